@@ -19,6 +19,14 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
   ['overload', { file: 'overload/main', about: 'what must hold under overload, in simulation' }],
   ['explain', { file: 'overhead/explain', about: 'the cost of keeping decisions for `explain`' }],
   ['live-page', { file: 'overhead/live-page', about: 'the cost of the live page with one viewer' }],
+  [
+    'tracing',
+    { file: 'overhead/tracing', about: 'the cost of traces, with a tenth of the requests written' },
+  ],
+  [
+    'sharing',
+    { file: 'overhead/sharing', about: 'the cost of sharing with another picker over NATS' },
+  ],
   ['capture', { file: 'overhead/capture', about: 'the cost of --capture' }],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
   [

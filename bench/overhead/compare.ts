@@ -15,8 +15,17 @@ export interface Comparison {
   readonly rounds: number;
   readonly windowMs: number;
   readonly warmUpMs: number;
-  /** Begins what is with one side and no flag; returns what ends it. */
-  readonly attach?: (pair: Pair) => Promise<() => void>;
+  /** Begins what is with one side and no flag. */
+  readonly attach?: (pair: Pair) => Promise<Attached>;
+}
+
+export interface Attached {
+  /**
+   * A process that has work by the side with the feature. What it takes more in the windows of that
+   * side belongs to the feature's cost.
+   */
+  readonly pid?: number;
+  stop(): void;
 }
 
 export interface Overhead {
@@ -38,6 +47,8 @@ const SEED = 20_261;
 
 interface Window {
   readonly cpuMs: number;
+  /** CPU of the attached process; 0 without one. */
+  readonly besideMs: number;
   readonly completed: number;
   readonly failed: number;
 }
@@ -56,42 +67,50 @@ export async function compare(
     const { endpoints, flags, rounds, windowMs, warmUpMs } = comparison;
     const options = { config: 'default', endpoints, page: 'small', answerChunks: 0 } as const;
     const pair = await startPair(options, flags, tools);
-    const detach = await comparison.attach?.(pair);
+    const attached = await comparison.attach?.(pair);
     try {
       const prompts = { bodyBytes: BODY_BYTES, stream: false, random: seededRandom(SEED + bed) };
       const next = createPrompts(prompts);
+      const measured = (side: Side, ms: number): Promise<Window> =>
+        measure(side, next, { windowMs: ms, beside: attached?.pid });
       pair.without.pause();
       pair.with.pause();
-      await measure(pair.without, next, warmUpMs);
-      await measure(pair.with, next, warmUpMs);
+      await measured(pair.without, warmUpMs);
+      await measured(pair.with, warmUpMs);
       for (let round = 0; round < rounds; round++) {
         const first = round % 2 === 0 ? 'without' : 'with';
         const second = round % 2 === 0 ? 'with' : 'without';
-        const one = await measure(pair[first], next, windowMs);
-        const other = await measure(pair[second], next, windowMs);
+        const one = await measured(pair[first], windowMs);
+        const other = await measured(pair[second], windowMs);
         const done = { [first]: one, [second]: other };
         pairs.push(done as { readonly without: Window; readonly with: Window });
       }
       pair.with.resume();
-      await after(pair, (ms) => measure(pair.with, next, ms).finally(() => pair.with.resume()));
+      await after(pair, (ms) => measured(pair.with, ms).finally(() => pair.with.resume()));
     } finally {
-      detach?.();
+      attached?.stop();
       await pair.stop();
     }
   }
   return overheadOf(pairs);
 }
 
-async function measure(side: Side, next: () => Buffer, windowMs: number): Promise<Window> {
+async function measure(
+  side: Side,
+  next: () => Buffer,
+  { windowMs, beside }: { readonly windowMs: number; readonly beside: number | undefined },
+): Promise<Window> {
+  const besideMs = (): number => (beside === undefined ? 0 : processCpuMs(beside));
   side.resume();
   const load = startClosedLoop({ port: side.port, connections: CONNECTIONS, next });
   try {
     await sleep(SETTLE_MS);
-    const before = { ...load.counts(), cpuMs: processCpuMs(side.pid) };
+    const before = { ...load.counts(), cpuMs: processCpuMs(side.pid), besideMs: besideMs() };
     await sleep(windowMs);
     const { completed, failed } = load.counts();
     return {
       cpuMs: processCpuMs(side.pid) - before.cpuMs,
+      besideMs: besideMs() - before.besideMs,
       completed: completed - before.completed,
       failed: failed - before.failed,
     };
@@ -105,17 +124,16 @@ function overheadOf(
   pairs: readonly { readonly without: Window; readonly with: Window }[],
 ): Overhead {
   const cost = ({ cpuMs, completed }: Window): number => cpuMs / completed;
-  const shares = pairs.map((pair) => cost(pair.with) / cost(pair.without) - 1);
+  const withCost = (pair: (typeof pairs)[number]): number =>
+    cost(pair.with) + (pair.with.besideMs - pair.without.besideMs) / pair.with.completed;
+  const shares = pairs.map((pair) => withCost(pair) / cost(pair.without) - 1);
   const all = pairs.flatMap((pair) => [pair.without, pair.with]);
   return {
     withoutMs: quantile(
       pairs.map((pair) => cost(pair.without)),
       0.5,
     ),
-    withMs: quantile(
-      pairs.map((pair) => cost(pair.with)),
-      0.5,
-    ),
+    withMs: quantile(pairs.map(withCost), 0.5),
     share: {
       median: quantile(shares, 0.5),
       lower: quantile(shares, 0.25),

@@ -44,10 +44,11 @@ if (options !== undefined) {
       ...options.effort,
       attach: async ({ metricsPort }: { readonly metricsPort: number }) => {
         const viewer = await view(metricsPort);
-        return () => {
+        const stop = (): void => {
           bytes += viewer.bytes();
           viewer.stop();
         };
+        return { stop };
       },
     };
     const overhead = await compare(comparison, options.tools, async () => undefined);

@@ -17,6 +17,7 @@ const HELP = `
   --beds <n>         pairs of picker processes (3)
   --rounds <n>       of each, windows with and without (8)
   --window-ms <n>    length of one (2000)
+  --warm-up-ms <n>   load before the first window, for each picker (4000)
   --json             one JSON document on stdout
   --verbose          what the processes say
 `;
@@ -37,6 +38,7 @@ export async function overheadOptions(
       beds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '8' },
       'window-ms': { type: 'string', default: '2000' },
+      'warm-up-ms': { type: 'string', default: '4000' },
     },
   });
   if (values.help) {
@@ -53,7 +55,7 @@ export async function overheadOptions(
       beds: count(values.beds, '--beds'),
       rounds: count(values.rounds, '--rounds'),
       windowMs: count(values['window-ms'], '--window-ms'),
-      warmUpMs: 4000,
+      warmUpMs: count(values['warm-up-ms'], '--warm-up-ms'),
     },
     tools: {
       envoyPath: envoy.path,

@@ -15,6 +15,8 @@ export interface Pair {
   readonly with: Side;
   /** Metrics port of the picker with the feature. */
   readonly metricsPort: number;
+  /** The model servers of both. */
+  readonly addresses: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -41,6 +43,6 @@ export async function startPair(
     };
     const without = await begin(flags.without);
     const having = await begin(flags.with);
-    return { without, with: having, metricsPort: having.metricsPort };
+    return { without, with: having, metricsPort: having.metricsPort, addresses };
   });
 }

@@ -1,4 +1,4 @@
-import { startNatsServer } from '../support/nats-server.ts';
+import { startNatsServer } from '../../bench/support/nats-server.ts';
 import {
   addressesOf,
   type DrillPicker,

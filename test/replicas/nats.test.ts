@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type NatsServer, startNatsServer } from '../../bench/support/nats-server.ts';
 import { natsLink } from '../../src/replicas/nats/nats-link.ts';
 import { GONE_MS } from '../../src/replicas/peers.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
-import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { blocksOf, type SharedPicker, startPicker } from './pickers.ts';
 
 const clock = nodeClock();
