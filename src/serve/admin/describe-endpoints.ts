@@ -1,8 +1,8 @@
 import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
 import { describeEvents } from '../../endpoints/kv-events/event-report.ts';
 import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
-import { isFresh } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
+import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, LORA, STARTED_AT } from '../../framework/keys.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
@@ -41,6 +41,7 @@ export function describeEndpoints(
         metrics: Number.isFinite(sampledAt) ? values : undefined,
         ejected: describeEjection(picker.ejector.ejected(endpoint), picker.clock),
         scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
+        startedAt: startOf(endpoint),
         cache: endpoint.attribute(CACHE_CONFIG),
         kvEvents: describeEvents(picker.observers(), endpoint),
         lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
@@ -51,6 +52,12 @@ export function describeEndpoints(
       };
     }),
   };
+}
+
+/** When the process of the model server began, where its metrics say so. */
+function startOf(endpoint: Endpoint): string | undefined {
+  const seconds = endpoint.attribute(STARTED_AT);
+  return seconds === undefined ? undefined : isoTime(1000 * seconds);
 }
 
 /** Why and since when requests are kept away; false where they are not. */
