@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
-import { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Clock, Random } from '../src/framework/runtime.ts';
 import { preciseClock } from '../src/runtime/clock/precise-clock.ts';
@@ -14,7 +13,7 @@ import { readDataset } from './http/read-dataset.ts';
 import type { Replica } from './http/replica.ts';
 import type { ReplicaDirectory } from './http/sequence-kv.ts';
 import { createStubServer } from './http/server.ts';
-import { sharePort } from './http/share-port.ts';
+import { sharePort, shareSecurePort } from './http/share-port.ts';
 import type { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
 import type { KvEvents } from './kv-events-of.ts';
 import { type EngineAddress, engineAddresses } from './options/engine-addresses.ts';
@@ -130,9 +129,8 @@ async function startReplica(
   ranks.push(replica);
   await events?.publisher.open();
   const findReplica = (address: string): Replica | undefined => byAddress.get(address);
-  const server = createStubServer(replica, findReplica, pool.tls?.pair);
-  if (server instanceof SecureServer) pool.tls?.follow(server);
-  const front = server instanceof SecureServer ? server : withGrpc(server, replica, findReplica);
+  const server = createStubServer(replica, findReplica);
+  const front = withGrpc(server, { replica, findReplica, tls: pool.tls });
   replica.address = await listen(front, host, port);
   listening.push(closing(front, server));
   if (events !== undefined) publishers.push(events.publisher);
@@ -170,7 +168,7 @@ interface Listening {
   close(): Promise<void>;
 }
 
-/** What closes a server and the connections of `http`, which may share its port with gRPC. */
+/** What closes a server and its connections, which `http` and gRPC serve. */
 function closing(server: Server, http: HttpServer): Listening {
   const sockets = new Set<Socket>();
   if (server !== http) {
@@ -189,23 +187,37 @@ function closing(server: Server, http: HttpServer): Listening {
   };
 }
 
+interface WithGrpcParts {
+  readonly replica: Replica;
+  readonly findReplica: ReplicaDirectory;
+  readonly tls: PoolTls | undefined;
+}
+
 /** The server beside vLLM's gRPC service, which is loaded with the first client of HTTP/2. */
-function withGrpc(http: HttpServer, replica: Replica, findReplica: ReplicaDirectory): Server {
+function withGrpc(http: HttpServer, { replica, findReplica, tls }: WithGrpcParts): Server {
   let service: Promise<{ readonly connections: { injectConnection(socket: Socket): void } }>;
   const start = async (): ReturnType<() => typeof service> =>
     (await import('./grpc/engine-service.ts')).startEngineService(replica, findReplica);
-  const front = sharePort({
-    http1: (socket) => void http.emit('connection', socket),
-    http2: (socket) => {
+  const protocols = {
+    http1: (socket: Socket) => void http.emit('connection', socket),
+    http2: (socket: Socket) => {
       service ??= start();
       service.then(
         ({ connections }) => connections.injectConnection(socket),
         () => socket.destroy(),
       );
     },
-  });
+  };
+  const front = frontOf(protocols, tls);
   // With these events it watches the times of its connections, as if it listened itself.
   front.once('listening', () => http.emit('listening'));
   front.once('close', () => http.close());
   return front;
+}
+
+function frontOf(protocols: Parameters<typeof sharePort>[0], tls: PoolTls | undefined): Server {
+  if (tls === undefined) return sharePort(protocols);
+  const server = shareSecurePort(protocols, tls.pair);
+  tls.follow(server);
+  return server;
 }

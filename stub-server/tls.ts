@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:https';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type Server } from 'node:tls';
 import { followFiles } from '../src/files/follow-files.ts';
 import { ConfigError, messageOf } from '../src/framework/error.ts';
 import { createLog } from '../src/runtime/log/log.ts';

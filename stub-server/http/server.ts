@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import { createServer as createSecureServer, type ServerOptions } from 'node:https';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { endUpload } from '../../src/runtime/network/http-front.ts';
 import { ApiError, sendError, sendJson } from './api-error.ts';
@@ -23,18 +22,11 @@ const KEPT_BYTES_MAX = 1024 * 1024;
 /** Smaller buffers are cheap to allocate. */
 const KEPT_BYTES_MIN = 64 * 1024;
 
-/**
- * Creates the HTTP server of one model server, with vLLM's answers; of HTTPS with `tls`. The caller
- * makes it listen.
- */
-export function createStubServer(
-  replica: Replica,
-  findReplica: ReplicaDirectory,
-  tls?: Pick<ServerOptions, 'cert' | 'key'>,
-): Server {
+/** Creates the HTTP server of one model server, with vLLM's answers. It does not listen. */
+export function createStubServer(replica: Replica, findReplica: ReplicaDirectory): Server {
   let requests = 0;
   const times = { keepAliveTimeout: 120_000, requestTimeout: UPLOAD_TIMEOUT_MS };
-  const listener: RequestListener = (request, response) => {
+  return createServer(times, (request, response) => {
     requests += 1;
     const requestId = idFrom(request) ?? `${replica.name}-${requests}`;
     const separator = replica.address.lastIndexOf(':');
@@ -48,10 +40,7 @@ export function createStubServer(
       const { engine } = replica.options;
       sendError(response, error, 500, { path: request.url ?? '', engine });
     });
-  };
-  return tls === undefined
-    ? createServer(times, listener)
-    : createSecureServer({ ...times, ...tls }, listener);
+  });
 }
 
 type Parts = Pick<Call, 'replica' | 'findReplica' | 'response' | 'requestId'>;

@@ -1,4 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:tls';
+import type { KeyPair } from '../../src/runtime/network/self-signed-certificate.ts';
 
 /** How a client of HTTP/2 begins that knows the protocol beforehand, as gRPC does. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n');
@@ -7,8 +9,14 @@ const UNDECIDED_MS = 5000;
 
 type Accept = (socket: Socket) => void;
 
+/** What takes the connections of each protocol. */
+interface Protocols {
+  readonly http1: Accept;
+  readonly http2: Accept;
+}
+
 /** Creates a server that gives each connection to the protocol in which its client begins. */
-export function sharePort(protocols: { readonly http1: Accept; readonly http2: Accept }): Server {
+export function sharePort(protocols: Protocols): Server {
   return createServer({ noDelay: true }, (socket) => {
     const drop = (): void => void socket.destroy();
     socket.on('error', drop);
@@ -35,4 +43,12 @@ export function sharePort(protocols: { readonly http1: Accept; readonly http2: A
     socket.once('timeout', give);
     socket.once('readable', decide);
   });
+}
+
+/** The same with TLS, where clients say their protocol in the handshake. */
+export function shareSecurePort({ http1, http2 }: Protocols, { cert, key }: KeyPair): SecureServer {
+  const options = { cert, key, ALPNProtocols: ['h2', 'http/1.1'], noDelay: true };
+  return createSecureServer(options, (socket) =>
+    (socket.alpnProtocol === 'h2' ? http2 : http1)(socket),
+  );
 }

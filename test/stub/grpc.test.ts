@@ -1,3 +1,4 @@
+import { get } from 'node:https';
 import {
   Client,
   credentials,
@@ -10,6 +11,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { stubOptions } from '../../stub-server/options/stub-options.ts';
+import { startStubPool } from '../../stub-server/pool.ts';
 import { stubPoolForTests } from './stub-pool.ts';
 
 const definitions = loadSync('proto/vllm/grpc/engine/vllm_engine.proto', { keepCase: true });
@@ -139,6 +142,37 @@ describe('vLLM’s gRPC service', () => {
     await eventually(running, (count) => count === 0);
   });
 });
+
+test('[B36] with TLS it is on the port of HTTPS', async () => {
+  const options = { port: 0, speed: 10, model: 'm', tls: 'self-signed' };
+  const pool = await startStubPool(stubOptions.parse(options));
+  const address = pool.endpoints[0]?.address ?? '';
+  const trusting = credentials.createSsl(null, null, null, { rejectUnauthorized: false });
+  const client = new Client(address, trusting);
+  try {
+    const { messages, error } = await call(client, 'Generate', {
+      text: 'x',
+      sampling_params: { max_tokens: 5, ignore_eos: true },
+    });
+    expect(error).toBeUndefined();
+    expect(messages[0]?.complete?.completion_tokens).toBe(5);
+    expect(await statusOverTls(address)).toBe(200);
+  } finally {
+    client.close();
+    await pool.stop();
+  }
+});
+
+function statusOverTls(address: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const url = `https://${address}/v1/models`;
+    const asked = get(url, { rejectUnauthorized: false, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    asked.on('error', reject);
+  });
+}
 
 const binary = await envoyBinary();
 

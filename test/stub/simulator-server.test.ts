@@ -112,6 +112,8 @@ describe('failures', () => {
   test('[B19] refuse what finds the queue full with 429', async () => {
     const timings = { firstTokenMs: 200 };
     const address = await start({ timings, sequencesMax: 1, waitingMax: 1 });
+    const faults = `http://${address}/stub/faults`;
+    await fetch(faults, { method: 'POST', body: '{"kind":"stuck"}' });
     const first = chat(address, { max_tokens: 1 });
     await eventually(
       () => metric(address, 'vllm:num_requests_running'),
@@ -123,6 +125,7 @@ describe('failures', () => {
       (value) => value === '1.0',
     );
     expect((await chat(address)).status).toBe(429);
+    await fetch(faults, { method: 'DELETE' });
     expect([(await first).status, (await second).status]).toEqual([200, 200]);
   });
 });

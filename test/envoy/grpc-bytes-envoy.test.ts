@@ -1,0 +1,134 @@
+import {
+  connect,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envoyBinary, type Stack, startStack } from '../../bench/support/stack.ts';
+import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { stubPoolForTests } from '../stub/stub-pool.ts';
+import { framedRequest, methodOf, VLLM_ENGINE } from '../support/grpc-services.ts';
+
+const binary = await envoyBinary();
+const stub = stubPoolForTests();
+const CONFIG = `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins: [{type: queue-scorer}, {type: vllmgrpc-parser}]
+requestHandler: {parsers: [{pluginRef: vllmgrpc-parser}]}
+`;
+
+/** One exchange as bytes, with gRPC's status from the trailers or the headers. */
+interface Exchange {
+  readonly asked: Buffer;
+  readonly answered: Buffer;
+  readonly status: string;
+}
+
+/** Sends the bytes of a gRPC call by HTTP/2, and keeps what comes back. */
+async function exchange(url: string, path: string, asked: Buffer): Promise<Exchange> {
+  const session = connect(url);
+  try {
+    return await new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/grpc', te: 'trailers' };
+      const stream = session.request({ ':method': 'POST', ':path': path, ...headers });
+      const chunks: Buffer[] = [];
+      let status = '';
+      const readStatus = (from: IncomingHttpHeaders): void => {
+        status = String(from['grpc-status'] ?? status);
+      };
+      session.on('error', reject);
+      stream.on('error', reject);
+      stream.on('response', readStatus);
+      stream.on('trailers', readStatus);
+      stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
+      stream.on('end', () => resolve({ asked, answered: Buffer.concat(chunks), status }));
+      stream.end(asked);
+    });
+  } finally {
+    session.close();
+  }
+}
+
+/** Passes calls on to the model server, and keeps the last one. */
+class Recorder {
+  last: Exchange | undefined;
+  readonly #server: Http2Server;
+  readonly #url: () => string;
+
+  constructor(url: () => string) {
+    this.#url = url;
+    this.#server = createServer();
+    this.#server.on('stream', (stream, headers) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
+      stream.on('end', () => {
+        void this.#pass(stream, String(headers[':path']), Buffer.concat(chunks));
+      });
+    });
+  }
+
+  async #pass(stream: ServerHttp2Stream, path: string, asked: Buffer): Promise<void> {
+    const passed = await exchange(this.#url(), path, asked);
+    this.last = passed;
+    stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': passed.status }));
+    stream.end(passed.answered);
+  }
+
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => void this.#server.listen(0, '127.0.0.1', resolve));
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  stop(): void {
+    this.#server.close();
+  }
+}
+
+describe.skipIf(binary === undefined)('gRPC through a real Envoy and a picker', () => {
+  const recorder = new Recorder(() => stub.url(''));
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack(binary ?? '', {
+      envoy: 'envoy',
+      endpoints: [await recorder.start()],
+      serve: { plan: loadConfig({ text: CONFIG, source: 'test', catalogue: SERVING_CATALOGUE }) },
+      edit: (config) => {
+        const options = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+        const cluster = ['static_resources', 'clusters', 0, 'typed_extension_protocol_options'];
+        config.setIn([...cluster, options, 'explicit_http_config'], { http2_protocol_options: {} });
+      },
+    });
+  });
+  afterAll(async () => {
+    await stack?.stop();
+    recorder.stop();
+  });
+
+  const answer = { max_tokens: 12, ignore_eos: true, seed: 5 };
+  it.each([
+    ['a whole answer', 'Generate', { text: 'What is there?', sampling_params: answer }, '0'],
+    [
+      'a stream',
+      'Generate',
+      { tokenized: { input_ids: [1, 2, 3] }, sampling_params: answer, stream: true },
+      '0',
+    ],
+    ['a vector', 'Embed', { tokenized: { input_ids: [1, 2, 3] } }, '0'],
+    ['an error', 'Generate', { text: 'x', sampling_params: { n: 2 } }, '3'],
+  ])(
+    '[B37] gives client and model server the bytes of each other: %s',
+    async (_, name, message, status) => {
+      const { path } = methodOf(VLLM_ENGINE, name);
+      const seen = await exchange(stack.url, path, framedRequest(VLLM_ENGINE, name, message));
+      expect(seen.status).toBe(status);
+      expect(recorder.last).toEqual(seen);
+      expect(seen.answered.length > 0).toBe(status === '0');
+    },
+  );
+});
