@@ -15,10 +15,12 @@ schedulingProfiles:
   - {pluginRef: prefix-cache-scorer, weight: 3}
 `;
 
-/** The configuration used when none is given. It has no parameters, as none need tuning. */
+/** The configuration used when none is given. Nothing in it needs tuning. */
 export const ZERO_KNOB: string = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:
+- type: approx-prefix-cache-producer
+  parameters: {keepInFlight: true}
 - type: decode-filter
 - type: predicted-cost-scorer
 schedulingProfiles:

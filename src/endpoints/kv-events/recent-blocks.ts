@@ -2,7 +2,7 @@ import type { PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { BlockLru } from '../../picker/prefix-index/block-lru.ts';
 
-/** A burst of two seconds to one endpoint; 24 bytes for each block. */
+/** A burst of two seconds to one endpoint; 28 bytes for each block. */
 const BLOCKS_MAX = 100_000;
 
 /** Blocks sent to an endpoint in the last one to two lifetimes, in two generations. */

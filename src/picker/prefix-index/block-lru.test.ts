@@ -98,4 +98,56 @@ describe('BlockLru', () => {
     lru.touch(chain([1, 2]));
     expect(lru.matchedBlocks(chain([1, 2]))).toBe(2);
   });
+
+  it('[D160] forgets no pinned block, whatever is touched, and never holds more than its capacity', () => {
+    const ids = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 12 });
+    const step = fc.record({ ids, what: fc.constantFrom('touch', 'pin', 'unpin') });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.array(step, { maxLength: 200 }),
+        (capacity, steps) => {
+          const lru = new BlockLru(capacity);
+          const open: { prompt: PromptBlocks; pinned: number }[] = [];
+          for (const { ids: blocks, what } of steps) {
+            const prompt = chain(blocks);
+            const ended = what === 'unpin' ? open.shift() : undefined;
+            if (what === 'touch') lru.touch(prompt);
+            else if (what === 'pin') open.push({ prompt, pinned: lru.pin(prompt) });
+            else if (ended !== undefined) lru.unpin(ended.prompt, ended.pinned);
+            expect(lru.size).toBeLessThanOrEqual(capacity);
+            for (const each of open) {
+              expect(lru.matchedBlocks(each.prompt)).toBeGreaterThanOrEqual(each.pinned);
+            }
+          }
+          // As before once nothing is pinned: the newest chain is there, as far as it fits.
+          for (const { prompt, pinned } of open) lru.unpin(prompt, pinned);
+          const last = chain([9, 8, 7]);
+          lru.touch(last);
+          expect(lru.matchedBlocks(last)).toBe(Math.min(3, capacity));
+        },
+      ),
+      { seed: 160 },
+    );
+  });
+
+  it('forgets in the order in which requests have ended', () => {
+    const lru = new BlockLru(6);
+    const [long, short] = [chain([1, 2, 3]), chain([4, 5, 6])];
+    const pinned = lru.pin(long);
+    lru.unpin(short, lru.pin(short));
+    lru.unpin(long, pinned);
+    lru.touch(chain([7, 8]));
+    expect([lru.matchedBlocks(long), lru.matchedBlocks(short)]).toEqual([3, 1]);
+  });
+
+  it('shrinks as far as pinned blocks let it, and further when they are unpinned', () => {
+    const lru = new BlockLru(6);
+    const prompt = chain([1, 2, 3, 4]);
+    const pinned = lru.pin(prompt);
+    lru.setCapacity(2);
+    expect([lru.size, lru.pin(chain([5]))]).toEqual([4, 0]);
+    lru.unpin(prompt, pinned);
+    expect([lru.size, lru.matchedBlocks(prompt)]).toEqual([2, 2]);
+  });
 });

@@ -6,13 +6,13 @@ const INITIAL_ENTRIES = 256;
 
 /**
  * The prefix blocks that one endpoint is expected to hold. Bounded: the least recently used block
- * is forgotten first.
+ * is forgotten first, but none that is pinned.
  *
  * A chain is always touched from its tail to its head, so a block is never older than its
  * descendants and is never forgotten before them. Therefore binary search finds the matched prefix
  * of a prompt: a prompt of a thousand blocks costs eleven look-ups per endpoint.
  *
- * 24 bytes a block in typed arrays, and no work for the garbage collector.
+ * 28 bytes a block in typed arrays, and no work for the garbage collector.
  */
 export class BlockLru {
   #capacity: number;
@@ -20,6 +20,9 @@ export class BlockLru {
   /** By entry of the table: its neighbours in the order of last use, or NONE. */
   #older = new Int32Array(INITIAL_ENTRIES);
   #newer = new Int32Array(INITIAL_ENTRIES);
+  /** By entry: how many requests have pinned it. */
+  #pins = new Int32Array(INITIAL_ENTRIES);
+  #pinned = 0;
   #newest = NONE;
   #oldest = NONE;
 
@@ -36,14 +39,15 @@ export class BlockLru {
     return this.#capacity;
   }
 
-  /** A smaller capacity forgets the oldest blocks at once. */
+  /** A smaller capacity forgets the oldest blocks at once; pinned ones stay. */
   setCapacity(capacity: number): void {
     this.#capacity = Math.max(1, Math.floor(capacity));
-    while (this.#table.size > this.#capacity) this.#forgetOldest();
+    this.#trim();
   }
 
   clear(): void {
     this.#table.clear();
+    this.#pinned = 0;
     this.#newest = NONE;
     this.#oldest = NONE;
   }
@@ -53,15 +57,37 @@ export class BlockLru {
     return this.#table.matchedPrefix(words, count);
   }
 
-  /** Makes the whole chain the most recent; keeps the head of one that exceeds the capacity. */
-  touch({ count, words }: PromptBlocks): void {
-    for (let block = Math.min(count, this.#capacity) - 1; block >= 0; block--) {
-      const low = words[2 * block] as number;
-      const high = words[2 * block + 1] as number;
-      const entry = this.#table.find(low, high);
-      if (entry === NONE) this.#add(low, high);
-      else this.#renew(entry);
+  /** Makes the whole chain the most recent; keeps the head of one for which there is no room. */
+  touch(chain: PromptBlocks): void {
+    for (let block = this.#fitting(chain) - 1; block >= 0; block--) this.#touchBlock(chain, block);
+  }
+
+  /**
+   * Touches the chain of a request that begins, and pins what there is room for: the engine forgets
+   * no block that a request uses. Returns how many blocks are pinned, for `unpin`.
+   */
+  pin(chain: PromptBlocks): number {
+    const pinned = this.#fitting(chain);
+    for (let block = pinned - 1; block >= 0; block--) {
+      const entry = this.#touchBlock(chain, block);
+      if (this.#pins[entry] === 0) this.#pinned += 1;
+      this.#pins[entry] = (this.#pins[entry] as number) + 1;
     }
+    return pinned;
+  }
+
+  /**
+   * Touches the first `pinned` blocks of a chain whose request has ended, and unpins them. Only with
+   * what `pin` returned for this chain, once, and not after `clear`.
+   */
+  unpin(chain: PromptBlocks, pinned: number): void {
+    for (let block = pinned - 1; block >= 0; block--) {
+      const entry = this.#touchBlock(chain, block);
+      this.#pins[entry] = (this.#pins[entry] as number) - 1;
+      if (this.#pins[entry] === 0) this.#pinned -= 1;
+    }
+    // The capacity may have become smaller meanwhile.
+    this.#trim();
   }
 
   /** The words of the `count` newest blocks, newest first. */
@@ -94,9 +120,38 @@ export class BlockLru {
     }
   }
 
-  #add(low: number, high: number): void {
-    if (this.#table.size === this.#capacity) this.#forgetOldest();
-    this.#link(this.#insert(low, high));
+  /** How many blocks of a chain there is room for beside what is pinned and not of this chain. */
+  #fitting(chain: PromptBlocks): number {
+    const room = Math.max(0, this.#capacity - this.#pinned);
+    if (chain.count <= room || this.#pinned === 0) return Math.min(chain.count, room);
+    return Math.min(chain.count, room + this.#pinnedBlocks(chain));
+  }
+
+  /** How many blocks of the chain are pinned, counted from the first. */
+  #pinnedBlocks({ count, words }: PromptBlocks): number {
+    let block = 0;
+    for (; block < count; block++) {
+      const entry = this.#table.find(words[2 * block] as number, words[2 * block + 1] as number);
+      if (entry === NONE || this.#pins[entry] === 0) break;
+    }
+    return block;
+  }
+
+  /** Returns the block's entry, which is the newest then. */
+  #touchBlock({ words }: PromptBlocks, block: number): number {
+    const low = words[2 * block] as number;
+    const high = words[2 * block + 1] as number;
+    const known = this.#table.find(low, high);
+    if (known === NONE) return this.#add(low, high);
+    this.#renew(known);
+    return known;
+  }
+
+  #add(low: number, high: number): number {
+    if (this.#table.size >= this.#capacity) this.#forgetOldest();
+    const entry = this.#insert(low, high);
+    this.#link(entry);
+    return entry;
   }
 
   /** The number of the new entry, which has no neighbours yet. */
@@ -104,6 +159,7 @@ export class BlockLru {
     const entry = this.#table.size;
     if (entry === this.#older.length) this.#grow();
     this.#table.setKey(entry, low, high);
+    this.#pins[entry] = 0;
     this.#table.insert(entry);
     return entry;
   }
@@ -131,7 +187,13 @@ export class BlockLru {
     else this.#older[newer] = older;
   }
 
+  #trim(): void {
+    while (this.#table.size > Math.max(this.#capacity, this.#pinned)) this.#forgetOldest();
+  }
+
+  /** Forgets the oldest block that is not pinned; there must be one. */
   #forgetOldest(): void {
+    while ((this.#pins[this.#oldest] as number) > 0) this.#renew(this.#oldest);
     const entry = this.#oldest;
     this.#unlink(entry);
     this.#table.remove(entry);
@@ -146,6 +208,7 @@ export class BlockLru {
     const newer = this.#newer[from] as number;
     this.#older[to] = older;
     this.#newer[to] = newer;
+    this.#pins[to] = this.#pins[from] as number;
     if (older === NONE) this.#oldest = to;
     else this.#newer[older] = to;
     if (newer === NONE) this.#newest = to;
@@ -153,10 +216,12 @@ export class BlockLru {
   }
 
   #grow(): void {
-    const [older, newer] = [this.#older, this.#newer];
+    const [older, newer, pins] = [this.#older, this.#newer, this.#pins];
     this.#older = new Int32Array(2 * older.length);
     this.#newer = new Int32Array(2 * newer.length);
+    this.#pins = new Int32Array(2 * pins.length);
     this.#older.set(older);
     this.#newer.set(newer);
+    this.#pins.set(pins);
   }
 }

@@ -15,8 +15,9 @@ function request(number: number, blocks: number): InferenceRequest {
   return makeRequest({ promptTokens: 64 * blocks, prompt: prompt(number, blocks) });
 }
 
-function index(endpoints: readonly Endpoint[]): ApproxPrefixIndex {
-  const made = new ApproxPrefixIndex(DEFAULT_APPROX_CONFIG, 'approx-prefix-cache-producer');
+function index(endpoints: readonly Endpoint[], keepInFlight = false): ApproxPrefixIndex {
+  const config = { ...DEFAULT_APPROX_CONFIG, keepInFlight };
+  const made = new ApproxPrefixIndex(config, 'approx-prefix-cache-producer');
   for (const endpoint of endpoints) made.onEndpointAdded(endpoint);
   return made;
 }
@@ -100,5 +101,67 @@ describe('the approximate prefix index', () => {
       held.onDone(routed, NOW, 'completed', usage);
     }
     expect(held.size(a)).toBe(30);
+  });
+
+  describe('with keepInFlight', () => {
+    const [small] = makePool([
+      { attributes: [[CACHE_CONFIG as never, { blockTokens: 64, blocks: 100 }]] },
+    ]) as readonly [Endpoint];
+    /** Sends a request there, and returns what ends it. */
+    function send(held: ApproxPrefixIndex, asked: InferenceRequest): () => void {
+      const routed = makeRouted(small, { request: asked });
+      held.onRouted(routed);
+      return () => held.onDone(routed, NOW, 'aborted', undefined);
+    }
+
+    it('[D160] holds the prompt of a request in flight, and after its end forgets it after older ends', () => {
+      for (const keepInFlight of [false, true]) {
+        const held = index([small], keepInFlight);
+        const end = send(held, request(1, 40));
+        for (const number of [2, 3, 4]) send(held, request(number, 30))();
+        expect(matched(held, request(1, 40), small)).toBe(keepInFlight ? 40 : 10);
+        end();
+        send(held, request(5, 50))();
+        expect(matched(held, request(1, 40), small)).toBe(keepInFlight ? 40 : 0);
+      }
+    });
+
+    it('[D161] lets go of a prompt that was computed elsewhere with the first token', () => {
+      const held = index([small, b], true);
+      const routed = makeRouted(b, { request: request(1, 40), prefill: small });
+      held.onRouted(routed);
+      held.onFirstToken(routed);
+      for (const number of [2, 3, 4]) send(held, request(number, 30))();
+      expect(matched(held, request(1, 40), small)).toBe(10);
+      expect(matched(held, request(1, 40), b)).toBe(40);
+      held.onDone(routed, NOW, 'completed', undefined);
+    });
+
+    it('[D161] keeps the whole body that is read after the pick, once', () => {
+      const held = index([small], true);
+      const routed = makeRouted(small, { request: request(1, 0) });
+      held.onRouted(routed);
+      held.onBodyRead(routed, request(1, 60));
+      held.onBodyRead(routed, request(1, 60));
+      for (const number of [2, 3]) send(held, request(number, 40))();
+      expect(matched(held, request(1, 60), small)).toBe(60);
+      held.onDone(routed, NOW, 'completed', undefined);
+      send(held, request(4, 100))();
+      expect(matched(held, request(4, 100), small)).toBe(100);
+    });
+
+    it('[D161] ends requests of a cache that was lost, and of an endpoint that has left, without harm', () => {
+      const held = index([small], true);
+      const [lost, left] = [send(held, request(1, 60)), send(held, request(2, 40))];
+      held.forget(small);
+      const end = send(held, request(1, 60));
+      lost();
+      send(held, request(3, 60))();
+      expect(matched(held, request(1, 60), small)).toBe(60);
+      held.onEndpointRemoved(small);
+      left();
+      end();
+      expect(held.size(small)).toBe(0);
+    });
   });
 });

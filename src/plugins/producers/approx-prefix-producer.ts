@@ -16,10 +16,11 @@ import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts'
 import type { Millis } from '../../framework/runtime.ts';
 import { BlockLru } from '../../picker/prefix-index/block-lru.ts';
 import { positiveOr } from '../parameters/positive-or.ts';
+import { PromptsInFlight } from './prompts-in-flight.ts';
 
 /** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
 const CAPACITY_TOKENS_DEFAULT = 500_000;
-/** Bounds an endpoint's index to 25 MB (24 bytes a block), even if an engine reports nonsense. */
+/** Bounds an endpoint's index to 28 MB (28 bytes a block), even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
 /** The reference's block, and its characters in a token, by which limits are counted. */
 const LIMIT_BLOCK_TOKENS = 16;
@@ -50,6 +51,11 @@ interface ApproxPrefixConfig {
   readonly maxPrefixTokensToMatch?: number | undefined;
   /** In blocks of `blockSizeTokens`, by default 16. Used when `autoTune` is off. */
   readonly lruCapacityPerServer: number;
+  /**
+   * Blocks of a request in flight are not forgotten, and are as if used again when it ends: so do
+   * engines. The reference counts only when a request was sent.
+   */
+  readonly keepInFlight: boolean;
 }
 
 const config = z.strictObject({
@@ -59,6 +65,7 @@ const config = z.strictObject({
   maxPrefixBlocksToMatch: z.int().nonnegative().optional(),
   maxPrefixTokensToMatch: z.int().nonnegative().optional(),
   lruCapacityPerServer: positiveOr(31_250),
+  keepInFlight: z.boolean().default(false),
 });
 
 export const DEFAULT_APPROX_CONFIG: ApproxPrefixConfig = config.parse({});
@@ -92,6 +99,10 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   readonly #indexes: (BlockLru | undefined)[] = [];
   /** By slot, the number of answers in a row that found nothing of what was expected. */
   readonly #misses: number[] = [];
+  /** Where they are decoded; empty without `keepInFlight`. */
+  readonly #decoding = new PromptsInFlight();
+  /** Where they are computed, if elsewhere. */
+  readonly #computing = new PromptsInFlight();
   /** The average ratio of our estimate of a prompt's tokens to the engine's count. */
   #tokenRatio = 1;
   #blockTokens = 64;
@@ -134,14 +145,17 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     this.#indexes[endpoint.slot]?.setCapacity(this.#capacityBlocks(endpoint));
   }
 
-  onRouted({ request, endpoint, prefill }: Routed): void {
-    this.#learn(endpoint, request.prompt);
-    if (prefill !== undefined) this.#learn(prefill, request.prompt);
+  onRouted(routed: Routed): void {
+    this.#sent(routed, routed.request.prompt);
   }
 
-  onBodyRead({ endpoint, prefill }: Routed, request: InferenceRequest): void {
-    this.#learn(endpoint, request.prompt);
-    if (prefill !== undefined) this.#learn(prefill, request.prompt);
+  onBodyRead(routed: Routed, request: InferenceRequest): void {
+    this.#sent(routed, request.prompt);
+  }
+
+  /** The KV of the prompt has come from where it was computed. */
+  onFirstToken(routed: Routed): void {
+    this.#computing.unpin(routed);
   }
 
   /** A decoding endpoint keeps what it generates; one that only computes prompts never has it. */
@@ -151,6 +165,8 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
 
   onDone(routed: Routed, _at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
     const { request } = routed;
+    this.#computing.unpin(routed);
+    this.#decoding.unpin(routed);
     if (usage !== undefined) this.#compare(routed, usage);
     if (usage === undefined || usage.promptTokens <= 0 || request.promptTokens <= 0) return;
     const ratio = request.promptTokens / usage.promptTokens;
@@ -160,12 +176,16 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
 
   /** Empties the index of an endpoint whose engine has lost its cache. */
   forget(endpoint: Endpoint): void {
-    this.#indexes[endpoint.slot]?.clear();
+    const index = this.#indexes[endpoint.slot];
+    // A new one: what is pinned in the old one must not be unpinned here.
+    if (index !== undefined) this.#indexes[endpoint.slot] = new BlockLru(index.capacity);
     this.#misses[endpoint.slot] = 0;
   }
 
   stop(): void {
     this.#indexes.length = 0;
+    this.#decoding.clear();
+    this.#computing.clear();
   }
 
   /** Matches an endpoint when it is first asked for: endpoints that filters drop cost nothing. */
@@ -199,15 +219,35 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     this.#learn(prefill ?? endpoint, request.prompt);
   }
 
+  #sent(routed: Routed, prompt: PromptBlocks): void {
+    const { endpoint, prefill } = routed;
+    this.#begin(this.#decoding, routed, endpoint, prompt);
+    if (prefill !== undefined) this.#begin(this.#computing, routed, prefill, prompt);
+  }
+
+  #begin(inFlight: PromptsInFlight, routed: Routed, place: Endpoint, prompt: PromptBlocks): void {
+    if (!this.#config.keepInFlight) {
+      this.#learn(place, prompt);
+      return;
+    }
+    const index = this.#indexFor(place, prompt);
+    if (index !== undefined) inFlight.pin(routed, index, prompt);
+  }
+
   #learn(endpoint: Endpoint, prompt: PromptBlocks): void {
+    this.#indexFor(endpoint, prompt)?.touch(prompt);
+  }
+
+  /** The endpoint's index, of the capacity for such blocks; undefined if there is nothing to learn. */
+  #indexFor(endpoint: Endpoint, { count, blockTokens }: PromptBlocks): BlockLru | undefined {
     const index = this.#indexes[endpoint.slot];
-    if (index === undefined || prompt.count === 0) return;
-    this.#blockTokens = prompt.blockTokens;
+    if (index === undefined || count === 0) return undefined;
+    this.#blockTokens = blockTokens;
     const capacity = this.#capacityBlocks(endpoint);
     if (Math.abs(capacity - index.capacity) > RESIZE_SHARE * index.capacity) {
       index.setCapacity(capacity);
     }
-    index.touch(prompt);
+    return index;
   }
 
   #capacityBlocks(endpoint: Endpoint): number {

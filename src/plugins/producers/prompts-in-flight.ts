@@ -1,0 +1,36 @@
+import type { Routed } from '../../framework/observer.ts';
+import type { PromptBlocks } from '../../framework/request.ts';
+import type { BlockLru } from '../../picker/prefix-index/block-lru.ts';
+
+/** A prompt whose blocks are pinned in the index of one endpoint. */
+interface Pinned {
+  readonly index: BlockLru;
+  readonly prompt: PromptBlocks;
+  readonly blocks: number;
+}
+
+/**
+ * The prompts of requests in flight, whose blocks stay in the index of their endpoint: an engine
+ * forgets no block that a request uses, and when the request ends, they are as if newly used.
+ */
+export class PromptsInFlight {
+  readonly #pinned = new Map<Routed, Pinned>();
+
+  /** Takes the place of what was pinned for this request before. */
+  pin(routed: Routed, index: BlockLru, prompt: PromptBlocks): void {
+    this.unpin(routed);
+    this.#pinned.set(routed, { index, prompt, blocks: index.pin(prompt) });
+  }
+
+  /** Does nothing for a request of which nothing is pinned. */
+  unpin(routed: Routed): void {
+    const pinned = this.#pinned.get(routed);
+    if (pinned === undefined) return;
+    this.#pinned.delete(routed);
+    pinned.index.unpin(pinned.prompt, pinned.blocks);
+  }
+
+  clear(): void {
+    this.#pinned.clear();
+  }
+}
