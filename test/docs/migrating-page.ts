@@ -129,9 +129,12 @@ function flagState({
   return to === undefined ? 'read, without effect' : 'works';
 }
 
+const PREDICTED = 'predictions are made while scorers run: `plugin_duration_seconds`';
 /** Metrics whose meaning does not exist here. */
 const WITHOUT_MEANING: ReadonlyMap<string, string> = new Map([
   ['plugin_data_scope_violations_total', 'there are no scopes that a plugin could leave'],
+  ['request_ttft_prediction_duration_seconds', PREDICTED],
+  ['request_tpot_prediction_duration_seconds', PREDICTED],
   ['kv_cache_index_lookup_latency_seconds', 'a look-up is in `plugin_duration_seconds`'],
 ]);
 

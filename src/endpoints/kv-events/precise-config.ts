@@ -108,6 +108,9 @@ const kvEventsConfig = kvEventsFields.check(({ value, issues }) => {
 });
 
 const indexerConfig = z.strictObject({
+  tokenizersPoolConfig: z
+    .undefined('is of an older release; list a token-producer with vllm.url in its place')
+    .optional(),
   kvBlockIndexConfig: z
     .strictObject({
       inMemoryConfig: z

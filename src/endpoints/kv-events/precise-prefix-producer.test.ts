@@ -184,7 +184,8 @@ describe('precise-prefix-cache-producer', () => {
 
   it('refuses parameters of the wrong kind, and takes those of the published guides', () => {
     const { config } = precisePrefixProducer;
-    expect(() => config.parse({ tokenizersPoolConfig: {} })).toThrow();
+    const pool = { indexerConfig: { tokenizersPoolConfig: {} } };
+    expect(() => config.parse(pool)).toThrow('list a token-producer');
     expect(() => config.parse({ speculativeTTL: 'soon' })).toThrow(/duration/);
     const guide = {
       tokenProcessorConfig: { blockSize: 64, hashSeed: '42' },

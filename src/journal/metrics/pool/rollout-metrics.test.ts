@@ -37,4 +37,7 @@ test('[D66] shares of revisions and unmatched headers are on the metrics page', 
   expect(page).toContain(
     `llm_d_epp_disaggregatedset_strict_header_no_match_total{${plugin},selector="revision"} 1\n`,
   );
+  expect(page).toContain(
+    `llm_d_epp_disaggregatedset_strict_revision_no_match_total{${plugin}} 1\n`,
+  );
 });

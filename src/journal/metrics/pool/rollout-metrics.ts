@@ -28,6 +28,19 @@ export function registerRollouts(registry: Registry, observers: () => readonly o
       })),
     ),
   );
+  // The name and labels that later versions of the reference have.
+  showMetric(
+    registry,
+    {
+      name: 'llm_d_epp_disaggregatedset_strict_revision_no_match_total',
+      help: 'Requests for a revision without an endpoint.',
+      type: 'counter',
+    },
+    samples((report) => {
+      const value = report.unmatched.get('revision');
+      return value === undefined ? [] : [{ labels: base(report), value }];
+    }),
+  );
   showMetric(
     registry,
     {
