@@ -121,3 +121,10 @@ it('[V137] an engine that never ends its answer cannot take all memory', async (
   await expect(textOf(answer)).rejects.toThrow('characters in all');
   expect(asked).toHaveLength(5);
 });
+
+it('[V154] an engine that says nothing and does not end is not asked for ever', async () => {
+  const { ask, asked } = engineOf(Array.from({ length: 500 }, () => ''));
+  const answer = await chunkedDecode(bodyOf(), 1, ask);
+  await expect(textOf(answer)).rejects.toThrow('pieces without text');
+  expect(asked.length).toBeLessThan(100);
+});

@@ -29,6 +29,8 @@ const WHOLE: readonly string[] = [
   'continue_final_message',
 ];
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** Special tokens have no text. An engine that gives nothing else does not come to an end. */
+const EMPTY_PIECES_MAX = 64;
 
 interface Piece {
   readonly json: Buffer;
@@ -76,6 +78,7 @@ async function* piecesOf({ body, budget, chunkTokens, first }: Run, ask: Ask) {
   let answer = first;
   let text = '';
   let used = 0;
+  let empty = 0;
   for (;;) {
     if (answer.statusCode !== 200) {
       answer.body.on('error', () => undefined).destroy();
@@ -85,6 +88,10 @@ async function* piecesOf({ body, budget, chunkTokens, first }: Run, ask: Ask) {
     text += piece.text;
     if (text.length > ANSWER_BYTES_MAX) {
       throw new Error(`answered more than ${ANSWER_BYTES_MAX} characters in all`);
+    }
+    empty = piece.text === '' ? empty + 1 : 0;
+    if (empty > EMPTY_PIECES_MAX) {
+      throw new Error(`answered ${empty} pieces without text in succession`);
     }
     used += piece.completionTokens;
     const goesOn = piece.reason === 'length' && used < budget && piece.completionTokens > 0;

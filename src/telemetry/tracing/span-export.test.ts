@@ -1,17 +1,22 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, test } from 'vitest';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { SpanExport } from './span-export.ts';
 
 type Done = Parameters<SpanExporter['export']>[1];
 
 /** An exporter whose answers the test gives, behind a processor that batches nothing. */
-function setUp(spansMax: number) {
+function setUp(
+  spansMax: number,
+  shutdown: SpanExporter['shutdown'] = () => Promise.reject(new Error('no collector')),
+) {
+  const clock = new SimulatedClock();
   const sent: { readonly spans: ReadableSpan[]; readonly done: Done }[] = [];
   const lines: string[] = [];
   const line = (_fields: object, message: string): void => void lines.push(message);
   const exporter: SpanExporter = {
     export: (spans, done) => void sent.push({ spans, done }),
-    shutdown: () => Promise.reject(new Error('no collector')),
+    shutdown,
   };
   const batched = (to: SpanExporter): SpanProcessor => ({
     onStart: () => undefined,
@@ -20,7 +25,8 @@ function setUp(spansMax: number) {
     forceFlush: () => Promise.resolve(),
   });
   const log = { debug: line, info: line, warn: line, error: line };
-  return { spans: new SpanExport({ exporter, batched, spansMax, log }), sent, lines };
+  const spans = new SpanExport({ exporter, batched, spansMax, clock, log });
+  return { spans, sent, lines, clock };
 }
 
 const span = {} as ReadableSpan;
@@ -54,5 +60,12 @@ describe('the export of spans', () => {
 
   test('[O85] ends although no collector answers', async () => {
     await expect(setUp(10).spans.stop()).resolves.toBeUndefined();
+  });
+
+  test('[V153] ends after 3 s where the collector takes the connection and says nothing', async () => {
+    const { spans, clock } = setUp(10, () => new Promise(() => undefined));
+    const stopped = spans.stop();
+    clock.advanceTo(3000);
+    await expect(stopped).resolves.toBeUndefined();
   });
 });

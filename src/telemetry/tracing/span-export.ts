@@ -1,5 +1,6 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { messageOf } from '../../framework/error.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
 
 /** How many spans went where since the start. */
@@ -17,8 +18,12 @@ export interface SpanExportOptions {
   readonly batched: (exporter: SpanExporter) => SpanProcessor;
   /** Spans that wait or are being sent, at most. */
   readonly spansMax: number;
+  readonly clock: Pick<Clock, 'setTimer'>;
   readonly log: Log;
 }
+
+/** For the last spans at the end. A collector that takes longer must not hold up the process. */
+const STOP_MS: Millis = 3000;
 
 /**
  * Sends spans in the background. Without a collector, spans are counted and thrown away: memory
@@ -29,6 +34,7 @@ export class SpanExport {
   readonly #processor: SpanProcessor;
   readonly #exporter: SpanExporter;
   readonly #spansMax: number;
+  readonly #clock: SpanExportOptions['clock'];
   readonly #log: Log;
   /** Given to the processor, and not yet sent or failed. */
   #pending = 0;
@@ -37,8 +43,9 @@ export class SpanExport {
   #dropped = 0;
   #failing = false;
 
-  constructor({ exporter, batched, spansMax, log }: SpanExportOptions) {
+  constructor({ exporter, batched, spansMax, clock, log }: SpanExportOptions) {
     this.#exporter = exporter;
+    this.#clock = clock;
     this.#spansMax = spansMax;
     this.#log = log;
     this.#processor = batched({
@@ -61,13 +68,17 @@ export class SpanExport {
     for (const span of spans) this.#processor.onEnd(span);
   }
 
-  /** Sends what waits. Never rejects. */
-  async stop(): Promise<void> {
-    try {
-      await this.#processor.shutdown();
-    } catch {
-      // `#send` has counted and logged it.
-    }
+  /** Sends what waits, for 3 s at most. Never rejects. */
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimer(STOP_MS, resolve);
+      const ended = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      // `#send` has counted and logged a failure.
+      this.#processor.shutdown().then(ended, ended);
+    });
   }
 
   #send(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {

@@ -15,7 +15,7 @@ export interface Tracing {
   begin(head: FollowedHead, proxy: string | undefined): RequestTrace;
   /** Writes the spans of a request that is over, if they are to be written. */
   write(record: RequestRecord): void;
-  /** Sends what waits, for as long as the exporter allows. */
+  /** Sends what waits, for 3 s at most. */
   stop(): Promise<void>;
 }
 
@@ -49,6 +49,7 @@ export async function startTracing(
     exporter: await exporterOf(plan),
     batched: (exporter) => new BatchSpanProcessor(exporter, plan.batch),
     spansMax: plan.batch.maxQueueSize,
+    clock,
     log,
   });
   const resource = await resourceOf(version);
