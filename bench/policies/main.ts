@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
+import { aloneTtftMs } from './alone.ts';
 import { missedBounds, overall } from './gates.ts';
 import { judge } from './judge.ts';
 import { COLUMNS, overallSentence, policyReport, type Report } from './report.ts';
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     drawn: { type: 'string' },
     other: { type: 'string' },
+    alone: { type: 'boolean', default: false },
     out: { type: 'string' },
     minutes: { type: 'string', default: '15' },
     json: { type: 'boolean', default: false },
@@ -42,13 +44,25 @@ const HELP = `npm run bench -- policies [options]
   --only A,B          run only these scenarios
   --drawn N           run N random scenarios instead (drawn-1 …): pool, prompts and load are drawn
   --other N           run N random scenarios on engines by other rules than the stub's instead
+  --alone             say only how much room there is: each request alone on the fastest server,
+                      and the memory of all servers one cache
   --minutes N         begin no scenario after so long (15); those left out are named
   --out DIR           write policies.json and policies.html there
   --json              print one JSON document
 `;
 
 if (values.help) process.stdout.write(HELP);
+else if (values.alone) printAlone();
 else await run();
+
+function printAlone(): void {
+  const { size } = values;
+  for (const { name, build, disaggregated, isOtherEngine } of chosen()) {
+    if (disaggregated !== undefined || isOtherEngine === true) continue;
+    const ms = aloneTtftMs(build(1, size === 'small' ? 'small' : 'full'));
+    process.stdout.write(`${name.padEnd(16)}${ms.toFixed(1).padStart(8)} ms\n`);
+  }
+}
 
 async function run(): Promise<void> {
   const scenarios = chosen();
