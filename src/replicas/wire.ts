@@ -7,6 +7,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 /** UTF-16 units become at most three bytes each. */
 const BYTES_PER_UNIT = 3;
+/** Names of endpoints and models. For these the encoder costs more than a loop: each message has some. */
+const ASCII_UNITS_MAX = 128;
 const INITIAL_BYTES = 4096;
 /** The length of an entry is written after it, in a place of this size: up to 2 MB. */
 const LENGTH_BYTES = 3;
@@ -40,6 +42,7 @@ export class ByteWriter {
   }
 
   text(value: string): void {
+    if (this.#ascii(value)) return;
     const bytes = encoder.encode(value);
     this.number(bytes.length);
     this.bytes(bytes);
@@ -79,6 +82,24 @@ export class ByteWriter {
   /** Valid until the next call. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** False, and nothing is written, for a text that is long or has other letters. */
+  #ascii(value: string): boolean {
+    const { length } = value;
+    if (length > ASCII_UNITS_MAX) return false;
+    const start = this.#length;
+    this.number(length);
+    this.#reserve(length);
+    for (let at = 0; at < length; at++) {
+      const unit = value.charCodeAt(at);
+      if (unit >= 0x80) {
+        this.#length = start;
+        return false;
+      }
+      this.#bytes[this.#length++] = unit;
+    }
+    return true;
   }
 
   #reserve(more: number): void {

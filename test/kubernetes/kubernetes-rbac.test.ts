@@ -15,6 +15,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
+import { accessFindings } from '../../src/commands/doctor/doctor-access.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import { health } from '../support/grpc-health.ts';
 import { installManifestCrds } from '../support/manifest-crds.ts';
@@ -77,6 +78,26 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       await server?.stop();
       await pod?.stop();
       rmSync(folder, { recursive: true });
+    });
+
+    it('[O165] doctor says which right is missing, or that it cannot ask', async () => {
+      const kubeconfig = join(folder, 'asks');
+      const findings = (): ReturnType<typeof accessFindings> =>
+        accessFindings(kubeconfig, { namespace: NAMESPACE, serviceAccount: ACCOUNT });
+      writeFileSync(kubeconfig, server.config.exportConfig());
+      expect(await findings()).toEqual([]);
+      const isWatch = ({ resource, verb }: Permission) => resource === 'pods' && verb === 'watch';
+      for (const permission of permissions.filter(isWatch)) {
+        await setAllowed(server.config, ACCOUNT, permission, false);
+        const [finding, ...others] = await findings().finally(() =>
+          setAllowed(server.config, ACCOUNT, permission, true),
+        );
+        const what = 'it may not watch pods: it finds no endpoints.';
+        expect(finding).toMatchObject({ severity: 'error', id: 'missing-right', what });
+        expect(others).toEqual([]);
+      }
+      writeFileSync(kubeconfig, config.exportConfig());
+      expect(await findings()).toEqual([expect.objectContaining({ id: 'rights-unknown' })]);
     });
 
     // The legacy group first: where the other is installed as well, it is not looked at.

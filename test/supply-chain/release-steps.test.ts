@@ -46,11 +46,11 @@ describe('[O164] a release is made from a tag', () => {
         'file of the image',
       ]);
       const text = steps.map(({ command }) => command.join(' ')).join('\n');
-      expect(text).toContain('npm pack /in --pack-destination /out');
-      expect(text).toContain('/out/pointsman-1.2.3.cdx.json');
-      expect(text).toContain('helm package /in/deploy/helm/pointsman --destination /out');
+      expect(text).toContain('npm pack /in --pack-destination /out/npm\n');
+      expect(text).toContain('/out/npm/pointsman-1.2.3.cdx.json');
+      expect(text).toContain('helm package /in/deploy/helm/pointsman --destination /out/chart\n');
       expect(text).toContain('--build-arg VERSION=1.2.3 --build-arg REVISION=c0ffee');
-      expect(text).toContain('/out/pointsman-1.2.3.oci.tar');
+      expect(text).toContain('/out/image/pointsman-1.2.3.oci.tar');
     },
   );
 });

@@ -52,6 +52,9 @@ export function releaseFaults(version: string, texts: TaggedTexts): readonly str
   return faults;
 }
 
+/** In which folders what is made goes: npm package and chart have the same file name. */
+export const FOLDERS = ['npm', 'chart', 'image'] as const;
+
 /** What makes npm package, list of packages, chart and image, in this order. */
 export function releaseSteps(parts: ReleaseParts): readonly Step[] {
   const { checkout, to, version } = parts;
@@ -64,18 +67,27 @@ export function releaseSteps(parts: ReleaseParts): readonly Step[] {
   return [
     { makes: 'what is packed', command: npm('ci', '--no-audit', '--no-fund') },
     // It builds anew and lists the packages in dist/sbom.cdx.json.
-    { makes: 'npm package', command: ['npm', 'pack', checkout, '--pack-destination', to] },
+    {
+      makes: 'npm package',
+      command: ['npm', 'pack', checkout, '--pack-destination', join(to, 'npm')],
+    },
     {
       makes: 'list of packages',
       command: [
         'cp',
         join(checkout, 'dist', 'sbom.cdx.json'),
-        join(to, `pointsman-${version}.cdx.json`),
+        join(to, 'npm', `pointsman-${version}.cdx.json`),
       ],
     },
     {
       makes: 'chart',
-      command: ['helm', 'package', join(checkout, 'deploy/helm/pointsman'), '--destination', to],
+      command: [
+        'helm',
+        'package',
+        join(checkout, 'deploy/helm/pointsman'),
+        '--destination',
+        join(to, 'chart'),
+      ],
     },
     ...imageSteps(parts),
   ];
@@ -83,7 +95,7 @@ export function releaseSteps(parts: ReleaseParts): readonly Step[] {
 
 function imageSteps({ version, revision, checkout, to, imageTool }: ReleaseParts): readonly Step[] {
   const image = `pointsman:${version}`;
-  const file = join(to, `pointsman-${version}.oci.tar`);
+  const file = join(to, 'image', `pointsman-${version}.oci.tar`);
   const build = imageTool === 'buildah' ? ['build', '--isolation', 'chroot'] : ['build'];
   const labels = [`VERSION=${version}`, `REVISION=${revision}`];
   const save: Readonly<Record<ImageTool, readonly string[]>> = {

@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../src/framework/error.ts';
-import { IMAGE_TOOLS, releaseFaults, releaseSteps, type Step, versionOf } from './release-steps.ts';
+import {
+  FOLDERS,
+  IMAGE_TOOLS,
+  releaseFaults,
+  releaseSteps,
+  type Step,
+  versionOf,
+} from './release-steps.ts';
 
 /**
  * `npm run release -- v1.2.3`: makes npm package, list of packages (CycloneDX), Helm chart and
@@ -41,8 +48,9 @@ function git(...args: readonly string[]): Buffer {
   });
 }
 
-function isThere(tool: string): boolean {
-  return spawnSync(tool, ['--help'], { stdio: 'ignore' }).error === undefined;
+/** Whether a program is there and works: a client without its daemon is of no use. */
+function works(tool: string, question: string): boolean {
+  return spawnSync(tool, [question], { stdio: 'ignore' }).status === 0;
 }
 
 /** Throws an Error with all that does not fit. */
@@ -63,13 +71,17 @@ function run({ makes, command: [program, ...args] }: Step): void {
   if (status !== 0) throw new Error(`${makes}: ${program} ended with exit code ${status}`);
 }
 
+/** The paths below the folder. */
+function filesIn(folder: string): readonly string[] {
+  return FOLDERS.flatMap((name) => readdirSync(join(folder, name)).map((file) => join(name, file)));
+}
+
 function writeSums(folder: string): void {
-  const names = readdirSync(folder).filter((name) => name !== 'SHA256SUMS');
-  const lines = names.map((name) => {
+  const lines = filesIn(folder).map((path) => {
     const hash = createHash('sha256')
-      .update(readFileSync(join(folder, name)))
+      .update(readFileSync(join(folder, path)))
       .digest('hex');
-    return `${hash}  ${name}\n`;
+    return `${hash}  ${path}\n`;
   });
   writeFileSync(join(folder, 'SHA256SUMS'), lines.join(''));
 }
@@ -81,9 +93,9 @@ function release(tag: string): void {
   const revision = git('rev-parse', '--verify', '--quiet', `${tag}^{commit}`).toString().trim();
   checked(tag, version);
   const dry = values['dry-run'];
-  const imageTool = IMAGE_TOOLS.find(isThere);
+  const imageTool = IMAGE_TOOLS.find((tool) => works(tool, 'info'));
   const missing = [
-    ...(isThere('helm') ? [] : ['helm']),
+    ...(works('helm', 'version') ? [] : ['helm']),
     ...(imageTool === undefined ? [IMAGE_TOOLS.join(' or ')] : []),
   ];
   if (missing.length > 0 && !dry) throw new Error(`a release needs ${missing.join(', and ')}`);
@@ -98,14 +110,11 @@ function release(tag: string): void {
   try {
     mkdirSync(to, { recursive: true });
     if (readdirSync(to).length > 0) throw new Error(`${to} is not empty: give another --to`);
+    for (const name of FOLDERS) mkdirSync(join(to, name));
     execFileSync('tar', ['-x', '-C', checkout], { input: git('archive', tag) });
     for (const step of steps) run(step);
     writeSums(to);
-    process.stdout.write(
-      `${readdirSync(to)
-        .map((name) => join(to, name))
-        .join('\n')}\n`,
-    );
+    for (const path of filesIn(to)) process.stdout.write(`${join(to, path)}\n`);
   } finally {
     rmSync(checkout, { recursive: true, force: true });
   }

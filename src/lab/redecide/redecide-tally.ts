@@ -72,6 +72,7 @@ export class RedecideTally {
   }
 
   text(): string {
+    if (this.decisions + this.#undecided === 0) return 'the capture holds no decision\n';
     const share =
       this.decisions === 0 ? 100 : (100 * (this.decisions - this.differ)) / this.decisions;
     const elsewhere = this.differ - this.#scoresAlone;
