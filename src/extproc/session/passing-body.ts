@@ -5,14 +5,19 @@ import {
   type Replacement,
   touchesChunk,
 } from '../../openai/body/body-edit.ts';
+import { freeChunk } from '../streams/byte-account.ts';
 
-/** A body that streams past: chunks wait until it is known how to edit them. */
+/**
+ * A body that streams past: chunks wait until it is known how to edit them. Their memory is freed
+ * with the answer to them, unless an edit takes parts of it: the proxy has the body itself, and
+ * nothing else keeps chunks.
+ */
 export class PassingBody {
-  #waiting: Uint8Array[] = [];
+  #waiting: Buffer[] = [];
   #offset = 0;
   #edit: BodyEdit | undefined;
 
-  push(chunk: Uint8Array): void {
+  push(chunk: Buffer): void {
     this.#waiting.push(chunk);
   }
 
@@ -33,14 +38,18 @@ export class PassingBody {
   }
 
   drop(): void {
+    for (const chunk of this.#waiting) freeChunk(chunk);
     this.#waiting = [];
   }
 
-  #replaced(chunk: Uint8Array): readonly Uint8Array[] | undefined {
+  #replaced(chunk: Buffer): readonly Uint8Array[] | undefined {
     const offset = this.#offset;
     this.#offset += chunk.length;
     const edit = this.#edit;
-    if (edit === undefined || !touchesChunk(edit, chunk, offset)) return undefined;
-    return editChunk(edit, chunk, offset);
+    if (edit !== undefined && touchesChunk(edit, chunk, offset)) {
+      return editChunk(edit, chunk, offset);
+    }
+    freeChunk(chunk);
+    return undefined;
   }
 }
