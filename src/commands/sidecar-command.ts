@@ -100,6 +100,7 @@ function legOptions(
     samplePrefillers: flags.enablePrefillerSampling,
     prefillRetries: flags.prefillMaxRetries,
     prefillRetryBackoffMs: flags.prefillRetryBackoffMs,
+    speculativePrefill: flags.enableSpeculativePrefill,
     decodeChunkTokens: flags.decodeChunkSize,
   };
 }

@@ -9,6 +9,7 @@ import { fallBackToHere, SERVER_ERROR } from './fall-back.ts';
 import { namedEncoders, namedKvSource, namedPrefiller } from './named-servers.ts';
 import { prefilledElsewhere } from './prefill-elsewhere.ts';
 import { readUpload } from './read-upload.ts';
+import { computedAhead } from './speculative-prefill.ts';
 
 /** Holds the request's body until the engine has the whole of it and answers. */
 export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
@@ -20,18 +21,24 @@ export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
     const body = isJson && upload.length > 0 ? checkedBody(upload, reserved) : upload;
     if (api === undefined) return await forward({ body, headers: {} }, exchange);
     exchange.metrics.onGeneration(api.name);
-    return await generate(body, api, exchange);
+    const prefiller = namedPrefiller(exchange);
+    const answer = await generate({ body, api, prefiller }, exchange);
+    return computedAhead({ body, api, prefiller }, answer, exchange);
   } finally {
     budget.giveBack(upload.length);
   }
 }
 
+interface Generation {
+  readonly body: Buffer;
+  readonly api: GenerationApi;
+  readonly prefiller: string | undefined;
+}
+
 async function generate(
-  body: Buffer,
-  api: GenerationApi,
+  { body, api, prefiller }: Generation,
   exchange: Exchange,
 ): Promise<EngineAnswer> {
-  const prefiller = namedPrefiller(exchange);
   const encoders = namedEncoders(exchange);
   const kvSource = namedKvSource(exchange);
   const here = (): Promise<EngineAnswer> => decode({ body, headers: {} }, api, exchange);

@@ -10,6 +10,7 @@ import type { Exchange } from './exchange.ts';
 import { namedRank, SERVER_HEADERS } from './named-servers.ts';
 import type { RequestOutcome } from './sidecar-metrics.ts';
 import type { SidecarParts } from './sidecar-parts.ts';
+import { SPECULATIVE_PREFILL_HEADER } from './speculative-prefill.ts';
 
 /** The connection was refused, or did not come about in time: the engine starts or has gone. */
 const NOT_READY: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -26,6 +27,7 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'trailer',
   'upgrade',
   ...SERVER_HEADERS,
+  SPECULATIVE_PREFILL_HEADER,
 ]);
 
 /** Answers one request at the port of a data-parallel rank, whatever happens. */

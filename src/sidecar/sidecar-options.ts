@@ -80,6 +80,8 @@ export interface PrefillOptions {
   /** How often a server that may recover is asked again, and how long after its answer. */
   readonly prefillRetries: number;
   readonly prefillRetryBackoffMs: Millis;
+  /** Whether clients can have a conversation computed after an answer, ahead of its next turn. */
+  readonly speculativePrefill: boolean;
 }
 
 /** The servers that a sidecar sends requests to. */
@@ -141,6 +143,7 @@ export const SIDECAR_DEFAULTS: Omit<
   samplePrefillers: false,
   prefillRetries: 0,
   prefillRetryBackoffMs: 200,
+  speculativePrefill: false,
   decodeChunkTokens: 0,
   dataParallelSize: 1,
   podIp: undefined,

@@ -16,6 +16,12 @@ export interface SidecarCounts {
   fellBack: number;
 }
 
+/** Conversations that are computed before their next turn asks for it. */
+export interface Speculation {
+  /** Whether there is one: from its answer on, until it is computed. */
+  underWay: boolean;
+}
+
 /** Writes a line; lines of one kind that follow too fast are only counted. */
 export type SparseLog = (kind: string, line: string) => void;
 
@@ -34,6 +40,8 @@ export interface SidecarParts {
   /** Parameters that only the sidecar may set. */
   readonly reserved: ReadonlySet<string>;
   readonly peerPorts: PeerPorts;
+  /** Undefined: nothing is computed before it is asked for. */
+  readonly speculation: Speculation | undefined;
 }
 
 /** A server that is down fails every request: a line for each would fill a disk. */

@@ -102,6 +102,7 @@ function partsOf(options: SidecarOptions, openRequests: () => number): SidecarPa
     contract: chooseContract(options, upstreams, peerPorts),
     reserved: reservedFor(connector),
     peerPorts,
+    speculation: options.speculativePrefill ? { underWay: false } : undefined,
   };
 }
 

@@ -30,6 +30,7 @@ export interface SidecarFlags extends MoriIoFlags {
   readonly mooncakeBootstrapPort: number;
   readonly sglangBootstrapPort: number;
   readonly enablePrefillerSampling: boolean;
+  readonly enableSpeculativePrefill: boolean;
   readonly prefillMaxRetries: number;
   readonly prefillRetryBackoffMs: number;
   readonly decodeChunkSize: number;
@@ -139,6 +140,11 @@ function addPrefill(command: Command): void {
     .option(
       '--enable-prefiller-sampling',
       'draw one of several prefilling servers that a request names, instead of the first',
+      false,
+    )
+    .option(
+      '--enable-speculative-prefill',
+      'after a chat with the header x-speculative-prefill, compute it with its answer, ahead of the next turn',
       false,
     )
     .option(

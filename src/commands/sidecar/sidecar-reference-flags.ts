@@ -64,7 +64,7 @@ export const SIDECAR_REFERENCE_FLAGS: ReadonlyMap<string, SidecarReferenceFlag> 
     'enable-p2p-pull': { ...switched('--enable-p2p-pull'), ...only },
     'enable-prefiller-sampling': { ...switched('--enable-prefiller-sampling'), ...only },
     'enable-speculative-prefill': {
-      ...fixed('switch', 'no prompts are computed before they are asked for'),
+      ...switched('--enable-speculative-prefill'),
       ...only,
     },
     'enable-tls': { ...sameUnlessEmpty, ...only },
