@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { overload, tenants } from './scenarios.ts';
+import { neighbour, overload, tenants } from './scenarios.ts';
 
 const SCALE = { seconds: 60, seed: 1 };
 
@@ -11,4 +11,12 @@ it('[Q112] keeps goodput and high priority under twice the load, and loses nothi
 
 it('[Q112] gives tenants tokens by their weights (seed 1, one minute)', () => {
   expect(tenants(SCALE).filter(({ holds }) => !holds)).toEqual([]);
+});
+
+it('[Q138] keeps a tenant fast beside a neighbour’s burst by default (seeds 1 to 3, 45 s)', () => {
+  const byDefault = neighbour({ seconds: 45, seed: 1 }).filter(({ claim }) =>
+    claim.endsWith('by default'),
+  );
+  // It was 190 before flows shared what there is.
+  expect(Number(byDefault[0]?.measured)).toBeLessThan(1.5);
 });

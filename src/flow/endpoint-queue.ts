@@ -1,11 +1,14 @@
 import type { Millis } from '../framework/runtime.ts';
 import type { Waiting } from './discipline.ts';
+import type { Share } from './fair-shares.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { dueWithinMs, type Order } from './order.ts';
 
 /** A request in a queue. What is said here of it must not change while it is in one. */
 export interface Queued {
   readonly waiting: Waiting;
+  /** That of its flow. */
+  readonly share: Share;
   /** Counts arrivals. */
   readonly number: number;
   /** The time that its prompt takes where it would go. */
@@ -14,7 +17,7 @@ export interface Queued {
 }
 
 /**
- * The requests of one priority that wait for one endpoint. The first of them is found without a look
+ * The requests of one flow and priority that wait for one endpoint. The first of them is found without a look
  * at all: within a class the oldest goes first, so only one of each class is compared, and deadlines
  * are kept by the time at which they can only just be met.
  */

@@ -21,6 +21,8 @@ export interface Order {
   classOf(ownMs: Millis): number;
   /** Whether a deadline changes the order. */
   readonly hasDeadlines: boolean;
+  /** Whether flows that have got less go before others. */
+  readonly isFair: boolean;
 }
 
 /** A request that has just come is not ahead of another only because it came a moment before. */
@@ -36,6 +38,7 @@ const firstCome: Order = {
   urgencyOf: ({ waitedMs }) => waitedMs,
   classOf: () => 0,
   hasDeadlines: false,
+  isFair: false,
 };
 
 /**
@@ -55,6 +58,7 @@ const responseRatio: Order = {
   },
   classOf,
   hasDeadlines: true,
+  isFair: true,
 };
 
 export const ORDERS: Readonly<Record<WaitingOrder, Order>> = {

@@ -2,10 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
 import { isBefore, type Queued } from './endpoint-queue.ts';
+import { FairShares } from './fair-shares.ts';
 import { ORDERS, WAITING_ORDERS } from './order.ts';
 import { WaitingQueue } from './waiting-queue.ts';
 
 const SEED = 20_261_123;
+const OPEN = { isOpen: () => true, isOpenTo: () => true };
 const LIMITS = { maxRequests: 2, maxBytes: 100 };
 
 interface Item extends Queued {
@@ -15,6 +17,7 @@ interface Item extends Queued {
 }
 
 interface Fields {
+  readonly fairnessId?: string;
   readonly priority?: number;
   readonly since?: number;
   readonly ttftSloMs?: number | undefined;
@@ -22,10 +25,19 @@ interface Fields {
 }
 
 let items = 0;
-function makeItem({ priority = 0, since = 0, ttftSloMs, ownMs = 10 }: Fields): Item {
-  const request = makeRequest({ priority, ttftSloMs });
+const shares = new FairShares();
+const queueOf = (): WaitingQueue<Item> => new WaitingQueue<Item>(shares);
+function makeItem({
+  fairnessId = 'a',
+  priority = 0,
+  since = 0,
+  ttftSloMs,
+  ownMs = 10,
+}: Fields): Item {
+  const request = makeRequest({ fairnessId, priority, ttftSloMs });
   const waiting = { request, since, bytes: 10, candidates: 1 };
-  return { waiting, number: items++, ownMs, decidedAt: since, endpoint: '' };
+  const share = shares.of(request);
+  return { waiting, share, number: items++, ownMs, decidedAt: since, endpoint: '' };
 }
 
 const step = fc.record({
@@ -45,7 +57,7 @@ describe('what waits', () => {
     (order) => {
       fc.assert(
         fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-          const queue = new WaitingQueue<Item>();
+          const queue = queueOf();
           queue.orderBy(order);
           const all: Item[] = [];
           let at = 0;
@@ -71,7 +83,7 @@ describe('what waits', () => {
               );
               let first: Item | undefined;
               for (const one of open) if (isBefore(one, first, ORDERS[order], at)) first = one;
-              expect(queue.first(priority, at, isOpen)).toBe(first);
+              expect(queue.first(priority, at, { isOpen, isOpenTo: isOpen })).toBe(first);
             }
             expect([...queue.items()]).toEqual(all);
             expect(queue.bytes).toBe(10 * all.length);
@@ -83,13 +95,13 @@ describe('what waits', () => {
   );
 
   it('[Q5] goes by priority, the highest first', () => {
-    const queue = new WaitingQueue<Item>();
+    const queue = queueOf();
     for (const priority of [-1, 5, -1]) queue.add(makeItem({ priority }), 'a');
     expect(queue.priorities).toEqual([5, -1]);
   });
 
   it('[Q6] is bounded in requests and bytes', () => {
-    const queue = new WaitingQueue<Item>();
+    const queue = queueOf();
     queue.add(makeItem({}), 'a');
     expect(() => queue.admit(95, LIMITS)).toThrow('requests of 10 bytes wait');
     expect(() => queue.admit(90, LIMITS)).not.toThrow();
@@ -98,7 +110,7 @@ describe('what waits', () => {
   });
 
   it('[Q115] is looked at again when it has waited longer by a quarter', () => {
-    const queue = new WaitingQueue<Item>();
+    const queue = queueOf();
     const item = makeItem({});
     queue.add(item, 'a');
     const looks: number[] = [];
@@ -115,11 +127,31 @@ describe('what waits', () => {
   });
 
   it('[Q113] keeps its order when another order is chosen', () => {
-    const queue = new WaitingQueue<Item>();
+    const queue = queueOf();
     const [long, short] = [makeItem({ ownMs: 1000 }), makeItem({ ownMs: 1 })];
     for (const item of [long, short]) queue.add(item, 'a');
-    expect(queue.first(0, 1, () => true)).toBe(short);
+    expect(queue.first(0, 1, OPEN)).toBe(short);
     queue.orderBy('fcfs');
-    expect(queue.first(0, 1, () => true)).toBe(long);
+    expect(queue.first(0, 1, OPEN)).toBe(long);
+  });
+
+  it('[Q135] begins with the flow that has got least, and else goes by the order', () => {
+    const queue = queueOf();
+    const [long, short] = [makeItem({ ownMs: 1000 }), makeItem({ ownMs: 1 })];
+    const other = makeItem({ fairnessId: 'b', ownMs: 5000 });
+    for (const [item, endpoint] of [
+      [long, 'e'],
+      [short, 'f'],
+      [other, 'g'],
+    ] as const) {
+      queue.add(item, endpoint);
+    }
+    const first = (): Item | undefined => queue.first(0, 1, OPEN);
+    long.share.served = other.share.served + 1;
+    expect(first()).toBe(other);
+    expect(queue.first(0, 1, { ...OPEN, isOpen: (one) => one !== other })).toBe(short);
+    expect(queue.first(0, 1, { ...OPEN, isOpenTo: (one) => one !== other })).toBe(short);
+    queue.orderBy('fcfs');
+    expect(first()).toBe(long);
   });
 });

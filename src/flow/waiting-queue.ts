@@ -1,6 +1,7 @@
 import { RoutingError } from '../framework/error.ts';
 import type { Millis } from '../framework/runtime.ts';
 import { EndpointQueue, isBefore, type Queued } from './endpoint-queue.ts';
+import type { FairShares, Share } from './fair-shares.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { ORDERS, type Order, type WaitingOrder } from './order.ts';
 
@@ -9,10 +10,18 @@ export interface WaitingLimits {
   readonly maxBytes: number;
 }
 
+/** What is asked about requests that wait for one endpoint. */
+export interface Openness<T> {
+  /** Whether the endpoint can begin any of them; the same for all of them. */
+  readonly isOpen: (one: T) => boolean;
+  /** Whether it can begin one of this flow; the same for all of the flow. */
+  readonly isOpenTo: (one: T) => boolean;
+}
+
 /** Those of one priority. */
 interface Group<T extends Queued> {
-  /** By the endpoint that each waits for. */
-  readonly queues: Map<string, EndpointQueue<T>>;
+  /** By the endpoint that each waits for, and by flow. */
+  readonly queues: Map<string, Map<Share, EndpointQueue<T>>>;
   /** By the time at which each should be decided anew. */
   readonly looks: IndexedHeap<T>;
 }
@@ -24,16 +33,22 @@ interface Group<T extends Queued> {
 const LOOK_SHARE = 0.25;
 
 /**
- * The requests that wait, each for one endpoint. Those of a higher priority go strictly first, and
- * among equals the order decides. Adding, removing and finding the first one take logarithmic time.
+ * The requests that wait, each for one endpoint. Those of a higher priority go strictly first. Among
+ * equals the flow is next that has got least, and in it the order decides. Adding and removing take
+ * logarithmic time; finding the first one looks at the flows that wait for open endpoints.
  */
 export class WaitingQueue<T extends Queued> {
   readonly #groups = new Map<number, Group<T>>();
   /** The endpoint of each; the oldest request first, because one that moves keeps its place here. */
   readonly #endpoints = new Map<T, string>();
   #priorities: readonly number[] = [];
+  readonly #shares: FairShares;
   #order: Order = ORDERS['response-ratio'];
   #bytes = 0;
+
+  constructor(shares: FairShares) {
+    this.#shares = shares;
+  }
 
   get size(): number {
     return this.#endpoints.size;
@@ -41,6 +56,11 @@ export class WaitingQueue<T extends Queued> {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Whether flows share what there is, whatever each of them sends. */
+  get isFair(): boolean {
+    return this.#order.isFair;
   }
 
   /** The highest first. */
@@ -71,6 +91,7 @@ export class WaitingQueue<T extends Queued> {
   add(item: T, endpoint: string): void {
     this.#bytes += item.waiting.bytes;
     this.#endpoints.set(item, endpoint);
+    this.#shares.waits(item.share, item.waiting.request);
     this.#putIn(item, endpoint);
   }
 
@@ -88,17 +109,35 @@ export class WaitingQueue<T extends Queued> {
     if (endpoint === undefined) return;
     this.#bytes -= item.waiting.bytes;
     this.#endpoints.delete(item);
+    this.#shares.leaves(item.share, item.waiting.request);
     this.#takeOut(item, endpoint);
   }
 
-  /** The most urgent one of this priority that waits for an endpoint which `isOpen`. */
-  first(priority: number, at: Millis, isOpen: (one: T) => boolean): T | undefined {
+  /** The first one of this priority that waits for an endpoint which is open to it. */
+  first(priority: number, at: Millis, openness: Openness<T>): T | undefined {
     let first: T | undefined;
-    for (const queue of this.#groups.get(priority)?.queues.values() ?? []) {
-      const { some } = queue;
-      if (some === undefined || !isOpen(some)) continue;
+    for (const flows of this.#groups.get(priority)?.queues.values() ?? []) {
+      const [queue] = flows.values();
+      if (queue?.some === undefined || !openness.isOpen(queue.some)) continue;
+      first = this.#firstOf(flows, first, at, openness);
+    }
+    return first;
+  }
+
+  /** The first one of those that wait for one endpoint, and of another one. */
+  #firstOf(
+    flows: ReadonlyMap<Share, EndpointQueue<T>>,
+    other: T | undefined,
+    at: Millis,
+    { isOpenTo }: Openness<T>,
+  ): T | undefined {
+    let first = other;
+    for (const [share, queue] of flows) {
+      if (this.#isLater(share, first?.share)) continue;
       const item = queue.first(at);
-      if (item !== undefined && isBefore(item, first, this.#order, at)) first = item;
+      if (item === undefined || !isOpenTo(item)) continue;
+      const isEarlier = first !== undefined && this.#isLater(first.share, share);
+      if (isEarlier || isBefore(item, first, this.#order, at)) first = item;
     }
     return first;
   }
@@ -109,13 +148,23 @@ export class WaitingQueue<T extends Queued> {
     return item !== undefined && lookAt(item) < at ? item : undefined;
   }
 
+  /** Whether a flow has got more than another one, and so comes after it. */
+  #isLater({ served }: Share, than: Share | undefined): boolean {
+    return this.#order.isFair && than !== undefined && served > than.served;
+  }
+
   #putIn(item: T, endpoint: string): void {
-    const { priority } = item.waiting.request;
-    const { queues, looks } = this.#groupOf(priority);
-    let queue = queues.get(endpoint);
+    const { waiting, share } = item;
+    const { queues, looks } = this.#groupOf(waiting.request.priority);
+    let flows = queues.get(endpoint);
+    if (flows === undefined) {
+      flows = new Map();
+      queues.set(endpoint, flows);
+    }
+    let queue = flows.get(share);
     if (queue === undefined) {
       queue = new EndpointQueue(this.#order);
-      queues.set(endpoint, queue);
+      flows.set(share, queue);
     }
     queue.add(item);
     looks.update(item);
@@ -124,10 +173,12 @@ export class WaitingQueue<T extends Queued> {
   #takeOut(item: T, endpoint: string): void {
     const { priority } = item.waiting.request;
     const { queues, looks } = this.#groupOf(priority);
-    const queue = queues.get(endpoint);
+    const flows = queues.get(endpoint);
+    const queue = flows?.get(item.share);
     queue?.delete(item);
     looks.delete(item);
-    if (queue?.size === 0) queues.delete(endpoint);
+    if (queue?.size === 0) flows?.delete(item.share);
+    if (flows?.size === 0) queues.delete(endpoint);
     if (queues.size > 0) return;
     this.#groups.delete(priority);
     this.#priorities = this.#priorities.filter((each) => each !== priority);

@@ -94,7 +94,7 @@ export class EndpointPicker implements Router, BookingRouter {
       onError: (error) => faults.report(this, 'placement', error),
     });
     this.#room.configure(options.plan.hold);
-    const { backlog, loads } = this.#room;
+    const { backlog, loads, shares } = this.#room;
     const parts = { pool, ledger, clock, engineModel, faults, open, ejector, backlog };
     this.elsewhere = new Elsewhere({ ...options, parts, cores: () => this.#cores });
     this.#cycles = new Cycles({
@@ -108,7 +108,7 @@ export class EndpointPicker implements Router, BookingRouter {
     for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
     const first = this.#createCore(options.plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
-    const cores = new ActiveCores(first, { pool, subscribers, lastObserver: engineModel, faults });
+    const cores = new ActiveCores(first, { ...parts, subscribers, last: [engineModel, shares] });
     this.#cores = cores;
     this.#preparing = preparing({ cores, pool, ejector, journal, stopwatch });
   }

@@ -38,8 +38,8 @@ interface ActiveGeneration extends Generation {
 export interface ActiveCoresOptions {
   readonly pool: EndpointPool;
   readonly subscribers: readonly JournalSubscriber[];
-  /** Observes all requests, after the plugins. */
-  readonly lastObserver: RequestObserver;
+  /** They observe all requests, after the plugins. */
+  readonly last: readonly RequestObserver[];
   readonly faults: PluginFaults;
 }
 
@@ -162,9 +162,9 @@ export class ActiveCores {
     core: SchedulingCore,
     { beside, challenger }: { beside?: SchedulingCore; challenger?: Challenger } = {},
   ): ActiveGeneration {
-    const { subscribers, lastObserver, faults } = this.#options;
+    const { subscribers, last, faults } = this.#options;
     const parts = new Set([...core.observers, ...(beside?.observers ?? [])]);
-    const plugins = [...parts, lastObserver];
+    const plugins = [...parts, ...last];
     const generation = {
       core,
       challenger,

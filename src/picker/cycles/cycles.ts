@@ -39,7 +39,9 @@ export class Cycles {
   }
 
   begin(input: CycleInput): Cycle {
-    this.#options.parts.faults.begin();
+    const { parts, loads } = this.#options;
+    parts.faults.begin();
+    loads.begin(input.request);
     return newCycle(input);
   }
 

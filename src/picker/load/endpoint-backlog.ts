@@ -8,6 +8,8 @@ import type { Ledger } from './ledger.ts';
 
 /** Steps of prompts that an endpoint gets: the one that it computes, and the next. */
 const STEPS = 2;
+/** A flow that has more than others may have so much pending, for each endpoint, before it waits. */
+const CROWDED_STEPS = 0.5;
 /** An endpoint that has begun nothing for so long, and twice what was predicted, is asked again. */
 const OVERDUE_MS: Millis = 1000;
 const OVERDUE_TIMES = 2;
@@ -79,32 +81,44 @@ export class EndpointBacklog implements EndpointObserver {
     work.sentAt = at;
   }
 
-  /** Whether the request can begin now. */
-  isOpenFor({ endpoint, prefill }: Places, at: Millis): boolean {
-    if (prefill === undefined) return this.isOpen(endpoint, at);
+  /**
+   * Whether the request can begin now; with `crowds`, whether it can where nothing else would be
+   * computed before it.
+   */
+  isOpenFor({ endpoint, prefill }: Places, at: Millis, crowds = false): boolean {
+    if (prefill === undefined) return this.isOpen(endpoint, at, crowds);
     const { limit } = this.#options;
-    return !limit.isFull(endpoint) && !limit.isFull(prefill) && this.#canPrefill(prefill, at);
+    if (limit.isFull(endpoint) || limit.isFull(prefill)) return false;
+    return this.#canPrefill(prefill, at, crowds);
+  }
+
+  /** From so many pending tokens on, one flow would crowd out the others of so many endpoints. */
+  crowdedFrom(endpoints: readonly Endpoint[]): number {
+    const [first] = endpoints;
+    if (first === undefined) return 0;
+    const { prefillTokensMax } = this.#options.engineModel.stepTime(first);
+    return CROWDED_STEPS * prefillTokensMax * endpoints.length;
   }
 
   /** For requests that are computed and answered there. */
-  isOpen(endpoint: Endpoint, at: Millis): boolean {
+  isOpen(endpoint: Endpoint, at: Millis, crowds = false): boolean {
     const { ledger, engineModel, limit } = this.#options;
     if (limit.isFull(endpoint)) return false;
     const { requests, pendingPrefillTokens } = ledger.load(endpoint);
     if (requests === 0 || this.#isIdle(endpoint)) return true;
     const tokens = pendingPrefillTokens + this.#othersTokens(endpoint, at);
     const { prefillTokensMax } = engineModel.stepTime(endpoint);
-    return tokens < STEPS * prefillTokensMax || this.#isOverdue(endpoint, at);
+    return tokens < (crowds ? 1 : STEPS * prefillTokensMax) || this.#isOverdue(endpoint, at);
   }
 
   /**
    * For prompts that are computed there and answered elsewhere. Their first tokens come from
    * elsewhere, too, and late, so the time that they should take counts as well.
    */
-  #canPrefill(endpoint: Endpoint, at: Millis): boolean {
+  #canPrefill(endpoint: Endpoint, at: Millis, crowds: boolean): boolean {
     const { ledger, engineModel } = this.#options;
     const { prefillTokensMax, perPrefillTokenMs } = engineModel.stepTime(endpoint);
-    const tokensMax = STEPS * prefillTokensMax;
+    const tokensMax = crowds ? 1 : STEPS * prefillTokensMax;
     if (ledger.load(endpoint).pendingPrefillTokens < tokensMax) return true;
     const leftMs = (this.#work[endpoint.slot]?.until ?? at) - at;
     return leftMs < tokensMax * perPrefillTokenMs;

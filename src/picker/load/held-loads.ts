@@ -1,50 +1,54 @@
+import type { FairShares, Share } from '../../flow/fair-shares.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
-import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';
 import { HeldPrompts } from './held-prompts.ts';
+import { type Asking, type HeldSize, HeldSums, plus } from './held-sums.ts';
 
 /** What one request that waits will bring to the endpoint that computes its prompt. */
-export interface HeldLoad {
+export interface HeldLoad extends HeldSize {
   readonly endpoint: Endpoint;
-  readonly prefillTokens: number;
-  readonly contextTokens: number;
-  readonly prompt: PromptBlocks;
-}
-
-interface Sums {
-  /** Of this endpoint for as long as something waits for it: a slot may get another endpoint. */
-  readonly place: number;
-  readonly id: EndpointId;
-  requests: number;
-  prefillTokens: number;
-  contextTokens: number;
 }
 
 /**
- * The load in flight, with what waits at the picker for each endpoint: a request that is decided
- * now has to wait for those, too. Nothing of it is reserved: what waits may still go elsewhere.
+ * The load in flight, with what waits at the picker for each endpoint and goes before the request
+ * that is decided. Nothing of it is reserved: what waits may still go elsewhere.
  */
 export class HeldLoads implements InFlightView {
   readonly #inFlight: InFlightView;
   /** By slot. */
-  readonly #sums = new Map<number, Sums>();
-  readonly #sumsOf = new Map<HeldLoad, Sums>();
+  readonly #sums = new Map<number, HeldSums>();
+  readonly #sumsOf = new Map<HeldLoad, HeldSums>();
   readonly #prompts = new HeldPrompts();
+  readonly #shares: FairShares;
   #places = 0;
+  /** Whether flows that got less go before others. */
+  isFair = true;
+  #deciding: Asking | undefined;
   /** Left out: that of the request which is decided. */
   #own: HeldLoad | undefined;
   #assumed: ReadonlyMap<EndpointId, HeldSum> | undefined;
 
-  constructor(inFlight: InFlightView) {
+  constructor(inFlight: InFlightView, shares: FairShares) {
     this.#inFlight = inFlight;
+    this.#shares = shares;
+  }
+
+  shareOf(request: InferenceRequest): Share {
+    return this.#shares.of(request);
+  }
+
+  /** The request is decided next. */
+  begin(request: InferenceRequest): void {
+    this.#deciding = this.#sums.size === 0 ? undefined : this.#asking(request);
   }
 
   load(endpoint: Endpoint): InFlightLoad {
     const load = this.#inFlight.load(endpoint);
     if (this.#assumed !== undefined) return plus(load, this.#assumed.get(endpoint.id));
     const sums = this.#sums.size === 0 ? undefined : this.#sums.get(endpoint.slot);
-    return sums === undefined ? load : plus(load, this.#ofOthers(sums));
+    return sums === undefined ? load : plus(load, this.#before(sums, this.#deciding));
   }
 
   /** As `InFlightView`; undefined while nothing waits. */
@@ -70,17 +74,17 @@ export class HeldLoads implements InFlightView {
 
   add(load: HeldLoad): void {
     const { id, slot } = load.endpoint;
-    const sums = this.#sums.get(slot) ?? this.#sumsFor(id);
+    const sums = this.#sums.get(slot) ?? new HeldSums(this.#places++, id);
     this.#sums.set(slot, sums);
     this.#sumsOf.set(load, sums);
-    count(sums, load, 1);
-    this.#prompts.add(load.prompt, sums.place);
+    sums.add(load);
+    this.#prompts.add(load.request.prompt, sums.place);
   }
 
   /** Only for a load that was added. */
   remove(load: HeldLoad): void {
     const sums = this.#takeOut(load);
-    if (sums !== undefined) this.#prompts.remove(load.prompt, sums.place);
+    if (sums !== undefined) this.#prompts.remove(load.request.prompt, sums.place);
   }
 
   /** The request of `before`, which was added, waits with `after` from now on. */
@@ -90,8 +94,8 @@ export class HeldLoads implements InFlightView {
       this.remove(before);
       this.add(after);
     } else {
-      count(sums, before, -1);
-      count(sums, after, 1);
+      sums.remove(before);
+      sums.add(after);
       this.#sumsOf.delete(before);
       this.#sumsOf.set(after, sums);
     }
@@ -101,13 +105,19 @@ export class HeldLoads implements InFlightView {
     this.#sums.delete(slot);
   }
 
-  /** With what the request's prompt shares with those that wait. Undefined where nothing waits. */
+  /**
+   * What goes before the request, and how much of its prompt it shares with what waits; without a
+   * request, all that waits. Undefined where nothing waits.
+   */
   snapshot(request?: InferenceRequest): readonly HeldSum[] | undefined {
     if (this.#sums.size === 0) return undefined;
+    const asking = request && this.#asking(request);
     const sharedBy = request && this.#prompts.sharedTokens(request.prompt);
     return [...this.#sums.values()].map((sums): HeldSum => {
       const shared = sharedBy?.get(sums.place) ?? 0;
-      return shared === 0 ? summary(sums) : [...summary(sums), shared];
+      const [id, requests, prefillTokens, contextTokens] = this.#before(sums, asking);
+      const sum = [id, requests, prefillTokens, contextTokens] as const;
+      return shared === 0 ? sum : [...sum, shared];
     });
   }
 
@@ -116,47 +126,24 @@ export class HeldLoads implements InFlightView {
     this.#assumed = held && new Map(held.map((sum) => [sum[0], sum]));
   }
 
-  #sumsFor(id: EndpointId): Sums {
-    return { place: this.#places++, id, requests: 0, prefillTokens: 0, contextTokens: 0 };
+  #asking(request: InferenceRequest): Asking {
+    return { request, share: this.#shares.of(request), isFair: this.isFair };
   }
 
-  #takeOut(load: HeldLoad): Sums | undefined {
+  #before(sums: HeldSums, asking: Asking | undefined): HeldSum {
+    if (asking === undefined) return sums.total();
+    const own = this.#own;
+    return sums.before(asking, own && this.#sumsOf.get(own) === sums ? own : undefined);
+  }
+
+  #takeOut(load: HeldLoad): HeldSums | undefined {
     const sums = this.#sumsOf.get(load);
     if (sums === undefined) return undefined;
     this.#sumsOf.delete(load);
-    count(sums, load, -1);
+    sums.remove(load);
     const { slot } = load.endpoint;
     // The endpoint may have gone, and another may have its slot.
     if (sums.requests <= 0 && this.#sums.get(slot) === sums) this.#sums.delete(slot);
     return sums;
   }
-
-  #ofOthers(sums: Sums): Summary {
-    const own = this.#own;
-    if (own === undefined || this.#sumsOf.get(own) !== sums) return summary(sums);
-    const { id, requests, prefillTokens, contextTokens } = sums;
-    return [id, requests - 1, prefillTokens - own.prefillTokens, contextTokens - own.contextTokens];
-  }
-}
-
-function count(sums: Sums, { prefillTokens, contextTokens }: HeldLoad, sign: 1 | -1): void {
-  sums.requests += sign;
-  sums.prefillTokens += sign * prefillTokens;
-  sums.contextTokens += sign * contextTokens;
-}
-
-type Summary = readonly [EndpointId, number, number, number];
-
-function summary({ id, requests, prefillTokens, contextTokens }: Sums): Summary {
-  return [id, requests, prefillTokens, contextTokens];
-}
-
-function plus(load: InFlightLoad, held: HeldSum | undefined): InFlightLoad {
-  if (held === undefined) return load;
-  const [, requests, prefillTokens, contextTokens] = held;
-  return {
-    requests: load.requests + requests,
-    pendingPrefillTokens: load.pendingPrefillTokens + prefillTokens,
-    contextTokens: load.contextTokens + contextTokens,
-  };
 }

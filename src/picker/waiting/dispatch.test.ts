@@ -1,12 +1,14 @@
 import { expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
+import { FairShares } from '../../flow/fair-shares.ts';
 import { WaitingQueue } from '../../flow/waiting-queue.ts';
-import { NO_BLOCKS } from '../../framework/request.ts';
 import { Dispatch } from './dispatch.ts';
 import type { HeldRequest, Target } from './held-request.ts';
 
 const ENDPOINTS = Array.from({ length: 40 }, (_, n) => makeEndpoint(`e${n}`, { slot: n }));
 const WAITING = 20_000;
+const SHARES = new FairShares();
+const REQUEST = makeRequest();
 
 interface World {
   readonly dispatch: Dispatch;
@@ -20,19 +22,25 @@ interface World {
 
 function targetOf(n: number): Target {
   const endpoint = ENDPOINTS[n] ?? makeEndpoint('none');
-  const load = { endpoint, prefillTokens: 100, contextTokens: 100, prompt: NO_BLOCKS };
+  const load = { endpoint, prefillTokens: 100, request: REQUEST, share: SHARES.of(REQUEST) };
   return { endpoint, prefill: undefined, ownMs: 4, load };
 }
 
 /** All wait for e1. */
 function worldOf(waiting: number): World {
-  const queue = new WaitingQueue<HeldRequest>();
+  const queue = new WaitingQueue<HeldRequest>(SHARES);
   const open = new Set<string>();
   const placed: string[] = [];
   for (let n = 0; n < waiting; n++) {
     const request = makeRequest({ id: `r${n}` });
     const placement = { placed: () => undefined, refused: () => undefined };
-    const of = { waiting: { request, since: 0, bytes: 1, candidates: 1 }, options: {}, placement };
+    const share = SHARES.of(request);
+    const of = {
+      share,
+      waiting: { request, since: 0, bytes: 1, candidates: 1 },
+      options: {},
+      placement,
+    };
     queue.add({ ...of, number: n, target: targetOf(1), ownMs: 4, decidedAt: 0 }, 'e1');
   }
   const dispatch = new Dispatch({
@@ -44,6 +52,7 @@ function worldOf(waiting: number): World {
       isOpen: ({ id }) => open.has(id),
       isOpenFor: () => false,
     },
+    crowds: () => false,
     queue,
     decideAnew: (held, at) => {
       world.decided += 1;

@@ -9,6 +9,8 @@ import type { HeldRequest, Target } from './held-request.ts';
 export interface DispatchOptions {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
   readonly backlog: Pick<EndpointBacklog, 'isOpen' | 'isOpenFor'>;
+  /** Whether its flow has to leave room for others. */
+  readonly crowds: (held: HeldRequest) => boolean;
   readonly queue: WaitingQueue<HeldRequest>;
   /** Decides the request as of now, and moves it to the endpoint for which it waits now. */
   readonly decideAnew: (held: HeldRequest, at: Millis) => DecidedCycle | undefined;
@@ -60,8 +62,10 @@ export class Dispatch {
 
   /** Decides the most urgent request whose endpoint is open; false where there is none. */
   #placeNext(priority: number, at: Millis): boolean {
-    const isOpen = ({ target }: HeldRequest): boolean => this.#canBegin(target, at);
-    const first = this.#options.queue.first(priority, at, isOpen);
+    const first = this.#options.queue.first(priority, at, {
+      isOpen: ({ target }) => this.#canBegin(target, at),
+      isOpenTo: (held) => this.#canBeginNow(held, at),
+    });
     if (first === undefined) return false;
     this.#decide(first, at);
     return true;
@@ -81,7 +85,7 @@ export class Dispatch {
     this.#decisionsLeft -= 1;
     const cycle = decideAnew(held, at);
     const { target } = held;
-    if (!this.#canBegin(target, at)) return;
+    if (!this.#canBegin(target, at) || !this.#canBeginNow(held, at)) return;
     place(held, cycle, at);
     if (target !== undefined) this.#open[target.endpoint.slot] = undefined;
   }
@@ -91,6 +95,13 @@ export class Dispatch {
     if (target === undefined) return true;
     if (target.prefill !== undefined) return this.#options.backlog.isOpenFor(target, at);
     return this.#isOpen(target.endpoint, at);
+  }
+
+  /** Where the target can begin a request: whether the flow of this one need not leave it to others. */
+  #canBeginNow(held: HeldRequest, at: Millis): boolean {
+    const { backlog, crowds } = this.#options;
+    const { target } = held;
+    return target === undefined || !crowds(held) || backlog.isOpenFor(target, at, true);
   }
 
   #isOpen({ slot, id }: Endpoint, at: Millis): boolean {

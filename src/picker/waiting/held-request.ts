@@ -45,12 +45,12 @@ export function targetOf(
   if (endpoint === undefined) return undefined;
   const computes = prefill ?? endpoint;
   const cached = generation.core.cachedTokens(computes, context);
-  const { promptTokens, prompt } = request;
+  const { promptTokens } = request;
   const uncachedTokens = Math.max(0, Math.ceil(promptTokens - cached));
   const ownMs = engineModel.stepTime(computes).perPrefillTokenMs * uncachedTokens;
   // A beginning that several waiting prompts have is computed once.
   const sharedTokens = loads.sharedWith(request)?.(computes) ?? 0;
   const prefillTokens = Math.min(uncachedTokens, Math.max(0, promptTokens - sharedTokens));
-  const load = { endpoint: computes, prefillTokens, contextTokens: promptTokens, prompt };
+  const load = { endpoint: computes, prefillTokens, request, share: loads.shareOf(request) };
   return { endpoint, prefill, ownMs, load };
 }

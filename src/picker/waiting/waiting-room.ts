@@ -1,4 +1,5 @@
 import type { Waiting } from '../../flow/discipline.ts';
+import { FairShares, type Share } from '../../flow/fair-shares.ts';
 import { WaitingQueue } from '../../flow/waiting-queue.ts';
 import type {
   HeldSum,
@@ -54,10 +55,12 @@ export interface Waits {
 export class WaitingRoom {
   readonly backlog: EndpointBacklog;
   readonly loads: HeldLoads;
+  /** Observes all requests, whether they have waited or not. */
+  readonly shares: FairShares = new FairShares();
   readonly #options: WaitingRoomOptions;
   readonly #dispatch: Dispatch;
   readonly #held = new Map<Placement, HeldRequest>();
-  readonly #queue = new WaitingQueue<HeldRequest>();
+  readonly #queue = new WaitingQueue<HeldRequest>(this.shares);
   #arrivals = 0;
   #plan: HoldPlan | undefined;
   #timer: Timer | undefined;
@@ -72,10 +75,11 @@ export class WaitingRoom {
     const { pool, ledger, clock, timers } = options;
     this.#options = options;
     this.backlog = new EndpointBacklog(options);
-    this.loads = new HeldLoads(ledger);
+    this.loads = new HeldLoads(ledger, this.shares);
     this.#dispatch = new Dispatch({
       pool,
       backlog: this.backlog,
+      crowds: ({ share }) => this.#crowds(share),
       queue: this.#queue,
       decideAnew: (held, at) => this.#decideAnew(held, at),
       place: (held, cycle, at) => this.#place(held, cycle, at),
@@ -95,6 +99,7 @@ export class WaitingRoom {
   configure(plan: HoldPlan | undefined): void {
     this.#plan = plan?.enabled === true ? plan : undefined;
     this.#queue.orderBy((this.#plan ?? DEFAULT_HOLD).order);
+    this.loads.isFair = this.#queue.isFair;
   }
 
   /** How many wait, and the bytes of their bodies. */
@@ -117,12 +122,14 @@ export class WaitingRoom {
   keeps(cycle: Cycle, placement: Placement): boolean {
     const { at, request, options, all, decision } = cycle;
     const target = decision && targetOf(decision, cycle, this.#options.engineModel, this.loads);
-    if (target === undefined || this.backlog.isOpenFor(target, at)) return false;
+    if (target === undefined) return false;
+    const share = this.shares.of(request);
+    if (this.backlog.isOpenFor(target, at, this.#crowds(share))) return false;
     const { bodyBytes: bytes } = request;
     this.#queue.admit(bytes, this.#plan ?? DEFAULT_HOLD);
     const waiting = { request, since: at, bytes, candidates: all.length };
     const decided = { target, ownMs: target.ownMs, decidedAt: at };
-    const held = { waiting, options, placement, number: this.#arrivals++, ...decided };
+    const held = { waiting, share, options, placement, number: this.#arrivals++, ...decided };
     this.#held.set(placement, held);
     this.#queue.add(held, placeOf(target));
     this.loads.add(target.load);
@@ -157,6 +164,12 @@ export class WaitingRoom {
     this.#next.cancel();
     this.#timer?.cancel();
     this.#timer = undefined;
+  }
+
+  /** Whether a flow that has got more than another one has filled the pool: the other needs room. */
+  #crowds(share: Share): boolean {
+    if (!this.#queue.isFair || !this.shares.isAhead(share)) return false;
+    return share.pendingTokens > this.backlog.crowdedFrom(this.#options.pool.snapshot());
   }
 
   /** Undefined where it cannot be decided. */

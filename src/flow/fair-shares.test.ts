@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import { makeEndpoint, makeRequest, makeRouted } from '../../test/makers.ts';
+import type { Routed } from '../framework/observer.ts';
+import { FairShares } from './fair-shares.ts';
+
+let numbers = 0;
+function sent(fairnessId: string, promptTokens = 1000): Routed {
+  const request = makeRequest({ id: `r${numbers++}`, fairnessId, promptTokens });
+  return makeRouted(makeEndpoint('e0'), { request });
+}
+
+it('[Q135] a flow is a fairness id, and without one an objective or a model', () => {
+  const shares = new FairShares();
+  const of = (about: Parameters<typeof makeRequest>[0]) => shares.of(makeRequest(about));
+  const fairnessId = 'default-flow';
+  expect(of({ fairnessId: 'a', model: 'm' })).toBe(of({ fairnessId: 'a', model: 'n' }));
+  expect(of({ fairnessId, model: 'm' })).not.toBe(of({ fairnessId, model: 'n' }));
+  expect(of({ fairnessId, objective: 'chat' })).not.toBe(of({ fairnessId, objective: 'batch' }));
+});
+
+it('[Q136] a flow is ahead while one with requests has got less, whatever waited', () => {
+  const shares = new FairShares();
+  const [big, small] = [sent('big', 5000), sent('small', 10)];
+  shares.onRouted(big);
+  const isAhead = (): boolean => shares.isAhead(shares.of(big.request));
+  expect(isAhead()).toBe(false);
+  shares.onRouted(small);
+  expect([isAhead(), shares.isAhead(shares.of(small.request))]).toEqual([true, false]);
+  shares.onDone(small, 1, 'completed', undefined);
+  expect(isAhead()).toBe(false);
+});
+
+it('[Q136] a flow that comes back has saved up eight of its requests at most', () => {
+  const shares = new FairShares();
+  const early = sent('early');
+  shares.onRouted(early);
+  shares.onDone(early, 1, 'completed', undefined);
+  const cost = shares.of(early.request).served;
+  for (let n = 0; n < 100; n++) shares.onRouted(sent('busy'));
+  const busy = shares.of(sent('busy').request).served;
+  shares.waits(shares.of(early.request), early.request);
+  expect(shares.of(early.request).served).toBeCloseTo(busy - 9 * cost, 0);
+});
+
+it('[Q136] prompts of a flow are pending until their first tokens or ends', () => {
+  const shares = new FairShares();
+  const [first, second] = [sent('a'), sent('a')];
+  const share = shares.of(first.request);
+  shares.waits(share, first.request);
+  shares.waits(share, second.request);
+  expect(share.pendingTokens).toBe(2000);
+  shares.leaves(share, first.request);
+  shares.leaves(share, second.request);
+  shares.onRouted(first);
+  shares.onRouted(second);
+  expect(share.pendingTokens).toBe(2000);
+  shares.onFirstToken(first);
+  shares.onDone(first, 1, 'completed', undefined);
+  shares.onDone(second, 1, 'failed', undefined);
+  expect(share).toMatchObject({ pendingTokens: 0, waiting: 0, inFlight: 0 });
+});
+
+it('[Q136] flows without requests are forgotten, also where each has a name of its own', () => {
+  const shares = new FairShares();
+  const first = shares.of(sent('f0').request);
+  for (let n = 0; n < 3000; n++) {
+    const routed = sent(`f${n}`);
+    shares.onRouted(routed);
+    shares.onDone(routed, 1, 'completed', undefined);
+  }
+  expect(shares.of(sent('f0').request)).not.toBe(first);
+});
