@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KERNEL_CODE_FILE, KERNEL_SOURCE_FILE, sourceHash } from './kernel-files.ts';
 
 /**
  * Compiles the byte kernel: `npm run kernel`, after a change of its source. The compiler is
@@ -12,9 +12,11 @@ const COMPILER = 'assemblyscript@0.28.20';
 const FLAGS =
   '-O3 --converge --noAssert --runtime stub --initialMemory 1 --enable simd --disable mutable-globals';
 
+const kernel = join(import.meta.dirname, '..', '..', 'src', 'openai', 'kernel');
+
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-kernel-'));
 try {
-  const source = readFileSync(KERNEL_SOURCE_FILE);
+  const source = readFileSync(join(kernel, 'byte-kernel.as'));
   // The compiler takes no other extension.
   writeFileSync(join(folder, 'byte-kernel.ts'), source);
   const command = ['--yes', '--package', COMPILER, 'asc', 'byte-kernel.ts', ...FLAGS.split(' ')];
@@ -22,10 +24,10 @@ try {
   const code = readFileSync(join(folder, 'byte-kernel.wasm')).toString('base64');
   const lines = code.match(/.{1,90}/g) ?? [];
   writeFileSync(
-    KERNEL_CODE_FILE,
+    join(kernel, 'byte-kernel-code.ts'),
     `// Made from byte-kernel.as by \`npm run kernel\`: do not edit.
 export const BYTE_KERNEL_SOURCE: string =
-  '${sourceHash(source)}';
+  '${createHash('sha256').update(source).digest('hex')}';
 export const BYTE_KERNEL_CODE: string =
 ${lines.map((line) => `  '${line}'`).join(' +\n')};
 `,
