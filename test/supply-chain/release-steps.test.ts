@@ -96,6 +96,7 @@ describe('npm run release -- --dry-run', () => {
   });
 
   it('[O164] says all that does not fit the tag', () => {
+    expect(dryRun('v9.9.9').stderr).toMatch(/has no tag v9\.9\.9: make it/);
     const { status, stdout, stderr } = dryRun('v1.2.4');
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(

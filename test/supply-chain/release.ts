@@ -86,11 +86,19 @@ function writeSums(folder: string): void {
   writeFileSync(join(folder, 'SHA256SUMS'), lines.join(''));
 }
 
+function revisionOf(tag: string): string {
+  try {
+    return git('rev-parse', '--verify', '--quiet', `refs/tags/${tag}^{commit}`).toString().trim();
+  } catch {
+    throw new Error(`${values.repository} has no tag ${tag}: make it with git tag first`);
+  }
+}
+
 function release(tag: string): void {
   const version = versionOf(tag);
   if (version === undefined)
     throw new Error(`${tag} is no tag of a release: give one such as v1.2.3`);
-  const revision = git('rev-parse', '--verify', '--quiet', `${tag}^{commit}`).toString().trim();
+  const revision = revisionOf(tag);
   checked(tag, version);
   const dry = values['dry-run'];
   const imageTool = IMAGE_TOOLS.find((tool) => works(tool, 'info'));
