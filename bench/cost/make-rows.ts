@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Bound, ofEcho } from './bounds.ts';
 import { type CostRow, KIB, USUAL } from './row.ts';
 
@@ -6,22 +7,41 @@ const CONNECTIONS = 16;
 /** With large bodies Envoy is the bottleneck; more of them only wait in its buffers. */
 const CONNECTIONS_LARGE = 8;
 
+/** A configuration other than the default, and the ending of its rows' names. */
+interface RowPolicy {
+  readonly config: string;
+  readonly title: string;
+  readonly ending: string;
+}
+
+export const REFERENCE: RowPolicy = {
+  config: 'reference-default',
+  title: ', reference-default',
+  ending: '-ref',
+};
+/** The reference's configuration for bodies of any kind, which nothing reads. */
+export const PASSTHROUGH: RowPolicy = {
+  config: join(import.meta.dirname, 'passthrough.yaml'),
+  title: ', bodies unread',
+  ending: '-passthrough',
+};
+
 export function saturated(
   size: Pick<CostRow, 'endpoints' | 'reference'> & {
-    readonly config?: CostRow['config'];
+    readonly policy?: RowPolicy;
     readonly kib: number;
   },
   asked: readonly Bound[],
 ): CostRow {
-  const { kib, config = 'default', ...rest } = size;
-  const name = config === 'default' ? '' : `, ${config}`;
+  const { kib, policy, ...rest } = size;
+  const ending = policy?.ending ?? '';
   return {
     ...USUAL,
     ...rest,
-    id: `${size.endpoints}-${sizeOf(kib, '')}${name === '' ? '' : '-ref'}`.toLowerCase(),
+    id: `${size.endpoints}-${sizeOf(kib, '')}${ending}`.toLowerCase(),
     group: 'cpu',
-    title: `${size.endpoints} endpoints, ${sizeOf(kib, ' ')}B${name}`,
-    config,
+    title: `${size.endpoints} endpoints, ${sizeOf(kib, ' ')}B${policy?.title ?? ''}`,
+    config: policy?.config ?? USUAL.config,
     load: closed(kib),
     asked,
   };

@@ -21,8 +21,8 @@ export interface CostRow {
   readonly id: string;
   readonly group: (typeof GROUPS)[number];
   readonly title: string;
-  /** A built-in configuration's name. */
-  readonly config: 'default' | 'reference-default';
+  /** A built-in configuration's name, or the path of a file. */
+  readonly config: string;
   readonly wiring: Wiring;
   readonly endpoints: number;
   readonly page: PageKind;

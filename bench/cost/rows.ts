@@ -1,5 +1,13 @@
 import { atMost, ofEcho, ofRow } from './bounds.ts';
-import { efficient, efficientStream, saturated, scraping, streamed } from './make-rows.ts';
+import {
+  efficient,
+  efficientStream,
+  PASSTHROUGH,
+  REFERENCE,
+  saturated,
+  scraping,
+  streamed,
+} from './make-rows.ts';
 import { OPEN_ROWS } from './open-rows.ts';
 import { type CostRow, KIB, USUAL } from './row.ts';
 
@@ -19,7 +27,8 @@ const SATURATED: readonly CostRow[] = [
     { endpoints: 8, kib: 1, reference: 0.25 },
     { endpoints: 8, kib: 32, reference: 1 },
     { endpoints: 8, kib: 400, reference: 7.5 },
-  ].map((size) => saturated({ ...size, config: 'reference-default' }, [])),
+  ].map((size) => saturated({ ...size, policy: REFERENCE }, [])),
+  saturated({ endpoints: 8, kib: 400, policy: PASSTHROUGH }, [ofEcho('cost', 1.5)]),
   saturated({ endpoints: 64, kib: 1, reference: 0.45 }, [ofRow('cost', '8-1k', 1.15)]),
   saturated({ endpoints: 64, kib: 32, reference: 1.65 }, [ofRow('cost', '8-32k', 1.15)]),
   saturated({ endpoints: 256, kib: 1, reference: 1.6 }, [

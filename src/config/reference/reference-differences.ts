@@ -7,7 +7,7 @@ const UNKNOWN =
 const PREDICTION =
   'latencies are predicted by a model that the picker learns from its own requests; there a service beside the picker predicts them';
 const HISTORY =
-  'prompts are compared in blocks of 64 tokens at four bytes, answers count as cached too, and capacities follow what engines report; there blocks of another size are compared, without answers';
+  'prompts are compared over their whole length, in blocks of 64 tokens, four bytes a token, and answers count as cached too; there over the first 131,072 tokens unless a parameter says otherwise, in blocks of the size that engines report, and without answers';
 
 /** What behaves in another way here, by the types that are concerned. */
 const RULES: readonly Rule[] = [
