@@ -1,3 +1,4 @@
+import { type Document, isSeq } from 'yaml';
 import { planFrom } from '../../src/catalogue/plan.ts';
 import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
@@ -90,12 +91,41 @@ export async function startEnvoyFor(
     extProcAddress: `127.0.0.1:${pickerPort}`,
     extProcTls: serve.insecure === false,
     ...(failureModeAllow !== undefined && { failureModeAllow }),
-    ...(edit !== undefined && { edit }),
+    edit: (config) => {
+      waitForPickers(config);
+      edit?.(config);
+    },
   });
   const log = (): void => undefined;
   const running = await startEnvoy({ binary, configYaml, log });
   return { url: `http://127.0.0.1:${running.listenerPort}`, stop: running.stop };
 }
+
+/**
+ * Envoy as shipped takes a picker for gone that does not answer for some seconds. A test's picker
+ * shares a process with servers and clients, and on a busy machine it may be that late.
+ */
+export function waitForPickers(config: Document): void {
+  const clusters = config.getIn(['static_resources', 'clusters']);
+  const count = isSeq(clusters) ? clusters.items.length : 0;
+  for (let at = 0; at < count; at++) {
+    const cluster = ['static_resources', 'clusters', at];
+    for (const path of [HEALTH_CHECK, PING]) {
+      const timeout = [...cluster, ...path, 'timeout'];
+      if (config.hasIn(timeout)) config.setIn(timeout, '60s');
+    }
+  }
+}
+
+const HEALTH_CHECK = ['health_checks', 0];
+const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+const PING = [
+  'typed_extension_protocol_options',
+  HTTP_OPTIONS,
+  'explicit_http_config',
+  'http2_protocol_options',
+  'connection_keepalive',
+];
 
 interface Described {
   readonly endpoints: readonly { readonly inFlight: { readonly requests: number } }[];

@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
-import { envoyBinary, eventually, inFlightAt, serveOptions } from '../../bench/support/stack.ts';
+import {
+  envoyBinary,
+  eventually,
+  inFlightAt,
+  serveOptions,
+  waitForPickers,
+} from '../../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { readCapture } from '../../src/journal/capture/read-capture.ts';
 import { CONNECTION_MANAGER, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
@@ -57,7 +63,10 @@ async function envoyWith(
     listenerPort: 0,
     extProcAddress: `127.0.0.1:${pickerPort}`,
     observerAddress: `127.0.0.1:${observerPort}`,
-    ...(edit && { edit }),
+    edit: (config) => {
+      waitForPickers(config);
+      edit?.(config);
+    },
   });
   const { listenerPort, stop } = await startEnvoy({
     binary: binary ?? '',

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
-import { envoyBinary, eventually, serveOptions } from '../../bench/support/stack.ts';
+import {
+  envoyBinary,
+  eventually,
+  serveOptions,
+  waitForPickers,
+} from '../../bench/support/stack.ts';
 import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
@@ -118,7 +123,10 @@ async function startBed(folder: string, pool: string): Promise<Bed> {
     wiring: 'envoy',
     listenerPort: 0,
     extProcAddress: `127.0.0.1:${serving.extProcPort}`,
-    edit: secrets.wire,
+    edit: (config) => {
+      waitForPickers(config);
+      secrets.wire(config);
+    },
   });
   const envoy = await startEnvoy({ binary: binary ?? '', configYaml, log: () => undefined });
   stops.push(() => envoy.stop());
