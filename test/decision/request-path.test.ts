@@ -11,10 +11,14 @@ import { defineScorer } from '../../src/framework/plugin.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import { exchange, requestBody, requestHeaders } from '../support/ext-proc-client.ts';
 
-/** How short the way of a request is, from a message of its stream to a score. */
+/**
+ * How short the way of a request is, from a message of its stream to a score. What is before the
+ * stream's data event, the socket and HTTP/2, does not count.
+ */
 
 const FRAMES_MAX = 9;
 const FILES_MAX = 7;
+const BEFORE_THE_STREAM = /^src\/extproc\/(?:http2\/|server\/listener)/;
 
 const root = join(import.meta.dirname, '..', '..');
 let stack: readonly string[] = [];
@@ -54,7 +58,8 @@ function ownFrames(): readonly { readonly file: string; readonly frame: string }
     if (url === undefined) return [];
     const path = existsSync(url) ? url : fileURLToPath(`file://${url}`);
     const file = relative(root, path);
-    return file.startsWith('..') || file.startsWith('node_modules') ? [] : [{ file, frame }];
+    const outside = file.startsWith('..') || file.startsWith('node_modules');
+    return outside || BEFORE_THE_STREAM.test(file) ? [] : [{ file, frame }];
   });
 }
 

@@ -115,7 +115,7 @@ describe('TLS by surprise', () => {
       {
         level: 'warn',
         message: expect.stringMatching(/perhaps TLS: remove the transport_socket .* --insecure/),
-        fields: { code: 'ERR_HTTP2_ERROR', from: '127.0.0.1' },
+        fields: { code: 'PROTOCOL_ERROR', from: '127.0.0.1' },
       },
     ]);
   });

@@ -1,8 +1,8 @@
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { Server, type ServerDuplexStream } from '@grpc/grpc-js';
 import { Registry } from 'prom-client';
-import { reportClientFaults } from '../../src/extproc/server/client-faults.ts';
-import { bind, credentialsFor } from '../../src/extproc/server/grpc-server.ts';
+import { endCall, respond, serveMethods } from '../../src/extproc/server/grpc.ts';
+import { Listener } from '../../src/extproc/server/listener.ts';
+import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import type { Log } from '../../src/runtime/log/log.ts';
 import { startTls, type TlsOptions } from '../../src/serve/tls/start-tls.ts';
@@ -38,26 +38,32 @@ export async function startTlsServer(options: Partial<TlsOptions>): Promise<TlsS
   const clock = new SimulatedClock({ epoch: Date.now() });
   const parts = { registry, clock, log };
   const tls = await startTls({ insecure: false, certPath: undefined, ...options }, parts);
-  const server = new Server();
-  const bytes = (buffer: Buffer): Buffer => buffer;
-  const codec = {
-    requestSerialize: bytes,
-    requestDeserialize: bytes,
-    responseSerialize: bytes,
-    responseDeserialize: bytes,
-  };
-  const echo = { path: '/t/Echo', requestStream: true, responseStream: true, ...codec };
-  server.addService(
-    { echo },
-    {
-      echo: (stream: ServerDuplexStream<Buffer, Buffer>) => {
-        stream.on('data', (message: Buffer) => stream.write(message));
-        stream.on('end', () => stream.end());
-      },
-    },
+  const nothing = (): void => undefined;
+  const onStream = serveMethods(
+    new Map([
+      [
+        '/t/Echo',
+        (stream) => ({
+          data: (piece) => {
+            respond(stream);
+            stream.send([piece], nothing);
+          },
+          ended: () => endCall(stream, 0, ''),
+          closed: nothing,
+        }),
+      ],
+    ]),
   );
-  const port = await bind(server, '127.0.0.1', 0, await credentialsFor(tls.credentials));
-  reportClientFaults(server, tls.onClientFault);
+  const listener = new Listener({
+    host: '127.0.0.1',
+    port: 0,
+    tls: tls.credentials,
+    limits: { ...limitsFor(2 ** 30), keepaliveTimeMs: 0 },
+    clock,
+    onStream,
+    onClientFault: tls.onClientFault,
+  });
+  await listener.listen();
   const metric = async (name: string): Promise<number | undefined> => {
     const [bare = '', outcome] = name.split(' ');
     const { values } = (await registry.getSingleMetric(bare)?.get()) ?? { values: [] };
@@ -66,10 +72,12 @@ export async function startTlsServer(options: Partial<TlsOptions>): Promise<TlsS
     )?.value;
   };
   const stop = async (): Promise<void> => {
-    server.forceShutdown();
+    const closed = listener.close();
+    listener.cut();
+    await closed;
     await tls.stop();
   };
-  return { port, lines, metric, clock, stop };
+  return { port: listener.port, lines, metric, clock, stop };
 }
 
 /**

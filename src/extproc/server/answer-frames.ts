@@ -1,7 +1,8 @@
 import { EchoMessage, type WireMessage } from '../codec/echo-message.ts';
 import { encodeResponse } from '../codec/encode-response.ts';
 import type { Answer } from './answer-writer.ts';
-import { FRAME_HEAD_BYTES, FramingError, RESOURCE_EXHAUSTED } from './message-reader.ts';
+import { GRPC } from './grpc.ts';
+import { FRAME_HEAD_BYTES, FramingError } from './message-reader.ts';
 
 /** A larger body is sent from where it is; copying a smaller one costs less than a further write. */
 const COPIED_BYTES_MAX = 8 * 1024;
@@ -43,7 +44,7 @@ function passed(message: WireMessage): number {
 
 function tooLarge(bytes: number, bytesMax: number): FramingError {
   return new FramingError(
-    RESOURCE_EXHAUSTED,
+    GRPC.resourceExhausted,
     `Sent message larger than max (${bytes} vs. ${bytesMax})`,
   );
 }

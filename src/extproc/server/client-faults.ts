@@ -1,7 +1,4 @@
-import type { EventEmitter } from 'node:events';
-import type { ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { Server } from '@grpc/grpc-js';
 
 /** What is wrong with a client that cannot use the port. */
 export type ClientFaultKind =
@@ -19,43 +16,14 @@ export type ClientFaultKind =
 
 export interface ClientFault {
   readonly kind: ClientFaultKind;
-  /** The code of the library. */
+  /** The code of the library; empty where there is none. */
   readonly code: string;
   /** The address of the client; undefined if it is gone. */
   readonly from: string | undefined;
 }
 
-type OnClientFault = (fault: ClientFault) => void;
-
-/** nghttp2: "bad client magic byte string". */
-const BAD_PREFACE = -903;
-
-/** Reports clients that fail before their first stream. Call it after the server is bound. */
-export function reportClientFaults(server: Server, onFault: OnClientFault): void {
-  // grpc-js does not show its servers; its version is pinned and tests use this.
-  const { http2Servers } = server as unknown as {
-    readonly http2Servers: ReadonlyMap<EventEmitter, unknown>;
-  };
-  for (const http2 of http2Servers.keys()) {
-    http2.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-      const fault = tlsFault(error, socket);
-      if (fault !== undefined) onFault(fault);
-    });
-    // A session that failed no longer knows its client.
-    const addresses = new WeakMap<ServerHttp2Session, string | undefined>();
-    http2.on('session', (session: ServerHttp2Session) => {
-      addresses.set(session, session.socket.remoteAddress);
-    });
-    http2.on('sessionError', (error: NodeJS.ErrnoException, session: ServerHttp2Session) => {
-      if (error.errno !== BAD_PREFACE) return;
-      const from = addresses.get(session);
-      onFault({ kind: 'no-plaintext-http2', code: error.code ?? '', from });
-    });
-  }
-}
-
 /** Undefined for a client that only connects and leaves, such as a probe of the port. */
-function tlsFault(
+export function tlsFault(
   { code = '' }: NodeJS.ErrnoException,
   { authorizationError, remoteAddress: from }: TLSSocket,
 ): ClientFault | undefined {

@@ -1,3 +1,5 @@
+import { GRPC } from './grpc.ts';
+
 /** What a frame that breaks gRPC's rules is answered with. */
 export class FramingError extends Error {
   /** A status code of gRPC. */
@@ -11,8 +13,6 @@ export class FramingError extends Error {
 
 /** Before each message: whether it is compressed, and its length. */
 export const FRAME_HEAD_BYTES = 5;
-/** gRPC's status of a message that is too large. */
-export const RESOURCE_EXHAUSTED = 8;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 /** The first room for a message that comes in parts: a peer may announce more than it sends. */
 const FIRST_ROOM_BYTES = 16 * 1024;
@@ -109,7 +109,7 @@ export class MessageReader {
     const length = bytes.readUInt32BE(at + 1);
     if (length <= this.#messageBytesMax) return length;
     throw new FramingError(
-      RESOURCE_EXHAUSTED,
+      GRPC.resourceExhausted,
       `Received message larger than max (${length} vs. ${this.#messageBytesMax})`,
     );
   }

@@ -1,30 +1,26 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { gunzipSync, inflateSync } from 'node:zlib';
 import type { Clock, Timer } from '../../framework/runtime.ts';
+import { HTTP2 } from '../http2/errors.ts';
+import type { Http2Stream } from '../http2/stream.ts';
 import { framesOf } from './answer-frames.ts';
 import type { Answer, AnswerStream } from './answer-writer.ts';
+import { endCall, GRPC, respond } from './grpc.ts';
 import { FramingError } from './message-reader.ts';
-
-// HTTP/2's error code, and gRPC's statuses.
-const CANCEL = 8;
-export const GRPC = { ok: 0, deadlineExceeded: 4, unimplemented: 12, internal: 13 } as const;
-
-const HEAD = { ':status': 200, 'content-type': 'application/grpc+proto' } as const;
 
 /** The server's side of one call of Process, on its HTTP/2 stream. */
 export class ProcessCall implements AnswerStream {
-  readonly #stream: ServerHttp2Stream;
+  readonly #stream: Http2Stream;
   readonly #sentBytesMax: number;
-  #status: Record<string, string> | undefined;
+  #ended = false;
 
-  constructor(stream: ServerHttp2Stream, sentBytesMax: number) {
+  constructor(stream: Http2Stream, sentBytesMax: number) {
     this.#stream = stream;
     this.#sentBytesMax = sentBytesMax;
   }
 
   /** Nothing can be sent any more. */
   get cancelled(): boolean {
-    return this.#stream.destroyed || this.#stream.closed || this.#status !== undefined;
+    return this.#ended || this.#stream.closed;
   }
 
   pause(): void {
@@ -39,23 +35,13 @@ export class ProcessCall implements AnswerStream {
   send(answers: readonly Answer[], onSent: () => void): void {
     if (this.cancelled) return;
     try {
-      this.#write(framesOf(answers, this.#sentBytesMax), onSent);
+      const frames = framesOf(answers, this.#sentBytesMax);
+      respond(this.#stream);
+      this.#stream.send(frames, onSent);
     } catch (error) {
       if (!(error instanceof FramingError)) throw error;
       this.fail(error.status, error.message);
     }
-  }
-
-  #write(frames: readonly Uint8Array[], onSent: () => void): void {
-    const stream = this.#stream;
-    if (!stream.headersSent) stream.respond({ ...HEAD }, { waitForTrailers: true });
-    const last = frames.length - 1;
-    if (last > 0) stream.cork();
-    for (let index = 0; index < last; index++) stream.write(frames[index]);
-    stream.write(frames[last], (error) => {
-      if (!error) onSent();
-    });
-    if (last > 0) stream.uncork();
   }
 
   end(): void {
@@ -68,23 +54,13 @@ export class ProcessCall implements AnswerStream {
   }
 
   reset(): void {
-    this.#stream.close(CANCEL);
+    this.#stream.reset(HTTP2.cancel);
   }
 
   #end(code: number, message: string): void {
     if (this.cancelled) return;
-    const stream = this.#stream;
-    const status = {
-      'grpc-status': String(code),
-      ...(message !== '' && { 'grpc-message': encodeURI(message) }),
-    };
-    this.#status = status;
-    if (!stream.headersSent) {
-      stream.respond({ ...HEAD, ...status }, { endStream: true });
-      return;
-    }
-    stream.once('wantTrailers', () => stream.sendTrailers(status));
-    stream.end();
+    this.#ended = true;
+    endCall(this.#stream, code, message);
   }
 }
 
@@ -120,13 +96,13 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** Calls `expired` when the caller's time is over; undefined if it has no bound. */
 export function startDeadline(
-  headers: IncomingHttpHeaders,
+  headers: ReadonlyMap<string, string>,
   clock: Clock,
   expired: () => void,
 ): Timer | undefined {
-  const given = headers['grpc-timeout'];
+  const given = headers.get('grpc-timeout');
   if (given === undefined) return undefined;
-  const [, count, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(String(given)) ?? [];
+  const [, count, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(given) ?? [];
   const ms = Number(count) * (UNIT_MS[unit] ?? 0);
   return clock.setTimer(Math.min(ms || 0, TIMER_MS_MAX), expired);
 }

@@ -1,9 +1,9 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { RoutingError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { decodeRequest } from '../codec/decode-request.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
+import type { Http2Stream, StreamHandler } from '../http2/stream.ts';
 import type { Session } from '../session/session.ts';
 import type { ByteAccount } from '../streams/byte-account.ts';
 import type {
@@ -13,11 +13,10 @@ import type {
   StreamPhase,
 } from '../streams/open-streams.ts';
 import { AnswerWriter } from './answer-writer.ts';
+import { GRPC } from './grpc.ts';
 import { FramingError, MessageReader } from './message-reader.ts';
-import { decompressed, GRPC, ProcessCall, startDeadline } from './process-call.ts';
-import { releaseStreamOnClose } from './release-stream.ts';
+import { decompressed, ProcessCall, startDeadline } from './process-call.ts';
 import { type StreamTimes, StreamWatch } from './stream-times.ts';
-import { type Destroyable, suppressResetStack } from './suppress-reset-stack.ts';
 
 export type NewSession = (
   emit: (action: StreamAction) => void,
@@ -45,26 +44,26 @@ const afterTurn = (task: () => void): void => process.nextTick(task);
 
 /** Runs a session on a stream until the stream closes. A stream too many only gets its refusal. */
 export function runSession(
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
+  stream: Http2Stream,
   options: RunOptions,
   onClosed: () => void,
-): void {
-  suppressResetStack(stream as unknown as Destroyable);
-  const running = new RunningSession(stream, headers, options);
-  const deadline = startDeadline(headers, options.clock, () => running.expire());
+): StreamHandler {
+  const running = new RunningSession(stream, options);
+  const deadline = startDeadline(stream.headers, options.clock, () => running.expire());
   const close = (reason: CloseReason): void => {
     if (running.close(reason)) onClosed();
   };
-  stream.on('data', running.onPiece);
-  stream.once('end', () => {
-    close('ended');
-    running.writer.end();
-  });
-  releaseStreamOnClose(stream, () => {
-    deadline?.cancel();
-    close('cancelled');
-  });
+  return {
+    data: running.onPiece,
+    ended: () => {
+      close('ended');
+      running.writer.end();
+    },
+    closed: () => {
+      deadline?.cancel();
+      close('cancelled');
+    },
+  };
 }
 
 /** A stream with the session that answers it. */
@@ -84,13 +83,12 @@ class RunningSession implements StreamOwner {
   #closed = false;
 
   constructor(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
+    stream: Http2Stream,
     { newSession, streams, receivedBytesMax, sentBytesMax, clock, times }: RunOptions,
   ) {
     this.#call = new ProcessCall(stream, sentBytesMax);
     this.#reader = new MessageReader(receivedBytesMax);
-    this.#encoding = headers['grpc-encoding'] as string | undefined;
+    this.#encoding = stream.headers.get('grpc-encoding');
     this.#receivedBytesMax = receivedBytesMax;
     this.#streams = streams;
     const now = clock.now();
@@ -104,7 +102,7 @@ class RunningSession implements StreamOwner {
       if (action.kind === 'half-close') this.writer.end();
       else this.writer.write(action);
     };
-    const traceparent = headers['traceparent'] as string | undefined;
+    const traceparent = stream.headers.get('traceparent');
     this.session = newSession(emit, this.account, traceparent);
   }
 

@@ -16,6 +16,14 @@ export interface ServerLimits extends UploadLimits {
   readonly sentBytesMax?: number | undefined;
 }
 
+/** Room for the message around a body of the largest size. */
+const MESSAGE_OVERHEAD_BYTES = 64 * 1024;
+
+/** The largest message that is taken, where bodies have at most so many bytes. */
+export function receivedBytesMax(bodyBytesMax: number, limits: ServerLimits): number {
+  return limits.messageBytesMax ?? bodyBytesMax + MESSAGE_OVERHEAD_BYTES;
+}
+
 export const DEFAULT_LIMITS: Omit<ServerLimits, 'heldBytesMax' | 'streamsMax'> = {
   // Longer than a mobile client without a connection for a moment.
   uploadIdleTimeoutMs: 30_000,

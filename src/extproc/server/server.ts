@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Clock } from '../../framework/runtime.ts';
+import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
 import { ObserverSession, type ObserverSessionOptions } from '../session/observer-session.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
 import { OpenStreams, type StreamUsage } from '../streams/open-streams.ts';
 import { UploadWatch } from '../streams/upload-watch.ts';
-import { channelOptions, receivedBytesMax } from './channel-options.ts';
-import { type ClientFault, reportClientFaults } from './client-faults.ts';
-import { bind, credentialsFor, newGrpcServer } from './grpc-server.ts';
+import type { ClientFault } from './client-faults.ts';
+import { type Method, serveMethods } from './grpc.ts';
 import { Health } from './health.ts';
+import { Listener } from './listener.ts';
 import { type NewSession, runSession } from './run-session.ts';
-import type { ServerLimits } from './server-limits.ts';
+import { receivedBytesMax, type ServerLimits } from './server-limits.ts';
 import { shutDown } from './shut-down.ts';
 import type { StreamTimes } from './stream-times.ts';
-import { takeStreams } from './take-streams.ts';
-import type { TlsCredentials } from './tls-credentials.ts';
+import { TlsCredentials } from './tls-credentials.ts';
 
 /** Session options without those that the server sets. */
 type FromCaller<T> = Omit<T, 'newRequestId'>;
@@ -62,20 +61,21 @@ const PROCESS_PATH = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 /** Serves ext_proc: decodes messages for sessions and encodes their answers. */
 export async function startExtProcServer(options: ExtProcServerOptions): Promise<ExtProcServer> {
   const health = new Health();
-  const server = newGrpcServer(channelOptions(options.messageBytesMax, options.limits));
-  health.addTo(server);
-  const credentials = await credentialsFor(options.tls);
-  const port = await bind(server, options.host, options.port, credentials);
-  const { streams, idle } = serveProcess(server, options);
-  if (options.onClientFault !== undefined) reportClientFaults(server, options.onClientFault);
-  const healthServer = await startHealthServer(options, health).catch((error: unknown) => {
-    server.forceShutdown();
+  const { process, streams, idle } = processMethod(options);
+  const listener = new Listener({
+    ...options,
+    tls: await credentialsFor(options.tls),
+    onStream: serveMethods(new Map([...health.methods, [PROCESS_PATH, process]])),
+  });
+  await listener.listen();
+  const healthListener = await startHealthListener(options, health).catch((error: unknown) => {
+    void listener.close();
     throw error;
   });
   const watch = new UploadWatch(streams, options.limits, options.clock);
   return {
-    port,
-    healthPort: healthServer?.port,
+    port: listener.port,
+    healthPort: healthListener?.port,
     sessions: () => streams.count,
     usage: () => streams.usage(),
     setServing: (serving) => health.setServing(serving),
@@ -85,18 +85,26 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
         if (noticeMs > 0) options.clock.setTimer(noticeMs, resolve);
         else resolve();
       });
-      await shutDown(server, { deadlineMs, idle: idle() });
+      await shutDown(listener, { deadlineMs, idle: idle() });
       watch.stop();
-      healthServer?.stop();
+      void healthListener?.close();
+      healthListener?.cut();
     },
   };
 }
 
-/** Call it after the server is bound. */
-function serveProcess(
-  server: Server,
-  { limits, messageBytesMax, session, clock, times }: ExtProcServerOptions,
-): { readonly streams: OpenStreams; readonly idle: () => Promise<void> } {
+async function credentialsFor(
+  tls: ExtProcServerOptions['tls'],
+): Promise<TlsCredentials | 'plaintext'> {
+  return tls === 'self-signed' ? new TlsCredentials(await selfSignedCertificate()) : tls;
+}
+
+function processMethod({ limits, messageBytesMax, session, clock, times }: ExtProcServerOptions): {
+  readonly process: Method;
+  readonly streams: OpenStreams;
+  /** Resolves as soon as no stream is open. */
+  readonly idle: () => Promise<void>;
+} {
   const prefix = randomBytes(6).toString('hex');
   let requests = 0;
   const newRequestId = (): string => `${prefix}-${(requests++).toString(36)}`;
@@ -113,16 +121,12 @@ function serveProcess(
   const onClosed = (): void => {
     if (streams.count === 0) onIdle();
   };
-  takeStreams(server, {
-    path: PROCESS_PATH,
-    onCall: (stream, headers) => runSession(stream, headers, run, onClosed),
-  });
   const idle = (): Promise<void> =>
     new Promise((resolve) => {
       if (streams.count === 0) resolve();
       else onIdle = resolve;
     });
-  return { streams, idle };
+  return { process: (stream) => runSession(stream, run, onClosed), streams, idle };
 }
 
 function sessionFactory(
@@ -137,13 +141,20 @@ function sessionFactory(
   return (emit, account, traceparent) => new Session(own, emit, account, traceparent);
 }
 
-async function startHealthServer(
-  { host, healthPort, limits }: ExtProcServerOptions,
+async function startHealthListener(
+  { host, healthPort, limits, clock }: ExtProcServerOptions,
   health: Health,
-): Promise<{ readonly port: number; stop(): void } | undefined> {
+): Promise<Listener | undefined> {
   if (healthPort === undefined) return undefined;
-  const server = newGrpcServer(channelOptions(0, limits));
-  health.addTo(server);
-  const port = await bind(server, host, healthPort, ServerCredentials.createInsecure());
-  return { port, stop: () => server.forceShutdown() };
+  const onStream = serveMethods(health.methods);
+  const listener = new Listener({
+    host,
+    port: healthPort,
+    tls: 'plaintext',
+    limits,
+    clock,
+    onStream,
+  });
+  await listener.listen();
+  return listener;
 }

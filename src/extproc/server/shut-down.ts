@@ -1,24 +1,16 @@
-import type { Server } from '@grpc/grpc-js';
+import type { Listener } from './listener.ts';
 
 /** Time for the last answers to leave before connections are closed. */
 const LAST_ANSWERS_MS = 200;
 
 /** Does not wait for clients that watch health: they keep their connections. */
-export function shutDown(
-  server: Server,
+export async function shutDown(
+  listener: Listener,
   { deadlineMs, idle }: { readonly deadlineMs: number; readonly idle: Promise<void> },
 ): Promise<void> {
-  return new Promise((resolve) => {
-    const force = (): void => {
-      clearTimeout(deadline);
-      server.forceShutdown();
-      resolve();
-    };
-    const deadline = setTimeout(force, deadlineMs);
-    void idle.then(() => setTimeout(force, Math.min(LAST_ANSWERS_MS, deadlineMs)));
-    server.tryShutdown(() => {
-      clearTimeout(deadline);
-      resolve();
-    });
-  });
+  const closed = listener.close();
+  const deadline = setTimeout(() => listener.cut(), deadlineMs);
+  void idle.then(() => setTimeout(() => listener.cut(), Math.min(LAST_ANSWERS_MS, deadlineMs)));
+  await closed;
+  clearTimeout(deadline);
 }

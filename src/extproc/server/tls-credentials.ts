@@ -1,5 +1,4 @@
-import type { SecureVersion } from 'node:tls';
-import { ServerCredentials } from '@grpc/grpc-js';
+import { createServer, type SecureVersion, type Server, type TLSSocket } from 'node:tls';
 
 /** A certificate with its chain, and its key, both as PEM. */
 export interface Certificate {
@@ -19,11 +18,12 @@ export interface TlsContext extends Certificate {
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** TLS whose certificate and authorities can be replaced while connections are open. */
-export class TlsCredentials extends ServerCredentials {
+export class TlsCredentials {
+  #context: TlsContext;
+  readonly #servers = new Set<Server>();
+
   constructor(context: TlsContext) {
-    const requestCert = context.clientCa !== undefined;
-    const handshake = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
-    super({ requestCert, rejectUnauthorized: requestCert, ...handshake }, secureContext(context));
+    this.#context = context;
   }
 
   /**
@@ -32,11 +32,26 @@ export class TlsCredentials extends ServerCredentials {
    * certificate cannot change.
    */
   replace(context: TlsContext): void {
-    this.updateSecureContextOptions(secureContext(context));
+    this.#context = context;
+    for (const server of this.#servers) server.setSecureContext(secureContext(context));
   }
 
-  override _equals(other: ServerCredentials): boolean {
-    return this === other;
+  /** A server for HTTP/2 that uses this as long as it is open. */
+  createServer(onConnection: (socket: TLSSocket) => void): Server {
+    const requestCert = this.#context.clientCa !== undefined;
+    const server = createServer(
+      {
+        ...secureContext(this.#context),
+        ALPNProtocols: ['h2'],
+        requestCert,
+        rejectUnauthorized: requestCert,
+        handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      },
+      onConnection,
+    );
+    this.#servers.add(server);
+    server.once('close', () => this.#servers.delete(server));
+    return server;
   }
 }
 

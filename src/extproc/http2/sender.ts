@@ -1,0 +1,188 @@
+import { ConnectionError, HTTP2 } from './errors.ts';
+import { FIRST_WINDOW_BYTES, FLAG, FRAME, WINDOW_BYTES_MAX } from './frames.ts';
+import { NO_TABLE } from './hpack/header-encoder.ts';
+import { Output, type Transport } from './output.ts';
+import { type PeerSettings, SETTING, SETTING_BYTES } from './peer-settings.ts';
+import type { Http2Stream, StreamConnection } from './stream.ts';
+
+/** What all streams of a connection together may send before more is allowed. */
+export const RECEIVE_WINDOW_BYTES: number = 2 ** 20;
+/** One stream sends so much before another has its turn. */
+const SHARE_BYTES = 64 * 1024;
+/** Answers to requests, PING, SETTINGS and wrong frames that a peer may let wait. */
+const CONTROL_FRAMES_MAX = 10_000;
+const PING_BYTES: Buffer = Buffer.from('pointsmn', 'latin1');
+
+const NO_BYTES: Uint8Array = new Uint8Array(0);
+
+type Forget = (stream: Http2Stream, byPeer: boolean) => void;
+
+/** Sends the frames of a connection: what a turn brings leaves in one write. */
+export class Sender implements StreamConnection {
+  /** Set while bytes of the peer are read, whose answers come right after it. */
+  reading = false;
+  readonly #transport: Transport;
+  readonly #settings: PeerSettings;
+  readonly #forget: Forget;
+  readonly #output = new Output();
+  /** Streams that have something to send, in the order in which it is their turn. */
+  readonly #waiting = new Set<Http2Stream>();
+  #window: number = FIRST_WINDOW_BYTES;
+  #unsentControlFrames = 0;
+  #scheduled = false;
+  #ending = false;
+  #headersSent = false;
+
+  constructor(transport: Transport, settings: PeerSettings, forget: Forget) {
+    this.#transport = transport;
+    this.#settings = settings;
+    this.#forget = forget;
+  }
+
+  begin(own: { readonly streamsMax: number; readonly headerListBytesMax: number }): void {
+    const output = this.#output;
+    output.head(FRAME.settings, 0, 0, 2 * SETTING_BYTES);
+    output.uint16(SETTING.maxConcurrentStreams);
+    output.uint32(Math.min(own.streamsMax, 2 ** 32 - 1));
+    output.uint16(SETTING.maxHeaderListSize);
+    output.uint32(own.headerListBytesMax);
+    this.sendWindow(0, RECEIVE_WINDOW_BYTES - FIRST_WINDOW_BYTES);
+  }
+
+  room(windowBytes: number): number {
+    if (this.#transport.blocked) return 0;
+    return Math.min(windowBytes, this.#window, this.#settings.frameBytesMax);
+  }
+
+  sendHeaders(streamId: number, block: Uint8Array, last: boolean): void {
+    const flags = FLAG.endHeaders | (last ? FLAG.endStream : 0);
+    const before = this.#headersSent ? NO_BYTES : NO_TABLE;
+    this.#headersSent = true;
+    this.#countUnsent();
+    this.#output.head(FRAME.headers, flags, streamId, before.length + block.length);
+    this.#output.append(before);
+    this.#output.append(block);
+    this.#schedule();
+  }
+
+  sendData(streamId: number, pieces: readonly Uint8Array[], at: number, bytes: number): void {
+    this.#window -= bytes;
+    this.#output.head(FRAME.data, 0, streamId, bytes);
+    let from = at;
+    let left = bytes;
+    for (const piece of pieces) {
+      if (left === 0) break;
+      const part = Math.min(piece.length - from, left);
+      this.#output.append(part === piece.length ? piece : piece.subarray(from, from + part));
+      left -= part;
+      from = 0;
+    }
+    this.#schedule();
+  }
+
+  sendReset(streamId: number, code: number): void {
+    this.#control(FRAME.resetStream, 0, streamId, 4);
+    this.#output.uint32(code);
+  }
+
+  sendWindow(streamId: number, bytes: number): void {
+    this.#control(FRAME.windowUpdate, 0, streamId, 4);
+    this.#output.uint32(bytes);
+  }
+
+  acknowledgeSettings(): void {
+    this.#control(FRAME.settings, FLAG.ack, 0, 0);
+  }
+
+  ping(): void {
+    this.#control(FRAME.ping, 0, 0, PING_BYTES.length);
+    this.#output.append(PING_BYTES);
+  }
+
+  pong(payload: Buffer): void {
+    this.#control(FRAME.ping, FLAG.ack, 0, payload.length);
+    this.#output.append(payload);
+  }
+
+  goAway(lastId: number, code: number, message: string): void {
+    const text = Buffer.from(message, 'latin1');
+    this.#control(FRAME.goAway, 0, 0, 8 + text.length);
+    this.#output.uint32(lastId);
+    this.#output.uint32(code);
+    this.#output.append(text);
+  }
+
+  /** Closes the connection once all has left. */
+  end(): void {
+    this.#ending = true;
+    this.#schedule();
+  }
+
+  wait(stream: Http2Stream): void {
+    this.#waiting.add(stream);
+  }
+
+  forget(stream: Http2Stream, byPeer: boolean): void {
+    this.#waiting.delete(stream);
+    const { handler } = stream;
+    stream.handler = undefined;
+    if (byPeer) handler?.closed();
+    else if (handler !== undefined) this.#transport.afterTurn(() => handler.closed());
+    this.#forget(stream, byPeer);
+  }
+
+  /** The peer takes so many bytes more. Throws ConnectionError. */
+  widen(bytes: number): void {
+    if (bytes === 0) throw new ConnectionError(HTTP2.protocolError, 'WINDOW_UPDATE of 0 bytes');
+    this.#window += bytes;
+    if (this.#window <= WINDOW_BYTES_MAX) return;
+    throw new ConnectionError(HTTP2.flowControlError, 'a window of more than 2^31 - 1 bytes');
+  }
+
+  /** Sends what waits as far as there is room, each stream a share at a time. */
+  pump(): void {
+    if (!this.#transport.blocked) this.#unsentControlFrames = 0;
+    let sent = this.#waiting.size > 0;
+    while (sent) {
+      sent = false;
+      for (const stream of Array.from(this.#waiting)) {
+        if (this.room(WINDOW_BYTES_MAX) === 0) return;
+        this.#waiting.delete(stream);
+        if (stream.pump(SHARE_BYTES) > 0) sent = true;
+        if (stream.waits) this.#waiting.add(stream);
+      }
+    }
+  }
+
+  /** Throws ConnectionError for a peer that asks for answers without taking them. */
+  checkControlFrames(): void {
+    if (!this.#transport.blocked) this.#unsentControlFrames = 0;
+    if (this.#unsentControlFrames <= CONTROL_FRAMES_MAX) return;
+    throw new ConnectionError(HTTP2.enhanceYourCalm, 'too many frames whose answers are not taken');
+  }
+
+  #control(type: number, flags: number, streamId: number, payloadBytes: number): void {
+    this.#countUnsent();
+    this.#output.head(type, flags, streamId, payloadBytes);
+    this.#schedule();
+  }
+
+  #countUnsent(): void {
+    if (this.#transport.blocked) this.#unsentControlFrames += 1;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#transport.afterTurn(this.reading ? this.#afterAnswers : this.#flush);
+  }
+
+  /** Answers to what is read now are written in the tasks that follow it. */
+  readonly #afterAnswers = (): void => this.#transport.afterTurn(this.#flush);
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    this.#output.flush(this.#transport);
+    if (this.#ending) this.#transport.end();
+  };
+}

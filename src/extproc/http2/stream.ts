@@ -1,0 +1,259 @@
+import { HTTP2 } from './errors.ts';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES_MAX } from './frames.ts';
+
+/** Gets what happens on a stream. */
+export interface StreamHandler {
+  /** A view of what has come; it is not used again. */
+  data(piece: Buffer): void;
+  /** The peer sends nothing more. */
+  ended(): void;
+  /** Called once, whatever closes the stream. */
+  closed(): void;
+}
+
+/** The connection of a stream, as far as the stream uses it. */
+export interface StreamConnection {
+  /** How much DATA may leave now, of one stream that has so large a window. */
+  room(windowBytes: number): number;
+  sendHeaders(streamId: number, block: Uint8Array, last: boolean): void;
+  /** `bytes` of the pieces in one frame, from `at` in the first one on. */
+  sendData(streamId: number, pieces: readonly Uint8Array[], at: number, bytes: number): void;
+  sendReset(streamId: number, code: number): void;
+  sendWindow(streamId: number, bytes: number): void;
+  /** The stream has something to send as soon as there is room. */
+  wait(stream: Http2Stream): void;
+  /** The stream has closed: forgets it, and calls its handler once the turn is over. */
+  forget(stream: Http2Stream, byPeer: boolean): void;
+}
+
+/** Pieces that wait for room, sent as far as `at` in the first one. */
+interface Waiting {
+  pieces: readonly Uint8Array[];
+  at: number;
+  bytes: number;
+  readonly onSent: () => void;
+}
+
+/** So much of a stream's window is used before the peer gets it again. */
+const RETURNED_BYTES_MIN = FIRST_WINDOW_BYTES / 2;
+
+/** The server's side of one request and its answer. */
+export class Http2Stream {
+  readonly id: number;
+  /** Names are in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  handler: StreamHandler | undefined;
+  /** Nothing more can be sent or comes. */
+  closed = false;
+  /** Whether its handler has been made. */
+  opened = false;
+  /** Whether the peer has ended its side, and whether the handler knows. */
+  #remoteEnded = false;
+  #endedHandled = false;
+  #headersSent = false;
+  readonly #connection: StreamConnection;
+  #sendWindow: number;
+  #receiveWindow = FIRST_WINDOW_BYTES;
+  /** Bytes that were handed on and are not returned to the peer's window yet. */
+  #consumed = 0;
+  #paused = false;
+  /** What has come while the stream is paused. */
+  #held: Buffer[] = [];
+  /** The first of them that `resume` hands on. */
+  #heldAt = 0;
+  #waiting: Waiting[] = [];
+  #trailers: Uint8Array | undefined;
+
+  constructor(
+    id: number,
+    headers: ReadonlyMap<string, string>,
+    connection: StreamConnection,
+    sendWindow: number,
+  ) {
+    this.id = id;
+    this.headers = headers;
+    this.#connection = connection;
+    this.#sendWindow = sendWindow;
+  }
+
+  get headersSent(): boolean {
+    return this.#headersSent;
+  }
+
+  /** Whether the peer may send no more DATA. */
+  get remoteEnded(): boolean {
+    return this.#remoteEnded;
+  }
+
+  /** Sends the answer's headers, an encoded block; `last` where nothing follows them. */
+  respond(block: Uint8Array, last = false): void {
+    if (this.closed || this.#headersSent) return;
+    this.#headersSent = true;
+    this.#connection.sendHeaders(this.id, block, last);
+    if (last) this.#localEnd();
+  }
+
+  /**
+   * Sends the pieces, which must not change until they have left. Calls `onSent` once the
+   * connection has taken all of them; never if the stream closes before.
+   */
+  send(pieces: readonly Uint8Array[], onSent: () => void): void {
+    if (this.closed || this.#trailers !== undefined) return;
+    let bytes = 0;
+    for (const piece of pieces) bytes += piece.length;
+    const waiting = { pieces, at: 0, bytes, onSent };
+    if (this.#waiting.length === 0 && this.#sendOne(waiting, bytes)) {
+      onSent();
+      return;
+    }
+    this.#waiting.push(waiting);
+    this.#connection.wait(this);
+  }
+
+  /** Ends the answer with trailers, an encoded block, after all that waits. */
+  end(trailers: Uint8Array): void {
+    if (this.closed || this.#trailers !== undefined) return;
+    this.#trailers = trailers;
+    if (this.#waiting.length === 0) this.#sendTrailers(trailers);
+  }
+
+  reset(code: number): void {
+    if (this.closed) return;
+    this.#connection.sendReset(this.id, code);
+    this.#close(false);
+  }
+
+  /** Keeps what comes, at most a window, until `resume`. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    while (!this.#paused && !this.closed && this.#heldAt < this.#held.length) {
+      this.#handOn(this.#held[this.#heldAt++] as Buffer);
+    }
+    this.#held = this.#held.slice(this.#heldAt);
+    this.#heldAt = 0;
+    if (this.#remoteEnded) this.handleEnd();
+  }
+
+  /** DATA has come; `flowBytes` with its padding. False where the peer exceeds its window. */
+  receive(piece: Buffer, flowBytes: number): boolean {
+    this.#receiveWindow -= flowBytes;
+    if (this.#receiveWindow < 0) return false;
+    // Padding is not handed on.
+    this.#consume(flowBytes - piece.length);
+    if (piece.length === 0) return true;
+    if (this.#paused || this.#held.length > 0) this.#held.push(piece);
+    else this.#handOn(piece);
+    return true;
+  }
+
+  /** The peer sends nothing more. Call `handleEnd` once the read is over. */
+  remoteEnd(): void {
+    this.#remoteEnded = true;
+  }
+
+  /** Lets the handler end its side, too, once it has all that has come. */
+  handleEnd(): void {
+    if (this.#paused || this.#held.length > 0 || this.#endedHandled) return;
+    this.#endedHandled = true;
+    this.handler?.ended();
+  }
+
+  /** The peer has reset the stream, or the connection is gone. */
+  closedByPeer(): void {
+    if (this.closed) return;
+    // Nothing can be sent any more: a proxy that ends a stream and resets it needs no trailers.
+    this.closed = true;
+    if (this.#remoteEnded) this.handleEnd();
+    this.#close(true);
+  }
+
+  /** The peer takes so many bytes more, or fewer. False where its window becomes too large. */
+  widen(bytes: number): boolean {
+    this.#sendWindow += bytes;
+    return this.#sendWindow <= WINDOW_BYTES_MAX;
+  }
+
+  /** Sends at most so much of what waits, and returns how many bytes it was. */
+  pump(bytesMax: number): number {
+    let left = bytesMax;
+    for (;;) {
+      const [waiting] = this.#waiting;
+      if (waiting === undefined) break;
+      const before = waiting.bytes;
+      const done = this.#sendOne(waiting, left);
+      left -= before - waiting.bytes;
+      if (!done) return bytesMax - left;
+      this.#waiting.shift();
+      waiting.onSent();
+    }
+    if (this.#trailers !== undefined && !this.closed) this.#sendTrailers(this.#trailers);
+    return bytesMax - left;
+  }
+
+  get waits(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Sends as much as has room, at most `bytesMax`; true where nothing is left of it. */
+  #sendOne(waiting: Waiting, bytesMax: number): boolean {
+    let left = bytesMax;
+    while (waiting.bytes > 0 && left > 0) {
+      const bytes = Math.min(waiting.bytes, left, this.#connection.room(this.#sendWindow));
+      if (bytes <= 0) return false;
+      this.#connection.sendData(this.id, waiting.pieces, waiting.at, bytes);
+      this.#sendWindow -= bytes;
+      left -= bytes;
+      advance(waiting, bytes);
+    }
+    return waiting.bytes === 0;
+  }
+
+  #handOn(piece: Buffer): void {
+    this.handler?.data(piece);
+    this.#consume(piece.length);
+  }
+
+  /** Returns to the peer's window what is not kept. */
+  #consume(bytes: number): void {
+    this.#consumed += bytes;
+    if (this.#consumed < RETURNED_BYTES_MIN || this.closed || this.#remoteEnded) return;
+    this.#connection.sendWindow(this.id, this.#consumed);
+    this.#receiveWindow += this.#consumed;
+    this.#consumed = 0;
+  }
+
+  #sendTrailers(trailers: Uint8Array): void {
+    this.#connection.sendHeaders(this.id, trailers, true);
+    this.#localEnd();
+  }
+
+  /** What the peer still sends is not needed any more (RFC 9113, section 8.1). */
+  #localEnd(): void {
+    if (!this.#remoteEnded) this.#connection.sendReset(this.id, HTTP2.noError);
+    this.#close(false);
+  }
+
+  /** Keeps nothing of the request: the stream itself may stay in the memory for a while. */
+  #close(byPeer: boolean): void {
+    this.closed = true;
+    this.#held = [];
+    this.#waiting = [];
+    this.#connection.forget(this, byPeer);
+  }
+}
+
+function advance(waiting: Waiting, bytes: number): void {
+  waiting.bytes -= bytes;
+  waiting.at += bytes;
+  let first = 0;
+  for (const piece of waiting.pieces) {
+    if (waiting.at < piece.length) break;
+    waiting.at -= piece.length;
+    first += 1;
+  }
+  if (first > 0) waiting.pieces = waiting.pieces.slice(first);
+}

@@ -1,0 +1,98 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../../framework/runtime.ts';
+import { ListenError } from '../../runtime/network/listen.ts';
+import { Http2Connection, PrefaceError } from '../http2/connection.ts';
+import type { StreamsOptions } from '../http2/streams.ts';
+import { type ClientFault, tlsFault } from './client-faults.ts';
+import { keepAlive } from './keepalive.ts';
+import type { ServerLimits } from './server-limits.ts';
+import { SocketTransport } from './socket-transport.ts';
+import type { TlsCredentials } from './tls-credentials.ts';
+
+export interface ListenerOptions extends Pick<StreamsOptions, 'onStream'> {
+  readonly host: string;
+  /** 0 selects a free port. */
+  readonly port: number;
+  readonly tls: TlsCredentials | 'plaintext';
+  readonly limits: Pick<ServerLimits, 'streamsMax' | 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>;
+  readonly clock: Clock;
+  /** Called for a client that fails before its first stream. */
+  readonly onClientFault?: ((fault: ClientFault) => void) | undefined;
+}
+
+/** A port that serves HTTP/2. */
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #server: Server;
+  readonly #connections = new Map<Socket, Http2Connection>();
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    const onConnection = (socket: Socket): void => this.#serve(socket);
+    this.#server =
+      options.tls === 'plaintext'
+        ? createServer({ noDelay: true }, onConnection)
+        : options.tls.createServer(onConnection);
+    this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
+      const fault = tlsFault(error, socket);
+      if (fault !== undefined) options.onClientFault?.(fault);
+    });
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Rejects with a ListenError. */
+  listen(): Promise<void> {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+      this.#server.once('error', (error) => reject(new ListenError(address, error)));
+      this.#server.listen(port, host, resolve);
+    });
+  }
+
+  /** Accepts nothing new. Resolves once all streams have ended and their connections with them. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      for (const connection of this.#connections.values()) connection.goAway();
+    });
+  }
+
+  /** Cuts all connections. Call it after `close`. */
+  cut(): void {
+    for (const socket of this.#connections.keys()) socket.destroy();
+  }
+
+  #serve(socket: Socket): void {
+    const { limits, clock, onStream, onClientFault } = this.#options;
+    socket.setNoDelay(true);
+    const connection = new Http2Connection({
+      transport: new SocketTransport(socket, clock),
+      streamsMax: limits.streamsMax,
+      onStream,
+      onError: (error) => {
+        if (error instanceof PrefaceError)
+          onClientFault?.({
+            kind: 'no-plaintext-http2',
+            code: 'PROTOCOL_ERROR',
+            from: socket.remoteAddress,
+          });
+      },
+    });
+    this.#connections.set(socket, connection);
+    const stopWatch = keepAlive(connection, { clock, ...limits }, () => socket.destroy());
+    socket.on('data', (bytes: Buffer) => connection.receive(bytes));
+    socket.on('drain', () => connection.drained());
+    // Only its end counts, and `close` follows.
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      stopWatch();
+      this.#connections.delete(socket);
+      connection.closed();
+    });
+  }
+}
