@@ -32,7 +32,7 @@ export async function startTls(tls: StubOptions['tls']): Promise<PoolTls | undef
   const servers: Server[] = [];
   let pair = readPair(certFile, keyFile);
   const log = createLog('warn');
-  const { stop } = followFiles([certFile, keyFile], {
+  const files = followFiles([certFile, keyFile], {
     take: () => {
       pair = readPair(certFile, keyFile);
       for (const server of servers) server.setSecureContext(pair);
@@ -47,7 +47,7 @@ export async function startTls(tls: StubOptions['tls']): Promise<PoolTls | undef
       return pair;
     },
     follow: (server) => void servers.push(server),
-    stop,
+    stop: () => files.stop(),
   };
 }
 

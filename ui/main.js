@@ -21,6 +21,6 @@ try {
   const { startPage } = await import('./page.js');
   startPage(root);
 } catch (error) {
-  root.textContent = `The page cannot start in this browser (${error}). In a terminal, "pointsman top" shows the same.`;
+  root.textContent = `The page cannot start in this browser (${String(error)}). In a terminal, "pointsman top" shows the same.`;
   throw error;
 }
