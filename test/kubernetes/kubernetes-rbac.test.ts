@@ -89,9 +89,8 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       const isWatch = ({ resource, verb }: Permission) => resource === 'pods' && verb === 'watch';
       for (const permission of permissions.filter(isWatch)) {
         await setAllowed(server.config, ACCOUNT, permission, false);
-        const [finding, ...others] = await findings().finally(() =>
-          setAllowed(server.config, ACCOUNT, permission, true),
-        );
+        const [finding, ...others] = await findings();
+        await setAllowed(server.config, ACCOUNT, permission, true);
         const what = 'it may not watch pods: it finds no endpoints.';
         expect(finding).toMatchObject({ severity: 'error', id: 'missing-right', what });
         expect(others).toEqual([]);

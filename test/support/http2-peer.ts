@@ -99,7 +99,7 @@ export const windowUpdate = (streamId: number, bytes: number): Buffer =>
 
 export const reset = (streamId: number): Buffer => frame(FRAME.resetStream, 0, streamId, uint32(8));
 
-export function framesOf(bytes: Buffer): Frame[] {
+function framesOf(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at < bytes.length; ) {
     const end = at + HEAD_BYTES + bytes.readUIntBE(at, 3);
