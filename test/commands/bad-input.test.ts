@@ -143,8 +143,8 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
     [['calibrate', '--steps', 'empty.csv'], /has no rows/],
     // The error is the first output: no stub has started, although the first one could.
     [
-      ['demo', '--no-envoy', '--policies', 'default,nowhere,empty.csv,neither'],
-      /^--policies:\n {2}nowhere: is neither a file .*\n {2}empty\.csv: .*\n {2}neither: is neither a file /,
+      ['demo', '--no-envoy', '--policies', 'default,nowhere,broken.yaml,neither'],
+      /^--policies:\n {2}nowhere: is neither a file .*\n {2}broken\.yaml: .*\n(?: {4}.*\n)* {2}neither: is neither a file /,
     ],
   ])('%j', async (args, sentence) => {
     const { code, stderr } = await pointsman(...args);
