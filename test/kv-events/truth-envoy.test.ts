@@ -14,6 +14,8 @@ const binary = await envoyBinary();
 const SERVERS = 3;
 const TURNS = 8;
 const CONVERSATIONS = 6;
+/** The stub's answers have random lengths: with this bound a whole conversation fits its context. */
+const ANSWER_TOKENS_MAX = 200;
 
 interface Described {
   readonly endpoints: readonly DescribedEndpoint[];
@@ -193,7 +195,11 @@ async function converse(
       all.map(async (messages, name) => {
         const content = `Question ${turn} of ${name}: ${'what else is there to say? '.repeat(60)}`;
         messages.push({ role: 'user', content });
-        const { choices } = await client.chat.completions.create({ model: 'm', messages });
+        const { choices } = await client.chat.completions.create({
+          model: 'm',
+          messages,
+          max_tokens: ANSWER_TOKENS_MAX,
+        });
         messages.push({ role: 'assistant', content: choices[0]?.message.content ?? '' });
       }),
     );
