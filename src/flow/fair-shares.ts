@@ -1,5 +1,6 @@
 import type { Outcome, RequestObserver, Routed, Usage } from '../framework/observer.ts';
 import { DEFAULT_FLOW, type InferenceRequest } from '../framework/request.ts';
+import { RequestMap } from '../framework/request-map.ts';
 import type { Millis } from '../framework/runtime.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 
@@ -37,7 +38,7 @@ export class FairShares implements RequestObserver {
   /** Those with requests. */
   readonly #active = new IndexedHeap<Share>((a, b) => a.served < b.served);
   /** Placed, and without a first token. */
-  readonly #pending = new Set<Routed>();
+  readonly #pending = new RequestMap<true>();
   /** The most that a flow had got when one of its requests was placed. */
   #reached = 0;
   #sweptAt = SWEPT_FLOWS;
@@ -80,7 +81,7 @@ export class FairShares implements RequestObserver {
     this.#comes(share, tokens);
     share.inFlight += 1;
     if (firstTokenSeen) {
-      this.#pending.add(routed);
+      this.#pending.set(routed, true);
       share.pendingTokens += tokens;
     }
     this.#reached = Math.max(this.#reached, share.served);
@@ -89,7 +90,7 @@ export class FairShares implements RequestObserver {
   }
 
   onFirstToken(routed: Routed): void {
-    if (!this.#pending.delete(routed)) return;
+    if (this.#pending.delete(routed) === undefined) return;
     this.of(routed.request).pendingTokens -= tokensOf(routed);
   }
 

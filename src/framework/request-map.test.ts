@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Routed } from '../../framework/observer.ts';
+import type { Routed } from './observer.ts';
 import { RequestMap } from './request-map.ts';
 
 const routed = (number: number): Routed => ({ number }) as Routed;

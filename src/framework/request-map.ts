@@ -1,4 +1,4 @@
-import type { Routed } from '../../framework/observer.ts';
+import type { Routed } from './observer.ts';
 
 const CAPACITY = 64;
 /** Spreads numbers that follow each other over the places (Fibonacci hashing). */

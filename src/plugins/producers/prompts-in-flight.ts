@@ -1,5 +1,6 @@
 import type { Routed } from '../../framework/observer.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
+import { RequestMap } from '../../framework/request-map.ts';
 import type { BlockLru } from '../../picker/prefix-index/block-lru.ts';
 
 /** A prompt whose blocks are pinned in the index of one endpoint. */
@@ -14,7 +15,7 @@ interface Pinned {
  * forgets no block that a request uses, and when the request ends, they are as if newly used.
  */
 export class PromptsInFlight {
-  readonly #pinned = new Map<Routed, Pinned>();
+  #pinned = new RequestMap<Pinned>();
 
   /** Takes the place of what was pinned for this request before. */
   pin(routed: Routed, index: BlockLru, prompt: PromptBlocks): void {
@@ -24,13 +25,12 @@ export class PromptsInFlight {
 
   /** Does nothing for a request of which nothing is pinned. */
   unpin(routed: Routed): void {
-    const pinned = this.#pinned.get(routed);
+    const pinned = this.#pinned.delete(routed);
     if (pinned === undefined) return;
-    this.#pinned.delete(routed);
     pinned.index.unpin(pinned.prompt, pinned.blocks);
   }
 
   clear(): void {
-    this.#pinned.clear();
+    this.#pinned = new RequestMap();
   }
 }

@@ -1,7 +1,7 @@
 import type { Routed } from '../../../framework/observer.ts';
+import { RequestMap } from '../../../framework/request-map.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import type { JournalSubscriber } from '../../../picker/events/journal.ts';
-import { RequestMap } from '../../../picker/events/request-map.ts';
 import type { PickerPlan } from '../../../picker/plan/picker-plan.ts';
 import type { PickerMetrics } from '../metrics.ts';
 import { DURATION_SECONDS, TPOT_SECONDS } from '../page/bucket-bounds.ts';
