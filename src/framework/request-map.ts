@@ -5,39 +5,46 @@ const CAPACITY = 64;
 const FACTOR = 0x9e3779b1;
 
 /**
- * Values of requests in flight. JavaScript's `Map` makes a new table each time so many requests have
- * come and gone, and tables that V8 has moved to its old generation keep the requests in them, and
- * the next table, until the whole heap is collected. This one keeps its table, which only grows.
+ * Values of what is in flight, by keys that have a number; keys are compared as `===` does.
+ * JavaScript's `Map` makes a new table each time so many keys have come and gone, and tables that V8
+ * has moved to its old generation keep the values in them, and the next table, until the whole heap
+ * is collected. This one keeps its table, which only grows.
  */
-export class RequestMap<V> {
-  #keys: (Routed | undefined)[] = emptyPlaces(CAPACITY);
+export class InFlightMap<K, V> {
+  readonly #numberOf: (key: K) => number;
+  #keys: (K | undefined)[] = emptyPlaces(CAPACITY);
   #values: (V | undefined)[] = emptyPlaces(CAPACITY);
   #size = 0;
+
+  /** `numberOf` is a whole number of a key, which others may have, too. */
+  constructor(numberOf: (key: K) => number) {
+    this.#numberOf = numberOf;
+  }
 
   get size(): number {
     return this.#size;
   }
 
-  get(routed: Routed): V | undefined {
-    return this.#values[this.#placeOf(routed)];
+  get(wanted: K): V | undefined {
+    return this.#values[this.#placeOf(wanted)];
   }
 
-  set(routed: Routed, value: V): void {
-    let place = this.#placeOf(routed);
+  set(wanted: K, value: V): void {
+    let place = this.#placeOf(wanted);
     if (this.#keys[place] === undefined) {
       if (2 * (this.#size + 1) > this.#keys.length) {
         this.#grow();
-        place = this.#placeOf(routed);
+        place = this.#placeOf(wanted);
       }
       this.#size += 1;
-      this.#keys[place] = routed;
+      this.#keys[place] = wanted;
     }
     this.#values[place] = value;
   }
 
   /** Returns what was there. */
-  delete(routed: Routed): V | undefined {
-    let free = this.#placeOf(routed);
+  delete(wanted: K): V | undefined {
+    let free = this.#placeOf(wanted);
     if (this.#keys[free] === undefined) return undefined;
     const value = this.#values[free];
     this.#size -= 1;
@@ -65,18 +72,18 @@ export class RequestMap<V> {
   }
 
   /** Where it is, or the free place where it would be. */
-  #placeOf(routed: Routed): number {
+  #placeOf(wanted: K): number {
     const last = this.#keys.length - 1;
-    let place = this.#homeOf(routed);
+    let place = this.#homeOf(wanted);
     for (;;) {
       const key = this.#keys[place];
-      if (key === undefined || key === routed) return place;
+      if (key === undefined || key === wanted) return place;
       place = (place + 1) & last;
     }
   }
 
-  #homeOf({ number }: Routed): number {
-    const hash = Math.imul(number, FACTOR);
+  #homeOf(key: K): number {
+    const hash = Math.imul(this.#numberOf(key), FACTOR);
     return (hash ^ (hash >>> 16)) & (this.#keys.length - 1);
   }
 
@@ -93,4 +100,11 @@ export class RequestMap<V> {
 
 function emptyPlaces<T>(count: number): (T | undefined)[] {
   return Array.from({ length: count }, () => undefined);
+}
+
+/** Values of requests in flight. Other replicas may give requests the same numbers. */
+export class RequestMap<V> extends InFlightMap<Routed, V> {
+  constructor() {
+    super(({ number }) => number);
+  }
 }

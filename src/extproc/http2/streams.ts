@@ -1,3 +1,4 @@
+import { InFlightMap } from '../../framework/request-map.ts';
 import { ConnectionError, HTTP2 } from './errors.ts';
 import { FRAME } from './frames.ts';
 import type { HeaderBlock } from './header-blocks.ts';
@@ -5,7 +6,6 @@ import type { DecodedHeaders } from './hpack/header-decoder.ts';
 import type { PeerSettings } from './peer-settings.ts';
 import type { Sender } from './sender.ts';
 import { Http2Stream, type StreamHandler } from './stream.ts';
-import { StreamTable } from './stream-table.ts';
 
 export interface StreamsOptions {
   /** A further open stream is refused. */
@@ -24,7 +24,7 @@ export class Streams {
   readonly #options: StreamsOptions;
   readonly #sender: Sender;
   readonly #settings: PeerSettings;
-  readonly #table = new StreamTable();
+  readonly #table = new InFlightMap<number, Http2Stream>((id) => id);
   readonly #closedHere = new Int32Array(RECENT);
   #closedHereCount = 0;
   #lastId = 0;
@@ -89,7 +89,7 @@ export class Streams {
 
   /** The first window of all streams has changed by so many bytes. Throws ConnectionError. */
   widenAll(bytes: number): void {
-    for (const stream of this.#table.all()) {
+    for (const stream of Array.from(this.#table.values())) {
       if (stream.widen(bytes)) continue;
       throw new ConnectionError(HTTP2.flowControlError, 'a window of more than 2^31 - 1 bytes');
     }
@@ -109,7 +109,7 @@ export class Streams {
 
   /** The connection is over. */
   closeAll(): void {
-    for (const stream of this.#table.all()) stream.closedByPeer();
+    for (const stream of Array.from(this.#table.values())) stream.closedByPeer();
   }
 
   forget(stream: Http2Stream, byPeer: boolean): void {
@@ -128,7 +128,7 @@ export class Streams {
     } else {
       const { windowBytes } = this.#settings;
       const stream = new Http2Stream(streamId, fields, this.#sender, windowBytes);
-      this.#table.add(stream);
+      this.#table.set(streamId, stream);
       this.#unopened.push(stream);
       if (last) this.#end(stream);
     }
