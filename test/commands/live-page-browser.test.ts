@@ -141,6 +141,8 @@ describe.skipIf(launch === undefined)('the live page', () => {
     await entries.nth(5).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await entries.nth(2).click();
+    // Until then the page shows the decision that it followed before, with its number and bars.
+    await page.locator('.list li:nth-child(3) button[aria-pressed=true]').waitFor();
     // The explanation comes from the picker.
     await page.locator('.explained .bars .bar').first().waitFor();
     const text = await page.locator('.explained').innerText();
