@@ -12,6 +12,7 @@ const SERVICES = [
   'readiness',
 ] as const;
 const LIVENESS = 'liveness';
+const isPicker = (service: string): boolean => SERVICES.some((each) => each === service);
 
 /** Values of `ServingStatus` in grpc.health.v1. */
 const STATUS = { serving: 1, notServing: 2, serviceUnknown: 3 } as const;
@@ -35,7 +36,7 @@ export class Health {
     if (this.#serving === serving) return;
     this.#serving = serving;
     for (const [stream, service] of this.#watches) {
-      if (SERVICES.some((each) => each === service)) send(stream, this.#known(service));
+      if (isPicker(service)) send(stream, this.#known(service));
     }
   }
 
@@ -45,19 +46,18 @@ export class Health {
   }
 
   #known(service: string): Buffer {
-    const known = service === LIVENESS || SERVICES.some((each) => each === service);
+    const known = service === LIVENESS || isPicker(service);
     return statusMessage(known ? this.#statusOf(service) : STATUS.serviceUnknown);
   }
 
   #list(): Buffer {
     const writer = new WireWriter();
     for (const service of [...SERVICES, LIVENESS]) {
-      const entry = writer.written;
-      const value = writer.written;
+      const end = writer.written;
       writer.uint32(1, this.#statusOf(service));
-      writer.message(2, value);
+      writer.message(2, end);
       writer.text(1, service);
-      writer.message(1, entry);
+      writer.message(1, end);
     }
     return writer.take();
   }
