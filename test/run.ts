@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -54,6 +54,9 @@ function runVitest(args: readonly string[], long: boolean, folder: string): Prom
     dirname(createRequire(import.meta.url).resolve('vitest/package.json')),
     'vitest.mjs',
   );
+  // The tests and what they start leave their files here, and the folder goes away after the run.
+  const scratch = join(folder, 'tmp');
+  mkdirSync(scratch);
   const child = spawn(process.execPath, [vitest, 'run', ...args], {
     cwd: root,
     stdio: 'inherit',
@@ -61,6 +64,7 @@ function runVitest(args: readonly string[], long: boolean, folder: string): Prom
       ...process.env,
       POINTSMAN_LONG_TESTS: long ? '1' : '0',
       POINTSMAN_TEST_REPORTS: folder,
+      TMPDIR: scratch,
     },
   });
   // Whatever ends this process ends the tests, too.
@@ -164,7 +168,7 @@ async function main(): Promise<void> {
     process.stdout.write(`${closingLine(total)}\n`);
     process.exitCode = total.failed === 0 ? 0 : 1;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
