@@ -5,36 +5,7 @@ import {
   type HttpResponse,
 } from '../../framework/runtime.ts';
 import { tlsFailure } from './http-connector.ts';
-
-/** The size of a usual metrics page. */
-const INITIAL_BYTES = 32 * 1024;
-
-/** Memory for one body at a time, kept for the next one: it grows to the largest body seen. */
-export class ReusedBody {
-  #memory: Buffer = Buffer.alloc(0);
-  bytes = 0;
-
-  /** Begins a new body. Views of the last one are no longer valid. */
-  clear(): void {
-    this.bytes = 0;
-  }
-
-  append(chunk: Buffer): void {
-    const bytes = this.bytes + chunk.length;
-    if (bytes > this.#memory.length) {
-      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#memory.length, INITIAL_BYTES));
-      this.#memory.copy(larger, 0, 0, this.bytes);
-      this.#memory = larger;
-    }
-    chunk.copy(this.#memory, this.bytes);
-    this.bytes = bytes;
-  }
-
-  /** Everything appended since `clear`, as a view. */
-  view(): Buffer {
-    return this.#memory.subarray(0, this.bytes);
-  }
-}
+import type { ReusedBody } from './reused-body.ts';
 
 interface HttpExchangeOptions {
   readonly url: URL;

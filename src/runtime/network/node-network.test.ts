@@ -63,14 +63,18 @@ describe('createNodeNetwork', () => {
 
   it('reads bodies that come in pieces, longer and shorter than before', async () => {
     const bodies = ['short', 'x'.repeat(300_000), 'y', 'z'.repeat(100_000)];
-    let turn = 0;
-    const { url } = await serve((_, response) => {
-      const body = bodies[turn++] ?? '';
-      response.write(body.slice(0, 3));
-      response.end(body.slice(3));
-    });
-    const ours = network();
-    for (const body of bodies) expect(await text(ours, url)).toBe(`200 ${body}`);
+    for (const hasLength of [true, false]) {
+      const { url } = await serve((request, response) => {
+        const body = bodies[Number(request.url?.slice(1))] ?? '';
+        if (hasLength) response.setHeader('content-length', body.length);
+        response.write(body.slice(0, 3));
+        response.end(body.slice(3));
+      });
+      const ours = network();
+      for (const [index, body] of bodies.entries()) {
+        expect(await text(ours, new URL(`/${index}`, url))).toBe(`200 ${body}`);
+      }
+    }
   });
 
   it('uses the memory of a body again', async () => {
