@@ -6,6 +6,9 @@ export const OPEN_BRACE = 0x7b;
 export const SPACE = 0x20;
 export const TAB = 0x09;
 const HASH = 0x23;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
 
 /** A longer line is malformed. This one has room for 1,024 adapters with names of 60 characters. */
 export const LINE_BYTES_MAX: number = 64 * 1024;
@@ -25,6 +28,8 @@ export function readValue(page: Buffer, afterName: number): number | undefined {
 /** The first word between `start` and `end`, NaN for no number; a timestamp may follow it. */
 export function numberAt(page: Buffer, start: number, end: number): number | undefined {
   const from = skipBlanks(page, start);
+  const usual = decimalAt(page, from, end);
+  if (!Number.isNaN(usual)) return usual;
   let to = from;
   const last = Math.min(end, from + VALUE_BYTES_MAX);
   while (to < last && !isBlank(page[to])) to += 1;
@@ -34,6 +39,31 @@ export function numberAt(page: Buffer, start: number, end: number): number | und
   if (!Number.isNaN(value)) return value;
   if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
   return /^-inf$/i.test(text) ? Number.NEGATIVE_INFINITY : Number.NaN;
+}
+
+/** So many digits, as a whole number, and a power of ten up to here are exact. */
+const DIGITS_MAX = 15;
+
+/**
+ * The number that fills the word at `from` with a few digits, and a point at most: what a page
+ * nearly always has, read without a text. Exactly as `Number` reads it, because one division of two
+ * exact numbers is rounded right. NaN for any other word.
+ */
+function decimalAt(page: Buffer, from: number, end: number): number {
+  let digits = 0;
+  let value = 0;
+  let point = -1;
+  let at = from;
+  for (; at < end; at++) {
+    const byte = page[at] as number;
+    if (byte >= ZERO && byte <= NINE) {
+      digits += 1;
+      value = value * 10 + (byte - ZERO);
+    } else if (byte === POINT && point < 0) point = at;
+    else break;
+  }
+  if (digits === 0 || digits > DIGITS_MAX || (at < end && !isBlank(page[at]))) return Number.NaN;
+  return point < 0 ? value : value / 10 ** (at - point - 1);
 }
 
 export function lineEnd(page: Buffer, from: number): number {

@@ -9,6 +9,8 @@ export const INTERVAL_MS = 50;
 const IDLE_MS = 160;
 /** Of all endpoints together: a thousand at `IDLE_MS`. More endpoints share it. */
 const PAGES_PER_MS = 6.25;
+/** Of the busy ones: a hundred at `INTERVAL_MS`. Of more, each is read less often, up to `IDLE_MS`. */
+const BUSY_PAGES_PER_MS = 2;
 /** So many scrapes may begin at once after a pause, such as a collection of the heap. */
 const BURST = 8;
 /** Late scrapes begin at up to this multiple of the usual rate. */
@@ -40,8 +42,7 @@ export class Rhythm {
     if (this.#interval !== 'adaptive') return this.#interval;
     const idleMs = Math.max(IDLE_MS, (this.#busy + this.#idle) / PAGES_PER_MS);
     if (!isBusy || this.#busy === 0) return idleMs;
-    const pagesPerMs = PAGES_PER_MS - this.#idle / idleMs;
-    return Math.min(idleMs, Math.max(INTERVAL_MS, this.#busy / pagesPerMs));
+    return Math.min(idleMs, Math.max(INTERVAL_MS, this.#busy / BUSY_PAGES_PER_MS));
   }
 
   /**
