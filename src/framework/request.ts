@@ -11,6 +11,8 @@ export interface PromptBlocks {
   readonly blockTokens: number;
   /** 64 bits for each block: block i is words 2i (low) and 2i+1 (high). At least 2 × count long. */
   readonly words: Uint32Array;
+  /** `words` has one block more, the rest of the prompt behind its last full block. */
+  readonly hasRest?: true;
 }
 
 /** The fairness id of a request that has none. */

@@ -7,7 +7,7 @@ const UNKNOWN =
 const PREDICTION =
   'latencies are predicted by a model that the picker learns from its own requests; there a service beside the picker predicts them';
 const HISTORY =
-  'prompts are compared over their whole length, in blocks of 64 tokens, four bytes a token, and answers count as cached too; there over the first 131,072 tokens unless a parameter says otherwise, in blocks of the size that engines report, and without answers';
+  'answers count as cached too, and what is held is bounded by the engine’s cache in tokens; there prompts alone count, and the bound is as many blocks of 64 tokens as the engine has blocks of its own size';
 
 /** What behaves in another way here, by the types that are concerned. */
 const RULES: readonly Rule[] = [

@@ -14,10 +14,8 @@ import {
 } from '../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import {
-  ApproxPrefixIndex,
-  DEFAULT_APPROX_CONFIG,
-} from '../../plugins/producers/approx-prefix-producer.ts';
+import { UNLIMITED_APPROX_CONFIG } from '../../plugins/producers/approx-prefix-config.ts';
+import { ApproxPrefixIndex } from '../../plugins/producers/approx-prefix-producer.ts';
 import type { EndpointEvents } from './endpoint-events.ts';
 import { EventSubscriptions } from './event-subscriptions.ts';
 import { type PrecisePrefixConfig, precisePrefixConfig } from './precise-config.ts';
@@ -64,7 +62,7 @@ export class PrecisePrefixIndex implements DataSource {
 
   constructor(config: PrecisePrefixConfig, host: DataSourceHost) {
     this.#config = config;
-    this.#approx = new ApproxPrefixIndex(DEFAULT_APPROX_CONFIG, `${host.name}/approximate`);
+    this.#approx = new ApproxPrefixIndex(UNLIMITED_APPROX_CONFIG, `${host.name}/approximate`);
     this.subscriptions = new EventSubscriptions(config, host, (endpoint) =>
       this.#approx.forget(endpoint),
     );

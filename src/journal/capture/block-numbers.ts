@@ -41,18 +41,21 @@ export class BlockNumbers {
 }
 
 /** A prompt with hashes made of the numbers: equal where the original ones were. */
-export function promptOfRuns(runs: BlockRuns, blockTokens: number): PromptBlocks {
+export function promptOfRuns(runs: BlockRuns, blockTokens: number, rest?: number): PromptBlocks {
   const count = runs.reduce((sum, [, length]) => sum + length, 0);
-  const words = new Uint32Array(2 * count);
-  let at = 0;
+  const words = new Uint32Array(2 * (rest === undefined ? count : count + 1));
+  let block = 0;
   for (const [first, length] of runs) {
-    for (let number = first; number < first + length; number++) {
-      words[at] = mixed(number);
-      words[at + 1] = mixed(number ^ 0x5bd1_e995);
-      at += 2;
-    }
+    for (let number = first; number < first + length; number++) putHash(words, block++, number);
   }
-  return { count, blockTokens, words };
+  if (rest === undefined) return { count, blockTokens, words };
+  putHash(words, count, rest);
+  return { count, blockTokens, words, hasRest: true };
+}
+
+function putHash(words: Uint32Array, block: number, number: number): void {
+  words[2 * block] = mixed(number);
+  words[2 * block + 1] = mixed(number ^ 0x5bd1_e995);
 }
 
 /** Spreads numbers over 32 bits without collisions: each step is invertible. */

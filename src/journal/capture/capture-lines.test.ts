@@ -4,6 +4,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
+import { promptOfRuns } from './block-numbers.ts';
 import { CaptureLines, type Redacted } from './capture-lines.ts';
 import type { CapturedDecision, CaptureRecord } from './capture-record.ts';
 import { recordOf } from './record-of.ts';
@@ -119,6 +120,18 @@ describe('lines of a capture', () => {
     expect(record.r).toMatchObject({ ...fields, headers: redacted.headers, fairness: 'hash' });
     expect(record.r).toMatchObject({ rewrite: { requestedModel: 'other' }, blockTokens: 16 });
     expect(readAgain({}, { decision: { error: 'saturated' } }).d).toEqual({ error: 'saturated' });
+  });
+
+  it('[G160] hold what follows the last full block, by a number as blocks have', () => {
+    const withRest = (id: number) => ({
+      ...chainBlockIds([1, 2, id], { seedText: 'm', blockTokens: 64 }),
+      count: 2,
+      hasRest: true as const,
+    });
+    const { r } = readAgain({ prompt: withRest(3) });
+    expect(r).toMatchObject({ blocks: [[0, 2]], rest: 2 });
+    const prompt = promptOfRuns(r.blocks, r.blockTokens, r.rest);
+    expect([prompt.count, prompt.hasRest, prompt.words.length]).toEqual([2, true, 6]);
   });
 
   it.each(NAMES.map((name) => [name.slice(0, 20), name]))('keep any text: %j', (_shown, name) => {

@@ -48,6 +48,7 @@ const KEYS = {
   run: utf8('],['),
   comma: utf8(','),
   blocksEnd: utf8(']]'),
+  rest: utf8(',"rest":'),
   blockTokens: utf8(',"blockTokens":'),
   notStreaming: utf8(',"streaming":false'),
   outputTokensMax: utf8(',"outputTokensMax":'),
@@ -222,7 +223,7 @@ export class CaptureLines {
     bytes.raw(KEYS.requestEnd);
   }
 
-  #prompt({ count, words, blockTokens }: PromptBlocks): void {
+  #prompt({ count, words, blockTokens, hasRest }: PromptBlocks): void {
     const firstNew = this.#blocks.next;
     let first = 0;
     let length = 0;
@@ -242,6 +243,11 @@ export class CaptureLines {
       }
     }
     if (length > 0) this.#run(first, length, KEYS.blocksEnd);
+    if (hasRest === true) {
+      const afterNew = length > 0 && first + length > firstNew;
+      const [low, high] = [words[2 * count] as number, words[2 * count + 1] as number];
+      this.#number(KEYS.rest, this.#blocks.numberOf(low, high, afterNew));
+    }
     if (blockTokens !== DEFAULT_BLOCK_TOKENS) this.#number(KEYS.blockTokens, blockTokens);
   }
 

@@ -34,6 +34,8 @@ export interface CapturedRequest {
   readonly promptTokens: number;
   readonly blockTokens: number;
   readonly blocks: BlockRuns;
+  /** The number of what is behind the last full block; left out where nothing is known to be. */
+  readonly rest?: number;
   readonly mediaItems?: number;
   readonly rewrite?: ModelRewrite | undefined;
   readonly priority: number;

@@ -75,6 +75,7 @@ function modelsOf(models: Readonly<Record<string, boolean>>): readonly ServedMod
 export function requestOf({
   blocks,
   blockTokens,
+  rest: behind,
   fairness,
   headers = {},
   ...rest
@@ -87,7 +88,7 @@ export function requestOf({
     tpotSloMs: rest.tpotSloMs,
     fairnessId: fairness,
     headers: new Map(Object.entries(headers)),
-    prompt: promptOfRuns(blocks, blockTokens),
+    prompt: promptOfRuns(blocks, blockTokens, behind),
   };
 }
 

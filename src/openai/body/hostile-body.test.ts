@@ -35,8 +35,8 @@ describe('a hostile body', () => {
     const other = [(a ^ (1 << 31)) >>> 0, ids[1], c ^ (1 << 12), d ^ (1 << 12), ...ids.slice(4)];
     for (let hashSeed = 0; hashSeed < 200; hashSeed++) {
       const options = { path: '/inference/v1/generate', hashSeed };
-      const { words } = read({ token_ids: ids }, options).prompt;
-      expect(words).toHaveLength(2);
+      const { count, words } = read({ token_ids: ids }, options).prompt;
+      expect(count).toBe(1);
       expect(read({ token_ids: other }, options).prompt.words).not.toEqual(words);
     }
   });

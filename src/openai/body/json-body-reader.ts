@@ -5,7 +5,7 @@ import type { UsageReader } from '../answers/usage-reader.ts';
 import { UsageTail } from '../answers/usage-tail.ts';
 import { JsonScanner } from '../json/json-scanner.ts';
 import { invalidRequest } from '../json/json-text.ts';
-import { BYTES_PER_TOKEN, chainRuns } from '../prompts/content-blocks.ts';
+import { BYTES_PER_TOKEN, chainPrompt, chainRuns } from '../prompts/content-blocks.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
 import type { BodyEdit } from './body-edit.ts';
 import { BodyFields, MODEL_BYTES_MAX } from './body-fields.ts';
@@ -68,13 +68,13 @@ export class JsonBodyReader implements BodyReader {
     const announced = Number(this.#options.head.headers.get('content-length') ?? 0);
     const bodyBytes = Math.max(this.#bodyBytes, Number.isSafeInteger(announced) ? announced : 0);
     const unread = bodyBytes - this.#bodyBytes;
-    return this.#request(bodyBytes, Math.ceil(unread / BYTES_PER_TOKEN));
+    return this.#request(bodyBytes, Math.ceil(unread / BYTES_PER_TOKEN), chainRuns);
   }
 
   end(): InferenceRequest {
     this.#scanner.end();
     this.#check();
-    this.#read = this.#request(this.#bodyBytes, 0);
+    this.#read = this.#request(this.#bodyBytes, 0, chainPrompt);
     return this.#read;
   }
 
@@ -102,7 +102,7 @@ export class JsonBodyReader implements BodyReader {
     return JSON.stringify([model, text(this.#fields.values.get(this.#options.shape.saltField))]);
   }
 
-  #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
+  #request(bodyBytes: number, unreadTokens: number, chain: typeof chainRuns): InferenceRequest {
     const { head, hash, priorityOf } = this.#options;
     const { values, runs, mediaItems } = this.#fields;
     const { model, rewrite } = this.#target.resolve(this.#fields, this.complete);
@@ -116,7 +116,7 @@ export class JsonBodyReader implements BodyReader {
       streaming: values.get('stream') === true,
       outputTokensMax: this.#outputCap(),
       promptTokens: Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN)) + unreadTokens,
-      prompt: chainRuns(runs, this.#root(), hash),
+      prompt: chain(runs, this.#root(), hash),
       ...(mediaItems > 0 && { mediaItems }),
       priority: priorityOf(named.objective),
       ...named,

@@ -8,7 +8,12 @@ import type { ReadParts } from '../body/read-parts.ts';
 import { GrpcMessage } from '../grpc/grpc-message.ts';
 import type { FieldContent, FieldPlace, ProtoHandler } from '../grpc/proto-scanner.ts';
 import { invalidRequest } from '../json/json-text.ts';
-import { BYTES_PER_TOKEN, ContentBlocks, chainRuns } from '../prompts/content-blocks.ts';
+import {
+  BYTES_PER_TOKEN,
+  ContentBlocks,
+  chainPrompt,
+  chainRuns,
+} from '../prompts/content-blocks.ts';
 import { GrpcUsage } from './grpc-usage.ts';
 
 /** Paths in GenerateRequest; the first two are also those of EmbedRequest. */
@@ -68,7 +73,7 @@ export class VllmGrpcBody implements BodyReader, ProtoHandler {
     const { bodyBytes } = this.#message;
     const announced = Number(this.#parts.head.headers.get('content-length') ?? 0);
     const total = Math.max(bodyBytes, Number.isSafeInteger(announced) ? announced : 0);
-    return this.#request(total, Math.ceil((total - bodyBytes) / BYTES_PER_TOKEN));
+    return this.#request(total, Math.ceil((total - bodyBytes) / BYTES_PER_TOKEN), chainRuns);
   }
 
   end(): InferenceRequest {
@@ -78,7 +83,7 @@ export class VllmGrpcBody implements BodyReader, ProtoHandler {
       throw invalidRequest(`the ${this.#method} request has no input: it needs ${needed}`);
     }
     this.#media.flush();
-    return this.#request(this.#message.bodyBytes, 0);
+    return this.#request(this.#message.bodyBytes, 0, chainPrompt);
   }
 
   answerBlocks(): undefined {
@@ -160,7 +165,7 @@ export class VllmGrpcBody implements BodyReader, ProtoHandler {
     return `${words.at(-2)} ${words.at(-1)}`;
   }
 
-  #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
+  #request(bodyBytes: number, unreadTokens: number, chain: typeof chainRuns): InferenceRequest {
     const { head, hash, priorityOf } = this.#parts;
     const named = readHeaderFields(head.headers, hash);
     const tokens = Math.max(1, Math.ceil(this.#prompt.bytes / BYTES_PER_TOKEN));
@@ -170,7 +175,7 @@ export class VllmGrpcBody implements BodyReader, ProtoHandler {
       streaming: this.#streaming,
       outputTokensMax: this.#outputTokensMax,
       promptTokens: tokens + unreadTokens,
-      prompt: chainRuns([this.#prompt], this.#root(), hash),
+      prompt: chain([this.#prompt], this.#root(), hash),
       ...(this.#mediaItems > 0 && { mediaItems: this.#mediaItems }),
       priority: priorityOf(named.objective),
       ...named,

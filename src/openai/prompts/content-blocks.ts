@@ -119,13 +119,23 @@ export class ContentBlocks {
 
   /** Closes a partial block, padded with zeros, so that the next text starts a new block. */
   flush(): void {
-    if (stage.run === this) this.#unstage();
-    if (this.#partial === undefined || this.#partialBytes === 0) return;
-    const bytes = this.#partialBytes;
-    scratch.set(this.#partial);
-    scratch.fill(0, bytes);
+    if (!this.hashPartial()) return;
     this.#partialBytes = 0;
-    this.#hashScratch(bytes);
+    this.#makeRoom(1);
+    this.#words[2 * this.#count] = this.#hash.low;
+    this.#words[2 * this.#count + 1] = this.#hash.high;
+    this.#count += 1;
+  }
+
+  /** Leaves the partial block's hash in the run's `KeyedHash`; false where there is no such block. */
+  hashPartial(): boolean {
+    if (stage.run === this) this.#unstage();
+    if (this.#partial === undefined || this.#partialBytes === 0) return false;
+    scratch.set(this.#partial);
+    scratch.fill(0, this.#partialBytes);
+    scratchWords[BLOCK_WORDS] = this.#kind(this.#partialBytes);
+    this.#hash.words(scratchWords, BLOCK_WORDS + 1);
+    return true;
   }
 
   #keep(text: Uint8Array): void {
@@ -167,15 +177,6 @@ export class ContentBlocks {
     return BLOCK_BYTES * this.#tag + bytes;
   }
 
-  #hashScratch(bytes: number): void {
-    scratchWords[BLOCK_WORDS] = this.#kind(bytes);
-    this.#hash.words(scratchWords, BLOCK_WORDS + 1);
-    this.#makeRoom(1);
-    this.#words[2 * this.#count] = this.#hash.low;
-    this.#words[2 * this.#count + 1] = this.#hash.high;
-    this.#count += 1;
-  }
-
   #makeRoom(blocks: number): void {
     let length = this.#words.length;
     while (2 * (this.#count + blocks) > length) length *= 2;
@@ -200,10 +201,30 @@ export function chainRuns(
   root: string,
   hash: KeyedHash,
 ): PromptBlocks {
+  return chained(runs, new Chain(root, hash), 0);
+}
+
+/** The same for a prompt that has been read to its end, with the rest behind its last full block. */
+export function chainPrompt(
+  runs: readonly ContentBlocks[],
+  root: string,
+  hash: KeyedHash,
+): PromptBlocks {
+  const chain = new Chain(root, hash);
+  const prompt = chained(runs, chain, 1);
+  if (runs.at(-1)?.hashPartial() !== true) return prompt;
+  chain.add(hash.low, hash.high);
+  const { count, words } = prompt;
+  words[2 * count] = chain.low;
+  words[2 * count + 1] = chain.high;
+  return { ...prompt, hasRest: true };
+}
+
+/** With room for so many blocks more. `chain` then stands behind the last block. */
+function chained(runs: readonly ContentBlocks[], chain: Chain, room: number): PromptBlocks {
   let count = 0;
   for (const run of runs) count += run.count;
-  const words = new Uint32Array(2 * count);
-  const chain = new Chain(root, hash);
+  const words = new Uint32Array(2 * (count + room));
   let block = 0;
   for (const run of runs) block = appendRun(chain, run, words, block);
   return { count, blockTokens: BLOCK_TOKENS, words };

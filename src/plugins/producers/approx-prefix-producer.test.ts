@@ -3,7 +3,8 @@ import { makePool, makeRequest, makeRouted, NOW } from '../../../test/makers.ts'
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, STARTED_AT } from '../../framework/keys.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
-import { ApproxPrefixIndex, DEFAULT_APPROX_CONFIG } from './approx-prefix-producer.ts';
+import { UNLIMITED_APPROX_CONFIG } from './approx-prefix-config.ts';
+import { ApproxPrefixIndex } from './approx-prefix-producer.ts';
 
 /** A prompt of so many blocks that no other number begins. */
 function prompt(number: number, count: number): PromptBlocks {
@@ -16,7 +17,7 @@ function request(number: number, blocks: number): InferenceRequest {
 }
 
 function index(endpoints: readonly Endpoint[], keepInFlight = false): ApproxPrefixIndex {
-  const config = { ...DEFAULT_APPROX_CONFIG, keepInFlight };
+  const config = { ...UNLIMITED_APPROX_CONFIG, keepInFlight };
   const made = new ApproxPrefixIndex(config, 'approx-prefix-cache-producer');
   for (const endpoint of endpoints) made.onEndpointAdded(endpoint);
   return made;

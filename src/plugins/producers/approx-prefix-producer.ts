@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
@@ -15,16 +14,19 @@ import {
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { BlockLru } from '../../picker/prefix-index/block-lru.ts';
-import { positiveOr } from '../parameters/positive-or.ts';
+import {
+  type ApproxPrefixConfig,
+  approxPrefixConfig,
+  blocksToMatch,
+  blockTokensOf,
+  hashedInBlock,
+} from './approx-prefix-config.ts';
 import { PromptsInFlight } from './prompts-in-flight.ts';
 
 /** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
 const CAPACITY_TOKENS_DEFAULT = 500_000;
 /** Bounds an endpoint's index to 28 MB (28 bytes a block), even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
-/** The reference's block, and its characters in a token, by which limits are counted. */
-const LIMIT_BLOCK_TOKENS = 16;
-const TOKEN_CHARACTERS = 4;
 /** We count four bytes as a token; tokenizers differ from that by at most this factor. */
 const TOKEN_RATIO_MAX = 4;
 /** Weight of the newest request in the token ratio: it settles within some tens of requests. */
@@ -38,37 +40,6 @@ const RESIZE_SHARE = 0.02;
  */
 const LOST_MISSES = 3;
 const LOST_TOKENS_MIN = 1024;
-
-interface ApproxPrefixConfig {
-  readonly autoTune: boolean;
-  /** The unit of the limits below. Prompts themselves are hashed in blocks of 64 tokens. */
-  readonly blockSizeTokens?: number | undefined;
-  /** The same in characters, the reference's older name. */
-  readonly blockSize?: number | undefined;
-  /** Zero means no limit. */
-  readonly maxPrefixBlocksToMatch?: number | undefined;
-  /** Zero means no limit. */
-  readonly maxPrefixTokensToMatch?: number | undefined;
-  /** In blocks of `blockSizeTokens`, by default 16. Used when `autoTune` is off. */
-  readonly lruCapacityPerServer: number;
-  /**
-   * Blocks of a request in flight are not forgotten, and are as if used again when it ends: so do
-   * engines. The reference counts only when a request was sent.
-   */
-  readonly keepInFlight: boolean;
-}
-
-const config = z.strictObject({
-  autoTune: z.boolean().default(true),
-  blockSizeTokens: z.int().nonnegative().optional(),
-  blockSize: z.int().nonnegative().optional(),
-  maxPrefixBlocksToMatch: z.int().nonnegative().optional(),
-  maxPrefixTokensToMatch: z.int().nonnegative().optional(),
-  lruCapacityPerServer: positiveOr(31_250),
-  keepInFlight: z.boolean().default(false),
-});
-
-export const DEFAULT_APPROX_CONFIG: ApproxPrefixConfig = config.parse({});
 
 /**
  * Predicts what each endpoint's prefix cache holds from the prompts sent there and the answers
@@ -87,7 +58,7 @@ export const multiclusterPrefixProducer: DataSourceDefinition = approxProducer(
 function approxProducer(type: string): DataSourceDefinition {
   return defineDataSource<ApproxPrefixConfig>({
     type,
-    config,
+    config: approxPrefixConfig,
     provides: (_config, name) => [prefixMatchKey(name)],
     start: (parsed, { name }) => new ApproxPrefixIndex(parsed, name),
   });
@@ -110,7 +81,10 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   constructor(parsed: ApproxPrefixConfig, name: string) {
     this.#config = parsed;
     this.facts = [
-      { key: prefixMatchKey(name), compute: (_endpoints, { request }) => this.match(request) },
+      {
+        key: prefixMatchKey(name),
+        compute: (endpoints, { request }) => this.match(request, endpoints),
+      },
     ];
   }
 
@@ -189,19 +163,24 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   }
 
   /** Matches an endpoint when it is first asked for: endpoints that filters drop cost nothing. */
-  match({ prompt }: InferenceRequest): PrefixMatch {
-    const count = Math.min(prompt.count, this.#blocksToMatch(prompt));
-    const limited = count < prompt.count ? { ...prompt, count } : prompt;
+  match({ prompt }: InferenceRequest, endpoints: readonly Endpoint[] = []): PrefixMatch {
+    const whole = this.#counted(prompt);
+    const hashed = hashedInBlock(this.#config, endpoints);
+    const blockTokens = prompt.blockTokens * hashed;
+    const count = Math.min(whole.count, hashed * blocksToMatch(this.#config, blockTokens));
+    const limited = count < whole.count ? { ...whole, count } : whole;
+    const totalBlocks = Math.ceil(count / hashed);
     const matched: (number | undefined)[] = [];
     return {
-      totalBlocks: limited.count,
-      blockTokens: prompt.blockTokens,
+      totalBlocks,
+      blockTokens,
       matchedBlocks: ({ slot }) => {
         const known = matched[slot];
         if (known !== undefined) return known;
         const found = this.#indexes[slot]?.matchedBlocks(limited) ?? 0;
-        matched[slot] = found;
-        return found;
+        const blocks = found === count ? totalBlocks : Math.floor(found / hashed);
+        matched[slot] = blocks;
+        return blocks;
       },
     };
   }
@@ -235,7 +214,12 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   }
 
   #learn(endpoint: Endpoint, prompt: PromptBlocks): void {
-    this.#indexFor(endpoint, prompt)?.touch(prompt);
+    const counted = this.#counted(prompt);
+    this.#indexFor(endpoint, counted)?.touch(counted);
+  }
+
+  #counted(prompt: PromptBlocks): PromptBlocks {
+    return this.#config.keepInFlight ? prompt : withRest(prompt);
   }
 
   /** The endpoint's index, of the capacity for such blocks; undefined if there is nothing to learn. */
@@ -253,25 +237,15 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   #capacityBlocks(endpoint: Endpoint): number {
     const { autoTune, lruCapacityPerServer } = this.#config;
     const reported = autoTune ? endpoint.attribute(CACHE_CONFIG) : undefined;
-    const given = lruCapacityPerServer * limitBlockTokens(this.#config);
+    const given = lruCapacityPerServer * blockTokensOf(this.#config);
     const fallback = autoTune ? CAPACITY_TOKENS_DEFAULT : given;
     const tokens = reported === undefined ? fallback : reported.blocks * reported.blockTokens;
     const blocks = Math.floor((tokens * this.#tokenRatio) / this.#blockTokens);
     return Math.min(CAPACITY_BLOCKS_MAX, Math.max(1, blocks));
   }
-
-  #blocksToMatch({ blockTokens }: PromptBlocks): number {
-    const { autoTune, maxPrefixTokensToMatch, maxPrefixBlocksToMatch } = this.#config;
-    if (maxPrefixTokensToMatch !== undefined && maxPrefixTokensToMatch > 0) {
-      return Math.floor(maxPrefixTokensToMatch / blockTokens);
-    }
-    const blocks = maxPrefixBlocksToMatch || Number.POSITIVE_INFINITY;
-    return autoTune ? blocks : Math.floor((blocks * limitBlockTokens(this.#config)) / blockTokens);
-  }
 }
 
-/** The tokens of a block as the limits of the configuration count them. */
-function limitBlockTokens({ blockSizeTokens, blockSize }: ApproxPrefixConfig): number {
-  const older = Math.floor((blockSize ?? 0) / TOKEN_CHARACTERS);
-  return blockSizeTokens || older || LIMIT_BLOCK_TOKENS;
+/** With the rest behind the last full block as a block of its own. */
+function withRest(prompt: PromptBlocks): PromptBlocks {
+  return prompt.hasRest === true ? { ...prompt, count: prompt.count + 1 } : prompt;
 }
