@@ -22,6 +22,8 @@ interface ErrorRow {
   readonly grpcStatus: number;
   /** The error's `type` in OpenAI's error shape. */
   readonly type: string;
+  /** The error's `type` in Anthropic's error shape; left out where it is the same. */
+  readonly anthropicType?: string;
   /** The reference picker's name for it: label `error_code` of the error metric. */
   readonly label: string;
   /** Value of `x-llm-d-request-dropped-reason`, where the reference sends one. */
@@ -50,6 +52,7 @@ const UNAVAILABLE = {
   status: 503,
   grpcStatus: GRPC.unavailable,
   type: 'server_error',
+  anthropicType: 'overloaded_error',
   label: 'ServiceUnavailable',
 } as const;
 const CLIENT_ERROR = { grpcStatus: GRPC.invalidArgument, type: 'invalid_request_error' } as const;
@@ -65,12 +68,14 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
   'body-too-large': {
     ...CLIENT_ERROR,
     status: 413,
+    anthropicType: 'request_too_large',
     grpcStatus: GRPC.resourceExhausted,
     label: 'BadRequest',
   },
   'upload-timeout': {
     ...CLIENT_ERROR,
     status: 408,
+    anthropicType: 'timeout_error',
     grpcStatus: GRPC.deadlineExceeded,
     label: 'RequestTimeout',
   },
@@ -88,7 +93,13 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
   'client-gone': { ...UNAVAILABLE, droppedReason: 'rejected-context-cancelled' },
   'shutting-down': { ...UNAVAILABLE, droppedReason: 'rejected-shutting-down' },
   'too-many-streams': { ...UNAVAILABLE, droppedReason: 'rejected-too-many-streams' },
-  internal: { status: 500, grpcStatus: GRPC.internal, type: 'server_error', label: 'Internal' },
+  internal: {
+    status: 500,
+    grpcStatus: GRPC.internal,
+    type: 'server_error',
+    anthropicType: 'api_error',
+    label: 'Internal',
+  },
   'no-endpoints': { ...UNAVAILABLE, droppedReason: 'rejected-no-endpoints' },
 };
 

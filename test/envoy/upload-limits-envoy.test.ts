@@ -51,7 +51,7 @@ describe.skipIf(binary === undefined)('uploads through Envoy', () => {
     const { url } = await setUp({ uploadIdleTimeoutMs: 1 });
     const answer = await sendRaw(url, [post(1000) + BEGINNING]);
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-    expect(answer).toContain('"code":"upload-timeout"');
+    expect(answer).toContain('"reason":"upload-timeout"');
   });
 
   it('[V13] gives clients beyond the budget 429 and others their answers', async () => {
@@ -68,7 +68,7 @@ describe.skipIf(binary === undefined)('uploads through Envoy', () => {
     );
     for (const answer of refused) {
       expect(answer).toMatch(/^HTTP\/1\.1 429 /);
-      expect(answer).toContain('"code":"memory-full"');
+      expect(answer).toContain('"reason":"memory-full"');
     }
     expect((await complete(url)).status).toBe(200);
     const page = await (await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`)).text();
@@ -89,7 +89,7 @@ describe.skipIf(binary === undefined)('uploads through Envoy', () => {
     await eventually(open, (is) => is);
     const answer = await complete(url);
     expect(answer.status).toBe(503);
-    expect(await answer.json()).toMatchObject({ error: { code: 'too-many-streams' } });
+    expect(await answer.json()).toMatchObject({ error: { reason: 'too-many-streams' } });
   });
 });
 

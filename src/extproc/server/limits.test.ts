@@ -70,7 +70,7 @@ describe('the limits of the ext_proc server', () => {
     expect(settled(server, refused, 20)()).toBe(true);
     expect(refused[0]?.immediate_response?.status.code).toBe(429);
     const body = JSON.parse(String(refused[0]?.immediate_response?.body)) as object;
-    expect(body).toMatchObject({ error: { code: 'memory-full', type: 'rate_limit_error' } });
+    expect(body).toMatchObject({ error: { reason: 'memory-full', type: 'rate_limit_error' } });
     const answers = await exchange(server.port, [HEADERS, BODY]);
     expect(answers.map(({ response }) => response)).toEqual(['request_headers', 'request_body']);
     expect(server.usage().refused.get('memory-full')).toBe(refused.length);
@@ -162,7 +162,7 @@ describe('the limits of the ext_proc server', () => {
     const answers = await exchange(server.port, [HEADERS, BODY]);
     expect(answers.map((answer) => answer.immediate_response?.status.code)).toEqual([503]);
     expect(JSON.parse(String(answers[0]?.immediate_response?.body))).toMatchObject({
-      error: { code: 'too-many-streams' },
+      error: { reason: 'too-many-streams' },
     });
     const got = new Promise<Answer>((resolve) => streams[0]?.once('data', resolve));
     streams[0]?.write(BODY);

@@ -328,9 +328,8 @@ describe('a session', () => {
       'x-llm-d-request-dropped-reason': 'rejected-no-endpoints',
       'retry-after': '1',
     });
-    expect(JSON.parse(reject.body)).toEqual({
-      error: { message: 'none of 3', type: 'server_error', param: null, code: 'no-endpoints' },
-    });
+    const error = { message: 'none of 3', type: 'server_error', param: null, code: 503 };
+    expect(JSON.parse(reject.body)).toEqual({ error: { ...error, reason: 'no-endpoints' } });
     expect(rejected).toEqual(['no-endpoints']);
   });
 

@@ -6,7 +6,7 @@ import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
 import type { SessionHead } from './read-request.ts';
-import { isGrpcType, rejection } from './rejection.ts';
+import { errorFormOf, rejection } from './rejection.ts';
 import { RequestPhase } from './request-phase.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
 import { ResponsePhase } from './response-phase.ts';
@@ -210,7 +210,7 @@ export class Session {
     const shown = expected
       ? error
       : new RoutingError('internal', 'the endpoint picker failed on this request; see its log');
-    this.#emit(rejection(shown, isGrpcType(this.#head?.headers.get('content-type'))));
+    this.#emit(rejection(shown, errorFormOf(this.#head)));
     const about = this.#about;
     this.#head?.followed?.refused(shown);
     if (!expected) onFault(error, about);
