@@ -50,13 +50,13 @@ export async function startTogether<T>(
   }
 }
 
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 const TERM_TIMEOUT_MS = 3_000;
 
 /**
  * Starts a program and waits until it prints one line of JSON on stdout, which says where it
- * serves. Ends it at the latest with this process. Throws if it ends before or takes longer than 20
- * s.
+ * serves. Ends it at the latest with this process. Throws if it ends before or takes longer than a
+ * minute.
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { name, command, args, log } = options;

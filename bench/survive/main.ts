@@ -3,7 +3,15 @@ import { parseArgs } from 'node:util';
 import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import { packageFile } from '../../src/files/folders.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
-import { addressesOf, behindEnvoy, startPicker, startUpstream, type Tools } from '../load/bed.ts';
+import { builtMain } from '../cost/build.ts';
+import {
+  addressesOf,
+  behindEnvoy,
+  type Side,
+  startPicker,
+  startUpstream,
+  type Tools,
+} from '../load/bed.ts';
 import { type Child, startChild, startTogether } from '../load/child.ts';
 import { measureOthers, memoryOf, type Others } from './measure.ts';
 
@@ -67,6 +75,7 @@ const { values, positionals } = parseArgs({
     count: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     'window-ms': { type: 'string', default: '10000' },
+    against: { type: 'string' },
     'node-flags': { type: 'string', default: '' },
   },
 });
@@ -74,28 +83,50 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 interface Result {
   readonly attack: string;
+  /** The checkout that was measured. */
+  readonly of: string;
   readonly peakMb: number;
   readonly memoryMb: number | undefined;
   readonly before: Others;
   readonly during: Others;
+  /** Collections of the whole heap while others were measured during the attack. */
+  readonly collections: number;
   /** The last count that the attacker printed. */
   readonly attacker: string;
 }
 
-async function run(attack: string, plan: Attack, tools: Tools): Promise<Result> {
-  const log = tools.log;
-  const bed = await startTogether(async (keep) => {
+interface Version {
+  readonly of: string;
+  readonly main: string;
+}
+
+interface AttackedBed {
+  readonly picker: Child;
+  readonly extProcPort: number;
+  readonly envoy: Side;
+  stop(): Promise<void>;
+}
+
+function startBed(
+  { flags, nodeFlags = [] }: Attack,
+  main: string,
+  tools: Tools,
+): Promise<AttackedBed> {
+  const withFlags = { log: tools.log, nodeFlags: [...nodeFlags, ...tools.nodeFlags] };
+  return startTogether(async (keep) => {
     const pool = { endpoints: 4, page: 'small', answerChunks: 0 } as const;
     const addresses = addressesOf(keep(await startUpstream(pool, tools)));
-    const picker = keep(
-      await startPicker({ config: 'default', flags: plan.flags }, addresses, {
-        log: tools.log,
-        nodeFlags: [...(plan.nodeFlags ?? []), ...tools.nodeFlags],
-      }),
-    );
+    const options = { config: 'default', flags, main, collections: true };
+    const picker = keep(await startPicker(options, addresses, withFlags));
     const { extProcPort } = picker.said as { readonly extProcPort: number };
     return { picker, extProcPort, envoy: await behindEnvoy(picker, extProcPort, tools, keep) };
   });
+}
+
+async function run(attack: string, { of, main }: Version, tools: Tools): Promise<Result> {
+  const plan = ATTACKS[attack] as Attack;
+  const { log } = tools;
+  const bed = await startBed(plan, main, tools);
   let attacker: Child | undefined;
   let attackerSaid = '';
   try {
@@ -119,24 +150,28 @@ async function run(attack: string, plan: Attack, tools: Tools): Promise<Result> 
       },
     });
     await wait(plan.warmUpMs);
+    const collected = bed.envoy.collections();
     const during = await measureOthers(bed.envoy.port, windowMs);
+    const collections = bed.envoy.collections() - collected;
     const { peakMb } = memoryOf(bed.picker.pid);
-    return { attack, peakMb, memoryMb: plan.memoryMb, before, during, attacker: attackerSaid };
+    const { memoryMb } = plan;
+    return { attack, of, peakMb, memoryMb, before, during, collections, attacker: attackerSaid };
   } finally {
     await attacker?.stop();
     await bed.stop();
   }
 }
 
-function report({ attack, peakMb, memoryMb, before, during, attacker }: Result): string {
+function report(result: Result): string {
+  const { attack, of, peakMb, memoryMb, before, during, collections, attacker } = result;
   const memory = memoryMb === undefined ? '' : `, asked < ${memoryMb}`;
   const factor = (during.p99Ms / before.p99Ms).toFixed(2);
   return [
-    `${attack}: ${ATTACKS[attack]?.about ?? ''}`,
+    `${attack}: ${ATTACKS[attack]?.about ?? ''} (${of})`,
     `  the picker's memory: ${peakMb} MB at most${memory}`,
     `  others before: p50 ${before.p50Ms} ms, p99 ${before.p99Ms} ms, ${before.answered} answered, ${before.failed} failed`,
     `  others during: p50 ${during.p50Ms} ms, p99 ${during.p99Ms} ms, ${during.answered} answered, ${during.failed} failed`,
-    `  p99 ${factor} times, asked at most 2; ${attacker}`,
+    `  p99 ${factor} times, asked at most 2; ${collections} full collections; ${attacker}`,
   ].join('\n');
 }
 
@@ -151,10 +186,16 @@ ${lines.join('\n')}
   --count <n>        so many at once, or a second
   --rounds <n>       runs of each attack (3)
   --window-ms <n>    length of each measurement of other clients (10000)
+  --against <folder> another checkout, measured in turn
   --node-flags <…>   flags of the picker's Node
   --json             one JSON document on stdout
   --verbose          what the processes say
 `;
+}
+
+async function versionsOf(against: string | undefined): Promise<readonly Version[]> {
+  const own = { of: 'this checkout', main: await builtMain(packageFile('.')) };
+  return against === undefined ? [own] : [own, { of: against, main: await builtMain(against) }];
 }
 
 async function main(): Promise<void> {
@@ -171,11 +212,14 @@ async function main(): Promise<void> {
   const nodeFlags = values['node-flags'].split(' ').filter((flag) => flag !== '');
   const tools: Tools = { envoyPath: envoy.path, other: undefined, log, nodeFlags };
   const results: Result[] = [];
+  const versions = await versionsOf(values.against);
   for (const name of names) {
     for (let round = 0; round < Number(values.rounds); round++) {
-      const result = await run(name, ATTACKS[name] as Attack, tools);
-      results.push(result);
-      say(report(result));
+      for (const version of versions) {
+        const result = await run(name, version, tools);
+        results.push(result);
+        say(report(result));
+      }
     }
   }
   if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { envoyBinary, type Stack, startStack } from '../../bench/support/stack.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { imageOf } from '../stub/image.ts';
@@ -36,6 +36,8 @@ describe.skipIf(binary === undefined)('conversations with images through Envoy',
           (_each, at) => `conversation ${at} ${urlOf('x').length}`,
         );
         await Promise.all(names.map((name) => converse(stack.url, name, urlOf)));
+        // An answer's usage counts once the picker has seen its end, which may be after the client.
+        await eventually(stack.inFlight, (requests) => requests === 0);
         const page = await (
           await fetch(`http://127.0.0.1:${stack.serving.metricsPort}/metrics`)
         ).text();

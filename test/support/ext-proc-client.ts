@@ -93,6 +93,18 @@ export async function exchange(
   }
 }
 
+/** The answers in the bytes of a gRPC stream. */
+export function answersIn(bytes: Buffer): readonly Answer[] {
+  const { Process } = loaded.envoy.service.ext_proc.v3.ExternalProcessor.service;
+  const answers: Answer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 5 + bytes.readUInt32BE(at + 1);
+    answers.push(Process?.responseDeserialize(bytes.subarray(at + 5, end)) as Answer);
+    at = end;
+  }
+  return answers;
+}
+
 const headerMap = (headers: Readonly<Record<string, string>>): object => ({
   headers: Object.entries(headers).map(([key, value]) => ({ key, raw_value: Buffer.from(value) })),
 });

@@ -99,7 +99,7 @@ export const windowUpdate = (streamId: number, bytes: number): Buffer =>
 
 export const reset = (streamId: number): Buffer => frame(FRAME.resetStream, 0, streamId, uint32(8));
 
-function framesOf(bytes: Buffer): Frame[] {
+export function framesOf(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at < bytes.length; ) {
     const end = at + HEAD_BYTES + bytes.readUIntBE(at, 3);
@@ -135,7 +135,10 @@ export class Http2Peer {
         this.calls.push(`${id} open`);
         this.onOpen(stream);
         return {
-          data: (piece) => this.#data(id, piece.toString('latin1')),
+          data: (piece) => {
+            this.#data(id, piece.toString('latin1'));
+            return false;
+          },
           ended: () => this.calls.push(`${id} ended`),
           closed: () => this.calls.push(`${id} closed`),
         };
@@ -150,9 +153,10 @@ export class Http2Peer {
     return this;
   }
 
-  /** All in one read. */
+  /** All in one read, whose memory is overwritten as soon as it may be. */
   receive(...bytes: readonly Buffer[]): void {
-    this.connection.receive(Buffer.concat(bytes));
+    const read = Buffer.concat(bytes);
+    if (!this.connection.receive(read)) read.fill(0xaa);
     this.transport.turn();
   }
 

@@ -47,6 +47,7 @@ export async function startTlsServer(options: Partial<TlsOptions>): Promise<TlsS
           data: (piece) => {
             respond(stream);
             stream.send([piece], nothing);
+            return true;
           },
           ended: () => endCall(stream, 0, ''),
           closed: nothing,

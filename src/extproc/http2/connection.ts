@@ -65,11 +65,12 @@ export class Http2Connection {
     return this.#reads;
   }
 
-  /** The peer has sent these bytes, which must not change. */
-  receive(bytes: Buffer): void {
-    if (this.#over) return;
+  /** The peer has sent these bytes. Returns whether they are used after the call, and must not change. */
+  receive(bytes: Buffer): boolean {
+    if (this.#over) return false;
     this.#reads += 1;
     this.#sender.reading = true;
+    this.#sender.readKept = false;
     try {
       const rest = this.#prefaceBytes < PREFACE.length ? this.#preface(bytes) : bytes;
       this.#reader.push(rest);
@@ -82,6 +83,7 @@ export class Http2Connection {
     } finally {
       this.#sender.reading = false;
     }
+    return this.#sender.readKept;
   }
 
   /** The transport has taken what blocked it. */

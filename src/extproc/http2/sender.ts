@@ -21,6 +21,8 @@ type Forget = (stream: Http2Stream, byPeer: boolean) => void;
 export class Sender implements StreamConnection {
   /** Set while bytes of the peer are read, whose answers come right after it. */
   reading = false;
+  /** Whether the memory of the last read is still used. */
+  readKept = false;
   readonly #transport: Transport;
   readonly #settings: PeerSettings;
   readonly #forget: Forget;
@@ -88,6 +90,10 @@ export class Sender implements StreamConnection {
   sendWindow(streamId: number, bytes: number): void {
     this.#control(FRAME.windowUpdate, 0, streamId, 4);
     this.#output.uint32(bytes);
+  }
+
+  keepRead(): void {
+    this.readKept = true;
   }
 
   acknowledgeSettings(): void {

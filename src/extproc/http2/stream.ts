@@ -3,8 +3,8 @@ import { FIRST_WINDOW_BYTES, WINDOW_BYTES_MAX } from './frames.ts';
 
 /** Gets what happens on a stream. */
 export interface StreamHandler {
-  /** A view of what has come; it is not used again. */
-  data(piece: Buffer): void;
+  /** A view of what has come. Returns whether its memory is used after the call. */
+  data(piece: Buffer): boolean;
   /** The peer sends nothing more. */
   ended(): void;
   /** Called once, whatever closes the stream. */
@@ -20,6 +20,8 @@ export interface StreamConnection {
   sendData(streamId: number, pieces: readonly Uint8Array[], at: number, bytes: number): void;
   sendReset(streamId: number, code: number): void;
   sendWindow(streamId: number, bytes: number): void;
+  /** The memory of the present read is used after it. */
+  keepRead(): void;
   /** The stream has something to send as soon as there is room. */
   wait(stream: Http2Stream): void;
   /** The stream has closed: forgets it, and calls its handler once the turn is over. */
@@ -145,8 +147,10 @@ export class Http2Stream {
     // Padding is not handed on.
     this.#consume(flowBytes - piece.length);
     if (piece.length === 0) return true;
-    if (this.#paused || this.#held.length > 0) this.#held.push(piece);
-    else this.#handOn(piece);
+    if (this.#paused || this.#held.length > 0) {
+      this.#held.push(piece);
+      this.#connection.keepRead();
+    } else this.#handOn(piece);
     return true;
   }
 
@@ -213,7 +217,7 @@ export class Http2Stream {
   }
 
   #handOn(piece: Buffer): void {
-    this.handler?.data(piece);
+    if (this.handler?.data(piece) === true) this.#connection.keepRead();
     this.#consume(piece.length);
   }
 

@@ -51,7 +51,7 @@ export function serveMethods(methods: ReadonlyMap<string, Method>): Method {
 const SHOWN_CHARS = 200;
 
 const nothing = (): void => undefined;
-const REFUSED: StreamHandler = { data: nothing, ended: nothing, closed: nothing };
+const REFUSED: StreamHandler = { data: () => false, ended: nothing, closed: nothing };
 
 function status(
   before: readonly (readonly [string, string])[],

@@ -100,7 +100,7 @@ class Request {
     this.#onService = onService;
   }
 
-  readonly data = (piece: Buffer): void => {
+  readonly data = (piece: Buffer): boolean => {
     try {
       this.#reader.push(piece);
       const message = this.#reader.next();
@@ -110,6 +110,7 @@ class Request {
       else if (error instanceof RangeError) endCall(this.#stream, GRPC.internal, error.message);
       else throw error;
     }
+    return false;
   };
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../../framework/runtime.ts';
 import { ListenError } from '../../runtime/network/listen.ts';
 import { Http2Connection, PrefaceError } from '../http2/connection.ts';
 import type { StreamsOptions } from '../http2/streams.ts';
+import { freeChunk } from '../streams/byte-account.ts';
 import { type ClientFault, tlsFault } from './client-faults.ts';
 import { keepAlive } from './keepalive.ts';
 import type { ServerLimits } from './server-limits.ts';
@@ -85,7 +86,9 @@ export class Listener {
     });
     this.#connections.set(socket, connection);
     const stopWatch = keepAlive(connection, { clock, ...limits }, () => socket.destroy());
-    socket.on('data', (bytes: Buffer) => connection.receive(bytes));
+    socket.on('data', (bytes: Buffer) => {
+      if (!connection.receive(bytes)) freeChunk(bytes);
+    });
     socket.on('drain', () => connection.drained());
     // Only its end counts, and `close` follows.
     socket.on('error', () => undefined);

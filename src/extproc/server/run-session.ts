@@ -111,8 +111,9 @@ class RunningSession implements StreamOwner {
   }
 
   /** Bytes of a message that is not complete are kept, too. */
-  readonly onPiece = (piece: Buffer): void => {
-    if (this.#call.cancelled) return;
+  readonly onPiece = (piece: Buffer): boolean => {
+    let used = false;
+    if (this.#call.cancelled) return used;
     this.account.received(piece.length);
     const reader = this.#reader;
     this.#watch?.pieceBegins();
@@ -120,6 +121,7 @@ class RunningSession implements StreamOwner {
     try {
       for (let bytes = reader.next(); bytes !== undefined; bytes = reader.next()) {
         const event = this.#decoded(bytes);
+        used ||= isUsedLater(event, piece);
         if (event.kind === 'response-headers') this.#watch?.responseBegins();
         this.account.delivered(event.wireBytes);
         if (this.#tooMany !== undefined) this.refuse(this.#tooMany);
@@ -130,6 +132,7 @@ class RunningSession implements StreamOwner {
       this.#call.fail(error.status, error.message);
     }
     this.#watch?.pieceEnds();
+    return used;
   };
 
   refuse(error: RoutingError): void {
@@ -173,6 +176,13 @@ class RunningSession implements StreamOwner {
       throw new FramingError(GRPC.internal, `Error deserializing request: ${error.message}`);
     }
   }
+}
+
+/** Whether a session may need the memory of a piece after it has handled an event that came in it. */
+function isUsedLater(event: StreamEvent, { buffer }: Buffer): boolean {
+  if ('chunk' in event) return event.chunk.buffer === buffer;
+  // They are read later where the pick has to wait.
+  return event.kind === 'response-headers';
 }
 
 /**

@@ -11,7 +11,8 @@ export interface ChildCommand {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 20_000;
+/** A machine with much other work may need most of it; an end is noticed at once. */
+const START_TIMEOUT_MS = 60_000;
 const TERM_TIMEOUT_MS = 3_000;
 const STDERR_CHARS_KEPT = 4_000;
 

@@ -25,8 +25,11 @@ interface RunningEnvoy {
   stop(): Promise<void>;
 }
 
-/** Startup takes 0.5 s, and longer if the picker's health check runs into its timeout of 2 s. */
-const READY_TIMEOUT_MS = 20_000;
+/**
+ * Startup takes 0.5 s, longer if the picker's health check runs into its timeout of 2 s, and much
+ * longer on a machine with other work. An end is noticed at once.
+ */
+const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 25;
 const TERM_TIMEOUT_MS = 2_000;
 const LOG_LINE_CHARS_MAX = 2_000;
