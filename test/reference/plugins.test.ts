@@ -162,6 +162,8 @@ describe("the reference's prefix index", () => {
     const reader = openBody({ id: 'r', path: '/v1/completions', headers: new Map() });
     reader.push(new TextEncoder().encode(`{"model":"m","prompt":"${text(300)}`));
     expect(reader.peek().prompt.hasRest).toBeUndefined();
+    reader.push(new TextEncoder().encode('"}'));
+    expect(reader.peek().prompt).toEqual(reader.end().prompt);
   });
 
   it.each([

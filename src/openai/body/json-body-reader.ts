@@ -68,7 +68,8 @@ export class JsonBodyReader implements BodyReader {
     const announced = Number(this.#options.head.headers.get('content-length') ?? 0);
     const bodyBytes = Math.max(this.#bodyBytes, Number.isSafeInteger(announced) ? announced : 0);
     const unread = bodyBytes - this.#bodyBytes;
-    return this.#request(bodyBytes, Math.ceil(unread / BYTES_PER_TOKEN), chainRuns);
+    const chain = this.complete ? chainPrompt : chainRuns;
+    return this.#request(bodyBytes, Math.ceil(unread / BYTES_PER_TOKEN), chain);
   }
 
   end(): InferenceRequest {

@@ -9,6 +9,8 @@ const BLOCK_TOKENS = 64;
 const BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN;
 const BLOCK_WORDS = BLOCK_BYTES / 4;
 const BLOCKS_AT_FIRST = 64;
+/** One byte is only the line feed behind the last string of a prompt. */
+const REST_BYTES_MIN = 2;
 
 // One aligned buffer for all hashing; it is filled and read in one synchronous call.
 const scratchWords = new Int32Array(BLOCK_WORDS + 1);
@@ -127,10 +129,13 @@ export class ContentBlocks {
     this.#count += 1;
   }
 
-  /** Leaves the partial block's hash in the run's `KeyedHash`; false where there is no such block. */
-  hashPartial(): boolean {
+  /**
+   * Leaves the partial block's hash in the run's `KeyedHash`; false where there is no such block of
+   * at least so many bytes.
+   */
+  hashPartial(bytesMin = 1): boolean {
     if (stage.run === this) this.#unstage();
-    if (this.#partial === undefined || this.#partialBytes === 0) return false;
+    if (this.#partial === undefined || this.#partialBytes < bytesMin) return false;
     scratch.set(this.#partial);
     scratch.fill(0, this.#partialBytes);
     scratchWords[BLOCK_WORDS] = this.#kind(this.#partialBytes);
@@ -212,7 +217,7 @@ export function chainPrompt(
 ): PromptBlocks {
   const chain = new Chain(root, hash);
   const prompt = chained(runs, chain, 1);
-  if (runs.at(-1)?.hashPartial() !== true) return prompt;
+  if (runs.at(-1)?.hashPartial(REST_BYTES_MIN) !== true) return prompt;
   chain.add(hash.low, hash.high);
   const { count, words } = prompt;
   words[2 * count] = chain.low;
