@@ -8,10 +8,9 @@ import { ConfigError } from '../framework/error.ts';
 const VERSIONS = {
   '@kubernetes/client-node': '2',
   '@opentelemetry/api': '1',
-  '@opentelemetry/exporter-trace-otlp-grpc': '0.223',
-  '@opentelemetry/exporter-trace-otlp-proto': '0.223',
+  '@opentelemetry/otlp-exporter-base': '0.223',
+  '@opentelemetry/otlp-grpc-exporter-base': '0.223',
   '@opentelemetry/resources': '2',
-  '@opentelemetry/sdk-trace-base': '2',
   echarts: '6',
 } as const;
 

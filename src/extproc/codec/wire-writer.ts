@@ -3,6 +3,8 @@ const CAPACITY_MIN = 4096;
 /** For longer texts Node's own encoder is faster. */
 const SHORT_TEXT_CHARS = 48;
 
+const UINT32_MAX = 0xffff_ffff;
+
 const VARINT = 0;
 const FIXED_64 = 1;
 const BYTES = 2;
@@ -41,9 +43,36 @@ export class WireWriter {
     this.message(field, end);
   }
 
+  /** Bytes that are given as hexadecimal digits, two for each. */
+  hex(field: number, digits: string): void {
+    const end = this.written;
+    const length = digits.length / 2;
+    this.#need(length);
+    this.#at -= length;
+    this.#bytes.write(digits, this.#at, length, 'hex');
+    this.message(field, end);
+  }
+
   uint32(field: number, value: number): void {
     this.#varint(value);
     this.#byte((field << 3) | VARINT);
+  }
+
+  /** A whole number of either sign. */
+  int64(field: number, value: number): void {
+    if (value >= 0 && value <= UINT32_MAX) this.#varint(value);
+    else this.#largeVarint(BigInt.asUintN(64, BigInt(value)));
+    this.#byte((field << 3) | VARINT);
+  }
+
+  /** A whole number that is not negative; above 2^53 as exact as a number is. */
+  fixed64(field: number, value: number): void {
+    const high = Math.floor(value / 2 ** 32);
+    this.#need(8);
+    this.#at -= 8;
+    this.#bytes.writeUInt32LE(value - high * 2 ** 32, this.#at);
+    this.#bytes.writeUInt32LE(high, this.#at + 4);
+    this.#byte((field << 3) | FIXED_64);
   }
 
   double(field: number, value: number): void {
@@ -96,6 +125,13 @@ export class WireWriter {
     this.#need(length);
     this.#at -= length;
     writeVarint(this.#bytes, this.#at, value);
+  }
+
+  #largeVarint(value: bigint): void {
+    const bytes: number[] = [];
+    for (let rest = value; rest > 0n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) & 0x7f;
+    for (const byte of bytes.toReversed()) this.#byte(byte);
   }
 
   #byte(value: number): void {

@@ -2,6 +2,7 @@ import type { RoutingError } from '../../framework/error.ts';
 import type { FollowedHead, FollowedRequest, FollowRequest } from '../../framework/following.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import { InFlightMap } from '../../framework/request-map.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { newRecord, type RequestRecord } from './request-record.ts';
@@ -23,7 +24,7 @@ export interface FollowOptions {
  */
 export class RequestFollower implements JournalSubscriber {
   readonly #options: FollowOptions;
-  readonly #open = new Map<string, RequestRecord>();
+  readonly #open = new InFlightMap<string, RequestRecord>(numberOfId);
 
   constructor(options: FollowOptions) {
     this.#options = options;
@@ -146,3 +147,15 @@ class Following implements FollowedRequest {
     this.#onClosed(this.#record);
   }
 }
+
+/** The picker's ids end with a count, so that those of requests in flight differ near their end. */
+function numberOfId(id: string): number {
+  let number = 0;
+  for (let index = Math.max(0, id.length - COUNTED_CHARS); index < id.length; index++) {
+    number = (Math.imul(number, 31) + id.charCodeAt(index)) | 0;
+  }
+  return number;
+}
+
+/** 36 ** 6 are two billion requests. */
+const COUNTED_CHARS = 6;

@@ -1,11 +1,6 @@
 import type { FollowedHead } from '../../framework/following.ts';
 import { parseTraceparent, type RequestTrace } from '../requests/trace-context.ts';
-
-/** Makes ids, such as OpenTelemetry's `RandomIdGenerator`. */
-export interface TraceIds {
-  generateTraceId(): string;
-  generateSpanId(): string;
-}
+import type { TraceIds } from './trace-ids.ts';
 
 /** Which traces are written. */
 export interface Sampling {
@@ -22,14 +17,17 @@ export interface Sampling {
 export function beginTrace(
   { headers }: FollowedHead,
   proxy: string | undefined,
-  { ids, sampling }: { readonly ids: TraceIds; readonly sampling: Sampling },
+  {
+    ids,
+    sampling,
+  }: { readonly ids: Pick<TraceIds, 'traceId' | 'spanId'>; readonly sampling: Sampling },
 ): RequestTrace {
   const parent = parseTraceparent(proxy) ?? parseTraceparent(headers.get('traceparent'));
-  const traceId = parent?.traceId ?? ids.generateTraceId();
+  const traceId = parent?.traceId ?? ids.traceId();
   const decided = sampling.byParent ? parent?.sampled : undefined;
   return {
     traceId,
-    spanId: ids.generateSpanId(),
+    spanId: ids.spanId(),
     parent,
     sampled: decided ?? sampling.samples(traceId),
     traceState: parent === undefined ? undefined : headers.get('tracestate'),

@@ -1,69 +1,134 @@
-import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, test } from 'vitest';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import type { RequestTrace } from '../requests/trace-context.ts';
+import type { Phase } from './phases-of.ts';
 import { SpanExport } from './span-export.ts';
 
-type Done = Parameters<SpanExporter['export']>[1];
+const TRACE = { traceId: 'a', spanId: 'b' } as RequestTrace;
+const DELAY_MS = 5000;
+const TIMEOUT_MS = 30_000;
 
-/** An exporter whose answers the test gives, behind a processor that batches nothing. */
-function setUp(
-  spansMax: number,
-  shutdown: SpanExporter['shutdown'] = () => Promise.reject(new Error('no collector')),
-) {
+/** A collector whose answers the test gives. A batch has one byte for each span. */
+function setUp({ queue = 100, batch = 4 } = {}) {
   const clock = new SimulatedClock();
-  const sent: { readonly spans: ReadableSpan[]; readonly done: Done }[] = [];
+  const sent: { readonly spans: number; readonly take: () => void; refuse(why: Error): void }[] =
+    [];
   const lines: string[] = [];
   const line = (_fields: object, message: string): void => void lines.push(message);
-  const exporter: SpanExporter = {
-    export: (spans, done) => void sent.push({ spans, done }),
-    shutdown,
-  };
-  const batched = (to: SpanExporter): SpanProcessor => ({
-    onStart: () => undefined,
-    onEnd: (span) => to.export([span], () => undefined),
-    shutdown: () => to.shutdown(),
-    forceFlush: () => Promise.resolve(),
-  });
   const log = { debug: line, info: line, warn: line, error: line };
-  const spans = new SpanExport({ exporter, batched, spansMax, clock, log });
-  return { spans, sent, lines, clock };
+  let written = 0;
+  const writer = {
+    get spans() {
+      return written;
+    },
+    add: (phases: readonly Phase[]) => {
+      written += phases.length;
+    },
+    take: () => {
+      const bytes = Buffer.alloc(written);
+      written = 0;
+      return bytes;
+    },
+  };
+  const limits = {
+    maxQueueSize: queue,
+    maxExportBatchSize: batch,
+    scheduledDelayMillis: DELAY_MS,
+    exportTimeoutMillis: TIMEOUT_MS,
+  };
+  const send = (bytes: Uint8Array): Promise<void> =>
+    new Promise((take, refuse) => void sent.push({ spans: bytes.length, take, refuse }));
+  const spans = new SpanExport({ writer, send, batch: limits, clock, log });
+  const add = (count: number): void =>
+    spans.add(
+      Array.from({ length: count }, () => ({}) as Phase),
+      TRACE,
+      0,
+    );
+  return { spans, add, sent, lines, clock };
 }
 
-const span = {} as ReadableSpan;
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('the export of spans', () => {
-  test('[O85] has a limit: spans beyond it are dropped with their whole request, and counted', () => {
-    const { spans, sent } = setUp(5);
-    spans.add([span, span, span]);
-    spans.add([span, span, span]);
-    spans.add([span, span]);
-    expect(sent).toHaveLength(5);
+  test('[O85] has a limit: spans beyond it are dropped with their whole request, and counted', async () => {
+    const { spans, add, sent, clock } = setUp({ queue: 5, batch: 5 });
+    add(3);
+    add(3);
+    add(2);
     expect(spans.counts).toEqual({ exported: 0, failed: 0, dropped: 3 });
-    for (const { done } of sent.splice(0)) done({ code: 0 });
-    spans.add([span, span, span]);
-    expect(sent).toHaveLength(3);
+    clock.advanceTo(1);
+    sent[0]?.take();
+    await settled();
+    add(3);
     expect(spans.counts).toEqual({ exported: 5, failed: 0, dropped: 3 });
   });
 
-  test('[O85] without a collector it logs one line, and one when it is back', () => {
-    const { spans, sent, lines } = setUp(10);
+  test('[O85] without a collector it logs one line, and one when it is back', async () => {
+    const { spans, add, sent, lines, clock } = setUp({ batch: 1 });
     for (let request = 0; request < 4; request++) {
-      spans.add([span]);
-      sent.pop()?.done({ code: 1, error: new Error('connect ECONNREFUSED') });
+      add(1);
+      clock.advanceTo(clock.now());
+      sent.pop()?.refuse(new Error('connect ECONNREFUSED'));
+      await settled();
     }
     expect(lines).toEqual(['traces cannot be sent: spans are counted and thrown away']);
     expect(spans.counts.failed).toBe(4);
-    spans.add([span]);
-    sent.pop()?.done({ code: 0 });
+    add(1);
+    clock.advanceTo(clock.now());
+    sent.pop()?.take();
+    await settled();
     expect(lines.slice(1)).toEqual(['traces are sent again']);
   });
 
-  test('[O85] ends although no collector answers', async () => {
-    await expect(setUp(10).spans.stop()).resolves.toBeUndefined();
+  test('[O170] a full batch is sent in a later turn than its last request, one after the other', async () => {
+    const { add, sent, clock } = setUp({ batch: 4 });
+    add(3);
+    add(3);
+    add(4);
+    expect(sent).toEqual([]);
+    clock.advanceTo(1);
+    expect(sent.map(({ spans }) => spans)).toEqual([6]);
+    sent[0]?.take();
+    await settled();
+    expect(sent.map(({ spans }) => spans)).toEqual([6, 4]);
+  });
+
+  test('[O170] a batch that does not fill is sent after its delay', () => {
+    const { add, sent, clock } = setUp();
+    add(2);
+    clock.advanceTo(DELAY_MS - 1);
+    expect(sent).toEqual([]);
+    clock.advanceTo(DELAY_MS + 1);
+    expect(sent.map(({ spans }) => spans)).toEqual([2]);
+  });
+
+  test('[O170] a batch without an answer counts as failed after its time-out, and the next one goes', async () => {
+    const { spans, add, sent, clock } = setUp({ batch: 1 });
+    add(1);
+    add(2);
+    clock.advanceTo(TIMEOUT_MS + 1);
+    expect(spans.counts.failed).toBe(1);
+    expect(sent.map((batch) => batch.spans)).toEqual([1, 2]);
+    sent[0]?.take();
+    sent[1]?.take();
+    await settled();
+    expect(spans.counts).toEqual({ exported: 2, failed: 1, dropped: 0 });
+  });
+
+  test('[O85] ends with the last spans sent, also where the collector refuses them', async () => {
+    const { spans, add, sent } = setUp();
+    add(2);
+    const stopped = spans.stop();
+    expect(sent.map((batch) => batch.spans)).toEqual([2]);
+    sent[0]?.refuse(new Error('no collector'));
+    await expect(stopped).resolves.toBeUndefined();
+    expect(spans.counts.failed).toBe(2);
   });
 
   test('[V153] ends after 3 s where the collector takes the connection and says nothing', async () => {
-    const { spans, clock } = setUp(10, () => new Promise(() => undefined));
+    const { spans, add, clock } = setUp();
+    add(2);
     const stopped = spans.stop();
     clock.advanceTo(3000);
     await expect(stopped).resolves.toBeUndefined();

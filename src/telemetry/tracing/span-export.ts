@@ -1,7 +1,10 @@
-import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { messageOf } from '../../framework/error.ts';
-import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import type { RequestTrace } from '../requests/trace-context.ts';
+import type { Phase } from './phases-of.ts';
+import type { SpanWriter } from './span-writer.ts';
+import type { TracingPlan } from './tracing-plan.ts';
 
 /** How many spans went where since the start. */
 export interface SpanCounts {
@@ -13,45 +16,44 @@ export interface SpanCounts {
 }
 
 export interface SpanExportOptions {
-  readonly exporter: SpanExporter;
-  /** Batches what it is given and passes it to this exporter. */
-  readonly batched: (exporter: SpanExporter) => SpanProcessor;
-  /** Spans that wait or are being sent, at most. */
-  readonly spansMax: number;
+  readonly writer: Pick<SpanWriter, 'add' | 'spans' | 'take'>;
+  /** Sends an `ExportTraceServiceRequest`. Rejects where the collector does not take it. */
+  readonly send: (batch: Uint8Array) => Promise<void>;
+  readonly batch: TracingPlan['batch'];
   readonly clock: Pick<Clock, 'setTimer'>;
   readonly log: Log;
+}
+
+interface Batch {
+  readonly bytes: Uint8Array;
+  readonly spans: number;
 }
 
 /** For the last spans at the end. A collector that takes longer must not hold up the process. */
 const STOP_MS: Millis = 3000;
 
 /**
- * Sends spans in the background. Without a collector, spans are counted and thrown away: memory
- * stays bounded, requests do not wait, and the log gets one line when it begins and one when it
- * ends.
+ * Sends spans in the background, one batch after the other. Without a collector, spans are counted
+ * and thrown away: memory stays bounded, requests do not wait, and the log gets one line when it
+ * begins and one when it ends.
  */
 export class SpanExport {
-  readonly #processor: SpanProcessor;
-  readonly #exporter: SpanExporter;
-  readonly #spansMax: number;
-  readonly #clock: SpanExportOptions['clock'];
-  readonly #log: Log;
-  /** Given to the processor, and not yet sent or failed. */
+  readonly #options: SpanExportOptions;
+  /** Full batches, of which the first may be on its way. */
+  readonly #batches: Batch[] = [];
+  #sending = false;
+  /** Runs out when the batch that is being written is sent although it is not full. */
+  #delay: Timer | undefined;
+  /** Spans that wait or are being sent. */
   #pending = 0;
   #exported = 0;
   #failed = 0;
   #dropped = 0;
   #failing = false;
+  #onEmpty: (() => void) | undefined;
 
-  constructor({ exporter, batched, spansMax, clock, log }: SpanExportOptions) {
-    this.#exporter = exporter;
-    this.#clock = clock;
-    this.#spansMax = spansMax;
-    this.#log = log;
-    this.#processor = batched({
-      export: (spans, done) => this.#send(spans, done),
-      shutdown: () => exporter.shutdown(),
-    });
+  constructor(options: SpanExportOptions) {
+    this.#options = options;
   }
 
   get counts(): SpanCounts {
@@ -59,50 +61,83 @@ export class SpanExport {
   }
 
   /** Takes all spans of a request, or none of them. */
-  add(spans: readonly ReadableSpan[]): void {
-    if (this.#pending + spans.length > this.#spansMax) {
-      this.#dropped += spans.length;
+  add(phases: readonly Phase[], trace: RequestTrace, originMs: Millis): void {
+    const { writer, batch, clock } = this.#options;
+    if (this.#pending + phases.length > batch.maxQueueSize) {
+      this.#dropped += phases.length;
       return;
     }
-    this.#pending += spans.length;
-    for (const span of spans) this.#processor.onEnd(span);
+    this.#pending += phases.length;
+    writer.add(phases, trace, originMs);
+    if (writer.spans >= batch.maxExportBatchSize) this.#close();
+    else this.#delay ??= clock.setTimer(batch.scheduledDelayMillis, () => this.#close());
   }
 
   /** Sends what waits, for 3 s at most. Never rejects. */
   stop(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = this.#clock.setTimer(STOP_MS, resolve);
-      const ended = (): void => {
+      const timer = this.#options.clock.setTimer(STOP_MS, resolve);
+      this.#onEmpty = () => {
         timer.cancel();
         resolve();
       };
-      // `#send` has counted and logged a failure.
-      this.#processor.shutdown().then(ended, ended);
+      this.#close();
+      this.#sendNext();
     });
   }
 
-  #send(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
-    this.#exporter.export(spans, (result) => {
-      this.#pending -= spans.length;
-      if (result.code === EXPORTED) this.#exported += spans.length;
-      else this.#failed += spans.length;
-      this.#note(result.code === EXPORTED ? undefined : (result.error ?? 'no reason was given'));
-      done(result);
-    });
+  /** Ends the batch that is being written. It is sent in a later turn, when no request waits. */
+  #close(): void {
+    const { writer, clock } = this.#options;
+    this.#delay?.cancel();
+    this.#delay = undefined;
+    if (writer.spans === 0) return;
+    const { spans } = writer;
+    this.#batches.push({ spans, bytes: writer.take() });
+    clock.setTimer(0, () => this.#sendNext());
   }
 
-  #note(error: unknown): void {
+  #sendNext(): void {
+    if (this.#sending) return;
+    const batch = this.#batches.shift();
+    if (batch === undefined) {
+      this.#onEmpty?.();
+      return;
+    }
+    this.#sending = true;
+    const { send, clock, batch: limits } = this.#options;
+    let over = false;
+    const ended = (error?: unknown): void => {
+      if (over) return;
+      over = true;
+      timer.cancel();
+      this.#sending = false;
+      this.#ended(batch, error);
+      this.#sendNext();
+    };
+    const timeoutMs = limits.exportTimeoutMillis;
+    const late = (): void =>
+      ended(new Error(`the collector did not answer within ${timeoutMs} ms`));
+    const timer = clock.setTimer(timeoutMs, late);
+    send(batch.bytes).then(
+      () => ended(),
+      (error: unknown) => ended(error ?? 'no reason was given'),
+    );
+  }
+
+  #ended({ spans }: Batch, error: unknown): void {
+    this.#pending -= spans;
+    if (error === undefined) this.#exported += spans;
+    else this.#failed += spans;
+    const { log } = this.#options;
     if (error !== undefined && !this.#failing) {
       this.#failing = true;
       const reason = messageOf(error);
-      this.#log.warn({ reason }, 'traces cannot be sent: spans are counted and thrown away');
+      log.warn({ reason }, 'traces cannot be sent: spans are counted and thrown away');
     } else if (error === undefined && this.#failing) {
       this.#failing = false;
       const { failed, dropped } = this.counts;
-      this.#log.info({ failed, dropped }, 'traces are sent again');
+      log.info({ failed, dropped }, 'traces are sent again');
     }
   }
 }
-
-/** `ExportResultCode.SUCCESS`. */
-const EXPORTED = 0;

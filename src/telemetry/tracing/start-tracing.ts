@@ -1,13 +1,17 @@
-import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { FollowedHead } from '../../framework/following.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { needPackages } from '../../runtime/need-packages.ts';
+import { randomSeed } from '../../runtime/random-seed.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
 import { hasFailed, type RequestRecord } from '../requests/request-record.ts';
 import type { RequestTrace } from '../requests/trace-context.ts';
+import { otlpSender } from './otlp-sender.ts';
+import { phasesOf } from './phases-of.ts';
 import { beginTrace } from './request-tracer.ts';
 import { type SpanCounts, SpanExport } from './span-export.ts';
-import { type SpanMaker, spansOf } from './spans-of.ts';
+import { SpanWriter } from './span-writer.ts';
+import { sampledShare, TraceIds } from './trace-ids.ts';
 import type { TracingPlan } from './tracing-plan.ts';
 
 export interface Tracing {
@@ -30,35 +34,20 @@ export async function startTracing(
   { clock, log, version }: { readonly clock: Clock; readonly log: Log; readonly version: string },
 ): Promise<Tracing> {
   needPackages('--tracing', [
-    '@opentelemetry/sdk-trace-base',
     '@opentelemetry/api',
     '@opentelemetry/resources',
-    `@opentelemetry/exporter-trace-otlp-${plan.protocol === 'grpc' ? 'grpc' : 'proto'}`,
+    plan.protocol === 'grpc'
+      ? '@opentelemetry/otlp-grpc-exporter-base'
+      : '@opentelemetry/otlp-exporter-base',
   ]);
-  const { BatchSpanProcessor, RandomIdGenerator, TraceIdRatioBasedSampler } = await import(
-    '@opentelemetry/sdk-trace-base'
-  );
-  const { createTraceState } = await import('@opentelemetry/api');
-  const sampler = new TraceIdRatioBasedSampler(plan.ratio);
-  const sampling = {
-    byParent: plan.byParent,
-    samples: (traceId: string) => sampler.shouldSample(undefined, traceId).decision === RECORDED,
-  };
-  const ids = new RandomIdGenerator();
-  const spans = new SpanExport({
-    exporter: await exporterOf(plan),
-    batched: (exporter) => new BatchSpanProcessor(exporter, plan.batch),
-    spansMax: plan.batch.maxQueueSize,
-    clock,
-    log,
-  });
-  const resource = await resourceOf(version);
-  const maker = {
-    resource,
-    scope: { name: SCOPE, version },
-    newSpanId: () => ids.generateSpanId(),
-    parseTraceState: createTraceState,
-  };
+  // Not the seed of decisions: pickers with the same one would make the same ids.
+  const ids = new TraceIds(seededRandom(randomSeed()));
+  const sampling = { byParent: plan.byParent, samples: sampledShare(plan.ratio) };
+  const scope = { name: SCOPE, version };
+  const sender = await otlpSender(plan);
+  const { batch } = plan;
+  const writer = new SpanWriter({ resource: await resourceOf(version), scope, ids });
+  const spans = new SpanExport({ writer, send: (bytes) => sender.send(bytes), batch, clock, log });
   const failures = new PerSecond(clock, FAILURES_PER_SECOND_MAX);
   return {
     get counts() {
@@ -69,31 +58,25 @@ export async function startTracing(
       const { trace } = record;
       if (trace === undefined) return;
       if (!trace.sampled && !(hasFailed(record) && failures.take())) return;
-      spans.add(spansOf(record, trace, { ...maker, originMs: clock.wallTime() - clock.now() }));
+      spans.add(phasesOf(record), trace, clock.wallTime() - clock.now());
     },
-    stop: () => spans.stop(),
+    stop: async () => {
+      await spans.stop();
+      // A collector that does not answer is not waited for again.
+      void sender.stop();
+    },
   };
 }
 
-/** `SamplingDecision.RECORD_AND_SAMPLED`. */
-const RECORDED = 2;
-
-async function exporterOf({ protocol, url }: TracingPlan): Promise<SpanExporter> {
-  const { OTLPTraceExporter } =
-    protocol === 'grpc'
-      ? await import('@opentelemetry/exporter-trace-otlp-grpc')
-      : await import('@opentelemetry/exporter-trace-otlp-proto');
-  return new OTLPTraceExporter({ url });
-}
-
 /** What the environment says of the service counts more than what it says of itself. */
-async function resourceOf(version: string): Promise<SpanMaker['resource']> {
+async function resourceOf(version: string): Promise<ReadonlyMap<string, string>> {
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = await import(
     '@opentelemetry/resources'
   );
-  return defaultResource()
+  const { attributes } = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': SCOPE, 'service.version': version }))
     .merge(detectResources({ detectors: [envDetector] }));
+  return new Map(Object.entries(attributes).map(([name, value]) => [name, String(value)]));
 }
 
 /** Lets so many through in each second. */
