@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { z } from 'zod';
+import { http } from '../src/runtime/network/node-http.ts';
 import { type FaultKind, faultSchema } from './faults/fault.ts';
 import { ApiError, parseBody, sendError, sendJson } from './http/api-error.ts';
 import { type Replica, stateOf } from './http/replica.ts';
@@ -15,7 +16,7 @@ const faultRequest = z.looseObject({ server: z.union([z.int().nonnegative(), z.l
  * pool or `all`. The caller makes it listen.
  */
 export function createControlServer(replicas: readonly Replica[]): Server {
-  return createServer((request, response) => {
+  return http.createServer((request, response) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     request.on('data', (chunk: Buffer) => {

@@ -1,5 +1,6 @@
-import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import type { MethodDefinition, ServiceDefinition } from '@grpc/proto-loader';
 import { packageFile } from '../files/folders.ts';
+import { loadProtoLoader } from '../runtime/load-packages.ts';
 
 /** The messages of proto/pointsman/scheduler/v1/scheduler.proto, which documents their fields. */
 
@@ -100,18 +101,31 @@ const PROTO = 'proto/pointsman/scheduler/v1/scheduler.proto';
 export const PROTOCOL_VERSION = 1;
 export const RUN_METHOD = '/pointsman.scheduler.v1.Scheduler/Run';
 
-const definitions = loadSync(packageFile(PROTO), { longs: Number, enums: String, defaults: true });
-const service = definitions['pointsman.scheduler.v1.Scheduler'] as ServiceDefinition;
-const run = service['Run'] as MethodDefinition<PickerMessage, SchedulerMessage>;
+type RunMethod = MethodDefinition<PickerMessage, SchedulerMessage>;
+
+let run: RunMethod | undefined;
+
+/** Read at the first message: most pickers have no scheduler in another process. */
+function runMethod(): RunMethod {
+  if (run !== undefined) return run;
+  const { loadSync } = loadProtoLoader();
+  const options = { longs: Number, enums: String, defaults: true };
+  const definitions = loadSync(packageFile(PROTO), options);
+  const service = definitions['pointsman.scheduler.v1.Scheduler'] as ServiceDefinition;
+  run = service['Run'] as RunMethod;
+  return run;
+}
 
 export function encodePickerMessage(message: PickerMessage): Uint8Array {
-  return run.requestSerialize(message);
+  return runMethod().requestSerialize(message);
 }
 
 /** Undefined if the bytes are not a SchedulerMessage. */
 export function decodeSchedulerMessage(bytes: Uint8Array): SchedulerMessage | undefined {
   try {
-    return run.responseDeserialize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    return runMethod().responseDeserialize(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    );
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import { messageOf } from '../../src/framework/error.ts';
+import { http } from '../../src/runtime/network/node-http.ts';
 import type { RemoteKv } from '../engine/sequence.ts';
 import { type DecodeLeg, type KvLegs, kvLegsOf } from '../pd/kv-contract.ts';
 import { ApiError } from './api-error.ts';
@@ -68,11 +68,12 @@ function pull(
 ): void {
   const body = JSON.stringify(wanted);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-  request(`http://${address}${PULL_PATH}`, { method: 'POST', headers }, (answer) => {
-    answer.resume();
-    if (answer.statusCode === 200) ready();
-    else fail();
-  })
+  http
+    .request(`http://${address}${PULL_PATH}`, { method: 'POST', headers }, (answer) => {
+      answer.resume();
+      if (answer.statusCode === 200) ready();
+      else fail();
+    })
     .on('error', fail)
     .end(body);
 }

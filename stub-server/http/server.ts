@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { endUpload } from '../../src/runtime/network/http-front.ts';
+import { http } from '../../src/runtime/network/node-http.ts';
 import { ApiError, sendError, sendJson } from './api-error.ts';
 import { LongTexts } from './long-texts.ts';
 import { rankOf } from './rank-of.ts';
@@ -26,7 +27,7 @@ const KEPT_BYTES_MIN = 64 * 1024;
 export function createStubServer(replica: Replica, findReplica: ReplicaDirectory): Server {
   let requests = 0;
   const times = { keepAliveTimeout: 120_000, requestTimeout: UPLOAD_TIMEOUT_MS };
-  return createServer(times, (request, response) => {
+  return http.createServer(times, (request, response) => {
     requests += 1;
     const requestId = idFrom(request) ?? `${replica.name}-${requests}`;
     const separator = replica.address.lastIndexOf(':');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
 
-/** Writes the address of every module that is loaded to stderr. */
+/** Writes the address of every module that is loaded to stderr, and at the end those of Node itself. */
 const NOTING = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   registerHooks({
@@ -13,9 +13,20 @@ const NOTING = `data:text/javascript,${encodeURIComponent(`
       return next(url, context);
     },
   });
+  process.on('exit', () => process.stderr.write(process.moduleLoadList.join('\\n') + '\\n'));
 `)}`;
 /** Each serves one option, and takes longer to load than the rest of the picker or nearly so. */
-const LARGE = ['@kubernetes/client-node', 'selfsigned', 'zeromq', 'echarts', '@grpc/reflection'];
+const LARGE = [
+  '@kubernetes/client-node',
+  '@grpc/grpc-js',
+  '@grpc/proto-loader',
+  'selfsigned',
+  'zeromq',
+  'echarts',
+  'undici',
+];
+/** Node's own undici, which comes with every `import` of `node:http`. */
+const UNDICI_OF_NODE = 'internal/deps/undici/undici';
 
 it('[G8] serve loads no large library that its options do not need', {
   timeout: 60_000,
@@ -33,7 +44,9 @@ it('[G8] serve loads no large library that its options do not need', {
   expect(JSON.parse(line)).toHaveProperty('extProcPort');
   picker.kill('SIGINT');
   await once(picker, 'close');
-  expect(modules.some((url) => url.includes('/node_modules/@grpc/grpc-js/'))).toBe(true);
+  expect(modules.some((url) => url.includes('/node_modules/prom-client/'))).toBe(true);
+  expect(modules).toContain('NativeModule http');
+  expect(modules).not.toContain(`NativeModule ${UNDICI_OF_NODE}`);
   const loaded = LARGE.filter((name) => modules.some((url) => url.includes(`/${name}/`)));
   expect(loaded).toEqual([]);
 });

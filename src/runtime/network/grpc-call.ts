@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs';
-import {
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  credentials,
-  type ServiceError,
-} from '@grpc/grpc-js';
+import type { ChannelCredentials, Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { messageOf } from '../../framework/error.ts';
 import type { Call, CallOptions } from '../../framework/runtime.ts';
+import { loadGrpc } from '../load-packages.ts';
 
 /**
  * One call on a connection of its own. Never throws: every failure, an unreadable file of
@@ -51,7 +46,8 @@ export class GrpcCall implements Call {
 
   #open(): void {
     const { address, method, messageBytesMax, onMessage } = this.#options;
-    const client = new Client(address, credentialsOf(this.#options), {
+    const { Client: GrpcClient } = loadGrpc();
+    const client = new GrpcClient(address, credentialsOf(this.#options), {
       'grpc.max_receive_message_length': messageBytesMax,
       // A shared connection would hide from a call that it had to be made again.
       'grpc.use_local_subchannel_pool': 1,
@@ -78,6 +74,7 @@ export class GrpcCall implements Call {
 }
 
 function credentialsOf({ tls }: CallOptions): ChannelCredentials {
+  const { credentials } = loadGrpc();
   if (tls === undefined) return credentials.createInsecure();
   return credentials.createSsl(tls.caPath === undefined ? null : readFileSync(tls.caPath));
 }

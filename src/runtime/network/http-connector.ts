@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import type { HttpTls } from '../../framework/runtime.ts';
+import { loadUndici } from '../load-packages.ts';
 
 /** After this long the next request connects again, which finds a restarted server. */
 const CONNECT_TIMEOUT_MS = 2000;
@@ -15,14 +16,15 @@ export function httpConnector(tls: HttpTls | undefined): buildConnector.connecto
     rejectUnauthorized: tls?.insecureSkipVerify !== true,
   };
   const { caPath, certPath, keyPath, serverName } = tls ?? {};
-  const plain = buildConnector(fixed);
+  const { buildConnector: connectorFor } = loadUndici();
+  const plain = connectorFor(fixed);
   const hasFiles = [caPath, certPath, keyPath].some((path) => path !== undefined);
   return (options, callback) => {
     let connect = plain;
     try {
       if (hasFiles) {
         const files = { ca: read(caPath), cert: read(certPath), key: read(keyPath) };
-        connect = buildConnector({ ...fixed, ...files });
+        connect = connectorFor({ ...fixed, ...files });
       }
     } catch (error) {
       callback(error instanceof Error ? error : new Error(String(error)), null);

@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { closeServer, listen } from './listen.ts';
+import { http, loadHttps } from './node-http.ts';
 
 /** One request of a client. */
 export interface FrontExchange {
@@ -48,7 +49,7 @@ const LINGER_MS = 2_000;
 /** An HTTP/1.1 server with bounds, which can end without cutting requests. */
 export class HttpFront {
   readonly #options: HttpFrontOptions;
-  readonly #server: Server;
+  readonly #server: Server | SecureServer;
   readonly #open = new Set<AbortController>();
   #draining = false;
   /** Called when the last request has ended. */
@@ -67,8 +68,8 @@ export class HttpFront {
       this.#accept(request, response);
     this.#server =
       options.tls === undefined
-        ? createServer(bounds, accept)
-        : createSecureServer({ ...bounds, ...options.tls }, accept);
+        ? http.createServer(bounds, accept)
+        : loadHttps().createServer({ ...bounds, ...options.tls }, accept);
     this.#server.maxConnections = options.requestsMax + IDLE_CONNECTIONS_MAX;
   }
 
@@ -88,7 +89,7 @@ export class HttpFront {
 
   /** Takes another certificate for new connections. Without effect where the port has no TLS. */
   setTls(context: SecureContextOptions): void {
-    if (this.#server instanceof SecureServer) this.#server.setSecureContext(context);
+    if ('setSecureContext' in this.#server) this.#server.setSecureContext(context);
   }
 
   /**

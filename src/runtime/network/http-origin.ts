@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
-import { Client, type Dispatcher } from 'undici';
+import type { Client, Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../../framework/runtime.ts';
+import { loadUndici } from '../load-packages.ts';
 import { httpConnector } from './http-connector.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { PlainConnection } from './plain-connection.ts';
@@ -102,7 +103,8 @@ export class HttpOrigin {
   }
 
   #connect(): Client {
-    return new Client(this.#name, {
+    const { Client: UndiciClient } = loadUndici();
+    return new UndiciClient(this.#name, {
       pipelining: 1,
       // Each exchange has its own deadline. undici's are per part, with a resolution of 0.5 s.
       headersTimeout: 0,

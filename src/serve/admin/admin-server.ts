@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../framework/error.ts';
 import { closeServer, listen } from '../../runtime/network/listen.ts';
+import { http, loadHttps } from '../../runtime/network/node-http.ts';
 import type { MetricsTls } from '../tls/metrics-tls.ts';
 import { Access, type Refusal } from './access.ts';
 import {
@@ -79,12 +79,12 @@ function serverFor(
   tls: MetricsTls | undefined,
   answers: (request: IncomingMessage, response: ServerResponse) => void,
 ): { readonly server: Server; readonly following?: { stop(): Promise<void> } } {
-  if (tls === undefined) return { server: createServer(TIMES, answers) };
+  if (tls === undefined) return { server: http.createServer(TIMES, answers) };
   const { needsClientCertificate: needs } = tls;
   const clients = { requestCert: needs, rejectUnauthorized: needs };
   const handshakeTimeout = HEADERS_TIMEOUT_MS;
   const context = { ...tls.context(), ...clients, handshakeTimeout };
-  const server = createTlsServer({ ...TIMES, ...context }, answers);
+  const server = loadHttps().createServer({ ...TIMES, ...context }, answers);
   return { server, following: tls.follow((next) => server.setSecureContext(next)) };
 }
 
