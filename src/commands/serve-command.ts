@@ -29,6 +29,8 @@ export function serveCommand(): Command {
 async function serve(flags: ServeFlags): Promise<void> {
   const log = createLog(flags.logLevel);
   const serving = await startServe(await serveOptions(flags, log));
+  // Before the line that says that it serves, which may be answered by a signal at once.
+  const signal = untilSignal();
   const { extProcPort, healthPort, metricsPort } = serving;
   if (flags.json) {
     process.stdout.write(`${JSON.stringify({ extProcPort, healthPort, metricsPort })}\n`);
@@ -36,7 +38,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   const uncaught = untilUncaught((error) =>
     log.error({ err: error }, 'an error that nothing caught: the picker drains, then ends'),
   );
-  const reason = await Promise.race([untilSignal(), uncaught]);
+  const reason = await Promise.race([signal, uncaught]);
   log.info({ reason }, 'draining');
   const exitCode = reason === 'uncaught' ? 1 : 0;
   // After an error of ours, parts of the process may not work, the drain included.
