@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ChannelCredentials, Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { messageOf } from '../../framework/error.ts';
 import type { Call, CallOptions } from '../../framework/runtime.ts';
-import { loadGrpc } from '../load-packages.ts';
+import { loadGrpc } from './load-packages.ts';
 
 /**
  * One call on a connection of its own. Never throws: every failure, an unreadable file of

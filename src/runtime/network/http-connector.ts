@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { buildConnector } from 'undici';
 import type { HttpTls } from '../../framework/runtime.ts';
-import { loadUndici } from '../load-packages.ts';
+import { loadUndici } from './load-packages.ts';
 
 /** After this long the next request connects again, which finds a restarted server. */
 const CONNECT_TIMEOUT_MS = 2000;

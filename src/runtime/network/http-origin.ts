@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import type { Client, Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../../framework/runtime.ts';
-import { loadUndici } from '../load-packages.ts';
 import { httpConnector } from './http-connector.ts';
 import { HttpExchange } from './http-exchange.ts';
+import { loadUndici } from './load-packages.ts';
 import { PlainConnection } from './plain-connection.ts';
 import { ReusedBody } from './reused-body.ts';
 
