@@ -41,6 +41,8 @@ export interface RouteOptions {
   readonly firstTokenSeen?: boolean;
   /** False where the end of the response is not seen: then the engine model predicts it. */
   readonly endSeen?: boolean;
+  /** Whether `scored` of the routed request is needed. */
+  readonly scoresWanted?: boolean | undefined;
   /** Set by the picker where the request has waited. */
   readonly waited?: Waited;
   /** For a decision of a capture: what waited then, as the capture has it. */
@@ -56,7 +58,7 @@ export interface RoutedRequest {
   readonly endpoint: Endpoint;
   /** `host:port` addresses: the primary first, then fallbacks in order. */
   readonly destinations: readonly string[];
-  /** What the picked endpoint was chosen from, by the profile that chose it. */
+  /** With `scoresWanted`: what the picked endpoint was chosen from, by the profile that chose it. */
   readonly scored?: readonly ScoredEndpoint[];
   /** Headers to set on the request, such as where to prefill. Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;

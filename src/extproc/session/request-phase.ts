@@ -163,9 +163,10 @@ export class RequestPhase {
 
   #pick(read: ReadRequest): void {
     const { request } = read;
-    const { router } = this.#options;
+    const { router, emitEndpointScores: scoresWanted } = this.#options;
     const halfCloses = this.#halfCloses(request);
     const options = {
+      scoresWanted,
       subset: this.#subset,
       firstTokenSeen: this.#seesFirstToken && !halfCloses,
       endSeen: !halfCloses,

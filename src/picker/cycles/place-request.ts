@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
-import type { Decision } from '../../framework/scheduling.ts';
+import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
 import type { Generation } from '../cores/active-cores.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EndpointBacklog } from '../load/endpoint-backlog.ts';
@@ -28,6 +28,8 @@ export function reserveRequest(
 ): ReservedRequest {
   const { firstTokenSeen = false, endSeen = true, waited } = options;
   const { prefill } = decision;
+  // Plugins that add response headers may read all of it later.
+  const keepsRuns = options.scoresWanted === true || generation.responseHeaderPlugins.length > 0;
   const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, context);
   // A response in one piece shows only its end, and no first token.
   const seen = firstTokenSeen && request.streaming;
@@ -36,10 +38,29 @@ export function reserveRequest(
   const waitedMs = waited?.waitedMs;
   const placed = { number, at, request, endpoint, prefill, waitedMs, firstTokenSeen: seen };
   return reservePlaced(
-    { ...placed, decision, cachedTokens, prefillCachedTokens, endSeen },
+    {
+      ...placed,
+      decision: keepsRuns ? decision : withoutRuns(decision),
+      cachedTokens,
+      prefillCachedTokens,
+      endSeen,
+    },
     generation,
     parts,
   );
+}
+
+/**
+ * The decision without the scores of all endpoints: a request is in flight for seconds, and would
+ * keep them, and the states of the endpoints at that time, from the garbage collector.
+ */
+function withoutRuns(decision: Decision): Decision {
+  const { primary, profiles } = decision;
+  return { ...decision, primary: withoutRun(primary), profiles: profiles.map(withoutRun) };
+}
+
+function withoutRun(result: ProfileResult): ProfileResult {
+  return { ...result, run: undefined };
 }
 
 /** A request and where it goes, with what is known about it there. */

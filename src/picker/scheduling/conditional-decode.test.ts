@@ -68,9 +68,14 @@ describe('Prefer: if-available', () => {
 
 describe('the endpoints that a request was chosen from', () => {
   it('[D40] are known with their scores, also those that were not picked', () => {
-    const routed = pickerWith('reference-default').route(ask(4));
+    const routed = pickerWith('reference-default').route(ask(4), { scoresWanted: true });
     const scored = routed.scored ?? [];
     expect(scored.map(({ endpoint }) => endpoint.id).sort()).toEqual(['a', 'b']);
     expect(scored.every(({ score }) => score >= 0)).toBe(true);
+  });
+
+  it('[D224] are not kept with the request where nothing asks for them', () => {
+    const routed = pickerWith('reference-default').route(ask(4));
+    expect(routed.scored?.map(({ endpoint }) => endpoint)).toEqual([routed.endpoint]);
   });
 });
