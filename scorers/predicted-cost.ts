@@ -4,11 +4,10 @@ import { decodeStepMs, PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { isFresh } from '../src/framework/endpoint.ts';
 import {
-  CACHE_CONFIG,
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
-  LORA,
+  type LoraState,
   MODELS_IN_FLIGHT,
   type ModelsInFlightView,
   type PrefixMatch,
@@ -24,9 +23,8 @@ import {
   emptyBreakdown,
   type RequestCost,
 } from './predicted-cost-breakdown.ts';
+import { EndpointSamples } from './predicted-cost-samples.ts';
 
-/** Capacity in tokens until an engine reports one: an 8 B model on one 80 GB accelerator. */
-const CAPACITY_TOKENS_DEFAULT = 400_000;
 /** The time to load an adapter: 16 MB from disk onto the accelerator. */
 const ADAPTER_LOAD_MS = 60;
 /** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
@@ -67,11 +65,12 @@ export const predictedCost: ScorerDefinition = defineScorer({
     const matchKey = prefixMatchKey(prefixMatchInfoProducerName);
     const breakdown = emptyBreakdown();
     const streaks: (FailureStreak | undefined)[] = [];
+    const samples = new EndpointSamples();
     const cycles: CostCycle[] = [];
     let turn = 0;
     return {
       score(endpoints, context) {
-        const cycle = costCycle(context, { matchKey, streaks, scored: endpoints });
+        const cycle = costCycle(context, { matchKey, streaks, samples, scored: endpoints });
         cycles[turn++ % CYCLES_KEPT] = cycle;
         const { request, stateOf } = cycle;
         const costs = endpoints.map((endpoint) =>
@@ -82,7 +81,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
       explain(endpoint, context): ScoreTerms {
         const { request, stateOf } =
           cycles.find((cycle) => cycle.context === context) ??
-          costCycle(context, { matchKey, streaks, scored: [endpoint] });
+          costCycle(context, { matchKey, streaks, samples, scored: [endpoint] });
         const terms = emptyBreakdown();
         computeCost(request, stateOf(endpoint), terms);
         return terms;
@@ -93,8 +92,9 @@ export const predictedCost: ScorerDefinition = defineScorer({
         const failures = Math.min((streaks[slot]?.failures ?? 0) + 1, SUSPECT_DOUBLINGS_MAX);
         streaks[slot] = { failures, suspectUntil: at + SUSPECT_MS * 2 ** (failures - 1) };
       },
-      onEndpointRemoved({ slot }: Endpoint) {
-        streaks[slot] = undefined;
+      onEndpointRemoved(endpoint: Endpoint) {
+        streaks[endpoint.slot] = undefined;
+        samples.forget(endpoint);
       },
     };
   },
@@ -137,10 +137,12 @@ function costCycle(
   {
     matchKey,
     streaks,
+    samples,
     scored,
   }: {
     readonly matchKey: CycleKey<PrefixMatch>;
     readonly streaks: readonly (FailureStreak | undefined)[];
+    readonly samples: EndpointSamples;
     readonly scored: readonly Endpoint[];
   },
 ): CostCycle {
@@ -152,7 +154,7 @@ function costCycle(
   const outputTokens = model.expectedOutputTokens(context.request);
   const request = { promptTokens: context.request.promptTokens, outputTokens };
   const demandRate = model.demandRate(now);
-  const adapter = asksForAdapter(scored, context)
+  const adapter = asksForAdapter(scored, context.request.model, samples)
     ? { model: context.request.model, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens }
     : undefined;
   const state = emptyState();
@@ -161,8 +163,12 @@ function costCycle(
     state.load = load;
     state.engine = model.stepTime(endpoint);
     state.cachedTokens = cachedTokens(endpoint, match, sharedAt);
-    state.capacityTokens = capacityTokens(endpoint);
-    state.adapterMs = adapter === undefined ? 0 : adapterWaitMs(endpoint, state, adapter);
+    const { capacityTokens, usedTokens, lora } = samples.of(endpoint);
+    state.capacityTokens = capacityTokens;
+    state.adapterMs =
+      adapter === undefined || lora === undefined
+        ? 0
+        : adapterWaitMs(lora, adapter.inFlight.models(endpoint), state, adapter);
     state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
     state.stale = !isFresh(endpoint, now);
     const demand = model.demand(endpoint);
@@ -170,9 +176,7 @@ function costCycle(
     state.traffic.utilization = demandRate * demand.workMs;
     // The engine counts tokens that requests share once. Our own count is used only where it
     // reports none.
-    state.heldTokens = state.stale
-      ? load.contextTokens
-      : endpoint.metrics.kvCacheUsage * state.capacityTokens;
+    state.heldTokens = state.stale ? load.contextTokens : usedTokens;
     return state;
   };
   return { context, request, stateOf };
@@ -205,12 +209,14 @@ function cachedTokens(
 /** Whether some endpoint reports the model of the request as an adapter. */
 function asksForAdapter(
   endpoints: readonly Endpoint[],
-  { request: { model } }: SchedulingContext,
+  model: string,
+  samples: EndpointSamples,
 ): boolean {
-  return endpoints.some((endpoint) => {
-    const lora = endpoint.attribute(LORA);
-    return lora !== undefined && (lora.running.has(model) || lora.waiting.has(model));
-  });
+  for (const endpoint of endpoints) {
+    const { lora } = samples.of(endpoint);
+    if (lora !== undefined && (lora.running.has(model) || lora.waiting.has(model))) return true;
+  }
+  return false;
 }
 
 /** A request that asks for an adapter. */
@@ -227,13 +233,11 @@ interface AdapterRequest {
  * ahead, each as long as an answer of `outputTokens`, are through.
  */
 function adapterWaitMs(
-  endpoint: Endpoint,
+  lora: LoraState,
+  models: ReadonlyMap<string, number>,
   { load, engine }: Pick<EndpointState, 'load' | 'engine'>,
-  { model, inFlight, outputTokens }: AdapterRequest,
+  { model, outputTokens }: AdapterRequest,
 ): number {
-  const lora = endpoint.attribute(LORA);
-  if (lora === undefined) return 0;
-  const models = inFlight.models(endpoint);
   const inUse = models.has(model);
   const waiting = models.size + (inUse ? 0 : 1) - lora.max;
   const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
@@ -241,12 +245,4 @@ function adapterWaitMs(
   const waitMs = waiting > 0 ? (waiting / Math.max(1, lora.max)) * residenceMs : 0;
   const isLoaded = inUse || lora.running.has(model);
   return waitMs + (isLoaded ? 0 : ADAPTER_LOAD_MS);
-}
-
-function capacityTokens(endpoint: Endpoint): number {
-  const cache = endpoint.attribute(CACHE_CONFIG);
-  // At least one: an engine that reports no memory must not make all costs infinite.
-  return cache === undefined
-    ? CAPACITY_TOKENS_DEFAULT
-    : Math.max(1, cache.blocks * cache.blockTokens);
 }

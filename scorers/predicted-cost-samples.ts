@@ -1,0 +1,47 @@
+import type { Endpoint } from '../src/framework/endpoint.ts';
+import { CACHE_CONFIG, LORA, type LoraState } from '../src/framework/keys.ts';
+
+/** Capacity in tokens until an engine reports one: an 8 B model on one 80 GB accelerator. */
+const CAPACITY_TOKENS_DEFAULT = 400_000;
+
+/** What the last sample of an endpoint says, as the cost needs it. */
+export interface EndpointSample {
+  readonly capacityTokens: number;
+  /** KV memory in use, as the engine reports it. */
+  readonly usedTokens: number;
+  readonly lora: LoraState | undefined;
+}
+
+interface KnownSample extends EndpointSample {
+  readonly endpoint: Endpoint;
+}
+
+/**
+ * Samples by slot, each computed once: an endpoint never changes, and the pool replaces few of them
+ * between two decisions. With hundreds of endpoints looking up attributes would take longer than
+ * the costs.
+ */
+export class EndpointSamples {
+  readonly #known: (KnownSample | undefined)[] = [];
+
+  of(endpoint: Endpoint): EndpointSample {
+    const known = this.#known[endpoint.slot];
+    return known?.endpoint === endpoint ? known : this.#read(endpoint);
+  }
+
+  forget({ slot }: Endpoint): void {
+    this.#known[slot] = undefined;
+  }
+
+  #read(endpoint: Endpoint): EndpointSample {
+    const cache = endpoint.attribute(CACHE_CONFIG);
+    // At least one: an engine that reports no memory must not make all costs infinite.
+    const capacityTokens =
+      cache === undefined ? CAPACITY_TOKENS_DEFAULT : Math.max(1, cache.blocks * cache.blockTokens);
+    const usedTokens = endpoint.metrics.kvCacheUsage * capacityTokens;
+    const lora = endpoint.attribute(LORA);
+    const sample = { endpoint, capacityTokens, usedTokens, lora };
+    this.#known[endpoint.slot] = sample;
+    return sample;
+  }
+}
