@@ -162,9 +162,8 @@ export class RequestPhase {
   }
 
   #pick(read: ReadRequest): void {
-    const { request } = read;
     const { router, emitEndpointScores: scoresWanted } = this.#options;
-    const halfCloses = this.#halfCloses(request);
+    const halfCloses = this.#halfCloses(read.request);
     const options = {
       scoresWanted,
       subset: this.#subset,
@@ -172,8 +171,8 @@ export class RequestPhase {
       endSeen: !halfCloses,
     };
     const routed = router.enqueue
-      ? router.enqueue(request, options, this.#wait)
-      : router.route(request, options);
+      ? router.enqueue(read.request, options, this.#wait)
+      : router.route(read.request, options);
     if (routed === undefined) this.#wait.hold(read);
     else this.#answerPick(routed, read);
   }
