@@ -6,6 +6,7 @@ import {
   leads,
   neighbour,
   overload,
+  overloadByDefault,
   programs,
   type Scale,
   tenants,
@@ -29,12 +30,14 @@ const HELP = `npm run bench -- overload [options]
 
   --seconds N   simulated seconds of each run (600)
   --seed N      the draw of all arrivals and sizes (1)
-  --only A,B    only these: overload, batch, tenants, neighbour, programs, headroom, autoscaling
+  --only A,B    only these: overload, overload-default, batch, tenants, neighbour, programs,
+                headroom, autoscaling
   --json        print one JSON document
 `;
 
 const RUNS: ReadonlyMap<string, (scale: Scale) => readonly Row[]> = new Map([
   ['overload', overload],
+  ['overload-default', overloadByDefault],
   ['batch', batchFlood],
   ['tenants', tenants],
   ['neighbour', neighbour],

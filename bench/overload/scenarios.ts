@@ -87,6 +87,18 @@ export function overload(scale: Scale): readonly Row[] {
   ];
 }
 
+/** The same without any configuration, and with requests of one kind. */
+export function overloadByDefault(scale: Scale): readonly Row[] {
+  const at = (load: number): readonly Ended[] =>
+    run('default', [{ tenant: 'a', priority: 0, rate: load * CAPACITY }], scale);
+  const [full, twice] = [at(1), at(2)];
+  const good = goodPerSecond(twice, scale.seconds) / goodPerSecond(full, scale.seconds);
+  return [
+    atLeast('overload × 2, by default: goodput over that at capacity', good, 0.95, 3),
+    atMost('overload × 2, by default: lost, or answered twice', lost(twice), 0, 0),
+  ];
+}
+
 /** Half of the capacity interactively, and batch requests at once that fill the pool for minutes. */
 export function batchFlood(scale: Scale): readonly Row[] {
   const chat = { tenant: 'chat', priority: 10, rate: CAPACITY / 2 };

@@ -19,23 +19,24 @@ export interface Queued {
 /**
  * The requests of one flow and priority that wait for one endpoint. The first of them is found without a look
  * at all: within a class the oldest goes first, so only one of each class is compared, and deadlines
- * are kept by the time at which they can only just be met.
+ * are kept by the time at which they can only just be met. Under overload, when the oldest have waited
+ * too long to be answered in time, the newest goes first: then those that can be served are served in time.
  */
 export class EndpointQueue<T extends Queued> {
   readonly #order: Order;
   readonly #classes = new Map<number, IndexedHeap<T>>();
+  readonly #byNewest = new IndexedHeap<T>((a, b) => a.number > b.number);
   /** With a deadline that can be met, by the time from which it can only just be met. */
   readonly #early = new IndexedHeap<T>(by(dueFrom));
   /** With a deadline that can only just be met, by the time at which they must go. */
   readonly #due = new IndexedHeap<T>(by(latestStart));
-  #size = 0;
 
   constructor(order: Order) {
     this.#order = order;
   }
 
   get size(): number {
-    return this.#size;
+    return this.#byNewest.size;
   }
 
   add(item: T): void {
@@ -46,7 +47,7 @@ export class EndpointQueue<T extends Queued> {
       this.#classes.set(ofClass, heap);
     }
     heap.update(item);
-    this.#size += 1;
+    this.#byNewest.update(item);
     if (this.#order.hasDeadlines && deadlineOf(item) !== undefined) this.#early.update(item);
   }
 
@@ -55,21 +56,31 @@ export class EndpointQueue<T extends Queued> {
     const heap = this.#classes.get(ofClass);
     if (heap?.delete(item) !== true) return;
     if (heap.size === 0) this.#classes.delete(ofClass);
-    this.#size -= 1;
+    this.#byNewest.delete(item);
     this.#early.delete(item);
     this.#due.delete(item);
   }
 
   /** Any of them. */
   get some(): T | undefined {
-    for (const heap of this.#classes.values()) return heap.first;
-    return undefined;
+    return this.#byNewest.first;
+  }
+
+  /** Whether one of them is late, so that the newest goes first. */
+  isLate(at: Millis): boolean {
+    for (const { first } of this.#classes.values()) {
+      if (first === undefined) continue;
+      const { waiting, ownMs } = first;
+      if (this.#order.isLate({ waitedMs: at - waiting.since, ownMs })) return true;
+    }
+    return false;
   }
 
   /** The most urgent one. Time must not go back between two calls. */
   first(at: Millis): T | undefined {
     const due = this.#firstDue(at);
     if (due !== undefined) return due;
+    if (this.isLate(at)) return this.#byNewest.first;
     let first: T | undefined;
     for (const { first: oldest } of this.#classes.values()) {
       if (oldest !== undefined && isBefore(oldest, first, this.#order, at)) first = oldest;

@@ -23,6 +23,11 @@ export interface Order {
   readonly hasDeadlines: boolean;
   /** Whether flows that have got less go before others. */
   readonly isFair: boolean;
+  /**
+   * Whether a request has waited so long that no order of arrival helps any more: those that come
+   * now would all be answered as late as it is.
+   */
+  isLate(urgency: Omit<Urgency, 'ttftSloMs'>): boolean;
 }
 
 /** A request that has just come is not ahead of another only because it came a moment before. */
@@ -31,6 +36,8 @@ const SAME_MOMENT_MS = 50;
 const SHORT_MS = 20;
 /** Classes of own times within which the time doubles: those of one class differ by 9 % at most. */
 const CLASSES_PER_DOUBLING = 8;
+/** From this response ratio on a request is late: see decision 230. */
+const LATE_RATIO = 100;
 /** Above any ratio. */
 const DUE = 1e9;
 
@@ -39,6 +46,7 @@ const firstCome: Order = {
   classOf: () => 0,
   hasDeadlines: false,
   isFair: false,
+  isLate: () => false,
 };
 
 /**
@@ -54,11 +62,12 @@ const responseRatio: Order = {
       const slackMs = ttftSloMs - waitedMs - ownMs;
       if (slackMs >= 0 && slackMs <= dueWithinMs(ownMs)) return DUE - slackMs;
     }
-    return (waitedMs + SAME_MOMENT_MS) / classMs(classOf(ownMs));
+    return ratioOf(waitedMs, ownMs);
   },
   classOf,
   hasDeadlines: true,
   isFair: true,
+  isLate: ({ waitedMs, ownMs }) => ratioOf(waitedMs, ownMs) > LATE_RATIO,
 };
 
 export const ORDERS: Readonly<Record<WaitingOrder, Order>> = {
@@ -69,6 +78,10 @@ export const ORDERS: Readonly<Record<WaitingOrder, Order>> = {
 /** A deadline can only just be met where its slack is not above this. */
 export function dueWithinMs(ownMs: Millis): Millis {
   return ownMs + SHORT_MS;
+}
+
+function ratioOf(waitedMs: Millis, ownMs: Millis): number {
+  return (waitedMs + SAME_MOMENT_MS) / classMs(classOf(ownMs));
 }
 
 function classOf(ownMs: Millis): number {

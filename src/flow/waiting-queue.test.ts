@@ -81,6 +81,9 @@ describe('what waits', () => {
               const open = all.filter(
                 (one) => one.waiting.request.priority === priority && isOpen(one),
               );
+              const isLate = ({ waiting, ownMs: own }: Item): boolean =>
+                ORDERS[order].isLate({ waitedMs: at - waiting.since, ownMs: own });
+              if (open.some(isLate)) continue;
               let first: Item | undefined;
               for (const one of open) if (isBefore(one, first, ORDERS[order], at)) first = one;
               expect(queue.first(priority, at, { isOpen, isOpenTo: isOpen })).toBe(first);
@@ -133,6 +136,28 @@ describe('what waits', () => {
     expect(queue.first(0, 1, OPEN)).toBe(short);
     queue.orderBy('fcfs');
     expect(queue.first(0, 1, OPEN)).toBe(long);
+  });
+
+  it('[Q140] begins with the newest of a flow and endpoint where one has waited a hundred times its own time', () => {
+    const queue = queueOf();
+    const [old, newer, newest] = [0, 100, 200].map((since) => makeItem({ since, ownMs: 20 }));
+    for (const item of [old, newer, newest]) queue.add(item as Item, 'a');
+    const isLate = (at: number): boolean => queue.isLate(0, 'a', (old as Item).share, at);
+    expect([isLate(3900), queue.first(0, 3900, OPEN)]).toEqual([false, old]);
+    expect([isLate(4000), queue.first(0, 4000, OPEN)]).toEqual([true, newest]);
+    queue.delete(old as Item);
+    expect([isLate(4000), queue.first(0, 4000, OPEN)]).toEqual([false, newer]);
+    queue.orderBy('fcfs');
+    expect([isLate(1e6), queue.first(0, 1e6, OPEN)]).toEqual([false, newer]);
+  });
+
+  it('[Q140] lets a deadline that can only just be met go first, also where one is late', () => {
+    const queue = queueOf();
+    const [old, due, newest] = [0, 3900, 3990].map((since, n) =>
+      makeItem({ since, ownMs: 20, ttftSloMs: n === 1 ? 130 : undefined }),
+    );
+    for (const item of [old, due, newest]) queue.add(item as Item, 'a');
+    expect(queue.first(0, 4000, OPEN)).toBe(due);
   });
 
   it('[Q135] begins with the flow that has got least, and else goes by the order', () => {

@@ -34,7 +34,8 @@ const LOOK_SHARE = 0.25;
 
 /**
  * The requests that wait, each for one endpoint. Those of a higher priority go strictly first. Among
- * equals the flow is next that has got least, and in it the order decides. Adding and removing take
+ * equals the flow is next that has got least, and in it the order decides, or the newest is next
+ * where it is late. Adding and removing take
  * logarithmic time; finding the first one looks at the flows that wait for open endpoints.
  */
 export class WaitingQueue<T extends Queued> {
@@ -111,6 +112,12 @@ export class WaitingQueue<T extends Queued> {
     this.#endpoints.delete(item);
     this.#shares.leaves(item.share, item.waiting.request);
     this.#takeOut(item, endpoint);
+  }
+
+  /** Whether one of a flow and priority that waits for this endpoint is late. */
+  isLate(priority: number, endpoint: string, share: Share, at: Millis): boolean {
+    const queue = this.#groups.get(priority)?.queues.get(endpoint)?.get(share);
+    return queue?.isLate(at) ?? false;
   }
 
   /** The first one of this priority that waits for an endpoint which is open to it. */

@@ -90,6 +90,7 @@ export class EndpointPicker implements Router, BookingRouter {
       timers: runtime.clock,
       decide: ({ request }, asked) => this.#cycles.decide(request, asked, true),
       conclude: (cycle) => this.#conclude(cycle),
+      refuse: (cycle, error) => this.#cycles.refuse(cycle, error),
       route: ({ request }, asked) => this.route(request, asked),
       onError: (error) => faults.report(this, 'placement', error),
     });

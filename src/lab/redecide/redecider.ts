@@ -204,7 +204,12 @@ export class Redecider {
       if (!(error instanceof RoutingError)) throw error;
       failed = error;
     }
-    const is: CapturedDecision = (own && decisionOf(own)) ?? { error: failed?.code ?? 'saturated' };
+    const decided: CapturedDecision = (own && decisionOf(own)) ?? {
+      error: failed?.code ?? 'saturated',
+    };
+    // How long requests wait is no part of a decision: the capture says it.
+    const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
+    const is = isTimeout ? was : decided;
     // Decisions of the capture's own replacement come from the capture, so they always count.
     const undecided = this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
     return { n, request: r, was, is, ...comparison, ...(undecided && { undecided }) };

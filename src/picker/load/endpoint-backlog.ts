@@ -82,14 +82,14 @@ export class EndpointBacklog implements EndpointObserver {
   }
 
   /**
-   * Whether the request can begin now; with `crowds`, whether it can where nothing else would be
+   * Whether the request can begin now; with `needsRoom`, whether it can where nothing else would be
    * computed before it.
    */
-  isOpenFor({ endpoint, prefill }: Places, at: Millis, crowds = false): boolean {
-    if (prefill === undefined) return this.isOpen(endpoint, at, crowds);
+  isOpenFor({ endpoint, prefill }: Places, at: Millis, needsRoom = false): boolean {
+    if (prefill === undefined) return this.isOpen(endpoint, at, needsRoom);
     const { limit } = this.#options;
     if (limit.isFull(endpoint) || limit.isFull(prefill)) return false;
-    return this.#canPrefill(prefill, at, crowds);
+    return this.#canPrefill(prefill, at, needsRoom);
   }
 
   /** From so many pending tokens on, one flow would crowd out the others of so many endpoints. */
@@ -101,24 +101,24 @@ export class EndpointBacklog implements EndpointObserver {
   }
 
   /** For requests that are computed and answered there. */
-  isOpen(endpoint: Endpoint, at: Millis, crowds = false): boolean {
+  isOpen(endpoint: Endpoint, at: Millis, needsRoom = false): boolean {
     const { ledger, engineModel, limit } = this.#options;
     if (limit.isFull(endpoint)) return false;
     const { requests, pendingPrefillTokens } = ledger.load(endpoint);
     if (requests === 0 || this.#isIdle(endpoint)) return true;
     const tokens = pendingPrefillTokens + this.#othersTokens(endpoint, at);
     const { prefillTokensMax } = engineModel.stepTime(endpoint);
-    return tokens < (crowds ? 1 : STEPS * prefillTokensMax) || this.#isOverdue(endpoint, at);
+    return tokens < (needsRoom ? 1 : STEPS * prefillTokensMax) || this.#isOverdue(endpoint, at);
   }
 
   /**
    * For prompts that are computed there and answered elsewhere. Their first tokens come from
    * elsewhere, too, and late, so the time that they should take counts as well.
    */
-  #canPrefill(endpoint: Endpoint, at: Millis, crowds: boolean): boolean {
+  #canPrefill(endpoint: Endpoint, at: Millis, needsRoom: boolean): boolean {
     const { ledger, engineModel } = this.#options;
     const { prefillTokensMax, perPrefillTokenMs } = engineModel.stepTime(endpoint);
-    const tokensMax = crowds ? 1 : STEPS * prefillTokensMax;
+    const tokensMax = needsRoom ? 1 : STEPS * prefillTokensMax;
     if (ledger.load(endpoint).pendingPrefillTokens < tokensMax) return true;
     const leftMs = (this.#work[endpoint.slot]?.until ?? at) - at;
     return leftMs < tokensMax * perPrefillTokenMs;

@@ -8,7 +8,7 @@ export interface HoldPlan {
   readonly maxRequests: number;
   /** The bytes of the bodies of all that wait. */
   readonly maxBytes: number;
-  /** A request that has waited so long goes to its best endpoint, free or not. */
+  /** A request that has waited so long is refused. */
   readonly maxWaitMs: Millis;
   /** Who goes first among those of one priority whose endpoint can begin them. */
   readonly order: WaitingOrder;
@@ -18,6 +18,6 @@ export const DEFAULT_HOLD: HoldPlan = {
   enabled: true,
   maxRequests: 20_000,
   maxBytes: 512 * 1024 * 1024,
-  maxWaitMs: 60_000,
+  maxWaitMs: 600_000,
   order: 'response-ratio',
 };

@@ -52,7 +52,7 @@ function worldOf(waiting: number): World {
       isOpen: ({ id }) => open.has(id),
       isOpenFor: () => false,
     },
-    crowds: () => false,
+    needsRoom: () => false,
     queue,
     decideAnew: (held, at) => {
       world.decided += 1;

@@ -9,8 +9,8 @@ import type { HeldRequest, Target } from './held-request.ts';
 export interface DispatchOptions {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
   readonly backlog: Pick<EndpointBacklog, 'isOpen' | 'isOpenFor'>;
-  /** Whether its flow has to leave room for others. */
-  readonly crowds: (held: HeldRequest) => boolean;
+  /** Whether it goes only where no prompt waits. */
+  readonly needsRoom: (held: HeldRequest, at: Millis) => boolean;
   readonly queue: WaitingQueue<HeldRequest>;
   /** Decides the request as of now, and moves it to the endpoint for which it waits now. */
   readonly decideAnew: (held: HeldRequest, at: Millis) => DecidedCycle | undefined;
@@ -97,11 +97,11 @@ export class Dispatch {
     return this.#isOpen(target.endpoint, at);
   }
 
-  /** Where the target can begin a request: whether the flow of this one need not leave it to others. */
+  /** Where the target can begin a request: whether it can begin this one. */
   #canBeginNow(held: HeldRequest, at: Millis): boolean {
-    const { backlog, crowds } = this.#options;
+    const { backlog, needsRoom } = this.#options;
     const { target } = held;
-    return target === undefined || !crowds(held) || backlog.isOpenFor(target, at, true);
+    return target === undefined || !needsRoom(held, at) || backlog.isOpenFor(target, at, true);
   }
 
   #isOpen({ slot, id }: Endpoint, at: Millis): boolean {

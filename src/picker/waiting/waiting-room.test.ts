@@ -257,9 +257,10 @@ describe('requests that wait for their endpoint', () => {
     const world = worldOf(1);
     expect(world.send({ id: 'a', promptTokens: 500_000 })).toBe(true);
     world.send({ id: 'b' });
-    world.clock.advanceTo(49_000);
+    world.clock.advanceTo(30_000);
     expect(world.order).toEqual(['a']);
-    sample(world, 0);
+    // Without any event it is looked at every few seconds.
+    world.clock.advanceTo(49_000);
     expect(world.order).toEqual(['a', 'b']);
   });
 
@@ -284,18 +285,42 @@ describe('requests that wait for their endpoint', () => {
     expect(order).toEqual(['a', 'b']);
   });
 
-  it('[Q8] go to their endpoint after the longest wait, by one timer', () => {
-    const { send, order, clock } = worldOf(1, { maxWaitMs: 5000 });
+  it('[Q8] are refused after the longest wait, by one timer', () => {
+    const { send, order, clock, decided } = worldOf(1, { maxWaitMs: 5000 });
     send({ id: 'a', promptTokens: 500_000 });
     const before = clock.timers;
     send({ id: 'b' });
     clock.advanceTo(1000);
     send({ id: 'c' });
-    expect(clock.timers - before).toBe(1);
+    // One ends the longest wait; the other looks again where nothing happens.
+    expect(clock.timers - before).toBe(2);
     clock.advanceTo(5000);
-    expect(order).toEqual(['a', 'b']);
+    expect(order).toEqual(['a', '!b']);
+    expect(decided.at(-1)).toMatchObject({
+      error: { code: 'queue-timeout' },
+      options: { waited: { waitedMs: 5000, endpoint: 'e0' } },
+    });
     clock.advanceTo(6000);
-    expect(order).toEqual(['a', 'b', 'c']);
+    expect(order).toEqual(['a', '!b', '!c']);
+    expect(clock.timers).toBe(before);
+  });
+
+  it('[Q141] go only where no prompt waits, the newest first, once one is late', () => {
+    const { send, order, routed, clock } = worldOf(1);
+    send({ id: 'long', promptTokens: 500_000 });
+    send({ id: 'old', promptTokens: 100 });
+    clock.advanceTo(10_000);
+    send({ id: 'new', promptTokens: 100 });
+    send({ id: 'newest', promptTokens: 100 });
+    routed.get('long')?.firstToken();
+    expect(order).toEqual(['long', 'newest']);
+    // Without the late one there is room for two steps of prompts.
+    expect(send({ id: 'other', promptTokens: 100 })).toBe(false);
+    routed.get('newest')?.firstToken();
+    routed.get('other')?.firstToken();
+    routed.get('new')?.firstToken();
+    expect(order).toEqual(['long', 'newest', 'other', 'new', 'old']);
+    expect(send({ id: 'last', promptTokens: 100 })).toBe(true);
   });
 
   it('[Q9] wait, too, for what others have sent there, as far as it is reported', () => {
@@ -324,14 +349,14 @@ describe('requests that wait for their endpoint', () => {
 
   it('[Q81] end their longest wait by few timers, whatever fractions of a millisecond there are', () => {
     for (let n = 1; n <= 100; n++) {
-      const { send, clock, order } = worldOf(1);
+      const { send, clock, order } = worldOf(1, { maxWaitMs: 4000 });
       clock.advanceTo(n * 731.0585786);
-      send({ id: 'a' });
+      send({ id: 'a', promptTokens: 500_000 });
       send({ id: 'b' });
       clock.advanceTo(clock.now() + 100 / n);
       send({ id: 'c' });
-      clock.advanceTo(clock.now() + DEFAULT_HOLD.maxWaitMs + 1);
-      expect(order.toSorted()).toEqual(['a', 'b', 'c']);
+      clock.advanceTo(clock.now() + 4001);
+      expect(order).toEqual(['a', '!b', '!c']);
       expect(clock.set).toBeLessThan(10);
     }
   });

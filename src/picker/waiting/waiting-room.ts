@@ -1,14 +1,9 @@
 import type { Waiting } from '../../flow/discipline.ts';
 import { FairShares, type Share } from '../../flow/fair-shares.ts';
 import { WaitingQueue } from '../../flow/waiting-queue.ts';
-import type {
-  HeldSum,
-  Placement,
-  RoutedRequest,
-  RouteOptions,
-  Waited,
-} from '../../framework/routing.ts';
-import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { HeldSum, Placement, RouteOptions } from '../../framework/routing.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { Cycle, DecidedCycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EventClock } from '../events/event-clock.ts';
@@ -18,11 +13,13 @@ import { HeldLoads } from '../load/held-loads.ts';
 import type { Ledger } from '../load/ledger.ts';
 import { DEFAULT_HOLD, type HoldPlan } from '../plan/hold-plan.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import { type DepartureOptions, Departures } from './departures.ts';
 import { Dispatch } from './dispatch.ts';
 import { type HeldRequest, placeOf, type Target, targetOf } from './held-request.ts';
+import { LongestWait } from './longest-wait.ts';
 import { NextLook } from './next-look.ts';
 
-export interface WaitingRoomOptions {
+export interface WaitingRoomOptions extends DepartureOptions {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
@@ -32,12 +29,10 @@ export interface WaitingRoomOptions {
   readonly timers: Clock;
   /** What would be decided now. Changes nothing. */
   readonly decide: (waiting: Waiting, options: RouteOptions) => DecidedCycle;
-  /** Places by what was decided in this event. Throws what `route` throws. */
-  readonly conclude: (cycle: DecidedCycle) => RoutedRequest;
-  readonly route: (waiting: Waiting, options: RouteOptions) => RoutedRequest;
-  /** A placement has thrown. */
-  readonly onError: (error: unknown) => void;
 }
+
+/** What waits is looked at so often without any event: an endpoint may be overdue meanwhile. */
+const QUIET_MS: Millis = 5000;
 
 /** What waits now, for documents. */
 export interface Waits {
@@ -59,38 +54,44 @@ export class WaitingRoom {
   readonly shares: FairShares = new FairShares();
   readonly #options: WaitingRoomOptions;
   readonly #dispatch: Dispatch;
+  readonly #departures: Departures;
   readonly #held = new Map<Placement, HeldRequest>();
   readonly #queue = new WaitingQueue<HeldRequest>(this.shares);
   #arrivals = 0;
   #plan: HoldPlan | undefined;
-  #timer: Timer | undefined;
   #isBusy = false;
   /** The ledger's count when it was last looked at. */
   #freed = -1;
   /** Something has changed that the ledger does not count. */
   #mustLook = false;
   readonly #next: NextLook;
+  readonly #longest: LongestWait;
 
   constructor(options: WaitingRoomOptions) {
     const { pool, ledger, clock, timers } = options;
     this.#options = options;
     this.backlog = new EndpointBacklog(options);
     this.loads = new HeldLoads(ledger, this.shares);
+    this.#departures = new Departures(options, (held) => this.#forget(held));
     this.#dispatch = new Dispatch({
       pool,
       backlog: this.backlog,
-      crowds: ({ share }) => this.#crowds(share),
+      needsRoom: (held, at) => this.#needsRoom(held.waiting.request, held, at),
       queue: this.#queue,
       decideAnew: (held, at) => this.#decideAnew(held, at),
-      place: (held, cycle, at) => this.#place(held, cycle, at),
+      place: (held, cycle, at) => {
+        this.#departures.place(held, cycle, at);
+      },
     });
     pool.observeEndpoints(this.backlog);
     pool.observeEndpoints({ onEndpointRemoved: (endpoint) => this.loads.forget(endpoint) });
     const look = (): void => {
       this.#mustLook = true;
       this.dispatch();
+      if (this.#held.size > 0) this.#next.after(QUIET_MS);
     };
     this.#next = new NextLook(timers, look);
+    this.#longest = new LongestWait(timers, () => this.#endLongWaits());
     pool.afterChange = look;
     clock.afterEvent = () => this.dispatch();
   }
@@ -124,7 +125,8 @@ export class WaitingRoom {
     const target = decision && targetOf(decision, cycle, this.#options.engineModel, this.loads);
     if (target === undefined) return false;
     const share = this.shares.of(request);
-    if (this.backlog.isOpenFor(target, at, this.#crowds(share))) return false;
+    const needsRoom = this.#needsRoom(request, { target, share }, at);
+    if (this.backlog.isOpenFor(target, at, needsRoom)) return false;
     const { bodyBytes: bytes } = request;
     this.#queue.admit(bytes, this.#plan ?? DEFAULT_HOLD);
     const waiting = { request, since: at, bytes, candidates: all.length };
@@ -133,7 +135,8 @@ export class WaitingRoom {
     this.#held.set(placement, held);
     this.#queue.add(held, placeOf(target));
     this.loads.add(target.load);
-    this.#arm();
+    this.#watchOldest();
+    this.#next.after(QUIET_MS);
     return true;
   }
 
@@ -162,8 +165,19 @@ export class WaitingRoom {
 
   stop(): void {
     this.#next.cancel();
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#longest.cancel();
+  }
+
+  /**
+   * Whether a request goes only where no prompt waits: its flow crowds out another one, or is late
+   * there, and answers that run should not be slowed down for one that cannot be in time.
+   */
+  #needsRoom(
+    { priority }: InferenceRequest,
+    { target, share }: Pick<HeldRequest, 'target' | 'share'>,
+    at: Millis,
+  ): boolean {
+    return this.#crowds(share) || this.#queue.isLate(priority, placeOf(target), share, at);
   }
 
   /** Whether a flow that has got more than another one has filled the pool: the other needs room. */
@@ -202,36 +216,6 @@ export class WaitingRoom {
     }
   }
 
-  #place(held: HeldRequest, cycle: DecidedCycle | undefined, at: Millis): void {
-    const { waiting, placement, target } = held;
-    this.#forget(held);
-    const waited: Waited = {
-      waitedMs: at - waiting.since,
-      endpoint: target?.load.endpoint.id,
-      cachedTokens: waiting.request.promptTokens - (target?.load.prefillTokens ?? 0),
-    };
-    try {
-      let routed: RoutedRequest;
-      try {
-        routed = this.#routed(held, cycle, waited);
-      } catch (error) {
-        placement.refused(error);
-        return;
-      }
-      placement.placed(routed);
-    } catch (error) {
-      this.#options.onError(error);
-    }
-  }
-
-  #routed(held: HeldRequest, cycle: DecidedCycle | undefined, waited: Waited): RoutedRequest {
-    const { conclude, route } = this.#options;
-    const options = { ...held.options, waited };
-    if (cycle === undefined) return route(held.waiting, options);
-    cycle.options = options;
-    return conclude(cycle);
-  }
-
   #forget(held: HeldRequest): void {
     this.#letGo(held);
     this.#held.delete(held.placement);
@@ -244,33 +228,31 @@ export class WaitingRoom {
     held.target = undefined;
   }
 
-  #arm(): void {
+  #watchOldest(): void {
     const [oldest] = this.#held.values();
-    if (this.#timer !== undefined || oldest === undefined) return;
-    const { timers, clock } = this.#options;
-    const endsAt = oldest.waiting.since + (this.#plan ?? DEFAULT_HOLD).maxWaitMs;
-    // In whole milliseconds: a sum of fractions may come out a little before the end.
-    const delay = Math.max(0, Math.ceil(endsAt - clock.now()));
-    this.#timer = timers.setTimer(delay, () => {
-      this.#timer = undefined;
-      this.#endLongWaits();
-      this.#arm();
-    });
+    if (oldest !== undefined) this.#longest.endsAt(oldest.waiting.since + this.#maxWaitMs);
   }
 
-  /** Those that have waited for as long as is allowed go, whatever waits at their endpoints. */
+  get #maxWaitMs(): Millis {
+    return (this.#plan ?? DEFAULT_HOLD).maxWaitMs;
+  }
+
+  /** Those that have waited for as long as is allowed are refused. */
   #endLongWaits(): void {
     const { clock } = this.#options;
-    const { maxWaitMs } = this.#plan ?? DEFAULT_HOLD;
+    const maxWaitMs = this.#maxWaitMs;
     const at = clock.begin();
     try {
       for (const held of this.#held.values()) {
         // As the timer computes it, or a rounding would have it set again and again.
         if (at < held.waiting.since + maxWaitMs) break;
-        this.#place(held, this.#decideAnew(held, at), at);
+        const cycle = this.#decideAnew(held, at);
+        if (cycle === undefined) this.#departures.place(held, cycle, at);
+        else this.#departures.refuse(held, cycle, at);
       }
     } finally {
       clock.end();
     }
+    this.#watchOldest();
   }
 }

@@ -1,0 +1,70 @@
+import type { Waiting } from '../../flow/discipline.ts';
+import { RoutingError } from '../../framework/error.ts';
+import type { RoutedRequest, RouteOptions, Waited } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { DecidedCycle } from '../cycles/cycle.ts';
+import type { HeldRequest } from './held-request.ts';
+
+export interface DepartureOptions {
+  /** Places by what was decided in this event. Throws what `route` throws. */
+  readonly conclude: (cycle: DecidedCycle) => RoutedRequest;
+  readonly route: (waiting: Waiting, options: RouteOptions) => RoutedRequest;
+  /** Publishes the decision as refused, and returns what to throw. */
+  readonly refuse: (cycle: DecidedCycle, error: RoutingError) => unknown;
+  /** A placement has thrown. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** How requests leave the waiting room: each placement is called once, with all that is known. */
+export class Departures {
+  readonly #options: DepartureOptions;
+  readonly #forget: (held: HeldRequest) => void;
+
+  /** `forget` takes the request out of the room, before its placement is called. */
+  constructor(options: DepartureOptions, forget: (held: HeldRequest) => void) {
+    this.#options = options;
+    this.#forget = forget;
+  }
+
+  /** By what was decided in this event; where nothing could be, as `route` says. */
+  place(held: HeldRequest, cycle: DecidedCycle | undefined, at: Millis): void {
+    const { conclude, route } = this.#options;
+    this.#leave(held, at, (options) => {
+      if (cycle === undefined) return route(held.waiting, options);
+      cycle.options = options;
+      return conclude(cycle);
+    });
+  }
+
+  /** It has waited for as long as is allowed. */
+  refuse(held: HeldRequest, cycle: DecidedCycle, at: Millis): void {
+    const seconds = Math.round((at - held.waiting.since) / 1000);
+    const sentence = `no endpoint could begin the request in ${seconds} s, and it may wait no longer`;
+    this.#leave(held, at, (options) => {
+      cycle.options = options;
+      throw this.#options.refuse(cycle, new RoutingError('queue-timeout', sentence));
+    });
+  }
+
+  #leave(held: HeldRequest, at: Millis, conclude: (options: RouteOptions) => RoutedRequest): void {
+    const { waiting, target, placement, options } = held;
+    this.#forget(held);
+    const waited: Waited = {
+      waitedMs: at - waiting.since,
+      endpoint: target?.load.endpoint.id,
+      cachedTokens: waiting.request.promptTokens - (target?.load.prefillTokens ?? 0),
+    };
+    try {
+      let routed: RoutedRequest;
+      try {
+        routed = conclude({ ...options, waited });
+      } catch (error) {
+        placement.refused(error);
+        return;
+      }
+      placement.placed(routed);
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+}
