@@ -13,25 +13,24 @@ import type { Decision } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './cores/active-cores.ts';
 import { preparing } from './cores/preparing.ts';
 import { createSchedulingCore, type SchedulingCore } from './cores/scheduling-core.ts';
-import { Candidates } from './cycles/candidates.ts';
+import type { Candidates } from './cycles/candidates.ts';
 import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
 import { Cycles } from './cycles/cycles.ts';
 import { Elsewhere } from './cycles/elsewhere.ts';
-import { Ejector } from './ejection/ejector.ts';
+import type { Ejector } from './ejection/ejector.ts';
 import {
   type EndpointPickerOptions,
   type RunningOptions,
   withClock,
 } from './endpoint-picker-options.ts';
-import { EngineModel } from './engine-model/engine-model.ts';
-import { EventClock } from './events/event-clock.ts';
-import { Journal } from './events/journal.ts';
-import { PluginFaults } from './faults/plugin-faults.ts';
-import { ConcurrencyLimit } from './load/concurrency-limit.ts';
-import { Ledger } from './load/ledger.ts';
-import { OpenReservations } from './load/open-reservations.ts';
+import type { EventClock } from './events/event-clock.ts';
+import type { PluginFaults } from './faults/plugin-faults.ts';
+import type { ConcurrencyLimit } from './load/concurrency-limit.ts';
+import type { Ledger } from './load/ledger.ts';
+import type { OpenReservations } from './load/open-reservations.ts';
+import { type PickerParts, pickerParts } from './picker-parts.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
-import { EndpointPool } from './pool/endpoint-pool.ts';
+import type { EndpointPool } from './pool/endpoint-pool.ts';
 import { sameEndpoints, subsetOf } from './pool/subset.ts';
 import { WaitingRoom, type Waits } from './waiting/waiting-room.ts';
 
@@ -43,18 +42,17 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly pool: EndpointPool;
   /** What has failed so far. */
   readonly faults: PluginFaults;
-  readonly ledger: Ledger = new Ledger();
+  readonly ledger: Ledger;
   /** The requests in flight, where they have a maximum age. */
   readonly reservations: OpenReservations | undefined;
   readonly ejector: Ejector;
   /** How many requests may be in flight at each endpoint. */
-  readonly limit: ConcurrencyLimit = new ConcurrencyLimit(this.ledger);
+  readonly limit: ConcurrencyLimit;
   readonly clock: EventClock;
   /** What other replicas of this picker do. */
   readonly elsewhere: Elsewhere;
   readonly #options: RunningOptions;
-  readonly #journal: Journal;
-  readonly #engineModel = new EngineModel();
+  readonly #parts: PickerParts;
   readonly #cycles: Cycles;
   readonly #room: WaitingRoom;
   readonly #candidates: Candidates;
@@ -63,28 +61,12 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** Throws what the plan's plugins throw when they are made, such as ConfigError. */
   constructor(options: EndpointPickerOptions) {
-    const { runtime, subscribers = [], onFault, stopwatch } = options;
-    const faults = new PluginFaults({ now: () => runtime.clock.now(), onFault });
-    this.faults = faults;
-    const journal = new Journal(subscribers, faults);
-    this.#journal = journal;
-    this.pool = new EndpointPool(faults);
-    this.clock = new EventClock(
-      runtime.clock,
-      (timer, at) => journal.timerFired(timer, at),
-      (error) => faults.report(this, 'timer', error),
-    );
-    this.#options = withClock(options, this.clock);
-    const { pool, ledger, clock, limit } = this;
-    this.reservations = reservationsOf(options);
-    const ejector = new Ejector({ pool, onChange: options.onEjection });
-    ejector.configure(options.plan.ejection);
-    this.ejector = ejector;
-    limit.configure(options.plan.capacity);
-    this.#candidates = new Candidates(ejector, limit);
-    const candidates = this.#candidates;
-    const [engineModel, open] = [this.#engineModel, this.reservations];
-    const known = { pool, ledger, engineModel, limit, clock };
+    const { plan, runtime, subscribers = [], stopwatch } = options;
+    const known = pickerParts(options, this);
+    const { pool, faults, ledger, limit, clock, ejector, engineModel, candidates } = known;
+    [this.pool, this.faults, this.ledger, this.limit] = [pool, faults, ledger, limit];
+    [this.clock, this.ejector, this.reservations] = [clock, ejector, known.open];
+    [this.#parts, this.#candidates, this.#options] = [known, candidates, withClock(options, clock)];
     this.#room = new WaitingRoom({
       ...known,
       timers: runtime.clock,
@@ -94,24 +76,19 @@ export class EndpointPicker implements Router, BookingRouter {
       route: ({ request }, asked) => this.route(request, asked),
       onError: (error) => faults.report(this, 'placement', error),
     });
-    this.#room.configure(options.plan.hold);
+    this.#room.configure(plan.hold);
     const { backlog, loads, shares } = this.#room;
+    // Requests copy these: they hold no more than what they need.
+    const { open } = known;
     const parts = { pool, ledger, clock, engineModel, faults, open, ejector, backlog };
-    this.elsewhere = new Elsewhere({ ...options, parts, cores: () => this.#cores });
-    this.#cycles = new Cycles({
-      journal,
-      cores: () => this.#cores,
-      parts,
-      loads,
-      candidates,
-      stopwatch,
-    });
+    const cores = (): ActiveCores => this.#cores;
+    this.elsewhere = new Elsewhere({ ...options, parts, cores });
+    this.#cycles = new Cycles({ ...known, cores, parts, loads, stopwatch });
     for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
-    const first = this.#createCore(options.plan);
+    const first = this.#createCore(plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
-    const cores = new ActiveCores(first, { ...parts, subscribers, last: [engineModel, shares] });
-    this.#cores = cores;
-    this.#preparing = preparing({ cores, pool, ejector, journal, stopwatch });
+    this.#cores = new ActiveCores(first, { ...parts, subscribers, last: [engineModel, shares] });
+    this.#preparing = preparing({ ...known, cores: this.#cores, stopwatch });
   }
 
   /** Plugin instances that observe requests and endpoints, data sources included. */
@@ -131,7 +108,7 @@ export class EndpointPicker implements Router, BookingRouter {
       this.ejector.configure(plan.ejection);
       this.limit.configure(plan.capacity);
       this.#room.configure(plan.hold);
-      this.#journal.adopted(plan, at);
+      this.#parts.journal.adopted(plan, at);
     });
   }
 
@@ -287,13 +264,8 @@ export class EndpointPicker implements Router, BookingRouter {
   #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {
     const { loads } = this.#room;
     const inFlight = { key: IN_FLIGHT, compute: () => loads };
-    const coreFacts = [...this.ledger.facts, inFlight, this.#engineModel.fact];
+    const coreFacts = [...this.ledger.facts, inFlight, this.#parts.engineModel.fact];
     const { pool, faults } = this;
     return createSchedulingCore({ ...this.#options, plan, before, pool, faults, coreFacts });
   }
-}
-
-function reservationsOf(options: EndpointPickerOptions): OpenReservations | undefined {
-  const { reservations, runtime } = options;
-  return reservations && new OpenReservations({ ...reservations, clock: runtime.clock });
 }
