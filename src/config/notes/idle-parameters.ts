@@ -13,6 +13,15 @@ const ALIKE: Rule = ['not-built', 'tokens of media and of text count alike'];
 const OWN_SPEED: Rule = ['not-built', 'write the measured speed as peakPrefillThroughput'];
 const ANY_PRODUCER: Rule = ['own-way', 'attributes are found by their names alone'];
 
+const TOKENS_BOUND: Rule = [
+  'replaced',
+  'maxPrefixTokensToMatch, 131072 by default, is in force; set that to 0 to count blocks',
+];
+const APPROXIMATE: ReadonlySet<string> = new Set([
+  'approx-prefix-cache-producer',
+  'multicluster-approx-prefix-cache-producer',
+]);
+
 const sessionAffinity: Readonly<Record<string, Rule>> = {
   'sessionIdConfig.evictionSweepSeconds': NO_SWEEP,
 };
@@ -43,7 +52,6 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     requestTimeout: NEVER_USED,
     inFlightLoadProducerName: ONE_LEDGER,
   },
-  'approx-prefix-cache-producer': {},
   'concurrency-detector': { inFlightLoadProducerName: ONE_LEDGER },
   'endpoint-attribute-filter': { producer: ANY_PRODUCER },
   'endpoint-attribute-scorer': { producer: ANY_PRODUCER },
@@ -102,12 +110,21 @@ export function idleParameters(
   parameters: unknown,
   path: string,
 ): readonly ConfigNote[] {
-  return Object.entries(IDLE[type] ?? {}).flatMap(([name, [reason, why]]) => {
+  const rules = Object.entries(IDLE[type] ?? {});
+  if (boundsBlocksInVain(type, parameters)) rules.push(['maxPrefixBlocksToMatch', TOKENS_BOUND]);
+  return rules.flatMap(([name, [reason, why]]) => {
     const value = valueAt(parameters, name);
     if (value === undefined || value === null || value === '') return [];
     const at = `${path}.${name}`;
     return [{ path: at, reason, text: `${at} has no effect: ${why}` }];
   });
+}
+
+/** Blocks bound the match only where tokens do not, as in the reference. */
+function boundsBlocksInVain(type: string, parameters: unknown): boolean {
+  if (!APPROXIMATE.has(type)) return false;
+  const tokens = valueAt(parameters, 'maxPrefixTokensToMatch');
+  return tokens === undefined ? valueAt(parameters, 'keepInFlight') !== true : tokens !== 0;
 }
 
 function valueAt(value: unknown, path: string): unknown {

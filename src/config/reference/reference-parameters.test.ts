@@ -30,6 +30,7 @@ const IDLE: readonly (readonly [type: string, parameters: object, reason: string
   ['token-producer', { estimate: { imageTokens: 1 } }, 'own-way'],
   ['predicted-latency-producer', { contextTTL: 300_000_000_000 }, 'core'],
   ['predicted-latency-producer', { encoderCacheMatchInfoProducerName: 'x' }, 'core'],
+  ['approx-prefix-cache-producer', { maxPrefixBlocksToMatch: 256 }, 'replaced'],
 ];
 
 describe("the reference's parameters", () => {
@@ -50,6 +51,14 @@ describe("the reference's parameters", () => {
   ])('[D7] %s reads %j as %j', (type, given, meant) => {
     expect(parsed(type, given)).toEqual(parsed(type, meant));
   });
+
+  test.each([{ maxPrefixTokensToMatch: 0 }, { keepInFlight: true }])(
+    '[D7] a bound in blocks has no note where it counts: with %j',
+    (given) => {
+      const parameters = { ...given, maxPrefixBlocksToMatch: 256 };
+      expect(load('approx-prefix-cache-producer', parameters).notes).toEqual([]);
+    },
+  );
 
   test('[D7] durations are texts in Go’s notation or numbers of nanoseconds', () => {
     const minute = parsed('utilization-detector', { metricsStalenessThreshold: '1m' });
