@@ -24,6 +24,7 @@ import { labelProducer } from '../plugins/producers/label-producer.ts';
 import { latencyObserver } from '../plugins/producers/latency-observer/latency-observer.ts';
 import { modelsResponder } from '../plugins/producers/models-responder.ts';
 import { p2pSourceProducer } from '../plugins/producers/p2p-source.ts';
+import { reserveEndpoint } from '../plugins/producers/reserve-endpoint.ts';
 import { servedVerifier } from '../plugins/producers/served-verifier.ts';
 import { sessionIdProducer } from '../plugins/producers/session-id.ts';
 import { requestAttributeReporter } from '../plugins/reporters/request-attribute-reporter.ts';
@@ -38,6 +39,7 @@ export const dataSources: readonly DataSourceDefinition[] = [
   tokenProducer,
   tokenizer,
   topologyExtractor,
+  reserveEndpoint,
   servedVerifier,
   assignmentInformer,
   latencySloAdmitter,

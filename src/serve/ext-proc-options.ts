@@ -50,6 +50,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     ...reading,
     router: parts.router,
     respond: localAnswers(parts.picker),
+    answersReservations: () => parts.picker.observers().some(answersReservations),
     ...wayOfAnswering(options),
     follow: parts.telemetry?.follow,
     onFault: (error, about) =>
@@ -119,4 +120,8 @@ function observerCallbacks(
       log.error({ err: error }, 'the observer failed on a request, which continued without it');
     },
   };
+}
+
+function answersReservations(plugin: object): boolean {
+  return 'answersReservations' in plugin && plugin.answersReservations === true;
 }

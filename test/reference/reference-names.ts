@@ -118,6 +118,8 @@ export const REFERENCE_HEADERS: readonly (readonly [name: string, what: string])
   ['x-original-path', 'the path, where :path is not there'],
   ['x-forwarded-path', 'the same'],
   ['if-available', 'value of Prefer: decode only where the prompt is cached'],
+  ['reserve-endpoint', 'value of Prefer: name the endpoint of the pick, and send nothing there'],
+  ['x-llm-d-reserved-host-port', 'that endpoint'],
   ['epp-profile', 'the profile to run'],
   ['x-prefiller-host-port', 'where the prompt is computed'],
   ['x-encoder-hosts-ports', 'where media are encoded'],

@@ -103,7 +103,11 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
   ],
   admission: ['latency-slo-admitter', 'probabilistic-admitter'],
   screener: ['disaggregatedset-rollout-screener'],
-  response: ['request-attribute-reporter', 'destination-endpoint-served-verifier'],
+  response: [
+    'request-attribute-reporter',
+    'reserve-endpoint',
+    'destination-endpoint-served-verifier',
+  ],
   'fairness policy': [
     'global-strict-fairness-policy',
     'round-robin-fairness-policy',
@@ -184,6 +188,7 @@ export const WITHOUT_PARAMETERS: ReadonlySet<string> = new Set([
   'lora-affinity-scorer',
   'prefill-filter',
   'queue-scorer',
+  'reserve-endpoint',
   'round-robin-fairness-policy',
   'running-requests-size-scorer',
   'single-profile-handler',

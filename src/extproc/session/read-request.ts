@@ -2,6 +2,7 @@ import type { FollowedRequest } from '../../framework/following.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RequestHead } from '../../openai/body/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
+import type { RequestPhaseOptions } from './request-phase-options.ts';
 
 /** The head of a session's request, and what follows the request for traces and logs. */
 export interface SessionHead extends RequestHead {
@@ -18,4 +19,12 @@ export interface ReadRequest {
   readonly contentLength: number | undefined;
   /** Answers the proxy once the pick is made. */
   readonly answer: (pick: PickMutation) => void;
+}
+
+/** A POST without a body has an empty one, which some paths refuse; others have none. */
+export function readWithoutBody(
+  head: SessionHead,
+  { openBody, headerOnly }: Pick<RequestPhaseOptions, 'openBody' | 'headerOnly'>,
+): InferenceRequest {
+  return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
 }

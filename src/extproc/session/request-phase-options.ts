@@ -15,4 +15,6 @@ export interface RequestPhaseOptions {
   readonly halfCloseAfterPick: boolean;
   /** Whether the proxy gets the score of each endpoint as metadata. */
   readonly emitEndpointScores?: boolean | undefined;
+  /** Whether requests may ask for an endpoint alone (`Prefer: reserve-endpoint`); no if undefined. */
+  readonly answersReservations?: (() => boolean) | undefined;
 }

@@ -13,8 +13,9 @@ import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
 import { lateEdit, lengthAfter, type PickTime, pickTimeOf } from './pick-time.ts';
 import { PickWait } from './pick-wait.ts';
-import type { ReadRequest, SessionHead } from './read-request.ts';
+import { type ReadRequest, readWithoutBody, type SessionHead } from './read-request.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
+import { asksForEndpoint, reserve } from './reservation.ts';
 
 /** The request's half of a session: reads the body, has the router pick, and answers. */
 export class RequestPhase {
@@ -31,6 +32,7 @@ export class RequestPhase {
   #bodyBytes = 0;
   readonly #passing = new PassingBody();
   #ended = false;
+  #asksForEndpoint = false;
   #routed: RoutedRequest | undefined;
   readonly #wait: PickWait;
   /** Hashes the answer; undefined where no observer learns from it. */
@@ -93,10 +95,11 @@ export class RequestPhase {
   /** Call it once. */
   onHeaders(head: SessionHead, endOfStream: boolean): void {
     this.#head = head;
+    this.#asksForEndpoint = asksForEndpoint(head.headers, endOfStream, this.#options);
     let read: ReadRequest | undefined;
     if (endOfStream) {
       this.#ended = true;
-      read = this.#readHeaders(head, this.#withoutBody(head));
+      read = this.#readHeaders(head, readWithoutBody(head, this.#options));
     } else {
       const reader = this.#options.openBody(head);
       this.#reader = reader;
@@ -163,12 +166,12 @@ export class RequestPhase {
 
   #pick(read: ReadRequest): void {
     const { router, emitEndpointScores: scoresWanted } = this.#options;
-    const halfCloses = this.#halfCloses(read.request);
+    const unseen = this.#asksForEndpoint || this.#halfCloses(read.request);
     const options = {
       scoresWanted,
       subset: this.#subset,
-      firstTokenSeen: this.#seesFirstToken && !halfCloses,
-      endSeen: !halfCloses,
+      firstTokenSeen: this.#seesFirstToken && !unseen,
+      endSeen: !unseen,
     };
     const routed = router.enqueue
       ? router.enqueue(read.request, options, this.#wait)
@@ -181,6 +184,7 @@ export class RequestPhase {
     this.#routed = routed;
     this.#reader?.routedTo?.(routed.endpoint);
     this.#kept.clear();
+    if (this.#asksForEndpoint) return reserve(routed, this.#emit);
     const { emitEndpointScores: withScores } = this.#options;
     answer(pickMutation(routed, head, { contentLength, withScores }));
   }
@@ -188,12 +192,6 @@ export class RequestPhase {
   #readHeaders(head: SessionHead, request: InferenceRequest): ReadRequest {
     const answer = (pick: PickMutation): void => this.#answerHeaders(pick);
     return { head, request, body: [], contentLength: undefined, answer };
-  }
-
-  /** A POST without a body has an empty one, which some paths refuse; others have none. */
-  #withoutBody(head: SessionHead): InferenceRequest {
-    const { openBody, headerOnly } = this.#options;
-    return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
   }
 
   #read(reader: BodyReader): InferenceRequest {

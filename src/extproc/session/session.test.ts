@@ -999,6 +999,19 @@ describe('answers of the picker itself', () => {
     expect(withBody.kinds()).not.toContain('reject');
   });
 
+  it('[G165] names the endpoint of a pick to who asks for no more, and passes nothing on', () => {
+    const { send, actions, ended, routed } = setUp({ answersReservations: () => true });
+    const pairs = { prefer: 'reserve-endpoint' };
+    send(requestHeaders({ pairs }), requestBody(BODY), responseHeaders());
+    expect(actions).toMatchObject([{ kind: 'reject', status: 204, body: '' }]);
+    expect(ended).toEqual([{ outcome: 'completed', usage: undefined }]);
+    expect(routed[0]?.options).toMatchObject({ firstTokenSeen: false, endSeen: false });
+    const without = setUp();
+    without.send(requestHeaders({ pairs }), requestBody(BODY));
+    expect(without.actions).toMatchObject([{ kind: 'reject', status: 500 }]);
+    expect(without.routed).toEqual([]);
+  });
+
   it('[D59] refuses the request with the plugin’s own error', () => {
     const { send, actions } = setUp({
       respond: () => {

@@ -70,6 +70,7 @@ export class Session {
       options,
       (action) => {
         if (action.kind === 'half-close') this.#state = 'half-closed';
+        else if (action.kind === 'reject') this.#state = 'refused';
         emit(action);
       },
       (go) => this.#resume(go),

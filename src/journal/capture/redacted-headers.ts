@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { HeaderUse } from '../../framework/plugin.ts';
+import { hasPreference, IF_AVAILABLE } from '../../framework/preference.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import { asksIfAvailable } from '../../picker/scheduling/conditional-decode.ts';
 import { encodedId } from '../../plugins/parameters/session-binding.ts';
 
 /** Stands before each hash, so that no hash is taken for a name. */
@@ -63,7 +63,7 @@ export class RedactedHeaders {
       redacted[name] = as === 'name' ? this.#redactNames(value) : this.#hashed(value);
     }
     // The decision itself reads this one.
-    return asksIfAvailable(headers) ? { ...redacted, prefer: 'if-available' } : redacted;
+    return hasPreference(headers, IF_AVAILABLE) ? { ...redacted, prefer: IF_AVAILABLE } : redacted;
   }
 
   /** Adds the hash of one cookie to those in `before`; nothing of the others is kept. */

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
+import { hasPreference, IF_AVAILABLE } from '../../framework/preference.ts';
 import type { Decider, Decision, SchedulingContext } from '../../framework/scheduling.ts';
 import type { PluginInstances } from '../plan/instantiate.ts';
 
@@ -20,7 +21,7 @@ export function cacheGate(
   const found = [...instances.values()].find(({ plugin }) => plugin.definition.type === DECIDER);
   const decider = found?.instance as Decider | undefined;
   return ({ primary }, context) => {
-    if (!asksIfAvailable(context.request.headers)) return;
+    if (!hasPreference(context.request.headers, IF_AVAILABLE)) return;
     const endpoint = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
     if (endpoint === undefined) return;
     const cached =
@@ -33,13 +34,4 @@ export function cacheGate(
       `endpoint ${endpoint.id} does not hold the KV cache of this prompt, and the request asks for no other (Prefer: if-available)`,
     );
   };
-}
-
-/** By RFC 7240: preferences stand between commas, their parameters behind semicolons. */
-export function asksIfAvailable(headers: ReadonlyMap<string, string>): boolean {
-  const prefer = headers.get('prefer');
-  if (prefer === undefined) return false;
-  return prefer
-    .split(',')
-    .some((preference) => preference.split(';')[0]?.trim().toLowerCase() === 'if-available');
 }
