@@ -1,6 +1,8 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
+import { FLAG, FRAME, HEAD_BYTES, PREFACE } from '../../src/extproc/http2/frames.ts';
+import { encodeHeaders } from '../../src/extproc/http2/hpack/header-encoder.ts';
 import { frameOf, openRawStream } from '../support/ext-proc-frames.ts';
 
 // A client, or a gateway, that means harm. A separate process, so that its CPU and its memory are
@@ -24,6 +26,14 @@ const PIECE = Buffer.alloc(16 * 1024, 'x');
 const PIECE_GAP_MS = 1000;
 const SESSIONS = 10;
 const TICK_MS = 10;
+const NO_BYTES = new Uint8Array(0);
+const CANCEL = Buffer.of(0, 0, 0, 8);
+const CALL = encodeHeaders([
+  [':method', 'POST'],
+  [':scheme', 'http'],
+  [':path', '/envoy.service.ext_proc.v3.ExternalProcessor/Process'],
+  ['content-type', 'application/grpc'],
+]);
 
 /** Uploads of 10 MB at 16 KB a second each. One that is refused begins again. */
 function slowUpload(): void {
@@ -87,20 +97,44 @@ function idleStreams(): void {
   }, TICK_MS);
 }
 
-/** Streams that are reset as soon as they are open, so many a second. */
+/**
+ * Streams that are reset as soon as they are open, so many a second. The frames are made here: an
+ * HTTP/2 client would need most of a core for them, which others then lack.
+ */
 function resetFlood(): void {
-  let all = sessions();
+  const open = (): { socket: Socket; streamId: number } => {
+    const socket = connect(port, '127.0.0.1').setNoDelay(true);
+    socket.on('error', () => undefined).resume();
+    socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0, NO_BYTES)]));
+    return { socket, streamId: 1 };
+  };
+  const connections = Array.from({ length: SESSIONS }, open);
   const startedAt = performance.now();
   setInterval(() => {
-    if (all.some((session) => session.destroyed)) all = sessions();
-    const due = ((performance.now() - startedAt) * count) / 1000;
-    for (let each = 0; done.begun < due && each < count; each++) {
-      const session = all[done.begun % SESSIONS];
-      done.begun += 1;
-      if (session === undefined || session.closed || session.destroyed) continue;
-      openRawStream(session).close(8);
+    const due = Math.floor(((performance.now() - startedAt) * count) / 1000) - done.begun;
+    done.begun += due;
+    for (let each = 0; each < SESSIONS; each++) {
+      let connection = connections[each] ?? open();
+      if (connection.socket.destroyed) connection = open();
+      connections[each] = connection;
+      const frames: Buffer[] = [];
+      for (let made = 0; made < due / SESSIONS; made++, connection.streamId += 2) {
+        frames.push(frame(FRAME.headers, FLAG.endHeaders, connection.streamId, CALL));
+        frames.push(frame(FRAME.resetStream, 0, connection.streamId, CANCEL));
+      }
+      connection.socket.write(Buffer.concat(frames));
     }
   }, TICK_MS);
+}
+
+function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(HEAD_BYTES + payload.length);
+  bytes.writeUIntBE(payload.length, 0, 3);
+  bytes[3] = type;
+  bytes[4] = flags;
+  bytes.writeUInt32BE(streamId, 5);
+  bytes.set(payload, HEAD_BYTES);
+  return bytes;
 }
 
 /** Requests with so many bytes of headers that Envoy just passes them, so many a second. */

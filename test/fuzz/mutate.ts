@@ -1,7 +1,7 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import { type FuzzTarget, utf8 } from './target.ts';
 
-/** Larger inputs find the same faults more slowly. */
+/** Larger inputs find the same faults more slowly. A target may set less. */
 const INPUT_BYTES_MAX = 16_384;
 const MUTATIONS_MAX = 6;
 /** Inputs kept because their outcome was new. */
@@ -20,11 +20,13 @@ export class Mutator {
   readonly #random: Random;
   readonly #corpus: Uint8Array[];
   readonly #words: readonly Uint8Array[];
+  readonly #bytesMax: number;
   readonly #outcomes = new Set<string>();
 
-  constructor({ seeds, words }: FuzzTarget, random: Random) {
+  constructor({ seeds, words, inputBytesMax = INPUT_BYTES_MAX }: FuzzTarget, random: Random) {
     this.#random = random;
     this.#corpus = [...seeds];
+    this.#bytesMax = inputBytesMax;
     // Characters below 256 are bytes of binary formats.
     this.#words = words.map((word) =>
       /[^\0-\xff]/.test(word) ? utf8(word) : Buffer.from(word, 'latin1'),
@@ -39,7 +41,7 @@ export class Mutator {
     let input = this.#one(this.#corpus);
     const mutations = 1 + this.#below(MUTATIONS_MAX);
     for (let count = 0; count < mutations; count++) input = this.#mutate(input);
-    return input.subarray(0, INPUT_BYTES_MAX);
+    return input.subarray(0, this.#bytesMax);
   }
 
   learn(input: Uint8Array, outcome: string): void {

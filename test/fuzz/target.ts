@@ -3,6 +3,8 @@ export interface FuzzTarget {
   readonly name: string;
   /** Its share of the cases, less than 1 where a case takes long; 1 by default. */
   readonly weight?: number;
+  /** Longer inputs are cut. */
+  readonly inputBytesMax?: number;
   /** Valid inputs, which mutations start from. */
   readonly seeds: readonly Uint8Array[];
   /** Words of the format, which mutations insert. */

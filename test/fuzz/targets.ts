@@ -4,7 +4,10 @@ import { capture } from './targets/capture.ts';
 import { config } from './targets/config.ts';
 import { controlBody } from './targets/control-body.ts';
 import { extProc } from './targets/ext-proc.ts';
+import { hpack } from './targets/hpack.ts';
+import { http2 } from './targets/http2.ts';
 import { jsonBody } from './targets/json-body.ts';
+import { kernel } from './targets/kernel.ts';
 import { kvEvents } from './targets/kv-events.ts';
 import { prometheus } from './targets/prometheus.ts';
 import { remoteAnswers } from './targets/remote-answers.ts';
@@ -12,9 +15,12 @@ import { session } from './targets/session.ts';
 import { trace } from './targets/trace.ts';
 
 export const FUZZ_TARGETS: readonly FuzzTarget[] = [
+  http2,
+  hpack,
   extProc,
   session,
   jsonBody,
+  kernel,
   controlBody,
   apiPaths,
   prometheus,

@@ -3,28 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { plainStringEnd } from '../../../test/support/plain-text.ts';
 import { KeyedHash } from '../../framework/keyed-hash.ts';
 import { hashStaged, input, staged, stagedHashes, stringEnd } from './byte-kernel.ts';
 import { BYTE_KERNEL_SOURCE } from './byte-kernel-code.ts';
 
 const BLOCK_BYTES = 256;
-const ESCAPE = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/;
-
-/** The same, slow and obvious. */
-function plainStringEnd(text: string, from: number): number {
-  let at = from;
-  while (at < text.length) {
-    if (text[at] === '"' || text.charCodeAt(at) < 0x20) return at;
-    if (text[at] !== '\\') at += 1;
-    else {
-      const escape = ESCAPE.exec(text.slice(at, at + 6))?.[0];
-      if (escape === undefined) return at;
-      at += escape.length;
-    }
-  }
-  return at;
-}
-
 it('[G150] finds the end of a string where a byte-by-byte reader finds it', () => {
   const piece = fc.oneof(
     { weight: 8, arbitrary: fc.string({ unit: 'binary-ascii', maxLength: 40 }) },

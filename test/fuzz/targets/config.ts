@@ -17,6 +17,7 @@ const YAML_WORDS =
 export const config: FuzzTarget = {
   name: 'config',
   weight: 0.1,
+  inputBytesMax: 4000,
   seeds: [
     ...[...NAMED_CONFIGS.values()].map(utf8),
     ...FILES.map((path) => readFileSync(packageFile(path))),

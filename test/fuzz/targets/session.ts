@@ -144,6 +144,7 @@ function decoded(bytes: Uint8Array): StreamEvent {
  */
 export const session: FuzzTarget = {
   name: 'session',
+  inputBytesMax: 600,
   seeds: [
     [4, 4, 0, 0, 0, 1, 1, 1, 0x41, 1, 4, 0, 5, 0, 0x45, 1],
     [2, 2, 0, 0, 0, 1, 0x41, 0, 4, 0, 5, 1, 7],

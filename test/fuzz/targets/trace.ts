@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError } from '../../../src/framework/error.ts';
@@ -6,7 +6,9 @@ import { readTrace } from '../../../src/lab/traces/reading/read-trace.ts';
 import { type Trace, TraceError } from '../../../src/lab/traces/trace.ts';
 import { expected, type FuzzTarget, promise, utf8 } from '../target.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'pointsman-fuzz-'));
+// In memory where that is possible: on a disk the files take most of the time.
+const base = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+const folder = mkdtempSync(join(base, 'pointsman-fuzz-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 /** Readers take paths. */
 export const scratchFile: string = join(folder, 'input');
@@ -30,6 +32,7 @@ const PERF = { start_time: 1.5, end_time: 2, request: '{"model":"m"}', info: { i
 export const trace: FuzzTarget = {
   name: 'trace',
   weight: 0.2,
+  inputBytesMax: 4000,
   seeds: [
     '{"timestamp": 0, "input_length": 700, "output_length": 5, "hash_ids": [0, 1]}\n{"timestamp": 9, "input_length": 1024, "output_length": 5, "hash_ids": [0, 2]}\n',
     'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,0\n',

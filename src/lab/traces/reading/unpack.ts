@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { messageOf } from '../../../framework/error.ts';
 
@@ -9,6 +9,8 @@ export class DamagedArchive extends Error {
 
 /** Bytes of a plain file that are read at once. */
 const CHUNK_BYTES = 1024 * 1024;
+/** For a file that is small, or does not know its size. */
+const CHUNK_BYTES_MIN = 16 * 1024;
 /** Limit for compressed files, which are held in memory; Node cannot read more at once. */
 const PACKED_BYTES_MAX = 2 * 1024 * 1024 * 1024 - 1;
 /** Limit for the text of a zstd frame or a gzip file, which is held in memory. */
@@ -37,9 +39,10 @@ export function* unpackFile(path: string, lenient: boolean): Generator<Buffer, v
       yield* packing === 'gzip' ? gunzip(bytes, lenient) : unpackFrames(bytes, lenient);
       return;
     }
+    const chunkBytes = Math.min(CHUNK_BYTES, Math.max(CHUNK_BYTES_MIN, fstatSync(file).size));
     while (true) {
-      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-      const length = readSync(file, chunk, 0, CHUNK_BYTES, null);
+      const chunk = Buffer.allocUnsafe(chunkBytes);
+      const length = readSync(file, chunk, 0, chunkBytes, null);
       if (length === 0) return;
       yield chunk.subarray(0, length);
     }
