@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { Command } from 'commander';
+import { packageVersion } from '../files/folders.ts';
 import { ConfigError } from '../framework/error.ts';
+import type { Clock } from '../framework/runtime.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { createLog } from '../runtime/log/log.ts';
 import { untilSignal } from '../runtime/process/process-end.ts';
@@ -11,6 +13,8 @@ import { metricsTls } from '../serve/tls/metrics-tls.ts';
 import { type AllowedServers, privateServers } from '../sidecar/allowed-servers.ts';
 import type { SidecarBounds, SidecarOptions } from '../sidecar/sidecar-options.ts';
 import { type Sidecar, startSidecar } from '../sidecar/start-sidecar.ts';
+import { type LegTraces, traceLegs } from '../telemetry/tracing/trace-legs.ts';
+import { planTracing } from '../telemetry/tracing/tracing-plan.ts';
 import { moriIoFrom } from './sidecar/mori-io-flags.ts';
 import { servingTls } from './sidecar/serving-tls.ts';
 import { addSidecarOptions, type SidecarFlags } from './sidecar/sidecar-flags.ts';
@@ -35,19 +39,20 @@ async function run(flags: SidecarFlags): Promise<void> {
   log(`${signal}: draining, a second one ends at once`);
   // Ctrl-C is a person who waits; nothing else needs to notice.
   await sidecar.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);
-  made.stop();
+  await made.stop();
   process.exit(0);
 }
 
 async function optionsFrom(
   flags: SidecarFlags,
   log: (line: string) => void,
-): Promise<{ readonly options: SidecarOptions; stop(): void }> {
+): Promise<{ readonly options: SidecarOptions; stop(): Promise<void> }> {
   const clock = nodeClock();
   checkCombinations(flags);
   const serving = await servingTls(flags, log);
   const moriIo = await moriIoFrom(flags, { clock, log });
   const pool = await serversOf(flags);
+  const traces = await tracesFrom(flags, clock);
   const options: SidecarOptions = {
     ...legOptions(flags),
     moriIo: moriIo.options,
@@ -58,6 +63,7 @@ async function optionsFrom(
     prefillers: flags.prefillers ?? pool.allowed,
     encoders: flags.encoders ?? pool.allowed,
     podIp: flags.podIp,
+    tracing: traces,
     bounds: boundsOf(flags),
     serving,
     tls: {
@@ -68,9 +74,10 @@ async function optionsFrom(
     clock,
     log,
   };
-  const stop = (): void => {
+  const stop = async (): Promise<void> => {
     moriIo.stop();
     pool.stop();
+    await traces?.stop();
   };
   return { options, stop };
 }
@@ -103,6 +110,13 @@ function legOptions(
     speculativePrefill: flags.enableSpeculativePrefill,
     decodeChunkTokens: flags.decodeChunkSize,
   };
+}
+
+/** Undefined where no traces are asked for, or the environment switches them off. */
+async function tracesFrom({ tracing }: SidecarFlags, clock: Clock): Promise<LegTraces | undefined> {
+  const plan = tracing ? planTracing(process.env) : undefined;
+  if (plan === undefined) return undefined;
+  return traceLegs(plan, { clock, log: createLog('info'), version: packageVersion() });
 }
 
 /** The servers that requests may name where no flag lists them. */

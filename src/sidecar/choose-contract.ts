@@ -9,7 +9,7 @@ import { sglangContract } from './contracts/sglang.ts';
 import { sharedStorageContract } from './contracts/shared-storage.ts';
 import { getText } from './post-json.ts';
 import type { SidecarOptions } from './sidecar-options.ts';
-import type { Upstreams } from './upstreams.ts';
+import type { LegSender } from './upstreams.ts';
 
 /** As long as vLLM waits for a bootstrap server. */
 const BOOTSTRAP_TIMEOUT_MS = 5_000;
@@ -23,7 +23,7 @@ export function peerPortsOf({ p2pPort, port, dataParallelSize }: SidecarOptions)
 /** The contract of the engines' connector. */
 export function chooseContract(
   options: SidecarOptions,
-  upstreams: Upstreams,
+  upstreams: LegSender,
   peerPorts: PeerPorts,
 ): KvContract {
   const { connector, clock, moriIo } = options;

@@ -6,10 +6,10 @@ import {
   withMembers,
 } from '../openai/json/json-members.ts';
 import { postJson } from './post-json.ts';
-import type { Upstreams } from './upstreams.ts';
+import type { LegSender } from './upstreams.ts';
 
 interface EncodeOptions {
-  readonly upstreams: Upstreams;
+  readonly upstreams: LegSender;
   /** `host:port` each; items go to them in turn. */
   readonly encoders: readonly string[];
   /** With `x-request-id`, which gets a suffix for each item. */

@@ -1,5 +1,5 @@
 import { isJsonObject } from './body/client-body.ts';
-import type { UpstreamServer, Upstreams } from './upstreams.ts';
+import type { LegSender, UpstreamServer } from './upstreams.ts';
 
 /** The answers hold one token and transfer parameters. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -29,7 +29,7 @@ export class StatusError extends Error {
  * 1 MiB; a redirect is not followed.
  */
 export async function postJson(
-  upstreams: Upstreams,
+  upstreams: LegSender,
   role: UpstreamServer,
   request: JsonPost,
 ): Promise<Buffer> {
@@ -42,7 +42,7 @@ export async function postJson(
 
 /** GETs a path and returns the answer. Rejects unless it is a 200 of at most 1 MiB. */
 export async function getText(
-  upstreams: Upstreams,
+  upstreams: LegSender,
   role: UpstreamServer,
   request: Pick<JsonPost, 'server' | 'path' | 'signal'>,
 ): Promise<Buffer> {

@@ -7,10 +7,12 @@ import { askEngine } from './ask-engine.ts';
 import { messageOf, Refusal, respondError } from './body/refusal.ts';
 import { REQUEST_ID } from './encode-media.ts';
 import type { Exchange } from './exchange.ts';
+import type { TraceAttributes } from './leg-tracing.ts';
 import { namedRank, SERVER_HEADERS } from './named-servers.ts';
 import type { RequestOutcome } from './sidecar-metrics.ts';
 import type { SidecarParts } from './sidecar-parts.ts';
 import { SPECULATIVE_PREFILL_HEADER } from './speculative-prefill.ts';
+import { tracedLegs } from './traced-legs.ts';
 
 /** The connection was refused, or did not come about in time: the engine starts or has gone. */
 const NOT_READY: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -39,14 +41,17 @@ export async function serveRequest(
   const { headers: sent } = front.request;
   const { engines, options: all } = parts;
   const engine = engines[namedRank(sent, all.port) ?? rank] ?? engines[rank] ?? all.engine;
-  const exchange = { ...parts, ...front, engine, headers: headersToForward(front.request) };
+  const untraced = { ...parts, ...front, engine, headers: headersToForward(front.request) };
+  const { exchange, endTrace } = withTrace(untraced);
   const { request, response, metrics, options, log } = exchange;
   try {
     await answer(exchange);
     metrics.onRequest('answered');
+    endTrace({ 'http.response.status_code': response.statusCode });
   } catch (error) {
     const outcome = outcomeOf(error, exchange);
     metrics.onRequest(outcome);
+    endTrace({ 'error.type': outcome }, messageOf(error));
     if (outcome === 'engine-failed') log('engine', `the engine failed: ${messageOf(error)}`);
     if (response.headersSent) return breakOff(response);
     if (response.destroyed) return;
@@ -54,6 +59,26 @@ export async function serveRequest(
     endUpload(request, response, options.clock);
     respondError(response, status, message);
   }
+}
+
+/** The exchange with traced legs, where traces are written, and what ends its trace. */
+function withTrace(exchange: Exchange): {
+  readonly exchange: Exchange;
+  readonly endTrace: (more: TraceAttributes, failure?: string) => void;
+} {
+  const { options, request, headers, upstreams } = exchange;
+  if (options.tracing === undefined) return { exchange, endTrace: () => undefined };
+  const tracing = options.tracing.begin(request.headers);
+  const attributes = {
+    'llm_d.pd_proxy.connector': options.connector,
+    'llm_d.pd_proxy.ec_connector': options.ecConnector,
+    'llm_d.pd_proxy.request_id': headers[REQUEST_ID] ?? '',
+  };
+  const path = { 'llm_d.pd_proxy.request_path': request.url?.split('?', 1)[0] ?? '' };
+  return {
+    exchange: { ...exchange, upstreams: tracedLegs(upstreams, tracing, attributes) },
+    endTrace: (more, failure) => tracing.end({ ...attributes, ...path, ...more }, failure),
+  };
 }
 
 async function answer(exchange: Exchange): Promise<void> {

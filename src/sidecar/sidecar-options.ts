@@ -2,6 +2,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import type { AllowedServers } from './allowed-servers.ts';
 import type { MoriIoOptions } from './contracts/mori-io.ts';
+import type { LegTracing } from './leg-tracing.ts';
 
 /** What one request, one client or another server may take. A time of 0 is no limit. */
 export interface SidecarBounds {
@@ -116,6 +117,8 @@ export interface SidecarOptions extends KvOptions, PrefillOptions {
   readonly decodeChunkTokens: number;
   /** This pod's address, as other pods reach it. */
   readonly podIp: string | undefined;
+  /** Undefined: no traces are written, and trace headers go on as they are. */
+  readonly tracing?: LegTracing | undefined;
   /** Undefined: the port has no TLS. */
   readonly serving?: ServingTls | undefined;
   /** The prefilling servers that a request may name. */

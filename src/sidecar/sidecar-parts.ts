@@ -5,7 +5,7 @@ import type { PeerPorts } from './contracts/kv-source.ts';
 import type { BufferBudget } from './read-upload.ts';
 import type { SidecarMetrics } from './sidecar-metrics.ts';
 import type { SidecarBounds, SidecarOptions } from './sidecar-options.ts';
-import type { Upstreams } from './upstreams.ts';
+import type { LegSender } from './upstreams.ts';
 
 export interface SidecarCounts {
   /** Prompts computed by a prefilling server. */
@@ -31,7 +31,7 @@ export interface SidecarParts {
   /** The decoding server's data-parallel ranks, `host:port` each. */
   readonly engines: readonly string[];
   readonly bounds: SidecarBounds;
-  readonly upstreams: Upstreams;
+  readonly upstreams: LegSender;
   readonly budget: BufferBudget;
   readonly counts: SidecarCounts;
   readonly metrics: SidecarMetrics;

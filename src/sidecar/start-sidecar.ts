@@ -9,7 +9,7 @@ import { serveRequest } from './serve-request.ts';
 import { SidecarMetrics } from './sidecar-metrics.ts';
 import { SIDECAR_BOUNDS, type SidecarOptions } from './sidecar-options.ts';
 import { type SidecarCounts, type SidecarParts, sparseLog } from './sidecar-parts.ts';
-import { Upstreams } from './upstreams.ts';
+import { type LegSender, Upstreams } from './upstreams.ts';
 
 export interface Sidecar {
   /** `host:port` of the first data-parallel rank. */
@@ -38,8 +38,11 @@ const HEALTH_PATH = '/health';
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const { host, port, clock, serving } = options;
   const ranks = Array.from({ length: options.dataParallelSize }, (_, rank) => rank);
-  const parts = partsOf(options, () => fronts.reduce((sum, each) => sum + each.openRequests, 0));
-  const { metrics, upstreams } = parts;
+  const upstreams = upstreamsOf(options);
+  const parts = partsOf(options, upstreams, () =>
+    fronts.reduce((sum, each) => sum + each.openRequests, 0),
+  );
+  const { metrics } = parts;
   const fronts = ranks.map((rank) => {
     const front: HttpFront = new HttpFront({
       clock,
@@ -83,11 +86,19 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   };
 }
 
-function partsOf(options: SidecarOptions, openRequests: () => number): SidecarParts {
-  const { clock, tls, log, connector, ecConnector } = options;
+function upstreamsOf({ tls, clock, bounds }: SidecarOptions): Upstreams {
+  const { connectTimeoutMs } = { ...SIDECAR_BOUNDS, ...bounds };
+  return new Upstreams({ tls, connectTimeoutMs, clock });
+}
+
+function partsOf(
+  options: SidecarOptions,
+  upstreams: LegSender,
+  openRequests: () => number,
+): SidecarParts {
+  const { clock, log, connector, ecConnector } = options;
   const bounds = { ...SIDECAR_BOUNDS, ...options.bounds };
   const budget = new BufferBudget(bounds.bufferedBytesMax);
-  const upstreams = new Upstreams({ tls, connectTimeoutMs: bounds.connectTimeoutMs, clock });
   const bufferedBytes = (): number => budget.bytes;
   const peerPorts = peerPortsOf(options);
   return {

@@ -26,10 +26,14 @@ const IDLE_MS = 4_000;
 const ORIGINS_MAX = 1024;
 /** The servers that are asked; a bootstrap server is one of a prefilling pod, without TLS. */
 export type UpstreamServer = UpstreamRole | 'bootstrap';
+/** Sends requests to model servers. */
+export interface LegSender {
+  request(role: UpstreamServer, request: UpstreamRequest): Promise<Dispatcher.ResponseData>;
+}
 const SERVERS: readonly UpstreamServer[] = ['prefiller', 'decoder', 'encoder', 'bootstrap'];
 
 /** The connections to model servers, by the part that they play. Redirects are not followed. */
-export class Upstreams {
+export class Upstreams implements LegSender {
   readonly #options: UpstreamsOptions;
   readonly #agents: ReadonlyMap<UpstreamServer, Agent>;
 

@@ -80,7 +80,11 @@ function calibratePoints(flags: CalibrateFlags): void {
     process.stderr.write(`  iteration ${iteration}, misfit ${loss.toFixed(1)}\n`);
   });
   const report = reportOn(points, { calibrated, fittedOn });
-  writeResult(flags, { value: report, text: renderReport(report), coefficients: calibrated });
+  writeResult(flags, {
+    value: report,
+    text: renderReport(report),
+    coefficients: calibrated.engine,
+  });
 }
 
 function priorsOf(flags: CalibrateFlags): readonly LogPrior[] {

@@ -1,5 +1,6 @@
+import { predictPoint } from './predict-point.ts';
 import type { ServingPoint } from './serving-point.ts';
-import { type Calibrated, mean, simulatePoint } from './simulate-point.ts';
+import { type Calibration, mean } from './simulate-point.ts';
 
 /** Errors of one prediction against the measurement, as shares: 0.1 is ten per cent too high. */
 interface PointError {
@@ -12,18 +13,21 @@ interface PointError {
   readonly ttftMean: number;
   readonly ttftMedian: number;
   readonly throughput: number;
+  /** Standard deviation of the E2E of one run: what a repetition would differ by. */
+  readonly e2eDeviation: number;
+  readonly ttftDeviation: number;
 }
 
 export interface CalibrationReport {
   readonly fittedOn: readonly string[];
-  readonly calibrated: Calibrated;
+  readonly calibrated: Calibration;
   readonly errors: readonly PointError[];
   /** Error of the highest throughput, by configuration. */
   readonly capacity: Readonly<Record<string, number>>;
 }
 
 /** Not the seed of the fit, so that the arrivals are others. */
-const REPORT = { seconds: 60, seed: 7 };
+const REPORT = { seconds: 60, seed: 100, runs: 8, steadyRuns: 2 };
 
 /** Predicts every point, both those fitted on and those held out. */
 export function reportOn(
@@ -31,7 +35,7 @@ export function reportOn(
   { calibrated, fittedOn }: Pick<CalibrationReport, 'calibrated' | 'fittedOn'>,
 ): CalibrationReport {
   const predicted = points.map((point) => {
-    return { point, prediction: simulatePoint(point, calibrated, REPORT) };
+    return { point, prediction: predictPoint(point, calibrated, REPORT) };
   });
   const highest = (rates: readonly { readonly throughputRps: number }[]): number =>
     Math.max(...rates.map(({ throughputRps }) => throughputRps));
@@ -49,13 +53,26 @@ export function reportOn(
     ttftMean: prediction.ttftMeanS / point.ttftMeanS - 1,
     ttftMedian: prediction.ttftMedianS / point.ttftMedianS - 1,
     throughput: prediction.throughputRps / point.throughputRps - 1,
+    e2eDeviation: prediction.deviation.e2eMeanS,
+    ttftDeviation: prediction.deviation.ttftMeanS,
     load: point.throughputRps / (measured.get(point.config) ?? Number.NaN),
     heldOut: !fittedOn.includes(point.config),
   }));
   return { fittedOn, calibrated, capacity, errors };
 }
 
-const HEAD = ['config', 'requests/s', 'load', 'E2E', 'TTFT mean', 'TTFT median', 'throughput', ''];
+const HEAD = [
+  'config',
+  'requests/s',
+  'load',
+  'E2E',
+  '± run',
+  'TTFT mean',
+  '± run',
+  'TTFT median',
+  'throughput',
+  '',
+];
 
 export function renderReport(report: CalibrationReport): string {
   const { fittedOn, errors, capacity, calibrated } = report;
@@ -82,7 +99,9 @@ function rowOf(error: PointError): readonly string[] {
     error.throughputRps.toFixed(1),
     `${(100 * error.load).toFixed(0)} %`,
     percent(error.e2eMean),
+    spread(error.e2eDeviation),
     percent(error.ttftMean),
+    spread(error.ttftDeviation),
     percent(error.ttftMedian),
     percent(error.throughput),
     error.heldOut ? 'predicted' : 'fitted',
@@ -91,6 +110,10 @@ function rowOf(error: PointError): readonly string[] {
 
 function percent(value: number): string {
   return `${value >= 0 ? '+' : ''}${(100 * value).toFixed(1)} %`;
+}
+
+function spread(value: number): string {
+  return `${(100 * value).toFixed(1)} %`;
 }
 
 /** A line of JSON with numbers of three digits. */

@@ -4,6 +4,7 @@ import { renderCoefficients } from './calibration-report.ts';
 import { csvRows } from './csv-rows.ts';
 import { calibratedOf } from './fit-points.ts';
 import { fitLog, type LogPrior } from './gauss-newton.ts';
+import { OUTSIDE_ENGINE } from './hardware.ts';
 import { mean } from './simulate-point.ts';
 
 interface MeasuredStep extends StepLoad {
@@ -39,16 +40,16 @@ export function fitSteps(
   priors: readonly LogPrior[],
 ): RooflineLatency {
   const wide = priors
-    .filter(({ name }) => name !== 'admissionMs' && name !== 'completionMs')
+    .filter(({ name }) => !OUTSIDE_ENGINE.has(name))
     .map((prior) => ({ ...prior, spread: PRIOR_WIDENING * prior.spread }));
   const values = fitLog({
     priors: wide,
     residuals: (tried) => {
-      const model = rooflineLatency(calibratedOf(tried, wide).latency);
+      const model = rooflineLatency(calibratedOf(tried, wide).engine.latency);
       return steps.map((step) => Math.log(model(step) / step.stepMs) / STEP_SPREAD);
     },
   });
-  return calibratedOf(values, wide).latency;
+  return calibratedOf(values, wide).engine.latency;
 }
 
 /** A table of errors by the number of tokens in a step, and the coefficients. */

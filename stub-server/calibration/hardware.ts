@@ -52,6 +52,14 @@ export function peakTimes(
   };
 }
 
+/** Coefficients that a step does not show. */
+export const OUTSIDE_ENGINE: ReadonlySet<string> = new Set([
+  'admissionMs',
+  'admissionPerSequenceMs',
+  'completionMs',
+  'connectMs',
+]);
+
 /** An engine's coefficients as its hardware suggests them, before any measurement. */
 export function hardwarePriors(model: HardwareModel, peak: Accelerator): readonly LogPrior[] {
   const { weightsMs, perTokenMs, perContextTokenMs } = peakTimes(model, peak);
@@ -67,6 +75,10 @@ export function hardwarePriors(model: HardwareModel, peak: Accelerator): readonl
     { name: 'eagerMs', mean: 2, spread: 0.6 },
     // Outside the engine: 5 to 25 ms before it (aisimulate#288, BLIS), and some time after it.
     { name: 'admissionMs', mean: 12, spread: 0.6 },
+    // Detokenizing and writing one token in Python, in the process that also takes requests.
+    { name: 'admissionPerSequenceMs', mean: 0.03, spread: 0.6 },
     { name: 'completionMs', mean: 2, spread: 0.8 },
+    // In the client: a name to look up and a handshake within a cluster.
+    { name: 'connectMs', mean: 3, spread: 0.6 },
   ];
 }

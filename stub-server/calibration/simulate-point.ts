@@ -1,26 +1,31 @@
-import type { Clock, Random } from '../../src/framework/runtime.ts';
+import type { Clock, Millis, Random } from '../../src/framework/runtime.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { Engine } from '../engine/engine.ts';
 import { type RooflineLatency, rooflineLatency } from '../engine/latency-model.ts';
 import { EngineStats } from '../metrics/engine-stats.ts';
+import { BenchmarkClient } from './benchmark-client.ts';
+import { spreadLengths } from './length-quantiles.ts';
 import type { ServingPoint } from './serving-point.ts';
 
 export interface Calibrated {
   readonly latency: RooflineLatency;
-  readonly admissionMs: number;
-  readonly completionMs: number;
+  readonly admissionMs: Millis;
+  readonly admissionPerSequenceMs: Millis;
+  readonly completionMs: Millis;
 }
 
-type PointPrediction = Pick<
+/** The engine, and how it is measured. */
+export interface Calibration {
+  readonly engine: Calibrated;
+  readonly connectMs: Millis;
+}
+
+export type PointPrediction = Pick<
   ServingPoint,
   'throughputRps' | 'ttftMeanS' | 'ttftMedianS' | 'e2eMeanS'
 >;
 
-/** The benchmark's client has at most so many open requests. */
-const IN_FLIGHT_MAX = 440;
-/** The benchmark's number of distinct prompts. */
-const DISTINCT_PROMPTS = 100;
 /** The mean of fewer requests is too noisy. */
 const REQUESTS_MIN = 40;
 /** vLLM's defaults on such a server; memory is not the limit at these sizes. */
@@ -28,52 +33,48 @@ const BATCHED_TOKENS_MAX = 8192;
 const BLOCK_TOKENS = 16;
 const KV_BLOCKS = 27_000;
 
-/**
- * Simulates a benchmark's load on the engine. Arrivals are the "constant" ones of inference-perf:
- * exponential gaps, scaled so that they fill the stage exactly. `seconds` limits the stage.
- */
+/** Simulates one run of a benchmark's load on the engine. `seconds` limits the stage. */
 export function simulatePoint(
   point: ServingPoint,
-  calibrated: Calibrated,
+  calibration: Calibration,
   { seconds, seed }: { readonly seconds: number; readonly seed: number },
 ): PointPrediction {
   const clock = new SimulatedClock();
   const random = seededRandom(seed);
-  const engine = engineFor(point, calibrated, clock);
-  const promptTokens = Math.round(point.promptTokensMean);
+  const engine = engineFor(point, calibration.engine, clock);
   const prompts = promptsOf(point);
   // A benchmark runs its stages one after another on one server, so its prompts are cached.
-  for (const blockHashes of prompts) engine.submit({ promptTokens, outputTokens: 1, blockHashes });
+  for (const prompt of point.prefixCaching ? prompts : []) {
+    engine.submit({ ...prompt, outputTokens: 1 });
+  }
   while (clock.step()) continue;
   const ttfts: number[] = [];
   const e2es: number[] = [];
-  let firstSentAt = Number.NaN;
-  let queued = 0;
-  let open = 0;
-  const send = (): void => {
-    open += 1;
-    const sentAt = clock.now();
-    if (Number.isNaN(firstSentAt)) firstSentAt = sentAt;
-    engine.submit({
-      promptTokens,
-      outputTokens: roundAtRandom(point.outputTokensMean, random.next()),
-      blockHashes: prompts[Math.floor(random.next() * prompts.length)] ?? [],
-      onFirstToken: (at) => void ttfts.push((at - sentAt) / 1000),
-      onDone: (_reason, _usage, at) => {
-        e2es.push((at - sentAt) / 1000);
-        open -= 1;
-        if (queued === 0) return;
-        queued -= 1;
-        send();
-      },
-    });
-  };
-  for (const at of arrivals(point, seconds, random)) {
-    clock.setTimer(at, () => {
-      if (open < IN_FLIGHT_MAX) send();
-      else queued += 1;
-    });
-  }
+  let firstSentAt = Number.POSITIVE_INFINITY;
+  const { requestedRps } = point;
+  const requests = Math.round(
+    Math.min(point.requests, Math.max(REQUESTS_MIN, requestedRps * seconds)),
+  );
+  const outputs = outputsOf(point, requests, random);
+  const client = new BenchmarkClient(point, {
+    clock,
+    random,
+    connectMs: calibration.connectMs,
+    submit: ({ sentAt, done }) => {
+      firstSentAt = Math.min(firstSentAt, sentAt);
+      const prompt = prompts[Math.floor(random.next() * prompts.length)] as Prompt;
+      engine.submit({
+        ...prompt,
+        outputTokens: outputs.pop() ?? 1,
+        onFirstToken: (at) => void ttfts.push((at - sentAt) / 1000),
+        onDone: (_reason, _usage, at) => {
+          e2es.push((at - sentAt) / 1000);
+          done();
+        },
+      });
+    },
+  });
+  client.start(requests, requestedRps);
   while (clock.step()) continue;
   ttfts.sort((a, b) => a - b);
   return {
@@ -84,29 +85,38 @@ export function simulatePoint(
   };
 }
 
-/** Milliseconds from the start of the stage. */
-function arrivals(
-  { requests, requestedRps }: ServingPoint,
-  seconds: number,
-  random: Random,
-): readonly number[] {
-  const wanted = Math.min(requests, Math.max(REQUESTS_MIN, requestedRps * seconds));
-  const gaps = Array.from({ length: Math.round(wanted) }, () => -Math.log(1 - random.next()));
-  const scale = (1000 * gaps.length) / requestedRps / gaps.reduce((sum, gap) => sum + gap, 0);
-  let at = 0;
-  return gaps.map((gap) => {
-    at += scale * gap;
-    return at;
-  });
+/** Lengths of all answers in random order: their mean is the one of the point, not only near it. */
+function outputsOf(point: ServingPoint, requests: number, random: Random): number[] {
+  const { outputTokensQuantiles, generatedTokensMean, outputTokensMean } = point;
+  const lengths = spreadLengths(outputTokensQuantiles, {
+    mean: generatedTokensMean ?? outputTokensMean,
+    number: requests,
+  }).map((length) => roundAtRandom(length, random.next()));
+  for (let left = lengths.length - 1; left > 0; left--) {
+    const other = Math.floor(random.next() * (left + 1));
+    [lengths[left], lengths[other]] = [lengths[other] as number, lengths[left] as number];
+  }
+  return lengths;
 }
 
-/** Block hashes of the benchmark's prompts; empty without prefix caching. */
-function promptsOf({ prefixCaching, promptTokensMean }: ServingPoint): readonly number[][] {
-  if (!prefixCaching) return [];
-  const blocks = Math.floor(Math.round(promptTokensMean) / BLOCK_TOKENS);
-  return Array.from({ length: DISTINCT_PROMPTS }, (_, prompt) =>
-    Array.from({ length: blocks }, (__, index) => 1000 * (prompt + 1) + index),
-  );
+interface Prompt {
+  readonly promptTokens: number;
+  /** Empty without prefix caching. */
+  readonly blockHashes: readonly number[];
+}
+
+function promptsOf(point: ServingPoint): readonly Prompt[] {
+  const { prefixCaching, promptTokensMean, promptTokensQuantiles, distinctPrompts } = point;
+  const lengths = spreadLengths(promptTokensQuantiles, {
+    mean: promptTokensMean,
+    number: distinctPrompts,
+  });
+  return lengths.map((length, prompt) => {
+    const promptTokens = Math.max(1, Math.round(length));
+    const blocks = prefixCaching ? Math.floor(promptTokens / BLOCK_TOKENS) : 0;
+    const blockHashes = Array.from({ length: blocks }, (_, index) => 1000 * (prompt + 1) + index);
+    return { promptTokens, blockHashes };
+  });
 }
 
 function engineFor(
@@ -126,10 +136,10 @@ function engineFor(
   });
 }
 
-/** Rounds down or up so that the mean over `chance`, 0 to 1, is `value`. */
+/** Rounds down or up so that the mean over `chance`, 0 to 1, is `value`; at least 1. */
 function roundAtRandom(value: number, chance: number): number {
   const floor = Math.floor(value);
-  return floor + (chance < value - floor ? 1 : 0);
+  return Math.max(1, floor + (chance < value - floor ? 1 : 0));
 }
 
 export function mean(values: readonly number[]): number {

@@ -64,6 +64,23 @@ const keys = (from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 
 describe('Engine', () => {
+  it('[B164] sees a request later the more sequences run, where one process takes requests and passes on tokens', () => {
+    const admission = { admissionMs: 5, admissionPerSequenceMs: 0.5 };
+    const firstTokenMs = (running: number): number => {
+      const { clock, engine } = setUp({ ...admission, latency: () => 1 });
+      for (let count = 0; count < running; count++) submit(engine, 1, 1000);
+      clock.advanceTo(100);
+      let firstAt = Number.NaN;
+      const sentAt = clock.now();
+      const onFirstToken = (at: number): void => void (firstAt = at);
+      engine.submit({ promptTokens: 1, outputTokens: 1, blockHashes: [], onFirstToken });
+      clock.advanceTo(200);
+      return firstAt - sentAt;
+    };
+    expect(firstTokenMs(0)).toBe(6);
+    expect(firstTokenMs(20)).toBe(16);
+  });
+
   it('takes exactly as long for one request as the step-time model says', () => {
     const { clock, engine } = setUp();
     const progress = submit(engine, 1000, 4);

@@ -25,6 +25,11 @@ export interface EngineOptions extends SchedulerParts {
   readonly blockTokens: number;
   /** From arrival until the scheduler sees the request: API server, tokenizer, IPC. */
   readonly admissionMs: Millis;
+  /**
+   * Added to `admissionMs` for each running sequence, because one process takes requests and passes
+   * on tokens: after a step a request waits behind a token of each. 0 by default.
+   */
+  readonly admissionPerSequenceMs?: Millis;
   /** From the last token to the end of the answer; 0 by default. */
   readonly completionMs?: Millis;
   readonly policy?: QueuePolicy;
@@ -115,7 +120,8 @@ export class Engine implements ModelEngine {
   }
 
   submit(request: SequenceRequest): Submission {
-    const { clock, admissionMs, observer } = this.#options;
+    const { clock, observer, admissionPerSequenceMs = 0 } = this.#options;
+    const admissionMs = this.#options.admissionMs + admissionPerSequenceMs * this.runningCount;
     const sequence = new Sequence(request, request.arrivedAt ?? clock.now());
     const crashes = this.#crashes;
     observer.onArrived(sequence, sequence.arrivedAt);

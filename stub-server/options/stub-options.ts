@@ -47,6 +47,7 @@ export interface StubOptions extends Omit<Preset, 'accelerators'>, ServedOptions
   readonly sharedStorage: boolean;
   readonly speed: number;
   readonly seed: number;
+  readonly admissionPerSequenceMs: number;
   readonly completionMs: number;
   /** Duration of the start; /health answers 503 meanwhile. */
   readonly startupMs: number;
@@ -145,6 +146,7 @@ const SERVER_FIELDS = {
   sharedStorage: z.boolean().default(false),
   ...z.object(terms).partial().shape,
   admissionMs: ms.optional(),
+  admissionPerSequenceMs: ms.default(0),
   completionMs: ms.default(0),
   startupMs: ms.default(0),
 };

@@ -48,6 +48,7 @@ describe('a command line of the reference’s sidecar', () => {
     ],
     ['--inference-pool=ns/pool --secure-serving=false', ['--ec-connector=none']],
     ['--kv-connector=sglang --kv-connector=mooncake', [...DEFAULTS, '--kv-connector=mooncake']],
+    ['--kv-connector=nixlv2 --tracing', [...DEFAULTS, '--kv-connector=nixlv2', '--tracing']],
     [
       '--moriio-write-mode --moriio-dp-size=8 --moriio-parallel-decode-wait-timeout=5s',
       [...DEFAULTS, '--moriio-dp-size=8', '--moriio-write-mode', '--prefill-timeout-ms=5000'],
@@ -57,10 +58,9 @@ describe('a command line of the reference’s sidecar', () => {
   });
 
   it('[B80] names what changes nothing, and what holds instead', () => {
-    const line = ['--kv-connector=nixlv2', '--max-idle-conns-per-host=9', '--tracing', '-v4'];
+    const line = ['--kv-connector=nixlv2', '--max-idle-conns-per-host=9', '-v4'];
     expect(Object.keys(fromSidecarArgs(line, {})?.fixed ?? {})).toEqual([
       '--max-idle-conns-per-host=9',
-      '--tracing=true',
       '--v=4',
     ]);
   });

@@ -56,6 +56,7 @@ export interface SidecarFlags extends MoriIoFlags {
   readonly tlsCa?: string;
   readonly metricsPort?: number;
   readonly metricsCertDir?: string;
+  readonly tracing: boolean;
   readonly json: boolean;
 }
 
@@ -81,6 +82,11 @@ export function addSidecarOptions(command: Command): Command {
     .option(
       '--metrics-cert-dir <folder>',
       'serve the metrics port by TLS with tls.crt and tls.key of this folder, read again when they change',
+    )
+    .option(
+      '--tracing',
+      'send OpenTelemetry traces of requests and their legs, as of serve; see docs/telemetry.md',
+      false,
     )
     .option('--json', 'print the address as one JSON document on stdout once listening', false);
 }

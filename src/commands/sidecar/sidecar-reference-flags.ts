@@ -98,7 +98,7 @@ export const SIDECAR_REFERENCE_FLAGS: ReadonlyMap<string, SidecarReferenceFlag> 
     'tls-cipher-suites': sameUnlessEmpty,
     'tls-insecure-skip-verify': { ...sameUnlessEmpty, ...only },
     'tls-min-version': sameUnlessEmpty,
-    tracing: fixed('switch', 'no traces are written; trace headers go on to every server'),
+    tracing: switched('--tracing'),
     v: fixed('value', LINES),
     'vllm-port': enginePort,
     'zap-devel': fixed('switch', LINES),

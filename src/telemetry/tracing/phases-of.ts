@@ -7,7 +7,7 @@ import {
   requestAttributes,
 } from './attributes.ts';
 
-/** One span of a request, without its ids. Times are those of the picker's clock. */
+/** One span of a request, without its ids. Times are those of the process's clock. */
 export interface Phase {
   readonly name: string;
   readonly from: Millis;
@@ -15,6 +15,8 @@ export interface Phase {
   /** The whole request; its orchestration below that; parts of one or the other. */
   readonly place: 'request' | 'orchestration' | 'part-of-request' | 'part-of-orchestration';
   readonly attributes?: (put: PutAttribute) => void;
+  /** The id of a part that other servers know already; else it gets one when it is written. */
+  readonly spanId?: string;
   /** What failed; undefined where nothing did. */
   readonly failure?: string | undefined;
 }

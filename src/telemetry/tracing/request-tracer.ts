@@ -15,7 +15,7 @@ export interface Sampling {
  * otherwise what the client's headers name, otherwise it is a root.
  */
 export function beginTrace(
-  { headers }: FollowedHead,
+  { headers }: Pick<FollowedHead, 'headers'>,
   proxy: string | undefined,
   {
     ids,

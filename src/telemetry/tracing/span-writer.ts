@@ -109,7 +109,7 @@ export class SpanWriter {
     wire.text(SPAN.name, name);
   }
 
-  #context({ place }: Phase, trace: RequestTrace, orchestrationId: string): void {
+  #context({ place, spanId: known }: Phase, trace: RequestTrace, orchestrationId: string): void {
     const wire = this.#wire;
     const { traceId, spanId, parent, traceState } = trace;
     const [own, above] =
@@ -117,7 +117,10 @@ export class SpanWriter {
         ? [spanId, parent?.spanId]
         : place === 'orchestration'
           ? [orchestrationId, spanId]
-          : [this.#options.ids.spanId(), place === 'part-of-request' ? spanId : orchestrationId];
+          : [
+              known ?? this.#options.ids.spanId(),
+              place === 'part-of-request' ? spanId : orchestrationId,
+            ];
     if (above !== undefined) wire.hex(SPAN.parentSpanId, above);
     if (traceState !== undefined) wire.text(SPAN.traceState, traceState.slice(0, TRACE_STATE_MAX));
     wire.hex(SPAN.spanId, own);

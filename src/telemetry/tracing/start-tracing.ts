@@ -1,17 +1,11 @@
 import type { FollowedHead } from '../../framework/following.ts';
 import type { Clock } from '../../framework/runtime.ts';
-import type { Log } from '../../runtime/log/log.ts';
-import { needPackages } from '../../runtime/need-packages.ts';
-import { randomSeed } from '../../runtime/random-seed.ts';
-import { seededRandom } from '../../runtime/seeded-random.ts';
 import { hasFailed, type RequestRecord } from '../requests/request-record.ts';
 import type { RequestTrace } from '../requests/trace-context.ts';
-import { otlpSender } from './otlp-sender.ts';
+import { openTracing, type TracingSurroundings } from './open-tracing.ts';
 import { phasesOf } from './phases-of.ts';
 import { beginTrace } from './request-tracer.ts';
-import { type SpanCounts, SpanExport } from './span-export.ts';
-import { SpanWriter } from './span-writer.ts';
-import { sampledShare, TraceIds } from './trace-ids.ts';
+import type { SpanCounts } from './span-export.ts';
 import type { TracingPlan } from './tracing-plan.ts';
 
 export interface Tracing {
@@ -23,31 +17,16 @@ export interface Tracing {
   stop(): Promise<void>;
 }
 
-/** Name of the instrumentation and, unless the environment has one, of the service. */
-const SCOPE = 'pointsman';
 /** Failed requests whose trace is not sampled get one at most so often in a second. */
 const FAILURES_PER_SECOND_MAX = 50;
 
-/** Loads OpenTelemetry and starts to send traces. Nothing of it is loaded without tracing. */
+/** Starts to send traces of the requests that a picker decides. */
 export async function startTracing(
   plan: TracingPlan,
-  { clock, log, version }: { readonly clock: Clock; readonly log: Log; readonly version: string },
+  surroundings: TracingSurroundings,
 ): Promise<Tracing> {
-  needPackages('--tracing', [
-    '@opentelemetry/api',
-    '@opentelemetry/resources',
-    plan.protocol === 'grpc'
-      ? '@opentelemetry/otlp-grpc-exporter-base'
-      : '@opentelemetry/otlp-exporter-base',
-  ]);
-  // Not the seed of decisions: pickers with the same one would make the same ids.
-  const ids = new TraceIds(seededRandom(randomSeed()));
-  const sampling = { byParent: plan.byParent, samples: sampledShare(plan.ratio) };
-  const scope = { name: SCOPE, version };
-  const sender = await otlpSender(plan);
-  const { batch } = plan;
-  const writer = new SpanWriter({ resource: await resourceOf(version), scope, ids });
-  const spans = new SpanExport({ writer, send: (bytes) => sender.send(bytes), batch, clock, log });
+  const { clock } = surroundings;
+  const { spans, ids, sampling, stop } = await openTracing(plan, surroundings);
   const failures = new PerSecond(clock, FAILURES_PER_SECOND_MAX);
   return {
     get counts() {
@@ -60,23 +39,8 @@ export async function startTracing(
       if (!trace.sampled && !(hasFailed(record) && failures.take())) return;
       spans.add(phasesOf(record), trace, clock.wallTime() - clock.now());
     },
-    stop: async () => {
-      await spans.stop();
-      // A collector that does not answer is not waited for again.
-      void sender.stop();
-    },
+    stop,
   };
-}
-
-/** What the environment says of the service counts more than what it says of itself. */
-async function resourceOf(version: string): Promise<ReadonlyMap<string, string>> {
-  const { defaultResource, detectResources, envDetector, resourceFromAttributes } = await import(
-    '@opentelemetry/resources'
-  );
-  const { attributes } = defaultResource()
-    .merge(resourceFromAttributes({ 'service.name': SCOPE, 'service.version': version }))
-    .merge(detectResources({ detectors: [envDetector] }));
-  return new Map(Object.entries(attributes).map(([name, value]) => [name, String(value)]));
 }
 
 /** Lets so many through in each second. */
