@@ -11,8 +11,6 @@ const run = promisify(execFile);
  * Node's removal of types would count for the start and the memory. Throws if it cannot be built.
  */
 export async function builtMain(checkout: string): Promise<string> {
-  const compiler = join(checkout, 'node_modules/.bin/tsc');
-  const options = { cwd: checkout, timeout: BUILD_TIMEOUT_MS };
-  await run(compiler, ['-p', 'tsconfig.build.json'], options);
+  await run('npm', ['run', 'build'], { cwd: checkout, timeout: BUILD_TIMEOUT_MS });
   return join(checkout, 'dist/src/main.js');
 }

@@ -13,6 +13,15 @@ export function packageFile(path: string): string {
   return join(folder, path);
 }
 
+/**
+ * The absolute path of a part of the program that begins by itself, such as `src/main`: its source
+ * where the sources run, otherwise the build. The build is listed in rolldown.config.js.
+ */
+export function programFile(name: string): string {
+  const runsSources = import.meta.filename.endsWith('.ts');
+  return packageFile(runsSources ? `${name}.ts` : `dist/${name}.js`);
+}
+
 /** The version of this package. */
 export function packageVersion(): string {
   const text = readFileSync(packageFile('package.json'), 'utf8');

@@ -136,6 +136,20 @@ describe('the npm package, packed and installed in an empty folder', () => {
     expect(picked).toEqual(nodes.map(() => right));
   });
 
+  test('[D200] its threads run, and give a plugin the facts that it knows from the library', async () => {
+    const traces = join('node_modules', 'pointsman', 'bench', 'traces');
+    const trace = join(traces, 'mooncake-conversation-5min.jsonl');
+    const lines = readFileSync(join(installed.folder, trace), 'utf8').split('\n').slice(0, 20);
+    writeFileSync(join(installed.folder, 'short.jsonl'), lines.join('\n'));
+    writeFileSync(join(installed.folder, 'plugin.mjs'), PLUGIN);
+    writeFileSync(join(installed.folder, 'plugged.yaml'), PLUGGED);
+    const pool = join('node_modules', 'pointsman', 'deploy', 'examples', 'pool.yaml');
+    const files = ['--plugin', 'plugin.mjs', '--config', 'plugged.yaml', '--trace', 'short.jsonl'];
+    const { code, stdout, stderr } = await npx(['simulate', ...files, '--pool', pool, '--json']);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain('plugged');
+  });
+
   test('[O103] the links of its documents work, but for pages about the code, which say so', () => {
     const pages = readdirSync(installed.home, { recursive: true, encoding: 'utf8' }).filter(
       (path) => path.endsWith('.md'),
@@ -156,6 +170,30 @@ picker.setMetrics('10.0.0.1:8000', { waitingQueueSize: 4, runningRequests: 40, k
 picker.setMetrics('10.0.0.2:8000', { waitingQueueSize: 0, runningRequests: 2, kvCacheUsage: 0.1 });
 const pick = picker.route({ model: 'llama', promptTokens: 192, blockIds: [1, 2, 3] });
 console.log(pick.destinations[0]);
+`;
+
+/** Without the picker's own key there are no facts for it, and the run ends with an error. */
+const PLUGIN = `
+import { defineScorer, IN_FLIGHT } from 'pointsman';
+import { z } from 'zod';
+
+const mine = defineScorer({
+  type: 'mine',
+  config: z.strictObject({}),
+  needs: () => [IN_FLIGHT],
+  create: () => ({
+    score: (endpoints, context) =>
+      endpoints.map((endpoint) => 1 / (1 + context.get(IN_FLIGHT).load(endpoint).requests)),
+  }),
+});
+export const plugins = { scorers: [mine] };
+`;
+
+const PLUGGED = `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins: [{ type: mine }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: mine, weight: 1 }] }]
 `;
 
 function deadLinks(page: string): readonly string[] {

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import { buildIn } from '../setup/build.ts';
 
 const run = promisify(execFile);
 
@@ -27,8 +28,7 @@ export async function installPacked(): Promise<InstalledPackage> {
   const checkout = join(place, 'checkout');
   const app = join(place, 'app');
   copySources(checkout);
-  const tsc = join(root, 'node_modules', '.bin', 'tsc');
-  await run(tsc, ['-p', 'tsconfig.build.json'], { cwd: checkout, timeout: PACK_MS });
+  buildIn(checkout);
   const options = { timeout: PACK_MS, maxBuffer: OUTPUT_BYTES_MAX };
   const pack = ['pack', '--ignore-scripts', '--pack-destination', place];
   await run('npm', pack, { ...options, cwd: checkout });
@@ -45,7 +45,9 @@ function copySources(to: string): void {
   const listed = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package).files;
   const packed = listed.filter((path) => path !== 'dist' && !path.startsWith('!'));
   const read = ['package.json', 'README.md', 'LICENSE', 'src', 'scorers', 'stub-server'];
-  const settings = readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
+  const settings = readdirSync(root).filter((name) =>
+    /^(?:tsconfig.*\.json|rolldown\.config\.js)$/.test(name),
+  );
   mkdirSync(to);
   for (const path of new Set([...packed, ...read, ...settings])) {
     cpSync(join(root, path), join(to, path), {

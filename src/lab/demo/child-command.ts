@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { extname, join } from 'node:path';
+import { programFile } from '../../files/folders.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { ENDS_WITH_PARENT } from '../../runtime/process/process-end.ts';
 import { endProcess } from '../envoy/run-envoy.ts';
@@ -23,9 +23,7 @@ const STDERR_CHARS_KEPT = 4_000;
  * start.
  */
 export async function startChildCommand(args: readonly string[]): Promise<ChildCommand> {
-  // `.ts` from the sources, `.js` from the build.
-  const main = join(import.meta.dirname, '..', '..', `main${extname(import.meta.filename)}`);
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [programFile('src/main'), ...args], {
     // The channel carries nothing: the child sees it close when this process ends.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, [ENDS_WITH_PARENT]: '1' },

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { programFile } from '../../files/folders.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import type { GainReport } from '../promotion/paired-gain.ts';
 import type { ParityReport } from './parity.ts';
@@ -135,13 +136,9 @@ class ShadowThread implements Shadow {
 
   #start(): void {
     const { config, source, plugins, state, initialRecords, onDecisions } = this.#options;
-    // This file is either a source or built, and so is the worker.
-    const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
     const reportsDecisions = onDecisions !== undefined;
     const workerData: ShadowData = { config, source, plugins, state, reportsDecisions };
-    const worker = new Worker(new URL(`./shadow-worker.${extension}`, import.meta.url), {
-      workerData,
-    });
+    const worker = new Worker(programFile('src/lab/shadow/shadow-worker'), { workerData });
     worker.unref();
     // Queued before any other record: earlier records are part of this state.
     this.#queueFirst(initialRecords());

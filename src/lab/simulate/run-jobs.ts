@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { programFile } from '../../files/folders.ts';
 import type { LoadOptions } from '../traces/reading/load-trace.ts';
 import type { JobResult, SimulationJob } from './run-job.ts';
 
@@ -26,9 +27,7 @@ export async function runJobs(options: RunJobsOptions): Promise<readonly JobResu
   const { source, jobs, parallel = availableParallelism(), onResult } = options;
   const results: (JobResult | undefined)[] = jobs.map(() => undefined);
   const left = jobs.map((job, index) => ({ job, index })).reverse();
-  // `.ts` from the sources, `.js` from the build.
-  const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
-  const file = new URL(`./worker.${extension}`, import.meta.url);
+  const file = programFile('src/lab/simulate/worker');
   const work = async (): Promise<void> => {
     const worker = new Worker(file, { workerData: source });
     try {
