@@ -30,13 +30,14 @@ describe('the headroom of a stage', () => {
     expect(utilization).toBe(0.4);
   });
 
-  it('[Q106] asks for the replicas that foreseen demand and what waits need at the target', () => {
+  it('[Q106] asks for the replicas that foreseen demand needs at the target, and with what waits at the capacity', () => {
     const wanted = (fields: Partial<StageState>): number =>
       stageHeadroom({ ...STATE, ...fields }).desiredReplicas;
     expect(wanted({})).toBe(2);
     expect(wanted({ demand: { rate: 16.1, slope: 0 } })).toBe(3);
     expect(wanted({ demand: { rate: 16, slope: 0.4 } })).toBe(5);
-    expect(wanted({ waiting: 2000 })).toBe(7);
+    expect(wanted({ waiting: 200 })).toBe(2);
+    expect(wanted({ waiting: 2000 })).toBe(5);
     expect(wanted({ demand: { rate: 0, slope: 0 } })).toBe(0);
   });
 

@@ -66,15 +66,19 @@ function secondsToSaturation(
   return slope > 0 ? (capacity - rate) / slope : undefined;
 }
 
-/** For the demand that is foreseen, with what waits. As many as there are while little is known. */
+/**
+ * For the demand that is foreseen at the target, and with what waits at the full capacity: the room
+ * that the target leaves works it off, too. As many as there are while little is known.
+ */
 function desiredReplicas(state: StageState, capacity: number): number {
   const { endpoints, replicas, demand, waiting, isWarm, target, leadS } = state;
-  const coming = demand.rate + demand.slope * leadS + waiting / leadS;
+  const foreseen = demand.rate + demand.slope * leadS;
+  const needed = Math.max(foreseen / target, foreseen + waiting / leadS);
   if (endpoints === 0) return waiting > 0 || demand.rate > 0 ? 1 : 0;
   if (capacity === 0) return replicas;
   const perReplica = capacity / replicas;
   // An unsteady last digit must not ask for one replica more.
-  const wanted = Math.max(0, Math.ceil(coming / (target * perReplica) - 1e-9));
+  const wanted = Math.max(0, Math.ceil(needed / perReplica - 1e-9));
   return isWarm ? wanted : Math.max(replicas, wanted);
 }
 
