@@ -5,6 +5,7 @@ import { input } from '../kernel/byte-kernel.ts';
 import { ContentBlocks } from '../prompts/content-blocks.ts';
 import { MediaPlaceholder } from '../prompts/media-placeholder.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
+import { BillingNote } from './billing-note.ts';
 import { type ControlFields, checkRepeated } from './control-fields.ts';
 import type { PriorityField } from './priority-field.ts';
 
@@ -48,6 +49,7 @@ export class BodyFields implements JsonHandler {
   readonly #controls: ControlFields | undefined;
   readonly #priority: PriorityField | undefined;
   readonly #hash: KeyedHash;
+  readonly #note = new BillingNote();
   /** The medium that is being read. */
   #medium: MediaPlaceholder | undefined;
   #depth = 0;
@@ -132,6 +134,10 @@ export class BodyFields implements JsonHandler {
     }
   }
 
+  #isSystemText(): boolean {
+    return this.#field === 'system' && this.#depth === 3 && this.#key === 'text';
+  }
+
   #isMessage(): boolean {
     return this.#depth === 3 && (this.#field === 'messages' || this.#field === 'input');
   }
@@ -188,6 +194,7 @@ export class BodyFields implements JsonHandler {
 
   #promptText(run: ContentBlocks, from: number, to: number, last: boolean): void {
     if (this.#depth > 1 && LABEL_KEYS.has(this.#key)) return;
+    if (this.#isSystemText() && this.#note.leavesOut(run, from, to, last)) return;
     if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) {
       this.#media(run, input.subarray(from, to), last);
     } else if (this.#roleSeen) {
