@@ -124,5 +124,5 @@ function becauseOf({ outcome, profiles, held }) {
   if (runnerUp === undefined) return `${wait}the only one`;
   const cost = runnerUp.costs[0];
   if (cost === undefined) return `${wait}ahead by ${runnerUp.scoreBehind.toFixed(3)}`;
-  return `${wait}${isTie(cost.more) ? 'as good as the next' : `${duration(cost.more)} less than the next`}`;
+  return `${wait}${isTie(cost.more) ? 'a tie' : `${duration(cost.more)} better`}`;
 }

@@ -282,6 +282,15 @@ dataLayer: {sorces: []}
     expect(issuesOf('plugins: [\n- type: x\n').join('\n')).toMatch(/^line \d+, column \d+: /);
   });
 
+  it('[O173] says what a field must be that is missing or has another of few values', () => {
+    expect(issuesOf('', 'plugins: []\n')).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^apiVersion: must be one of "llm-d.ai\/v1alpha1", /),
+        'kind: must be "EndpointPickerConfig"',
+      ]),
+    );
+  });
+
   it.each(['', 'just a sentence', '[1, 2]', 'apiVersion: v2\nkind: EndpointPickerConfig'])(
     'refuses %j',
     (text) => {

@@ -32,6 +32,12 @@ export function zodIssues(
 
 /** What is wrong, as the end of a sentence that begins with the value's name. */
 export function issueText(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_value' && /^Invalid (option|input): /.test(issue.message)) {
+    const values = issue.values.map((each) =>
+      typeof each === 'string' ? `"${each}"` : `${String(each)}`,
+    );
+    return `must be ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}`;
+  }
   // A schema's own text stays.
   if (!/^Too (small|big): /.test(issue.message)) return issue.message;
   if (issue.code === 'too_small') {

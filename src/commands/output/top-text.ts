@@ -141,10 +141,15 @@ function becauseOf({ outcome, profiles }: LiveDecision): string {
   const runnerUp = profiles.find(({ profile }) => profile === outcome.profile)?.runnerUp;
   if (runnerUp === undefined) return 'there was no other';
   const [cost] = runnerUp.costs;
-  return cost === undefined
-    ? `ahead of ${runnerUp.endpoint} by ${runnerUp.scoreBehind.toFixed(3)}`
-    : `${runnerUp.endpoint} would have cost ${ms(cost.more)} more`;
+  if (cost === undefined) {
+    return `ahead of ${runnerUp.endpoint} by ${runnerUp.scoreBehind.toFixed(3)}`;
+  }
+  const isTie = Math.abs(cost.more) < SHOWN_MS / 2;
+  return `${runnerUp.endpoint} would have cost ${isTie ? 'the same' : `${ms(cost.more)} more`}`;
 }
+
+/** The last digit of a time. */
+const SHOWN_MS = 0.1;
 
 function ms(value: number | null): string {
   if (value === null) return '-';

@@ -109,7 +109,7 @@ describe('flowControl', () => {
       '{domain: explicit, ceilings: {"1": 0.5, "2": 0.4}}',
       'must not fall',
     ],
-    ['program-aware-fairness', '{strategy: drr}', 'strategy: Invalid option'],
+    ['program-aware-fairness', '{strategy: drr}', 'strategy: must be one of '],
     ['soft-reflective-ceiling-policy', '{ceiling: 1}', 'ceiling: is not a known field'],
     [
       'max-saturation-detector',

@@ -364,6 +364,18 @@ describe('an explanation', () => {
     expect(cost?.more).toBe(of(second, 'costMs') - of(first, 'costMs'));
   });
 
+  it('[O173] says of equal endpoints that they are equal', () => {
+    const test = setUp('default');
+    for (const name of ['one', 'other']) test.add(name);
+    test.picker.route(makeRequest({ id: 'tied' }));
+    const explanation = test.explained('tied') as Explanation;
+    const text = explanationText(explanation, { all: false, time: '1970-01-01T00:00:00.000Z' });
+    expect(text).toMatch(
+      /the runner-up \w+ would have cost [\d.]+ \(costMs\), as much as the pick/,
+    );
+    expect(text).toMatch(/the runner-up \w+ has the same score/);
+  });
+
   it('is a table that a person can read', () => {
     const test = setUp('default');
     for (const name of ['near', 'far']) {

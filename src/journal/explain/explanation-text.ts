@@ -85,16 +85,21 @@ function runnerUpLines(
 ): readonly string[] {
   const lines = costs.map(({ scorer, term, picked, runnerUp, more }) => {
     const by = scorers > 1 ? ` by ${scorer}` : '';
+    const difference = `${figure(Math.abs(more))} ${more < 0 ? 'less' : 'more'} than ${figure(picked)}`;
     return (
       `  the runner-up ${endpoint} would have cost ${figure(runnerUp)} (${term}${by}), ` +
-      `${figure(Math.abs(more))} ${more < 0 ? 'less' : 'more'} than ${figure(picked)}`
+      (more === 0 ? 'as much as the pick' : difference)
     );
   });
-  const behind =
-    scoreBehind < 0
-      ? `ahead by ${figure(-scoreBehind)}: the picker does not go by scores alone`
-      : `behind by ${figure(scoreBehind)}`;
-  return [...lines, `  the runner-up ${endpoint} is ${behind} in score`];
+  return [...lines, `  the runner-up ${endpoint} ${behindText(scoreBehind)}`];
+}
+
+/** How the runner-up compares in the total of its scores. */
+function behindText(scoreBehind: number): string {
+  if (scoreBehind === 0) return 'has the same score';
+  if (scoreBehind > 0) return `is behind by ${figure(scoreBehind)} in score`;
+  const ahead = figure(-scoreBehind);
+  return `is ahead by ${ahead} in score: the picker does not go by scores alone`;
 }
 
 /** A row for each endpoint, with the pick marked; a column for the total and for each score. */
