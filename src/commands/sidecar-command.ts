@@ -104,6 +104,7 @@ function legOptions(
     p2pPort: flags.p2pConnectorPort,
     mooncakeBootstrapPort: flags.mooncakeBootstrapPort,
     sglangBootstrapPort: flags.sglangBootstrapPort,
+    atomRanks: flags.atomDpSize,
     samplePrefillers: flags.enablePrefillerSampling,
     prefillRetries: flags.prefillMaxRetries,
     prefillRetryBackoffMs: flags.prefillRetryBackoffMs,

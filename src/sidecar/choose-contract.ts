@@ -1,4 +1,5 @@
 import { within } from '../runtime/clock/deadline.ts';
+import { atomContract } from './contracts/atom.ts';
 import type { KvContract } from './contracts/kv-contract.ts';
 import type { PeerPorts } from './contracts/kv-source.ts';
 import { mooncakeContract } from './contracts/mooncake.ts';
@@ -44,5 +45,7 @@ export function chooseContract(
       });
     case 'offloading':
       return offloadingContract(peerPorts);
+    case 'atom':
+      return atomContract(options.atomRanks);
   }
 }

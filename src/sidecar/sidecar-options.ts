@@ -44,13 +44,20 @@ export const SIDECAR_BOUNDS: SidecarBounds = {
 };
 
 /** How engines pass KV to each other. */
-export type KvConnector = 'nixlv2' | 'shared-storage' | 'sglang' | 'mooncake' | 'offloading';
+export type KvConnector =
+  | 'nixlv2'
+  | 'shared-storage'
+  | 'sglang'
+  | 'mooncake'
+  | 'offloading'
+  | 'atom';
 export const KV_CONNECTORS: readonly KvConnector[] = [
   'nixlv2',
   'shared-storage',
   'sglang',
   'mooncake',
   'offloading',
+  'atom',
 ];
 /**
  * How encoders pass embeddings on: `auto` does what their answers say, `ec-example` takes them to
@@ -71,6 +78,8 @@ export interface KvOptions {
   readonly sglangBootstrapPort: number;
   /** The same of Mooncake's. */
   readonly mooncakeBootstrapPort: number;
+  /** Data-parallel ranks of ATOM engines. */
+  readonly atomRanks: number;
   /** Undefined: NIXL reads KV, and does not write it. */
   readonly moriIo: MoriIoOptions | undefined;
 }
@@ -142,6 +151,7 @@ export const SIDECAR_DEFAULTS: Omit<
   p2pPort: 7777,
   sglangBootstrapPort: 8998,
   mooncakeBootstrapPort: 8998,
+  atomRanks: 1,
   moriIo: undefined,
   samplePrefillers: false,
   prefillRetries: 0,

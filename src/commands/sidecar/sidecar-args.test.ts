@@ -48,6 +48,10 @@ describe('a command line of the reference’s sidecar', () => {
     ],
     ['--inference-pool=ns/pool --secure-serving=false', ['--ec-connector=none']],
     ['--kv-connector=sglang --kv-connector=mooncake', [...DEFAULTS, '--kv-connector=mooncake']],
+    [
+      '--kv-connector=atom --atom-dp-size=8',
+      [...DEFAULTS, '--atom-dp-size=8', '--kv-connector=atom'],
+    ],
     ['--kv-connector=nixlv2 --tracing', [...DEFAULTS, '--kv-connector=nixlv2', '--tracing']],
     [
       '--moriio-write-mode --moriio-dp-size=8 --moriio-parallel-decode-wait-timeout=5s',

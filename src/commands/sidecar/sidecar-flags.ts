@@ -29,6 +29,7 @@ export interface SidecarFlags extends MoriIoFlags {
   readonly p2pConnectorPort: number;
   readonly mooncakeBootstrapPort: number;
   readonly sglangBootstrapPort: number;
+  readonly atomDpSize: number;
   readonly enablePrefillerSampling: boolean;
   readonly enableSpeculativePrefill: boolean;
   readonly prefillMaxRetries: number;
@@ -108,7 +109,7 @@ function addServers(command: Command): void {
 
 function addConnectors(command: Command): void {
   const { connector, ecConnector } = SIDECAR_DEFAULTS;
-  const { p2pPort, mooncakeBootstrapPort, sglangBootstrapPort } = SIDECAR_DEFAULTS;
+  const { p2pPort, mooncakeBootstrapPort, sglangBootstrapPort, atomRanks } = SIDECAR_DEFAULTS;
   command
     .addOption(
       new Option('--kv-connector <name>', 'how the engines pass KV on')
@@ -137,6 +138,7 @@ function addConnectors(command: Command): void {
       port,
       sglangBootstrapPort,
     )
+    .option('--atom-dp-size <n>', 'data-parallel ranks of ATOM engines', atLeastOne, atomRanks)
     .option('--pod-ip <address>', 'address of this pod, as other pods reach it');
 }
 

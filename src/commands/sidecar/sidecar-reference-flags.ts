@@ -51,6 +51,7 @@ const LINES = 'lines of the log are plain text, at most one a second and kind';
 /** Flags of the reference's sidecar by name, its former ones included; others are the same here. */
 export const SIDECAR_REFERENCE_FLAGS: ReadonlyMap<string, SidecarReferenceFlag> = new Map(
   Object.entries({
+    'atom-dp-size': { ...same, ...only },
     'cert-path': sameUnlessEmpty,
     connector: { ...value((text) => [`--kv-connector=${text}`]), ...only },
     'data-parallel-size': same,

@@ -15,7 +15,8 @@ const BOOTSTRAP: readonly string[] = ['bootstrap_host', 'bootstrap_port', 'boots
 
 /** Parameters that only the sidecar may set, for the engines of a connector. */
 export function reservedFor(connector: string): ReadonlySet<string> {
-  return new Set(connector === 'sglang' ? [...RESERVED, ...BOOTSTRAP] : RESERVED);
+  if (connector === 'sglang') return new Set([...RESERVED, ...BOOTSTRAP]);
+  return new Set(connector === 'atom' ? [...RESERVED, 'data_parallel_rank'] : RESERVED);
 }
 
 /** Objects in a body that engines read parameters from. */

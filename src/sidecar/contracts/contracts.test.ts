@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { apiOf, cappedToOneToken } from '../body/generation-api.ts';
+import { atomContract } from './atom.ts';
 import type { Asked, KvContract, Legs } from './kv-contract.ts';
 import { mooncakeContract } from './mooncake.ts';
 import { type MoriIoOptions, moriIoContract, rankOf } from './mori-io.ts';
@@ -124,6 +125,29 @@ describe('NIXL', () => {
 });
 
 describe('other connectors', () => {
+  it('[B182] ATOM: both compute at one rank, and the decoding server reads it by its own name', async () => {
+    const answered = { dp_rank: 3, remote_host: 'h', first_token_id: 9, draft_token_ids: [1] };
+    const answer = JSON.stringify({ kv_transfer_params: answered });
+    const { prefill, decode, legs } = await legsOf(atomContract(8), asked(), answer);
+    expect(legs.atOnce).toBe(false);
+    expect(prefill).toMatchObject({
+      max_tokens: 1,
+      kv_transfer_params: { do_remote_decode: true, do_remote_prefill: false },
+      data_parallel_rank: expect.toSatisfy((rank) => rank >= 0 && rank < 8),
+    });
+    expect(decode).toMatchObject({
+      max_tokens: 40,
+      data_parallel_rank: prefill['data_parallel_rank'],
+    });
+    expect(decode['kv_transfer_params']).toEqual({
+      dp_rank: 3,
+      remote_dp_rank: 3,
+      remote_host: 'h',
+    });
+    const single = await legsOf(atomContract(1), asked(), answer);
+    expect(single.prefill['data_parallel_rank']).toBe(0);
+  });
+
   it('[B62] SGLang: both get the same at once, with the host, port and number of a room', async () => {
     const { prefill, decode, legs } = await legsOf(sglangContract(8998), asked());
     expect(prefill).toEqual(decode);
