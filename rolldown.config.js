@@ -5,6 +5,7 @@ const ENTRIES = [
   'src/main',
   'src/index',
   'src/launcher',
+  'src/io-workers/io-worker',
   'src/lab/shadow/shadow-worker',
   'src/lab/simulate/worker',
 ];

@@ -28,6 +28,8 @@ ratio for each pair of processes, ours divided by the other's, and the median of
   --node-flags=<…>    start both with these flags of Node
   --ours-node=<…>     start ours with these flags of Node, too
   --ours-flags=<…>    start ours with these flags of serve
+  --deciding-thread   count only the first thread of each, which decides: with --io-workers it bounds
+                      how many requests a machine with many cores can serve
   --config <…>        configuration of both (default), such as one that scrapes seldom
   --ours-config <…>   configuration of ours, where it is another
 `;
@@ -49,6 +51,7 @@ const { values } = parseArgs({
     'node-flags': { type: 'string', default: '' },
     'ours-node': { type: 'string', default: '' },
     'ours-flags': { type: 'string', default: '' },
+    'deciding-thread': { type: 'boolean', default: false },
     config: { type: 'string', default: 'default' },
     'ours-config': { type: 'string' },
   },
@@ -79,7 +82,7 @@ async function measurePair(
     ): Promise<MeasuredPicker> => {
       const main = join(root, 'src/main.ts');
       const child = await startPicker({ ...options, main }, addresses, { log, nodeFlags: node });
-      return new MeasuredPicker(keep(child));
+      return new MeasuredPicker(keep(child), values['deciding-thread'] ? 'deciding' : 'all');
     };
     const { config, 'ours-config': oursConfig = config } = values;
     const oursOptions = { config: oursConfig, flags: words(values['ours-flags']) };

@@ -8,10 +8,12 @@ import { sendRequest } from './send-request.ts';
 export class MeasuredPicker {
   readonly #child: Child;
   readonly #session: ClientHttp2Session;
+  readonly #threads: CountedThreads;
 
-  constructor(child: Child) {
+  constructor(child: Child, threads: CountedThreads = 'all') {
     const { extProcPort } = child.said as { readonly extProcPort: number };
     this.#child = child;
+    this.#threads = threads;
     this.#session = connect(`http://127.0.0.1:${extProcPort}`);
   }
 
@@ -27,7 +29,7 @@ export class MeasuredPicker {
   /** Sends so many requests, `lanes` at a time, and returns the CPU ms that each has taken. */
   async turn(requests: readonly PreparedRequest[], count: number, lanes: number): Promise<number> {
     this.#child.resume();
-    const before = cpuMs(this.#child.pid);
+    const before = cpuMs(this.#child.pid, this.#threads);
     let started = 0;
     const lane = async (): Promise<void> => {
       while (started < count) {
@@ -36,19 +38,23 @@ export class MeasuredPicker {
       }
     };
     await Promise.all(Array.from({ length: lanes }, lane));
-    const used = cpuMs(this.#child.pid) - before;
+    const used = cpuMs(this.#child.pid, this.#threads) - before;
     this.#child.pause();
     return used / count;
   }
 }
 
+/** The first thread of a picker decides. */
+export type CountedThreads = 'all' | 'deciding';
+
 /**
- * CPU time of all threads of a process so far, in steps of a microsecond or less: the first field
+ * CPU time of the threads of a process so far, in steps of a microsecond or less: the first field
  * of each thread's `schedstat` is in nanoseconds. Throws where there is no such process or file.
  */
-function cpuMs(pid: number): number {
+function cpuMs(pid: number, threads: CountedThreads): number {
   let nanoseconds = 0;
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+  const counted = threads === 'all' ? readdirSync(`/proc/${pid}/task`) : [String(pid)];
+  for (const thread of counted) {
     const stat = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1');
     nanoseconds += Number(stat.split(' ')[0]);
   }

@@ -60,6 +60,8 @@ export function serveOptions(overrides: Partial<ServeOptions>, config = 'default
     explainDecisions: 100_000,
     seed: 1,
     log: createLog('silent'),
+    // The tests that start a picker here hold with I/O workers, too: see CONTRIBUTING.md.
+    ioWorkers: Number(process.env['IO_WORKERS'] ?? 0),
     ...overrides,
   };
 }

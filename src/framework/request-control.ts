@@ -15,6 +15,16 @@ export interface LocalResponse {
   readonly body: string;
 }
 
+/** Thrown in place of a pick where the picker itself answers. */
+export class LocalAnswer extends Error {
+  readonly response: LocalResponse;
+
+  constructor(response: LocalResponse) {
+    super('the picker itself answers this request');
+    this.response = response;
+  }
+}
+
 /** What a data source may do to a request before and after its decision, all of it synchronous. */
 export interface RequestControl {
   /**

@@ -64,8 +64,17 @@ export interface RoutedRequest {
   readonly headers: ReadonlyMap<string, string>;
   /** Headers to set on the response, once the serving endpoint is known. Lower-case names. */
   responseHeaders(): ReadonlyMap<string, string>;
+  /**
+   * What `responseHeaders` would return if the proxy reported this address, or none. Undefined where
+   * no plugin adds any.
+   */
+  readonly responseHeadersFrom?:
+    | ((served: string | undefined) => ReadonlyMap<string, string>)
+    | undefined;
   /** A piece of the response body has arrived. The first one has the first token. */
   firstToken(): void;
+  /** Whether any observer needs to know of later pieces, too. */
+  readonly wantsTokens?: boolean;
   /** The proxy reports the address that it used, which may be a fallback. */
   served(address: string): void;
   /** After an early pick the rest of the body has arrived. */

@@ -15,7 +15,7 @@ import { limitedWarnings, linesPerSecond } from '../runtime/log/limited-log.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { Telemetry } from '../telemetry/start-telemetry.ts';
 import { localAnswers } from './local-answers.ts';
-import { requestReaders } from './request-readers.ts';
+import { servedReaders } from './request-readers.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { ServeTls } from './tls/start-tls.ts';
 
@@ -37,13 +37,15 @@ export interface ExtProcParts {
   readonly tls: ServeTls;
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;
+  /** Called with the name of a control of a client that is ignored; undefined: none is. */
+  readonly onIgnored: ((control: string) => void) | undefined;
 }
 
 /** Options of the ext_proc server. */
 export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtProcServerOptions {
   const { log, bodyBytesMax, observe = false } = options;
   const { registry } = parts.metrics;
-  const reading = { router: parts.picker, ...requestReaders(options, { ...parts, registry }) };
+  const reading = { router: parts.picker, ...servedReaders(options, parts) };
   const warn = limitedWarnings(log, parts.clock);
   const refused = linesPerSecond(log.info.bind(log), parts.clock, REFUSED_LINES_PER_SECOND);
   const session: ExtProcServerOptions['session'] = {

@@ -88,6 +88,8 @@ export interface ServeOptions
   /** A reservation that is still open at this age is released; without it, or at 0, none is. */
   readonly maxReservationAgeMs?: number | undefined;
   readonly limits: ServerLimits;
+  /** Threads that serve gateways beside the one that decides; 0: that one serves them, too. */
+  readonly ioWorkers?: number | undefined;
   readonly seed: number | undefined;
   /** Where to write a capture, and how much at most; undefined writes none. */
   readonly capture?: { readonly folder: string; readonly bytesMax: number } | undefined;

@@ -1,11 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
-import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
+import type { ExtProcServer } from '../extproc/server/server.ts';
 import { packageVersion } from '../files/folders.ts';
 import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
-import { registerStreamMetrics } from '../journal/metrics/answers/stream-metrics.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { logScheduler } from '../journal/metrics/process/log-scheduler.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-metrics.ts';
@@ -19,7 +18,8 @@ import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
 import { electionOf } from './election-of.ts';
 import { followEndpoints } from './endpoint-discovery.ts';
-import { type ExtProcParts, extProcOptions } from './ext-proc-options.ts';
+import type { ExtProcParts } from './ext-proc-options.ts';
+import { checkIoWorkers } from './io-workers-options.ts';
 import { logStart } from './log-start.ts';
 import { PromotionControl } from './promotion-control.ts';
 import { registerPool, registerSchedulers } from './register-metrics.ts';
@@ -28,6 +28,7 @@ import type { ServeOptions, Serving } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
 import { ServingState } from './serving-state.ts';
 import { type StartedPicker, startPicker } from './start-picker.ts';
+import { type StartedServer, startServer } from './start-server.ts';
 import { startTls } from './tls/start-tls.ts';
 import { type ProcessWatch, watchProcess } from './watch-process.ts';
 import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
@@ -35,7 +36,7 @@ import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from '.
 /** Starts all parts of a serving picker. Throws ConfigError for files that cannot be used. */
 export async function startServe(options: ServeOptions): Promise<Serving> {
   const { log } = options;
-  for (const warning of options.plan.warnings) log.warn({ warning }, 'configuration');
+  checkOptions(options);
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed, secret: sharedSecret(options) });
   const { metrics, process } = metricsOf(options, runtime.clock);
@@ -57,10 +58,10 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const scaling = await startAutoscaling(options, { headroom, metrics, clock: runtime.clock });
   const { deciding, reading, serving } = servingOf(options);
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
-  const served = { ...runtime, ...started, ...reading, metrics, rules, tls, telemetry };
-  const server = await startServer(options, served);
+  const served = { ...runtime, ...started, ...reading, metrics, rules, tls, telemetry, seed };
+  const { server, refresh } = await startServer(options, served);
   const election = await electionOf(options, { metrics, runtime, serving });
-  const reload = reloadOf(options, { ...started, metrics, deciding });
+  const reload = reloadOf(options, { ...started, metrics, deciding, refresh });
   const observers = { recorder, live, shadows, promotion, process, headroom, replica };
   const followers = { ...endpoints, election, reload, serving };
   const drain = new Drain(options, server);
@@ -83,6 +84,12 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await runtime.network.close();
     },
   };
+}
+
+/** Says what may be wrong. Throws ConfigError for what is. */
+function checkOptions(options: ServeOptions): void {
+  checkIoWorkers(options, options.plan);
+  for (const warning of options.plan.warnings) options.log.warn({ warning }, 'configuration');
 }
 
 function portsOf(
@@ -112,17 +119,6 @@ function servingOf({ plan, election, log }: ServeOptions): {
 
 function decidingOf({ parsers = [], propagatesPriority = false }: PickerPlan): Deciding {
   return { parsers, propagatesPriority };
-}
-
-async function startServer(
-  options: ServeOptions,
-  parts: ExtProcParts & StartedPicker,
-): Promise<ExtProcServer> {
-  // Others' requests can be booked now that the endpoints are known.
-  parts.replica?.start(parts.picker);
-  const server = await startExtProcServer(extProcOptions(options, parts));
-  registerStreamMetrics(parts.metrics.registry, () => server.usage(), options.grpcStreamMetrics);
-  return server;
 }
 
 function metricsOf(
@@ -161,20 +157,25 @@ function recorderOf(
 }
 
 function reloadOf(
-  { configFile: file, plan, log, capacityPart }: ServeOptions,
+  { configFile: file, plan, log, capacityPart, ioWorkers }: ServeOptions,
   {
     picker,
     router,
     metrics,
     deciding,
-  }: Pick<AdminParts, 'metrics'> & StartedPicker & { readonly deciding: Deciding },
+    refresh,
+  }: Pick<AdminParts, 'metrics'> &
+    StartedPicker &
+    Pick<StartedServer, 'refresh'> & { readonly deciding: Deciding },
 ): ConfigReload | undefined {
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
     const adopted = servingPlan(next, capacityPart);
+    checkIoWorkers({ ioWorkers }, adopted);
     picker.adopt(adopted);
     router.configure(adopted.flowControl);
     Object.assign(deciding, decidingOf(next));
+    refresh();
     registerSchedulerMetrics(registry, () => picker.replacement());
     metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
   };

@@ -32,6 +32,7 @@ const ENTRY_POINTS: readonly string[] = [
   'src/index.ts',
   'src/launcher.ts',
   'src/lab/simulate/worker.ts',
+  'src/io-workers/io-worker.ts',
   'src/lab/shadow/shadow-worker.ts',
   'ui/main.js',
 ];

@@ -5,8 +5,9 @@ import type { ServeOptions } from '../../serve/serve-options.ts';
 import { type AccessFlags, addAccessOptions } from './access-options.ts';
 import { type AutoscalingFlags, addAutoscalingOptions } from './autoscaling-options.ts';
 import { addLimitOptions, type LimitFlags } from './limit-options.ts';
+import { addListenOptions, type ListenFlags } from './listen-options.ts';
 import { addMetricsOptions, type MetricsFlags } from './metrics-options.ts';
-import { atLeastOne, collect, pluginOption, port, wholeNumber } from './option-values.ts';
+import { atLeastOne, collect, pluginOption, wholeNumber } from './option-values.ts';
 import { addPoolOptions, type PoolFlags } from './pool-options.ts';
 import { addReplicaOptions, type ReplicaFlags } from './replica-options.ts';
 import { addScrapeOptions, type ScrapeFlags } from './scrape-options.ts';
@@ -39,9 +40,6 @@ type DirectFlag =
   | 'endpointsFile'
   | 'readyMinFresh'
   | 'dnsKeepMs'
-  | 'host'
-  | 'healthPort'
-  | 'metricsPort'
   | 'earlyPickBytes'
   | 'halfCloseAfterPick'
   | 'drainNoticeMs'
@@ -57,6 +55,7 @@ export interface ServeFlags
   extends AccessFlags,
     AutoscalingFlags,
     LimitFlags,
+    ListenFlags,
     PoolFlags,
     ReplicaFlags,
     ScrapeFlags,
@@ -69,7 +68,6 @@ export interface ServeFlags
   /** The command line was one of the reference picker, see `fromReferenceArgs`. */
   readonly asReference?: boolean;
   readonly plugin: readonly string[];
-  readonly extprocPort: number;
   readonly maxBodyBytes: number;
   readonly capture?: string;
   readonly captureMaxBytes: number;
@@ -155,19 +153,6 @@ function addServerOptions(command: Command): Command {
         .default('info'),
     )
     .option('--json', 'print the ports as one JSON document once the picker serves', false);
-}
-
-function addListenOptions(command: Command): Command {
-  return command
-    .option('--host <address>', 'address to listen on', '0.0.0.0')
-    .option('--extproc-port <port>', 'port of the ext_proc and health services (gRPC)', port, 9002)
-    .option('--health-port <port>', 'port of a health service without TLS (gRPC)', port)
-    .option(
-      '--metrics-port <port>',
-      'port of /metrics, /healthz and /readyz, and on this machine of /debug and actions (HTTP)',
-      port,
-      9090,
-    );
 }
 
 function addRequestOptions(command: Command): Command {

@@ -7,6 +7,7 @@ export class RequestRules {
   #priorities: ReadonlyMap<string, number> = new Map();
   #rules: readonly ModelRewriteRule[] = [];
   #rewrites = new ModelRewrites([]);
+  #onChange: () => void = () => undefined;
 
   constructor(random: Random) {
     this.#random = random;
@@ -14,12 +15,27 @@ export class RequestRules {
 
   setObjectives(priorities: ReadonlyMap<string, number>): void {
     this.#priorities = priorities;
+    this.#onChange();
   }
 
   /** Replaces all rewrites. Of several rules for the same model, the first applies. */
   setRewrites(rules: readonly ModelRewriteRule[]): void {
     this.#rules = rules;
     this.#rewrites = new ModelRewrites(rules);
+    this.#onChange();
+  }
+
+  /** Calls back after each change. */
+  observe(onChange: () => void): void {
+    this.#onChange = onChange;
+  }
+
+  get priorities(): ReadonlyMap<string, number> {
+    return this.#priorities;
+  }
+
+  get rewrites(): readonly ModelRewriteRule[] {
+    return this.#rules;
   }
 
   /** 0 for an unknown objective, and for none. */

@@ -15,6 +15,8 @@ export interface ListenerOptions extends Pick<StreamsOptions, 'onStream'> {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
+  /** Others may listen there, too. Not every system can do so. */
+  readonly sharesPort?: boolean | undefined;
   readonly tls: TlsCredentials | 'plaintext';
   readonly limits: Pick<ServerLimits, 'streamsMax' | 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>;
   readonly clock: Clock;
@@ -47,11 +49,11 @@ export class Listener {
 
   /** Rejects with a ListenError. */
   listen(): Promise<void> {
-    const { host, port } = this.#options;
+    const { host, port, sharesPort: reusePort = false } = this.#options;
     return new Promise((resolve, reject) => {
       const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
       this.#server.once('error', (error) => reject(new ListenError(address, error)));
-      this.#server.listen(port, host, resolve);
+      this.#server.listen({ port, host, reusePort }, resolve);
     });
   }
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../framework/runtime.ts';
 import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
 import { ObserverSession, type ObserverSessionOptions } from '../session/observer-session.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
@@ -8,6 +7,7 @@ import { UploadWatch } from '../streams/upload-watch.ts';
 import type { ClientFault } from './client-faults.ts';
 import { type Method, serveMethods } from './grpc.ts';
 import { Health } from './health.ts';
+import { type HealthPortOptions, startHealthListener } from './health-port.ts';
 import { Listener } from './listener.ts';
 import { type NewSession, runSession } from './run-session.ts';
 import { receivedBytesMax, type ServerLimits } from './server-limits.ts';
@@ -18,12 +18,11 @@ import { TlsCredentials } from './tls-credentials.ts';
 /** Session options without those that the server sets. */
 type FromCaller<T> = Omit<T, 'newRequestId'>;
 
-export interface ExtProcServerOptions {
-  readonly host: string;
+export interface ExtProcServerOptions extends HealthPortOptions {
   /** 0 selects a free port. */
   readonly port: number;
-  /** A second port that serves only health; undefined opens none. */
-  readonly healthPort?: number | undefined;
+  /** Several threads of this process listen at the port, and the system spreads connections. */
+  readonly sharesPort?: boolean;
   readonly tls: TlsCredentials | 'self-signed' | 'plaintext';
   /** Called for a client that fails before its first stream. */
   readonly onClientFault?: (fault: ClientFault) => void;
@@ -34,7 +33,6 @@ export interface ExtProcServerOptions {
   /** Largest message accepted: in BUFFERED mode a body is one message. */
   readonly messageBytesMax: number;
   readonly limits: ServerLimits;
-  readonly clock: Clock;
   /** Gets what each stream took. */
   readonly times?: StreamTimes | undefined;
 }
@@ -139,22 +137,4 @@ function sessionFactory(
   }
   const own = { ...options, newRequestId };
   return (emit, account, traceparent) => new Session(own, emit, account, traceparent);
-}
-
-async function startHealthListener(
-  { host, healthPort, limits, clock }: ExtProcServerOptions,
-  health: Health,
-): Promise<Listener | undefined> {
-  if (healthPort === undefined) return undefined;
-  const onStream = serveMethods(health.methods);
-  const listener = new Listener({
-    host,
-    port: healthPort,
-    tls: 'plaintext',
-    limits,
-    clock,
-    onStream,
-  });
-  await listener.listen();
-  return listener;
 }

@@ -21,6 +21,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 export class TlsCredentials {
   #context: TlsContext;
   readonly #servers = new Set<Server>();
+  readonly #followers: ((context: TlsContext) => void)[] = [];
 
   constructor(context: TlsContext) {
     this.#context = context;
@@ -34,6 +35,16 @@ export class TlsCredentials {
   replace(context: TlsContext): void {
     this.#context = context;
     for (const server of this.#servers) server.setSecureContext(secureContext(context));
+    for (const follower of this.#followers) follower(context);
+  }
+
+  get context(): TlsContext {
+    return this.#context;
+  }
+
+  /** Calls back with each context that replaces another. */
+  follow(follower: (context: TlsContext) => void): void {
+    this.#followers.push(follower);
   }
 
   /** A server for HTTP/2 that uses this as long as it is open. */

@@ -1,6 +1,10 @@
 import { RoutingError } from '../../framework/error.ts';
 import type { FollowRequest } from '../../framework/following.ts';
-import type { LocalResponse, RequestLine } from '../../framework/request-control.ts';
+import {
+  LocalAnswer,
+  type LocalResponse,
+  type RequestLine,
+} from '../../framework/request-control.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
@@ -181,10 +185,13 @@ export class Session {
     const request = { method: headers.get(':method') ?? '', path: headers.get(':path') ?? '/' };
     const local = this.#options.respond?.(request);
     if (local === undefined) return false;
-    this.#state = 'refused';
-    const { status, contentType, body } = local;
-    this.#emit({ kind: 'reject', status, headers: [['content-type', contentType]], body });
+    this.#answer(local);
     return true;
+  }
+
+  #answer({ status, contentType, body }: LocalResponse): void {
+    this.#state = 'refused';
+    this.#emit({ kind: 'reject', status, headers: [['content-type', contentType]], body });
   }
 
   #configure({ protocol, metadata }: StreamEvent): void {
@@ -202,6 +209,7 @@ export class Session {
 
   /** Ends the request with an answer to the client; only the end of the stream matters after it. */
   #reject(error: unknown): void {
+    if (error instanceof LocalAnswer) return this.#answer(error.response);
     this.#state = 'refused';
     for (const event of this.#waiting.splice(0)) this.#account.release(event.wireBytes);
     const { onFault, onRejected } = this.#options;

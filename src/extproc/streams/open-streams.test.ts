@@ -34,6 +34,16 @@ describe('the budget for kept bytes', () => {
     expect(refused).toEqual(['fourth', 'third']);
   });
 
+  it('[D255] has no bytes of a stream that has closed, also where its answers leave later', () => {
+    const { streams, open } = setUp(1000);
+    const account = open('first');
+    account.hold(100);
+    account.close();
+    account.hold(10);
+    account.release(100);
+    expect(streams.heldBytes).toBe(0);
+  });
+
   it('[V13] refuses no small request while large ones fill the budget', () => {
     const { refused, open } = setUp(1_000_000);
     const large = Array.from({ length: 4 }, (_, index) => open(`large ${index}`));

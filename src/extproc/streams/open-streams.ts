@@ -37,6 +37,7 @@ export class StreamAccount implements ByteAccount {
   refusedAt: Millis | undefined;
   readonly #streams: OpenStreams;
   #undelivered = 0;
+  #closed = false;
 
   constructor(streams: OpenStreams, owner: StreamOwner, now: Millis) {
     this.#streams = streams;
@@ -66,11 +67,14 @@ export class StreamAccount implements ByteAccount {
   }
 
   hold(bytes: number): void {
+    if (this.#closed) return;
     this.heldBytes += bytes;
     this.#streams.heldBytes += bytes;
   }
 
   release(bytes: number): void {
+    // Answers that leave after their stream has closed were released with it.
+    if (this.#closed) return;
     this.heldBytes -= bytes;
     this.#streams.heldBytes -= bytes;
   }
@@ -78,6 +82,7 @@ export class StreamAccount implements ByteAccount {
   /** The stream has closed: it keeps nothing. */
   close(): void {
     this.release(this.heldBytes);
+    this.#closed = true;
     this.#streams.remove(this);
   }
 }

@@ -9,7 +9,7 @@ import { invalidRequest } from '../json/json-text.ts';
 import { requestPath } from '../request-path.ts';
 import { selectReading } from './select-reading.ts';
 
-interface OpenBodyOptions {
+export interface OpenBodyOptions {
   /** A larger body is rejected with 413, if it is read. */
   readonly bodyBytesMax: number;
   /** Only who has it can find two prompts with equal block hashes other than by chance. */

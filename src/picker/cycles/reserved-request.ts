@@ -80,11 +80,20 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   responseHeaders(): ReadonlyMap<string, string> {
+    return this.#headersOf(this.#servedBy, this.#reported);
+  }
+
+  get responseHeadersFrom(): RoutedRequest['responseHeadersFrom'] {
+    if (this.#parts.responseHeaderPlugins.length === 0) return undefined;
+    return (served) => this.#headersOf(this.#endpointAt(served) ?? this.endpoint, served);
+  }
+
+  #headersOf(servedBy: Endpoint, reported: string | undefined): ReadonlyMap<string, string> {
     const { responseHeaderPlugins, decision, faults } = this.#parts;
     const headers = new Map<string, string>();
     for (const plugin of responseHeaderPlugins) {
       try {
-        const added = plugin.responseHeaders?.(this.#servedBy, decision, this.#reported) ?? [];
+        const added = plugin.responseHeaders?.(servedBy, decision, reported) ?? [];
         for (const [name, value] of added) headers.set(name, value);
       } catch (error) {
         faults.report(plugin, 'responseHeaders', error);
@@ -121,7 +130,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     if (this.#ended) return;
     const { clock, observers, reservation, routed, ejector } = this.#parts;
     if (this.#firstTokenSeen) {
-      if (observers.wantsTokens && routed.request.streaming) observers.token(routed, clock.now());
+      if (this.wantsTokens) observers.token(routed, clock.now());
       return;
     }
     this.#firstTokenSeen = true;
@@ -130,6 +139,10 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     ejector.firstToken(routed, this.#servedBy, at);
     observers.firstToken(routed, at);
     clock.end();
+  }
+
+  get wantsTokens(): boolean {
+    return this.#parts.observers.wantsTokens && this.request.streaming;
   }
 
   served(address: string): void {
@@ -190,15 +203,21 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
 
   /** The proxy may have used a fallback or an endpoint that was not named. */
   #moveTo(address: string, at: Millis): void {
-    const { pool, reservation, decision, ejector, routed } = this.#parts;
-    const { primary } = decision;
-    const place = this.destinations.indexOf(address);
-    const target = primary.kind === 'picked' ? primary.targets[place]?.endpoint : undefined;
-    const actual = target ?? pool.snapshot().find((endpoint) => endpoint.address === address);
+    const { reservation, ejector, routed } = this.#parts;
+    const actual = this.#endpointAt(address);
     if (actual === undefined) return;
     if (actual.slot !== routed.endpoint.slot) ejector.notReached(routed, at);
     this.#servedBy = actual;
     reservation.moveTo(actual);
+  }
+
+  #endpointAt(address: string | undefined): Endpoint | undefined {
+    if (address === undefined) return undefined;
+    const { pool, decision } = this.#parts;
+    const { primary } = decision;
+    const place = this.destinations.indexOf(address);
+    const target = primary.kind === 'picked' ? primary.targets[place]?.endpoint : undefined;
+    return target ?? pool.snapshot().find((endpoint) => endpoint.address === address);
   }
 
   #settle(ending: Ending): void {

@@ -1,9 +1,10 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Server as HttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there already; stop it, or choose another port',
   EADDRNOTAVAIL: 'this machine has no such address; choose one of its own',
+  ENOTSUP: 'threads cannot share a port on this system; leave out --io-workers',
   EACCES: 'this user is not allowed to; choose a port of 1024 or more',
 };
 
@@ -27,9 +28,17 @@ export function listen(server: Server, host: string, port: number): Promise<numb
 }
 
 /** Accepts no more connections and cuts those that are open. */
-export function closeServer(server: Server): Promise<void> {
+export function closeServer(server: HttpServer): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
   });
+}
+
+/** A port on which nothing listens: the port itself, or a free one for 0. Rejects with a ListenError. */
+export async function freePort(host: string, port: number): Promise<number> {
+  const server = createServer();
+  const found = await listen(server, host, port);
+  await new Promise((resolve) => server.close(resolve));
+  return found;
 }

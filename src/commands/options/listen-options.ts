@@ -1,0 +1,40 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { ServeOptions } from '../../serve/serve-options.ts';
+import { port, wholeNumber } from './option-values.ts';
+
+/** By far more than one deciding thread can serve. */
+const IO_WORKERS_MAX = 64;
+
+export interface ListenFlags
+  extends Pick<ServeOptions, 'host' | 'healthPort' | 'metricsPort' | 'ioWorkers'> {
+  readonly extprocPort: number;
+}
+
+/** Where `serve` listens, and in how many threads. */
+export function addListenOptions(command: Command): Command {
+  return command
+    .option('--host <address>', 'address to listen on', '0.0.0.0')
+    .option('--extproc-port <port>', 'port of the ext_proc and health services (gRPC)', port, 9002)
+    .option('--health-port <port>', 'port of a health service without TLS (gRPC)', port)
+    .option(
+      '--metrics-port <port>',
+      'port of /metrics, /healthz and /readyz, and on this machine of /debug and actions (HTTP)',
+      port,
+      9090,
+    )
+    .option(
+      '--io-workers <n>',
+      'threads that serve gateways and read bodies beside the one that decides, for machines with ' +
+        'many cores; 0: one thread does all; see docs/sizing.md',
+      ioWorkers,
+      0,
+    );
+}
+
+function ioWorkers(text: string): number {
+  const value = wholeNumber(text);
+  if (value <= IO_WORKERS_MAX) return value;
+  throw new InvalidArgumentError(
+    `must be at most ${IO_WORKERS_MAX}: one thread decides for all of them.`,
+  );
+}

@@ -1,0 +1,60 @@
+import type { ModelRewriteRule } from '../endpoints/rewrites/model-rewrites.ts';
+import type { ServerLimits } from '../extproc/server/server-limits.ts';
+import type { TlsContext } from '../extproc/server/tls-credentials.ts';
+import type { ParserType } from '../framework/parser-type.ts';
+import type { Batch } from './batch.ts';
+import type { Preparing } from './remote-router.ts';
+
+/** What an I/O worker gets when it starts, and needs to answer gateways by itself. */
+export interface IoWorkerSetup {
+  readonly host: string;
+  /** Each worker listens there itself, and the system spreads connections over them. */
+  readonly port: number;
+  readonly tls: TlsContext | 'plaintext';
+  /** Its part of the limits of the whole picker. */
+  readonly limits: ServerLimits;
+  readonly bodyBytesMax: number;
+  readonly earlyPickBytes: number;
+  readonly halfCloseAfterPick: boolean;
+  readonly ignoreSubset: boolean;
+  readonly emitEndpointScores: boolean;
+  /** Whether control headers and fields of clients count. */
+  readonly trustClientControls: boolean;
+  /** Those of the deciding thread: rewrites choose alike, and prompts have the same hashes. */
+  readonly seed: number;
+  readonly secret: Uint32Array;
+  /** Whether requests are followed for traces or the access log. */
+  readonly follows: boolean;
+  /** Whether the times of streams are reported, and those of whole streams, too. */
+  readonly times: 'none' | 'messages' | 'streams';
+  /** Where it writes what its streams take: see `UsageCell`. */
+  readonly usage: Float64Array<SharedArrayBuffer>;
+  readonly reading: ReadingRules;
+  readonly serving: boolean;
+}
+
+/** How requests are read, which a change of the configuration or of the pool's rules changes. */
+export interface ReadingRules {
+  readonly priorities: ReadonlyMap<string, number>;
+  readonly rewrites: readonly ModelRewriteRule[];
+  readonly parsers: readonly ParserType[];
+  readonly propagatesPriority: boolean;
+  /** Whether requests may ask for an endpoint alone. */
+  readonly answersReservations: boolean;
+  readonly preparing: Preparing;
+}
+
+/** What the deciding thread sends besides batches. */
+export type ToWorker =
+  | { readonly kind: 'batch'; readonly batch: Batch }
+  | { readonly kind: 'reading'; readonly reading: ReadingRules }
+  | { readonly kind: 'serving'; readonly serving: boolean }
+  | { readonly kind: 'tls'; readonly context: TlsContext }
+  | { readonly kind: 'drain'; readonly noticeMs: number; readonly deadlineMs: number };
+
+/** What an I/O worker sends besides batches. */
+export type ToCore =
+  | { readonly kind: 'batch'; readonly batch: Batch }
+  | { readonly kind: 'listening' }
+  | { readonly kind: 'failed'; readonly name: string; readonly message: string }
+  | { readonly kind: 'drained' };

@@ -1,0 +1,184 @@
+import { Health } from '../extproc/server/health.ts';
+import { type HealthPortOptions, startHealthListener } from '../extproc/server/health-port.ts';
+import type { Listener } from '../extproc/server/listener.ts';
+import type { DrainTimes, ExtProcServer } from '../extproc/server/server.ts';
+import type { ServerLimits } from '../extproc/server/server-limits.ts';
+import type { TlsCredentials } from '../extproc/server/tls-credentials.ts';
+import type { StreamUsage } from '../extproc/streams/open-streams.ts';
+import type { Clock } from '../framework/runtime.ts';
+import type { Log } from '../runtime/log/log.ts';
+import { freePort } from '../runtime/network/listen.ts';
+import type { CoreLinkOptions } from './core-link.ts';
+import type { IoWorkerSetup, ReadingRules, ToWorker } from './io-worker-setup.ts';
+import { IoWorkerThread } from './io-worker-thread.ts';
+import { newUsageCell, readUsage, retireUsage } from './usage-cell.ts';
+
+export interface IoWorkersOptions
+  extends HealthPortOptions,
+    Omit<IoWorkerSetup, 'usage' | 'reading' | 'serving' | 'tls' | 'limits'> {
+  /** How many. */
+  readonly workers: number;
+  readonly tls: TlsCredentials | 'plaintext';
+  /** Of all together. */
+  readonly limits: ServerLimits;
+  readonly link: CoreLinkOptions;
+  /** What holds now. */
+  readonly reading: () => ReadingRules;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface IoWorkers extends ExtProcServer {
+  /** How often a worker has been started again. */
+  restarts(): number;
+  /** Sends `reading` to all workers, where it has changed. */
+  refresh(): void;
+}
+
+/** An ext_proc server in several threads, whose picks are made in this one. Rejects with a ListenError. */
+export async function startIoWorkers(options: IoWorkersOptions): Promise<IoWorkers> {
+  const { host, port: asked, tls } = options;
+  // Workers share the port with any other process of this user: such a process would go unnoticed.
+  const port = await freePort(host, asked);
+  const pool = new WorkerPool({ ...options, port });
+  await pool.start();
+  const health = new Health();
+  const healthListener = await startHealthListener(options, health).catch((error: unknown) => {
+    pool.stop();
+    throw error;
+  });
+  if (tls !== 'plaintext') tls.follow((context) => pool.send({ kind: 'tls', context }));
+  return {
+    port,
+    healthPort: healthListener?.port,
+    sessions: () => pool.usage().openStreams,
+    usage: () => pool.usage(),
+    restarts: () => pool.restarts,
+    refresh: () => pool.refresh(),
+    setServing(serving) {
+      health.setServing(serving);
+      pool.setServing(serving);
+    },
+    async drain(times) {
+      health.setServing(false);
+      await pool.drain(times);
+      closeHealth(healthListener);
+    },
+  };
+}
+
+function closeHealth(listener: Listener | undefined): void {
+  void listener?.close();
+  listener?.cut();
+}
+
+/** The threads, and what all of them are told. */
+class WorkerPool {
+  readonly #options: IoWorkersOptions;
+  readonly #cells: readonly Float64Array<SharedArrayBuffer>[];
+  /** Of workers that have ended. */
+  readonly #ended = newUsageCell();
+  readonly #threads: readonly IoWorkerThread[];
+  #reading: ReadingRules;
+  #serving = false;
+
+  constructor(options: IoWorkersOptions) {
+    this.#options = options;
+    this.#reading = options.reading();
+    this.#cells = Array.from({ length: options.workers }, newUsageCell);
+    this.#threads = this.#cells.map(
+      (usage, index) =>
+        new IoWorkerThread({
+          ...options,
+          number: index,
+          setup: () => this.#setup(usage),
+          onBatch: () => this.refresh(),
+          onEnded: () => retireUsage(usage, this.#ended),
+        }),
+    );
+  }
+
+  get restarts(): number {
+    return this.#threads.reduce((sum, { restarts }) => sum + restarts, 0);
+  }
+
+  async start(): Promise<void> {
+    try {
+      await Promise.all(this.#threads.map((thread) => thread.start()));
+    } catch (error) {
+      this.stop();
+      throw error;
+    }
+  }
+
+  stop(): void {
+    for (const thread of this.#threads) thread.stop();
+  }
+
+  send(message: ToWorker): void {
+    for (const thread of this.#threads) thread.send(message);
+  }
+
+  setServing(serving: boolean): void {
+    this.#serving = serving;
+    this.send({ kind: 'serving', serving });
+  }
+
+  refresh(): void {
+    const reading = this.#options.reading();
+    if (sameRules(reading, this.#reading)) return;
+    this.#reading = reading;
+    this.send({ kind: 'reading', reading });
+  }
+
+  usage(): StreamUsage {
+    const { heldBytesMax, streamsMax } = this.#options.limits;
+    return { ...readUsage([...this.#cells, this.#ended]), heldBytesMax, streamsMax };
+  }
+
+  async drain(times: DrainTimes): Promise<void> {
+    this.#serving = false;
+    await Promise.all(this.#threads.map((thread) => thread.drain(times)));
+  }
+
+  #setup(usage: Float64Array<SharedArrayBuffer>): IoWorkerSetup {
+    const {
+      link: _,
+      clock: __,
+      log: ___,
+      reading: ____,
+      workers,
+      limits,
+      tls,
+      ...given
+    } = this.#options;
+    return {
+      ...given,
+      tls: tls === 'plaintext' ? tls : tls.context,
+      limits: partOf(limits, workers),
+      usage,
+      reading: this.#reading,
+      serving: this.#serving,
+    };
+  }
+}
+
+/** The part of each worker: so none has to ask the others before it takes a chunk. */
+function partOf(limits: ServerLimits, workers: number): ServerLimits {
+  return {
+    ...limits,
+    heldBytesMax: Math.ceil(limits.heldBytesMax / workers),
+    streamsMax: Math.ceil(limits.streamsMax / workers),
+  };
+}
+
+function sameRules(one: ReadingRules, other: ReadingRules): boolean {
+  return (
+    one.priorities === other.priorities &&
+    one.rewrites === other.rewrites &&
+    one.parsers === other.parsers &&
+    one.propagatesPriority === other.propagatesPriority &&
+    one.answersReservations === other.answersReservations &&
+    one.preparing === other.preparing
+  );
+}

@@ -1,0 +1,57 @@
+/** What an I/O worker sends to the thread that decides; behind each, its values in this order. */
+export const TO_CORE = {
+  /** key, request, subset, firstTokenSeen, endSeen, scoresWanted: pick for this request. */
+  route: 0,
+  /** key, request, subset, body: what must be known before the pick. `routePrepared` follows. */
+  prepare: 1,
+  /** key, subset, firstTokenSeen, endSeen, scoresWanted: pick for the request that was prepared. */
+  routePrepared: 2,
+  /** key: the client of a request that waits is gone. */
+  cancel: 3,
+  /** key. */
+  firstToken: 4,
+  /** key: one of the later pieces of an answer. */
+  token: 5,
+  /** key, address. */
+  served: 6,
+  /** key, request. */
+  bodyRead: 7,
+  /** key, blocks. */
+  answered: 8,
+  /** key, outcome, usage, responseBytes: the last of a request that was picked for. */
+  done: 9,
+  /** id, parent, headers: a request whose trace or line in the access log is written. */
+  followed: 10,
+  /** id, code, sentence. */
+  followedRefused: 11,
+  /** id, status: the last of a request that is followed. */
+  followedClosed: 12,
+  /** code, sentence, model, request id, id where it is followed: a request was refused. */
+  rejected: 13,
+  /** message, stack, request id, id where it is followed: an error of ours. */
+  fault: 14,
+  /** name: a control of a client that was ignored. */
+  ignored: 15,
+  /** kind, code, from: a client that cannot use the port. */
+  clientFault: 16,
+  /** seconds. */
+  requestProcessed: 17,
+  /** seconds. */
+  responseProcessed: 18,
+  /** seconds, reason. */
+  streamClosed: 19,
+} as const;
+
+/** What the deciding thread sends to an I/O worker. */
+export const TO_WORKER = {
+  /** key, and what `writePlaced` writes. */
+  placed: 0,
+  /** key, code, sentence: instead of a pick. */
+  refused: 1,
+  /** key, LocalResponse: the picker itself answers, instead of a pick. */
+  answeredHere: 2,
+  /** key: what had to be prepared is there. */
+  ready: 3,
+  /** key, code, sentence: ends the request even after its pick. */
+  refuse: 4,
+} as const;

@@ -1,0 +1,77 @@
+import type { InferenceRequest, ModelRewrite, PromptBlocks } from '../framework/request.ts';
+import type { BatchReader, BatchWriter } from './batch.ts';
+
+/** Writes all that a decision may read of a request; `readRequest` makes an equal one of it. */
+export function writeRequest(writer: BatchWriter, request: InferenceRequest): void {
+  const { id, model, rewrite, streaming, outputTokensMax, promptTokens, mediaItems } = request;
+  const { priority, fairnessId, objective, ttftSloMs, tpotSloMs, bodyBytes } = request;
+  writer.put(id, model, rewrite, streaming, outputTokensMax, promptTokens, mediaItems);
+  writer.put(priority, fairnessId, objective, ttftSloMs, tpotSloMs, bodyBytes);
+  writeBlocks(writer, request.prompt);
+  writeHeaders(writer, request.headers);
+}
+
+export function readRequest(reader: BatchReader): InferenceRequest {
+  const id = reader.next<string>();
+  const model = reader.next<string>();
+  const rewrite = reader.next<ModelRewrite | undefined>();
+  const streaming = reader.next<boolean>();
+  const outputTokensMax = reader.next<number | undefined>();
+  const promptTokens = reader.next<number>();
+  const mediaItems = reader.next<number | undefined>();
+  const request = {
+    id,
+    model,
+    rewrite,
+    streaming,
+    outputTokensMax,
+    promptTokens,
+    priority: reader.next<number>(),
+    fairnessId: reader.next<string>(),
+    objective: reader.next<string | undefined>(),
+    ttftSloMs: reader.next<number | undefined>(),
+    tpotSloMs: reader.next<number | undefined>(),
+    bodyBytes: reader.next<number>(),
+    prompt: readBlocks(reader),
+    headers: readHeaders(reader),
+  };
+  return mediaItems === undefined ? request : { ...request, mediaItems };
+}
+
+export function writeBlocks(writer: BatchWriter, blocks: PromptBlocks): void {
+  const { count, blockTokens, words, hasRest = false } = blocks;
+  writer.put(count, blockTokens, hasRest);
+  writer.putWords(words, 2 * (hasRest ? count + 1 : count));
+}
+
+export function readBlocks(reader: BatchReader): PromptBlocks {
+  const count = reader.next<number>();
+  const blockTokens = reader.next<number>();
+  if (!reader.next<boolean>()) return { count, blockTokens, words: reader.nextWords(2 * count) };
+  return { count, blockTokens, words: reader.nextWords(2 * (count + 1)), hasRest: true };
+}
+
+/** One text for all: a text for each name and value would take several times as long. */
+export function writeHeaders(writer: BatchWriter, headers: ReadonlyMap<string, string>): void {
+  let text = '';
+  for (const [name, value] of headers) {
+    text += name + value;
+    writer.word(name.length);
+    writer.word(value.length);
+  }
+  writer.put(headers.size, text);
+}
+
+export function readHeaders(reader: BatchReader): ReadonlyMap<string, string> {
+  const size = reader.next<number>();
+  const text = reader.next<string>();
+  const headers = new Map<string, string>();
+  let at = 0;
+  for (let index = 0; index < size; index++) {
+    const valueAt = at + reader.word();
+    const end = valueAt + reader.word();
+    headers.set(text.slice(at, valueAt), text.slice(valueAt, end));
+    at = end;
+  }
+  return headers;
+}

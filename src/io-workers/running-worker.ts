@@ -1,0 +1,157 @@
+import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
+import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
+import type { StreamTimes } from '../extproc/server/stream-times.ts';
+import { TlsCredentials } from '../extproc/server/tls-credentials.ts';
+import type { AboutRequest, SessionOptions } from '../extproc/session/session.ts';
+import { requestReaders } from '../openai/parsers/request-readers.ts';
+import { nodeClock } from '../runtime/clock/node-clock.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
+import type { IoWorkerSetup, ReadingRules, ToCore, ToWorker } from './io-worker-setup.ts';
+import { TO_CORE } from './operations.ts';
+import { Outbox } from './outbox.ts';
+import { RemoteFollowing } from './remote-following.ts';
+import { RemoteRouter } from './remote-router.ts';
+import { writeUsage } from './usage-cell.ts';
+
+/** Between readings of the streams where nothing else is sent: uploads take memory, too. */
+const USAGE_INTERVAL_MS = 1000;
+
+/** An I/O worker: an ext_proc server whose picks are made in another thread. */
+export class RunningWorker {
+  readonly #setup: IoWorkerSetup;
+  readonly #send: (message: ToCore) => void;
+  readonly #clock = nodeClock();
+  readonly #outbox: Outbox;
+  readonly #router: RemoteRouter;
+  readonly #following: RemoteFollowing;
+  readonly #rules: RequestRules;
+  readonly #tls: TlsCredentials | 'plaintext';
+  #reading: ReadingRules;
+  #serving: boolean;
+  #server: ExtProcServer | undefined;
+
+  constructor(
+    setup: IoWorkerSetup,
+    send: (message: ToCore, moved?: readonly ArrayBuffer[]) => void,
+  ) {
+    this.#setup = setup;
+    this.#send = send;
+    this.#outbox = new Outbox(
+      (batch, moved) => {
+        this.#writeUsage();
+        send({ kind: 'batch', batch }, moved);
+      },
+      (task) => void setImmediate(task),
+    );
+    this.#following = new RemoteFollowing(this.#outbox);
+    this.#router = new RemoteRouter(this.#outbox, (id, traceparent) =>
+      this.#following.setTraceparent(id, traceparent),
+    );
+    this.#rules = new RequestRules(seededRandom(setup.seed).fork('rules'));
+    this.#tls = setup.tls === 'plaintext' ? setup.tls : new TlsCredentials(setup.tls);
+    this.#reading = setup.reading;
+    this.#serving = setup.serving;
+    this.#adopt(setup.reading);
+  }
+
+  /** Rejects with a ListenError. */
+  async start(): Promise<void> {
+    const { host, port, limits, bodyBytesMax, times } = this.#setup;
+    this.#server = await startExtProcServer({
+      host,
+      port,
+      sharesPort: true,
+      tls: this.#tls,
+      onClientFault: (fault) => this.#outbox.writer.put(TO_CORE.clientFault, fault),
+      messageBytesMax: bodyBytesMax,
+      limits,
+      clock: this.#clock,
+      times: times === 'none' ? undefined : this.#times(times === 'streams'),
+      session: this.#session(),
+    });
+    this.#server.setServing(this.#serving);
+    this.#watchUsage();
+  }
+
+  receive(message: ToWorker): void {
+    switch (message.kind) {
+      case 'batch':
+        return this.#router.receive(message.batch);
+      case 'reading':
+        return this.#adopt(message.reading);
+      case 'serving':
+        this.#serving = message.serving;
+        return this.#server?.setServing(message.serving);
+      case 'tls':
+        if (this.#tls !== 'plaintext') this.#tls.replace(message.context);
+        return;
+      case 'drain':
+        void this.#drain(message.noticeMs, message.deadlineMs);
+        return;
+    }
+  }
+
+  #adopt(reading: ReadingRules): void {
+    this.#reading = reading;
+    this.#rules.setObjectives(reading.priorities);
+    this.#rules.setRewrites(reading.rewrites);
+    this.#router.setPreparing(reading.preparing);
+  }
+
+  async #drain(noticeMs: number, deadlineMs: number): Promise<void> {
+    await this.#server?.drain({ noticeMs, deadlineMs });
+    this.#outbox.flush();
+    this.#send({ kind: 'drained' });
+  }
+
+  #session(): Omit<SessionOptions, 'newRequestId'> {
+    const { earlyPickBytes, halfCloseAfterPick, ignoreSubset, emitEndpointScores } = this.#setup;
+    const { bodyBytesMax, secret, trustClientControls, follows } = this.#setup;
+    const ignored = (control: string): void => this.#outbox.writer.put(TO_CORE.ignored, control);
+    return {
+      router: this.#router,
+      ...requestReaders({
+        bodyBytesMax,
+        secret,
+        priorityOf: this.#rules.priorityOf.bind(this.#rules),
+        rewriteOf: this.#rules.rewriteOf.bind(this.#rules),
+        parsers: () => this.#reading.parsers,
+        propagatesPriority: () => this.#reading.propagatesPriority,
+        onIgnored: trustClientControls ? undefined : ignored,
+      }),
+      earlyPickBytes,
+      halfCloseAfterPick,
+      ignoreSubset,
+      emitEndpointScores,
+      answersReservations: () => this.#reading.answersReservations,
+      follow: follows ? this.#following.follow : undefined,
+      onFault: (error, { requestId, traceId }) => {
+        const { message, stack } = error instanceof Error ? error : new Error(String(error));
+        this.#outbox.writer.put(TO_CORE.fault, message, stack, requestId, traceId);
+      },
+      onRejected: ({ code, sentence }, model, { requestId, traceId }: AboutRequest) =>
+        this.#outbox.writer.put(TO_CORE.rejected, code, sentence, model, requestId, traceId),
+    };
+  }
+
+  #times(withStreams: boolean): StreamTimes {
+    const put = (operation: number, seconds: number): void =>
+      this.#outbox.writer.put(operation, seconds);
+    return {
+      requestProcessed: (seconds) => put(TO_CORE.requestProcessed, seconds),
+      responseProcessed: (seconds) => put(TO_CORE.responseProcessed, seconds),
+      closed: (seconds, reason) => {
+        if (withStreams) this.#outbox.writer.put(TO_CORE.streamClosed, seconds, reason);
+      },
+    };
+  }
+
+  #watchUsage(): void {
+    this.#writeUsage();
+    this.#clock.setTimer(USAGE_INTERVAL_MS, () => this.#watchUsage());
+  }
+
+  #writeUsage(): void {
+    if (this.#server !== undefined) writeUsage(this.#setup.usage, this.#server.usage());
+  }
+}

@@ -1,0 +1,35 @@
+import type { StreamUsage } from '../extproc/streams/open-streams.ts';
+import type { RoutingErrorCode } from '../framework/error.ts';
+
+/** Reasons to refuse a request because of limits, in the order of their cells. */
+const REASONS: readonly RoutingErrorCode[] = ['memory-full', 'too-many-streams', 'upload-timeout'];
+const CELLS = 2 + REASONS.length;
+
+/** Memory in which an I/O worker leaves what its streams take, so that a scrape asks no worker. */
+export function newUsageCell(): Float64Array<SharedArrayBuffer> {
+  return new Float64Array(new SharedArrayBuffer(CELLS * Float64Array.BYTES_PER_ELEMENT));
+}
+
+export function writeUsage(
+  cell: Float64Array,
+  { openStreams, heldBytes, refused }: StreamUsage,
+): void {
+  cell[0] = openStreams;
+  cell[1] = heldBytes;
+  for (const [index, reason] of REASONS.entries()) cell[2 + index] = refused.get(reason) ?? 0;
+}
+
+/** The sums of all cells. */
+export function readUsage(
+  cells: readonly Float64Array[],
+): Pick<StreamUsage, 'openStreams' | 'heldBytes' | 'refused'> {
+  const sum = (index: number): number => cells.reduce((all, cell) => all + (cell[index] ?? 0), 0);
+  const refused = new Map(REASONS.map((reason, index) => [reason, sum(2 + index)]));
+  return { openStreams: sum(0), heldBytes: sum(1), refused };
+}
+
+/** The worker of this cell is gone: its streams with it, but not what has been counted. */
+export function retireUsage(cell: Float64Array, into: Float64Array): void {
+  for (let index = 2; index < CELLS; index++) into[index] = (into[index] ?? 0) + (cell[index] ?? 0);
+  cell.fill(0);
+}

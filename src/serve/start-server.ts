@@ -1,0 +1,61 @@
+import type { Registry } from 'prom-client';
+import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
+import { type IoWorkers, startIoWorkers } from '../io-workers/io-workers.ts';
+import { registerStreamMetrics } from '../journal/metrics/answers/stream-metrics.ts';
+import { showMetric } from '../journal/metrics/page/family.ts';
+import { extProcOptions } from './ext-proc-options.ts';
+import { checkIoWorkers, type IoWorkersParts, ioWorkersOptions } from './io-workers-options.ts';
+import { ignoredControls } from './request-readers.ts';
+import type { ServeOptions } from './serve-options.ts';
+import type { StartedPicker } from './start-picker.ts';
+
+/** The server that gateways use. */
+export interface StartedServer {
+  readonly server: ExtProcServer;
+  /** How requests are read has changed: threads that read them must know. */
+  readonly refresh: () => void;
+}
+
+/** Serves in this thread, or with `ioWorkers` in others. Throws ConfigError, and rejects with a ListenError. */
+export async function startServer(
+  options: ServeOptions,
+  parts: Omit<IoWorkersParts, 'onIgnored'> & StartedPicker,
+): Promise<StartedServer> {
+  checkIoWorkers(options, options.plan, parts.picker.observers());
+  // Others' requests can be booked now that the endpoints are known.
+  parts.replica?.start(parts.picker);
+  const { registry } = parts.metrics;
+  const given = { ...parts, onIgnored: ignoredControls(options, registry) };
+  const started = await start(options, given);
+  showStreams(options, registry, started.server);
+  return started;
+}
+
+async function start(options: ServeOptions, parts: IoWorkersParts): Promise<StartedServer> {
+  const served = extProcOptions(options, parts);
+  const { ioWorkers = 0 } = options;
+  const { session } = served;
+  if (ioWorkers === 0 || 'observer' in session) {
+    return { server: await startExtProcServer(served), refresh: () => undefined };
+  }
+  const workers = await startIoWorkers(ioWorkersOptions(options, parts, { ...served, session }));
+  parts.rules.observe(() => workers.refresh());
+  showRestarts(parts.metrics.registry, workers);
+  return { server: workers, refresh: () => workers.refresh() };
+}
+
+function showStreams(
+  { grpcStreamMetrics }: ServeOptions,
+  registry: Registry,
+  server: ExtProcServer,
+): void {
+  registerStreamMetrics(registry, () => server.usage(), grpcStreamMetrics);
+}
+
+function showRestarts(registry: Registry, workers: IoWorkers): void {
+  const name = 'pointsman_io_worker_restarts_total';
+  const help = 'I/O workers that were started again because they had died.';
+  showMetric(registry, { name, help, type: 'counter' }, () => [
+    { labels: {}, value: workers.restarts() },
+  ]);
+}
