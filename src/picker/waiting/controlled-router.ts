@@ -10,6 +10,7 @@ import type { RoutedRequest, RouteOptions, Router } from '../../framework/routin
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
 import { type ControlledPicker, type Held, roomBeyond, withUnrouted } from './controlled-picker.ts';
+import { KeptRequests } from './kept-requests.ts';
 import { LetThrough } from './let-through.ts';
 import { NextLook } from './next-look.ts';
 
@@ -32,18 +33,12 @@ export class ControlledRouter implements Router {
   readonly #options: ControlledRouterOptions;
   #attached: ControlledPicker | undefined;
   #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
-  readonly #held = new Map<Waiting, Held>();
-  readonly #byId = new Map<string, Held>();
-  /** What `route` throws for requests that were dropped, by id. */
-  readonly #dropped = new Map<string, RoutingError>();
+  readonly #kept = new KeptRequests();
   readonly #let = new LetThrough();
   #plan: FlowControlPlan | undefined;
   #discipline: QueueDiscipline | undefined;
   readonly #next: NextLook;
   #isBusy = false;
-  /** Requests so far: all that came to wait, and those that went on. */
-  #came = 0;
-  #placed = 0;
 
   /** Observes the requests of the picker. */
   readonly observer: RequestObserver = {
@@ -79,19 +74,19 @@ export class ControlledRouter implements Router {
     const [inFlight, hasRoom] = [withUnrouted(picker, unrouted), roomBeyond(picker, unrouted)];
     const control = plan && createFlowControl(plan, { endpoints, inFlight, hasRoom });
     this.#discipline = control && (measured?.(control) ?? control);
-    const held = [...this.#held.values()];
+    const held = [...this.#kept.values()];
     for (const each of held) this.#addAgain(each);
     this.#look();
   }
 
   /** Requests that wait here. */
   get waiting(): number {
-    return this.#held.size;
+    return this.#kept.size;
   }
 
   /** Requests so far that left flow control without a decision: refused, or their clients gone. */
   get undecided(): number {
-    return this.#came - this.#placed - this.#held.size;
+    return this.#kept.undecided;
   }
 
   /** Whether there is flow control. */
@@ -121,15 +116,12 @@ export class ControlledRouter implements Router {
   readonly cancel: Router['cancel'] = (placement) => this.#picker.cancel?.(placement);
 
   get #isOff(): boolean {
-    return this.#discipline === undefined && this.#let.unrouted.size + this.#dropped.size === 0;
+    return this.#discipline === undefined && this.#let.unrouted.size + this.#kept.droppedSize === 0;
   }
 
   readonly #route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
-    const dropped = this.#dropped.get(request.id);
-    if (dropped !== undefined) {
-      this.#dropped.delete(request.id);
-      throw dropped;
-    }
+    const dropped = this.#kept.takeError(request);
+    if (dropped !== undefined) throw dropped;
     const waitedMs = this.#let.waitedMs(request) ?? 0;
     const waited = { waitedMs, endpoint: undefined, cachedTokens: 0 };
     try {
@@ -144,9 +136,9 @@ export class ControlledRouter implements Router {
 
   /** The client of a request that `prepare` keeps waiting is gone. */
   abandon(request: InferenceRequest): void {
-    const held = this.#byId.get(request.id);
+    const held = this.#kept.ofRequest(request);
     if (held !== undefined) {
-      this.#forget(held);
+      this.#kept.forget(held);
       held.state = 'gone';
       this.#discipline?.remove(held.waiting, this.#options.clock.now());
     } else if (this.#let.routed(request)) this.#release(request);
@@ -154,14 +146,14 @@ export class ControlledRouter implements Router {
 
   /** All that flow control keeps waiting, the oldest first. */
   get waitingRequests(): Iterable<Waiting> {
-    return this.#held.keys();
+    return this.#kept.waiting;
   }
 
   /** Refuses what still waits. */
   stop(): void {
     this.#next.cancel();
     const error = new RoutingError('shutting-down', 'the picker ends; try another one');
-    for (const held of this.#held.values()) this.#drop(held, error);
+    for (const held of this.#kept.values()) this.#kept.drop(held, error);
   }
 
   readonly #prepare: Required<Router>['prepare'] = (request, body, ready, options = {}) => {
@@ -175,17 +167,15 @@ export class ControlledRouter implements Router {
     const candidates = picker.pool.snapshot().length;
     const waiting = { request, since: at, bytes: request.bodyBytes, candidates };
     const held: Held = { waiting, body, ready, options, state: 'new' };
-    this.#came += 1;
+    this.#kept.comes();
     for (const { waiting: other, error } of this.#discipline.add(waiting, at)) {
       this.#dropWaiting(other, error);
     }
-    this.#held.set(waiting, held);
-    this.#byId.set(request.id, held);
+    this.#kept.add(held);
     this.#look();
     if (held.state === 'placed') return picker.prepare?.(request, body, ready, options) ?? false;
-    const dropped = this.#dropped.get(request.id);
-    // `route` throws it.
-    if (dropped !== undefined) return false;
+    // `route` throws its error.
+    if (this.#kept.isDropped(request)) return false;
     held.state = 'waiting';
     return true;
   };
@@ -205,16 +195,15 @@ export class ControlledRouter implements Router {
     } finally {
       this.#isBusy = false;
     }
-    if (this.#held.size > 0) this.#next.after(LOOK_MS);
+    if (this.#kept.size > 0) this.#next.after(LOOK_MS);
   }
 
   #place(waiting: Waiting, at: Millis): void {
     const { request } = waiting;
-    const held = this.#held.get(waiting);
+    const held = this.#kept.of(waiting);
     this.#discipline?.placed(waiting, at);
     if (held === undefined) return;
-    this.#forget(held);
-    this.#placed += 1;
+    this.#kept.placed(held);
     this.#let.add(request, { refuse: held.options.refuse, waitedMs: at - waiting.since });
     const isNew = held.state === 'new';
     held.state = 'placed';
@@ -246,27 +235,14 @@ export class ControlledRouter implements Router {
   }
 
   #dropWaiting(waiting: Waiting, error: RoutingError): void {
-    const held = this.#held.get(waiting);
-    if (held !== undefined) this.#drop(held, error);
-  }
-
-  #drop(held: Held, error: RoutingError): void {
-    const { id } = held.waiting.request;
-    this.#forget(held);
-    const isNew = held.state === 'new';
-    held.state = 'gone';
-    this.#dropped.set(id, error);
-    if (isNew) return;
-    held.ready();
-    // The stream may have ended in the meantime.
-    this.#dropped.delete(id);
+    const held = this.#kept.of(waiting);
+    if (held !== undefined) this.#kept.drop(held, error);
   }
 
   #addAgain(held: Held): void {
     const at = this.#options.clock.now();
     if (this.#discipline === undefined) {
-      this.#forget(held);
-      this.#placed += 1;
+      this.#kept.placed(held);
       held.state = 'placed';
       this.#goOn(held);
       return;
@@ -275,17 +251,12 @@ export class ControlledRouter implements Router {
       this.#discipline.add(held.waiting, at);
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
-      this.#drop(held, error);
+      this.#kept.drop(held, error);
     }
   }
 
-  #forget({ waiting }: Held): void {
-    this.#held.delete(waiting);
-    this.#byId.delete(waiting.request.id);
-  }
-
   #lookSoon(): void {
-    if (this.#held.size > 0) this.#next.after(0);
+    if (this.#kept.size > 0) this.#next.after(0);
   }
 }
 
