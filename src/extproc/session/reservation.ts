@@ -9,7 +9,7 @@ import {
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
 
-/** Headers for the model server's sidecar, which whoever asked for the endpoint will send there. */
+/** Headers for the model server's sidecar, to which the caller then sends them itself. */
 const SERVER_HEADERS = [PREFILL_HEADER, ENCODE_HEADER, KV_SOURCE_HEADER];
 const NO_CONTENT = 204;
 
