@@ -54,6 +54,24 @@ test('[D62] what is no number fails and is reported as a fault', () => {
   expect(() => valueOf('usage.prompt_tokens * 2')).toThrow(/no such overload/);
 });
 
+const LIST = `[${Array.from({ length: 100 }, () => 1).join()}]`;
+
+test.each<[string, RegExp]>([
+  ['"aaaaaaaaaaaaaaaaaaaaaaaaaaaa!".matches("(a+)+$") ? 1 : 2', /matches\(\) is not allowed/],
+  ['[1].exists(x, string(x).matches("1")) ? 1 : 2', /matches\(\) is not allowed/],
+  [
+    '[1].map(x, [1].map(y, [1].map(z, x + y + z))).size()',
+    /more than 2 loops are inside each other/,
+  ],
+  [`[${LIST.slice(1, -1)},1].size()`, /maxListElements/],
+])('[V201] an expression is refused that nothing bounds: %s', (expression, why) => {
+  expect(() => start({ expression })).toThrow(why);
+});
+
+test('[V201] the longest loops that are allowed run as they are', () => {
+  expect(valueOf(`${LIST}.map(x, ${LIST}.filter(y, x == y)).size() + "matches".size()`)).toBe(107);
+});
+
 test.each<[object, RegExp]>([
   [{ expression: 'usage.prompt_tokens +' }, /is no expression in CEL/],
   [{ expression: 'tokens + 1' }, /Unknown variable: tokens/],
