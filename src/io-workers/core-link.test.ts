@@ -64,7 +64,7 @@ function placement(): Placement & { routed: RoutedRequest | undefined; error: un
 const OPTIONS = { subset: ['10.0.0.1'], firstTokenSeen: true, endSeen: false };
 const pod = makeEndpoint('pod', { labels: { engine: 'vllm' } });
 
-/** What a routed request is told, in order. */
+/** What is reported to a routed request, in order. */
 function recorded(request: InferenceRequest, more: Partial<RoutedRequest> = {}) {
   const calls: unknown[][] = [];
   const note =

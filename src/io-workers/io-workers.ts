@@ -13,11 +13,16 @@ import type { IoWorkerSetup, ReadingRules, ToWorker } from './io-worker-setup.ts
 import { IoWorkerThread } from './io-worker-thread.ts';
 import { newUsageCell, readUsage, retireUsage } from './usage-cell.ts';
 
-export interface IoWorkersOptions
-  extends HealthPortOptions,
-    Omit<IoWorkerSetup, 'usage' | 'reading' | 'serving' | 'tls' | 'limits'> {
+export interface IoWorkersOptions extends HealthPortOptions {
   /** How many. */
   readonly workers: number;
+  /** 0 selects a free port. */
+  readonly port: number;
+  /** What each of them gets besides. */
+  readonly given: Omit<
+    IoWorkerSetup,
+    'host' | 'port' | 'tls' | 'limits' | 'usage' | 'reading' | 'serving'
+  >;
   readonly tls: TlsCredentials | 'plaintext';
   /** Of all together. */
   readonly limits: ServerLimits;
@@ -72,7 +77,7 @@ function closeHealth(listener: Listener | undefined): void {
   listener?.cut();
 }
 
-/** The threads, and what all of them are told. */
+/** The threads, and what is sent to all of them. */
 class WorkerPool {
   readonly #options: IoWorkersOptions;
   readonly #cells: readonly Float64Array<SharedArrayBuffer>[];
@@ -142,18 +147,11 @@ class WorkerPool {
   }
 
   #setup(usage: Float64Array<SharedArrayBuffer>): IoWorkerSetup {
-    const {
-      link: _,
-      clock: __,
-      log: ___,
-      reading: ____,
-      workers,
-      limits,
-      tls,
-      ...given
-    } = this.#options;
+    const { given, host, port, tls, limits, workers } = this.#options;
     return {
       ...given,
+      host,
+      port,
       tls: tls === 'plaintext' ? tls : tls.context,
       limits: partOf(limits, workers),
       usage,
