@@ -25,7 +25,7 @@ import { PromptsInFlight } from './prompts-in-flight.ts';
 
 /** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
 const CAPACITY_TOKENS_DEFAULT = 500_000;
-/** Bounds an endpoint's index to 28 MB (28 bytes a block), even if an engine reports nonsense. */
+/** Bounds an endpoint's index to 29 MB, even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
 /** We count four bytes as a token; tokenizers differ from that by at most this factor. */
 const TOKEN_RATIO_MAX = 4;
