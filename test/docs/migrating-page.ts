@@ -6,10 +6,11 @@ import { NOTE_REASONS } from '../../src/picker/plan/config-note.ts';
 import { readText, sourceFiles } from '../house/source-tree.ts';
 import { REFERENCE_HEADERS, REFERENCE_METRICS } from '../reference/reference-names.ts';
 
-/** Our types that a discovery or the core stands for, which are in no catalogue. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+/** States that the catalogue does not give: of types that a discovery stands for, and of bounded ones. */
+const OWN_STATES: ReadonlyMap<string, string> = new Map([
   ['file-discovery', 'works'],
   ['multicluster-file-discovery', 'works'],
+  ['request-attribute-reporter', 'works, without `matches()`, and with bounds for lists and loops'],
 ]);
 
 const HEAD = `# From llm-d-router to Pointsman
@@ -107,7 +108,7 @@ function tables(): string {
 function typeState(type: string, role: ReferenceRole): string {
   const { filters, scorers, pickers, profileHandlers, deciders, dataSources } = SERVING_CATALOGUE;
   const all = [filters, scorers, pickers, profileHandlers, deciders, dataSources].flat();
-  const state = ELSEWHERE.get(type);
+  const state = OWN_STATES.get(type);
   if (state !== undefined) return state;
   if (!all.some((definition) => definition.type === type)) return 'refused: not built';
   const instead = coreInsteadOf(type);
