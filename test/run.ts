@@ -9,6 +9,7 @@ import { figureTable } from './docs/figure-table.ts';
 import { closingLine, countEvents, countTests, type TestCounts } from './house/count-tests.ts';
 import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './house/test-log.ts';
 import { prepareImageBase } from './install/image-tools.ts';
+import { buildCheckout } from './support/build-checkout.ts';
 import { fetchChromium } from './support/chromium.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
 
@@ -29,6 +30,9 @@ const LIMIT_MS = 45 * 60_000;
 /** Time for vitest to end its workers before SIGKILL. */
 const STOP_MS = 10_000;
 const LONG_LIMIT_MS = 3 * 60 * 60_000;
+
+/** What tests start as a child process. It is built before the first of them. */
+const PROGRAM = join(dirname(import.meta.dirname), 'dist', 'src', 'main.js');
 
 const OWN_FLAGS: ReadonlySet<string> = new Set(['--long', '--kubernetes', '--browser', '--image']);
 
@@ -65,6 +69,7 @@ function runVitest(args: readonly string[], long: boolean, folder: string): Prom
       POINTSMAN_LONG_TESTS: long ? '1' : '0',
       POINTSMAN_TEST_REPORTS: folder,
       TMPDIR: scratch,
+      POINTSMAN_PROGRAM: PROGRAM,
     },
   });
   // Whatever ends this process ends the tests, too.
@@ -162,6 +167,7 @@ async function main(): Promise<void> {
     process.exitCode = 1;
     return;
   }
+  buildCheckout(root);
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-tests-'));
   try {
     const total = summarize(folder, await runVitest(args, long, folder));

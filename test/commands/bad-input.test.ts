@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSignedCertificate } from '../../src/runtime/network/self-signed-certificate.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));
@@ -70,7 +71,7 @@ function pointsman(...args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [join(root, 'src', 'main.ts'), ...given],
+      [PROGRAM, ...given],
       { cwd: folder },
       (_error, _stdout, stderr) => resolve({ code: child.exitCode, stderr }),
     );

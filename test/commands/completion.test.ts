@@ -1,11 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { allCommands } from '../docs/reference-page.ts';
+import { PROGRAM } from '../support/program.ts';
 
-const main = join(import.meta.dirname, '../../src/main.ts');
 const script = (shell: string): string =>
-  execFileSync(process.execPath, [main, 'completion', shell], { encoding: 'utf8' });
+  execFileSync(process.execPath, [PROGRAM, 'completion', shell], { encoding: 'utf8' });
 const bash = script('bash');
 
 /** What bash offers at the end of a line. */
@@ -46,7 +45,7 @@ describe('[O56] completion', () => {
   });
 
   it('refuses another shell', () => {
-    const { status, stderr } = spawnSync(process.execPath, [main, 'completion', 'tcsh'], {
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'completion', 'tcsh'], {
       encoding: 'utf8',
     });
     expect(status).toBe(2);

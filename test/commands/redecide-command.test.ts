@@ -17,9 +17,9 @@ import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../makers.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const main = join(root, 'src/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-redecide-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const command = await exampleOrSkip('typescript');
@@ -107,7 +107,7 @@ function differing(error: { readonly code?: number; readonly stdout: string }): 
 /** Runs asynchronously, because this process may have to serve. */
 async function redecided(captured: string, ...args: readonly string[]): Promise<Printed> {
   const run = promisify(execFile);
-  const command = [main, 'redecide', captured, '--json', ...args];
+  const command = [PROGRAM, 'redecide', captured, '--json', ...args];
   const { stdout } = await run(process.execPath, command).catch(differing);
   return JSON.parse(stdout) as Printed;
 }
@@ -130,7 +130,7 @@ describe('pointsman redecide', () => {
       expect(damaged).not.toBe(text);
       writeFileSync(path, damaged);
       const { code, stderr } = (await promisify(execFile)(process.execPath, [
-        main,
+        PROGRAM,
         'redecide',
         path,
       ]).catch(
@@ -148,7 +148,7 @@ describe('pointsman redecide', () => {
       decisions: 2 * REQUESTS,
       identical: 2 * REQUESTS,
     });
-    const printed = execFileSync(process.execPath, [main, 'redecide', capture], {
+    const printed = execFileSync(process.execPath, [PROGRAM, 'redecide', capture], {
       encoding: 'utf8',
     });
     expect(printed).toBe(
@@ -158,7 +158,7 @@ describe('pointsman redecide', () => {
 
   it('says why another configuration sends requests elsewhere', () => {
     const args = ['redecide', capture, '--config', 'reference-default', '--show', '500'];
-    const printed = execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+    const printed = execFileSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8' });
     expect(printed).toMatch(/ is number [2-4] of 4 with [\d.]+: prefix-cache-scorer −[\d.]+\n/);
     expect(printed).toMatch(
       / is number 1 of 4 with [\d.]+, too: the picker chose among equal scores\n/,
@@ -205,7 +205,7 @@ describe('pointsman redecide', () => {
         // flight.
         for (const id of ENDPOINTS) expect(endpoints[id]?.is).toBeGreaterThan(REQUESTS / 10);
         const run = promisify(execFile);
-        const args = [main, 'redecide', capture, '--config', config];
+        const args = [PROGRAM, 'redecide', capture, '--config', config];
         const { stdout } = await run(process.execPath, args);
         expect(stdout).toMatch(/ is number [2-4] of 4 with -\d/);
       } finally {
@@ -217,7 +217,9 @@ describe('pointsman redecide', () => {
   it('explains in one sentence that a scheduler in another process does not answer', () => {
     const config = configured('nobody.yaml', "{type: remote, address: 'unix:/nowhere/socket'}");
     const args = ['redecide', capture, '--config', config];
-    const { status, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+      encoding: 'utf8',
+    });
     expect(status).toBe(2);
     expect(stderr).toContain('unix:/nowhere/socket has not accepted a connection within 5000 ms');
     expect(stderr).not.toContain('    at ');

@@ -8,6 +8,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { ReplayFigures } from '../../src/lab/replay/summarize-replay.ts';
 import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 import { stubPoolForTests } from '../stub/stub-pool.ts';
+import { PROGRAM } from '../support/program.ts';
 
 /** `pointsman replay` as users run it, against the stub and against faulty servers. */
 
@@ -46,8 +47,7 @@ function start(args: readonly string[]): {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
 } {
-  const main = join(import.meta.dirname, '../../src/main.ts');
-  const child = spawn(process.execPath, [main, 'replay', ...args]);
+  const child = spawn(process.execPath, [PROGRAM, 'replay', ...args]);
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (said.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (said.stderr += text));

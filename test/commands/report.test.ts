@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumOrSkip } from '../support/chromium.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -19,7 +20,7 @@ beforeAll(async () => {
   const pool = join(folder, 'pool.yaml');
   writeFileSync(pool, 'servers:\n  - { count: 4 }\n');
   await run(process.execPath, [
-    join(root, 'src/main.ts'),
+    PROGRAM,
     'simulate',
     `--trace=${trace}`,
     `--pool=${pool}`,
@@ -67,7 +68,7 @@ describe('the report', () => {
     const to = join(folder, name);
     const before = readFileSync(to, 'utf8');
     const flags = [`--trace=${trace}`, `--pool=${pool}`, `--config=${mine}`, `--report=${to}`];
-    const outcome = run(process.execPath, [join(root, 'src/main.ts'), 'simulate', ...flags]);
+    const outcome = run(process.execPath, [PROGRAM, 'simulate', ...flags]);
     await expect(outcome).rejects.toThrow(/is the input .*, which writing would destroy/);
     expect(readFileSync(to, 'utf8')).toBe(before);
   });

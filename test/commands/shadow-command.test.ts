@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PROGRAM } from '../support/program.ts';
 
 const run = promisify(execFile);
-const main = join(import.meta.dirname, '../../src/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-shadow-'));
 
 const calibration = {
@@ -52,7 +52,7 @@ afterAll(() => {
 });
 
 const shadow = (...flags: readonly string[]): Promise<{ readonly stdout: string }> =>
-  run(process.execPath, [main, 'shadow', ...flags, '--admin', admin]);
+  run(process.execPath, [PROGRAM, 'shadow', ...flags, '--admin', admin]);
 
 describe('pointsman shadow', () => {
   it('[O45] prints one table into a pipe, without control characters, that explains its difference', async () => {

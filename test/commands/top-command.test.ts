@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
@@ -7,9 +6,9 @@ import { readEvents } from '../../src/commands/admin-client/read-events.ts';
 import { afterMessage, type TopState, topText } from '../../src/commands/output/top-text.ts';
 import type { LiveMessage } from '../../src/serve/live/live-message.ts';
 import { LiveStack } from '../support/live-stack.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const run = promisify(execFile);
-const main = join(import.meta.dirname, '../../src/main.ts');
 let stack: LiveStack;
 
 beforeAll(async () => {
@@ -18,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => stack?.stop());
 
 const top = (...args: readonly string[]) =>
-  run(process.execPath, [main, 'top', '--admin', stack.admin, ...args]);
+  run(process.execPath, [PROGRAM, 'top', '--admin', stack.admin, ...args]);
 
 it('[O10] prints pool, times and latest decisions into a pipe, once, and as JSON', async () => {
   const ids = await stack.send(3);
@@ -48,7 +47,7 @@ it('[O10] follows the picker, and keeps the rows that a message leaves out', asy
 });
 
 it('[O10] says where there is no picker, and what a picker says that refuses', async () => {
-  await expect(run(process.execPath, [main, 'top', '--admin', '127.0.0.1:9'])).rejects.toThrow(
+  await expect(run(process.execPath, [PROGRAM, 'top', '--admin', '127.0.0.1:9'])).rejects.toThrow(
     /no picker at 127\.0\.0\.1:9 .*--admin/,
   );
   const streams = await Promise.all(

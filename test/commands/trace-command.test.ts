@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { PROGRAM } from '../support/program.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const main = join(root, 'src/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-trace-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 /** A minute and a half has continued conversations, and each command ends within a second. */
@@ -26,7 +26,7 @@ const pool = join(folder, 'pool.yaml');
 writeFileSync(pool, 'servers:\n  - { count: 3, preset: llama-3.1-8b-h100 }\n');
 
 const run = (...args: readonly string[]): string =>
-  execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+  execFileSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8' });
 const convert = (from: string, to: string, ...more: readonly string[]): Record<string, unknown> =>
   JSON.parse(run('trace', 'convert', from, join(folder, to), '--json', ...more)) as never;
 const simulated = (trace: string, ...more: readonly string[]): unknown => {
@@ -66,7 +66,9 @@ describe('pointsman trace convert', () => {
     ];
     for (const [to, sentence] of cases) {
       const args = ['trace', 'convert', slice, to, '--to', 'azure'];
-      const { status, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+      const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+        encoding: 'utf8',
+      });
       expect(status).toBe(2);
       expect(stderr).toMatch(sentence);
       expect(stderr).not.toContain('    at ');
@@ -94,9 +96,13 @@ describe('pointsman trace convert', () => {
       [other, file, '--merge', file],
     ];
     for (const args of cases) {
-      const { status, stderr } = spawnSync(process.execPath, [main, 'trace', 'convert', ...args], {
-        encoding: 'utf8',
-      });
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        [PROGRAM, 'trace', 'convert', ...args],
+        {
+          encoding: 'utf8',
+        },
+      );
       expect([args, status, stderr]).toEqual([
         args,
         2,
@@ -107,7 +113,7 @@ describe('pointsman trace convert', () => {
     }
     for (const path of [file, partial, other]) expect(readFileSync(path, 'utf8')).toBe(text);
     const taken = ['trace', 'convert', own, file];
-    expect(spawnSync(process.execPath, [main, ...taken], { encoding: 'utf8' })).toMatchObject({
+    expect(spawnSync(process.execPath, [PROGRAM, ...taken], { encoding: 'utf8' })).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('is a file of the input folder') as string,
     });
@@ -129,7 +135,7 @@ describe('pointsman trace convert', () => {
     ];
     const why = /would destroy|which is not a folder; make it first|is a folder; name a file/;
     for (const args of cases) {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
         encoding: 'utf8',
       });
       expect([args, status, stdout, stderr]).toEqual([args, 2, '', expect.stringMatching(why)]);
@@ -187,7 +193,7 @@ describe('pointsman trace convert', () => {
       ],
     ];
     for (const command of commands) {
-      const args = [main, ...command, '--lenient'];
+      const args = [PROGRAM, ...command, '--lenient'];
       const ambiguous = spawnSync(process.execPath, args, { encoding: 'utf8' });
       expect([ambiguous.status, ambiguous.stderr]).toEqual([
         2,
@@ -198,7 +204,7 @@ describe('pointsman trace convert', () => {
       expect(result.status).toBe(0);
       expect(result.stdout + result.stderr).toContain('1 lines skipped or corrected');
     }
-    const unknown = spawnSync(process.execPath, [main, ...(commands[1] ?? []), '--from', 'x'], {
+    const unknown = spawnSync(process.execPath, [PROGRAM, ...(commands[1] ?? []), '--from', 'x'], {
       encoding: 'utf8',
     });
     expect(unknown.stderr).toContain('Allowed choices are pointsman, mooncake');
@@ -213,12 +219,12 @@ describe('pointsman trace convert', () => {
       ['simulate', '--trace', bad, '--pool', pool, '--config', 'round-robin'],
     ];
     for (const command of commands) {
-      const strict = spawnSync(process.execPath, [main, ...command], { encoding: 'utf8' });
+      const strict = spawnSync(process.execPath, [PROGRAM, ...command], { encoding: 'utf8' });
       expect([strict.status, strict.stderr]).toEqual([
         2,
         `${bad}:21: not JSON: "{\\"timestamp\\": 12"; correct it, or use --lenient to skip bad lines and sort the others\n`,
       ]);
-      const lenient = spawnSync(process.execPath, [main, ...command, '--lenient'], {
+      const lenient = spawnSync(process.execPath, [PROGRAM, ...command, '--lenient'], {
         encoding: 'utf8',
       });
       expect(lenient.status).toBe(0);

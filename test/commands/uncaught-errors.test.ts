@@ -12,6 +12,7 @@ import {
   requestBody,
   requestHeaders,
 } from '../support/ext-proc-client.ts';
+import { PROGRAM } from '../support/program.ts';
 
 /** Errors that no part of the picker catches: those of a plugin's own timers and promises. */
 
@@ -54,8 +55,7 @@ it.each([
     const args = ['--plugin', plugin, '--config', config, '--endpoints', '127.0.0.1:9'];
     const ports = ['--host', '127.0.0.1', '--extproc-port', '0', '--metrics-port', '0'];
     const rest = ['--insecure', '--drain-notice-ms', '0', '--drain-timeout-ms', '30000', '--json'];
-    const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
-    const picker = spawn(process.execPath, [main, 'serve', ...args, ...ports, ...rest]);
+    const picker = spawn(process.execPath, [PROGRAM, 'serve', ...args, ...ports, ...rest]);
     const exited = once(picker, 'exit');
     const log: string[] = [];
     createInterface({ input: picker.stderr }).on('line', (line) => log.push(line));

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { envoyBinary } from '../../bench/support/stack.ts';
+import { PROGRAM } from '../support/program.ts';
 
 /**
  * Runs the commands of docs/tutorials line by line, as a reader would paste them, and compares what
@@ -90,7 +91,7 @@ async function makePlace(name: string, shift: number): Promise<string> {
     writeFileSync(join(place, '.shims', command), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   shim('npm', 'echo "npm $*: not run by the test"');
   // Ports that a command has when none is named are moved, too.
-  shim('npx', `shift; exec "${process.execPath}" "${join(root, 'src/main.ts')}" "$@"`);
+  shim('npx', `shift; exec "${process.execPath}" "${PROGRAM}" "$@"`);
   if (envoy !== undefined) symlinkSync(envoy, join(place, '.shims/envoy'));
   return place;
 }

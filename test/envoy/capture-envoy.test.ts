@@ -22,6 +22,7 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const binary = await envoyBinary();
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-capture-'));
@@ -107,9 +108,8 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     ).toBe(true);
     const pool = join(folder, 'pool.yaml');
     writeFileSync(pool, 'servers:\n  - { count: 2, preset: llama-3.1-8b-h100 }\n');
-    const main = join(import.meta.dirname, '../../src/main.ts');
     const args = ['simulate', '--trace', folder, '--pool', pool, '--config', 'default', '--json'];
-    const printed = execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+    const printed = execFileSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8' });
     rmSync(pool);
     const { trace, results } = JSON.parse(printed) as {
       readonly trace: object;

@@ -11,6 +11,7 @@ import {
   renderEnvoyConfig,
 } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const binary = await envoyBinary();
 const ports = z.object({ extProcPort: z.int(), metricsPort: z.int() });
@@ -21,9 +22,8 @@ interface Diagnosis {
 }
 
 function doctor(...flags: readonly string[]): Promise<Diagnosis> {
-  const main = new URL('../../src/main.ts', import.meta.url).pathname;
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, 'doctor', ...flags], (error, stdout, stderr) => {
+    execFile(process.execPath, [PROGRAM, 'doctor', ...flags], (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
     });
   });

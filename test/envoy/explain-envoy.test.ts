@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, type Stack, startStack } from '../../bench/support/stack.ts';
@@ -7,10 +6,10 @@ import type { Explanation } from '../../src/journal/explain/explanation.ts';
 import type { DecisionLine, DecisionList } from '../../src/serve/admin/decision-documents.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const binary = await envoyBinary();
 const run = promisify(execFile);
-const main = join(import.meta.dirname, '../../src/main.ts');
 const REQUESTS = 40;
 
 describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', () => {
@@ -18,7 +17,7 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
   let stack: Stack;
   let listed: readonly DecisionLine[];
 
-  const pointsman = (...args: readonly string[]) => run(process.execPath, [main, ...args]);
+  const pointsman = (...args: readonly string[]) => run(process.execPath, [PROGRAM, ...args]);
   const admin = (): string => `127.0.0.1:${stack.serving.metricsPort}`;
 
   beforeAll(async () => {

@@ -27,6 +27,7 @@ import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
+import { PROGRAM } from '../support/program.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const binary = await envoyBinary();
@@ -276,12 +277,11 @@ describe.skipIf(binary === undefined)('an observer that has failed', () => {
   it.each(['SIGSTOP', 'SIGKILL'] as const)(
     'is not waited for after %s',
     async (signal) => {
-      const root = join(import.meta.dirname, '..', '..');
       const flags = ['serve', '--observe', '--json', '--insecure', '--host=127.0.0.1'];
       const ports = ['--extproc-port=0', '--metrics-port=0', '--log-level=silent'];
       const child = spawn(
         process.execPath,
-        [join(root, 'src/main.ts'), ...flags, ...ports, `--endpoints=${upstream.address}`],
+        [PROGRAM, ...flags, ...ports, `--endpoints=${upstream.address}`],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
       const [line] = (await once(createInterface(child.stdout), 'line')) as [string];

@@ -21,6 +21,7 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const binary = await envoyBinary();
 const fixtures = join(import.meta.dirname, '../fixtures/schedulers');
@@ -168,8 +169,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
   it('`shadow report` writes a self-contained page', async () => {
     const page = join(folder, 'shadows.html');
     const admin = `--admin=http://127.0.0.1:${stack.serving.metricsPort}`;
-    const main = join(import.meta.dirname, '../../src/main.ts');
-    await promisify(execFile)(process.execPath, [main, 'shadow', 'report', page, admin]);
+    await promisify(execFile)(process.execPath, [PROGRAM, 'shadow', 'report', page, admin]);
     const html = readFileSync(page, 'utf8');
     expect(html.match(/<figure>/g)).toHaveLength(2);
     expect(html).toContain('reference-default');

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildIn } from '../setup/build.ts';
+import { buildCheckout } from '../support/build-checkout.ts';
 
 const run = promisify(execFile);
 
@@ -28,7 +28,7 @@ export async function installPacked(): Promise<InstalledPackage> {
   const checkout = join(place, 'checkout');
   const app = join(place, 'app');
   copySources(checkout);
-  buildIn(checkout);
+  buildCheckout(checkout);
   const options = { timeout: PACK_MS, maxBuffer: OUTPUT_BYTES_MAX };
   const pack = ['pack', '--ignore-scripts', '--pack-destination', place];
   await run('npm', pack, { ...options, cwd: checkout });

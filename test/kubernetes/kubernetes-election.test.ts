@@ -24,6 +24,7 @@ import { envoyBinary, eventually, startEnvoyFor } from '../../bench/support/stac
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { health } from '../support/grpc-health.ts';
+import { PROGRAM } from '../support/program.ts';
 
 /** Two pickers in processes that can be killed, with a real API server and behind a real Envoy. */
 
@@ -165,10 +166,18 @@ interface Picker {
 }
 
 async function startPicker(flags: readonly string[]): Promise<Picker> {
-  const main = join(import.meta.dirname, '../../src/main.ts');
   const pool = ['--pool-name', 'pool', '--pool-namespace', NAMESPACE];
   const ports = ['--host=127.0.0.1', '--extproc-port=0', '--metrics-port=0', '--drain-notice-ms=0'];
-  const args = [main, 'serve', '--json', '--insecure', '--log-level', 'error', ...pool, ...ports];
+  const args = [
+    PROGRAM,
+    'serve',
+    '--json',
+    '--insecure',
+    '--log-level',
+    'error',
+    ...pool,
+    ...ports,
+  ];
   const child: ChildProcess = spawn(process.execPath, [...args, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

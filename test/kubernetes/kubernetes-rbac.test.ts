@@ -28,6 +28,7 @@ import {
   rolesOf,
   setAllowed,
 } from '../support/own-role.ts';
+import { PROGRAM } from '../support/program.ts';
 import { installRuleCrds } from '../support/rule-crds.ts';
 import { applyAll } from '../support/server-side-apply.ts';
 
@@ -261,8 +262,7 @@ function startPicker(args: readonly string[]): Promise<Picker> {
 }
 
 async function runPicker(args: readonly string[]): Promise<Picker> {
-  const main = join(import.meta.dirname, '../../src/main.ts');
-  const child: ChildProcess = spawn(process.execPath, [main, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'exit');

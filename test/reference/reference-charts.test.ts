@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/program.ts';
 
 /**
  * The arguments and variables that the reference's charts give its picker, for values that differ in
@@ -148,10 +149,9 @@ beforeAll(() => {
 
 /** Starts ours on free ports. Resolves with its log up to the line that says that it serves. */
 async function started(values: Values): Promise<readonly string[]> {
-  const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
   // The last value of a flag that is given twice counts.
   const ports = ['--grpc-port=0', '--grpc-health-port=0', '--metrics-port=0'];
-  const child = spawn(process.execPath, [main, ...argsOf(values), ...ports], {
+  const child = spawn(process.execPath, [PROGRAM, ...argsOf(values), ...ports], {
     env: { ...process.env, ...environmentOf(values), KUBECONFIG: join(folder, 'kubeconfig') },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { eventually } from '../../bench/support/stack.ts';
+import { PROGRAM } from '../support/program.ts';
 
 /**
  * Pickers, sidecars and model servers as processes, started by the command lines of llm-d's
@@ -13,8 +13,6 @@ import { eventually } from '../../bench/support/stack.ts';
 export const PICKER = 'POINTSMAN_REFERENCE_EPP';
 export const SIDECAR = 'POINTSMAN_REFERENCE_SIDECAR';
 export const SIMULATOR = 'POINTSMAN_REFERENCE_SIM';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 export interface Program {
   readonly child: ChildProcess;
@@ -38,7 +36,7 @@ export function startProgram(
 ): Program {
   const program = process.env[variable] ?? '';
   const [command, all] =
-    program === '' ? [process.execPath, [MAIN, ...args, ...ownArgs]] : [program, [...args]];
+    program === '' ? [process.execPath, [PROGRAM, ...args, ...ownArgs]] : [program, [...args]];
   const child = spawn(command, all, { stdio: ['ignore', 'pipe', 'pipe'] });
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pickerMaker } from '../../src/index.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 // Modules in this folder find `zod`, as in a user's project.
@@ -26,7 +27,7 @@ interface Checked {
 
 async function check(plugin: string, type: string): Promise<Checked['results']> {
   const args = ['scheduler', 'check', type, '--plugin', plugin, '--json'];
-  const ran = promisify(execFile)(process.execPath, [join(root, 'src/main.ts'), ...args]);
+  const ran = promisify(execFile)(process.execPath, [PROGRAM, ...args]);
   const { stdout } = await ran.catch((error: unknown) => error as { readonly stdout: string });
   return (JSON.parse(stdout) as Checked).results;
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { PROGRAM } from '../support/program.ts';
 import {
   type ScriptedServer,
   startScriptedServer,
@@ -11,8 +11,6 @@ import {
 } from '../support/scripted-server.ts';
 
 /** The sidecar as a process, ended by signals. */
-
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
 let engine: ScriptedServer;
 let child: ChildProcess;
@@ -22,9 +20,13 @@ const lines: string[] = [];
 beforeEach(async () => {
   engine = await startScriptedServer();
   const ports = ['--host', '127.0.0.1', '--port', '0', '--engine', engine.address];
-  child = spawn(process.execPath, [MAIN, 'sidecar', ...ports, '--drain-notice-ms', '0', '--json'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  child = spawn(
+    process.execPath,
+    [PROGRAM, 'sidecar', ...ports, '--drain-notice-ms', '0', '--json'],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   if (child.stdout === null || child.stderr === null) throw new Error('no pipes');
   lines.length = 0;
   createInterface(child.stderr).on('line', (line) => void lines.push(line));

@@ -10,11 +10,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
 import { issue, newAuthority } from '../support/certificates.ts';
+import { PROGRAM } from '../support/program.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 /** TLS at the sidecar's own port, by the command line of the reference's sidecar. */
-
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
 let engine: Upstream;
 let folder: string;
@@ -46,7 +45,7 @@ interface Started {
 async function start(flags: readonly string[]): Promise<Started> {
   const enginePort = engine.address.split(':')[1] ?? '';
   const args = ['--host=127.0.0.1', '--port=0', `--model-server-port=${enginePort}`, '--json'];
-  const child = spawn(process.execPath, [MAIN, ...args, ...flags], {
+  const child = spawn(process.execPath, [PROGRAM, ...args, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);

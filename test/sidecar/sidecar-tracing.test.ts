@@ -1,15 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import { type Collector, fetchCollector, startCollector } from '../support/otel-collector.ts';
+import { PROGRAM } from '../support/program.ts';
 import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts';
 
 /** Traces of the sidecar as a process, as a real OpenTelemetry collector gets them. */
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 const otelcol = await fetchCollector();
@@ -26,7 +25,7 @@ describe.skipIf(otelcol === undefined)('traces of the sidecar', () => {
     engine = await startScriptedServer();
     prefiller = await startScriptedServer();
     const ports = ['--host', '127.0.0.1', '--port', '0', '--engine', engine.address];
-    child = spawn(process.execPath, [MAIN, 'sidecar', ...ports, '--tracing', '--json'], {
+    child = spawn(process.execPath, [PROGRAM, 'sidecar', ...ports, '--tracing', '--json'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         ...process.env,

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { readCommandLine } from '../../stub-server/engine-args/read-command-line.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
+import { PROGRAM } from '../support/program.ts';
 import { MANIFEST_ARGS, MANIFEST_FILES } from './simulator-manifests.ts';
 
 /** What the kubelet gives the containers of those manifests. */
@@ -46,13 +47,7 @@ describe('llm-d-inference-sim’s', () => {
   });
 
   test('[B14] arguments start the program, whose probes and ports are the same', async () => {
-    const args = [
-      'src/main.ts',
-      '--model=m',
-      '--host=127.0.0.1',
-      '--port=0',
-      '--tensor-parallel-size=2',
-    ];
+    const args = [PROGRAM, '--model=m', '--host=127.0.0.1', '--port=0', '--tensor-parallel-size=2'];
     const child = execFile(process.execPath, args, { env: { ...process.env, ...ENVIRONMENT } });
     let log = '';
     child.stderr?.on('data', (text: string) => {

@@ -3,13 +3,8 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** Builds dist/, which the package's own name and its command resolve to. */
-export function setup(): void {
-  buildIn(root);
-}
-
 /** Builds a checkout as `npm run build` does, by the tools of this one. */
-export function buildIn(checkout: string): void {
+export function buildCheckout(checkout: string): void {
   const packages = join(root, 'node_modules');
   const options = { cwd: checkout, stdio: 'inherit' } as const;
   const run = (tool: string, args: readonly string[]): void =>
