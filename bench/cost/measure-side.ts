@@ -27,6 +27,10 @@ interface SideOptions {
 /** Full collections are given for so long. */
 const COLLECTIONS_MS = 10_000;
 
+/** A side is healthy where nothing fails for so long. */
+const HEALTHY_MS = 300;
+const HEALTHY_ATTEMPTS_MAX = 60;
+
 /** The other side is paused meanwhile: it would scrape and take CPU from the measured one. */
 export async function measureSide(options: SideOptions): Promise<Round> {
   const { side, bed, row, next } = options;
@@ -35,10 +39,21 @@ export async function measureSide(options: SideOptions): Promise<Round> {
   const load = startLoad(side, row, { next, onLatency: (ms) => void latencies.push(ms) });
   try {
     await sleep(row.settleMs);
+    await untilHealthy(load);
     return await measureWindow(options, load, latencies);
   } finally {
     load?.stop();
     if (bed.other !== undefined) side.pause();
+  }
+}
+
+/** Envoy's health checks take a side that was paused for long out, and see only later that it is back. */
+async function untilHealthy(load: Load | undefined): Promise<void> {
+  if (load === undefined) return;
+  for (let attempt = 0; attempt < HEALTHY_ATTEMPTS_MAX; attempt++) {
+    const { failed } = load.counts();
+    await sleep(HEALTHY_MS);
+    if (load.counts().failed === failed) return;
   }
 }
 
