@@ -31,12 +31,11 @@ const LIMIT_MS = 45 * 60_000;
 const STOP_MS = 10_000;
 const LONG_LIMIT_MS = 3 * 60 * 60_000;
 
-/** What tests start as a child process. It is built before the first of them. */
-const PROGRAM = join(dirname(import.meta.dirname), 'dist', 'src', 'main.js');
-
 const OWN_FLAGS: ReadonlySet<string> = new Set(['--long', '--kubernetes', '--browser', '--image']);
 
 const root = dirname(import.meta.dirname);
+/** What tests start as a child process. It is built before the first of them. */
+const PROGRAM = join(root, 'dist', 'src', 'main.js');
 
 function nodeFault(): string | undefined {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

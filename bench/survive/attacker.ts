@@ -1,9 +1,10 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { FLAG, FRAME, HEAD_BYTES, PREFACE } from '../../src/extproc/http2/frames.ts';
+import { FLAG, FRAME, PREFACE } from '../../src/extproc/http2/frames.ts';
 import { encodeHeaders } from '../../src/extproc/http2/hpack/header-encoder.ts';
 import { frameOf, openRawStream } from '../support/ext-proc-frames.ts';
+import { frame } from '../support/http2-frame.ts';
 
 // A client, or a gateway, that means harm. A separate process, so that its CPU and its memory are
 // not the picker's. Prints `{}` once it has begun, then what it has done each second, and ends when
@@ -26,7 +27,6 @@ const PIECE = Buffer.alloc(16 * 1024, 'x');
 const PIECE_GAP_MS = 1000;
 const SESSIONS = 10;
 const TICK_MS = 10;
-const NO_BYTES = new Uint8Array(0);
 const CANCEL = Buffer.of(0, 0, 0, 8);
 const CALL = encodeHeaders([
   [':method', 'POST'],
@@ -105,7 +105,7 @@ function resetFlood(): void {
   const open = (): { socket: Socket; streamId: number } => {
     const socket = connect(port, '127.0.0.1').setNoDelay(true);
     socket.on('error', () => undefined).resume();
-    socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0, NO_BYTES)]));
+    socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0)]));
     return { socket, streamId: 1 };
   };
   const connections = Array.from({ length: SESSIONS }, open);
@@ -125,16 +125,6 @@ function resetFlood(): void {
       connection.socket.write(Buffer.concat(frames));
     }
   }, TICK_MS);
-}
-
-function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
-  const bytes = Buffer.alloc(HEAD_BYTES + payload.length);
-  bytes.writeUIntBE(payload.length, 0, 3);
-  bytes[3] = type;
-  bytes[4] = flags;
-  bytes.writeUInt32BE(streamId, 5);
-  bytes.set(payload, HEAD_BYTES);
-  return bytes;
 }
 
 /** Requests with so many bytes of headers that Envoy just passes them, so many a second. */

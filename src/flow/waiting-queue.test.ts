@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
 import { isBefore, type Queued } from './endpoint-queue.ts';
 import { FairShares } from './fair-shares.ts';
-import { ORDERS, WAITING_ORDERS } from './order.ts';
+import { dueWithinMs, ORDERS, WAITING_ORDERS, type WaitingOrder } from './order.ts';
 import { WaitingQueue } from './waiting-queue.ts';
 
 const SEED = 20_261_123;
@@ -51,6 +51,24 @@ const step = fc.record({
   closed: fc.constantFrom('', 'a', 'b', 'ac'),
 });
 
+function firstOf(all: readonly Item[], order: WaitingOrder, at: number): Item | undefined {
+  let first: Item | undefined;
+  for (const one of all) if (isBefore(one, first, ORDERS[order], at)) first = one;
+  return first;
+}
+
+/** Of those that wait for one endpoint: where one is late, one that is due, else the newest. */
+function firstThere(all: readonly Item[], order: WaitingOrder, at: number): Item | undefined {
+  const { isLate, hasDeadlines } = ORDERS[order];
+  const late = all.some(({ waiting: { since }, ownMs }) => isLate({ waitedMs: at - since, ownMs }));
+  if (!late) return firstOf(all, order, at);
+  const due = all.filter(({ waiting: { since, request }, ownMs }) => {
+    const slackMs = (request.ttftSloMs ?? Number.NaN) - (at - since) - ownMs;
+    return hasDeadlines && slackMs >= 0 && slackMs <= dueWithinMs(ownMs);
+  });
+  return firstOf(due, order, at) ?? all.toSorted((a, b) => b.number - a.number)[0];
+}
+
 describe('what waits', () => {
   it.each(WAITING_ORDERS)(
     `[Q114] is found as by a look at all that wait, by %s, seed ${SEED}`,
@@ -81,11 +99,15 @@ describe('what waits', () => {
               const open = all.filter(
                 (one) => one.waiting.request.priority === priority && isOpen(one),
               );
-              const isLate = ({ waiting, ownMs: own }: Item): boolean =>
-                ORDERS[order].isLate({ waitedMs: at - waiting.since, ownMs: own });
-              if (open.some(isLate)) continue;
-              let first: Item | undefined;
-              for (const one of open) if (isBefore(one, first, ORDERS[order], at)) first = one;
+              const byEndpoint = ['a', 'b', 'c'].flatMap((name) => {
+                const found = firstThere(
+                  open.filter((one) => one.endpoint === name),
+                  order,
+                  at,
+                );
+                return found === undefined ? [] : [found];
+              });
+              const first = firstOf(byEndpoint, order, at);
               expect(queue.first(priority, at, { isOpen, isOpenTo: isOpen })).toBe(first);
             }
             expect([...queue.items()]).toEqual(all);

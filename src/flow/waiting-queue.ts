@@ -34,9 +34,9 @@ const LOOK_SHARE = 0.25;
 
 /**
  * The requests that wait, each for one endpoint. Those of a higher priority go strictly first. Among
- * equals the flow is next that has got least, and in it the order decides, or the newest is next
- * where it is late. Adding and removing take
- * logarithmic time; finding the first one looks at the flows that wait for open endpoints.
+ * equals the flow is next that has got least, and in it the order decides; where the flow is late,
+ * its newest request is next. Adding and removing take logarithmic time; finding the first one looks
+ * at the flows that wait for open endpoints.
  */
 export class WaitingQueue<T extends Queued> {
   readonly #groups = new Map<number, Group<T>>();

@@ -117,6 +117,11 @@ export class RoutingError extends Error {
   }
 }
 
+/** What a client gets for an error of ours, whose own text is only in the log. */
+export function internalFailure(): RoutingError {
+  return new RoutingError('internal', 'the endpoint picker failed on this request; see its log');
+}
+
 export interface ConfigIssue {
   /** Such as `schedulingProfiles[0].plugins[2].weight`. */
   readonly path: string;

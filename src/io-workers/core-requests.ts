@@ -1,4 +1,4 @@
-import { RoutingError } from '../framework/error.ts';
+import { internalFailure, RoutingError } from '../framework/error.ts';
 import type { Outcome, Usage } from '../framework/observer.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { LocalResponse, RequestLine } from '../framework/request-control.ts';
@@ -177,8 +177,9 @@ export class CoreRequests {
   #refuse(open: CoreRequest, error: unknown): void {
     const { key, request } = open;
     this.#open.delete(key);
-    const { code, sentence } = error instanceof RoutingError ? error : FAILED;
-    if (!(error instanceof RoutingError)) this.#options.onFault(error, request);
+    const expected = error instanceof RoutingError;
+    const { code, sentence } = expected ? error : internalFailure();
+    if (!expected) this.#options.onFault(error, request);
     this.#outbox.writer.put(TO_WORKER.refused, key, code, sentence);
   }
 
@@ -207,11 +208,6 @@ class CoreRequest {
     this.placement = placement;
   }
 }
-
-const FAILED = new RoutingError(
-  'internal',
-  'the endpoint picker failed on this request; see its log',
-);
 
 function optionsIn(reader: BatchReader): RouteOptions {
   return {

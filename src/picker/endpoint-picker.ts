@@ -64,9 +64,16 @@ export class EndpointPicker implements Router, BookingRouter {
     const { plan, runtime, subscribers = [], stopwatch } = options;
     const known = pickerParts(options, this);
     const { pool, faults, ledger, limit, clock, ejector, engineModel, candidates } = known;
-    [this.pool, this.faults, this.ledger, this.limit] = [pool, faults, ledger, limit];
-    [this.clock, this.ejector, this.reservations] = [clock, ejector, known.open];
-    [this.#parts, this.#candidates, this.#options] = [known, candidates, withClock(options, clock)];
+    this.pool = pool;
+    this.faults = faults;
+    this.ledger = ledger;
+    this.limit = limit;
+    this.clock = clock;
+    this.ejector = ejector;
+    this.reservations = known.open;
+    this.#parts = known;
+    this.#candidates = candidates;
+    this.#options = withClock(options, clock);
     this.#room = new WaitingRoom({
       ...known,
       timers: runtime.clock,

@@ -39,7 +39,8 @@ let library: CelLibrary | undefined;
 
 /**
  * Compiles an expression over maps with these names. Throws an Error that says what is wrong with
- * it, also where nothing bounds how long it would run. Loads the library at the first call: few configurations have expressions.
+ * it, also where nothing bounds how long it would run. Loads the library at the first call: few
+ * configurations have expressions.
  */
 export function compileCel(expression: string, maps: readonly string[]): CelProgram {
   library ??= createRequire(import.meta.url)('@marcbachmann/cel-js') as CelLibrary;

@@ -6,9 +6,9 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { IoWorkersOptions } from '../io-workers/io-workers.ts';
 import type { Preparing } from '../io-workers/remote-router.ts';
 import { readHeaderFields } from '../openai/body/header-fields.ts';
-import { requestIdentity } from '../openai/request-identity.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { ExtProcParts } from './ext-proc-options.ts';
+import { identityBy } from './request-readers.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 export interface IoWorkersParts extends ExtProcParts {
@@ -103,10 +103,7 @@ function identifiedRequests(
   secret: ExtProcParts['secret'],
 ): (request: InferenceRequest) => InferenceRequest {
   const hash = new KeyedHash(secret);
-  const identified = requestIdentity({
-    plugins: () => picker.observers(),
-    onFault: (plugin, error) => picker.faults.report(plugin, 'fairnessId', error),
-  });
+  const identified = identityBy(picker);
   return (request) => {
     const { id, headers: sent } = request;
     const { headers } = identified({ id, path: sent.get(':path') ?? '/', headers: sent });

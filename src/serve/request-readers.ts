@@ -35,10 +35,15 @@ export function servedReaders(
     rewriteOf: observe ? undefined : rules.rewriteOf.bind(rules),
     propagatesPriority: observe ? undefined : parts.propagatesPriority,
     onIgnored,
-    identified: requestIdentity({
-      plugins: () => picker.observers(),
-      onFault: (plugin, error) => picker.faults.report(plugin, 'fairnessId', error),
-    }),
+    identified: identityBy(picker),
+  });
+}
+
+/** Adds to a head what the picker's plugins find in its headers. */
+export function identityBy(picker: EndpointPicker): ReturnType<typeof requestIdentity> {
+  return requestIdentity({
+    plugins: () => picker.observers(),
+    onFault: (plugin, error) => picker.faults.report(plugin, 'fairnessId', error),
   });
 }
 

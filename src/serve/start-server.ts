@@ -27,7 +27,7 @@ export async function startServer(
   const { registry } = parts.metrics;
   const given = { ...parts, onIgnored: ignoredControls(options, registry) };
   const started = await start(options, given);
-  showStreams(options, registry, started.server);
+  registerStreamMetrics(registry, () => started.server.usage(), options.grpcStreamMetrics);
   return started;
 }
 
@@ -42,14 +42,6 @@ async function start(options: ServeOptions, parts: IoWorkersParts): Promise<Star
   parts.rules.observe(() => workers.refresh());
   showRestarts(parts.metrics.registry, workers);
   return { server: workers, refresh: () => workers.refresh() };
-}
-
-function showStreams(
-  { grpcStreamMetrics }: ServeOptions,
-  registry: Registry,
-  server: ExtProcServer,
-): void {
-  registerStreamMetrics(registry, () => server.usage(), grpcStreamMetrics);
 }
 
 function showRestarts(registry: Registry, workers: IoWorkers): void {

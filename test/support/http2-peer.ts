@@ -1,3 +1,4 @@
+import { frame } from '../../bench/support/http2-frame.ts';
 import { Http2Connection } from '../../src/extproc/http2/connection.ts';
 import type { ConnectionError } from '../../src/extproc/http2/errors.ts';
 import { FLAG, FRAME, HEAD_BYTES, PREFACE } from '../../src/extproc/http2/frames.ts';
@@ -51,20 +52,6 @@ export interface Frame {
   readonly flags: number;
   readonly streamId: number;
   readonly payload: Buffer;
-}
-
-export function frame(
-  type: number,
-  flags: number,
-  streamId: number,
-  payload: Uint8Array = Buffer.alloc(0),
-): Buffer {
-  const head = Buffer.alloc(HEAD_BYTES);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(streamId, 5);
-  return Buffer.concat([head, payload]);
 }
 
 export function uint32(value: number): Buffer {

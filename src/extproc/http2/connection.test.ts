@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { frame } from '../../../bench/support/http2-frame.ts';
 import {
   data,
-  frame,
   Http2Peer,
   headers,
   REQUEST,

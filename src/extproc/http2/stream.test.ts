@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { frame } from '../../../bench/support/http2-frame.ts';
 import {
   bodyOf,
   data,
-  frame,
   Http2Peer,
   headers,
   REQUEST,

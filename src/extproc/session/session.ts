@@ -1,4 +1,4 @@
-import { RoutingError } from '../../framework/error.ts';
+import { internalFailure, RoutingError } from '../../framework/error.ts';
 import type { FollowRequest } from '../../framework/following.ts';
 import {
   LocalAnswer,
@@ -216,9 +216,7 @@ export class Session {
     const { routed } = this.#request;
     this.#request.drop();
     const expected = error instanceof RoutingError;
-    const shown = expected
-      ? error
-      : new RoutingError('internal', 'the endpoint picker failed on this request; see its log');
+    const shown = expected ? error : internalFailure();
     this.#emit(rejection(shown, errorFormOf(this.#head)));
     const about = this.#about;
     this.#head?.followed?.refused(shown);

@@ -79,9 +79,7 @@ export class WaitingRoom {
       needsRoom: (held, at) => this.#needsRoom(held.waiting.request, held, at),
       queue: this.#queue,
       decideAnew: (held, at) => this.#decideAnew(held, at),
-      place: (held, cycle, at) => {
-        this.#departures.place(held, cycle, at);
-      },
+      place: (held, cycle, at) => this.#departures.place(held, cycle, at),
     });
     pool.observeEndpoints(this.backlog);
     pool.observeEndpoints({ onEndpointRemoved: (endpoint) => this.loads.forget(endpoint) });

@@ -1,3 +1,4 @@
+import { frame } from '../../../bench/support/http2-frame.ts';
 import { Http2Connection } from '../../../src/extproc/http2/connection.ts';
 import { FLAG, FRAME, PREFACE } from '../../../src/extproc/http2/frames.ts';
 import { encodeHeaders } from '../../../src/extproc/http2/hpack/header-encoder.ts';
@@ -6,7 +7,6 @@ import {
   data,
   FakeTransport,
   type Frame,
-  frame,
   framesOf,
   headers,
   REQUEST,
