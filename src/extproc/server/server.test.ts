@@ -9,7 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { reservingRouter } from '../../../test/support/reserving-server.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
@@ -38,7 +38,13 @@ interface ProcessorClient extends Client {
   Process(): Stream;
 }
 
-const { route, held } = reservingRouter();
+/** One for each test: what a test leaves open may be given back only during the next one. */
+let reserving = reservingRouter();
+beforeEach(() => {
+  reserving = reservingRouter();
+});
+const held = (): number => reserving.held();
+const route: typeof reserving.route = (request) => reserving.route(request);
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
