@@ -16,55 +16,75 @@ export interface IoWorkersParts extends ExtProcParts {
   readonly secret: Uint32Array;
 }
 
+type Served = Omit<ExtProcServerOptions, 'session'> & {
+  readonly session: Omit<SessionOptions, 'newRequestId'>;
+};
+
 /** Options of the server in I/O workers, which answers as the one of `served` would. */
 export function ioWorkersOptions(
   options: ServeOptions,
-  { seed, secret, onIgnored, tls, ...parts }: IoWorkersParts,
-  served: Omit<ExtProcServerOptions, 'session'> & {
-    readonly session: Omit<SessionOptions, 'newRequestId'>;
-  },
+  parts: IoWorkersParts,
+  served: Served,
 ): IoWorkersOptions {
-  const { ioWorkers: workers = 0, log, bodyBytesMax, emitEndpointScores = false } = options;
-  const { session, clock, limits, times, onClientFault } = served;
-  const { trustClientControls = false, grpcStreamMetrics = false } = options;
-  const { propagatesPriority } = parts;
+  const { session, times, onClientFault } = served;
   return {
-    workers,
+    workers: options.ioWorkers ?? 0,
     host: served.host,
     port: served.port,
     healthPort: served.healthPort,
-    clock,
-    log,
-    tls: tls.credentials,
-    limits,
-    given: {
-      bodyBytesMax,
-      earlyPickBytes: options.earlyPickBytes,
-      halfCloseAfterPick: options.halfCloseAfterPick,
-      ignoreSubset: options.disableEndpointSubsetFilter === true,
-      emitEndpointScores,
-      trustClientControls,
-      seed,
-      secret,
-      follows: session.follow !== undefined,
-      times: times === undefined ? 'none' : grpcStreamMetrics ? 'streams' : 'messages',
-    },
-    reading: () => ({
-      priorities: parts.rules.priorities,
-      rewrites: parts.rules.rewrites,
-      parsers: parts.parsers(),
-      propagatesPriority: propagatesPriority(),
-      answersReservations: session.answersReservations?.() === true,
-      preparing: preparingOf(parts),
-    }),
+    clock: served.clock,
+    log: options.log,
+    tls: parts.tls.credentials,
+    limits: served.limits,
+    given: givenToWorkers(options, parts, served),
+    reading: () => readingRules(parts, session),
     link: {
       ...session,
       times,
-      identified: identifiedRequests(parts.picker, secret),
-      placedOptions: () => ({ withLabels: propagatesPriority(), withScores: emitEndpointScores }),
-      onIgnored: (control) => onIgnored?.(control),
+      identified: identifiedRequests(parts.picker, parts.secret),
+      placedOptions: () => ({
+        withLabels: parts.propagatesPriority(),
+        withScores: options.emitEndpointScores === true,
+      }),
+      onIgnored: (control) => parts.onIgnored?.(control),
       onClientFault: (fault) => onClientFault?.(fault),
     },
+  };
+}
+
+/** What a worker is given once, when it starts. */
+function givenToWorkers(
+  options: ServeOptions,
+  { seed, secret }: Pick<IoWorkersParts, 'seed' | 'secret'>,
+  { session, times }: Pick<Served, 'session' | 'times'>,
+): IoWorkersOptions['given'] {
+  const followed = options.grpcStreamMetrics === true ? 'streams' : 'messages';
+  return {
+    bodyBytesMax: options.bodyBytesMax,
+    earlyPickBytes: options.earlyPickBytes,
+    halfCloseAfterPick: options.halfCloseAfterPick,
+    ignoreSubset: options.disableEndpointSubsetFilter === true,
+    emitEndpointScores: options.emitEndpointScores === true,
+    trustClientControls: options.trustClientControls === true,
+    seed,
+    secret,
+    follows: session.follow !== undefined,
+    times: times === undefined ? 'none' : followed,
+  };
+}
+
+/** How workers read requests. It changes when the configuration is reloaded. */
+function readingRules(
+  parts: IoWorkersParts,
+  session: Served['session'],
+): ReturnType<IoWorkersOptions['reading']> {
+  return {
+    priorities: parts.rules.priorities,
+    rewrites: parts.rules.rewrites,
+    parsers: parts.parsers(),
+    propagatesPriority: parts.propagatesPriority(),
+    answersReservations: session.answersReservations?.() === true,
+    preparing: preparingOf(parts),
   };
 }
 
