@@ -16,6 +16,12 @@ describe('nearest', () => {
     expect(nearest('queue-scorer', [])).toBe('');
   });
 
+  it('[V220] compares a wrong name only with names of about its length, however long it is', () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `a-known-name-${index}`);
+    // Compared with each of them, it would take minutes.
+    expect(nearest('x'.repeat(2_000_000), names)).toBe('');
+  });
+
   it('takes the first of equally near names', () => {
     expect(nearest('cat', ['bat', 'hat'])).toBe(' (did you mean bat?)');
   });

@@ -6,6 +6,8 @@ export function nearest(wrong: string, known: Iterable<string>): string {
   let best = '';
   let least = Math.min(DISTANCE_MAX, Math.ceil(wrong.length / 2)) + 1;
   for (const name of known) {
+    // A distance is at least the difference in length. A wrong name may be as long as its file.
+    if (Math.abs(name.length - wrong.length) >= least) continue;
     const distance = editDistance(wrong, name);
     if (distance < least) {
       least = distance;

@@ -1,6 +1,7 @@
 import { openSync, writeSync } from 'node:fs';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { Mutator } from './mutate.ts';
+import type { FuzzTarget } from './target.ts';
 import { targetNamed } from './targets.ts';
 
 /** What the process gets as its argument, in JSON. */
@@ -30,6 +31,7 @@ export const NOTE_HEAD_BYTES = 16;
 
 /** How often the time is read. */
 const CASES_PER_LOOK = 16;
+const STACK_FRAMES = 20;
 
 function work({ target: name, seed, cases, forMs, notePath }: FuzzWork): FuzzResult {
   const target = targetNamed(name);
@@ -37,6 +39,8 @@ function work({ target: name, seed, cases, forMs, notePath }: FuzzWork): FuzzRes
   const note = openSync(notePath, 'w');
   const head = Buffer.alloc(NOTE_HEAD_BYTES);
   const endAt = performance.now() + forMs;
+  // Inputs that are refused are most of the cases, and the stacks of their errors most of the time.
+  Error.stackTraceLimit = 0;
   for (let done = 0; done < cases; done++) {
     if (done % CASES_PER_LOOK === 0 && performance.now() > endAt) {
       return { cases: done, outcomes: mutator.outcomes, failure: undefined };
@@ -48,12 +52,25 @@ function work({ target: name, seed, cases, forMs, notePath }: FuzzWork): FuzzRes
     try {
       mutator.learn(input, target.run(input));
     } catch (error) {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      const failure = { input: Buffer.from(input).toString('base64'), error: text };
+      const failure = {
+        input: Buffer.from(input).toString('base64'),
+        error: withStack(target, input) ?? String(error),
+      };
       return { cases: done + 1, outcomes: mutator.outcomes, failure };
     }
   }
   return { cases, outcomes: mutator.outcomes, failure: undefined };
+}
+
+/** The error of an input with its stack. Undefined where it does not fail again by itself. */
+function withStack(target: FuzzTarget, input: Uint8Array): string | undefined {
+  Error.stackTraceLimit = STACK_FRAMES;
+  try {
+    target.run(input);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.stack : undefined;
+  }
 }
 
 if (process.argv[1] === import.meta.filename) {
