@@ -1,4 +1,5 @@
 import type { PluginFault } from '../framework/error.ts';
+import type { Observer } from '../framework/plugin.ts';
 import type { Clock, Runtime } from '../framework/runtime.ts';
 import type { EjectionChange } from './ejection/ejector.ts';
 import type { JournalSubscriber } from './events/journal.ts';
@@ -11,6 +12,11 @@ export interface EndpointPickerOptions {
   readonly runtime: Runtime;
   /** They receive everything that happens, in order, before the plugins. */
   readonly subscribers?: readonly JournalSubscriber[];
+  /**
+   * Throws where these plugin instances cannot be used, such as ConfigError: then their plan is not
+   * adopted. Called before they decide anything.
+   */
+  readonly checkPlugins?: (plugins: readonly Observer[]) => void;
   /** Wraps each plugin where it is used, to measure it. */
   readonly wrapPlugin?: PluginWrap;
   /** Measures scheduling and waiting times; without it nothing is measured. */

@@ -2,6 +2,7 @@ import type { ExtProcServerOptions } from '../extproc/server/server.ts';
 import type { SessionOptions } from '../extproc/session/session.ts';
 import { ConfigError } from '../framework/error.ts';
 import { KeyedHash } from '../framework/keyed-hash.ts';
+import type { Observer } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { IoWorkersOptions } from '../io-workers/io-workers.ts';
 import type { Preparing } from '../io-workers/remote-router.ts';
@@ -95,21 +96,31 @@ const REPORTERS: readonly string[] = ['request-attribute-reporter'];
 export function checkIoWorkers(
   { ioWorkers = 0, observe = false }: Pick<ServeOptions, 'ioWorkers' | 'observe'>,
   { plugins }: Pick<PickerPlan, 'plugins'>,
-  observers: readonly object[] = [],
 ): void {
   if (ioWorkers === 0) return;
-  const refuse = (message: string): never => {
-    throw new ConfigError('command line', [{ path: '--io-workers', message }]);
-  };
-  if (observe) refuse('cannot be used with --observe, which decides nothing: leave it out');
+  if (observe) throw refusal('cannot be used with --observe, which decides nothing: leave it out');
   const planned = plugins.find(({ definition }) => REPORTERS.includes(definition.type))?.name;
-  if (planned !== undefined || observers.some((each) => 'responseMetadata' in each)) {
-    const which = planned ?? 'of --plugin that has responseMetadata';
-    refuse(
-      `cannot be used with plugin ${which}: it reports at the end of each answer, which would ` +
-        'have to wait for it. Leave out one of them',
-    );
-  }
+  if (planned !== undefined) throw reporterRefusal(planned);
+}
+
+/** Throws ConfigError for plugins of `--plugin` that I/O workers cannot call. */
+export function checkReporters(
+  { ioWorkers = 0 }: Pick<ServeOptions, 'ioWorkers'>,
+  plugins: readonly Observer[],
+): void {
+  if (ioWorkers === 0 || !plugins.some((each) => 'responseMetadata' in each)) return;
+  throw reporterRefusal('of --plugin that has responseMetadata');
+}
+
+function reporterRefusal(which: string): ConfigError {
+  return refusal(
+    `cannot be used with plugin ${which}: it reports at the end of each answer, which would ` +
+      'have to wait for it. Leave out one of them',
+  );
+}
+
+function refusal(message: string): ConfigError {
+  return new ConfigError('command line', [{ path: '--io-workers', message }]);
 }
 
 function preparingOf({ router, picker }: Pick<ExtProcParts, 'router' | 'picker'>): Preparing {

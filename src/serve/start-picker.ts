@@ -16,6 +16,7 @@ import type { Replica } from '../replicas/replica.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { Telemetry } from '../telemetry/start-telemetry.ts';
 import { createHeadroom } from './autoscaling/start-autoscaling.ts';
+import { checkReporters } from './io-workers-options.ts';
 import { LiveCounts } from './live/live-counts.ts';
 import type { PromotionControl } from './promotion-control.ts';
 import { createReplica } from './replicas/create-replica.ts';
@@ -79,6 +80,7 @@ export function startPicker(
         ...(promotionControl?.subscribers ?? []),
         ...(replica === undefined ? [] : [replica.subscriber]),
       ],
+      checkPlugins: (plugins) => checkReporters(options, plugins),
       wrapPlugin: timedPlugins(metrics, runtime.clock),
       stopwatch: runtime.clock,
       schedulerRuntime: runtime,

@@ -4,7 +4,7 @@ import { type IoWorkers, startIoWorkers } from '../io-workers/io-workers.ts';
 import { registerStreamMetrics } from '../journal/metrics/answers/stream-metrics.ts';
 import { showMetric } from '../journal/metrics/page/family.ts';
 import { extProcOptions } from './ext-proc-options.ts';
-import { checkIoWorkers, type IoWorkersParts, ioWorkersOptions } from './io-workers-options.ts';
+import { type IoWorkersParts, ioWorkersOptions } from './io-workers-options.ts';
 import { ignoredControls } from './request-readers.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { StartedPicker } from './start-picker.ts';
@@ -21,7 +21,6 @@ export async function startServer(
   options: ServeOptions,
   parts: Omit<IoWorkersParts, 'onIgnored'> & StartedPicker,
 ): Promise<StartedServer> {
-  checkIoWorkers(options, options.plan, parts.picker.observers());
   // Others' requests can be booked now that the endpoints are known.
   parts.replica?.start(parts.picker);
   const { registry } = parts.metrics;

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { Client } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { inFlightAt, serveOptions } from '../../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
-import { planFromPlugins } from '../../src/catalogue/plan.ts';
+import { configFileOf, planFromPlugins } from '../../src/catalogue/plan.ts';
 import { readCapture } from '../../src/journal/capture/read-capture.ts';
 import { redecide } from '../../src/lab/redecide/redecide.ts';
 import { sameDecision } from '../../src/lab/redecide/redecision.ts';
@@ -137,6 +137,28 @@ it('[D252] refuses what workers cannot do, and a port where another process list
   expect(await refused({ extProcPort: serving.extProcPort })).toContain('cannot listen on');
 });
 
+it('[V222] refuses a reload with a plugin of --plugin that workers cannot call', async () => {
+  const config = join(folder, 'config.yaml');
+  const plugin = join(folder, 'plugin.mjs');
+  writeFileSync(plugin, REPORTING_SCORER);
+  writeFileSync(config, SCORED);
+  const [plan, configFile] = [
+    await planFromPlugins(config, [plugin]),
+    await configFileOf(config, [plugin]),
+  ];
+  const { stop, metricsPort, extProcPort } = await start({ plan, configFile });
+  const reloadFailed = async (): Promise<boolean> => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    return text.includes('\npointsman_config_last_reload_successful 0\n');
+  };
+  writeFileSync(config, `${SCORED}- {type: reporting-scorer}\n`);
+  await until(reloadFailed);
+  const request = await picked(extProcPort);
+  expect(request.destination).toMatch(/^127/);
+  await answered(request);
+  await stop({ notice: false });
+});
+
 it('[D253] a worker that dies loses its streams, their load is released, and it comes back', async () => {
   const { extProcPort, metricsPort } = serving;
   const requests = await Promise.all(Array.from({ length: 8 }, () => picked(extProcPort)));
@@ -173,6 +195,26 @@ it('[D254] a drain lets streams end, and the capture of all gives the same decis
   }
   expect(decisions).toBeGreaterThanOrEqual(12 + 8 + 6);
 });
+
+const SCORED = `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: queue-scorer
+`;
+
+/** Plain JavaScript, as a user's plugin may be. */
+const REPORTING_SCORER = `
+const reporting = {
+  type: 'reporting-scorer',
+  config: { parse: () => ({}), safeParse: () => ({ success: true, data: {} }) },
+  create: () => ({
+    score: (endpoints) => endpoints.map(() => 1),
+    responseMetadata: () => [],
+  }),
+};
+export const plugins = { scorers: [reporting] };
+`;
 
 const REPORTER = `
 apiVersion: llm-d.ai/v1alpha1

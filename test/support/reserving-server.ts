@@ -3,7 +3,7 @@ import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import type { SessionOptions } from '../../src/extproc/session/session.ts';
 import type { StreamUsage } from '../../src/extproc/streams/open-streams.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
-import type { RoutedRequest } from '../../src/framework/routing.ts';
+import type { RoutedRequest, Router } from '../../src/framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../src/openai/parsers/open-body.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { inertRouted } from './inert-routed.ts';
@@ -46,11 +46,12 @@ export interface ReservingServer {
 
 export async function startReservingServer(
   overrides: Partial<ExtProcServerOptions> = {},
+  router?: Router,
 ): Promise<ReservingServer> {
   const { route, held } = reservingRouter();
   const rejected: string[] = [];
   const session: Omit<SessionOptions, 'newRequestId'> = {
-    router: { route },
+    router: router ?? { route },
     openBody: createOpenBody({ bodyBytesMax: 64 * MiB, hashSeed: 1 }),
     headerOnly: headerOnlyRequest,
     earlyPickBytes: 128 * 1024,

@@ -22,7 +22,7 @@ export type NewSession = (
   emit: (action: StreamAction) => void,
   account: ByteAccount,
   traceparent: string | undefined,
-) => Pick<Session, 'on' | 'closed' | 'refuse' | 'phase'>;
+) => Pick<Session, 'on' | 'closed' | 'refuse' | 'phase' | 'waits'>;
 
 /** As much of a message as a peer that streams bodies may have sent. */
 const PART_BYTES_MAX = 64 * 1024;
@@ -55,10 +55,11 @@ export function runSession(
   };
   return {
     data: running.onPiece,
-    ended: () => {
-      close('ended');
-      running.writer.end();
-    },
+    ended: () =>
+      running.onceAnswered(() => {
+        close('ended');
+        running.writer.end();
+      }),
     closed: () => {
       deadline?.cancel();
       close('cancelled');
@@ -79,6 +80,7 @@ class RunningSession implements StreamOwner {
   /** Why the stream must not stay. */
   readonly #tooMany: RoutingError | undefined;
   readonly #watch: StreamWatch | undefined;
+  #onAnswered: (() => void) | undefined;
   #reset = false;
   #closed = false;
 
@@ -99,6 +101,8 @@ class RunningSession implements StreamOwner {
     this.writer = new AnswerWriter(this.#call, afterTurn, this.account);
     const emit = (action: StreamAction): void => {
       watch?.answering();
+      if (this.#onAnswered !== undefined) afterTurn(this.#onAnswered);
+      this.#onAnswered = undefined;
       if (action.kind === 'half-close') this.writer.end();
       else this.writer.write(action);
     };
@@ -134,6 +138,12 @@ class RunningSession implements StreamOwner {
     this.#watch?.pieceEnds();
     return used;
   };
+
+  /** Runs at once, or where a pick has to wait, in the turn after it has been answered. */
+  onceAnswered(task: () => void): void {
+    if (this.session.waits) this.#onAnswered = task;
+    else task();
+  }
 
   refuse(error: RoutingError): void {
     if (this.#closed || this.phase === 'refused') return;

@@ -52,6 +52,11 @@ export class ObserverSession {
     return 'picked';
   }
 
+  /** It passes everything on at once. */
+  get waits(): false {
+    return false;
+  }
+
   /** The request is not ours to refuse. */
   refuse(): boolean {
     return false;

@@ -88,6 +88,11 @@ export class Session {
     return this.#state === 'open' ? this.#request.phase : 'picked';
   }
 
+  /** Whether its pick has to wait, so that the answers to what has come are still to be sent. */
+  get waits(): boolean {
+    return this.#state === 'open' && this.#request.waits;
+  }
+
   /** Ends the request with an answer to the client; false where it is too late for one. */
   refuse(error: RoutingError): boolean {
     if (this.#state !== 'open') return false;

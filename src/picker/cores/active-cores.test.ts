@@ -16,6 +16,7 @@ import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { EndpointPicker } from '../endpoint-picker.ts';
+import type { EndpointPickerOptions } from '../endpoint-picker-options.ts';
 import type { PickerPlan } from '../plan/picker-plan.ts';
 
 const VERSION = cycleKey<string>('version');
@@ -78,10 +79,13 @@ plugins:
   - { type: gate-source, parameters: { version: ${version} } }
   - { type: slot-scorer, parameters: { slot: ${liked} } }
 `);
-  const start = (first: PickerPlan): EndpointPicker => {
+  const start = (
+    first: PickerPlan,
+    options: Pick<EndpointPickerOptions, 'checkPlugins'> = {},
+  ): EndpointPicker => {
     const network = { get: () => Promise.reject(new Error('none')) };
     const runtime = { clock: new SimulatedClock(), random: seededRandom(1), network };
-    const picker = new EndpointPicker({ plan: first, runtime });
+    const picker = new EndpointPicker({ plan: first, runtime, ...options });
     for (let n = 0; n < 3; n++) {
       const id = `e${n}` as EndpointId;
       picker.pool.upsert({ id, address: `10.0.0.${n}:80`, labels: new Map() });
@@ -187,6 +191,21 @@ plugins:
 `);
     expect(() => picker.adopt(failing)).toThrow('gate bad does not open');
     expect(log).toEqual(['start good', 'stop good']);
+    expect([...running].map((run) => run.split('#')[0])).toEqual(['one']);
+    expect(picker.route(makeRequest()).endpoint.id).toBe('e0');
+  });
+
+  it('[V222] changes nothing when plugins of a plan are refused, and stops those made for it', () => {
+    const { log, running, gated, start } = world();
+    let refuses = false;
+    const checkPlugins = (): void => {
+      if (refuses) throw new ConfigError('test', [{ path: 'plugins', message: 'cannot be used' }]);
+    };
+    const picker = start(gated('one', 0), { checkPlugins });
+    refuses = true;
+    expect(() => picker.adopt(gated('two', 1))).toThrow('cannot be used');
+    expect(log).toEqual(['start two', 'stop two']);
+    expect(() => picker.adopt(gated('one', 1))).toThrow('cannot be used');
     expect([...running].map((run) => run.split('#')[0])).toEqual(['one']);
     expect(picker.route(makeRequest()).endpoint.id).toBe('e0');
   });

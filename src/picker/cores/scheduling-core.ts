@@ -41,6 +41,8 @@ export interface SchedulingCoreOptions {
   readonly schedulerRuntime?: Runtime | undefined;
   /** Its plugins with the same name, type and parameters in the new plan are used again. */
   readonly before?: SchedulingCore | undefined;
+  /** Throws where these plugin instances must not decide; those that are new are stopped then. */
+  readonly checkPlugins?: ((plugins: readonly PluginPart[]) => void) | undefined;
 }
 
 /** The running plugins of a plan. It decides with the pool and the ledger of its picker. */
@@ -91,8 +93,10 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
   const gate = cacheGate(parts.instances, cachedTokens);
   const profiles = createScheduler(parts.handler, faults, { shed, gate });
   const replaced = replacement && replacedScheduler(replacement, profiles, faults);
+  const observers = [...parts.observers, ...(replacement === undefined ? [] : [replacement])];
+  checkObservers(observers, options);
   return {
-    observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
+    observers,
     instances: parts.instances,
     replacedBy,
     scheduler: controlledScheduler(replaced ?? profiles, parts.sources, faults),
@@ -104,6 +108,19 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
     prepare: prepareOf(parts, { ...options, replacement }),
     replacement: () => replaced && reportOf(replaced, replacement),
   };
+}
+
+function checkObservers(
+  observers: readonly PluginPart[],
+  { checkPlugins, before }: SchedulingCoreOptions,
+): void {
+  try {
+    checkPlugins?.(observers);
+  } catch (error) {
+    const kept = new Set(before?.observers);
+    for (const part of observers) if (!kept.has(part)) part.stop?.();
+    throw error;
+  }
 }
 
 function cachedTokensOf(facts: PickerParts['facts']): SchedulingCore['cachedTokens'] {
