@@ -50,11 +50,14 @@ export type ToWorker =
   | { readonly kind: 'reading'; readonly reading: ReadingRules }
   | { readonly kind: 'serving'; readonly serving: boolean }
   | { readonly kind: 'tls'; readonly context: TlsContext }
+  /** Answered with `alive`. */
+  | { readonly kind: 'ping' }
   | { readonly kind: 'drain'; readonly noticeMs: number; readonly deadlineMs: number };
 
 /** What an I/O worker sends besides batches. */
 export type ToCore =
   | { readonly kind: 'batch'; readonly batch: Batch }
   | { readonly kind: 'listening' }
+  | { readonly kind: 'alive' }
   | { readonly kind: 'failed'; readonly name: string; readonly message: string }
   | { readonly kind: 'drained' };

@@ -6,6 +6,7 @@ import type { Log } from '../runtime/log/log.ts';
 import { CoreLink, type CoreLinkOptions } from './core-link.ts';
 import type { IoWorkerSetup, ToCore, ToWorker } from './io-worker-setup.ts';
 import { Outbox } from './outbox.ts';
+import { Pings } from './pings.ts';
 
 /** The wait before a restart, doubled each time up to the maximum. */
 const RESTART_MS = 100;
@@ -24,12 +25,16 @@ export interface IoWorkerThreadOptions {
   readonly log: Log;
 }
 
-/** One I/O worker as the deciding thread sees it. One that dies costs its streams, and comes back. */
+/**
+ * One I/O worker as the deciding thread sees it. One that dies costs its streams, and comes back; one
+ * that hangs is ended.
+ */
 export class IoWorkerThread {
   readonly #options: IoWorkerThreadOptions;
   #worker: Worker | undefined;
   #link: CoreLink | undefined;
   #restart: Timer | undefined;
+  #pings: Pings | undefined;
   #onDrained: () => void = () => undefined;
   #isListening = false;
   #isStopped = false;
@@ -63,6 +68,9 @@ export class IoWorkerThread {
       worker.on('message', (message: ToCore) => {
         if (message.kind === 'listening') {
           this.#isListening = true;
+          this.#pings = this.#startPings(worker, (error) => {
+            cause = error;
+          });
           resolve();
         } else if (message.kind === 'failed') {
           cause = new Error(message.message);
@@ -106,6 +114,7 @@ export class IoWorkerThread {
     this.#worker = undefined;
     this.#link = undefined;
     this.#isListening = false;
+    this.#pings?.stop();
     link?.close();
     onEnded();
     this.#onDrained();
@@ -124,8 +133,20 @@ export class IoWorkerThread {
     });
   }
 
-  #take(message: Extract<ToCore, { readonly kind: 'batch' | 'drained' }>): void {
-    if (message.kind === 'drained') this.#onDrained();
+  #startPings(worker: Worker, onHung: (cause: Error) => void): Pings {
+    return new Pings({
+      clock: this.#options.clock,
+      ping: () => worker.postMessage({ kind: 'ping' } satisfies ToWorker),
+      onSilent: (forMs) => {
+        onHung(new Error(`the thread of an I/O worker has not answered for ${forMs} ms`));
+        void worker.terminate();
+      },
+    });
+  }
+
+  #take(message: Extract<ToCore, { readonly kind: 'batch' | 'drained' | 'alive' }>): void {
+    if (message.kind === 'alive') this.#pings?.answered();
+    else if (message.kind === 'drained') this.#onDrained();
     else {
       this.#options.onBatch();
       this.#link?.receive(message.batch);

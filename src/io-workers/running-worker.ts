@@ -85,6 +85,8 @@ export class RunningWorker {
       case 'tls':
         if (this.#tls !== 'plaintext') this.#tls.replace(message.context);
         return;
+      case 'ping':
+        return this.#send({ kind: 'alive' });
       case 'drain':
         void this.#drain(message.noticeMs, message.deadlineMs);
         return;
