@@ -211,8 +211,7 @@ export class EndpointPicker implements Router, BookingRouter {
       const generation = this.#cores.generationFor(request);
       if (generation.challenger !== undefined) return this.route(request, options);
       const all = subsetOf(this.pool.snapshot(), options.subset);
-      // Only what is decided in the end may change the state of trials.
-      const candidates = this.#candidates.toWaitFor(all, at);
+      const candidates = this.#candidates.toWaitFor(all);
       const cycle = cycles.begin({ at, request, options, generation, all, candidates });
       const context = cycles.contextOf(cycle);
       const startedAt = this.#options.stopwatch?.now();

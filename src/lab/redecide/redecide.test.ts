@@ -299,6 +299,21 @@ describe('a capture decided again', async () => {
     },
   );
 
+  it.each([1, 2, 3])(
+    '[V132] tries an ejected endpoint at the same requests where requests wait, seed %i',
+    async (seed) => {
+      const ejecting = `${NAMED_CONFIGS.get('default')}\nejection: {backoffMs: 500}\n`;
+      const long = { tokensPerBlock: 4000, commonBlocks: 9 };
+      const records = capture(ejecting, 3000, seed, { ...long, failing: 'e3', churn: 0 });
+      const asked = records.filter((record) => record.e === 'q');
+      expect(asked.filter(({ waitedMs = 0 }) => waitedMs > 0).length).toBeGreaterThan(50);
+      const late = asked.slice(200).filter(({ d }) => 'endpoint' in d && d.endpoint === 'e3');
+      expect(late.length).toBeGreaterThan(0);
+      const decided = await all(records, options);
+      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    },
+  );
+
   it.each(EXACT)('gives every decision of %s to the last bit', async (config) => {
     const records = capture(config, 1500, 3);
     let decisions = 0;

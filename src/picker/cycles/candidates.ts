@@ -22,9 +22,12 @@ export class Candidates {
     return this.#withRoom(this.#ejector.admit(all, at), all);
   }
 
-  /** For a request that may wait. Changes nothing. Empty only where there is no endpoint. */
-  toWaitFor(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
-    const healthy = this.#ejector.admissible(all, at);
+  /**
+   * For a request that may wait. Changes nothing, and has no trials: only a request that is placed
+   * makes one, and none waits for an endpoint that is ejected. Empty only where there is no endpoint.
+   */
+  toWaitFor(all: readonly Endpoint[]): readonly Endpoint[] {
+    const healthy = this.#ejector.remaining(all);
     const open = this.#withRoom(healthy, all);
     return open.length === 0 ? healthy : open;
   }

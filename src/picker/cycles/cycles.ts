@@ -122,7 +122,7 @@ export class Cycles {
     try {
       const generation = cores().generationFor(request);
       const all = subsetOf(parts.pool.snapshot(), options.subset);
-      let candidates = mayWait ? from.toWaitFor(all, at) : from.toPlace(all, at);
+      let candidates = mayWait ? from.toWaitFor(all) : from.toPlace(all, at);
       for (;;) {
         const cycle = this.begin({ at, request, options, generation, all, candidates });
         const { context } = cycle;

@@ -138,14 +138,23 @@ class Bed {
     const streaming = this.#streaming;
     const about = { promptTokens: 100, prompt: NO_BLOCKS, outputTokensMax: 50, streaming };
     const request = makeRequest({ id, ...about });
-    let routed: RoutedRequest;
-    try {
-      routed = this.picker.route(request, { firstTokenSeen: true });
-    } catch (error) {
+    const options = { firstTokenSeen: true };
+    const refused = (error: unknown): void => {
       if (!(error instanceof RoutingError)) throw error;
       this.refused += 1;
-      return;
+    };
+    const placement = { placed: (routed: RoutedRequest) => this.#serve(routed), refused };
+    const { enqueue } = this.picker;
+    try {
+      const routed = enqueue?.(request, options, placement) ?? this.picker.route(request, options);
+      this.#serve(routed);
+    } catch (error) {
+      refused(error);
     }
+  }
+
+  #serve(routed: RoutedRequest): void {
+    const streaming = this.#streaming;
     const server = Number(routed.endpoint.id.slice(1));
     const sent: Sent = { at: this.clock.now(), server, failed: false };
     this.sent.push(sent);

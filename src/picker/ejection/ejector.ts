@@ -64,19 +64,19 @@ export class Ejector implements EndpointObserver {
     return this.#out.get(slot)?.ejected;
   }
 
-  /** The candidates without ejected endpoints; an ejected one alone where its trial is due. */
+  /**
+   * The candidates of a request that is placed now: without ejected endpoints, or one of these alone
+   * where its trial is due. Several calls at one time give the same.
+   */
   admit(candidates: readonly Endpoint[], at: Millis): readonly Endpoint[] {
     const plan = this.#plan;
     if (plan === undefined) return candidates;
     if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
     if (at - this.#listenedAt >= SILENCE_CHECK_MS) this.#listen(plan, at);
-    return this.admissible(candidates, at);
-  }
-
-  /** As `admit`, for a request that is not placed yet: changes nothing. */
-  admissible(candidates: readonly Endpoint[], at: Millis): readonly Endpoint[] {
     const trial = this.#out.size > 0 && candidates.find((each) => this.#isTrialDue(each, at));
-    return trial ? [trial] : this.remaining(candidates);
+    if (!trial) return this.remaining(candidates);
+    this.#out.get(trial.slot)?.trialOffered(at);
+    return [trial];
   }
 
   /** More of `all` where the filters left none of `tried`; undefined where there is no more. */
@@ -164,7 +164,7 @@ export class Ejector implements EndpointObserver {
     const isScraped = Number.isFinite(endpoint.metrics.sampledAt);
     const answers = !isScraped || (reason !== 'silent' && isFresh(endpoint, at));
     const mayWork = answers || at - until >= SILENT_TRIAL_MS;
-    return mayWork && health.offersTrial(at);
+    return mayWork && health.isTrialDue(at);
   }
 
   /** Undefined for an endpoint that is no longer in the pool. */

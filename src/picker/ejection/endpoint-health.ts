@@ -113,13 +113,17 @@ export class EndpointHealth {
   }
 
   /** Whether the next request should try whether it works again: one, then more with each success. */
-  offersTrial(at: Millis): boolean {
+  isTrialDue(at: Millis): boolean {
     const { ejected } = this;
     if (ejected === undefined || at < ejected.until) return false;
     if (this.#trials.size > this.#trialsPassed) return false;
-    if (at - this.#offeredAt < OFFER_INTERVAL_MS && this.#offeredAt > ejected.until) return false;
+    const isOffered = this.#offeredAt > ejected.until && this.#offeredAt !== at;
+    return !isOffered || at - this.#offeredAt >= OFFER_INTERVAL_MS;
+  }
+
+  /** A request that is placed now gets it as its only candidate. Its filters may leave it out. */
+  trialOffered(at: Millis): void {
     this.#offeredAt = at;
-    return true;
   }
 
   /** A request is sent to it while it is ejected. */
