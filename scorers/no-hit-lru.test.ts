@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import { makeContext, makePool, makeRouted, makeRuntime } from '../test/makers.ts';
+import { makeContext, makePool, makeRequest, makeRouted, makeRuntime } from '../test/makers.ts';
 import { noHitLru } from './no-hit-lru.ts';
 
 const pool = makePool([{}, {}, {}]);
@@ -39,5 +39,22 @@ describe('no-hit-lru-scorer', () => {
     const scorer = create();
     scorer.onRouted?.(makeRouted(first));
     expect(scorer.score([first], makeContext())).toEqual([1]);
+  });
+
+  it('[D282] does not count a request of which another candidate holds a part', () => {
+    const scorer = create();
+    const request = makeRequest();
+    scorer.score(pool, makeContext({ request, matchedBlocks: [3, 0, 0] }));
+    scorer.onRouted?.(makeRouted(second, { request, cachedTokens: 0 }));
+    expect(scorer.score(pool, makeContext())).toEqual([1, 1, 1]);
+  });
+
+  it('[D282] ranks among all endpoints that got a cold request, down to 0', () => {
+    const scorer = create();
+    for (const endpoint of [first, second, third]) scorer.onRouted?.(makeRouted(endpoint));
+    expect(scorer.score([second, third], makeContext())).toEqual([0, 0]);
+    scorer.onRouted?.(makeRouted(first));
+    expect(scorer.score([second, third], makeContext())).toEqual([1, 0]);
+    expect(noHitLru.config.parse({ lruSize: 0 })).toMatchObject({ lruSize: 1024 });
   });
 });

@@ -39,6 +39,13 @@ plugins:
 `;
 }
 
+/** A policy that is not the reference's knows of prompts what the default policy knows. */
+function oneCacheAwareScorer(type: string): string {
+  return `${oneScorer(type)}- type: approx-prefix-cache-producer
+  parameters: {keepInFlight: true}
+`;
+}
+
 /** The reference's sticky-until-saturated guide, with the prefill speed of an 8 B model. */
 const STICKY = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
@@ -69,9 +76,9 @@ export const NAMED_CONFIGS: ReadonlyMap<string, string> = new Map([
   ['rendezvous', oneScorer('rendezvous-scorer')],
   ['sticky', STICKY],
   ['token-load', oneScorer('token-load-scorer')],
-  ['lmetric', oneScorer('lmetric-scorer')],
-  ['dynamo', oneScorer('dynamo-cost-scorer')],
-  ['preble', oneScorer('preble-scorer')],
-  ['dual-map', oneScorer('dual-map-scorer')],
+  ['lmetric', oneCacheAwareScorer('lmetric-scorer')],
+  ['dynamo', oneCacheAwareScorer('dynamo-cost-scorer')],
+  ['preble', oneCacheAwareScorer('preble-scorer')],
+  ['dual-map', oneCacheAwareScorer('dual-map-scorer')],
   ['virtual-tokens', oneScorer('virtual-tokens-scorer')],
 ]);

@@ -21,6 +21,8 @@ export const LORA: AttributeKey<LoraState | undefined> = attributeKey<LoraState 
 export interface CacheConfig {
   readonly blockTokens: number;
   readonly blocks: number;
+  /** The engine finds prefixes in multiples of so many tokens; of whole blocks when left out. */
+  readonly matchTokens?: number | undefined;
 }
 
 /** The size of the KV cache as the engine reports it; undefined until then. */
@@ -83,7 +85,10 @@ export const CLUSTER_KV_CACHE_USAGE = 'llm-d.ai/multicluster-kv-cache-utilizatio
 export interface PrefixMatch {
   readonly totalBlocks: number;
   readonly blockTokens: number;
-  /** Contiguous from the first block. */
+  /**
+   * Contiguous from the first block, except where `approx-prefix-cache-producer` follows the
+   * reference: then also blocks behind a gap, up to the first that no endpoint holds.
+   */
   matchedBlocks(endpoint: Endpoint): number;
 }
 

@@ -6,8 +6,6 @@ const UNKNOWN =
   'an endpoint without a fresh sample is unknown and rated behind the others; there it counts as idle';
 const PREDICTION =
   'latencies are predicted by a model that the picker learns from its own requests; there a service beside the picker predicts them';
-const HISTORY =
-  'answers count as cached too, and what is held is bounded by the engine’s cache in tokens; there prompts alone count, and the bound is as many blocks of 64 tokens as the engine has blocks of its own size';
 
 /** What behaves in another way here, by the types that are concerned. */
 const RULES: readonly Rule[] = [
@@ -21,7 +19,6 @@ const RULES: readonly Rule[] = [
     ],
     UNKNOWN,
   ],
-  [['approx-prefix-cache-producer'], HISTORY],
   [
     ['precise-prefix-cache-producer'],
     'blocks are found by the engines’ own hashes, and where an index is incomplete the match is estimated; there such a prompt counts as not cached',

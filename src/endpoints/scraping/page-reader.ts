@@ -160,10 +160,15 @@ function cacheReader(
   const sizes = cacheSizesReader(mapping, finderOf);
   let config: CacheConfig | undefined;
   return (page) => {
-    const { blockTokens, blocks } = sizes(page);
+    const { blockTokens, blocks, matchTokens } = sizes(page);
+    const unit = isCount(matchTokens) ? matchTokens : undefined;
     if (!isCount(blockTokens) || !isCount(blocks)) config = undefined;
-    else if (config?.blockTokens !== blockTokens || config.blocks !== blocks) {
-      config = { blockTokens, blocks };
+    else if (
+      config?.blockTokens !== blockTokens ||
+      config.blocks !== blocks ||
+      config.matchTokens !== unit
+    ) {
+      config = { blockTokens, blocks, ...(unit !== undefined && { matchTokens: unit }) };
     }
     return config;
   };
@@ -191,11 +196,15 @@ function customReader(
 
 type CacheSizes = Partial<CacheConfig>;
 
+/** vLLM says `None` where prefixes are found in whole blocks. */
+const MATCH_TOKENS_LABEL = 'prefix_match_unit';
+
 function cacheSizesReader(
   mapping: EngineMapping,
   finderOf: FinderOf,
 ): (page: Buffer) => CacheSizes {
-  const { cacheInfo, blockTokensLabel = '', blocksLabel = '', blockTokens, blocks } = mapping;
+  const { cacheInfo, blockTokens, blocks } = mapping;
+  const { blockTokensLabel = 'block_size', blocksLabel = 'num_gpu_blocks' } = mapping;
   if (cacheInfo !== undefined) {
     const finder = finderOf(cacheInfo, OPTIONAL);
     return (page) => {
@@ -203,6 +212,7 @@ function cacheSizesReader(
       return {
         blockTokens: Number(labels?.get(blockTokensLabel)),
         blocks: Number(labels?.get(blocksLabel)),
+        matchTokens: Number(labels?.get(MATCH_TOKENS_LABEL)),
       };
     };
   }

@@ -1,6 +1,7 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
+  type CacheConfig,
   CUSTOM_METRICS,
   GPU_UTILIZATION,
   LORA,
@@ -46,7 +47,7 @@ export function applyEndpointRecord(
       return;
     }
     case 'cache':
-      pool.set(id, CACHE_CONFIG, { blockTokens: record.blockTokens, blocks: record.blocks });
+      pool.set(id, CACHE_CONFIG, cacheConfigOf(record));
       return;
     case 'lora': {
       const { running, waiting, max } = record;
@@ -105,4 +106,8 @@ export function applyRecordedDecision(
   const targets = [{ endpoint, score: was.score }];
   const prefill = endpoints.find(({ id }) => id === was.prefill);
   return { ...own, primary: { kind: 'picked', profile, targets }, prefill };
+}
+
+function cacheConfigOf({ blockTokens, blocks, matchTokens }: CacheConfig): CacheConfig {
+  return { blockTokens, blocks, ...(matchTokens !== undefined && { matchTokens }) };
 }

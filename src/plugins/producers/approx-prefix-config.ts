@@ -63,7 +63,7 @@ export function blockTokensOf({ blockSizeTokens, blockSize }: ApproxPrefixConfig
 export function hashedInBlock(config: ApproxPrefixConfig, endpoints: readonly Endpoint[]): number {
   if (config.keepInFlight) return 1;
   const reported = config.autoTune ? endpoints[0]?.attribute(CACHE_CONFIG) : undefined;
-  const tokens = reported?.blockTokens ?? blockTokensOf(config);
+  const tokens = reported?.matchTokens ?? reported?.blockTokens ?? blockTokensOf(config);
   return Math.max(1, Math.floor(tokens / HASHED_BLOCK_TOKENS));
 }
 

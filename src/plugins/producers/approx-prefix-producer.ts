@@ -19,9 +19,9 @@ import {
   approxPrefixConfig,
   blocksToMatch,
   blockTokensOf,
-  hashedInBlock,
 } from './approx-prefix-config.ts';
 import { PromptsInFlight } from './prompts-in-flight.ts';
+import { SentPrefixIndex } from './sent-prefix-index.ts';
 
 /** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
 const CAPACITY_TOKENS_DEFAULT = 500_000;
@@ -42,9 +42,8 @@ const LOST_MISSES = 3;
 const LOST_TOKENS_MIN = 1024;
 
 /**
- * Predicts what each endpoint's prefix cache holds from the prompts sent there and the answers
- * seen. Each endpoint has an LRU index of the capacity that its engine reports, so that the index
- * forgets as the engine does.
+ * Predicts what each endpoint's prefix cache holds from the prompts sent there: as the reference
+ * does, or with `keepInFlight` as engines do.
  */
 export const approxPrefixProducer: DataSourceDefinition = approxProducer(
   'approx-prefix-cache-producer',
@@ -60,10 +59,17 @@ function approxProducer(type: string): DataSourceDefinition {
     type,
     config: approxPrefixConfig,
     provides: (_config, name) => [prefixMatchKey(name)],
-    start: (parsed, { name }) => new ApproxPrefixIndex(parsed, name),
+    start: (parsed, { name, runtime }) =>
+      parsed.keepInFlight
+        ? new ApproxPrefixIndex(parsed, name)
+        : new SentPrefixIndex(parsed, name, runtime.clock),
   });
 }
 
+/**
+ * Follows engines: it learns prompts and answers, and each endpoint has an LRU index of the capacity
+ * that its engine reports, so that the index forgets as the engine does.
+ */
 export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   readonly facts: NonNullable<DataSource['facts']>;
   readonly #config: ApproxPrefixConfig;
@@ -83,7 +89,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     this.facts = [
       {
         key: prefixMatchKey(name),
-        compute: (endpoints, { request }) => this.match(request, endpoints),
+        compute: (_endpoints, { request }) => this.match(request),
       },
     ];
   }
@@ -163,24 +169,21 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   }
 
   /** Matches an endpoint when it is first asked for: endpoints that filters drop cost nothing. */
-  match({ prompt }: InferenceRequest, endpoints: readonly Endpoint[] = []): PrefixMatch {
+  match({ prompt }: InferenceRequest): PrefixMatch {
     const whole = this.#counted(prompt);
-    const hashed = hashedInBlock(this.#config, endpoints);
-    const blockTokens = prompt.blockTokens * hashed;
-    const count = Math.min(whole.count, hashed * blocksToMatch(this.#config, blockTokens));
+    const { blockTokens } = prompt;
+    const count = Math.min(whole.count, blocksToMatch(this.#config, blockTokens));
     const limited = count < whole.count ? { ...whole, count } : whole;
-    const totalBlocks = Math.ceil(count / hashed);
     const matched: (number | undefined)[] = [];
     return {
-      totalBlocks,
+      totalBlocks: count,
       blockTokens,
       matchedBlocks: ({ slot }) => {
         const known = matched[slot];
         if (known !== undefined) return known;
         const found = this.#indexes[slot]?.matchedBlocks(limited) ?? 0;
-        const blocks = found === count ? totalBlocks : Math.floor(found / hashed);
-        matched[slot] = blocks;
-        return blocks;
+        matched[slot] = found;
+        return found;
       },
     };
   }
