@@ -102,6 +102,9 @@ function legOptions(
     ecConnector: flags.ecConnector,
     p2pPull: flags.enableP2pPull,
     p2pPort: flags.p2pConnectorPort,
+    earlierTurns: flags.bidirectionalKvXfer
+      ? { turnsMax: flags.bidirectionalCacheSize, keepMs: flags.bidirectionalCacheTtlMs }
+      : undefined,
     mooncakeBootstrapPort: flags.mooncakeBootstrapPort,
     sglangBootstrapPort: flags.sglangBootstrapPort,
     atomRanks: flags.atomDpSize,
@@ -141,6 +144,9 @@ function checkCombinations(flags: SidecarFlags): void {
   };
   if (enableP2pPull && kvConnector !== 'nixlv2') {
     refuse('--enable-p2p-pull', `needs --kv-connector nixlv2, but that is ${kvConnector}`);
+  }
+  if (flags.bidirectionalKvXfer && (kvConnector !== 'nixlv2' || flags.moriioWriteMode)) {
+    refuse('--bidirectional-kv-xfer', 'needs --kv-connector nixlv2 without --moriio-write-mode');
   }
   const enginePort = Number(engine.slice(engine.lastIndexOf(':') + 1));
   const ports = {

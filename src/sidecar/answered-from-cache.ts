@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { elementsOf, memberOf, valueOf } from '../openai/json/json-members.ts';
-import { eventIn, isEventStream, isPlain } from './answer-lines.ts';
 import { isJsonObject } from './body/client-body.ts';
-import type { EngineAnswer } from './exchange.ts';
+import { type EngineAnswer, eventIn, isEventStream, isPlain } from './engine-answer.ts';
 
 /** An engine answers so where less of the prompt is cached than the request asks for. */
 const TOO_LITTLE = 'cache_threshold';

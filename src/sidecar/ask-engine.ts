@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { checkedBody } from './body/client-body.ts';
 import { apiOf, type GenerationApi, withTransfer } from './body/generation-api.ts';
-import { kvSourceParams } from './contracts/kv-source.ts';
+import { kvSourceParams } from './contracts/offloading.ts';
 import { decode, forward } from './decode.ts';
-import { encodedElsewhere } from './encode-elsewhere.ts';
-import type { EngineAnswer, Exchange } from './exchange.ts';
+import { encodedElsewhere } from './encode-media.ts';
+import type { EngineAnswer } from './engine-answer.ts';
 import { fallBackToHere, SERVER_ERROR } from './fall-back.ts';
 import { namedEncoders, namedKvSource, namedPrefiller } from './named-servers.ts';
 import { prefilledElsewhere } from './prefill-elsewhere.ts';
 import { readUpload } from './read-upload.ts';
+import type { Exchange } from './sidecar-parts.ts';
 import { computedAhead } from './speculative-prefill.ts';
 
 /** Holds the request's body until the engine has the whole of it and answers. */

@@ -1,8 +1,7 @@
 import { memberOf, withMembers } from '../openai/json/json-members.ts';
-import { editedAnswer } from './answer-lines.ts';
 import { isJsonObject } from './body/client-body.ts';
 import type { GenerationApi } from './body/generation-api.ts';
-import type { EngineAnswer } from './exchange.ts';
+import { type EngineAnswer, editedAnswer } from './engine-answer.ts';
 
 /** Where an API says how many tokens of a prompt were cached, within `usage`. */
 const DETAILS: Readonly<Record<string, string>> = {

@@ -1,11 +1,10 @@
 import { within } from '../runtime/clock/deadline.ts';
 import { atomContract } from './contracts/atom.ts';
 import type { KvContract } from './contracts/kv-contract.ts';
-import type { PeerPorts } from './contracts/kv-source.ts';
 import { mooncakeContract } from './contracts/mooncake.ts';
 import { moriIoContract } from './contracts/mori-io.ts';
 import { nixlContract } from './contracts/nixl.ts';
-import { offloadingContract } from './contracts/offloading.ts';
+import { offloadingContract, type PeerPorts } from './contracts/offloading.ts';
 import { sglangContract } from './contracts/sglang.ts';
 import { sharedStorageContract } from './contracts/shared-storage.ts';
 import { getText } from './post-json.ts';

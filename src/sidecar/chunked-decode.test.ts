@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { chunkedDecode } from './chunked-decode.ts';
-import type { EngineAnswer } from './exchange.ts';
+import type { EngineAnswer } from './engine-answer.ts';
 
 const HEADERS: IncomingHttpHeaders = { 'content-type': 'application/json', 'x-pod': 'p' };
 

@@ -7,7 +7,7 @@ import {
   withMembers,
 } from '../openai/json/json-members.ts';
 import { isJsonObject } from './body/client-body.ts';
-import type { EngineAnswer } from './exchange.ts';
+import type { EngineAnswer } from './engine-answer.ts';
 
 /** Sends a body to the engine. */
 type Ask = (body: Buffer) => Promise<EngineAnswer>;

@@ -3,7 +3,8 @@ import { within } from '../runtime/clock/deadline.ts';
 import type { GenerationApi } from './body/generation-api.ts';
 import { chunkedDecode } from './chunked-decode.ts';
 import type { Leg } from './contracts/kv-contract.ts';
-import type { EngineAnswer, Exchange } from './exchange.ts';
+import type { EngineAnswer } from './engine-answer.ts';
+import type { Exchange } from './sidecar-parts.ts';
 
 /** Has an answer decoded by the engine, in pieces where the operator wants that. */
 export async function decode(

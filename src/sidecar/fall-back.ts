@@ -1,7 +1,8 @@
 import { TimeoutError } from '../runtime/clock/deadline.ts';
 import { messageOf } from './body/refusal.ts';
-import type { EngineAnswer, Exchange } from './exchange.ts';
+import type { EngineAnswer } from './engine-answer.ts';
 import type { Stage } from './sidecar-metrics.ts';
+import type { Exchange } from './sidecar-parts.ts';
 
 export const SERVER_ERROR = 500;
 

@@ -2,9 +2,10 @@ import type { Readable } from 'node:stream';
 import { within } from '../runtime/clock/deadline.ts';
 import type { Asked, Leg, Legs } from './contracts/kv-contract.ts';
 import { forward } from './decode.ts';
-import type { EngineAnswer, Exchange } from './exchange.ts';
+import type { EngineAnswer } from './engine-answer.ts';
 import { fallBackToHere, SERVER_ERROR } from './fall-back.ts';
 import { StatusError } from './post-json.ts';
+import type { Exchange } from './sidecar-parts.ts';
 
 interface Attempt {
   readonly asked: Asked;

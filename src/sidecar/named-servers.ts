@@ -7,7 +7,7 @@ import {
   PREFILL_HEADER,
 } from '../framework/routing.ts';
 import { Refusal } from './body/refusal.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './sidecar-parts.ts';
 
 /** The header for the engine of another data-parallel rank of this pod. */
 const RANK_SERVER_HEADER = 'x-data-parallel-host-port';

@@ -1,13 +1,15 @@
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { messageOf } from './body/refusal.ts';
 import type { Leg } from './contracts/kv-contract.ts';
-import type { Exchange } from './exchange.ts';
 import { postJson, StatusError } from './post-json.ts';
+import type { Exchange } from './sidecar-parts.ts';
 
 interface Attempts {
   /** The prefilling server, `host:port`. */
   readonly server: string;
   readonly leg: Leg;
+  /** What is sent instead from the second time on. */
+  readonly legAgain: Leg;
   readonly signal: AbortSignal;
 }
 
@@ -19,16 +21,19 @@ const PASSING: ReadonlySet<number> = new Set([502, 503, 504]);
  * break or do not come about. Rejects with the last failure, and when the signal aborts.
  */
 export async function postWithRetries(
-  { server, leg, signal }: Attempts,
+  { server, leg, legAgain, signal }: Attempts,
   { options, upstreams, headers, request, log }: Exchange,
 ): Promise<Buffer> {
   const { prefillRetries, prefillRetryBackoffMs, clock } = options;
-  const sent = { server, path: request.url ?? '/', body: leg.body, signal };
   for (let retry = 1; ; retry++) {
+    const { body, headers: own } = retry === 1 ? leg : legAgain;
     try {
       return await postJson(upstreams, 'prefiller', {
-        ...sent,
-        headers: { ...headers, ...leg.headers },
+        server,
+        path: request.url ?? '/',
+        body,
+        headers: { ...headers, ...own },
+        signal,
       });
     } catch (error) {
       if (retry > prefillRetries || signal.aborted || !mayPass(error)) throw error;

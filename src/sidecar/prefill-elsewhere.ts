@@ -5,10 +5,11 @@ import { cachedTokensIn, withCachedTokens } from './cached-tokens.ts';
 import type { Asked, Legs } from './contracts/kv-contract.ts';
 import { HIT_THRESHOLD } from './contracts/shared-storage.ts';
 import { decode, forward } from './decode.ts';
-import type { EngineAnswer, Exchange } from './exchange.ts';
+import type { EngineAnswer } from './engine-answer.ts';
 import { fallBack, fallBackToHere, SERVER_ERROR } from './fall-back.ts';
 import { legsAtOnce } from './legs-at-once.ts';
 import { postWithRetries } from './post-with-retries.ts';
+import type { Exchange } from './sidecar-parts.ts';
 
 /** Has the engine answer without the results of other servers. */
 export type ComputeHere = () => Promise<EngineAnswer>;
@@ -29,9 +30,10 @@ export async function prefilledElsewhere(
     if (cached !== undefined) return cached;
   }
   metrics.onApart();
+  const turn = exchange.earlierTurns?.turnOf(body, asked.api);
   let legs: Legs;
   try {
-    legs = await contract.legsOf(asked);
+    legs = await contract.legsOf({ ...asked, earlierKv: turn?.take() });
   } catch (error) {
     return leave(error, prefiller, exchange);
   }
@@ -42,7 +44,10 @@ export async function prefilledElsewhere(
     metrics.onStage('prefill', 'done');
     metrics.onDuration('prefill', clock.now() - begun);
   };
-  if (!legs.atOnce) return oneAfterTheOther({ asked, legs, onPrefilled }, exchange, here);
+  if (!legs.atOnce) {
+    const decoded = await oneAfterTheOther({ asked, legs, onPrefilled }, exchange, here);
+    return decoded && (turn?.watched(decoded) ?? decoded);
+  }
   return legsAtOnce({ asked, legs, onPrefilled }, exchange, {
     here,
     leave: (error) => leave(error, prefiller, exchange),
@@ -74,7 +79,15 @@ async function oneAfterTheOther(
   let leg: Legs['prefill'];
   try {
     answer = await within(time, (own) =>
-      postWithRetries({ server: prefiller, leg: legs.prefill, signal: own }, exchange),
+      postWithRetries(
+        {
+          server: prefiller,
+          leg: legs.prefill,
+          legAgain: legs.prefillAgain ?? legs.prefill,
+          signal: own,
+        },
+        exchange,
+      ),
     );
     leg = legs.decode(answer);
   } catch (error) {

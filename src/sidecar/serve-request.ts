@@ -6,11 +6,10 @@ import { breakOff, passAnswer } from '../runtime/network/pass-answer.ts';
 import { askEngine } from './ask-engine.ts';
 import { messageOf, Refusal, respondError } from './body/refusal.ts';
 import { REQUEST_ID } from './encode-media.ts';
-import type { Exchange } from './exchange.ts';
-import type { TraceAttributes } from './leg-tracing.ts';
 import { namedRank, SERVER_HEADERS } from './named-servers.ts';
 import type { RequestOutcome } from './sidecar-metrics.ts';
-import type { SidecarParts } from './sidecar-parts.ts';
+import type { TraceAttributes } from './sidecar-options.ts';
+import type { Exchange, SidecarParts } from './sidecar-parts.ts';
 import { SPECULATIVE_PREFILL_HEADER } from './speculative-prefill.ts';
 import { tracedLegs } from './traced-legs.ts';
 

@@ -1,8 +1,9 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import type { AllowedServers } from './allowed-servers.ts';
 import type { MoriIoOptions } from './contracts/mori-io.ts';
-import type { LegTracing } from './leg-tracing.ts';
+import type { Stage } from './sidecar-metrics.ts';
 
 /** What one request, one client or another server may take. A time of 0 is no limit. */
 export interface SidecarBounds {
@@ -66,6 +67,13 @@ export const KV_CONNECTORS: readonly KvConnector[] = [
 export type EcConnector = 'auto' | 'ec-nixl' | 'ec-example' | 'none';
 export const EC_CONNECTORS: readonly EcConnector[] = ['auto', 'ec-nixl', 'ec-example', 'none'];
 
+export interface EarlierTurnsOptions {
+  /** How many turns are kept; beyond it the oldest is forgotten. */
+  readonly turnsMax: number;
+  /** How long: as long as engines hold the blocks of an answer. */
+  readonly keepMs: Millis;
+}
+
 /** The two legs of a request. */
 export interface KvOptions {
   readonly connector: KvConnector;
@@ -82,6 +90,8 @@ export interface KvOptions {
   readonly atomRanks: number;
   /** Undefined: NIXL reads KV, and does not write it. */
   readonly moriIo: MoriIoOptions | undefined;
+  /** Undefined: engines under NIXL do not hold the KV of their answers for the next turn. */
+  readonly earlierTurns: EarlierTurnsOptions | undefined;
 }
 
 export interface PrefillOptions {
@@ -153,6 +163,7 @@ export const SIDECAR_DEFAULTS: Omit<
   mooncakeBootstrapPort: 8998,
   atomRanks: 1,
   moriIo: undefined,
+  earlierTurns: undefined,
   samplePrefillers: false,
   prefillRetries: 0,
   prefillRetryBackoffMs: 200,
@@ -161,3 +172,24 @@ export const SIDECAR_DEFAULTS: Omit<
   dataParallelSize: 1,
   podIp: undefined,
 };
+
+/** Where traces of requests and of their legs go; the sidecar does not know how they are written. */
+export interface LegTracing {
+  /** Begins the trace of a request: it belongs to the trace that its headers name, if any. */
+  begin(headers: IncomingHttpHeaders): RequestTracing;
+}
+
+export type TraceAttributes = Readonly<Record<string, string | number | boolean>>;
+
+export interface RequestTracing {
+  /** Begins the span of a request to another server. */
+  leg(stage: Stage, attributes: TraceAttributes): LegSpan;
+  /** Writes all spans. `failure` says why the request failed. */
+  end(attributes: TraceAttributes, failure?: string): void;
+}
+
+export interface LegSpan {
+  /** What the server must get so that its own spans belong to this leg. */
+  readonly headers: Readonly<Record<string, string>>;
+  end(attributes: TraceAttributes, failure?: string): void;
+}

@@ -1,7 +1,9 @@
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { LineLimit } from '../runtime/log/limited-log.ts';
+import type { FrontExchange } from '../runtime/network/http-front.ts';
 import type { KvContract } from './contracts/kv-contract.ts';
-import type { PeerPorts } from './contracts/kv-source.ts';
+import type { PeerPorts } from './contracts/offloading.ts';
+import type { EarlierTurns } from './earlier-turns.ts';
 import type { BufferBudget } from './read-upload.ts';
 import type { SidecarMetrics } from './sidecar-metrics.ts';
 import type { SidecarBounds, SidecarOptions } from './sidecar-options.ts';
@@ -42,6 +44,16 @@ export interface SidecarParts {
   readonly peerPorts: PeerPorts;
   /** Undefined: nothing is computed before it is asked for. */
   readonly speculation: Speculation | undefined;
+  /** Undefined: engines do not hold the KV of their answers for the next turn. */
+  readonly earlierTurns: EarlierTurns | undefined;
+}
+
+/** One request of a client, and all that serving it takes. */
+export interface Exchange extends FrontExchange, SidecarParts {
+  /** The engine that answers it, `host:port`. */
+  readonly engine: string;
+  /** The request's headers to forward, with a request id. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A server that is down fails every request: a line for each would fill a disk. */

@@ -2,13 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { memberOf, withMembers } from '../openai/json/json-members.ts';
 import { within } from '../runtime/clock/deadline.ts';
-import { eventIn, isEventStream, isPlain } from './answer-lines.ts';
 import { isObject, objectIn } from './body/client-body.ts';
 import { cappedToOneToken, type GenerationApi } from './body/generation-api.ts';
 import { messageOf } from './body/refusal.ts';
-import type { EngineAnswer, Exchange } from './exchange.ts';
+import { type EngineAnswer, eventIn, isEventStream, isPlain } from './engine-answer.ts';
 import { postJson } from './post-json.ts';
-import type { Speculation } from './sidecar-parts.ts';
+import type { Exchange, Speculation } from './sidecar-parts.ts';
 
 /** By this header a client says that the chat goes on. */
 export const SPECULATIVE_PREFILL_HEADER = 'x-speculative-prefill';

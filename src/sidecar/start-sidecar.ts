@@ -4,6 +4,7 @@ import { type FrontExchange, HttpFront } from '../runtime/network/http-front.ts'
 import { reservedFor } from './body/client-body.ts';
 import { respondError } from './body/refusal.ts';
 import { chooseContract, peerPortsOf } from './choose-contract.ts';
+import { EarlierTurns } from './earlier-turns.ts';
 import { BufferBudget } from './read-upload.ts';
 import { serveRequest } from './serve-request.ts';
 import { SidecarMetrics } from './sidecar-metrics.ts';
@@ -114,6 +115,7 @@ function partsOf(
     reserved: reservedFor(connector),
     peerPorts,
     speculation: options.speculativePrefill ? { underWay: false } : undefined,
+    earlierTurns: options.earlierTurns && new EarlierTurns(clock, options.earlierTurns),
   };
 }
 

@@ -1,5 +1,5 @@
-import type { RequestTracing, TraceAttributes } from './leg-tracing.ts';
 import type { Stage } from './sidecar-metrics.ts';
+import type { RequestTracing, TraceAttributes } from './sidecar-options.ts';
 import type { LegSender, UpstreamServer } from './upstreams.ts';
 
 /** A bootstrap server is asked about servers, and not to do a part of the request. */

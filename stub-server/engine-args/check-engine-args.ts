@@ -43,6 +43,7 @@ const kvTransferConfig: z.ZodType<KvTransferArg> = z.looseObject({
     .looseObject({
       num_cpu_blocks: count.optional(),
       cpu_bytes_to_use: number.pipe(z.number().positive()).optional(),
+      bidirectional_kv_xfer: flag.optional(),
       get connectors() {
         return z.array(kvTransferConfig).optional();
       },

@@ -25,6 +25,7 @@ export interface KvTransferArg {
     | {
         readonly num_cpu_blocks?: number | undefined;
         readonly cpu_bytes_to_use?: number | undefined;
+        readonly bidirectional_kv_xfer?: boolean | undefined;
         readonly connectors?: readonly KvTransferArg[] | undefined;
       }
     | undefined;

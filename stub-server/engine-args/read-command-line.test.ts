@@ -83,6 +83,18 @@ describe('flags of vLLM and llm-d-inference-sim', () => {
     expect(optionsOf(...args)['hostTier']).toEqual(expected);
   });
 
+  test('[B210] hold the KV of answers for the next turn where the connector is bidirectional', () => {
+    const nixl =
+      '{"kv_connector":"NixlConnector","kv_connector_extra_config":{"bidirectional_kv_xfer":true}}';
+    const both = `{"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[${nixl}]}}`;
+    for (const config of [nixl, both]) {
+      expect(optionsOf(`--kv-transfer-config=${config}`)).toMatchObject({ bidirectionalKv: true });
+    }
+    expect(optionsOf('--kv-transfer-config={"kv_connector":"NixlConnector"}')).not.toHaveProperty(
+      'bidirectionalKv',
+    );
+  });
+
   test('[B12] that mean nothing here are named, once, and change nothing', () => {
     const args = [
       '--tensor-parallel-size',

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../src/framework/error.ts';
-import type { AdapterArg, EngineArgs } from './engine-args.ts';
+import type { AdapterArg, EngineArgs, KvTransferArg } from './engine-args.ts';
 import { givenTimings } from './timings-from-args.ts';
 
 /** Variables of the environment by name. */
@@ -96,17 +96,26 @@ function memoryOptions(args: EngineArgs, asSimulator: boolean): object {
       args['num-gpu-blocks-override'] ?? (unbounded ? UNBOUNDED_BLOCKS : args['kv-cache-size']),
     prefixCaching: enabled === false ? false : args['enable-prefix-caching'],
     hostTier: hostTierOf(args),
+    bidirectionalKv: connectorsOf(args).some(
+      ({ kv_connector_extra_config: extra }) => extra?.bidirectional_kv_xfer === true,
+    )
+      ? true
+      : undefined,
   };
+}
+
+/** vLLM's KV connectors, which may be several in one. */
+function connectorsOf({ 'kv-transfer-config': config }: EngineArgs): readonly KvTransferArg[] {
+  if (config === undefined) return [];
+  return [config, ...(config.kv_connector_extra_config?.connectors ?? [])];
 }
 
 /** Host memory of vLLM's own connectors; another one, such as LMCache, has settings of its own. */
 function hostTierOf(args: EngineArgs): object | undefined {
   const gibibytes = args['kv-offloading-size'];
   if (gibibytes !== undefined) return { gibibytes };
-  const config = args['kv-transfer-config'];
-  for (const each of [config, ...(config?.kv_connector_extra_config?.connectors ?? [])]) {
-    const { num_cpu_blocks: blocks, cpu_bytes_to_use: bytes } =
-      each?.kv_connector_extra_config ?? {};
+  for (const { kv_connector_extra_config: extra } of connectorsOf(args)) {
+    const { num_cpu_blocks: blocks, cpu_bytes_to_use: bytes } = extra ?? {};
     if (blocks !== undefined) return { blocks };
     if (bytes !== undefined) return { gibibytes: bytes / 2 ** 30 };
   }

@@ -91,3 +91,9 @@ export function sendJson(
   if (truncated) response.write(text.slice(0, text.length / 2), () => response.destroy());
   else response.end(text);
 }
+
+/** vLLM sends the headers as soon as it accepts the request, long before the first token. */
+export function beginEventStream(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  response.flushHeaders();
+}

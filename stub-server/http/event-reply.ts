@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
-import { beginEventStream } from './begin-event-stream.ts';
+import { beginEventStream } from './api-error.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PieceOptions, TokenPieces } from './token-pieces.ts';
 

@@ -1,14 +1,12 @@
 import type { SequenceRequest, SequenceUsage, Submission } from '../engine/sequence.ts';
-import { type KvLegs, nixlParams } from '../pd/kv-contract.ts';
+import { type KvLegs, nixlParams, type PrefillLeg } from '../pd/kv-contract.ts';
 import { ApiError } from './api-error.ts';
-import { askedError, asksForCacheThreshold, forcedTokens } from './asked-outcome.ts';
-import type { GenerateCall } from './generate-call.ts';
+import { askedError, asksForCacheThreshold, forcedTokens, type GenerateCall } from './call.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PlannedSequence, planSequences } from './plan-sequences.ts';
 import type { GenerationRequest, GenerationTerms } from './read-generation.ts';
-import type { Recipient } from './recipient.ts';
 import { isModel, type Replica } from './replica.ts';
-import type { Reply } from './reply.ts';
+import type { Recipient, Reply } from './reply.ts';
 import { engineIdOf, hitShare, legsOfRequest, type PromptKv, remoteKvOf } from './sequence-kv.ts';
 
 /** Answers a request of a generating API through the engine. Throws ApiError before any output. */
@@ -170,7 +168,7 @@ class Generation {
 
   #finish(): void {
     const { call, kv, sequences } = this.#parts;
-    const { replica, requestId } = call;
+    const { replica } = call;
     const { prefill } = kv;
     for (const { hashes } of sequences) replica.store?.keep(hashes);
     if (prefill !== undefined) {
@@ -178,10 +176,23 @@ class Generation {
         for (const submission of this.#submissions) submission.release();
       });
     }
-    const blocks = Math.ceil(this.#usage.promptTokens / replica.options.blockTokens);
-    const { address } = replica;
-    const params = { engineId: engineIdOf(replica), requestId, address, blocks };
-    this.#reply.end(this.#usage, prefill?.returnsParams === true ? nixlParams(params) : undefined);
+    this.#reply.end(this.#usage, this.#paramsFor(prefill?.paramsFor));
+  }
+
+  #paramsFor(paramsFor: PrefillLeg['paramsFor']): object | undefined {
+    if (paramsFor === undefined) return undefined;
+    const { replica, requestId } = this.#parts.call;
+    const { promptTokens, completionTokens } = this.#usage;
+    // The last token has no KV: it has only been generated.
+    const answered = paramsFor === 'next turn' ? completionTokens - 1 : 0;
+    return nixlParams({
+      engineId: engineIdOf(replica),
+      requestId,
+      address: replica.address,
+      tokens: promptTokens + answered,
+      blockTokens: replica.options.blockTokens,
+      paramsFor,
+    });
   }
 
   #fail(): void {

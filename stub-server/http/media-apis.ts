@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ApiError, parseBody, sendError, sendJson } from './api-error.ts';
+import type { Call } from './call.ts';
 import { generate } from './generate.ts';
 import { placeholdersOf } from './media.ts';
 import type { PlannedSequence } from './plan-sequences.ts';
 import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
-import { httpRecipient } from './recipient.ts';
-import type { Call } from './route.ts';
+import { httpRecipient } from './reply.ts';
 import { SPEECH_TYPES, type SpeechFormat, silence } from './silence.ts';
 import { tokenIdsOf } from './tokenizer.ts';
 import { textOfAnswer } from './whole-reply.ts';

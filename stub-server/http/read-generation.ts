@@ -60,7 +60,9 @@ const kvTransfer = z.looseObject({
   remote_engine_id: text,
   remote_request_id: text,
   ...address,
-  remote_block_ids: z.array(z.int()).nullish(),
+  // One list, or one for each group of layers.
+  remote_block_ids: z.array(z.union([z.int(), z.array(z.int())])).nullish(),
+  remote_num_tokens: z.int().nonnegative().nullish(),
   transfer_id: text,
   remote_bootstrap_addr: text,
   remote_decoder: z.looseObject({ kv_request_id: z.string() }).nullish(),

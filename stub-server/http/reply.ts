@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
 import { ApiError, sendJson } from './api-error.ts';
-import { encodingsOf } from './encodings.ts';
+import type { GenerateCall } from './call.ts';
 import { type EventFormat, EventReply } from './event-reply.ts';
-import type { GenerateCall } from './generate-call.ts';
+import { encodingsOf } from './media.ts';
 import { MessagesFormat } from './messages-format.ts';
 import type { PlannedSequence } from './plan-sequences.ts';
 import type { GenerationApi, GenerationTerms } from './read-generation.ts';
@@ -112,4 +112,29 @@ function formatOf(
   if (only === undefined) return undefined;
   if (api === 'responses') return new ResponsesFormat(envelope, only.answer);
   return api === 'messages' ? new MessagesFormat(envelope, only.answer) : undefined;
+}
+
+/** Who gets the answer to a request. */
+export interface Recipient {
+  /** Called once, when the answer is planned and before any of it is generated. */
+  begin(terms: GenerationTerms, sequences: readonly PlannedSequence[]): Reply;
+  /** Cuts the connection after what was sent. */
+  cut(): void;
+  /** Calls back when the recipient has all of the answer, or has left. */
+  onClosed(callback: () => void): void;
+}
+
+/** A client of HTTP. */
+export function httpRecipient(call: ReplyCall): Recipient {
+  const { response } = call;
+  let isCut = false;
+  return {
+    begin: (terms, sequences) => replyTo(terms, call, sequences),
+    cut: () => {
+      // It still sends the tokens before. Each call would add a listener.
+      if (!isCut) response.socket?.destroySoon();
+      isCut = true;
+    },
+    onClosed: (callback) => void response.on('close', callback),
+  };
 }

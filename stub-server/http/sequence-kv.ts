@@ -12,6 +12,9 @@ export type ReplicaDirectory = (address: string) => Replica | undefined;
 /** The path on which a server sends KV to servers of other processes. */
 export const PULL_PATH = '/stub/kv';
 
+/** vLLM's `kv_recompute_threshold`. */
+const RECOMPUTED_TOKENS = 64;
+
 /** The KV of a prompt. */
 export interface PromptKv {
   readonly tokens: number;
@@ -23,9 +26,9 @@ export function legsOfRequest(
   { kv }: GenerationTerms,
   { replica, requestId }: { readonly replica: Replica; readonly requestId: string },
 ): KvLegs {
-  const { role } = replica.options;
+  const { role, bidirectionalKv: bidirectional } = replica.options;
   try {
-    return kvLegsOf(kv, { engineId: engineIdOf(replica), requestId, role });
+    return kvLegsOf(kv, { engineId: engineIdOf(replica), requestId, role, bidirectional });
   } catch (error) {
     throw new ApiError(400, messageOf(error));
   }
@@ -47,8 +50,15 @@ export function remoteKvOf(
 ): RemoteKv | undefined {
   const { replica, decode, findReplica } = parts;
   if (decode === undefined) return storedKvOf(prompt, replica);
+  const { tokens: held = prompt.tokens } = decode;
+  const had = locallyCached(prompt.hashes, replica) * replica.engine.kv.blockTokens;
+  // Of an earlier turn: what has gone, and what is little, is computed instead.
+  const isEarlier = decode.tokens !== undefined;
+  if (isEarlier && (held - had < RECOMPUTED_TOKENS || isGone(decode, replica, findReplica))) {
+    return storedKvOf(prompt, replica);
+  }
   return {
-    tokens: prompt.tokens,
+    tokens: Math.min(held, prompt.tokens),
     start: (tokens, ready, fail) => {
       const { key, address, patient } = decode;
       const peer = address === undefined ? undefined : findReplica(address);
@@ -58,6 +68,16 @@ export function remoteKvOf(
       else replica.exchange.fetch(key, { tokens, to: replica.port, ready, fail }, { patient });
     },
   };
+}
+
+/** Whether a server of this process no longer holds the KV; others are asked. */
+function isGone(
+  { key, address }: DecodeLeg,
+  { exchange }: Replica,
+  findReplica: ReplicaDirectory,
+): boolean {
+  const isHere = address === undefined || findReplica(address) !== undefined;
+  return isHere && !exchange.knows(key);
 }
 
 /** Requests KV from a server of another process, which answers when it has sent the tokens. */

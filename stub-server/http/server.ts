@@ -3,10 +3,9 @@ import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { endUpload } from '../../src/runtime/network/http-front.ts';
 import { http } from '../../src/runtime/network/node-http.ts';
 import { ApiError, sendError, sendJson } from './api-error.ts';
+import type { Call, Route } from './call.ts';
 import { LongTexts } from './long-texts.ts';
-import { rankOf } from './rank-of.ts';
-import type { Replica } from './replica.ts';
-import type { Call, Route } from './route.ts';
+import { type Replica, rankOf } from './replica.ts';
 import { ALWAYS_SERVED, ROUTES } from './routes.ts';
 import type { ReplicaDirectory } from './sequence-kv.ts';
 

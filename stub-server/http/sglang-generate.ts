@@ -1,14 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { SequenceUsage } from '../engine/sequence.ts';
-import { ApiError, parseBody, sendJson } from './api-error.ts';
-import { beginEventStream } from './begin-event-stream.ts';
+import { ApiError, beginEventStream, parseBody, sendJson } from './api-error.ts';
 import { promptTextAt, promptTokenIds } from './chat-prompt.ts';
 import type { PlannedSequence } from './plan-sequences.ts';
 import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
-import type { Recipient } from './recipient.ts';
-import { httpRecipient } from './recipient.ts';
-import type { Reply, ReplyCall } from './reply.ts';
+import { httpRecipient, type Recipient, type Reply, type ReplyCall } from './reply.ts';
 import { idsOf } from './tokens-reply.ts';
 
 /** SGLang's default. */

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
-import { ApiError } from './api-error.ts';
-import { beginEventStream } from './begin-event-stream.ts';
+import { ApiError, beginEventStream } from './api-error.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
 import type { GenerationTerms } from './read-generation.ts';

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
-import { ApiError } from './api-error.ts';
-import { beginEventStream } from './begin-event-stream.ts';
+import { ApiError, beginEventStream } from './api-error.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PieceOptions, TokenPieces } from './token-pieces.ts';
 import { shownIds, tokenIdsOf } from './tokenizer.ts';

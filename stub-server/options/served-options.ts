@@ -70,6 +70,8 @@ export interface ServedOptions {
   readonly encoderOnly: boolean;
   /** Whether answers say where the results of its encoder are. */
   readonly servesEncodings: boolean;
+  /** Whether a decode leg's blocks are held for the next turn's prefill leg, which then takes them. */
+  readonly bidirectionalKv: boolean;
 }
 
 const ms = z.number().nonnegative();
@@ -138,6 +140,7 @@ export const SERVED_FIELDS: Readonly<{
   embeddingDimensions: z.int().positive().max(16_384).default(384),
   encoderOnly: z.boolean().default(false),
   servesEncodings: z.boolean().default(false),
+  bidirectionalKv: z.boolean().default(false),
   apiKeys: z.array(z.string().min(1)).default([]),
   readyAfterMs: ms.default(0),
   tls: z

@@ -9,7 +9,8 @@ interface KvTransferParams extends RemoteAddress {
   readonly do_remote_prefill?: boolean | null | undefined;
   readonly remote_engine_id?: string | null | undefined;
   readonly remote_request_id?: string | null | undefined;
-  readonly remote_block_ids?: readonly number[] | null | undefined;
+  readonly remote_block_ids?: readonly unknown[] | null | undefined;
+  readonly remote_num_tokens?: number | null | undefined;
   /** For Mooncake and MoRI-IO. */
   readonly transfer_id?: string | null | undefined;
   readonly remote_bootstrap_addr?: string | null | undefined;
@@ -31,21 +32,26 @@ export interface KvFields {
 /** The role of a server in a disaggregated pool. Only SGLang's contract needs it. */
 export type ServerRole = 'both' | 'prefill' | 'decode';
 
-interface PrefillLeg {
+export interface PrefillLeg {
   /** Known to both legs. */
   readonly key: string;
   /** Only the first token is generated: the router requests the whole answer and discards it. */
   readonly onlyPrefill: boolean;
-  /** The answer contains the `kv_transfer_params` for the decode leg. */
-  readonly returnsParams: boolean;
+  /**
+   * Whose leg the answer's `kv_transfer_params` are for: that of the decoding server, or of the
+   * server that computes the next turn; undefined: the answer has none.
+   */
+  readonly paramsFor: 'decode' | 'next turn' | undefined;
 }
 
 export interface DecodeLeg {
   readonly key: string;
   /** Whether to wait for the prefill leg: both legs are sent at once, so it can arrive later. */
   readonly patient: boolean;
-  /** `host:port` of the prefill server, if the contract has it. */
+  /** `host:port` of the server that holds the KV, if the contract has it. */
   readonly address: string | undefined;
+  /** The tokens that it has; undefined: the prompt's. */
+  readonly tokens?: number | undefined;
 }
 
 export interface KvLegs {
@@ -56,7 +62,12 @@ export interface KvLegs {
 /** Finds which leg of which contract a request is, if any. Throws Error if it is invalid. */
 export function kvLegsOf(
   { params, room }: KvFields,
-  server: { readonly engineId: string; readonly requestId: string; readonly role: ServerRole },
+  server: {
+    readonly engineId: string;
+    readonly requestId: string;
+    readonly role: ServerRole;
+    readonly bidirectional: boolean;
+  },
 ): KvLegs {
   if (room !== undefined) return sglangLegs(room, server.role);
   if (params === undefined) return {};
@@ -73,11 +84,18 @@ export function kvLegsOf(
     const address = withoutScheme(params.remote_bootstrap_addr) ?? addressOf(params);
     return remote ? { decode: { key, patient: true, address } } : prefillLeg(key);
   }
-  if (!remote) {
-    return prefillLeg(`nixl/${server.engineId}/${server.requestId}`, { returnsParams: true });
-  }
+  const own = `nixl/${server.engineId}/${server.requestId}`;
   const key = `nixl/${params.remote_engine_id ?? ''}/${params.remote_request_id ?? ''}`;
-  return { decode: { key, patient: false, address: addressOf(params) } };
+  const held: DecodeLeg = { key, patient: false, address: addressOf(params) };
+  if (remote) {
+    // The engine that decodes holds its blocks, too, for the prefill leg of the next turn.
+    const next = server.bidirectional ? prefillLeg(own, { paramsFor: 'next turn' }) : {};
+    return { ...next, decode: held };
+  }
+  const { remote_num_tokens: tokens, remote_block_ids: blocks } = params;
+  const takes = server.bidirectional && Boolean(tokens) && Boolean(blocks?.length);
+  const earlier = takes ? { decode: { ...held, tokens: tokens ?? 0 } } : {};
+  return { ...prefillLeg(own, { paramsFor: 'decode' }), ...earlier };
 }
 
 function sglangLegs(room: number | string, role: ServerRole): KvLegs {
@@ -95,7 +113,7 @@ function sglangLegs(room: number | string, role: ServerRole): KvLegs {
 }
 
 function prefillLeg(key: string, how: Partial<PrefillLeg> = {}): KvLegs {
-  return { prefill: { key, onlyPrefill: false, returnsParams: false, ...how } };
+  return { prefill: { key, onlyPrefill: false, paramsFor: undefined, ...how } };
 }
 
 function addressOf({ remote_host: host, remote_port: port }: RemoteAddress): string | undefined {
@@ -106,22 +124,27 @@ function withoutScheme(address: string | null | undefined): string | undefined {
   return address?.replace(/^\w+:\/\//, '').replace(/\/.*$/, '') || undefined;
 }
 
-/** The `kv_transfer_params` for the decode leg of a finished prefill, as in vLLM's NIXL. */
+/** The `kv_transfer_params` by which another server takes the KV of a request, as in vLLM's NIXL. */
 export function nixlParams(server: {
   readonly engineId: string;
   readonly requestId: string;
   readonly address: string;
-  readonly blocks: number;
+  /** With KV. */
+  readonly tokens: number;
+  readonly blockTokens: number;
+  readonly paramsFor: 'decode' | 'next turn';
 }): object {
   const separator = server.address.lastIndexOf(':');
+  const blocks = Math.ceil(server.tokens / server.blockTokens);
   return {
-    do_remote_prefill: true,
-    do_remote_decode: false,
-    remote_block_ids: Array.from({ length: server.blocks }, (_, index) => index),
+    do_remote_prefill: server.paramsFor === 'decode',
+    do_remote_decode: server.paramsFor === 'next turn',
+    remote_block_ids: Array.from({ length: blocks }, (_, index) => index),
     remote_engine_id: server.engineId,
     remote_request_id: server.requestId,
     remote_host: server.address.slice(0, separator),
     remote_port: Number(server.address.slice(separator + 1)),
+    ...(server.paramsFor === 'next turn' && { remote_num_tokens: server.tokens }),
     tp_size: 1,
   };
 }

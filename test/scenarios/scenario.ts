@@ -246,7 +246,12 @@ export async function servers(
   return among.filter((_, index) => (counts[index] ?? 0) > (before[index] ?? 0));
 }
 
-async function sumOf(url: string, family: string, labels: readonly string[]): Promise<number> {
+/** The sum of a family of a metrics page, over the samples that contain all these texts. */
+export async function sumOf(
+  url: string,
+  family: string,
+  labels: readonly string[] = [],
+): Promise<number> {
   const page = await (await fetch(url)).text();
   return page
     .split('\n')

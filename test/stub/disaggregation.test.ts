@@ -12,10 +12,14 @@ servers:
   - { count: 1, role: prefill }
   - { count: 1, role: decode }
   - { count: 2, sharedStorage: true }
+  - { count: 1, role: prefill, bidirectionalKv: true }
+  - { count: 1, role: decode, bidirectionalKv: true }
 `;
 const PREFILL = 0;
 const DECODE = 1;
 const STORING = 2;
+const TAKING = 4;
+const HOLDING = 5;
 
 interface Answer {
   readonly status: number;
@@ -167,6 +171,41 @@ describe('disaggregated requests', () => {
     const { body } = await ask(STORING, fields);
     expect(body.choices[0]?.finish_reason).toBe('length');
     expect(body.usage.prompt_tokens_details?.cached_tokens).toBe(479);
+  });
+
+  it('[B210] the engine holds the KV of its answer, which the next turn’s prefill takes', async () => {
+    const usageOf = ({ body }: Answer): number =>
+      body.usage.prompt_tokens_details?.cached_tokens ?? 0;
+    const compute = (fields: object, of = pool): Promise<Answer> =>
+      ask(TAKING, { max_tokens: 1, ...fields }, of);
+    const asking = { do_remote_decode: true, do_remote_prefill: false };
+    /** A prompt and its answer, and what the decoding engine says of its KV. */
+    const answered = async (): Promise<{ said: string; params: object }> => {
+      const prompt = newPrompt();
+      const first = await compute({ prompt, kv_transfer_params: asking });
+      const params = first.body.kv_transfer_params;
+      const decode = await ask(HOLDING, { prompt, max_tokens: 60, kv_transfer_params: params });
+      expect(endpointOf(HOLDING).held()).toBeGreaterThanOrEqual(33);
+      const said = `${prompt}${decode.body.choices[0]?.text ?? ''}`;
+      return { said, params: decode.body.kv_transfer_params ?? {} };
+    };
+    const { said, params } = await answered();
+    expect(params).toMatchObject({ do_remote_decode: true, remote_num_tokens: 539 });
+    const next = { prompt: `${said} and then?`, kv_transfer_params: { ...params, ...asking } };
+    // The server has cached the 480 tokens of the first turn: less than 64 more are computed.
+    expect(usageOf(await compute(next))).toBe(480);
+    expect(endpointOf(HOLDING).held()).toBeGreaterThan(0);
+    // Another one, in another process, has none of it.
+    expect(usageOf(await compute(next, elsewhere))).toBe(539);
+    expect(endpointOf(HOLDING).held()).toBe(0);
+    // In its own process a server knows that the KV has gone.
+    const gone = await answered();
+    await fetch(`http://${endpointOf(HOLDING).address}/stub/faults`, {
+      method: 'POST',
+      body: '{"kind":"crash"}',
+    });
+    const after = { prompt: `${gone.said} so?`, kv_transfer_params: { ...gone.params, ...asking } };
+    expect(await compute(after)).toMatchObject({ status: 200 });
   });
 
   it('says so in a stream, too', async () => {

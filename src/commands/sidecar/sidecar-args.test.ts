@@ -52,6 +52,15 @@ describe('a command line of the reference’s sidecar', () => {
       '--kv-connector=atom --atom-dp-size=8',
       [...DEFAULTS, '--atom-dp-size=8', '--kv-connector=atom'],
     ],
+    [
+      '--bidirectional-kv-xfer --bidirectional-cache-size=9 --bidirectional-cache-ttl=8m',
+      [
+        ...DEFAULTS,
+        '--bidirectional-cache-size=9',
+        '--bidirectional-cache-ttl-ms=480000',
+        '--bidirectional-kv-xfer',
+      ],
+    ],
     ['--kv-connector=nixlv2 --tracing', [...DEFAULTS, '--kv-connector=nixlv2', '--tracing']],
     [
       '--moriio-write-mode --moriio-dp-size=8 --moriio-parallel-decode-wait-timeout=5s',

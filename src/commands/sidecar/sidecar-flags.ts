@@ -26,6 +26,9 @@ export interface SidecarFlags extends MoriIoFlags {
   readonly kvConnector: KvConnector;
   readonly ecConnector: EcConnector;
   readonly enableP2pPull: boolean;
+  readonly bidirectionalKvXfer: boolean;
+  readonly bidirectionalCacheSize: number;
+  readonly bidirectionalCacheTtlMs: number;
   readonly p2pConnectorPort: number;
   readonly mooncakeBootstrapPort: number;
   readonly sglangBootstrapPort: number;
@@ -107,6 +110,11 @@ function addServers(command: Command): void {
     .option('--kubeconfig <file>', 'how to reach the API server of that pool outside a cluster');
 }
 
+/** 64 KiB of block ids each at most. */
+const TURNS_MAX = 1_000;
+/** As long as vLLM holds the blocks, where it is not told otherwise. */
+const TURN_KEPT_MS = 480_000;
+
 function addConnectors(command: Command): void {
   const { connector, ecConnector } = SIDECAR_DEFAULTS;
   const { p2pPort, mooncakeBootstrapPort, sglangBootstrapPort, atomRanks } = SIDECAR_DEFAULTS;
@@ -125,6 +133,18 @@ function addConnectors(command: Command): void {
         .default(ecConnector),
     )
     .option('--enable-p2p-pull', 'engines under nixlv2 can take cached blocks from peers', false)
+    .option(
+      '--bidirectional-kv-xfer',
+      'prefilling engines under nixlv2 take the KV of earlier turns from the decoding one, which holds it',
+      false,
+    )
+    .option('--bidirectional-cache-size <turns>', 'turns to know of at most', atLeastOne, TURNS_MAX)
+    .option(
+      '--bidirectional-cache-ttl-ms <ms>',
+      'how long a turn is known: decoder_kv_blocks_ttl of the engines',
+      atLeastOne,
+      TURN_KEPT_MS,
+    )
     .option('--p2p-connector-port <port>', 'where engines give blocks to peers', port, p2pPort)
     .option(
       '--mooncake-bootstrap-port <port>',

@@ -52,6 +52,13 @@ const LINES = 'lines of the log are plain text, at most one a second and kind';
 export const SIDECAR_REFERENCE_FLAGS: ReadonlyMap<string, SidecarReferenceFlag> = new Map(
   Object.entries({
     'atom-dp-size': { ...same, ...only },
+    'bidirectional-cache-size': { ...same, ...only },
+    'bidirectional-cache-ttl': { ...milliseconds('bidirectional-cache-ttl-ms'), ...only },
+    'bidirectional-kv-xfer': { ...switched('--bidirectional-kv-xfer'), ...only },
+    'bidirectional-session-header': {
+      ...fixed('value', 'a turn is known by all that was said before, without a header'),
+      ...only,
+    },
     'cert-path': sameUnlessEmpty,
     connector: { ...value((text) => [`--kv-connector=${text}`]), ...only },
     'data-parallel-size': same,

@@ -9,6 +9,8 @@ export interface Asked {
   readonly prefiller: string;
   /** The server from which cached blocks can be taken, if another than the prefilling one. */
   readonly kvSource: string | undefined;
+  /** Where the engine has the KV of this conversation's earlier turns, as it has said; if it has. */
+  readonly earlierKv?: Buffer | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -21,6 +23,8 @@ export interface Leg {
 
 export interface Legs {
   readonly prefill: Leg;
+  /** The prefill leg when it is sent again, if it differs. */
+  readonly prefillAgain?: Leg | undefined;
   /** Whether the decode leg is sent at the same time; else it waits for the prefill's answer. */
   readonly atOnce: boolean;
   /**

@@ -2,9 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
 import { type Asked, hostOf, type KvContract, type Leg, type Legs } from './kv-contract.ts';
-import { kvSourceParams, type PeerPorts } from './kv-source.ts';
 import { RANK_HEADER } from './mooncake.ts';
 import { KEEP_KV_FOR_DECODER, transferParamsOf } from './nixl.ts';
+import { kvSourceParams, type PeerPorts } from './offloading.ts';
 
 /** Where the two sides of MoRI-IO's WRITE mode find each other. */
 export interface MoriIoOptions {

@@ -1,7 +1,7 @@
-import { memberOf } from '../../openai/json/json-members.ts';
+import { entriesOf, memberOf, withMembers } from '../../openai/json/json-members.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
-import type { KvContract } from './kv-contract.ts';
-import { kvSourceParams, type PeerPorts } from './kv-source.ts';
+import type { KvContract, Leg } from './kv-contract.ts';
+import { kvSourceParams, type PeerPorts } from './offloading.ts';
 
 /** What NIXL's connector expects in a request whose KV another server will read. */
 export const KEEP_KV_FOR_DECODER = {
@@ -22,14 +22,18 @@ export function nixlContract(ports: PeerPorts): KvContract {
     name: 'nixlv2',
     decodesFirst: false,
     countsCached: true,
-    legsOf: ({ body, api, kvSource }) => {
+    legsOf: ({ body, api, kvSource, earlierKv }) => {
       const kept = JSON.stringify({ ...KEEP_KV_FOR_DECODER, ...kvSourceParams(kvSource, ports) });
+      const asking = (params: Buffer | string): Leg => ({
+        body: cappedToOneToken(body, api, { kv_transfer_params: params }),
+        headers: {},
+      });
       return {
         atOnce: false,
-        prefill: {
-          body: cappedToOneToken(body, api, { kv_transfer_params: kept }),
-          headers: {},
-        },
+        ...(earlierKv === undefined
+          ? { prefill: asking(kept) }
+          : // The first try may have read the earlier blocks, and so freed them.
+            { prefill: asking(withEarlierKv(kept, earlierKv)), prefillAgain: asking(kept) }),
         decode: (answer) => {
           const params = transferParamsOf(answer);
           return { body: withTransfer(body, api, { kv_transfer_params: params }), headers: {} };
@@ -37,6 +41,10 @@ export function nixlContract(ports: PeerPorts): KvContract {
       };
     },
   };
+}
+
+function withEarlierKv(params: string, earlier: Buffer): Buffer {
+  return withMembers(Buffer.from(params), Object.fromEntries(entriesOf(earlier)));
 }
 
 /** Throws where the answer does not say where the KV is. */

@@ -1,5 +1,19 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Millis } from '../../src/framework/runtime.ts';
 import { ApiError } from './api-error.ts';
+import type { LongTexts } from './long-texts.ts';
+import type { Replica } from './replica.ts';
+import type { ReplicaDirectory } from './sequence-kv.ts';
+
+/** A request of a generating API, apart from its body. */
+export interface GenerateCall {
+  readonly replica: Replica;
+  readonly findReplica: ReplicaDirectory;
+  readonly requestId: string;
+  readonly headers: IncomingHttpHeaders;
+  /** When the whole request was received, in model time. */
+  readonly receivedAt: Millis;
+}
 
 /** Sets the exact number of output tokens, for tests. */
 const FORCED_TOKENS_HEADER = 'x-stub-output-tokens';
@@ -31,3 +45,18 @@ export function askedError(headers: IncomingHttpHeaders): ApiError | undefined {
 export function asksForCacheThreshold(headers: IncomingHttpHeaders): boolean {
   return headers[CACHE_THRESHOLD_HEADER] === 'true';
 }
+
+/** A request whose body is read. */
+export interface Call extends GenerateCall {
+  readonly response: ServerResponse;
+  readonly query: URLSearchParams;
+  /** The body's bytes. Valid only until the route returns. */
+  readonly body: Buffer;
+  /** Parses the body as JSON. Throws ApiError. */
+  readonly json: () => unknown;
+  /** As `json`, but long prompts stay outside the JSON; for the generating APIs. */
+  readonly longTexts: () => LongTexts;
+}
+
+/** Returns the JSON of a 200 answer, or undefined if it answers itself. Throws ApiError. */
+export type Route = (call: Call) => object | undefined;

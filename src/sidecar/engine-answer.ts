@@ -1,5 +1,15 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
-import type { EngineAnswer } from './exchange.ts';
+import type { Millis } from '../framework/runtime.ts';
+
+/** What an engine answers, as far as it has come. */
+export interface EngineAnswer {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readable;
+  /** Since when it is decoded from the results of other servers; undefined without those. */
+  readonly decodedSince?: Millis | undefined;
+}
 
 const NEWLINE = 0x0a;
 const DATA = Buffer.from('data:');
