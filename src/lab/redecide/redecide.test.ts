@@ -314,6 +314,21 @@ describe('a capture decided again', async () => {
     },
   );
 
+  it.each([1, 2, 3])(
+    '[V216] is of the decisions of a picker in which none may wait where none had to, seed %i',
+    (seed) => {
+      const waiting = `${NAMED_CONFIGS.get('default')}\nejection: {backoffMs: 500}\n`;
+      const placing = waiting.replace('hold: {enabled: true}', 'hold: {enabled: false}');
+      expect(placing).not.toBe(waiting);
+      const [may, mayNot] = [waiting, placing].map((config) => {
+        const records = capture(config, 2000, seed, { failing: 'e3', tokensPerBlock: 4 });
+        return records.filter((record) => record.e === 'q');
+      });
+      expect(may?.every(({ waitedMs = 0 }) => waitedMs === 0)).toBe(true);
+      expect(may?.map(({ n, d }) => [n, d])).toEqual(mayNot?.map(({ n, d }) => [n, d]));
+    },
+  );
+
   it.each(EXACT)('gives every decision of %s to the last bit', async (config) => {
     const records = capture(config, 1500, 3);
     let decisions = 0;
