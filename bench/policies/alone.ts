@@ -1,6 +1,7 @@
 import type { ServerSpec } from '../../src/lab/simulate/pool-spec.ts';
 import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
-import { BlockLru } from '../../src/picker/prefix-index/block-lru.ts';
+import { EndpointBlocks } from '../../src/picker/prefix-index/endpoint-blocks.ts';
+import { PrefixIndex } from '../../src/picker/prefix-index/prefix-index.ts';
 import { type LatencyModel, latencyModel } from '../../stub-server/engine/latency-model.ts';
 import type { ScenarioRun } from '../scenarios/scenario.ts';
 
@@ -22,7 +23,7 @@ interface Alone {
 export function aloneTtftMs({ workload, pool }: Pick<ScenarioRun, 'workload' | 'pool'>): number {
   const { requests, blockTokens } = workload;
   const memoryTokens = pool.servers.reduce((sum, { kvTokens }) => sum + kvTokens, 0);
-  const cache = new BlockLru(memoryTokens / blockTokens);
+  const cache = new EndpointBlocks(new PrefixIndex(), memoryTokens / blockTokens);
   const servers = pool.servers.map((spec) => ({ spec, latency: latencyModel(spec.latency) }));
   let sumMs = 0;
   for (const { blockIds, model, promptTokens } of requests) {

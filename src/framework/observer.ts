@@ -72,7 +72,7 @@ export interface EndpointObserver {
 export interface PrefixSharing {
   /** The number of blocks that the endpoint is expected to hold. */
   size(endpoint: Endpoint): number;
-  /** The words of its most recently used blocks, newest first. */
+  /** Its most recently used blocks, newest first, as two words each that `addOlderBlocks` reads. */
   heldBlocks(endpoint: Endpoint, blocksMax: number): Uint32Array;
   /** Adds such blocks as older than all that is known of the endpoint, as far as there is room. */
   addOlderBlocks(endpoint: Endpoint, words: Uint32Array): void;

@@ -22,10 +22,10 @@ export const KIND = {
   open: 3,
   /** Asks for the prompts that endpoints are expected to hold. */
   ask: 4,
-  /** Prompts that one endpoint is expected to hold. */
-  prefixes: 5,
   /** The sender ends. */
   bye: 6,
+  /** Prompts that one endpoint is expected to hold. Kind 5 said less of them. */
+  prefixes: 7,
 } as const;
 
 export interface MessageHead {

@@ -1,4 +1,5 @@
 import type { DataSourceHost } from '../../framework/plugin.ts';
+import type { PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
 import { CacheView } from './cache-view.ts';
 import { DroppedBatch, type DropReason } from './check-structure.ts';
 import type { EventAddress } from './event-address.ts';
@@ -22,6 +23,8 @@ export interface EventsShared {
   readonly room: BlockRoom;
   readonly replaySlots: ReplaySlots;
   readonly total: EventCounts;
+  /** Of the prompts sent to all endpoints lately. */
+  readonly recent: PrefixIndex;
 }
 
 interface EndpointEventsObserver {
@@ -73,7 +76,7 @@ export class EndpointEvents {
       this.#dropped(error);
       this.#stream.batchFailed();
     });
-    this.recent = new RecentBlocks(config.speculativeMs);
+    this.recent = new RecentBlocks(shared.recent, config.speculativeMs);
     this.view = new CacheView({
       chain,
       stats: this.stats,
@@ -144,6 +147,7 @@ export class EndpointEvents {
     this.#stream.close();
     this.stats.leave();
     this.view.reset('unknown');
+    this.recent.stop();
   }
 
   #apply(payload: Uint8Array): boolean {

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { DataSourceHost, EndpointWriter } from '../../framework/plugin.ts';
 import type { MessageSocket } from '../../framework/runtime.ts';
+import { PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
 import { EndpointEvents, type EventsShared } from './endpoint-events.ts';
 import { eventAddress } from './event-address.ts';
 import { EventCounts } from './event-counts.ts';
@@ -46,6 +47,7 @@ export class EventSubscriptions {
       room: { left: config.blocksMax },
       replaySlots: new ReplaySlots(REPLAYS_AT_ONCE),
       total: this.total,
+      recent: new PrefixIndex(),
     };
     this.bindAddress = config.bindAddress;
     this.#bound = config.bindAddress === undefined ? undefined : this.#bind(config.bindAddress);

@@ -13,7 +13,8 @@ import {
 } from '../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import { BlockLru } from '../../picker/prefix-index/block-lru.ts';
+import { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
+import { PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
 import {
   type ApproxPrefixConfig,
   approxPrefixConfig,
@@ -25,7 +26,7 @@ import { SentPrefixIndex } from './sent-prefix-index.ts';
 
 /** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
 const CAPACITY_TOKENS_DEFAULT = 500_000;
-/** Bounds an endpoint's index to 29 MB, even if an engine reports nonsense. */
+/** Bounds what is kept of an endpoint to 57 MB, even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
 /** We count four bytes as a token; tokenizers differ from that by at most this factor. */
 const TOKEN_RATIO_MAX = 4;
@@ -73,7 +74,9 @@ function approxProducer(type: string): DataSourceDefinition {
 export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   readonly facts: NonNullable<DataSource['facts']>;
   readonly #config: ApproxPrefixConfig;
-  readonly #indexes: (BlockLru | undefined)[] = [];
+  readonly #index = new PrefixIndex();
+  /** By slot, what is held there. */
+  readonly #held: (EndpointBlocks | undefined)[] = [];
   /** By slot, the number of answers in a row that found nothing of what was expected. */
   readonly #misses: number[] = [];
   /** Where they are decoded; empty without `keepInFlight`. */
@@ -96,25 +99,26 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
 
   /** The number of blocks in the endpoint's index, for metrics and debugging. */
   size(endpoint: Endpoint): number {
-    return this.#indexes[endpoint.slot]?.size ?? 0;
+    return this.#held[endpoint.slot]?.size ?? 0;
   }
 
   /** As `PrefixSharing`. */
   heldBlocks({ slot }: Endpoint, blocksMax: number): Uint32Array {
-    return this.#indexes[slot]?.newest(blocksMax) ?? new Uint32Array(0);
+    return this.#held[slot]?.newest(blocksMax) ?? new Uint32Array(0);
   }
 
   /** As `PrefixSharing`. */
   addOlderBlocks({ slot }: Endpoint, words: Uint32Array): void {
-    this.#indexes[slot]?.addOlder(words);
+    this.#held[slot]?.addOlder(words);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
-    this.#indexes[endpoint.slot] = new BlockLru(this.#capacityBlocks(endpoint));
+    this.#held[endpoint.slot] = new EndpointBlocks(this.#index, this.#capacityBlocks(endpoint));
   }
 
   onEndpointRemoved(endpoint: Endpoint): void {
-    this.#indexes[endpoint.slot] = undefined;
+    this.#held[endpoint.slot]?.remove();
+    this.#held[endpoint.slot] = undefined;
     this.#misses[endpoint.slot] = 0;
   }
 
@@ -122,7 +126,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     const [before, now] = [previous.attribute(STARTED_AT), endpoint.attribute(STARTED_AT)];
     if (before !== undefined && now !== undefined && before !== now) this.forget(endpoint);
     if (endpoint.attribute(CACHE_CONFIG) === previous.attribute(CACHE_CONFIG)) return;
-    this.#indexes[endpoint.slot]?.setCapacity(this.#capacityBlocks(endpoint));
+    this.#held[endpoint.slot]?.setCapacity(this.#capacityBlocks(endpoint));
   }
 
   onRouted(routed: Routed): void {
@@ -156,34 +160,35 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
 
   /** Empties the index of an endpoint whose engine has lost its cache. */
   forget(endpoint: Endpoint): void {
-    const index = this.#indexes[endpoint.slot];
+    const held = this.#held[endpoint.slot];
+    held?.remove();
     // A new one: what is pinned in the old one must not be unpinned here.
-    if (index !== undefined) this.#indexes[endpoint.slot] = new BlockLru(index.capacity);
+    if (held !== undefined) {
+      this.#held[endpoint.slot] = new EndpointBlocks(this.#index, held.capacity);
+    }
     this.#misses[endpoint.slot] = 0;
   }
 
   stop(): void {
-    this.#indexes.length = 0;
+    for (const held of this.#held) held?.remove();
+    this.#held.length = 0;
     this.#decoding.clear();
     this.#computing.clear();
   }
 
-  /** Matches an endpoint when it is first asked for: endpoints that filters drop cost nothing. */
+  /** Matches all endpoints at once. */
   match({ prompt }: InferenceRequest): PrefixMatch {
     const whole = this.#counted(prompt);
     const { blockTokens } = prompt;
     const count = Math.min(whole.count, blocksToMatch(this.#config, blockTokens));
     const limited = count < whole.count ? { ...whole, count } : whole;
-    const matched: (number | undefined)[] = [];
+    const matched = this.#index.matched(limited);
     return {
       totalBlocks: count,
       blockTokens,
       matchedBlocks: ({ slot }) => {
-        const known = matched[slot];
-        if (known !== undefined) return known;
-        const found = this.#indexes[slot]?.matchedBlocks(limited) ?? 0;
-        matched[slot] = found;
-        return found;
+        const held = this.#held[slot];
+        return held === undefined ? 0 : (matched[held.owner] ?? 0);
       },
     };
   }
@@ -212,29 +217,29 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
       this.#learn(place, prompt);
       return;
     }
-    const index = this.#indexFor(place, prompt);
-    if (index !== undefined) inFlight.pin(routed, index, prompt);
+    const held = this.#heldFor(place, prompt);
+    if (held !== undefined) inFlight.pin(routed, held, prompt);
   }
 
   #learn(endpoint: Endpoint, prompt: PromptBlocks): void {
     const counted = this.#counted(prompt);
-    this.#indexFor(endpoint, counted)?.touch(counted);
+    this.#heldFor(endpoint, counted)?.touch(counted);
   }
 
   #counted(prompt: PromptBlocks): PromptBlocks {
     return this.#config.keepInFlight ? prompt : withRest(prompt);
   }
 
-  /** The endpoint's index, of the capacity for such blocks; undefined if there is nothing to learn. */
-  #indexFor(endpoint: Endpoint, { count, blockTokens }: PromptBlocks): BlockLru | undefined {
-    const index = this.#indexes[endpoint.slot];
-    if (index === undefined || count === 0) return undefined;
+  /** With the capacity for such blocks; undefined if there is nothing to learn. */
+  #heldFor(endpoint: Endpoint, { count, blockTokens }: PromptBlocks): EndpointBlocks | undefined {
+    const held = this.#held[endpoint.slot];
+    if (held === undefined || count === 0) return undefined;
     this.#blockTokens = blockTokens;
     const capacity = this.#capacityBlocks(endpoint);
-    if (Math.abs(capacity - index.capacity) > RESIZE_SHARE * index.capacity) {
-      index.setCapacity(capacity);
+    if (Math.abs(capacity - held.capacity) > RESIZE_SHARE * held.capacity) {
+      held.setCapacity(capacity);
     }
-    return index;
+    return held;
   }
 
   #capacityBlocks(endpoint: Endpoint): number {

@@ -1,11 +1,11 @@
 import type { Routed } from '../../framework/observer.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
 import { RequestMap } from '../../framework/request-map.ts';
-import type { BlockLru } from '../../picker/prefix-index/block-lru.ts';
+import type { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
 
-/** A prompt whose blocks are pinned in the index of one endpoint. */
+/** A prompt whose blocks are pinned at one endpoint. */
 interface Pinned {
-  readonly index: BlockLru;
+  readonly held: EndpointBlocks;
   readonly prompt: PromptBlocks;
   readonly blocks: number;
 }
@@ -18,16 +18,16 @@ export class PromptsInFlight {
   #pinned = new RequestMap<Pinned>();
 
   /** Takes the place of what was pinned for this request before. */
-  pin(routed: Routed, index: BlockLru, prompt: PromptBlocks): void {
+  pin(routed: Routed, held: EndpointBlocks, prompt: PromptBlocks): void {
     this.unpin(routed);
-    this.#pinned.set(routed, { index, prompt, blocks: index.pin(prompt) });
+    this.#pinned.set(routed, { held, prompt, blocks: held.pin(prompt) });
   }
 
   /** Does nothing for a request of which nothing is pinned. */
   unpin(routed: Routed): void {
     const pinned = this.#pinned.delete(routed);
     if (pinned === undefined) return;
-    pinned.index.unpin(pinned.prompt, pinned.blocks);
+    pinned.held.unpin(pinned.prompt, pinned.blocks);
   }
 
   clear(): void {
