@@ -1,6 +1,12 @@
 import type { ReportedValue } from '../../framework/plugin.ts';
 import type { ScoredEndpoint } from '../../framework/scheduling.ts';
 
+/** Memory that an answer is sent from, and those before it. */
+export interface SentMemory {
+  /** They have left: nothing uses it any more. */
+  free(): void;
+}
+
 export interface PickMutation {
   /** `host:port`, comma-separated if there are fallbacks; sent as header and as metadata. */
   readonly destination: string;
@@ -17,6 +23,7 @@ export type StreamAction =
       readonly pick: PickMutation | undefined;
       /** Replaces the chunk; undefined leaves it unchanged. */
       readonly body?: readonly Uint8Array[] | undefined;
+      readonly memory?: SentMemory | undefined;
     }
   | {
       readonly kind: 'echo-request-body' | 'echo-response-body';
@@ -25,6 +32,7 @@ export type StreamAction =
       readonly endOfStream: boolean;
       /** Dynamic metadata for the proxy, with the last message of an answer. */
       readonly metadata?: readonly ReportedValue[] | undefined;
+      readonly memory?: SentMemory | undefined;
     }
   | {
       readonly kind: 'answer-response-headers';

@@ -88,7 +88,7 @@ export class Http2Connection {
 
   /** The transport has taken what blocked it. */
   drained(): void {
-    if (!this.#over) this.#sender.pump();
+    if (!this.#over) this.#sender.drained();
   }
 
   /** Asks the peer for a sign of life. */

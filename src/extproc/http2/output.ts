@@ -26,6 +26,8 @@ export class Output {
   #from = 0;
   #at = 0;
   #pieces: Uint8Array[] = [];
+  /** What is to be done once all pieces so far have left. */
+  #tasks: (() => void)[] = [];
 
   get empty(): boolean {
     return this.#from === this.#at && this.#pieces.length === 0;
@@ -64,14 +66,29 @@ export class Output {
     this.#at = this.#slab.writeUInt16BE(value, this.#at);
   }
 
+  /** Runs a task after a later `flush` or `written`, once what was appended so far has left. */
+  afterWritten(task: () => void): void {
+    this.#tasks.push(task);
+  }
+
   flush(transport: Transport): void {
     this.#cut();
     const pieces = this.#pieces;
-    if (pieces.length === 0) return;
-    this.#pieces = [];
-    transport.write(pieces);
-    // Otherwise the transport still needs what is before.
-    if (transport.idle) this.#from = this.#at = 0;
+    if (pieces.length > 0) {
+      this.#pieces = [];
+      transport.write(pieces);
+      // Otherwise the transport still needs what is before.
+      if (transport.idle) this.#from = this.#at = 0;
+    }
+    this.written(transport);
+  }
+
+  /** The transport may have become idle. Call it with nothing appended since the last `flush`. */
+  written(transport: Transport): void {
+    if (this.#tasks.length === 0 || !this.empty || !transport.idle) return;
+    const tasks = this.#tasks;
+    this.#tasks = [];
+    for (const task of tasks) task();
   }
 
   #cut(): void {

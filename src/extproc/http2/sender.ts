@@ -124,6 +124,11 @@ export class Sender implements StreamConnection {
     this.#schedule();
   }
 
+  afterWritten(task: () => void): void {
+    this.#output.afterWritten(task);
+    this.#schedule();
+  }
+
   wait(stream: Http2Stream): void {
     this.#waiting.add(stream);
   }
@@ -143,6 +148,12 @@ export class Sender implements StreamConnection {
     this.#window += bytes;
     if (this.#window <= WINDOW_BYTES_MAX) return;
     throw new ConnectionError(HTTP2.flowControlError, 'a window of more than 2^31 - 1 bytes');
+  }
+
+  /** The transport has taken what blocked it. */
+  drained(): void {
+    this.#output.written(this.#transport);
+    this.pump();
   }
 
   /** Sends what waits as far as there is room, each stream a share at a time. */

@@ -22,6 +22,8 @@ export interface StreamConnection {
   sendWindow(streamId: number, bytes: number): void;
   /** The memory of the present read is used after it. */
   keepRead(): void;
+  /** Runs a task once the transport needs nothing of what was sent so far; never if it breaks. */
+  afterWritten(task: () => void): void;
   /** The stream has something to send as soon as there is room. */
   wait(stream: Http2Stream): void;
   /** The stream has closed: forgets it, and calls its handler once the turn is over. */
@@ -110,6 +112,11 @@ export class Http2Stream {
     }
     this.#waiting.push(waiting);
     this.#connection.wait(this);
+  }
+
+  /** Runs a task once nothing of what has been taken is needed any more. */
+  afterWritten(task: () => void): void {
+    this.#connection.afterWritten(task);
   }
 
   /** Ends the answer with trailers, an encoded block, after all that waits. */

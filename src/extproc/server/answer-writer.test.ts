@@ -8,11 +8,13 @@ function setUp() {
   const log: string[] = [];
   const sent: (() => void)[] = [];
   const later: (() => void)[] = [];
+  const written: (() => void)[] = [];
   const stream = {
     cancelled: false,
     pause: () => void log.push('pause'),
     resume: () => void log.push('resume'),
     end: () => void log.push('end'),
+    afterWritten: (task: () => void) => void written.push(task),
     send: (answers: readonly Answer[], onSent: () => void) => {
       log.push(...answers.map(() => 'send'), 'write');
       sent.push(onSent);
@@ -24,6 +26,9 @@ function setUp() {
     writer,
     stream,
     take: () => log.splice(0),
+    write: () => {
+      for (const task of written.splice(0)) task();
+    },
     turn: () => {
       for (const task of later.splice(0)) task();
     },
@@ -36,7 +41,45 @@ function setUp() {
 
 const sends = (log: readonly string[]): number => log.filter((each) => each === 'send').length;
 
+/** An answer that is sent from a memory, and whether that has been freed. */
+function remembered(): { readonly answer: Answer; readonly isFree: () => boolean } {
+  let freed = 0;
+  const memory = { free: () => void (freed += 1) };
+  return {
+    answer: { kind: 'answer-request-body', pick: undefined, memory },
+    isFree: () => freed === 1,
+  };
+}
+
 describe('the answer writer', () => {
+  it('[V211] frees the memory of an answer once that has left and was written', () => {
+    const { writer, leave, write } = setUp();
+    const { answer, isFree } = remembered();
+    writer.write(answer);
+    write();
+    expect(isFree()).toBe(false);
+    leave();
+    expect(isFree()).toBe(false);
+    write();
+    expect(isFree()).toBe(true);
+  });
+
+  it('[V211] frees the memory of answers that never left when their stream has closed, and not before', () => {
+    const { writer, turn, write } = setUp();
+    const sent = remembered();
+    const waiting = remembered();
+    for (let n = 0; n < 16; n++) writer.write(n === 0 ? sent.answer : ANSWER);
+    writer.write(waiting.answer);
+    turn();
+    writer.abandon();
+    write();
+    expect([sent.isFree(), waiting.isFree()]).toEqual([false, false]);
+    writer.closed();
+    expect([sent.isFree(), waiting.isFree()]).toEqual([false, false]);
+    write();
+    expect([sent.isFree(), waiting.isFree()]).toEqual([true, true]);
+  });
+
   it('writes the answers of one go together', () => {
     const { writer, take, leave } = setUp();
     writer.write(ANSWER);

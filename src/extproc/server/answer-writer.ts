@@ -1,4 +1,4 @@
-import type { StreamAction } from '../codec/stream-action.ts';
+import type { SentMemory, StreamAction } from '../codec/stream-action.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 
 export type Answer = Exclude<StreamAction, { readonly kind: 'half-close' }>;
@@ -18,6 +18,8 @@ export interface AnswerStream {
   end(): void;
   /** Sends the answers together. Calls back once they have left; never if the stream breaks. */
   send(answers: readonly Answer[], onSent: () => void): void;
+  /** Runs a task once the transport needs nothing of what was sent so far; never if it breaks. */
+  afterWritten(task: () => void): void;
 }
 
 /** Sends all answers of one turn in one write. Stops reading where a peer takes none. */
@@ -26,6 +28,8 @@ export class AnswerWriter {
   readonly #afterTurn: (task: () => void) => void;
   readonly #account: ByteAccount;
   readonly #flush = (): void => this.#sendTurn();
+  /** What answers are sent from that have not left. */
+  readonly #memories: SentMemory[] = [];
   #turn: Answer[] = [];
   #waiting: Answer[] = [];
   #unsent = 0;
@@ -49,6 +53,7 @@ export class AnswerWriter {
   }
 
   write(answer: Answer): void {
+    if ('memory' in answer && answer.memory !== undefined) this.#memories.push(answer.memory);
     if (this.#ending || this.#stream.cancelled) return;
     this.#account.hold(answerBytes(answer));
     if (this.#unsent < UNSENT_MAX && this.#waiting.length === 0) this.#send(answer);
@@ -62,6 +67,11 @@ export class AnswerWriter {
   /** Forgets the answers that wait: the request is refused. */
   abandon(): void {
     this.#release(this.#waiting.splice(0));
+  }
+
+  /** The stream has closed: nothing of what has not been sent is needed any more. */
+  closed(): void {
+    for (const memory of this.#memories.splice(0)) this.#stream.afterWritten(() => memory.free());
   }
 
   /** Ends the stream once all written answers have left. */
@@ -87,6 +97,7 @@ export class AnswerWriter {
   #onSent(sent: readonly Answer[]): void {
     this.#unsent -= sent.length;
     this.#release(sent);
+    for (const answer of sent) this.#freeAfter(answer);
     if (this.#stream.cancelled) {
       this.abandon();
       return;
@@ -100,6 +111,16 @@ export class AnswerWriter {
       this.#paused = false;
       this.#stream.resume();
     }
+  }
+
+  /** The stream has taken the answer, with all before it. */
+  #freeAfter(answer: Answer): void {
+    if (!('memory' in answer) || answer.memory === undefined) return;
+    const { memory } = answer;
+    const at = this.#memories.indexOf(memory);
+    if (at < 0) return;
+    this.#memories.splice(at, 1);
+    this.#stream.afterWritten(() => memory.free());
   }
 
   #endNow(): void {

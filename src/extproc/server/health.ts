@@ -1,6 +1,7 @@
 import { WireReader } from '../codec/wire-reader.ts';
 import { WireWriter } from '../codec/wire-writer.ts';
 import type { Http2Stream, StreamHandler } from '../http2/stream.ts';
+import { BlockPool } from '../streams/block-pool.ts';
 import { endCall, GRPC, type Method, respond } from './grpc.ts';
 import { FRAME_HEAD_BYTES, FramingError, MessageReader } from './message-reader.ts';
 
@@ -89,9 +90,12 @@ function unary(answer: (service: string) => Buffer): Method {
   };
 }
 
+/** Never used: names of services are short. */
+const BLOCKS = new BlockPool();
+
 /** Reads the message of a request, whose only field is the name of a service. */
 class Request {
-  readonly #reader = new MessageReader(REQUEST_BYTES_MAX);
+  readonly #reader = new MessageReader(REQUEST_BYTES_MAX, BLOCKS);
   readonly #stream: Http2Stream;
   readonly #onService: (service: string) => void;
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { BlockPool } from '../streams/block-pool.ts';
 import { MessageReader } from './message-reader.ts';
 
 const BYTES_MAX = 100_000;
@@ -35,7 +36,7 @@ describe('the reader of gRPC messages', () => {
     fc.assert(
       fc.property(messages, cuts, (sent, where) => {
         const bytes = Buffer.concat(sent.map((each) => framed(each)));
-        const got = allOf(new MessageReader(BYTES_MAX), pieces(bytes, where));
+        const got = allOf(new MessageReader(BYTES_MAX, new BlockPool()), pieces(bytes, where));
         expect(got.map((each) => each.toString('hex'))).toEqual(
           sent.map((each) => Buffer.from(each).toString('hex')),
         );
@@ -45,20 +46,35 @@ describe('the reader of gRPC messages', () => {
   });
 
   it('[G1] gives a message that came in parts memory of its own, and others a view', () => {
-    const reader = new MessageReader(BYTES_MAX);
+    const reader = new MessageReader(BYTES_MAX, new BlockPool());
     const bytes = framed(Buffer.alloc(50_000, 7));
     const [whole] = allOf(reader, [bytes]);
-    expect([whole?.buffer === bytes.buffer, reader.owned]).toEqual([true, false]);
+    expect(whole?.buffer === bytes.buffer).toBe(true);
     const [joined] = allOf(reader, [bytes.subarray(0, 17_000), bytes.subarray(17_000)]);
-    expect([joined?.length, joined?.buffer.byteLength, reader.owned]).toEqual([
-      50_000,
-      50_005,
-      true,
-    ]);
+    expect([joined?.length, joined?.buffer.byteLength]).toEqual([50_000, 50_005]);
+    reader.handled(false);
+    expect(joined?.length).toBe(0);
+  });
+
+  it('[V210] gathers messages of 16 KB in blocks that it gives back when they are handled', () => {
+    const blocks = new BlockPool();
+    const reader = new MessageReader(BYTES_MAX, blocks);
+    const bytes = framed(Buffer.alloc(16_400, 7));
+    for (let each = 0; each < 10; each++) {
+      expect(allOf(reader, [bytes.subarray(0, 9000), bytes.subarray(9000)])).toHaveLength(1);
+      expect(blocks.taken).toBe(1);
+      reader.handled(false);
+    }
+    allOf(reader, [bytes.subarray(0, 9000)]);
+    reader.close();
+    expect([blocks.taken, blocks.made]).toEqual([0, 1]);
+    allOf(reader, [bytes.subarray(0, 9000), bytes.subarray(9000)]);
+    reader.handled(true);
+    expect([blocks.taken, blocks.size]).toEqual([0, 0]);
   });
 
   it('[G1] says which messages are compressed', () => {
-    const reader = new MessageReader(BYTES_MAX);
+    const reader = new MessageReader(BYTES_MAX, new BlockPool());
     reader.push(Buffer.concat([framed(Buffer.from('a'), true), framed(Buffer.from('b'))]));
     expect([String(reader.next()), reader.compressed]).toEqual(['a', true]);
     expect([String(reader.next()), reader.compressed]).toEqual(['b', false]);
@@ -67,7 +83,7 @@ describe('the reader of gRPC messages', () => {
   it('[G2] refuses a message that is too large by its head, before it comes', () => {
     const head = framed(Buffer.alloc(BYTES_MAX + 1)).subarray(0, 5);
     for (const parts of [[head], [head.subarray(0, 2), head.subarray(2)]]) {
-      expect(() => allOf(new MessageReader(BYTES_MAX), parts)).toThrow(
+      expect(() => allOf(new MessageReader(BYTES_MAX, new BlockPool()), parts)).toThrow(
         'Received message larger than max (100001 vs. 100000)',
       );
     }

@@ -1,3 +1,4 @@
+import { BLOCK_BYTES, type BlockPool, freeMemory } from '../streams/block-pool.ts';
 import { GRPC } from './grpc.ts';
 
 /** What a frame that breaks gRPC's rules is answered with. */
@@ -14,15 +15,16 @@ export class FramingError extends Error {
 /** Before each message: whether it is compressed, and its length. */
 export const FRAME_HEAD_BYTES = 5;
 const NO_BYTES: Buffer = Buffer.alloc(0);
-/** The first room for a message that comes in parts: a peer may announce more than it sends. */
-const FIRST_ROOM_BYTES = 16 * 1024;
+/** A smaller message takes no block, most of which would be empty. */
+const SMALL_BYTES_MAX = 4096;
 
 /**
  * Cuts the bytes of a stream into messages. A message that came in one piece is a view of that
- * piece; another one has memory of its own, of exactly its size.
+ * piece; another one has memory of its own: a block of the pool where it fits, else its size.
  */
 export class MessageReader {
   readonly #messageBytesMax: number;
+  readonly #blocks: BlockPool;
   #piece = NO_BYTES;
   #at = 0;
   /** Head and message as far as they have come, if they do not come in one piece. */
@@ -30,19 +32,34 @@ export class MessageReader {
   #partBytes = 0;
   /** Whether the message that `next` has returned last was compressed. */
   #compressed = false;
-  #owned = false;
+  /** The memory of the message that `next` has returned last, if it is its own. */
+  #own: Buffer | undefined;
 
-  constructor(messageBytesMax: number) {
+  constructor(messageBytesMax: number, blocks: BlockPool) {
     this.#messageBytesMax = messageBytesMax;
+    this.#blocks = blocks;
   }
 
   get compressed(): boolean {
     return this.#compressed;
   }
 
-  /** Whether its memory is its own, without its head's bytes. */
-  get owned(): boolean {
-    return this.#owned;
+  /** The last message has been handled; `used` where its memory still is. */
+  handled(used: boolean): void {
+    const own = this.#own;
+    if (own === undefined) return;
+    this.#own = undefined;
+    if (own.length === BLOCK_BYTES && this.#blocks.withdraw()) return;
+    if (used) this.#leave(own);
+    else this.#free(own);
+  }
+
+  /** No more bytes come: frees the beginning of a message. */
+  close(): void {
+    if (this.#part !== undefined) this.#free(this.#part);
+    this.#part = undefined;
+    this.#piece = NO_BYTES;
+    this.#at = 0;
   }
 
   /** Call `next` then until it returns undefined. */
@@ -60,7 +77,6 @@ export class MessageReader {
       const length = this.#lengthAt(piece, this.#at);
       if (start + length <= piece.length) {
         this.#compressed = piece[this.#at] !== 0;
-        this.#owned = false;
         this.#at = start + length;
         return piece.subarray(start, this.#at);
       }
@@ -91,18 +107,34 @@ export class MessageReader {
     this.#part = part;
     if (this.#partBytes < whole) return undefined;
     this.#compressed = part[0] !== 0;
-    this.#owned = true;
+    this.#own = part;
     this.#part = undefined;
+    if (part.length === BLOCK_BYTES) this.#blocks.offer(part);
     return part.subarray(FRAME_HEAD_BYTES, whole);
   }
 
   /** Grows by what has come, so that what is only announced takes no memory. */
   #withRoom(part: Buffer, needed: number, whole: number): Buffer {
     if (needed <= part.length) return part;
-    const room = Math.min(whole, Math.max(FIRST_ROOM_BYTES, 4 * needed));
-    const larger = Buffer.allocUnsafeSlow(room);
+    const larger = this.#memoryOf(needed, whole);
     part.copy(larger, 0, 0, this.#partBytes);
+    this.#free(part);
     return larger;
+  }
+
+  #memoryOf(needed: number, whole: number): Buffer {
+    if (whole <= SMALL_BYTES_MAX) return Buffer.allocUnsafeSlow(whole);
+    if (needed <= BLOCK_BYTES) return this.#blocks.take();
+    return Buffer.allocUnsafeSlow(Math.min(whole, Math.max(2 * BLOCK_BYTES, 4 * needed)));
+  }
+
+  #free(memory: Buffer): void {
+    if (memory.length === BLOCK_BYTES) this.#blocks.give(memory);
+    else if (memory.length > SMALL_BYTES_MAX) freeMemory(memory);
+  }
+
+  #leave(memory: Buffer): void {
+    if (memory.length === BLOCK_BYTES) this.#blocks.leave();
   }
 
   #lengthAt(bytes: Buffer, at: number): number {

@@ -44,6 +44,10 @@ export class ProcessCall implements AnswerStream {
     }
   }
 
+  afterWritten(task: () => void): void {
+    this.#stream.afterWritten(task);
+  }
+
   end(): void {
     this.#end(GRPC.ok, '');
   }

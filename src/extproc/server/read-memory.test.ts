@@ -125,7 +125,7 @@ function framesOfCase(streamId: number, one: Case): Buffer {
 }
 
 describe('the memory of what is read from a connection', () => {
-  it('[V200] may be used again at once, but for what is sent back from it', async () => {
+  it('[V200] [G4] may be used again at once, but for what is sent back from it', async () => {
     await fc.assert(
       fc.asyncProperty(CASE, async (one) => {
         const connection = new Connection();

@@ -12,36 +12,10 @@ import { reservingRouter, startReservingServer } from '../../../test/support/res
 import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Placement } from '../../framework/routing.ts';
-import { decodeRequest } from '../codec/decode-request.ts';
-import { keepable } from './run-session.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
-});
-
-/** The event of a message among `around` other bytes that came with it. */
-function chunkAmong(content: string, endOfStream: boolean, around: number): Buffer {
-  const message = frameOf(requestBody(content, endOfStream)).subarray(5);
-  const together = Buffer.allocUnsafeSlow(message.length + around);
-  message.copy(together, around);
-  const event = keepable(decodeRequest(together.subarray(around)));
-  if (event.kind !== 'request-body') throw new Error(event.kind);
-  expect([String(event.chunk), event.endOfStream]).toEqual([content, endOfStream]);
-  return event.chunk;
-}
-
-describe('what a session keeps of the bytes that came', () => {
-  it('[G4] is memory of its own for a body that goes on', () => {
-    const text = 'x'.repeat(30_000);
-    expect(chunkAmong(text, false, 0).buffer.byteLength).toBe(30_000);
-  });
-
-  it('[G4] is at most four times the last chunk of a body', () => {
-    const text = 'x'.repeat(30_000);
-    expect(chunkAmong(text, true, 1000).buffer.byteLength).toBeGreaterThan(31_000);
-    expect(chunkAmong(text, true, 200_000).buffer.byteLength).toBe(30_000);
-  });
 });
 
 describe('a client that ends its side before it has its answer', () => {

@@ -26,8 +26,6 @@ export type NewSession = (
 
 /** As much of a message as a peer that streams bodies may have sent. */
 const PART_BYTES_MAX = 64 * 1024;
-/** A smaller part of the bytes that came together would keep too much of them in memory. */
-const VIEW_SHARE_MIN = 1 / 4;
 
 interface RunOptions {
   readonly newSession: NewSession;
@@ -63,6 +61,7 @@ export function runSession(
     closed: () => {
       deadline?.cancel();
       close('cancelled');
+      running.writer.closed();
     },
   };
 }
@@ -89,12 +88,12 @@ class RunningSession implements StreamOwner {
     { newSession, streams, receivedBytesMax, sentBytesMax, clock, times }: RunOptions,
   ) {
     this.#call = new ProcessCall(stream, sentBytesMax);
-    this.#reader = new MessageReader(receivedBytesMax);
     this.#encoding = stream.headers.get('grpc-encoding');
     this.#receivedBytesMax = receivedBytesMax;
     this.#streams = streams;
     const now = clock.now();
     this.account = streams.open(this, now);
+    this.#reader = new MessageReader(receivedBytesMax, streams.blocks);
     const watch = times && new StreamWatch(times, clock, now);
     this.#watch = watch;
     this.#tooMany = streams.tooMany();
@@ -125,14 +124,17 @@ class RunningSession implements StreamOwner {
     try {
       for (let bytes = reader.next(); bytes !== undefined; bytes = reader.next()) {
         const event = this.#decoded(bytes);
-        used ||= isUsedLater(event, piece);
+        const usedLater = isUsedLater(event, bytes);
+        used ||= usedLater && bytes.buffer === piece.buffer;
         if (event.kind === 'response-headers') this.#watch?.responseBegins();
         this.account.delivered(event.wireBytes);
         if (this.#tooMany !== undefined) this.refuse(this.#tooMany);
         else this.session.on(event);
+        reader.handled(usedLater);
       }
     } catch (error) {
       if (!(error instanceof FramingError)) throw error;
+      reader.handled(false);
       this.#call.fail(error.status, error.message);
     }
     this.#watch?.pieceEnds();
@@ -171,15 +173,15 @@ class RunningSession implements StreamOwner {
     if (this.#closed) return false;
     this.#closed = true;
     this.session.closed(reason);
+    this.#reader.close();
     this.account.close();
     this.#watch?.closed(reason);
     return true;
   }
 
   #decoded(bytes: Buffer): StreamEvent {
-    const { compressed, owned } = this.#reader;
     try {
-      if (!compressed) return owned ? decodeRequest(bytes) : keepable(decodeRequest(bytes));
+      if (!this.#reader.compressed) return decodeRequest(bytes);
       return decodeRequest(decompressed(bytes, this.#encoding, this.#receivedBytesMax));
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
@@ -188,22 +190,10 @@ class RunningSession implements StreamOwner {
   }
 }
 
-/** Whether a session may need the memory of a piece after it has handled an event that came in it. */
+/** Whether a session may need the memory of a message after it has handled its event. */
 function isUsedLater(event: StreamEvent, { buffer }: Buffer): boolean {
-  if ('chunk' in event) return event.chunk.buffer === buffer;
+  // Unless it was compressed.
+  if (event.kind === 'response-body') return event.chunk.buffer === buffer;
   // They are read later where the pick has to wait.
   return event.kind === 'response-headers';
-}
-
-/**
- * The event as it may be kept. The chunk of a body that goes on is kept, and freed by itself; the
- * last one may have to wait for its pick. All other events are over at once.
- */
-export function keepable(event: StreamEvent): StreamEvent {
-  if (event.kind !== 'request-body') return event;
-  const { chunk, endOfStream } = event;
-  if (endOfStream && chunk.length >= VIEW_SHARE_MIN * chunk.buffer.byteLength) return event;
-  const own = Buffer.allocUnsafeSlow(chunk.length);
-  chunk.copy(own);
-  return { ...event, chunk: own };
 }

@@ -1,5 +1,5 @@
 import type { ReportedValue } from '../../framework/plugin.ts';
-import type { StreamAction } from '../codec/stream-action.ts';
+import type { SentMemory, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 
 /** Some proxies cap a chunk at 64 KiB, framing included. */
@@ -27,24 +27,30 @@ function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[
   return groups;
 }
 
-/** Sends a body back in pieces; the last one carries `endOfStream` and the metadata. */
+interface WithLast {
+  readonly metadata?: readonly ReportedValue[] | undefined;
+  /** Where the body is, if it is to be freed when it has left. */
+  readonly memory?: SentMemory | undefined;
+}
+
+/** Sends a body back in pieces; the last one carries `endOfStream` and what comes `withLast`. */
 export function echoBody(
   emit: (action: StreamAction) => void,
   kind: 'echo-request-body' | 'echo-response-body',
   body: readonly Uint8Array[],
   endOfStream: boolean,
-  metadata?: readonly ReportedValue[],
+  withLast?: WithLast,
 ): void {
   const groups = chunked(body);
   for (let index = 0; index < groups.length; index++) {
     const pieces = groups[index] as readonly Uint8Array[];
     const isLast = index === groups.length - 1;
-    if (isLast && metadata !== undefined) emit({ kind, pieces, endOfStream, metadata });
+    if (isLast && withLast !== undefined) emit({ kind, pieces, endOfStream, ...withLast });
     else emit({ kind, pieces, endOfStream: endOfStream && isLast });
   }
 }
 
-/** Answers a chunk of a request that nothing waits for, as the body mode asks. */
+/** Answers a chunk of a request that nothing waits for, as the body mode asks. Copies it. */
 export function passChunk(
   emit: (action: StreamAction) => void,
   chunk: Uint8Array,
@@ -52,6 +58,6 @@ export function passChunk(
   requestBodyMode: number,
 ): void {
   if (requestBodyMode === BODY_MODE.fullDuplex)
-    echoBody(emit, 'echo-request-body', [chunk], endOfStream);
+    echoBody(emit, 'echo-request-body', [Buffer.from(chunk)], endOfStream);
   else emit({ kind: 'answer-request-body', pick: undefined });
 }

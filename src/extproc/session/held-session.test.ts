@@ -6,6 +6,7 @@ import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-bod
 import { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig, type StreamEvent } from '../codec/stream-event.ts';
+import { BlockPool } from '../streams/block-pool.ts';
 import { Session } from './session.ts';
 
 const BODY = '{"model":"m","messages":[{"role":"user","content":"hello"}]}';
@@ -19,6 +20,7 @@ function setUp() {
   const ended: string[] = [];
   const rejected: string[] = [];
   let heldBytes = 0;
+  const blocks = new BlockPool();
   const unexpected = (): never => {
     throw new Error('every request waits');
   };
@@ -39,6 +41,7 @@ function setUp() {
     },
     (action) => void actions.push(action),
     {
+      blocks,
       hold: (bytes) => {
         heldBytes += bytes;
       },
@@ -59,6 +62,7 @@ function setUp() {
     ended,
     rejected,
     routed,
+    blocks,
     heldBytes: () => heldBytes,
     kinds: () => actions.map(({ kind }) => kind),
   };

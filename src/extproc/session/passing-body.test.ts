@@ -1,30 +1,56 @@
 import { expect, it } from 'vitest';
+import { BlockPool } from '../streams/block-pool.ts';
+import { KeptBody } from '../streams/kept-body.ts';
 import { PassingBody } from './passing-body.ts';
 
 const CHUNK_BYTES = 16_384;
 
-/** Two chunks in memory of their own, of which the second is to be edited. */
-function passing(): { readonly body: PassingBody; readonly chunks: readonly Buffer[] } {
-  const body = new PassingBody();
-  const chunks = [Buffer.alloc(CHUNK_BYTES, 'a'), Buffer.alloc(CHUNK_BYTES, 'b')];
-  for (const chunk of chunks) body.push(chunk);
-  const start = CHUNK_BYTES + 10;
-  body.settle([{ start, end: start + 3, text: Buffer.from('new'), field: 'model' }]);
-  return { body, chunks };
+function setUp() {
+  const blocks = new BlockPool();
+  const account = { blocks, hold: () => undefined, release: () => undefined };
+  return { blocks, body: new PassingBody(new KeptBody(account)) };
 }
 
-it('[G155] frees the memory of chunks with the answer to them, but not of those that an edit takes parts of', () => {
-  const { body, chunks } = passing();
+/** A chunk whose memory is used again at once. */
+function add(body: PassingBody, fill: string): void {
+  const chunk = Buffer.alloc(CHUNK_BYTES, fill);
+  body.add(chunk);
+  chunk.fill('!');
+}
+
+const edit = [
+  { start: CHUNK_BYTES + 10, end: CHUNK_BYTES + 13, text: Buffer.from('new'), field: 'model' },
+];
+const EDITED = `${'b'.repeat(10)}new${'b'.repeat(CHUNK_BYTES - 13)}`;
+
+it('[G155] keeps chunks until it is settled, frees their memory with the answers, and none of those after it', () => {
+  const { body, blocks } = setUp();
+  for (const fill of ['a', 'b', 'c']) add(body, fill);
+  expect(blocks.taken).toBe(3);
+  body.settle(edit);
+  const [first, second, third] = body.release();
+  expect([first, third, blocks.taken]).toEqual([undefined, undefined, 0]);
+  expect(Buffer.concat(second ?? []).toString()).toBe(EDITED);
+  add(body, 'd');
+  expect([body.release(), blocks.taken]).toEqual([[undefined], 0]);
+});
+
+it('[G155] copies of a settled body only what an edit takes', () => {
+  const { body, blocks } = setUp();
+  body.settle(edit);
+  for (const fill of ['a', 'b']) add(body, fill);
   const [first, second] = body.release();
   expect(first).toBeUndefined();
-  expect(Buffer.concat(second ?? []).toString()).toBe(
-    `${'b'.repeat(10)}new${'b'.repeat(CHUNK_BYTES - 13)}`,
-  );
-  expect(chunks.map(({ length }) => length)).toEqual([0, CHUNK_BYTES]);
+  expect(Buffer.concat(second ?? []).toString()).toBe(EDITED);
+  expect(blocks.made).toBe(0);
 });
 
 it('[G155] frees the memory of chunks that are never answered', () => {
-  const { body, chunks } = passing();
+  const blocks = new BlockPool();
+  const kept = new KeptBody({ blocks, hold: () => undefined, release: () => undefined });
+  const body = new PassingBody(kept);
+  add(body, 'a');
   body.drop();
-  expect(chunks.map(({ length }) => length)).toEqual([0, 0]);
+  kept.free();
+  expect([body.release(), blocks.taken]).toEqual([[], 0]);
 });

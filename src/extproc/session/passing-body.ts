@@ -5,24 +5,41 @@ import {
   type Replacement,
   touchesChunk,
 } from '../../openai/body/body-edit.ts';
-import { freeChunk } from '../streams/byte-account.ts';
+import type { KeptBody } from '../streams/kept-body.ts';
 
 /**
- * A body that streams past: chunks wait until it is known how to edit them. Their memory is freed
- * with the answer to them, unless an edit takes parts of it: the proxy has the body itself, and
- * nothing else keeps chunks.
+ * A body that streams past: chunks wait until it is known how to edit them. Nothing of a chunk is
+ * kept after that but what an edit takes: the proxy has the body itself.
  */
 export class PassingBody {
-  #waiting: Buffer[] = [];
+  readonly #kept: KeptBody;
+  /** Lengths of the chunks that wait. */
+  #waiting: number[] = [];
+  /** Answers for chunks that have come since it was settled. */
+  #settled: (readonly Uint8Array[] | undefined)[] = [];
+  #isSettled = false;
   #offset = 0;
   #edit: BodyEdit | undefined;
 
-  push(chunk: Buffer): void {
-    this.#waiting.push(chunk);
+  /** `kept` takes the chunks that wait. */
+  constructor(kept: KeptBody) {
+    this.#kept = kept;
   }
 
+  /** The chunk is valid during this call only. */
+  add(chunk: Buffer): void {
+    if (this.#isSettled && this.#waiting.length === 0) {
+      this.#settled.push(this.#replaced(chunk.length, () => Buffer.from(chunk)));
+    } else {
+      this.#kept.add(chunk);
+      this.#waiting.push(chunk.length);
+    }
+  }
+
+  /** What comes later is not kept. */
   settle(edit: BodyEdit | undefined): void {
     this.#edit = edit;
+    this.#isSettled = true;
   }
 
   /** What a later look at the body wants replaced besides; undefined if it agrees. */
@@ -32,24 +49,28 @@ export class PassingBody {
 
   /** By waiting chunk: what replaces it; undefined leaves it as it is. */
   release(): readonly (readonly Uint8Array[] | undefined)[] {
-    const waiting = this.#waiting;
+    const waiting = this.#waiting.map((bytes) => {
+      const start = this.#offset;
+      return this.#replaced(bytes, () => this.#kept.copy(start, start + bytes));
+    });
     this.#waiting = [];
-    return waiting.map((chunk) => this.#replaced(chunk));
+    this.#kept.free();
+    const released = [...waiting, ...this.#settled];
+    this.#settled = [];
+    return released;
   }
 
   drop(): void {
-    for (const chunk of this.#waiting) freeChunk(chunk);
     this.#waiting = [];
+    this.#settled = [];
   }
 
-  #replaced(chunk: Buffer): readonly Uint8Array[] | undefined {
+  /** Of the next chunk, which has so many bytes. */
+  #replaced(bytes: number, copy: () => Buffer): readonly Uint8Array[] | undefined {
     const offset = this.#offset;
-    this.#offset += chunk.length;
+    this.#offset += bytes;
     const edit = this.#edit;
-    if (edit !== undefined && touchesChunk(edit, chunk, offset)) {
-      return editChunk(edit, chunk, offset);
-    }
-    freeChunk(chunk);
-    return undefined;
+    if (edit === undefined || !touchesChunk(edit, bytes, offset)) return undefined;
+    return editChunk(edit, copy(), offset);
   }
 }

@@ -6,7 +6,8 @@ import { byteGrowth, editBody } from '../../openai/body/body-edit.ts';
 import type { BodyReader } from '../../openai/body/body-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
-import { type ByteAccount, freeChunk, KeptChunks } from '../streams/byte-account.ts';
+import type { ByteAccount } from '../streams/byte-account.ts';
+import { KeptBody } from '../streams/kept-body.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
 import { echoBody, passChunk } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
@@ -27,10 +28,10 @@ export class RequestPhase {
   #subset: readonly string[] | undefined;
   #head: SessionHead | undefined;
   #reader: BodyReader | undefined;
-  #withheld: Buffer[] = [];
-  readonly #kept: KeptChunks;
+  /** What waits for the pick. */
+  readonly #body: KeptBody;
   #bodyBytes = 0;
-  readonly #passing = new PassingBody();
+  readonly #passing: PassingBody;
   #ended = false;
   #asksForEndpoint = false;
   #routed: RoutedRequest | undefined;
@@ -48,7 +49,8 @@ export class RequestPhase {
   ) {
     this.#options = options;
     this.#emit = emit;
-    this.#kept = new KeptChunks(account);
+    this.#body = new KeptBody(account);
+    this.#passing = new PassingBody(this.#body);
     this.#wait = new PickWait(options.router, {
       resume,
       pick: (read) => this.#pick(read),
@@ -82,10 +84,7 @@ export class RequestPhase {
 
   drop(): void {
     this.#wait.cancel();
-    this.#kept.clear();
-    // Only where no pick was prepared or made: then nothing else has these chunks.
-    if (!this.#ended) for (const chunk of this.#withheld) freeChunk(chunk);
-    this.#withheld = [];
+    this.#body.free();
     this.#passing.drop();
     this.#reader = undefined;
   }
@@ -104,13 +103,15 @@ export class RequestPhase {
       const reader = this.#options.openBody(head);
       this.#reader = reader;
       this.usage = reader.usageReader();
-      if (this.#pickTime === 'headers' || reader.unread === true)
+      if (this.#pickTime === 'headers' || reader.unread === true) {
+        this.#passing.settle(undefined);
         read = this.#readHeaders(head, reader.peek());
-      else if (this.#pickTime === 'body-message') this.#answerHeaders(undefined);
+      } else if (this.#pickTime === 'body-message') this.#answerHeaders(undefined);
     }
     if (read !== undefined && !this.#wait.prepares(read, this.#subset)) this.#pick(read);
   }
 
+  /** The chunk is valid during this call only. */
   onBody(chunk: Buffer, endOfStream: boolean): void {
     if (this.#ended) return;
     const head = this.#head;
@@ -124,17 +125,12 @@ export class RequestPhase {
     }
     this.#bodyBytes += chunk.length;
     reader.push(chunk);
-    this.#kept.add(chunk);
+    const passes = this.#pickTime === 'headers' || this.#pickTime === 'early';
+    (passes ? this.#passing : this.#body).add(chunk);
     let read: ReadRequest | undefined;
-    if (this.#pickTime === 'body-end') {
-      this.#withheld.push(chunk);
-      if (endOfStream) read = this.#readDuplex(head, reader, this.#bodyBytes);
-    } else if (this.#pickTime === 'body-message') {
-      read = this.#readMessage(head, reader, { body: chunk, endOfStream });
-    } else {
-      this.#passing.push(chunk);
-      read = this.#readPassing(head, reader, endOfStream);
-    }
+    if (passes) read = this.#readPassing(head, reader, endOfStream);
+    else if (this.#pickTime === 'body-message') read = this.#readMessage(head, reader, endOfStream);
+    else if (endOfStream) read = this.#readDuplex(head, reader, this.#bodyBytes);
     if (read !== undefined && !this.#wait.prepares(read, this.#subset)) this.#pick(read);
   }
 
@@ -183,7 +179,7 @@ export class RequestPhase {
   #answerPick(routed: RoutedRequest, { head, contentLength, answer }: ReadRequest): void {
     this.#routed = routed;
     this.#reader?.routedTo?.(routed.endpoint);
-    this.#kept.clear();
+    this.#body.uncount();
     if (this.#asksForEndpoint) return reserve(routed, this.#emit);
     const { emitEndpointScores: withScores } = this.#options;
     answer(pickMutation(routed, head, { contentLength, withScores }));
@@ -205,14 +201,16 @@ export class RequestPhase {
     this.#ended = true;
     const request = this.#read(reader);
     const { edit } = reader;
-    const body = editBody(edit, this.#withheld);
+    const body = editBody(edit, this.#body.pieces);
     const contentLength = bodyBytes && bodyBytes + (edit === undefined ? 0 : byteGrowth(edit));
     const byTrailers = bodyBytes === undefined;
     const answer = (pick: PickMutation): void => {
       this.#answerHeaders(pick);
       // Trailers end the stream then, and without any body the proxy expects none back.
       if (!byTrailers || this.#bodyBytes > 0)
-        echoBody(this.#emit, 'echo-request-body', body, !byTrailers);
+        echoBody(this.#emit, 'echo-request-body', body, !byTrailers, {
+          memory: this.#body.handOver(),
+        });
       this.drop();
       if (byTrailers) this.#emit({ kind: 'answer-request-trailers' });
       else if (this.#halfCloses(request)) this.#emit({ kind: 'half-close' });
@@ -221,20 +219,18 @@ export class RequestPhase {
   }
 
   /** One message holds the body, or what fitted; with trailers it is not marked as the end. */
-  #readMessage(
-    head: SessionHead,
-    reader: BodyReader,
-    { body, endOfStream }: { readonly body: Buffer; readonly endOfStream: boolean },
-  ): ReadRequest {
+  #readMessage(head: SessionHead, reader: BodyReader, endOfStream: boolean): ReadRequest {
     this.#ended = true;
     const cutShort = this.#mode === BODY_MODE.bufferedPartial && !endOfStream && !reader.complete;
     const request = cutShort ? reader.peek() : this.#read(reader);
     const { edit } = reader;
-    const replaced = edit && editBody(edit, [body]);
-    const answer = (pick: PickMutation): void =>
-      this.#emit({ kind: 'answer-request-body', pick, body: replaced });
-    const contentLength = lengthAfter(edit, head);
-    return { head, request, body: replaced ?? [body], contentLength, answer };
+    const body = editBody(edit, this.#body.pieces);
+    const answer = (pick: PickMutation): void => {
+      const replaced = edit && body;
+      const memory = this.#body.handOver();
+      this.#emit({ kind: 'answer-request-body', pick, body: replaced, memory });
+    };
+    return { head, request, body, contentLength: lengthAfter(edit, head), answer };
   }
 
   /** Nothing is answered until the pick, then every chunk at once. */
@@ -273,7 +269,6 @@ export class RequestPhase {
   }
 
   #answerChunks(): void {
-    this.#kept.clear();
     for (const body of this.#passing.release()) {
       this.#emit({ kind: 'answer-request-body', pick: undefined, body });
     }

@@ -134,7 +134,7 @@ export class ResponsePhase {
   #echo(body: readonly Uint8Array[], ends: boolean, metadata?: readonly ReportedValue[]): void {
     // The restorer holds all of it back: the next piece carries it.
     if (body.length === 0 && !ends) return;
-    echoBody(this.#emit, 'echo-response-body', body, ends, metadata);
+    echoBody(this.#emit, 'echo-response-body', body, ends, metadata && { metadata });
   }
 }
 

@@ -103,7 +103,7 @@ export class Session {
   on(event: StreamEvent): void {
     if (this.#state !== 'open') return;
     if (this.#request.waits) {
-      this.#waiting.push(event);
+      this.#waiting.push(kept(event));
       this.#account.hold(event.wireBytes);
       return;
     }
@@ -234,4 +234,9 @@ export class Session {
       onFault(fault, about);
     }
   }
+}
+
+/** The event with memory of its own: the chunk of a request is valid during one call only. */
+function kept(event: StreamEvent): StreamEvent {
+  return event.kind === 'request-body' ? { ...event, chunk: Buffer.from(event.chunk) } : event;
 }

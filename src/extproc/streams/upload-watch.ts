@@ -14,7 +14,10 @@ const LOOK_INTERVAL_MS = 1000;
 /** A proxy closes a stream as soon as it has a refusal; one that does not has its stream reset. */
 const REFUSED_STREAM_MS = 10_000;
 
-/** Looks after uploads that do not come to an end, once a second, until `stop`. */
+/**
+ * Ends uploads that do not come to an end, and frees memory that uploads no longer need: once a
+ * second, until `stop`.
+ */
 export class UploadWatch {
   readonly #streams: OpenStreams;
   readonly #limits: UploadLimits;
@@ -36,6 +39,7 @@ export class UploadWatch {
     return this.#clock.setTimer(LOOK_INTERVAL_MS, () => {
       const now = this.#clock.now();
       this.#streams.forEachNewest((account) => this.#check(account, now));
+      this.#streams.blocks.trim();
       this.#timer = this.#wait();
     });
   }

@@ -15,9 +15,9 @@ export function byteGrowth(edit: BodyEdit): number {
   return edit.reduce((sum, { start, end, text }) => sum + text.length - (end - start), 0);
 }
 
-/** Whether the edit changes a chunk that begins at `offset`. */
-export function touchesChunk(edit: BodyEdit, chunk: Uint8Array, offset: number): boolean {
-  return edit.some((each) => touches(each, offset, offset + chunk.length));
+/** Whether the edit changes a chunk of so many bytes that begins at `offset`. */
+export function touchesChunk(edit: BodyEdit, bytes: number, offset: number): boolean {
+  return edit.some((each) => touches(each, offset, offset + bytes));
 }
 
 /** Edits a chunk that begins at `offset`; returns views in order. */
@@ -26,7 +26,7 @@ export function editChunk(
   chunk: Uint8Array,
   offset: number,
 ): readonly Uint8Array[] {
-  if (!touchesChunk(edit, chunk, offset)) return [chunk];
+  if (!touchesChunk(edit, chunk.length, offset)) return [chunk];
   const pieces: Uint8Array[] = [];
   let at = 0;
   for (const each of edit) {

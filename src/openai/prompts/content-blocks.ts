@@ -9,6 +9,7 @@ const BLOCK_TOKENS = 64;
 const BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN;
 const BLOCK_WORDS = BLOCK_BYTES / 4;
 const BLOCKS_AT_FIRST = 64;
+const NO_WORDS = new Uint32Array(0);
 /** One byte is only the line feed behind the last string of a prompt. */
 const REST_BYTES_MIN = 2;
 
@@ -29,8 +30,8 @@ const stage: { run: ContentBlocks | undefined; bytes: number } = { run: undefine
 export class ContentBlocks {
   readonly #hash: KeyedHash;
   readonly #tag: number;
-  /** Block i's hash is words 2i (low) and 2i+1 (high). */
-  #words = new Uint32Array(2 * BLOCKS_AT_FIRST);
+  /** Block i's hash is words 2i (low) and 2i+1 (high). Most runs of a request stay empty. */
+  #words = NO_WORDS;
   #count = 0;
   /** The bytes of a block that is not full yet; allocated when first needed. */
   #partial: Uint8Array | undefined;
@@ -183,7 +184,7 @@ export class ContentBlocks {
   }
 
   #makeRoom(blocks: number): void {
-    let length = this.#words.length;
+    let length = this.#words.length || 2 * BLOCKS_AT_FIRST;
     while (2 * (this.#count + blocks) > length) length *= 2;
     if (length === this.#words.length) return;
     const longer = new Uint32Array(length);
