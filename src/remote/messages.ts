@@ -1,6 +1,7 @@
 import type { MethodDefinition, ServiceDefinition } from '@grpc/proto-loader';
 import { packageFile } from '../files/folders.ts';
 import { loadProtoLoader } from '../runtime/network/load-packages.ts';
+import { countFields } from './count-fields.ts';
 
 /** The messages of proto/pointsman/scheduler/v1/scheduler.proto, which documents their fields. */
 
@@ -120,8 +121,13 @@ export function encodePickerMessage(message: PickerMessage): Uint8Array {
   return runMethod().requestSerialize(message);
 }
 
-/** Undefined if the bytes are not a SchedulerMessage. */
+/** Enough to score hundreds of endpoints for hundreds of requests; decoded in about 0.1 s at most. */
+const FIELDS_MAX = 100_000;
+
+/** Undefined if the bytes are not a SchedulerMessage, or one of too many fields. */
 export function decodeSchedulerMessage(bytes: Uint8Array): SchedulerMessage | undefined {
+  // No shorter message has too many.
+  if (bytes.length > 2 * FIELDS_MAX && countFields(bytes) > FIELDS_MAX) return undefined;
   try {
     return runMethod().responseDeserialize(
       Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),

@@ -279,6 +279,46 @@ describe('a scheduler in another process', () => {
     expect(all.map(({ call }) => call().open)).toEqual(all.map(() => false));
   });
 
+  it('[V224] is cut off for a message that would be decoded to millions of objects', () => {
+    // Two bytes each: an empty decision, and a decision of empty targets.
+    const decisions = Buffer.alloc(2 * 100_001);
+    for (let at = 0; at < decisions.length; at += 2) decisions[at] = 0x12;
+    const length = Buffer.from([0x80, 0x80, 0x80, 0x01]);
+    const targets = Buffer.concat([Buffer.from([0x12]), length, Buffer.alloc(2 ** 21)]);
+    for (let at = 5; at < targets.length; at += 2) targets[at] = 0x12;
+    for (const bytes of [decisions, targets]) {
+      const { call } = setUp();
+      const { options } = call();
+      options.onMessage(bytes);
+      expect(call().open).toBe(false);
+    }
+  });
+
+  it('[V224] is read where it scores a thousand endpoints for each of ninety requests', () => {
+    const { say, call, ask } = setUp();
+    const asked = ask('r0');
+    const scores = Array.from({ length: 1000 }, (_, slot) => ({ slot: slot + 1, score: 0.5 }));
+    const targets = [{ slot: 0, score: 1 }, ...scores.slice(0, 1)];
+    const others = Array.from({ length: 90 }, (_, n) => ({ id: `other${n}`, targets: scores }));
+    say({ decisions: [...others, { id: 'r0', targets }] });
+    expect([call().open, asked.isReady(), asked.decide()]).toEqual([
+      true,
+      true,
+      [[0, 1], undefined],
+    ]);
+  });
+
+  it('[V224] gets no window of more than about a megabyte of block hashes', () => {
+    const { call, scheduler } = setUp({ batchWindowMs: 2 }, { ...WELCOME, blockHashesMax: 16_384 });
+    const prompt = { count: 16_384, blockTokens: 64, words: new Uint32Array(2 * 16_384) };
+    const candidates = { endpoints: [A, B], all: true };
+    for (let n = 0; n < 20; n++) {
+      scheduler.prepare(makeRequest({ id: `r${n}`, prompt }), candidates, () => undefined);
+    }
+    const sizes = call().told.map(({ requests = [] }) => requests.length);
+    expect(sizes).toEqual([0, 0, 8, 8]);
+  });
+
   it('[R9] is asked about all requests of a window at once, and by default about each by itself', () => {
     const alone = setUp();
     alone.ask('r1');

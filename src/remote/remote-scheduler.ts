@@ -46,6 +46,8 @@ interface PendingDecision {
 
 /** 200,000 requests a second at the default deadline. */
 const PENDING_MAX = 1000;
+/** A window ends early at so many bytes of block hashes: schedulers take messages of 4 MiB by default. */
+const BATCH_BYTES_MAX = 1024 * 1024;
 /** A timer that fires this late was delayed by a busy process. */
 const BUSY_MS = 2;
 /** Longest time that updates wait for a request to be sent with. */
@@ -61,6 +63,7 @@ export class RemoteScheduler implements ReplacementScheduler {
   readonly #pending = new Map<string, PendingDecision>();
   readonly #answers = new WeakMap<InferenceRequest, CheckedDecision | Declined>();
   #batch: RequestMessage[] = [];
+  #batchBytes = 0;
   #flushTimer: Timer | undefined;
   #updateTimer: Timer | undefined;
   readonly #history: StateHistory;
@@ -100,7 +103,9 @@ export class RemoteScheduler implements ReplacementScheduler {
     const deadline = this.#startDeadline(request.id);
     const pending: PendingDecision = { request, candidates, deadline, ready: undefined };
     this.#pending.set(request.id, pending);
-    this.#batch.push(toRequestMessage(request, candidates, welcome.blockHashesMax, this.#headers));
+    const message = toRequestMessage(request, candidates, welcome.blockHashesMax, this.#headers);
+    this.#batch.push(message);
+    this.#batchBytes += message.blockHashes.length;
     this.#flushSoon();
     if (may === 'trial') return this.#decline(request, 'breaker-open');
     // To send the request can end the stream at once: then there is nothing to wait for.
@@ -177,6 +182,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     this.#updates.restart(undefined);
     this.#updateTimer?.cancel();
     this.#batch = [];
+    this.#batchBytes = 0;
     const waiting = [...this.#pending.values()];
     this.#pending.clear();
     // One failure for all of them: no request is sent until the stream is back.
@@ -254,7 +260,7 @@ export class RemoteScheduler implements ReplacementScheduler {
 
   #flushSoon(): void {
     const { batchWindowMs } = this.#options;
-    if (batchWindowMs === 0) this.#flush();
+    if (batchWindowMs === 0 || this.#batchBytes >= BATCH_BYTES_MAX) this.#flush();
     else {
       this.#flushTimer ??= this.#host.runtime.clock.setTimer(batchWindowMs, () => this.#flush());
     }
@@ -266,6 +272,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     if (this.#batch.length === 0 && !this.#updates.pending) return;
     const requests = this.#batch;
     this.#batch = [];
+    this.#batchBytes = 0;
     this.#link.send({ ...this.#updates.take(this.#host.now()), requests });
   }
 

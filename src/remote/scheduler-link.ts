@@ -93,7 +93,7 @@ export class SchedulerLink {
   #onMessage(bytes: Uint8Array): void {
     const message = decodeSchedulerMessage(bytes);
     if (message === undefined) {
-      this.reset('it sent bytes that are not a SchedulerMessage');
+      this.reset('it sent bytes that are not a SchedulerMessage, or one of over 100,000 fields');
       return;
     }
     if (this.welcome === undefined) this.#onWelcome(message);
