@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Access } from './access.ts';
@@ -18,7 +19,6 @@ async function start(
   more: Partial<AdminServerOptions> = {},
 ): Promise<string> {
   server = await startAdminServer({
-    ...more,
     host: '127.0.0.1',
     port: 0,
     metricsPage: () => Promise.resolve('a_total 1\n'),
@@ -40,6 +40,7 @@ async function start(
         },
       ],
     ]),
+    ...more,
   });
   return `http://127.0.0.1:${server.port}`;
 }
@@ -202,6 +203,49 @@ describe('startAdminServer', () => {
     // The first to be held are cut for the last.
     expect(await Promise.all(held.slice(0, 8))).toEqual(Array.from({ length: 8 }, () => ''));
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  it('[V225] cuts a connection that asks again before it has its answer, however often', async () => {
+    let pages = 0;
+    const metricsPage = async (): Promise<string> => `page ${++pages}`;
+    const url = await start(undefined, { metricsPage });
+    const ask = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n';
+    expect(await say(server?.port ?? 0, ask.repeat(5000))).toBe('');
+    expect(pages).toBeLessThanOrEqual(1);
+    const response = await fetch(`${url}/healthz`);
+    expect(response.status).toBe(200);
+  });
+
+  it('[V225] answers one request after the other on one connection', async () => {
+    await start();
+    const ask = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
+    const socket = connect(server?.port ?? 0, '127.0.0.1');
+    for (let n = 0; n < 20; n++) {
+      socket.write(ask);
+      const [answer] = await once(socket, 'data');
+      expect(String(answer)).toContain('200 OK');
+    }
+    socket.destroy();
+  });
+
+  it('[V225] keeps the bytes of unread answers within a bound, and others get theirs', async () => {
+    const bytes = 16 * 2 ** 20;
+    const page = [new Uint8Array(bytes)];
+    const metricsPage = () => Promise.resolve(page);
+    const url = await start(undefined, { metricsPage, replyBytesMax: 2.5 * bytes });
+    const unread = Array.from({ length: 4 }, () => {
+      const socket = connect(server?.port ?? 0, '127.0.0.1');
+      socket.on('error', () => undefined).pause();
+      const cut = new Promise((resolve) => socket.once('close', resolve));
+      socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
+      return { socket, cut };
+    });
+    const whole = await (await fetch(`${url}/metrics`)).arrayBuffer();
+    expect(whole.byteLength).toBe(bytes);
+    // Those that have been cut see so once they read.
+    for (const { socket } of unread.slice(0, 2)) socket.resume();
+    await Promise.all(unread.slice(0, 2).map(({ cut }) => cut));
+    for (const { socket } of unread) socket.destroy();
   });
 
   it('says which address it could not listen on', async () => {

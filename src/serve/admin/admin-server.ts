@@ -15,6 +15,7 @@ import {
   type Route,
   routesOf,
 } from './admin-routes.ts';
+import { OpenReplies } from './open-replies.ts';
 
 export interface AdminServerOptions extends AdminPages {
   readonly host: string;
@@ -28,6 +29,8 @@ export interface AdminServerOptions extends AdminPages {
   readonly onRefused?: ((path: string, refusal: Refusal) => void) | undefined;
   /** Default: 256. */
   readonly connectionsMax?: number;
+  /** Bytes of replies that clients have not taken. Default: 64 MiB. */
+  readonly replyBytesMax?: number;
 }
 
 export interface AdminServer {
@@ -49,11 +52,11 @@ const HEADER_BYTES_MAX = 8 * 1024;
 /** Serves the documents and the actions. Rejects with a ListenError where it cannot listen. */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
   const { access = new Access({}), onRefused = () => undefined } = options;
-  const pages: Pages = { routes: routesOf(options), access, onRefused };
-  const { server, following } = serverFor(
-    options.tls,
-    (request, response) => void answer(pages, request, response),
-  );
+  const replies = new OpenReplies(options.replyBytesMax);
+  const pages: Pages = { routes: routesOf(options), access, onRefused, replies };
+  const { server, following } = serverFor(options.tls, (request, response) => {
+    if (replies.admits(request, response)) void answer(pages, request, response);
+  });
   server.on('connection', boundConnections(options.connectionsMax ?? CONNECTIONS_MAX));
   server.timeout = IDLE_TIMEOUT_MS;
   const port = await listen(server, options.host, options.port);
@@ -109,6 +112,7 @@ interface Pages {
   readonly access: Access;
   readonly onRefused: (path: string, refusal: Refusal) => void;
   readonly routes: ReadonlyMap<string, Route>;
+  readonly replies: OpenReplies;
 }
 
 async function answer(
@@ -122,9 +126,11 @@ async function answer(
   if (reply.status === 401) response.setHeader('www-authenticate', 'Bearer');
   // A body is not read: the connection ends instead of waiting for it.
   if (hasBody(request)) response.setHeader('connection', 'close');
+  const bytes = bytesOf(reply.body);
+  pages.replies.hold(response, bytes);
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
-    'content-length': bytesOf(reply.body),
+    'content-length': bytes,
     'x-content-type-options': 'nosniff',
   });
   if (typeof reply.body === 'string') response.end(reply.body);
