@@ -112,6 +112,13 @@ describe('a hostile body', () => {
       }
     });
 
+    it('[V56] cannot choose by a header that the challenger decides it', () => {
+      const headers = { 'x-pointsman-canary': 'challenger', 'x-other': 'kept' };
+      const read = send(JSON.stringify({ model: 'public', messages }), { headers });
+      expect(read.ignored).toEqual(['x-pointsman-canary']);
+      expect([...read.request.headers]).toEqual([['x-other', 'kept']]);
+    });
+
     it('[V55] cannot avoid a rewrite by another spelling of the path', () => {
       const text = JSON.stringify({ model: 'chat', messages });
       for (const path of ['/v1/chat%2fcompletions', '/v1//chat/completions/', `${CHAT}%0a?a=1`]) {

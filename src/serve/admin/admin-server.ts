@@ -29,7 +29,7 @@ export interface AdminServerOptions extends AdminPages {
   readonly onRefused?: ((path: string, refusal: Refusal) => void) | undefined;
   /** Default: 256. */
   readonly connectionsMax?: number;
-  /** Bytes of replies that clients have not taken. Default: 64 MiB. */
+  /** Bytes of replies that clients have not taken. Default: 128 MiB. */
   readonly replyBytesMax?: number;
 }
 
@@ -55,7 +55,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   const replies = new OpenReplies(options.replyBytesMax);
   const pages: Pages = { routes: routesOf(options), access, onRefused, replies };
   const { server, following } = serverFor(options.tls, (request, response) => {
-    if (replies.admits(request, response)) void answer(pages, request, response);
+    if (replies.admits(request.socket, response)) void answer(pages, request, response);
   });
   server.on('connection', boundConnections(options.connectionsMax ?? CONNECTIONS_MAX));
   server.timeout = IDLE_TIMEOUT_MS;

@@ -1,8 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+interface Cuttable {
+  readonly destroyed: boolean;
+  destroy(): unknown;
+}
 
-/** More than all scrapers together take at a time. */
-const BYTES_MAX = 64 * 1024 * 1024;
+interface Reply extends Cuttable {
+  once(event: 'finish' | 'close', listener: () => void): unknown;
+}
+
+/** Four of the longest metrics pages: more than all scrapers together take at a time. */
+const BYTES_MAX = 128 * 1024 * 1024;
 
 /**
  * Replies that clients have not taken yet. A connection has one at a time: one that asks again before
@@ -11,8 +17,8 @@ const BYTES_MAX = 64 * 1024 * 1024;
  */
 export class OpenReplies {
   readonly #bytesMax: number;
-  readonly #asking = new WeakSet<Socket>();
-  readonly #open = new Map<ServerResponse, number>();
+  readonly #asking = new WeakSet<Cuttable>();
+  readonly #open = new Map<Reply, number>();
   #bytes = 0;
 
   constructor(bytesMax: number = BYTES_MAX) {
@@ -20,7 +26,7 @@ export class OpenReplies {
   }
 
   /** Whether the request may be answered; its connection is cut where it may not. */
-  admits({ socket }: IncomingMessage, response: ServerResponse): boolean {
+  admits(socket: Cuttable, response: Reply): boolean {
     if (socket.destroyed) return false;
     if (this.#asking.has(socket)) {
       socket.destroy();
@@ -37,7 +43,7 @@ export class OpenReplies {
   }
 
   /** The reply has so many bytes, which are kept until it has left. */
-  hold(response: ServerResponse, bytes: number): void {
+  hold(response: Reply, bytes: number): void {
     if (response.destroyed) return;
     this.#open.set(response, bytes);
     this.#bytes += bytes;
@@ -48,7 +54,7 @@ export class OpenReplies {
     }
   }
 
-  #forget(response: ServerResponse): void {
+  #forget(response: Reply): void {
     this.#bytes -= this.#open.get(response) ?? 0;
     this.#open.delete(response);
   }
