@@ -104,6 +104,8 @@ const TYPES = {
   'failure-types': listOf(z.enum(FAILURE_TYPES)),
   'fake-metrics': json(fakeMetricsSchema),
   'enable-request-id-headers': flag,
+  strict: flag,
+  'max-request-body-size-mb': count.pipe(z.int().max(512)),
   'default-embedding-dimensions': count,
   'api-key': listOf(text),
   'ssl-certfile': text,

@@ -88,6 +88,8 @@ export interface EngineArgs {
   readonly 'failure-types'?: readonly FailureType[] | undefined;
   readonly 'fake-metrics'?: FakeMetrics | undefined;
   readonly 'enable-request-id-headers'?: boolean | undefined;
+  readonly strict?: boolean | undefined;
+  readonly 'max-request-body-size-mb'?: number | undefined;
   readonly 'default-embedding-dimensions'?: number | undefined;
   readonly 'api-key'?: readonly string[] | undefined;
   readonly 'ssl-certfile'?: string | undefined;

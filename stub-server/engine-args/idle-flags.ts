@@ -41,7 +41,7 @@ logtostderr long-prefill-token-threshold lora-dtype lora-target-modules mamba-ba
 mamba-block-size mamba-cache-dtype mamba-cache-mode mamba-cache-philox-rounds mamba-ssm-cache-dtype
 master-addr master-port max-cudagraph-capture-size max-log-len max-logprobs
 max-long-partial-prefills max-lora-rank max-num-partial-prefills max-num-scheduled-tokens
-max-parallel-loading-workers max-request-body-size-mb max-seq-len-to-capture
+max-parallel-loading-workers max-seq-len-to-capture
 max-tool-call-array-param-length max-tool-call-integer-param max-tool-call-number-param
 media-io-kwargs middleware min-tool-call-array-param-length min-tool-call-integer-param
 min-tool-call-number-param mm-encoder-attn-backend mm-encoder-attn-dtype
@@ -61,7 +61,7 @@ safetensors-prefetch-block-size safetensors-prefetch-num-threads scheduler-cls
 scheduler-reserve-full-isl show-hidden-metrics-for-version shutdown-timeout skip-headers
 skip-log-headers skip-mm-profiling skip-tokenizer-init skip-tool-validation
 specialize-active-lora spec-method spec-model spec-tokens speculative-config ssl-ca-certs
-ssl-cert-reqs ssl-ciphers stderrthreshold stream-interval strict structured-outputs-config
+ssl-cert-reqs ssl-ciphers stderrthreshold stream-interval strict-openapi structured-outputs-config
 swap-space task tensor-parallel-size time-to-generate-image time-to-generate-image-std-dev
 tokenizer tokenizer-mode tokenizer-revision tokenizers-cache-dir tokens-only
 tool-call-extra-call-probability tool-call-not-required-param-probability tool-call-parser

@@ -37,6 +37,7 @@ export function stubFromArgs(
   const args: EngineArgs = asSimulator ? { ...SIMULATOR, ...given } : given;
   const names = args['served-model-name'] ?? [];
   const [model = args.model, ...aliases] = names;
+  const mebibytes = args['max-request-body-size-mb'];
   if (asSimulator && model === undefined) {
     throw fault('--model', 'is missing: name the model with it, or with $SIM_MODEL');
   }
@@ -63,6 +64,8 @@ export function stubFromArgs(
     failures: { rate: args['failure-injection-rate'], types: args['failure-types'] },
     fakeMetrics: args['fake-metrics'],
     requestIdHeaders: args['enable-request-id-headers'],
+    strict: args.strict,
+    bodyBytesMax: mebibytes === undefined ? undefined : mebibytes * 2 ** 20,
     embeddingDimensions: args['default-embedding-dimensions'],
     apiKeys: args['api-key'],
     tls: tlsOf(args),

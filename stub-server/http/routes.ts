@@ -19,6 +19,7 @@ import { stateOf } from './replica.ts';
 import { httpRecipient } from './reply.ts';
 import { engineIdOf, PULL_PATH } from './sequence-kv.ts';
 import { readSglang, sglangRecipient } from './sglang-generate.ts';
+import { checkStrictly } from './strict-request.ts';
 import { shownIds, textOf, tokenIdsOf } from './tokenizer.ts';
 
 /** The version of vLLM that is emulated. */
@@ -47,8 +48,8 @@ const loraSchema = z.looseObject({
 });
 
 export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['POST /v1/chat/completions', (call) => generateFrom(call, readChat)],
-  ['POST /v1/completions', (call) => generateFrom(call, readCompletion)],
+  ['POST /v1/chat/completions', (call) => generateFrom(call, readChat, 'chat')],
+  ['POST /v1/completions', (call) => generateFrom(call, readCompletion, 'completions')],
   ['POST /v1/responses', (call) => generateFrom(call, readResponses)],
   ['POST /v1/messages', (call) => generateFrom(call, readMessages)],
   ['POST /v1/messages/count_tokens', ({ json }) => ({ input_tokens: countMessageTokens(json()) })],
@@ -107,8 +108,10 @@ function resetPrefixCache({ replica, query }: Call): object {
 function generateFrom(
   call: Call,
   read: (raw: unknown, bytesOf: BytesOf) => GenerationRequest,
+  checked?: 'chat' | 'completions',
 ): undefined {
   const { value, bytesOf } = call.longTexts();
+  if (checked !== undefined) checkStrictly(value, call, checked);
   generate(read(value, bytesOf), call, httpRecipient(call));
 }
 

@@ -58,8 +58,9 @@ async function serve(request: IncomingMessage, parts: Parts): Promise<void> {
   const route = ROUTES.get(name);
   if (route === undefined) throw notFound(path);
   checkKey(request, path, parts.replica.options.apiKeys);
-  const memory = buffers.take(announcedBytes(request));
-  const body = request.method === 'POST' ? await bodyOf(request, memory) : NO_BODY;
+  const { bodyBytesMax: most = BODY_BYTES_MAX } = parts.replica.options;
+  const memory = buffers.take(announcedBytes(request, most));
+  const body = request.method === 'POST' ? await bodyOf(request, memory, most) : NO_BODY;
   const query = new URLSearchParams(search);
   try {
     if (!parts.response.destroyed) answer(route, request, { ...parts, query, body });
@@ -132,20 +133,20 @@ const buffers = new BodyBuffers();
 const NO_BODY = Buffer.alloc(0);
 
 /** The content length; 0 if the request has none. Throws ApiError if it is above the limit. */
-function announcedBytes({ headers }: IncomingMessage): number {
+function announcedBytes({ headers }: IncomingMessage, most: number): number {
   const bytes = Number(headers['content-length'] ?? 0);
-  if (bytes > BODY_BYTES_MAX) throw tooLarge();
+  if (bytes > most) throw tooLarge(most);
   return bytes;
 }
 
-function tooLarge(): ApiError {
-  return new ApiError(413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
+function tooLarge(most: number): ApiError {
+  return new ApiError(413, `the body is larger than ${most} bytes`);
 }
 
 /** Reads the body, into `memory` if its length is announced. */
-async function bodyOf(request: IncomingMessage, memory: Buffer): Promise<Buffer> {
+async function bodyOf(request: IncomingMessage, memory: Buffer, most: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  const announced = announcedBytes(request);
+  const announced = announcedBytes(request, most);
   let bytes = 0;
   // Destroying the request would take the answer with it.
   const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
@@ -153,7 +154,7 @@ async function bodyOf(request: IncomingMessage, memory: Buffer): Promise<Buffer>
     if (announced > 0) chunk.copy(memory, bytes);
     else chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) throw tooLarge();
+    if (bytes > most) throw tooLarge(most);
   }
   return announced > 0 ? memory.subarray(0, bytes) : Buffer.concat(chunks);
 }

@@ -53,6 +53,10 @@ export interface ServedOptions {
   readonly failures: FailureInjection;
   readonly fakeMetrics?: FakeMetrics | undefined;
   readonly requestIdHeaders: boolean;
+  /** Whether chats and completions are refused that vLLM refuses and a lenient server serves. */
+  readonly strict: boolean;
+  /** A longer request body is refused with 413; undefined: as long as the server's bound. */
+  readonly bodyBytesMax?: number | undefined;
   /** The pod's name and namespace, for headers of answers. */
   readonly pod?: string | undefined;
   readonly podNamespace?: string | undefined;
@@ -134,6 +138,8 @@ export const SERVED_FIELDS: Readonly<{
     .default({ rate: 0, types: [] }),
   fakeMetrics: fakeMetricsSchema.optional(),
   requestIdHeaders: z.boolean().default(false),
+  strict: z.boolean().default(false),
+  bodyBytesMax: z.int().positive().optional(),
   pod: z.string().min(1).optional(),
   podNamespace: z.string().min(1).optional(),
   podIp: z.string().min(1).optional(),
