@@ -150,6 +150,21 @@ describe('other servers that are silent', () => {
   });
 
   it.each([
+    ['/v1/completions', { message: 'M', type: 'ServiceUnavailable', param: null, code: 503 }],
+    ['/v1/messages', { message: 'M', type: 'overloaded_error' }],
+  ])('[B216] answers clients of %s with an error in the form of their API', async (path, error) => {
+    const sidecar = await started();
+    await engine.stop();
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+    const answer = await fetch(`http://${sidecar.address}${path}`, init);
+    const body = (await answer.json()) as { type?: string; error: { message: string } };
+    expect(body.error.message).toContain(engine.address);
+    expect({ ...body, error: { ...body.error, message: 'M' } }).toEqual(
+      path === '/v1/messages' ? { type: 'error', error } : { error },
+    );
+  });
+
+  it.each([
     ['breaks off', (): void => undefined],
     ['falls silent', (): void => clock.advanceTo(clock.now() + idleTimeoutMs)],
   ])('[V62] ends an answer with an error when the engine %s', async (what, silence) => {

@@ -4,6 +4,7 @@ import { FITTED_ON_BASE_AND_PREFIX, H100_POINTS } from '../../test/support/measu
 import { type CalibrationReport, reportOn } from './calibration-report.ts';
 import { fitPoints } from './fit-points.ts';
 import { ACCELERATORS, hardwarePriors, LLAMA_8B } from './hardware.ts';
+import { simulatePoint } from './simulate-point.ts';
 
 const priors = hardwarePriors(LLAMA_8B, ACCELERATORS.h100);
 
@@ -28,6 +29,30 @@ describe('fits to vLLM 0.11 on an H100', { timeout: 1_800_000 }, () => {
       const below = errors.filter(({ config, load }) => config === held && load <= 0.9);
       expect(below.length).toBeGreaterThanOrEqual(3);
       for (const { e2eMean } of below) expect(Math.abs(e2eMean)).toBeLessThan(0.08);
+    },
+  );
+
+  /** Runs of one minute at loads where half of the requests wait, or where the queue only grows. */
+  it.for([
+    ['prefix', 167.78],
+    ['sharegpt', 87.71],
+  ] as const)(
+    '[B217] leave %s at %d requests a second among its repetitions',
+    ([config, rps], context) => {
+      const point = H100_POINTS.find(
+        (each) => each.config === config && each.throughputRps === rps,
+      );
+      if (point === undefined) throw new Error(`no point of ${config} at ${rps}`);
+      const runs = Array.from({ length: 60 }, (_, run) =>
+        simulatePoint(point, FITTED_ON_BASE_AND_PREFIX, { seconds: 60, seed: 1000 + run }),
+      );
+      for (const figure of ['ttftMeanS', 'ttftMedianS', 'e2eMeanS'] as const) {
+        const below = runs.filter((run) => run[figure] < point[figure]).length / runs.length;
+        const what = `${config} at ${rps}/s: simulated repetitions below the measured ${figure}`;
+        tellFigure(context, { what, promised: 'some, and not all', measured: percent(below) });
+        expect(below).toBeGreaterThan(0);
+        expect(below).toBeLessThan(1);
+      }
     },
   );
 
