@@ -81,6 +81,7 @@ function decide(): void {
     decision: { primary, headers: new Map(), profiles: [primary] },
     error: undefined,
     held: undefined,
+    crowdedOut: false,
     faults: [],
     durationMs: clock.now() - startedAt,
   });

@@ -8,7 +8,7 @@ import {
   type RequestCost,
 } from './predicted-cost-breakdown.ts';
 
-const REQUEST: RequestCost = { promptTokens: 4000, outputTokens: 200 };
+const REQUEST: RequestCost = { promptTokens: 4000, outputTokens: 200, isCrowdedOut: false };
 const STATE: EndpointState = {
   load: { requests: 5, pendingPrefillTokens: 1000, contextTokens: 20_000 },
   engine: PRIOR_STEP_TIME,
@@ -84,6 +84,23 @@ describe('what a request costs at a place', () => {
       return breakdown.queueingDelayForOthersMs;
     };
     expect(delayMs(200_000) / delayMs(100_000)).toBeCloseTo(2, 1);
+  });
+
+  it('[Q151] counts nothing of what others wait where another flow crowds this one out', () => {
+    const traffic = { requestsPerMs: 0, utilization: 0.4 };
+    const terms = (isCrowdedOut: boolean, requests: number) => {
+      const breakdown = emptyBreakdown();
+      const load = { ...STATE.load, requests };
+      const state = { ...STATE, load, traffic };
+      computeCost({ ...REQUEST, isCrowdedOut }, state, breakdown);
+      return breakdown;
+    };
+    expect(terms(false, 100).heldUpMs).toBeGreaterThan(0);
+    const [few, many] = [terms(true, 10), terms(true, 100)];
+    expect([few.heldUpMs, many.heldUpMs, many.queueingDelayForOthersMs]).toEqual([0, 0, 0]);
+    // Its own answer takes the longer, the more are answered there.
+    expect(many.answersMs).toBeGreaterThan(few.answersMs);
+    expect(many.stepsMs).toBeGreaterThan(few.stepsMs);
   });
 
   it('waits for no memory while a fifth of it is free', () => {

@@ -14,6 +14,8 @@ export interface RequestCost {
   readonly promptTokens: number;
   /** The expected length of the answer. */
   readonly outputTokens: number;
+  /** Whether it is no matter how long others wait for it: see `InFlightView.isCrowdedOut`. */
+  readonly isCrowdedOut: boolean;
 }
 
 /** What the cost of a request on an endpoint depends on. */
@@ -83,7 +85,9 @@ export function computeCost(
     breakdown.queuedPrefillMs + stepMs,
     breakdown.ownPrefillMs,
   );
-  breakdown.heldUpMs = HELD_UP_WEIGHT * load.requests * breakdown.ownPrefillMs;
+  breakdown.heldUpMs = request.isCrowdedOut
+    ? 0
+    : HELD_UP_WEIGHT * load.requests * breakdown.ownPrefillMs;
   breakdown.answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
   addMemory(request, state, breakdown, stepMs);
   breakdown.adapterMs = state.adapterMs;
@@ -95,10 +99,11 @@ export function computeCost(
 
 /** How long its own answer takes, and by how much it makes those under way longer. */
 function slowedAnswersMs(
-  { promptTokens, outputTokens }: RequestCost,
+  { promptTokens, outputTokens, isCrowdedOut }: RequestCost,
   { load, engine }: EndpointState,
   stepMs: number,
 ): number {
+  if (isCrowdedOut) return outputTokens * stepMs;
   const addedMs = engine.perSequenceMs + engine.perContextTokenMs * promptTokens;
   return outputTokens * (stepMs + load.requests * addedMs);
 }

@@ -152,7 +152,8 @@ function costCycle(
   const model = context.get(ENGINE_MODEL);
   const { now } = context;
   const outputTokens = model.expectedOutputTokens(context.request);
-  const request = { promptTokens: context.request.promptTokens, outputTokens };
+  const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
+  const request = { promptTokens: context.request.promptTokens, outputTokens, isCrowdedOut };
   const demandRate = model.demandRate(now);
   const adapter = asksForAdapter(scored, context.request.model, samples)
     ? { model: context.request.model, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens }
@@ -172,7 +173,7 @@ function costCycle(
     state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
     state.stale = !isFresh(endpoint, now);
     const demand = model.demand(endpoint);
-    state.traffic.requestsPerMs = demandRate * demand.requests;
+    state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
     state.traffic.utilization = demandRate * demand.workMs;
     // The engine counts tokens that requests share once. Our own count is used only where it
     // reports none.

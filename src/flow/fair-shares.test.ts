@@ -42,6 +42,36 @@ it('[Q136] a flow that comes back has saved up eight of its requests at most', (
   expect(shares.of(early.request).served).toBeCloseTo(busy - 9 * cost, 0);
 });
 
+it('[Q150] a flow is crowded out beside one that waits, has got more and has much pending', () => {
+  const shares = new FairShares();
+  const [loud, quiet] = [sent('loud', 5000), sent('quiet', 100)];
+  const [most, least] = [shares.of(loud.request), shares.of(quiet.request)];
+  const isCrowdedOut = (tokens = 4000): boolean => shares.isCrowdedOut(least, 0, () => tokens);
+  shares.onRouted(loud);
+  shares.onRouted(quiet);
+  // Nothing of the other flow waits.
+  expect(isCrowdedOut()).toBe(false);
+  shares.waits(most, loud.request);
+  expect([isCrowdedOut(), shares.isCrowdedOut(most, 0, () => 4000)]).toEqual([true, false]);
+  // The other has too little pending, or this one has as much.
+  expect([isCrowdedOut(10_000), isCrowdedOut(50)]).toEqual([false, false]);
+  shares.leaves(most, loud.request);
+  expect(isCrowdedOut()).toBe(false);
+});
+
+it('[Q150] the request that is decided does not count as pending of its flow', () => {
+  const shares = new FairShares();
+  const [loud, quiet] = [sent('loud', 9000), sent('quiet', 5000)];
+  shares.onRouted(loud);
+  shares.waits(shares.of(loud.request), loud.request);
+  const share = shares.of(quiet.request);
+  share.served = 0;
+  shares.waits(share, quiet.request);
+  const isCrowdedOut = (ownTokens: number): boolean =>
+    shares.isCrowdedOut(share, ownTokens, () => 4000);
+  expect([isCrowdedOut(0), isCrowdedOut(5000)]).toEqual([false, true]);
+});
+
 it('[Q136] prompts of a flow are pending until their first tokens or ends', () => {
   const shares = new FairShares();
   const [first, second] = [sent('a'), sent('a')];

@@ -37,6 +37,8 @@ export class FairShares implements RequestObserver {
   readonly #shares = new Map<string, Share>();
   /** Those with requests. */
   readonly #active = new IndexedHeap<Share>((a, b) => a.served < b.served);
+  /** Those with requests that wait: the one with most pending tokens first. */
+  readonly #waiting = new IndexedHeap<Share>((a, b) => a.pendingTokens > b.pendingTokens);
   /** Placed, and without a first token. */
   readonly #pending = new RequestMap<true>();
   /** The most that a flow had got when one of its requests was placed. */
@@ -54,23 +56,43 @@ export class FairShares implements RequestObserver {
     return made;
   }
 
+  get someWait(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /** Whether another flow that has requests now has got less. */
   isAhead({ served }: Share): boolean {
     const least = this.#active.first;
     return least !== undefined && least.served < served;
   }
 
-  /** A request of the flow waits. */
+  /** Whether the flow has got more than another one, and has more tokens pending than `crowdedFrom`. */
+  crowds(share: Share, crowdedFrom: () => number): boolean {
+    return this.isAhead(share) && share.pendingTokens > crowdedFrom();
+  }
+
+  /**
+   * Whether this flow does not crowd, and another one that waits and has got more does. `ownTokens`
+   * of it are left out: those of the request that is decided, if it waits.
+   */
+  isCrowdedOut(share: Share, ownTokens: number, crowdedFrom: () => number): boolean {
+    const most = this.#waiting.first;
+    if (most === undefined || most === share || most.served <= share.served) return false;
+    const tokens = crowdedFrom();
+    return most.pendingTokens > tokens && share.pendingTokens - ownTokens <= tokens;
+  }
+
+  /** A request of the flow waits, here or in flow control. */
   waits(share: Share, { promptTokens }: InferenceRequest): void {
     this.#comes(share, promptTokens);
     share.waiting += 1;
-    share.pendingTokens += promptTokens;
+    this.#pend(share, promptTokens);
   }
 
   /** A request that waited does not wait any more. */
   leaves(share: Share, { promptTokens }: InferenceRequest): void {
     share.waiting -= 1;
-    share.pendingTokens -= promptTokens;
+    this.#pend(share, -promptTokens);
     this.#dropIdle(share);
   }
 
@@ -82,7 +104,7 @@ export class FairShares implements RequestObserver {
     share.inFlight += 1;
     if (firstTokenSeen) {
       this.#pending.set(routed, true);
-      share.pendingTokens += tokens;
+      this.#pend(share, tokens);
     }
     this.#reached = Math.max(this.#reached, share.served);
     share.served += costOf(share, tokens);
@@ -91,7 +113,7 @@ export class FairShares implements RequestObserver {
 
   onFirstToken(routed: Routed): void {
     if (this.#pending.delete(routed) === undefined) return;
-    this.of(routed.request).pendingTokens -= tokensOf(routed);
+    this.#pend(this.of(routed.request), -tokensOf(routed));
   }
 
   onDone(routed: Routed, _at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
@@ -112,6 +134,12 @@ export class FairShares implements RequestObserver {
       share.served = Math.max(share.served, this.#reached - saved);
     }
     this.#active.update(share);
+  }
+
+  #pend(share: Share, tokens: number): void {
+    share.pendingTokens += tokens;
+    if (share.waiting > 0) this.#waiting.update(share);
+    else this.#waiting.delete(share);
   }
 
   #dropIdle(share: Share): void {

@@ -131,6 +131,11 @@ export interface InFlightView {
    * the picker for an endpoint: they will be computed there. Undefined while nothing waits.
    */
   sharedWith?(request: InferenceRequest): ((endpoint: Endpoint) => number) | undefined;
+  /**
+   * Whether another flow fills the pool and has got more than that of the request: then what the
+   * others wait is no reason to let this one wait. False where it is left out.
+   */
+  isCrowdedOut?(request: InferenceRequest): boolean;
 }
 
 /** Always provided, by the picker's ledger. */

@@ -47,6 +47,8 @@ export interface RouteOptions {
   readonly waited?: Waited;
   /** For a decision of a capture: what waited then, as the capture has it. */
   readonly held?: readonly HeldSum[] | undefined;
+  /** The same: what `InFlightView.isCrowdedOut` was. Used with `held` only. */
+  readonly crowdedOut?: boolean | undefined;
 }
 
 /**

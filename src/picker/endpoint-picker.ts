@@ -1,3 +1,4 @@
+import type { FairShares } from '../flow/fair-shares.ts';
 import { IN_FLIGHT } from '../framework/keys.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
@@ -131,6 +132,11 @@ export class EndpointPicker implements Router, BookingRouter {
 
   withdraw(): void {
     this.#cores.withdraw();
+  }
+
+  /** What flows have got, and what they have waiting. */
+  get shares(): FairShares {
+    return this.#room.shares;
   }
 
   /** The requests that wait for their endpoint, and the bytes of their bodies. */

@@ -34,15 +34,17 @@ function decided(
     decision = PICKED,
     redacted = { headers: undefined, fairness: 'hash' },
     held,
+    crowdedOut = false,
   }: {
     readonly options?: RouteOptions;
     readonly held?: readonly HeldSum[];
+    readonly crowdedOut?: boolean;
     readonly decision?: CapturedDecision;
     readonly redacted?: Redacted;
   } = {},
 ): (lines: CaptureLines) => void {
-  return (lines) =>
-    lines.decided(5000, 7, { request: makeRequest(request), redacted, options, held, decision });
+  const more = { redacted, options, held, crowdedOut, decision };
+  return (lines) => lines.decided(5000, 7, { request: makeRequest(request), ...more });
 }
 
 const readAgain = (...given: Parameters<typeof decided>): Decided =>

@@ -25,6 +25,7 @@ export interface Decided {
   readonly redacted: Redacted;
   readonly options: RouteOptions;
   readonly held: readonly HeldSum[] | undefined;
+  readonly crowdedOut: boolean;
   readonly decision: CapturedDecision;
 }
 
@@ -66,6 +67,7 @@ const KEYS = {
   noEnd: utf8(',"endSeen":false'),
   waited: utf8(',"waitedMs":'),
   held: utf8(',"held":'),
+  crowdedOut: utf8(',"crowdedOut":true'),
   endpoint: utf8(',"d":{"endpoint":'),
   error: utf8(',"d":{"error":'),
   score: utf8(',"score":'),
@@ -111,7 +113,8 @@ export class CaptureLines {
     this.#end(KEYS.newline);
   }
 
-  decided(t: Millis, n: number, { request, redacted, options, held, decision }: Decided): void {
+  decided(t: Millis, n: number, decided: Decided): void {
+    const { request, redacted, options, held, decision } = decided;
     const bytes = this.#bytes;
     this.#begin(KEYS.q, t, n);
     this.#request(request, redacted);
@@ -127,6 +130,7 @@ export class CaptureLines {
       bytes.raw(KEYS.held);
       bytes.json(held);
     }
+    if (decided.crowdedOut) bytes.raw(KEYS.crowdedOut);
     this.#decision(decision);
     this.#end(KEYS.decisionEnd);
   }

@@ -122,6 +122,8 @@ export type CaptureRecord =
       readonly waitedMs?: number | undefined;
       /** What waited for each endpoint; left out where nothing did. */
       readonly held?: readonly HeldSum[] | undefined;
+      /** Whether another flow crowded out that of the request; left out where not. */
+      readonly crowdedOut?: boolean | undefined;
       readonly d: CapturedDecision;
     }
   | { readonly e: 'body'; readonly t: number; readonly n: number; readonly r: CapturedRequest }

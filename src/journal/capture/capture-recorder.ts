@@ -86,12 +86,22 @@ export class CaptureRecorder implements JournalSubscriber {
     return utf8(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
   }
 
-  onDecision({ number, at, request, options, held, decision, error }: DecisionEvent): void {
+  onDecision({
+    number,
+    at,
+    request,
+    options,
+    held,
+    crowdedOut,
+    decision,
+    error,
+  }: DecisionEvent): void {
     this.#writeSamples();
     const captured = error === undefined ? this.#captured(decision) : errorOf(error);
     if (captured === undefined) return;
     const redacted = this.#redact(request);
-    this.#lines.decided(at, number, { request, redacted, options, held, decision: captured });
+    const decided = { request, redacted, options, held, crowdedOut, decision: captured };
+    this.#lines.decided(at, number, decided);
   }
 
   onFirstToken({ number }: Routed, at: Millis): void {

@@ -23,6 +23,7 @@ function decided(
     decision: primary && { primary, headers: new Map(), profiles: [primary] },
     error: undefined,
     held: undefined,
+    crowdedOut: false,
     faults: [],
     durationMs: 3,
     ...fields,

@@ -10,14 +10,22 @@ import {
   STARTED_AT,
 } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
 import type {
   CapturedDecision,
   CapturedRequest,
+  CaptureRecord,
   EndpointRecord,
 } from '../../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+
+/** A request and the decision about it. */
+export type RequestRecord = Extract<CaptureRecord, { e: 'q' }>;
+
+/** In place of what waits at the picker that decides again. */
+const NOTHING_HELD: readonly HeldSum[] = [];
 
 /** Applies to a picker's pool the change that a record of a capture describes. */
 export function applyEndpointRecord(
@@ -91,6 +99,12 @@ export function requestOf({
     headers: new Map(Object.entries(headers)),
     prompt: promptOfRuns(blocks, blockTokens, behind),
   };
+}
+
+/** What the picker was asked with, and what waited there. */
+export function optionsOf(record: RequestRecord): RouteOptions {
+  const { subset, firstTokenSeen, endSeen, held = NOTHING_HELD, crowdedOut } = record;
+  return { subset, firstTokenSeen, endSeen, held, crowdedOut };
 }
 
 /** The decision with the endpoints that were really chosen, where they are still in the pool. */

@@ -21,6 +21,9 @@ import { type FirstToken, sameDecision } from './redecision.ts';
 
 const catalogue = EMBEDDED_CATALOGUE;
 const SEED = 11;
+const DEFAULT_CONFIG = NAMED_CONFIGS.get('default') ?? '';
+/** Requests wait for a moment only. */
+const IMPATIENT = DEFAULT_CONFIG.replace('{enabled: true}', '{enabled: true, maxWaitMs: 200}');
 
 /**
  * A clock whose time passes by itself, as a real one does, and whose timers come late at random.
@@ -69,6 +72,8 @@ function capture(
     failing,
     tokensPerBlock = 64,
     commonBlocks = 6,
+    tenants = 8,
+    openMax = 40,
   }: {
     readonly coreSeed?: number;
     readonly churn?: number;
@@ -77,6 +82,10 @@ function capture(
     readonly tokensPerBlock?: number;
     /** With which all prompts of a family begin. */
     readonly commonBlocks?: number;
+    /** At most 8. With fewer, one of them sends more than the others. */
+    readonly tenants?: number;
+    /** Of requests in flight. */
+    readonly openMax?: number;
   } = {},
 ): readonly CaptureRecord[] {
   const inert = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
@@ -142,7 +151,7 @@ function capture(
     const request = makeRequest({
       id: `r${n}`,
       model: `m${family % 2}`,
-      fairnessId: `tenant ${family}`,
+      fairnessId: `tenant ${Math.max(0, family - 8 + tenants)}`,
       streaming: random.next() < 0.7,
       promptTokens: tokensPerBlock * blocks + 7,
       headers: headersOf(headerRandom),
@@ -160,7 +169,7 @@ function capture(
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
     }
-    while (open.length > 40 * random.next()) {
+    while (open.length > openMax * random.next()) {
       const [routed] = open.splice(Math.floor(random.next() * open.length), 1);
       if (random.next() < 0.8) routed?.firstToken();
       if (random.next() < 0.05) routed?.served(`10.0.0.${Math.floor(random.next() * 12)}:8000`);
@@ -275,6 +284,41 @@ describe('a capture decided again', async () => {
       expect(without.some(({ was, is }) => !sameDecision(was, is))).toBe(true);
     },
   );
+
+  it.each([1, 2])(
+    '[Q152] gives the same decisions where a tenant crowds out another, seed %i',
+    async (seed) => {
+      const busy = { tokensPerBlock: 400, openMax: 400, tenants: 2 };
+      const records = capture('default', 1500, seed, busy);
+      const crowded = records.filter((record) => record.e === 'q' && record.crowdedOut === true);
+      expect(crowded.length).toBeGreaterThan(15);
+      const decided = await all(records, options);
+      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      const forgotten = records.map((record) =>
+        record.e === 'q' ? { ...record, crowdedOut: undefined } : record,
+      );
+      const without = await all(forgotten, options);
+      expect(without.some(({ was, is }) => !sameDecision(was, is))).toBe(true);
+    },
+  );
+
+  it('[Q153] takes from the capture which requests have waited too long', async () => {
+    const long = { tokensPerBlock: 4000, commonBlocks: 9, openMax: 400 };
+    const records = capture(IMPATIENT, 600, SEED, long);
+    const isTimeout = (decision: CapturedDecision): boolean =>
+      'error' in decision && decision.error === 'queue-timeout';
+    const timeouts = (each: readonly RunRedecision[]): number =>
+      each.filter(({ is }) => isTimeout(is)).length;
+    const asked = records.filter((record) => record.e === 'q');
+    const refused = asked.filter(({ d }) => isTimeout(d)).length;
+    expect(refused).toBeGreaterThan(20);
+    const own = await all(records, options);
+    expect(own.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(timeouts(own)).toBe(refused);
+    // Another configuration says where they would have gone.
+    const config = { text: DEFAULT_CONFIG, source: 'default' };
+    expect(timeouts(await all(records, { ...options, config }))).toBe(0);
+  });
 
   it.each([1, 2, 3])(
     '[V132] ejects the same endpoints at the same requests, seed %i',

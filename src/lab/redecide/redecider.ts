@@ -4,7 +4,7 @@ import { faultError, type PluginFault, RoutingError } from '../../framework/erro
 import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, ReplacementReport } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { HeldSum, RoutedRequest } from '../../framework/routing.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Random, Runtime } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
@@ -19,7 +19,13 @@ import { withoutNetwork } from '../../library/create-picker.ts';
 import type { DecidedCycle } from '../../picker/cycles/cycle.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import { applyEndpointRecord, applyRecordedDecision, requestOf } from './captured-inputs.ts';
+import {
+  applyEndpointRecord,
+  applyRecordedDecision,
+  optionsOf,
+  type RequestRecord,
+  requestOf,
+} from './captured-inputs.ts';
 import { capturedPlan } from './captured-plan.ts';
 import { placeOf, standingOf } from './ranking.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
@@ -51,10 +57,7 @@ interface OpenRequest {
   };
 }
 
-type RequestRecord = Extract<CaptureRecord, { e: 'q' }>;
 type Comparison = Pick<Redecision, 'place' | 'standing' | 'ttftMs'>;
-
-const NOTHING_HELD: readonly HeldSum[] = [];
 
 /** A decision core that gets the recorded inputs of another one. */
 export class Redecider {
@@ -182,24 +185,26 @@ export class Redecider {
   }
 
   #decide(record: RequestRecord): Redecision {
-    const { n, r, subset, firstTokenSeen, endSeen, held = NOTHING_HELD, d: was } = record;
+    const { n, r, d: was } = record;
+    // How long requests wait is no part of a decision: the capture says it. Such a one went nowhere.
+    const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
     let own: Decision | undefined;
     let comparison: Comparison = {};
     let failed: RoutingError | undefined;
     try {
       const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
-      const cycle = this.#picker.decide(request, { subset, firstTokenSeen, endSeen, held });
+      const cycle = this.#picker.decide(request, optionsOf(record));
       const { all } = cycle;
       // What another process decided is taken from the capture.
       const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
       own = recorded ? applyRecordedDecision(cycle.decision, all, was) : cycle.decision;
       comparison = this.#compare(own, cycle, was);
-      const routed = this.#picker.place(
-        cycle,
-        this.#keepsHistory ? applyRecordedDecision(own, all, was) : own,
-      );
-      if ('error' in was) routed.done('aborted');
-      else this.#open.set(n, { routed, ...this.#expectation(record, comparison) });
+      if (!isTimeout) {
+        const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
+        const routed = this.#picker.place(cycle, placed);
+        if ('error' in was) routed.done('aborted');
+        else this.#open.set(n, { routed, ...this.#expectation(record, comparison) });
+      }
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
       failed = error;
@@ -207,8 +212,6 @@ export class Redecider {
     const decided: CapturedDecision = (own && decisionOf(own)) ?? {
       error: failed?.code ?? 'saturated',
     };
-    // How long requests wait is no part of a decision: the capture says it.
-    const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
     const is = isTimeout ? was : decided;
     // Decisions of the capture's own replacement come from the capture, so they always count.
     const undecided = this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;

@@ -18,6 +18,7 @@ export interface Cycle extends DecisionEvent {
   decision: Decision | undefined;
   error: unknown;
   held: readonly HeldSum[] | undefined;
+  crowdedOut: boolean;
   faults: readonly string[];
   durationMs: number | undefined;
 }
@@ -45,6 +46,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     decision: undefined,
     error: undefined,
     held: undefined,
+    crowdedOut: false,
     faults: NO_FAULTS,
     durationMs: undefined,
   };

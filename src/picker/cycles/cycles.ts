@@ -117,7 +117,7 @@ export class Cycles {
    */
   decide(request: InferenceRequest, options: RouteOptions, mayWait: boolean): DecidedCycle {
     const { cores, parts, loads, candidates: from, stopwatch } = this.#options;
-    loads.assume(options.held);
+    loads.assume(options);
     const at = parts.clock.begin();
     try {
       const generation = cores().generationFor(request);
@@ -161,6 +161,7 @@ export class Cycles {
   #publish(cycle: Cycle): void {
     const { journal, loads } = this.#options;
     cycle.held = loads.snapshot(cycle.request);
+    cycle.crowdedOut = loads.isCrowdedOut(cycle.request);
     cycle.number = this.#decisions++;
     journal.decided(cycle);
   }

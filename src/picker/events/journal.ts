@@ -30,6 +30,8 @@ export interface DecisionEvent {
   readonly error: unknown;
   /** What waited for each endpoint; undefined where nothing did. */
   readonly held: readonly HeldSum[] | undefined;
+  /** As `InFlightView.isCrowdedOut`. */
+  readonly crowdedOut: boolean;
   /** One sentence for each failure of a plugin, which the decision was made without. */
   readonly faults: readonly string[];
   /** Time that the scheduler took; undefined without a stopwatch. */

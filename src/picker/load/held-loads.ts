@@ -2,7 +2,7 @@ import type { FairShares, Share } from '../../flow/fair-shares.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { HeldSum } from '../../framework/routing.ts';
+import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import { HeldPrompts } from './held-prompts.ts';
 import { type Asking, type HeldSize, HeldSums, plus } from './held-sums.ts';
 
@@ -29,10 +29,14 @@ export class HeldLoads implements InFlightView {
   /** Left out: that of the request which is decided. */
   #own: HeldLoad | undefined;
   #assumed: ReadonlyMap<EndpointId, HeldSum> | undefined;
+  #assumedCrowdedOut = false;
+  readonly #crowdedFrom: () => number;
 
-  constructor(inFlight: InFlightView, shares: FairShares) {
+  /** From `crowdedFrom` pending tokens on, a flow crowds out the others. */
+  constructor(inFlight: InFlightView, shares: FairShares, crowdedFrom: () => number) {
     this.#inFlight = inFlight;
     this.#shares = shares;
+    this.#crowdedFrom = crowdedFrom;
   }
 
   shareOf(request: InferenceRequest): Share {
@@ -60,6 +64,13 @@ export class HeldLoads implements InFlightView {
     const shared = this.#prompts.sharedTokens(prompt, own);
     if (shared.size === 0) return undefined;
     return ({ slot }) => shared.get(this.#sums.get(slot)?.place ?? -1) ?? 0;
+  }
+
+  isCrowdedOut(request: InferenceRequest): boolean {
+    if (this.#assumed !== undefined) return this.#assumedCrowdedOut;
+    if (!this.isFair || !this.#shares.someWait) return false;
+    const ownTokens = this.#own === undefined ? 0 : request.promptTokens;
+    return this.#shares.isCrowdedOut(this.#shares.of(request), ownTokens, this.#crowdedFrom);
   }
 
   /** Calls `decide` as if this load were not there: that of the request which is decided. */
@@ -122,8 +133,9 @@ export class HeldLoads implements InFlightView {
   }
 
   /** Takes what a capture says in place of what waits here; undefined for what waits here. */
-  assume(held: readonly HeldSum[] | undefined): void {
+  assume({ held, crowdedOut = false }: Pick<RouteOptions, 'held' | 'crowdedOut'>): void {
     this.#assumed = held && new Map(held.map((sum) => [sum[0], sum]));
+    this.#assumedCrowdedOut = crowdedOut;
   }
 
   #asking(request: InferenceRequest): Asking {

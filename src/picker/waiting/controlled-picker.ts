@@ -1,4 +1,5 @@
 import type { Waiting } from '../../flow/discipline.ts';
+import type { FairShares, Share } from '../../flow/fair-shares.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
 import type { PrepareOptions, Router } from '../../framework/routing.ts';
@@ -11,11 +12,15 @@ export interface ControlledPicker extends Router {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
   readonly limit: ConcurrencyLimit;
+  /** What flows have got, and what they have waiting, also here. */
+  readonly shares: FairShares;
 }
 
 /** A request that waits, with what the picker has to be asked for once it may go on. */
 export interface Held {
   readonly waiting: Waiting;
+  /** That of its flow. */
+  readonly share: Share;
   readonly body: readonly Uint8Array[];
   readonly ready: () => void;
   readonly options: PrepareOptions;

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { DEFAULT_DETECTOR } from '../../flow/control/detector-types.ts';
 import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
+import { FairShares } from '../../flow/fair-shares.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
@@ -53,6 +54,7 @@ class Bench {
   readonly waitedMs: number[] = [];
   /** What the picker prepares: the requests go on when it is called. */
   readonly prepared: (() => void)[] = [];
+  readonly shares = new FairShares();
   readonly #ledger = new Ledger();
   readonly #ends = new Map<string, () => void>();
 
@@ -74,6 +76,7 @@ class Bench {
     this.router.attach({
       pool,
       ledger: this.#ledger,
+      shares: this.shares,
       limit,
       prepare: prepares ? prepare : undefined,
       route: (request, options) => {
@@ -85,6 +88,12 @@ class Bench {
       },
     });
     this.router.configure(plan);
+  }
+
+  /** Requests and prompt tokens that wait, by the account of the flow. */
+  waitingOf(fairnessId: string): readonly number[] {
+    const { waiting, pendingTokens } = this.shares.of(makeRequest({ fairnessId }));
+    return [waiting, pendingTokens];
   }
 
   send(id: string, fields: Partial<InferenceRequest> = {}): InferenceRequest {
@@ -177,6 +186,24 @@ describe('a router with flow control', () => {
     bench.clock.advanceTo(bench.clock.now() + 1020);
     expect(bench.refused).toEqual(['late queue-timeout']);
     expect(bench.router.undecided).toBe(3);
+  });
+
+  test('[Q154] what waits is on the account of its flow, however it leaves', () => {
+    const bench = new Bench();
+    const first = bench.send('first');
+    const about = { fairnessId: 'loud', promptTokens: 100 };
+    const [second, third] = [bench.send('second', about), bench.send('third', about)];
+    bench.send('fourth', about);
+    expect(bench.waitingOf('loud')).toEqual([3, 300]);
+    bench.end(first);
+    expect(bench.waitingOf('loud')).toEqual([2, 200]);
+    bench.router.abandon(third);
+    bench.router.abandon(third);
+    expect(bench.waitingOf('loud')).toEqual([1, 100]);
+    bench.end(second);
+    bench.send('fifth', about);
+    bench.router.stop();
+    expect(bench.waitingOf('loud')).toEqual([0, 0]);
   });
 
   test('[Q69] a new configuration keeps what waits, as far as its limits let it', () => {

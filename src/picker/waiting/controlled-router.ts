@@ -33,7 +33,7 @@ export class ControlledRouter implements Router {
   readonly #options: ControlledRouterOptions;
   #attached: ControlledPicker | undefined;
   #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
-  readonly #kept = new KeptRequests();
+  readonly #kept = new KeptRequests(() => this.#picker.shares);
   readonly #let = new LetThrough();
   #plan: FlowControlPlan | undefined;
   #discipline: QueueDiscipline | undefined;
@@ -166,7 +166,8 @@ export class ControlledRouter implements Router {
     const at = clock.now();
     const candidates = picker.pool.snapshot().length;
     const waiting = { request, since: at, bytes: request.bodyBytes, candidates };
-    const held: Held = { waiting, body, ready, options, state: 'new' };
+    const share = picker.shares.of(request);
+    const held: Held = { waiting, share, body, ready, options, state: 'new' };
     this.#kept.comes();
     for (const { waiting: other, error } of this.#discipline.add(waiting, at)) {
       this.#dropWaiting(other, error);

@@ -1,4 +1,5 @@
 import type { Waiting } from '../../flow/discipline.ts';
+import type { FairShares } from '../../flow/fair-shares.ts';
 import type { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Held } from './controlled-picker.ts';
@@ -13,6 +14,12 @@ export class KeptRequests {
   /** Requests so far: all that came to wait, and those that went on. */
   #came = 0;
   #placed = 0;
+  readonly #shares: () => Pick<FairShares, 'waits' | 'leaves'>;
+
+  /** `shares` is told of each that waits, and of its end. */
+  constructor(shares: () => Pick<FairShares, 'waits' | 'leaves'>) {
+    this.#shares = shares;
+  }
 
   get size(): number {
     return this.#held.size;
@@ -53,6 +60,7 @@ export class KeptRequests {
   add(held: Held): void {
     this.#held.set(held.waiting, held);
     this.#byId.set(held.waiting.request.id, held);
+    this.#shares().waits(held.share, held.waiting.request);
   }
 
   /** It goes on to the picker. */
@@ -61,9 +69,10 @@ export class KeptRequests {
     this.#placed += 1;
   }
 
-  forget({ waiting }: Held): void {
-    this.#held.delete(waiting);
+  forget({ waiting, share }: Held): void {
+    if (!this.#held.delete(waiting)) return;
     this.#byId.delete(waiting.request.id);
+    this.#shares().leaves(share, waiting.request);
   }
 
   /** It is refused: its stream asks `route`, which throws the error. */

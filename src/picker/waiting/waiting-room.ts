@@ -71,7 +71,7 @@ export class WaitingRoom {
     const { pool, ledger, clock, timers } = options;
     this.#options = options;
     this.backlog = new EndpointBacklog(options);
-    this.loads = new HeldLoads(ledger, this.shares);
+    this.loads = new HeldLoads(ledger, this.shares, this.#crowdedFrom);
     this.#departures = new Departures(options, (held) => this.#forget(held));
     this.#dispatch = new Dispatch({
       pool,
@@ -180,9 +180,10 @@ export class WaitingRoom {
 
   /** Whether a flow that has got more than another one has filled the pool: the other needs room. */
   #crowds(share: Share): boolean {
-    if (!this.#queue.isFair || !this.shares.isAhead(share)) return false;
-    return share.pendingTokens > this.backlog.crowdedFrom(this.#options.pool.snapshot());
+    return this.#queue.isFair && this.shares.crowds(share, this.#crowdedFrom);
   }
+
+  readonly #crowdedFrom = (): number => this.backlog.crowdedFrom(this.#options.pool.snapshot());
 
   /** Undefined where it cannot be decided. */
   #decideAnew(held: HeldRequest, at: Millis): DecidedCycle | undefined {

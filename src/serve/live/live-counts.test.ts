@@ -19,6 +19,7 @@ function decided(at: number, more: Partial<DecisionEvent> = {}): DecisionEvent {
     decision: undefined,
     error: undefined,
     held: undefined,
+    crowdedOut: false,
     faults: [],
     durationMs: undefined,
     ...more,
