@@ -39,6 +39,7 @@ export interface ReadingRules {
   readonly rewrites: readonly ModelRewriteRule[];
   readonly parsers: readonly ParserType[];
   readonly propagatesPriority: boolean;
+  readonly referenceText: boolean;
   /** Whether requests may ask for an endpoint alone. */
   readonly answersReservations: boolean;
   readonly preparing: Preparing;

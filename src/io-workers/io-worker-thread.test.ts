@@ -30,6 +30,7 @@ const SETUP: IoWorkerSetup = {
     rewrites: [],
     parsers: [],
     propagatesPriority: false,
+    referenceText: false,
     answersReservations: false,
     preparing: 'nothing',
   },

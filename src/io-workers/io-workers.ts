@@ -176,6 +176,7 @@ function sameRules(one: ReadingRules, other: ReadingRules): boolean {
     one.rewrites === other.rewrites &&
     one.parsers === other.parsers &&
     one.propagatesPriority === other.propagatesPriority &&
+    one.referenceText === other.referenceText &&
     one.answersReservations === other.answersReservations &&
     one.preparing === other.preparing
   );

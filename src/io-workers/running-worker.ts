@@ -119,6 +119,7 @@ export class RunningWorker {
         rewriteOf: this.#rules.rewriteOf.bind(this.#rules),
         parsers: () => this.#reading.parsers,
         propagatesPriority: () => this.#reading.propagatesPriority,
+        referenceText: () => this.#reading.referenceText,
         onIgnored: trustClientControls ? undefined : ignored,
       }),
       earlyPickBytes,

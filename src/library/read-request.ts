@@ -1,3 +1,4 @@
+import { hashesReferenceText } from '../catalogue/hashes-reference-text.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
@@ -52,11 +53,15 @@ export function requestReader(
   };
 }
 
-function openBodyOf(
-  { parsers = [] }: PickerPlan,
-  hashSeed: HashSecret,
-): ReturnType<typeof createOpenBody> {
-  return createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed, parsers: () => parsers });
+function openBodyOf(plan: PickerPlan, hashSeed: HashSecret): ReturnType<typeof createOpenBody> {
+  const { parsers = [] } = plan;
+  const referenceText = hashesReferenceText(plan);
+  return createOpenBody({
+    bodyBytesMax: BODY_BYTES_MAX,
+    hashSeed,
+    parsers: () => parsers,
+    referenceText: () => referenceText,
+  });
 }
 
 function readBody(

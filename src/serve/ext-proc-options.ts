@@ -34,6 +34,7 @@ export interface ExtProcParts {
   readonly secret: HashSecret;
   readonly parsers: () => readonly ParserType[];
   readonly propagatesPriority: () => boolean;
+  readonly referenceText: () => boolean;
   readonly tls: ServeTls;
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;

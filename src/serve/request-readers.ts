@@ -18,6 +18,7 @@ interface ReaderParts {
   /** Those of the plan in charge. */
   readonly parsers: () => readonly ParserType[];
   readonly propagatesPriority: () => boolean;
+  readonly referenceText: () => boolean;
   readonly onIgnored: ((control: string) => void) | undefined;
 }
 
@@ -34,6 +35,7 @@ export function servedReaders(
     // An observer sees requests after the other picker has rewritten them, and changes none.
     rewriteOf: observe ? undefined : rules.rewriteOf.bind(rules),
     propagatesPriority: observe ? undefined : parts.propagatesPriority,
+    referenceText: parts.referenceText,
     onIgnored,
     identified: identityBy(picker),
   });

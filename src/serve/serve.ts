@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { hashesReferenceText } from '../catalogue/hashes-reference-text.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServer } from '../extproc/server/server.ts';
 import { packageVersion } from '../files/folders.ts';
@@ -103,22 +104,32 @@ function portsOf(
 interface Deciding {
   parsers: readonly ParserType[];
   propagatesPriority: boolean;
+  referenceText: boolean;
 }
 
 /** How requests are read, and what health says by it. */
-function servingOf({ plan, election, log }: ServeOptions): {
+function servingOf(options: ServeOptions): {
   readonly deciding: Deciding;
-  readonly reading: Pick<ExtProcParts, 'parsers' | 'propagatesPriority'>;
+  readonly reading: Pick<ExtProcParts, 'parsers' | 'propagatesPriority' | 'referenceText'>;
   readonly serving: ServingState;
 } {
-  const deciding = decidingOf(plan);
+  const { plan, election, log } = options;
+  const deciding = decidingOf(plan, options);
   const parsers = (): readonly ParserType[] => deciding.parsers;
-  const reading = { parsers, propagatesPriority: () => deciding.propagatesPriority };
+  const reading = {
+    parsers,
+    propagatesPriority: () => deciding.propagatesPriority,
+    referenceText: () => deciding.referenceText,
+  };
   return { deciding, reading, serving: new ServingState(election === undefined, { parsers, log }) };
 }
 
-function decidingOf({ parsers = [], propagatesPriority = false }: PickerPlan): Deciding {
-  return { parsers, propagatesPriority };
+function decidingOf(plan: PickerPlan, { observe, shadowPlans = [] }: ServeOptions): Deciding {
+  const { parsers = [], propagatesPriority = false } = plan;
+  // Where this picker decides nothing, shadows of the reference shall know what the reference knows.
+  const referenceText =
+    hashesReferenceText(plan) || (observe === true && shadowPlans.some(hashesReferenceText));
+  return { parsers, propagatesPriority, referenceText };
 }
 
 function metricsOf(
@@ -157,7 +168,7 @@ function recorderOf(
 }
 
 function reloadOf(
-  { configFile: file, plan, log, capacityPart, ioWorkers }: ServeOptions,
+  options: ServeOptions,
   {
     picker,
     router,
@@ -168,13 +179,14 @@ function reloadOf(
     StartedPicker &
     Pick<StartedServer, 'refresh'> & { readonly deciding: Deciding },
 ): ConfigReload | undefined {
+  const { configFile: file, plan, log, capacityPart, ioWorkers } = options;
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
     const adopted = servingPlan(next, capacityPart);
     checkIoWorkers({ ioWorkers }, adopted);
     picker.adopt(adopted);
     router.configure(adopted.flowControl);
-    Object.assign(deciding, decidingOf(next));
+    Object.assign(deciding, decidingOf(next, options));
     refresh();
     registerSchedulerMetrics(registry, () => picker.replacement());
     metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());

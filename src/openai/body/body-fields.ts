@@ -4,6 +4,7 @@ import { decodeJsonString, invalidRequest } from '../json/json-text.ts';
 import { input } from '../kernel/byte-kernel.ts';
 import { ContentBlocks } from '../prompts/content-blocks.ts';
 import { MediaPlaceholder } from '../prompts/media-placeholder.ts';
+import type { ReferenceText } from '../prompts/reference-text.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
 import { BillingNote } from './billing-note.ts';
 import { type ControlFields, checkRepeated } from './control-fields.ts';
@@ -15,6 +16,7 @@ export const MODEL_BYTES_MAX = 512;
 const TEXT_BYTES_MAX = 4096;
 
 const LINE_END = 0x0a;
+const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x7b, 0x7d, 0x5b, 0x5d];
 const SEPARATOR: Uint8Array = Uint8Array.of(LINE_END);
 const NO_BYTES = new Uint8Array(0);
 /** Properties of message parts whose values are no prompt text. */
@@ -26,6 +28,11 @@ interface ReplacedFields {
   /** Fields that only a trusted client may set. */
   readonly controls?: ControlFields | undefined;
   readonly priority?: PriorityField | undefined;
+}
+
+interface CollectedFields extends ReplacedFields {
+  /** Gets the prompt in place of `runs`. */
+  readonly reference?: ReferenceText | undefined;
 }
 
 /** Collects a body's top-level fields and hashes its prompt. */
@@ -48,6 +55,7 @@ export class BodyFields implements JsonHandler {
   readonly #shape: RequestShape;
   readonly #controls: ControlFields | undefined;
   readonly #priority: PriorityField | undefined;
+  readonly #reference: ReferenceText | undefined;
   readonly #hash: KeyedHash;
   readonly #note = new BillingNote();
   /** The medium that is being read. */
@@ -69,16 +77,22 @@ export class BodyFields implements JsonHandler {
   #roleSeen = true;
 
   /** With `controls` and `priority`, the fields that these replace are found. */
-  constructor(shape: RequestShape, hash: KeyedHash, { controls, priority }: ReplacedFields = {}) {
+  constructor(
+    shape: RequestShape,
+    hash: KeyedHash,
+    { controls, priority, reference }: CollectedFields = {},
+  ) {
     this.#shape = shape;
     this.#controls = controls;
     this.#priority = priority;
+    this.#reference = reference;
     this.#hash = hash;
     this.runs = shape.promptFields.map((_, index) => new ContentBlocks(hash, index));
   }
 
   beginObject(end: number): void {
     if (this.#depth === 0) this.firstField = end;
+    this.#reference?.begin(BRACE, this.#depth);
     this.#beginContainer('object');
     if (this.#isMessage()) this.#roleSeen = false;
   }
@@ -86,10 +100,12 @@ export class BodyFields implements JsonHandler {
   endObject(end: number): void {
     if (this.#isMessage()) this.#endMessage();
     this.#depth -= 1;
+    this.#reference?.end(BRACE_END, this.#depth);
     this.#endValue(end);
   }
 
   beginArray(): void {
+    this.#reference?.begin(BRACKET, this.#depth);
     this.#beginContainer('array');
     this.#isEmpty = this.#depth === 2 && this.#kept;
     if (this.#isEmpty) this.empty.add(this.#field);
@@ -97,11 +113,13 @@ export class BodyFields implements JsonHandler {
 
   endArray(end: number): void {
     this.#depth -= 1;
+    this.#reference?.end(BRACKET_END, this.#depth);
     this.#endValue(end);
   }
 
   key(name: string, end: number): void {
     this.#key = name;
+    this.#reference?.key(name, this.#depth);
     this.#controls?.key(name, { depth: this.#depth, top: this.#field, end });
     if (this.#depth !== 1) return;
     this.#priority?.key(name, end);
@@ -118,12 +136,14 @@ export class BodyFields implements JsonHandler {
   }
 
   integer(value: number, end: number): void {
-    if (this.#run !== undefined && this.#depth > 1) this.#run.pushId(value);
-    else this.#setValue(value);
+    this.#reference?.integer(value, this.#depth);
+    if (this.#run === undefined || this.#depth === 1) this.#setValue(value);
+    else if (this.#reference === undefined) this.#run.pushId(value);
     this.#endScalar('number', end);
   }
 
   scalar(text: string, end: number): void {
+    this.#reference?.scalar(text);
     if (text === 'null') this.#endScalar('null', end);
     else if (text === 'true' || text === 'false') {
       this.#setValue(text === 'true');
@@ -193,6 +213,11 @@ export class BodyFields implements JsonHandler {
   }
 
   #promptText(run: ContentBlocks, from: number, to: number, last: boolean): void {
+    if (this.#reference !== undefined) {
+      this.#reference.string(input.subarray(from, to), last, this.#depth);
+      if (last && this.#depth > 1 && MEDIA_KEYS.has(this.#key)) this.mediaItems += 1;
+      return;
+    }
     if (this.#depth > 1 && LABEL_KEYS.has(this.#key)) return;
     if (this.#isSystemText() && this.#note.leavesOut(run, from, to, last)) return;
     if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) {

@@ -6,6 +6,7 @@ import { UsageTail } from '../answers/usage-tail.ts';
 import { JsonScanner } from '../json/json-scanner.ts';
 import { invalidRequest } from '../json/json-text.ts';
 import { BYTES_PER_TOKEN, chainPrompt, chainRuns } from '../prompts/content-blocks.ts';
+import { ReferenceText } from '../prompts/reference-text.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
 import type { BodyEdit } from './body-edit.ts';
 import { BodyFields, MODEL_BYTES_MAX } from './body-fields.ts';
@@ -25,6 +26,7 @@ export class JsonBodyReader implements BodyReader {
   readonly #options: JsonBodyOptions;
   readonly #controls: ControlFields | undefined;
   readonly #priority: PriorityField | undefined;
+  readonly #reference: ReferenceText | undefined;
   readonly #fields: BodyFields;
   readonly #scanner: JsonScanner;
   readonly #target: ModelTarget;
@@ -36,8 +38,13 @@ export class JsonBodyReader implements BodyReader {
     const { shape, hash, onIgnored } = options;
     this.#controls = onIgnored && new ControlFields(onIgnored);
     this.#priority = priorityFieldOf(options);
-    const replaced = { controls: this.#controls, priority: this.#priority };
-    this.#fields = new BodyFields(shape, hash, replaced);
+    const { referenceText = false } = options;
+    this.#reference = referenceText ? new ReferenceText(shape.referenceParts, hash) : undefined;
+    this.#fields = new BodyFields(shape, hash, {
+      controls: this.#controls,
+      priority: this.#priority,
+      reference: this.#reference,
+    });
     this.#scanner = new JsonScanner(this.#fields);
     this.#target = new ModelTarget(options);
   }
@@ -85,6 +92,8 @@ export class JsonBodyReader implements BodyReader {
     const { shape, hash } = this.#options;
     const { answerKeys: keys } = shape;
     if (keys === undefined || this.#read === undefined || run === undefined) return undefined;
+    // The text of an answer would be another one than in the next turn.
+    if (this.#reference !== undefined) return undefined;
     // One of several answers is continued, and a continued message begins no new one.
     if ((values.get('n') ?? 1) !== 1 || values.get('continue_final_message') === true) {
       return undefined;
@@ -105,7 +114,8 @@ export class JsonBodyReader implements BodyReader {
 
   #request(bodyBytes: number, unreadTokens: number, chain: typeof chainRuns): InferenceRequest {
     const { head, hash, priorityOf } = this.#options;
-    const { values, runs, mediaItems } = this.#fields;
+    const { values, mediaItems } = this.#fields;
+    const runs = this.#reference === undefined ? this.#fields.runs : [this.#reference.run()];
     const { model, rewrite } = this.#target.resolve(this.#fields, this.complete);
     const named = readHeaderFields(head.headers, hash);
     let promptBytes = 0;

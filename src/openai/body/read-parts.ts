@@ -13,4 +13,6 @@ export interface ReadParts {
   readonly onIgnored: ((control: string) => void) | undefined;
   /** Whether the body gets the picker's priority of the request. */
   readonly propagatesPriority?: boolean;
+  /** Whether prompts are hashed as the reference's text of them. */
+  readonly referenceText?: boolean;
 }

@@ -4,6 +4,11 @@ import { jsonReading, type Parser, suffixParser, UNREAD } from './parser.ts';
 const shape = shapeOf({
   name: 'a message',
   promptFields: ['tools', 'system', 'messages'],
+  referenceParts: [
+    { field: 'tools', as: 'json' },
+    { field: 'system', as: 'text' },
+    { field: 'messages', as: 'messages' },
+  ],
   answerKeys: { whole: '"text":', event: '"text":' },
 });
 

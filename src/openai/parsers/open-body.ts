@@ -20,6 +20,8 @@ export interface OpenBodyOptions {
   readonly parsers?: (() => readonly ParserType[]) | undefined;
   /** Whether bodies get the picker's priority, which can change. */
   readonly propagatesPriority?: (() => boolean) | undefined;
+  /** Whether prompts are hashed as the reference's text of them, which can change. */
+  readonly referenceText?: (() => boolean) | undefined;
   /**
    * Called with the name of each control header and control field that is ignored, see
    * docs/model-rewrites.md. Undefined: clients are trusted with them.
@@ -42,6 +44,7 @@ export function createOpenBody({
   rewriteOf = () => undefined,
   parsers = () => USUAL,
   propagatesPriority = () => false,
+  referenceText = () => false,
   onIgnored,
 }: OpenBodyOptions): (head: RequestHead) => BodyReader {
   const hash = new KeyedHash(hashSeed);
@@ -57,7 +60,11 @@ export function createOpenBody({
     const reading = readingOf(path);
     if (reading === undefined) throw unclaimed(path, listed);
     const given = { head, bodyBytesMax, hash, priorityOf, rewriteOf, onIgnored };
-    const reader = reading.open({ ...given, propagatesPriority: propagatesPriority() });
+    const reader = reading.open({
+      ...given,
+      propagatesPriority: propagatesPriority(),
+      referenceText: referenceText(),
+    });
     if (reader.unread !== true) {
       checkBodyBytes(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
     }

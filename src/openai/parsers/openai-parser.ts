@@ -7,6 +7,10 @@ const CHAT = {
   name: 'a chat completion',
   promptFields: ['tools', 'messages'],
   outputCaps: ['max_completion_tokens', 'max_tokens'],
+  referenceParts: [
+    { field: 'tools', as: 'json' },
+    { field: 'messages', as: 'messages' },
+  ],
 } as const;
 const COMPLETION = {
   name: 'a completion',
@@ -25,6 +29,11 @@ export const RESPONSES_SHAPE: RequestShape = shapeOf({
   required: 'input',
   requiredTypes: TEXT_OR_LIST,
   outputCaps: ['max_output_tokens'],
+  referenceParts: [
+    { field: 'instructions', as: 'json', isNamed: true },
+    { field: 'tools', as: 'json', isNamed: true },
+    { field: 'input', as: 'json', isNamed: true },
+  ],
   // The last events have all of the text again, under another key.
   answerKeys: { whole: '"text":', event: '"delta":' },
 });
@@ -40,6 +49,7 @@ export const openaiParser: Parser = suffixParser({
     shapeOf({
       name: 'an embedding',
       promptFields: ['input'],
+      referenceParts: [{ field: 'input', as: 'json' }],
       required: 'input',
       requiredTypes: TEXT_OR_LIST,
       outputCaps: [],
@@ -50,6 +60,7 @@ export const openaiParser: Parser = suffixParser({
     shapeOf({
       name: 'a conversation',
       promptFields: ['items'],
+      referenceParts: [{ field: 'items', as: 'json' }],
       required: 'items',
       needsModel: false,
       takesModel: true,

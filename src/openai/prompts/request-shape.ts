@@ -7,12 +7,23 @@ export interface AnswerKeys {
   readonly event: string;
 }
 
+/** A field of a body, and how it enters the reference picker's text of the prompt. */
+export interface ReferencePart {
+  readonly field: string;
+  /** `text`: its strings; `json`: all of it; `messages`: roles and contents. */
+  readonly as: 'text' | 'json' | 'messages';
+  /** Whether it is an object of a list, by its field's name. */
+  readonly isNamed?: true;
+}
+
 /** One API's request body: the fields that make the prompt and those that bound the answer. */
 export interface RequestShape {
   /** With an article, for error messages. */
   readonly name: string;
   /** The fields that make the prompt, in the order of the model's template. */
   readonly promptFields: readonly string[];
+  /** The same for the reference's text of the prompt; by default, strings of these fields. */
+  readonly referenceParts: readonly ReferencePart[];
   /** The prompt field that must be present; undefined where any body is passed on. */
   readonly required: string | undefined;
   readonly requiredTypes: readonly FieldType[];
@@ -50,6 +61,7 @@ export function shapeOf(
     saltField: 'cache_salt',
     answerKeys: undefined,
     usageKey: 'usage',
+    referenceParts: given.promptFields.map((field) => ({ field, as: 'text' }) as const),
     ...given,
   } as const;
   const { promptFields, required, outputCaps, saltField } = shape;

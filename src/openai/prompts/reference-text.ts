@@ -1,0 +1,185 @@
+import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
+import { GoJson } from './go-json.ts';
+import { MediaPlaceholder } from './media-placeholder.ts';
+import type { ReferencePart } from './request-shape.ts';
+import { StringDecoder } from './string-decoder.ts';
+import { TextBuffer } from './text-buffer.ts';
+
+/** Fields of a part of a message's content that are text. */
+const TEXT_KEYS: ReadonlySet<string> = new Set(['text', 'thinking', 'id', 'name', 'content']);
+const MEDIA_KEYS: ReadonlySet<string> = new Set([
+  'image_url',
+  'video_url',
+  'audio_url',
+  'input_audio',
+  'source',
+]);
+const BILLING_NOTE = Buffer.from('x-anthropic-billing-header');
+const NULL = Buffer.from('null');
+const NO_LIST = Buffer.from('[]');
+
+/** Depths: a field's own value has 1, as the body's brace counts; a message's fields have 3. */
+const [FIELD, MESSAGE, PART, MEDIUM] = [1, 3, 5, 6];
+
+/**
+ * The text of a prompt as the reference picker cuts it into blocks: strings decoded, nothing between
+ * them, tools before messages wherever they stand in the body. Therefore it is kept to the end.
+ */
+export class ReferenceText {
+  readonly #hash: KeyedHash;
+  readonly #parts: readonly ReferencePart[];
+  readonly #texts: readonly TextBuffer[];
+  readonly #decoder = new StringDecoder((text) => {
+    if (this.#json === undefined) this.#text?.push(text);
+    else this.#json.text(text);
+  });
+  /** Of the field that is being read. */
+  #part: ReferencePart | undefined;
+  #text: TextBuffer | undefined;
+  #json: GoJson | undefined;
+  /** The depth at which JSON began. */
+  #jsonDepth = 0;
+  /** The latest property name at each depth. */
+  readonly #keys: string[] = [];
+  #medium: MediaPlaceholder | undefined;
+  /** Where the text of the message, and of the string, begins. */
+  #messageFrom = 0;
+  #stringFrom = -1;
+
+  constructor(parts: readonly ReferencePart[], hash: KeyedHash) {
+    this.#parts = parts;
+    this.#hash = hash;
+    this.#texts = parts.map(() => new TextBuffer());
+  }
+
+  /** All text so far, in blocks. */
+  run(): ContentBlocks {
+    const run = new ContentBlocks(this.#hash, 0);
+    const present = this.#parts.flatMap((part, index) => {
+      const text = this.#texts[index]?.text ?? NULL;
+      return text.length === 0 || isNothing(text) ? [] : [{ part, text }];
+    });
+    present.forEach(({ part: { field, isNamed }, text }, index) => {
+      if (isNamed) run.push(Buffer.from(`${index === 0 ? '[' : ','}{"${field}":`));
+      run.push(text);
+      if (isNamed) run.push(Buffer.from(index === present.length - 1 ? '}]' : '}'));
+    });
+    // Whole tokens, as the reference fills the last one up.
+    for (let rest = run.bytes % BYTES_PER_TOKEN; rest > 0 && rest < BYTES_PER_TOKEN; rest++) {
+      run.pushByte(0);
+    }
+    return run;
+  }
+
+  key(name: string, depth: number): void {
+    this.#keys[depth] = name;
+    if (depth > FIELD) {
+      this.#json?.key(name);
+      return;
+    }
+    const index = this.#parts.findIndex(({ field }) => field === name);
+    this.#part = this.#parts[index];
+    this.#text = this.#texts[index];
+    // Of a repeated field the last one counts.
+    this.#text?.cut(0);
+  }
+
+  /** `depth` is that of the container itself. */
+  begin(bracket: number, depth: number): void {
+    if (this.#text === undefined) return;
+    const isInput = this.#part?.as === 'messages' && this.#isPart('input', depth);
+    if (this.#json === undefined && (isInput || (depth === FIELD && this.#part?.as === 'json'))) {
+      this.#json = new GoJson(this.#text);
+      this.#jsonDepth = depth;
+    }
+    this.#json?.begin(bracket);
+    if (depth === MESSAGE - 1) this.#messageFrom = this.#text.length;
+  }
+
+  end(bracket: number, depth: number): void {
+    this.#json?.end(bracket);
+    if (depth === this.#jsonDepth) this.#json = undefined;
+  }
+
+  string(piece: Uint8Array, last: boolean, depth: number): void {
+    const text = this.#text;
+    if (text === undefined) return;
+    if (this.#json === undefined && this.#isMedium(depth)) {
+      this.#addMedium(text, piece, last);
+      return;
+    }
+    const isField = depth === FIELD && this.#part?.as === 'json';
+    if (isField && this.#stringFrom < 0) this.#json = new GoJson(text);
+    if (this.#json === undefined && !this.#isText(depth)) return;
+    if (this.#stringFrom < 0) {
+      this.#stringFrom = text.length;
+      this.#json?.beginString();
+    }
+    this.#decoder.push(piece, last);
+    if (last) this.#endString(text, depth);
+    if (last && isField) this.#json = undefined;
+  }
+
+  integer(value: number, depth: number): void {
+    if (this.#json !== undefined) this.#json.scalar(String(value));
+    else if (this.#part?.as === 'text' && depth > FIELD) this.#pushId(value);
+  }
+
+  scalar(text: string): void {
+    this.#json?.scalar(text);
+  }
+
+  #endString(text: TextBuffer, depth: number): void {
+    const from = this.#stringFrom;
+    this.#stringFrom = -1;
+    if (this.#json !== undefined) this.#json.endString();
+    else if (this.#part?.as === 'messages') {
+      const isRole = depth === MESSAGE && this.#keys[MESSAGE] === 'role';
+      if (isRole && from > this.#messageFrom) text.moveBack(from, this.#messageFrom);
+    } else if (depth > FIELD && beginsWith(text.text.subarray(from), BILLING_NOTE)) text.cut(from);
+  }
+
+  #isText(depth: number): boolean {
+    if (this.#part?.as === 'text') return depth !== MESSAGE || this.#keys[MESSAGE] === 'text';
+    const key = this.#keys[depth] ?? '';
+    if (depth === MESSAGE) return key === 'role' || key === 'content';
+    if (this.#keys[MESSAGE] !== 'content') return false;
+    if (depth === PART) return TEXT_KEYS.has(key);
+    return depth === PART + 2 && key === 'text';
+  }
+
+  #isPart(key: string, depth: number): boolean {
+    return depth === PART && this.#keys[PART] === key && this.#keys[MESSAGE] === 'content';
+  }
+
+  #isMedium(depth: number): boolean {
+    if (this.#part?.as !== 'messages' || this.#keys[MESSAGE] !== 'content') return false;
+    const key = this.#keys[depth] ?? '';
+    if (depth === PART) return key === 'image_url';
+    const names = depth === MEDIUM && MEDIA_KEYS.has(this.#keys[PART] ?? '');
+    return names && (key === 'url' || key === 'data');
+  }
+
+  #addMedium(text: TextBuffer, piece: Uint8Array, last: boolean): void {
+    this.#medium ??= new MediaPlaceholder(this.#hash);
+    this.#medium.push(piece);
+    if (!last) return;
+    while (text.length % BYTES_PER_TOKEN !== 0) text.pushByte(0);
+    text.push(this.#medium.end());
+    this.#medium = undefined;
+  }
+
+  #pushId(id: number): void {
+    for (let shift = 0; shift < 32; shift += 8) this.#text?.pushByte((id >>> shift) & 0xff);
+  }
+}
+
+/** What the reference takes for a field that is not there. */
+function isNothing(text: Uint8Array): boolean {
+  return NULL.equals(text) || NO_LIST.equals(text);
+}
+
+function beginsWith(text: Uint8Array, beginning: Uint8Array): boolean {
+  return Buffer.compare(text.subarray(0, beginning.length), beginning) === 0;
+}
