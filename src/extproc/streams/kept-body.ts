@@ -28,7 +28,9 @@ export class KeptBody {
   /** The chunk is valid during this call only. */
   add(chunk: Buffer): void {
     if (this.#pieces.length + this.#filled === 0 && chunk.length <= SMALL_BYTES_MAX) {
-      this.#pieces.push(Buffer.from(chunk));
+      const copy = Buffer.allocUnsafe(chunk.length);
+      chunk.copy(copy);
+      this.#pieces.push(copy);
       this.#count(chunk.length);
       return;
     }
