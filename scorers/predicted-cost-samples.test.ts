@@ -36,8 +36,9 @@ function apply(pool: EndpointPool, { place, kind, size }: Change, sampledAt: num
   } else if (kind === 'cache') {
     pool.set(id, CACHE_CONFIG, size === 0 ? undefined : { blockTokens: 16, blocks: 100 * size });
   } else if (kind === 'adapter') {
-    const running = new Set<string>(size % 2 === 0 ? ['sql'] : []);
-    pool.set(id, LORA, { running, waiting: new Set<string>(), max: size % 3 });
+    // Adapters that run are remembered, and a new scorer would not know of former ones.
+    const waiting = new Set<string>(size % 2 === 0 ? ['sql'] : []);
+    pool.set(id, LORA, { running: new Set<string>(), waiting, max: size % 3 });
   }
 }
 

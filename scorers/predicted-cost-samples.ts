@@ -29,6 +29,12 @@ export class EndpointSamples {
     return known?.endpoint === endpoint ? known : this.#read(endpoint);
   }
 
+  /** Whether it reports the model as an adapter. */
+  hasAdapter(endpoint: Endpoint, model: string): boolean {
+    const { lora } = this.of(endpoint);
+    return lora !== undefined && (lora.running.has(model) || lora.waiting.has(model));
+  }
+
   forget({ slot }: Endpoint): void {
     this.#known[slot] = undefined;
   }

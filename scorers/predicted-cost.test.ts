@@ -149,6 +149,22 @@ describe('predicted-cost-scorer', () => {
     expect(scores[1]).toBeGreaterThan(scores[0] ?? 1);
   });
 
+  it('[Q172] sends a request where its adapter was used last, though it does not run there any more', () => {
+    const scorer = newScorer();
+    const idle = { lora: adapters(2) };
+    const { pool: before } = worldOf([idle, { lora: adapters(2, 'm') }]);
+    const { pool, context } = worldOf([idle, { ...idle, pendingPrefillTokens: 500 }]);
+    const best = (): number => {
+      const scores = scorer.score(pool, context);
+      return scores.indexOf(Math.max(...scores));
+    };
+    expect(best()).toBe(0);
+    const [now, ran] = [pool[1], before[1]];
+    if (now === undefined || ran === undefined) throw new Error('no endpoint');
+    scorer.onEndpointChanged?.(ran, now);
+    expect(best()).toBe(1);
+  });
+
   it('gives an endpoint never scraped, or long not scraped, nothing while another is known', () => {
     expect(scoresOf([{ sampledAt: NEVER }, { requests: 50 }, { sampledAt: -5000 }])).toEqual([
       0, 1, 0,

@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import type { Traffic } from '../src/cost-model/queueing-delay.ts';
-import { decodeStepMs, PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
+import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { isFresh } from '../src/framework/endpoint.ts';
 import {
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
-  type LoraState,
   MODELS_IN_FLIGHT,
-  type ModelsInFlightView,
   type PrefixMatch,
   prefixMatchKey,
 } from '../src/framework/keys.ts';
@@ -17,6 +15,8 @@ import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext, ScoreTerms } from '../src/framework/scheduling.ts';
+import { HeldAdapters } from './held-adapters.ts';
+import { type AdapterRequest, adapterWaitMs } from './predicted-cost-adapters.ts';
 import {
   computeCost,
   type EndpointState,
@@ -25,8 +25,6 @@ import {
 } from './predicted-cost-breakdown.ts';
 import { EndpointSamples } from './predicted-cost-samples.ts';
 
-/** The time to load an adapter: 16 MB from disk onto the accelerator. */
-const ADAPTER_LOAD_MS = 60;
 /** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
 const SUSPECT_MS = 500;
 const SUSPECT_DOUBLINGS_MAX = 6;
@@ -66,11 +64,12 @@ export const predictedCost: ScorerDefinition = defineScorer({
     const breakdown = emptyBreakdown();
     const streaks: (FailureStreak | undefined)[] = [];
     const samples = new EndpointSamples();
+    const held = new HeldAdapters();
     const cycles: CostCycle[] = [];
     let turn = 0;
     return {
       score(endpoints, context) {
-        const cycle = costCycle(context, { matchKey, streaks, samples, scored: endpoints });
+        const cycle = costCycle(context, { matchKey, streaks, samples, held, scored: endpoints });
         cycles[turn++ % CYCLES_KEPT] = cycle;
         const { request, stateOf } = cycle;
         const costs = endpoints.map((endpoint) =>
@@ -81,10 +80,16 @@ export const predictedCost: ScorerDefinition = defineScorer({
       explain(endpoint, context): ScoreTerms {
         const { request, stateOf } =
           cycles.find((cycle) => cycle.context === context) ??
-          costCycle(context, { matchKey, streaks, samples, scored: [endpoint] });
+          costCycle(context, { matchKey, streaks, samples, held, scored: [endpoint] });
         const terms = emptyBreakdown();
         computeCost(request, stateOf(endpoint), terms);
         return terms;
+      },
+      onRouted({ endpoint, request }: Routed) {
+        held.routed(endpoint, request.model);
+      },
+      onEndpointChanged(endpoint: Endpoint, previous: Endpoint) {
+        held.changed(endpoint, previous);
       },
       onDone({ endpoint: { slot } }: Routed, at: Millis, outcome: Outcome) {
         if (outcome === 'completed') streaks[slot] = undefined;
@@ -95,6 +100,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
       onEndpointRemoved(endpoint: Endpoint) {
         streaks[endpoint.slot] = undefined;
         samples.forget(endpoint);
+        held.forget(endpoint);
       },
     };
   },
@@ -138,11 +144,13 @@ function costCycle(
     matchKey,
     streaks,
     samples,
+    held,
     scored,
   }: {
     readonly matchKey: CycleKey<PrefixMatch>;
     readonly streaks: readonly (FailureStreak | undefined)[];
     readonly samples: EndpointSamples;
+    readonly held: HeldAdapters;
     readonly scored: readonly Endpoint[];
   },
 ): CostCycle {
@@ -155,9 +163,7 @@ function costCycle(
   const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
   const request = { promptTokens: context.request.promptTokens, outputTokens, isCrowdedOut };
   const demandRate = model.demandRate(now);
-  const adapter = asksForAdapter(scored, context.request.model, samples)
-    ? { model: context.request.model, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens }
-    : undefined;
+  const adapter = adapterOf(context, { held, samples, scored, outputTokens });
   const state = emptyState();
   const stateOf = (endpoint: Endpoint): EndpointState => {
     const load = inFlight.load(endpoint);
@@ -169,7 +175,7 @@ function costCycle(
     state.adapterMs =
       adapter === undefined || lora === undefined
         ? 0
-        : adapterWaitMs(lora, adapter.inFlight.models(endpoint), state, adapter);
+        : adapterWaitMs(endpoint, lora, state, adapter);
     state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
     state.stale = !isFresh(endpoint, now);
     const demand = model.demand(endpoint);
@@ -207,43 +213,24 @@ function cachedTokens(
   return sharedAt === undefined ? held : Math.max(held, sharedAt(endpoint));
 }
 
-/** Whether some endpoint reports the model of the request as an adapter. */
-function asksForAdapter(
-  endpoints: readonly Endpoint[],
-  model: string,
-  samples: EndpointSamples,
-): boolean {
-  for (const endpoint of endpoints) {
-    const { lora } = samples.of(endpoint);
-    if (lora !== undefined && (lora.running.has(model) || lora.waiting.has(model))) return true;
+/** The adapter that the request asks for; undefined where its model is none, as far as is known. */
+function adapterOf(
+  context: SchedulingContext,
+  {
+    held,
+    samples,
+    scored,
+    outputTokens,
+  }: {
+    readonly held: HeldAdapters;
+    readonly samples: EndpointSamples;
+    readonly scored: readonly Endpoint[];
+    readonly outputTokens: number;
+  },
+): AdapterRequest | undefined {
+  const { model } = context.request;
+  if (!held.isAdapter(model) && !scored.some((endpoint) => samples.hasAdapter(endpoint, model))) {
+    return undefined;
   }
-  return false;
-}
-
-/** A request that asks for an adapter. */
-interface AdapterRequest {
-  readonly model: string;
-  readonly inFlight: ModelsInFlightView;
-  /** The expected length of an answer. */
-  readonly outputTokens: number;
-}
-
-/**
- * What the request's adapter costs on an endpoint: nothing where it is in use and no other adapter
- * waits for a slot; a load where a slot is open; otherwise also the wait until enough of those
- * ahead, each as long as an answer of `outputTokens`, are through.
- */
-function adapterWaitMs(
-  lora: LoraState,
-  models: ReadonlyMap<string, number>,
-  { load, engine }: Pick<EndpointState, 'load' | 'engine'>,
-  { model, outputTokens }: AdapterRequest,
-): number {
-  const inUse = models.has(model);
-  const waiting = models.size + (inUse ? 0 : 1) - lora.max;
-  const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
-  // At least one slot: an engine that reports none must not make the cost infinite.
-  const waitMs = waiting > 0 ? (waiting / Math.max(1, lora.max)) * residenceMs : 0;
-  const isLoaded = inUse || lora.running.has(model);
-  return waitMs + (isLoaded ? 0 : ADAPTER_LOAD_MS);
+  return { model, held, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens };
 }

@@ -17,7 +17,7 @@ const TTFT_MOST: Readonly<Record<string, number>> = {
   documents: 0.63,
   completion: 0.93,
   bursty: 0.74,
-  lora: 0.67,
+  lora: 0.43,
   tenants: 0.84,
   'mixed-speeds': 0.33,
   'mixed-presets': 0.04,
