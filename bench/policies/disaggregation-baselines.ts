@@ -1,4 +1,4 @@
-import type { Baseline } from './baselines.ts';
+import { type Baseline, ENGINE_INDEX } from './baselines.ts';
 
 /** A baseline for separate prefill and decode servers: its plugins, and those of its profiles. */
 interface Policy {
@@ -29,7 +29,7 @@ plugins:
 - type: prefill-filter
 - type: decode-filter
 ${plugins.map((plugin) => `- ${plugin.startsWith('{') ? plugin : `type: ${plugin}`}`).join('\n')}
-schedulingProfiles:
+${ENGINE_INDEX}schedulingProfiles:
 - name: prefill
   plugins:
 ${references(['prefill-filter', ...prefill])}

@@ -1,147 +1,132 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { aloneTtftMs } from './alone.ts';
 import { missedBounds, overall } from './gates.ts';
 import { judge } from './judge.ts';
-import { COLUMNS, overallSentence, policyReport, type Report } from './report.ts';
-import { runAll } from './run-all.ts';
-import { randomScenario, scenariosFrom } from './scenarios.ts';
+import { HELP, readOptions } from './options.ts';
+import { policyReport, type Report, reportTable } from './report.ts';
+import { chosenScenarios, TRACE_SCENARIOS } from './scenarios.ts';
+import { SimulationWorkers } from './simulation-workers.ts';
 import type { Standing } from './standings.ts';
-import type { PolicyJob } from './worker.ts';
+import { tune } from './tune.ts';
+import { readTuned, type TunedRow, writeTuned } from './tuned.ts';
 
 /**
- * Compares the default policy with every baseline, tuned for each scenario and untuned: `npm run
- * bench -- policies`. Baselines are tuned on other seeds than those of the comparison. Ends with 1
- * where a bound is missed, or a scenario is left out for lack of time.
+ * Compares the default policy with other policies, tuned for each scenario and untuned: `npm run
+ * bench -- policies`. Ends with 1 where a bound is missed, or a scenario is left out.
  */
-const { values } = parseArgs({
-  options: {
-    traces: { type: 'string' },
-    seeds: { type: 'string', default: '4' },
-    'tuning-seeds': { type: 'string', default: '1' },
-    size: { type: 'string', default: 'full' },
-    only: { type: 'string' },
-    drawn: { type: 'string' },
-    other: { type: 'string' },
-    alone: { type: 'boolean', default: false },
-    out: { type: 'string' },
-    minutes: { type: 'string', default: '15' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-});
+const options = readOptions();
+/** Scenarios at a time, so that no worker waits for the last run of one of them. */
+const AT_ONCE = 2;
+const endsAt = performance.now() + 60_000 * options.minutes;
+let simulated = 0;
 
-const HELP = `npm run bench -- policies [options]
-
-  --traces DIR        folder with mooncake-conversation.jsonl and azure-2023-conversation.csv;
-                      without it only synthetic scenarios run
-  --seeds N           draws of each scenario for the comparison (4)
-  --tuning-seeds N    draws of each scenario for tuning the baselines (1)
-  --size small|full   size of each scenario (full)
-  --only A,B          run only these scenarios
-  --drawn N           run N random scenarios instead (drawn-1 …): pool, prompts and load are drawn
-  --other N           run N random scenarios on engines by other rules than the stub's instead
-  --alone             say only how much room there is: each request alone on the fastest server,
-                      and the memory of all servers one cache
-  --minutes N         begin no scenario after so long (15); those left out are named
-  --out DIR           write policies.json and policies.html there
-  --json              print one JSON document
-`;
-
-if (values.help) process.stdout.write(HELP);
-else if (values.alone) printAlone();
-else await run();
+if (options.help) process.stdout.write(HELP);
+else if (options.alone) printAlone();
+else {
+  const workers = new SimulationWorkers({ ...options, onDone: progress });
+  try {
+    if (options.tune) await tuneAll(workers);
+    else await run(workers);
+  } finally {
+    await workers.close();
+  }
+}
 
 function printAlone(): void {
-  const { size } = values;
-  for (const { name, build, disaggregated, isOtherEngine } of chosen()) {
+  for (const { name, build, disaggregated, isOtherEngine } of chosenScenarios(options)) {
     if (disaggregated !== undefined || isOtherEngine === true) continue;
-    const ms = aloneTtftMs(build(1, size === 'small' ? 'small' : 'full'));
+    const ms = aloneTtftMs(build(1, options.size));
     process.stdout.write(`${name.padEnd(16)}${ms.toFixed(1).padStart(8)} ms\n`);
   }
 }
 
-async function run(): Promise<void> {
-  const scenarios = chosen();
-  const options = {
-    seeds: Number(values.seeds),
-    tuningSeeds: Number(values['tuning-seeds']),
-    size: values.size === 'small' ? 'small' : 'full',
-    simulateAll,
-  } as const;
-  const standings: Standing[] = [];
-  const endsAt = performance.now() + 60_000 * Number(values.minutes);
-  const left: string[] = [];
-  for (const scenario of scenarios) {
-    if (performance.now() > endsAt) {
-      left.push(scenario.name);
-      continue;
-    }
-    process.stderr.write(`${scenario.name} `);
-    standings.push(await judge(scenario, options));
-    process.stderr.write('\n');
-    write(reportOf(standings));
-  }
-  const report = reportOf(standings);
-  process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : table(report));
-  const missed = [
-    ...missedBounds(standings),
-    ...left.map((name) => `${name}: no time was left for it`),
-  ];
-  for (const each of missed) process.stderr.write(`MISSED ${each}\n`);
-  if (missed.length > 0) process.exitCode = 1;
-}
-
-function reportOf(standings: readonly Standing[]): Report {
-  return { standings, overall: overall(standings), seeds: Number(values.seeds) };
-}
-
-/** After each scenario, so that a run that is ended early leaves what it has found. */
-function write(report: Report): void {
-  if (values.out === undefined) return;
-  mkdirSync(values.out, { recursive: true });
-  writeFileSync(join(values.out, 'policies.json'), JSON.stringify(report, undefined, 2));
-  writeFileSync(join(values.out, 'policies.html'), policyReport(report));
-}
-
-function chosen(): readonly Scenario[] {
-  const { drawn, other, only } = values;
-  if (drawn !== undefined || other !== undefined) {
-    return [...numbered('drawn', drawn), ...numbered('other', other)].flatMap(
-      (name) => randomScenario(name) ?? [],
-    );
-  }
-  const names = only?.split(',');
-  return scenariosFrom(values.traces).filter(({ name }) => names?.includes(name) ?? true);
-}
-
-function numbered(prefix: string, count = '0'): readonly string[] {
-  return Array.from({ length: Number(count) }, (_, index) => `${prefix}-${index + 1}`);
-}
-
-function simulateAll(jobs: readonly PolicyJob[]): Promise<readonly SimulationSummary[]> {
-  let done = 0;
-  return runAll(jobs, {
-    traces: values.traces,
-    onDone: () => {
-      done += 1;
-      if (done % 50 === 0) process.stderr.write('.');
-    },
+/** Written after each scenario, so that a run that is ended early leaves what it has found. */
+async function tuneAll(workers: SimulationWorkers): Promise<void> {
+  const date = new Date().toISOString().slice(0, 10);
+  const simulateAll = workers.simulateAll.bind(workers);
+  await each(chosenScenarios(options), async (scenario) => {
+    const row = await tune(scenario, { simulateAll, date });
+    writeTuned([row]);
+    process.stderr.write(`\n${row.scenario}: ${JSON.stringify(row.finalists)}\n`);
   });
 }
 
-function table({ standings, overall: all }: Report): string {
-  const rows = standings.map((standing) => COLUMNS.map(({ cell }) => cell(standing)));
-  const head = COLUMNS.map((column) => column.head);
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)),
-  );
-  const lines = [head, ...rows].map((row) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '),
-  );
-  const summary = all.map((each) => `\n${overallSentence(each)}`).join('');
-  return `Mean time to first token, except where noted.\n\n${lines.join('\n')}\n${summary}\n`;
+async function run(workers: SimulationWorkers): Promise<void> {
+  const scenarios = chosenScenarios(options);
+  const tuned = readTuned();
+  const judged = new Map<Scenario, Standing>();
+  const standings = (): readonly Standing[] =>
+    scenarios.flatMap((scenario) => judged.get(scenario) ?? []);
+  await each(scenarios, async (scenario) => {
+    const row = tuned.get(scenario.name) ?? (await tunedNow(scenario, workers));
+    judged.set(scenario, await judge(scenario, row, judgeOptions(scenario, workers)));
+    process.stderr.write(`\n${scenario.name} `);
+    write(reportOf(standings()));
+  });
+  const report = reportOf(standings());
+  process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : reportTable(report));
+  const missed = [...missedBounds(standings()), ...leftOut(scenarios, judged)];
+  for (const sentence of missed) process.stderr.write(`MISSED ${sentence}\n`);
+  if (missed.length > 0) process.exitCode = 1;
+}
+
+/** Begins no scenario once the time is over. */
+async function each(
+  scenarios: readonly Scenario[],
+  work: (scenario: Scenario) => Promise<void>,
+): Promise<void> {
+  const left = [...scenarios];
+  const next = async (): Promise<void> => {
+    for (let scenario = left.shift(); scenario !== undefined; scenario = left.shift()) {
+      if (performance.now() < endsAt) await work(scenario);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, next));
+}
+
+function tunedNow(scenario: Scenario, workers: SimulationWorkers): Promise<TunedRow> {
+  const date = new Date().toISOString().slice(0, 10);
+  return tune(scenario, { simulateAll: workers.simulateAll.bind(workers), date });
+}
+
+function judgeOptions(
+  { isDrawn = false, isOtherEngine = false }: Scenario,
+  workers: SimulationWorkers,
+): Parameters<typeof judge>[2] {
+  const { seeds, drawnSeeds, size, waiting } = options;
+  const simulateAll = workers.simulateAll.bind(workers);
+  return { seeds: isDrawn || isOtherEngine ? drawnSeeds : seeds, size, waiting, simulateAll };
+}
+
+function leftOut(
+  scenarios: readonly Scenario[],
+  judged: ReadonlyMap<Scenario, Standing>,
+): readonly string[] {
+  const late = scenarios.filter((scenario) => !judged.has(scenario));
+  const whole = options.only === undefined && options.drawn === undefined;
+  const names = new Set(scenarios.map(({ name }) => name));
+  const absent = whole ? TRACE_SCENARIOS.filter((name) => !names.has(name)) : [];
+  return [
+    ...late.map(({ name }) => `${name}: no time was left for it`),
+    ...absent.map((name) => `${name}: it needs a folder with the traces (--traces)`),
+  ];
+}
+
+function progress(): void {
+  simulated += 1;
+  if (simulated % 20 === 0) process.stderr.write('.');
+}
+
+function reportOf(standings: readonly Standing[]): Report {
+  return { standings, overall: overall(standings), seeds: options.seeds };
+}
+
+function write(report: Report): void {
+  const { out } = options;
+  if (out === undefined) return;
+  mkdirSync(out, { recursive: true });
+  writeFileSync(join(out, 'policies.json'), JSON.stringify(report, undefined, 2));
+  writeFileSync(join(out, 'policies.html'), policyReport(report));
 }

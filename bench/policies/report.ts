@@ -1,9 +1,10 @@
-import type { Overall } from './gates.ts';
+import type { Group, Overall } from './gates.ts';
 import type { Standing } from './standings.ts';
 
 export interface Report {
   readonly standings: readonly Standing[];
   readonly overall: readonly Overall[];
+  /** Draws of chosen scenarios. */
   readonly seeds: number;
 }
 
@@ -36,7 +37,7 @@ export const COLUMNS: readonly Column[] = [
   { head: 'its, ms', cell: ({ bestUntuned }) => ms(bestUntuned.ms) },
   {
     head: 'it waiting, fcfs / response ratio',
-    cell: ({ rivalWaitingMs }) => Object.values(rivalWaitingMs).map(ms).join(' / '),
+    cell: ({ rivalWaitingMs }) => Object.values(rivalWaitingMs).map(ms).join(' / ') || '–',
   },
   { head: 'ours at once', cell: ({ atOnce }) => ms(atOnce.ms) },
   {
@@ -49,11 +50,24 @@ export const COLUMNS: readonly Column[] = [
       `${[goodput, bestTuned.goodput, atOnce.goodput].map((share) => (100 * share).toFixed(1)).join(' / ')} %`,
   },
   {
-    head: 'TPOT ours / at once / round robin',
-    cell: ({ tpotMs, atOnce, roundRobinTpotMs }) =>
-      [tpotMs, atOnce.tpotMs, roundRobinTpotMs].map(ms).join(' / '),
+    head: 'TPOT ours / at once',
+    cell: ({ tpotMs, atOnce }) => [tpotMs, atOnce.tpotMs].map(ms).join(' / '),
   },
 ];
+/** The standings as text. */
+export function reportTable({ standings, overall }: Report): string {
+  const rows = standings.map((standing) => COLUMNS.map(({ cell }) => cell(standing)));
+  const head = COLUMNS.map((column) => column.head);
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = [head, ...rows].map((row) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '),
+  );
+  const summary = overall.map((each) => `\n${overallSentence(each)}`).join('');
+  return `Mean time to first token, except where noted.\n\n${lines.join('\n')}\n${summary}\n`;
+}
+
 /** The page has the ratio as a bar, too, before this column. */
 const RATIO = 4;
 
@@ -97,14 +111,17 @@ ${rows}
 `;
 }
 
-/** The geometric means of one kind of scenario in words. */
-export function overallSentence({ kind, bestSingle, toBestSingle, toBestTuned }: Overall): string {
+/** The geometric means of one group of scenarios in words. */
+export function overallSentence(all: Overall): string {
+  const { group, scenarios, bestSingle, toBestSingle, toBestTuned } = all;
   const ratios = `${toBestSingle.toFixed(3)} of ${bestSingle}, the best single baseline untuned, and ${toBestTuned.toFixed(3)} of the best tuned`;
-  return `Geometric mean over ${KINDS[kind]}: ${ratios}.`;
+  return `Geometric mean over ${scenarios} ${GROUPS[group]}: ${ratios}.`;
 }
 
-const KINDS: Readonly<Record<Overall['kind'], string>> = {
-  usual: 'all scenarios',
+const GROUPS: Readonly<Record<Group, string>> = {
+  usual: 'scenarios, chosen or drawn',
+  chosen: 'chosen scenarios',
+  drawn: 'drawn scenarios',
   disaggregated: 'pools with prefill servers',
   'other-engine': 'pools of other engines',
 };

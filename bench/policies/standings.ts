@@ -12,8 +12,11 @@ export interface Entry {
 /** The figure by which policies are ordered. */
 export type Figure = 'ttftMeanMs' | 'e2eMeanMs';
 
-/** On servers of the stub's engine; with some that only compute prompts; on engines by other rules. */
-export type ScenarioKind = 'usual' | 'disaggregated' | 'other-engine';
+/**
+ * On servers of the stub's engine, chosen or drawn at random; with some that only compute prompts;
+ * on engines by other rules.
+ */
+export type ScenarioKind = 'chosen' | 'drawn' | 'disaggregated' | 'other-engine';
 
 /** The result of one scenario: our policy, the best tuned baseline, and the best untuned one. */
 export interface Standing {
@@ -24,10 +27,9 @@ export interface Standing {
   readonly p99Ms: number;
   readonly goodput: number;
   readonly tpotMs: number;
-  readonly roundRobinTpotMs: number;
   readonly bestTuned: Placed;
   readonly bestUntuned: Placed;
-  /** The figure of every baseline as shipped, by name. */
+  /** The figure of the baselines that were simulated as shipped, by name. */
   readonly untuned: Readonly<Record<string, number>>;
   /** Our figure over that of the best tuned baseline, seed by seed. */
   readonly ratio: Estimate;
@@ -55,7 +57,7 @@ export interface Placed {
   readonly goodput: number;
 }
 
-/** `entries` has our policy as `default`, and every baseline untuned and tuned on other seeds. */
+/** `entries` has our policy as `default`, and baselines untuned and tuned on other seeds. */
 export function standing(
   scenario: string,
   entries: readonly Entry[],
@@ -66,7 +68,6 @@ export function standing(
   const baselines = entries.filter((entry) => entry !== ours);
   const untuned = baselines.filter(({ variant }) => variant === '');
   const best = bestOf(baselines, figure);
-  const roundRobin = baselines.find(({ policy }) => policy === 'round-robin');
   return {
     scenario,
     figure,
@@ -74,7 +75,6 @@ export function standing(
     p99Ms: mean(ours, 'ttftP99Ms'),
     goodput: mean(ours, 'goodput'),
     tpotMs: mean(ours, 'tpotMeanMs'),
-    roundRobinTpotMs: roundRobin === undefined ? Number.NaN : mean(roundRobin, 'tpotMeanMs'),
     bestTuned: placed(best, figure),
     bestUntuned: placed(bestOf(untuned, figure), figure),
     untuned: Object.fromEntries(untuned.map((entry) => [entry.policy, mean(entry, figure)])),

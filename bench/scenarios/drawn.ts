@@ -50,6 +50,7 @@ export function drawnScenario(name: string): Scenario | undefined {
   return {
     name,
     about: aboutOf(draw),
+    isDrawn: true,
     build(seed, size) {
       const random = seededRandom(seed).fork(name);
       const sessions = Math.round(REQUESTS[size] / meanTurns(draw));

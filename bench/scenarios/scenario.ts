@@ -12,6 +12,8 @@ export interface Scenario {
   readonly about: string;
   /** Set where some servers only compute prompts: the objective by which policies are judged. */
   readonly disaggregated?: DisaggregatedObjective;
+  /** Set where pool, prompts and load are drawn at random. */
+  readonly isDrawn?: boolean;
   /** Set where the engines go by other rules than the stub's. */
   readonly isOtherEngine?: boolean;
   readonly build: (seed: number, size: ScenarioSize) => ScenarioRun;
