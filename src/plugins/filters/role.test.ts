@@ -41,6 +41,19 @@ describe('role filters', () => {
     ]);
   });
 
+  it('[D263] follow an endpoint whose label changes, and another one that takes its slot', () => {
+    const filter = decodeFilter.create(decodeFilter.config.parse({}), makeRuntime());
+    for (const [role, count] of [
+      ['decode', 1],
+      ['prefill', 0],
+      ['both', 1],
+    ] as const) {
+      const now = makePool([{ labels: { 'llm-d.ai/role': role } }]);
+      expect(filter.filter(now, makeContext())).toHaveLength(count);
+      expect(filter.filter(now, makeContext())).toHaveLength(count);
+    }
+  });
+
   it('encode only where that is said', () => {
     expect(kept(encodeFilter)).toEqual(['encode', 'encode-prefill', 'encode-prefill-decode']);
   });

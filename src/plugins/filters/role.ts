@@ -12,16 +12,29 @@ export const prefillFilter: FilterDefinition = roleFilter('prefill');
 /** Keeps endpoints whose role label includes encode: they encode images, video or sound. */
 export const encodeFilter: FilterDefinition = roleFilter('encode');
 
+interface Known {
+  readonly labels: Endpoint['labels'];
+  readonly serves: boolean;
+}
+
 function roleFilter(role: Role): FilterDefinition {
   return defineFilter({
     type: `${role}-filter`,
     config: z.strictObject({}),
-    create: () => ({
-      filter: (endpoints) => {
-        const serves = ({ labels }: Endpoint): boolean => servesRole(labels, role);
+    create: () => {
+      // By slot. The labels of an endpoint are another map once they change.
+      const known: Known[] = [];
+      const serves = ({ slot, labels }: Endpoint): boolean => {
+        const before = known[slot];
+        if (before?.labels === labels) return before.serves;
+        const now = { labels, serves: servesRole(labels, role) };
+        known[slot] = now;
+        return now.serves;
+      };
+      return {
         // In most pools all do: then there is no other array to make.
-        return endpoints.every(serves) ? endpoints : endpoints.filter(serves);
-      },
-    }),
+        filter: (endpoints) => (endpoints.every(serves) ? endpoints : endpoints.filter(serves)),
+      };
+    },
   });
 }
