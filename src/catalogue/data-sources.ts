@@ -29,6 +29,7 @@ import { servedVerifier } from '../plugins/producers/served-verifier.ts';
 import { sessionIdProducer } from '../plugins/producers/session-id.ts';
 import { requestAttributeReporter } from '../plugins/reporters/request-attribute-reporter.ts';
 import { disaggregatedSetRollout } from '../plugins/screeners/disaggregatedset-rollout.ts';
+import { endpointPin } from '../plugins/screeners/endpoint-pin.ts';
 
 /** Every data source: what learns from outside or from requests, and what controls requests. */
 export const dataSources: readonly DataSourceDefinition[] = [
@@ -52,6 +53,7 @@ export const dataSources: readonly DataSourceDefinition[] = [
   requestAttributeReporter,
   p2pSourceProducer,
   disaggregatedSetRollout,
+  endpointPin,
   dcgmSource,
   dcgmExtractor,
   mediaCacheProducer,

@@ -98,6 +98,7 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
     grpcStatus: GRPC.internal,
     type: 'server_error',
     anthropicType: 'api_error',
+    droppedReason: 'rejected-internal',
     label: 'Internal',
   },
   'no-endpoints': { ...UNAVAILABLE, droppedReason: 'rejected-no-endpoints' },

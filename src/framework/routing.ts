@@ -154,6 +154,8 @@ export const PREFILL_HEADER = 'x-prefiller-host-port';
 export const ENCODE_HEADER = 'x-encoder-hosts-ports';
 /** Request header for the sidecar: the `host:port` from which cached blocks can be taken. */
 export const KV_SOURCE_HEADER = 'x-kv-cache-source-host-port';
+/** Request header of clients: the `host:port` that alone may serve it, where a plugin reads that. */
+export const PIN_HEADER = 'x-llm-d-pin-host-port';
 /** Newer names of these headers by the older ones: some pickers send them, and sidecars read both. */
 export const NEWER_SERVER_HEADERS: Readonly<Record<string, string>> = {
   [PREFILL_HEADER]: 'x-llm-d-prefiller-host-port',

@@ -60,6 +60,7 @@ const sources = EMBEDDED_CATALOGUE.dataSources.flatMap((definition) => {
 test('[D53] the suite knows the sources that control requests', () => {
   expect(sources.map(({ type }) => type).toSorted()).toEqual([
     'disaggregatedset-rollout-screener',
+    'endpoint-pin-screener',
     'latency-slo-admitter',
     'mm-embeddings-cache-producer',
     'models-responder',

@@ -125,6 +125,7 @@ export const REFERENCE_HEADERS: readonly (readonly [name: string, what: string])
   ['x-encoder-hosts-ports', 'where media are encoded'],
   ['x-data-parallel-host-port', 'the rank of the server'],
   ['x-kv-cache-source-host-port', 'where cached blocks can be fetched'],
+  ['x-llm-d-pin-host-port', 'the endpoint that alone may serve the request'],
   ['x-session-token', 'the endpoint of a session'],
   ['x-session-id', 'the id of a session'],
   ['x-claude-code-session-id', 'the session of an agent'],

@@ -102,7 +102,7 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
     'prefill-header-handler',
   ],
   admission: ['latency-slo-admitter', 'probabilistic-admitter'],
-  screener: ['disaggregatedset-rollout-screener'],
+  screener: ['disaggregatedset-rollout-screener', 'endpoint-pin-screener'],
   response: [
     'request-attribute-reporter',
     'reserve-endpoint',
@@ -181,6 +181,7 @@ export const WITHOUT_PARAMETERS: ReadonlySet<string> = new Set([
   'edf-ordering-policy',
   'encode-filter',
   'endpoint-notification-source',
+  'endpoint-pin-screener',
   'fcfs-ordering-policy',
   'global-strict-fairness-policy',
   'header-based-testing-filter',

@@ -4,6 +4,7 @@ import {
   ENCODE_HEADER,
   KV_SOURCE_HEADER,
   NEWER_SERVER_HEADERS,
+  PIN_HEADER,
   PREFILL_HEADER,
 } from '../../framework/routing.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
@@ -21,6 +22,7 @@ const CONTROL_HEADERS: readonly string[] = [
   ENCODE_HEADER,
   'x-data-parallel-host-port',
   KV_SOURCE_HEADER,
+  PIN_HEADER,
   ...Object.values(NEWER_SERVER_HEADERS),
 ];
 

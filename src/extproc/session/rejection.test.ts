@@ -86,9 +86,10 @@ describe('a refusal', () => {
     );
   });
 
-  it('[D31] names why in x-llm-d-request-dropped-reason by the values of the reference', () => {
+  it('[D31] [G171] names why in x-llm-d-request-dropped-reason by the values of the reference', () => {
     const reasons = CODES.map((code) => [code, ERRORS[code].droppedReason] as const);
     expect(Object.fromEntries(reasons.filter(([, reason]) => reason !== undefined))).toEqual({
+      internal: 'rejected-internal',
       saturated: 'rejected-saturated',
       'no-endpoints': 'rejected-no-endpoints',
       'queue-timeout': 'rejected-ttl-expired',
