@@ -26,6 +26,8 @@ export class EndpointQueue<T extends Queued> {
   readonly #order: Order;
   readonly #classes = new Map<number, IndexedHeap<T>>();
   readonly #byNewest = new IndexedHeap<T>((a, b) => a.number > b.number);
+  /** By the time from which they are late; empty where the order knows no late requests. */
+  readonly #byLate: IndexedHeap<T>;
   /** With a deadline that can be met, by the time from which it can only just be met. */
   readonly #early = new IndexedHeap<T>(by(dueFrom));
   /** With a deadline that can only just be met, by the time at which they must go. */
@@ -33,6 +35,7 @@ export class EndpointQueue<T extends Queued> {
 
   constructor(order: Order) {
     this.#order = order;
+    this.#byLate = new IndexedHeap<T>(by((item) => this.#lateFrom(item)));
   }
 
   get size(): number {
@@ -48,6 +51,7 @@ export class EndpointQueue<T extends Queued> {
     }
     heap.update(item);
     this.#byNewest.update(item);
+    if (this.#lateFrom(item) < Number.POSITIVE_INFINITY) this.#byLate.update(item);
     if (this.#order.hasDeadlines && deadlineOf(item) !== undefined) this.#early.update(item);
   }
 
@@ -57,6 +61,7 @@ export class EndpointQueue<T extends Queued> {
     if (heap?.delete(item) !== true) return;
     if (heap.size === 0) this.#classes.delete(ofClass);
     this.#byNewest.delete(item);
+    this.#byLate.delete(item);
     this.#early.delete(item);
     this.#due.delete(item);
   }
@@ -68,12 +73,12 @@ export class EndpointQueue<T extends Queued> {
 
   /** Whether one of them is late, so that the newest goes first. */
   isLate(at: Millis): boolean {
-    for (const { first } of this.#classes.values()) {
-      if (first === undefined) continue;
-      const { waiting, ownMs } = first;
-      if (this.#order.isLate({ waitedMs: at - waiting.since, ownMs })) return true;
-    }
-    return false;
+    const { first } = this.#byLate;
+    return first !== undefined && this.#lateFrom(first) < at;
+  }
+
+  #lateFrom({ waiting: { since }, ownMs }: Queued): Millis {
+    return since + this.#order.lateAfterMs(ownMs);
   }
 
   /** The most urgent one. Time must not go back between two calls. */

@@ -24,10 +24,10 @@ export interface Order {
   /** Whether flows that have got less go before others. */
   readonly isFair: boolean;
   /**
-   * Whether a request has waited so long that no order of arrival helps any more: those that come
-   * now would all be answered as late as it is.
+   * A request that has waited for longer has waited so long that no order of arrival helps any more:
+   * those that come now would all be answered as late as it is. Infinity for never.
    */
-  isLate(urgency: Omit<Urgency, 'ttftSloMs'>): boolean;
+  lateAfterMs(ownMs: Millis): Millis;
 }
 
 /** A request that has just come is not ahead of another only because it came a moment before. */
@@ -46,7 +46,7 @@ const firstCome: Order = {
   classOf: () => 0,
   hasDeadlines: false,
   isFair: false,
-  isLate: () => false,
+  lateAfterMs: () => Number.POSITIVE_INFINITY,
 };
 
 /**
@@ -67,7 +67,7 @@ const responseRatio: Order = {
   classOf,
   hasDeadlines: true,
   isFair: true,
-  isLate: ({ waitedMs, ownMs }) => ratioOf(waitedMs, ownMs) > LATE_RATIO,
+  lateAfterMs: (ownMs) => LATE_RATIO * classMs(classOf(ownMs)) - SAME_MOMENT_MS,
 };
 
 export const ORDERS: Readonly<Record<WaitingOrder, Order>> = {

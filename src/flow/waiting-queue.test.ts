@@ -59,8 +59,8 @@ function firstOf(all: readonly Item[], order: WaitingOrder, at: number): Item | 
 
 /** Of those that wait for one endpoint: where one is late, one that is due, else the newest. */
 function firstThere(all: readonly Item[], order: WaitingOrder, at: number): Item | undefined {
-  const { isLate, hasDeadlines } = ORDERS[order];
-  const late = all.some(({ waiting: { since }, ownMs }) => isLate({ waitedMs: at - since, ownMs }));
+  const { lateAfterMs, hasDeadlines } = ORDERS[order];
+  const late = all.some(({ waiting: { since }, ownMs }) => at - since > lateAfterMs(ownMs));
   if (!late) return firstOf(all, order, at);
   const due = all.filter(({ waiting: { since, request }, ownMs }) => {
     const slackMs = (request.ttftSloMs ?? Number.NaN) - (at - since) - ownMs;

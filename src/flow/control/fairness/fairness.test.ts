@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FlowControlBench, makeBand } from '../../../../test/decision/flow-control-bench.ts';
-import { NOW } from '../../../../test/makers.ts';
+import { makeRequest, NOW } from '../../../../test/makers.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import type { Waiting } from '../../discipline.ts';
+import { Programs } from './programs.ts';
 
 const SEED = 19;
 
@@ -137,6 +138,43 @@ describe('shares by tokens', () => {
     expect(servedOf(bench, 6)).toBeGreaterThanOrEqual(5);
     expect(servedOf(bench, 14)).toBeLessThanOrEqual(10);
   });
+});
+
+/** The accounts that metrics read, after so many programs with one request each. */
+function programsAfter(count: number): number {
+  const programs = new Programs({ idleMs: 0, sweepMs: 0, halfLifeMs: 0, perSecond: 1 });
+  for (let n = 0; n < count; n++) {
+    const request = makeRequest({ fairnessId: `p${n}` });
+    programs.placed(`p${n}`, 0, NOW);
+    programs.ended(request, { promptTokens: 1, outputTokens: 1, latencyMs: 1 }, NOW);
+  }
+  return [...programs.all()].length;
+}
+
+test('[Q155] programs that never come again are forgotten, also without a time for it', () => {
+  expect(programsAfter(20_000)).toBe(20_000);
+  expect(programsAfter(200_000)).toBeLessThanOrEqual(20_000);
+});
+
+test('[Q155] flows that never come again are forgotten, also with a debt: the oldest first', () => {
+  const bench = benchOf('tokens', 1);
+  const serveOne = (fairnessId: string): void => {
+    bench.wait({ fairnessId, promptTokens: 10_000 });
+    for (const one of bench.place()) bench.end(one);
+  };
+  const isFirst = (): boolean => {
+    for (const fairnessId of ['one', 'new']) bench.wait({ fairnessId });
+    const [first] = bench.place();
+    if (first !== undefined) bench.end(first);
+    for (const one of bench.place()) bench.end(one);
+    return first?.request.fairnessId === 'one';
+  };
+  serveOne('one');
+  // It owes what it got; the other one has got nothing.
+  expect(isFirst()).toBe(false);
+  for (let n = 0; n < 12_000; n++) serveOne(`f${n}`);
+  // Its debt is forgotten: it came first.
+  expect(isFirst()).toBe(true);
 });
 
 describe('programs', () => {

@@ -32,11 +32,15 @@ export interface Program {
 /** An output token costs about twice what a prompt token costs. */
 const OUTPUT_TOKEN_WEIGHT = 2;
 
+/** Programs that are known at most, beside those with requests in flight: the newest ones. */
+const PROGRAMS_MAX = 20_000;
+
 /** What the requests of each program have done and got. */
 export class Programs {
   readonly #config: ProgramsConfig;
   readonly #programs = new Map<string, Program>();
   #sweptAt: Millis = Number.NEGATIVE_INFINITY;
+  #fullAt = PROGRAMS_MAX;
 
   constructor(config: ProgramsConfig) {
     this.#config = config;
@@ -50,6 +54,7 @@ export class Programs {
     const known = this.#programs.get(id);
     if (known !== undefined) return known;
     this.#sweep(at);
+    if (this.#programs.size >= this.#fullAt) this.#dropOldest();
     const made: Program = {
       id,
       placed: 0,
@@ -100,6 +105,13 @@ export class Programs {
       count += 1;
     }
     return count <= 1 || squares === 0 ? 1 : (sum * sum) / (count * squares);
+  }
+
+  /** Half of them: to look for one each time would cost too much. */
+  #dropOldest(): void {
+    const idle = [...this.#programs.values()].filter(({ inFlight }) => inFlight === 0);
+    for (const { id } of idle.slice(0, PROGRAMS_MAX / 2)) this.#programs.delete(id);
+    this.#fullAt = Math.max(PROGRAMS_MAX, this.#programs.size + PROGRAMS_MAX / 2);
   }
 
   #sweep(at: Millis): void {

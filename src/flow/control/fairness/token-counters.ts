@@ -24,6 +24,8 @@ const ANSWER_WEIGHT = 0.1;
 const SAVED_REQUESTS = 8;
 /** Accounts that nothing needs are looked for when there are so many more than before. */
 const ACCOUNTS_SWEPT = 1000;
+/** Accounts of flows without requests that are kept for what they owe: the newest ones. */
+const OWING_MAX = 10_000;
 
 /** What a flow has been charged. It is kept while it says more than that nothing is owed. */
 interface Account {
@@ -87,9 +89,7 @@ function createBand(costOf: ExpectedCost, charges: Map<string, Charge>): BandFai
   let sweptAt = ACCOUNTS_SWEPT;
 
   function sweep(): void {
-    for (const [id, { counter, inFlight, waiting }] of accounts) {
-      if (waiting === undefined && inFlight === 0 && counter <= served) accounts.delete(id);
-    }
+    forgetIdle(accounts, served);
     sweptAt = accounts.size + ACCOUNTS_SWEPT;
   }
 
@@ -129,6 +129,16 @@ function createBand(costOf: ExpectedCost, charges: Map<string, Charge>): BandFai
       if (flows.has(account)) flows.update(account);
     },
   };
+}
+
+/** Of flows without requests it keeps what is owed, up to a number of them. */
+function forgetIdle(accounts: Map<string, Account>, served: number): void {
+  const idle = [...accounts].filter(
+    ([, { inFlight, waiting }]) => waiting === undefined && inFlight === 0,
+  );
+  const owing = idle.filter(([, { counter }]) => counter > served);
+  const kept = new Set(owing.slice(-OWING_MAX).map(([id]) => id));
+  for (const [id] of idle) if (!kept.has(id)) accounts.delete(id);
 }
 
 /** The number of the request that an account's flow has first. */
