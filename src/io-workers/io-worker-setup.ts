@@ -11,7 +11,7 @@ export interface IoWorkerSetup {
   /** Each worker listens there itself, and the system spreads connections over them. */
   readonly port: number;
   readonly tls: TlsContext | 'plaintext';
-  /** Its part of the limits of the whole picker. */
+  /** Of all workers together. */
   readonly limits: ServerLimits;
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
@@ -27,8 +27,9 @@ export interface IoWorkerSetup {
   readonly follows: boolean;
   /** Whether the times of streams are reported, and those of whole streams, too. */
   readonly times: 'none' | 'messages' | 'streams';
-  /** Where it writes what its streams take: see `UsageCell`. */
-  readonly usage: Float64Array<SharedArrayBuffer>;
+  /** Which of the cells it writes what its streams take to, and those of all workers. */
+  readonly number: number;
+  readonly cells: readonly Float64Array<SharedArrayBuffer>[];
   readonly reading: ReadingRules;
   readonly serving: boolean;
 }

@@ -24,7 +24,8 @@ const SETUP: IoWorkerSetup = {
   secret: new Uint32Array(4),
   follows: false,
   times: 'none',
-  usage: newUsageCell(),
+  number: 0,
+  cells: [newUsageCell()],
   reading: {
     priorities: new Map(),
     rewrites: [],

@@ -21,7 +21,7 @@ export interface IoWorkersOptions extends HealthPortOptions {
   /** What each of them gets besides. */
   readonly given: Omit<
     IoWorkerSetup,
-    'host' | 'port' | 'tls' | 'limits' | 'usage' | 'reading' | 'serving'
+    'host' | 'port' | 'tls' | 'limits' | 'number' | 'cells' | 'reading' | 'serving'
   >;
   readonly tls: TlsCredentials | 'plaintext';
   /** Of all together. */
@@ -96,7 +96,7 @@ class WorkerPool {
         new IoWorkerThread({
           ...options,
           number: index,
-          setup: () => this.#setup(usage),
+          setup: () => this.#setup(index),
           onBatch: () => this.refresh(),
           onEnded: () => retireUsage(usage, this.#ended),
         }),
@@ -146,28 +146,20 @@ class WorkerPool {
     await Promise.all(this.#threads.map((thread) => thread.drain(times)));
   }
 
-  #setup(usage: Float64Array<SharedArrayBuffer>): IoWorkerSetup {
-    const { given, host, port, tls, limits, workers } = this.#options;
+  #setup(number: number): IoWorkerSetup {
+    const { given, host, port, tls, limits } = this.#options;
     return {
       ...given,
       host,
       port,
       tls: tls === 'plaintext' ? tls : tls.context,
-      limits: partOf(limits, workers),
-      usage,
+      limits,
+      number,
+      cells: this.#cells,
       reading: this.#reading,
       serving: this.#serving,
     };
   }
-}
-
-/** The part of each worker: so none has to ask the others before it takes a chunk. */
-function partOf(limits: ServerLimits, workers: number): ServerLimits {
-  return {
-    ...limits,
-    heldBytesMax: Math.ceil(limits.heldBytesMax / workers),
-    streamsMax: Math.ceil(limits.streamsMax / workers),
-  };
 }
 
 function sameRules(one: ReadingRules, other: ReadingRules): boolean {

@@ -11,7 +11,7 @@ import { TO_CORE } from './operations.ts';
 import { Outbox } from './outbox.ts';
 import { RemoteFollowing } from './remote-following.ts';
 import { RemoteRouter } from './remote-router.ts';
-import { writeUsage } from './usage-cell.ts';
+import { newUsageCell, usageElsewhere, writeUsage } from './usage-cell.ts';
 
 /** Between readings of the streams where nothing else is sent: uploads take memory, too. */
 const USAGE_INTERVAL_MS = 1000;
@@ -26,6 +26,7 @@ export class RunningWorker {
   readonly #following: RemoteFollowing;
   readonly #rules: RequestRules;
   readonly #tls: TlsCredentials | 'plaintext';
+  readonly #usage: Float64Array;
   #reading: ReadingRules;
   #serving: boolean;
   #server: ExtProcServer | undefined;
@@ -49,6 +50,7 @@ export class RunningWorker {
     );
     this.#rules = new RequestRules(seededRandom(setup.seed).fork('rules'));
     this.#tls = setup.tls === 'plaintext' ? setup.tls : new TlsCredentials(setup.tls);
+    this.#usage = setup.cells[setup.number] ?? newUsageCell();
     this.#reading = setup.reading;
     this.#serving = setup.serving;
     this.#adopt(setup.reading);
@@ -56,7 +58,7 @@ export class RunningWorker {
 
   /** Rejects with a ListenError. */
   async start(): Promise<void> {
-    const { host, port, limits, bodyBytesMax, times } = this.#setup;
+    const { host, port, limits, bodyBytesMax, times, cells } = this.#setup;
     this.#server = await startExtProcServer({
       host,
       port,
@@ -65,6 +67,7 @@ export class RunningWorker {
       onClientFault: (fault) => this.#outbox.writer.put(TO_CORE.clientFault, fault),
       messageBytesMax: bodyBytesMax,
       limits,
+      elsewhere: usageElsewhere(this.#usage, cells),
       clock: this.#clock,
       times: times === 'none' ? undefined : this.#times(times === 'streams'),
       session: this.#session(),
@@ -155,6 +158,6 @@ export class RunningWorker {
   }
 
   #writeUsage(): void {
-    if (this.#server !== undefined) writeUsage(this.#setup.usage, this.#server.usage());
+    if (this.#server !== undefined) writeUsage(this.#usage, this.#server.usage());
   }
 }

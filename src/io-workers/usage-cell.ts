@@ -1,4 +1,4 @@
-import type { StreamUsage } from '../extproc/streams/open-streams.ts';
+import type { StreamsElsewhere, StreamUsage } from '../extproc/streams/open-streams.ts';
 import type { RoutingErrorCode } from '../framework/error.ts';
 
 /** Reasons to refuse a request because of limits, in the order of their cells. */
@@ -17,6 +17,24 @@ export function writeUsage(
   cell[0] = openStreams;
   cell[1] = heldBytes;
   for (const [index, reason] of REASONS.entries()) cell[2 + index] = refused.get(reason) ?? 0;
+}
+
+/** What the workers of the other cells take of the limits of all. */
+export function usageElsewhere(
+  own: Float64Array,
+  cells: readonly Float64Array[],
+): StreamsElsewhere {
+  const others = cells.filter((cell) => cell !== own);
+  const sum = (index: number): number => others.reduce((all, cell) => all + (cell[index] ?? 0), 0);
+  return {
+    threads: cells.length,
+    openStreams: () => sum(0),
+    heldBytes: () => sum(1),
+    note: (openStreams, heldBytes) => {
+      own[0] = openStreams;
+      own[1] = heldBytes;
+    },
+  };
 }
 
 /** The sums of all cells. */

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { inFlightAt, serveOptions } from '../../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { configFileOf, planFromPlugins } from '../../src/catalogue/plan.ts';
+import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import { readCapture } from '../../src/journal/capture/read-capture.ts';
 import { redecide } from '../../src/lab/redecide/redecide.ts';
 import { sameDecision } from '../../src/lab/redecide/redecision.ts';
@@ -156,6 +157,31 @@ it('[V222] refuses a reload with a plugin of --plugin that workers cannot call',
   const request = await picked(extProcPort);
   expect(request.destination).toMatch(/^127/);
   await answered(request);
+  await stop({ notice: false });
+});
+
+it('[V226] one worker may take all of the limits, and no two take them twice', async () => {
+  const limits = { ...limitsFor(2 ** 30), streamsMax: 3 };
+  const { stop, extProcPort } = await start({ limits });
+  // One connection is one worker's.
+  const client = processorClient(extProcPort);
+  const ask = (): Promise<Answer> => {
+    const stream = client.Process();
+    open.push({ client, stream });
+    for (const message of whole('hi').slice(0, 2)) stream.write(message);
+    return new Promise((resolve, reject) => {
+      stream.once('data', resolve).once('error', reject);
+    });
+  };
+  const answers = await Promise.all([ask(), ask(), ask()]);
+  expect(answers.map((answer) => destinationIn([answer]) !== undefined)).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  // Others come to either worker.
+  for (let n = 0; n < 6; n++) expect((await picked(extProcPort)).destination).toBeUndefined();
+  for (const { stream } of open) stream.on('error', () => undefined).cancel();
   await stop({ notice: false });
 });
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
 import { ObserverSession, type ObserverSessionOptions } from '../session/observer-session.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
-import { OpenStreams, type StreamUsage } from '../streams/open-streams.ts';
+import { OpenStreams, type StreamsElsewhere, type StreamUsage } from '../streams/open-streams.ts';
 import { UploadWatch } from '../streams/upload-watch.ts';
 import type { ClientFault } from './client-faults.ts';
 import { type Method, serveMethods } from './grpc.ts';
@@ -33,6 +33,8 @@ export interface ExtProcServerOptions extends HealthPortOptions {
   /** Largest message accepted: in BUFFERED mode a body is one message. */
   readonly messageBytesMax: number;
   readonly limits: ServerLimits;
+  /** Of other threads of this process that have the same limits. */
+  readonly elsewhere?: StreamsElsewhere | undefined;
   /** Gets what each stream took. */
   readonly times?: StreamTimes | undefined;
 }
@@ -97,7 +99,14 @@ async function credentialsFor(
   return tls === 'self-signed' ? new TlsCredentials(await selfSignedCertificate()) : tls;
 }
 
-function processMethod({ limits, messageBytesMax, session, clock, times }: ExtProcServerOptions): {
+function processMethod({
+  limits,
+  elsewhere,
+  messageBytesMax,
+  session,
+  clock,
+  times,
+}: ExtProcServerOptions): {
   readonly process: Method;
   readonly streams: OpenStreams;
   /** Resolves as soon as no stream is open. */
@@ -106,7 +115,7 @@ function processMethod({ limits, messageBytesMax, session, clock, times }: ExtPr
   const prefix = randomBytes(6).toString('hex');
   let requests = 0;
   const newRequestId = (): string => `${prefix}-${(requests++).toString(36)}`;
-  const streams = new OpenStreams(limits);
+  const streams = new OpenStreams(limits, elsewhere);
   const run = {
     newSession: sessionFactory(session, newRequestId),
     streams,

@@ -22,6 +22,66 @@ function setUp(heldBytesMax: number) {
   return { streams, refused, open };
 }
 
+/** Two threads with one budget, each with streams that let go of everything when they are refused. */
+function setUpThreads(heldBytesMax: number) {
+  const taken = [0, 1].map(() => ({ open: 0, held: 0 }));
+  return [0, 1].map((own) => {
+    const [mine, other] = [taken[own], taken[1 - own]] as [(typeof taken)[0], (typeof taken)[0]];
+    const streams = new OpenStreams(
+      { heldBytesMax, streamsMax: 3 },
+      {
+        threads: 2,
+        heldBytes: () => other.held,
+        openStreams: () => other.open,
+        note: (open, held) => Object.assign(mine, { open, held }),
+      },
+    );
+    const refused: string[] = [];
+    const open = (name: string): StreamAccount => {
+      const account = streams.open(
+        {
+          phase: 'uploading',
+          refuse: () => {
+            refused.push(name);
+            account.release(account.heldBytes);
+          },
+          reset: () => undefined,
+        },
+        0,
+      );
+      return account;
+    };
+    return { streams, refused, open };
+  }) as [ReturnType<typeof setUp>, ReturnType<typeof setUp>];
+}
+
+describe('limits that threads share', () => {
+  it('[V226] are all there for one thread while the others take nothing', () => {
+    const [one, other] = setUpThreads(1000);
+    one.open('a').received(600);
+    one.open('b').received(400);
+    expect([one.refused, one.streams.tooMany()]).toEqual([[], undefined]);
+    one.open('c');
+    expect(one.streams.tooMany()).toBeUndefined();
+    other.open('d');
+    expect(other.streams.tooMany()?.code).toBe('too-many-streams');
+  });
+
+  it('[V226] are kept by the thread that has more than its part', () => {
+    const [one, other] = setUpThreads(1000);
+    for (const name of ['a', 'b', 'c']) one.open(name).received(330);
+    const late = other.open('d');
+    late.received(300);
+    expect([one.refused, other.refused]).toEqual([[], []]);
+    // It looks once a second, and whenever something comes.
+    one.streams.keepBudget();
+    expect([one.refused, other.refused]).toEqual([['c'], []]);
+    expect(one.streams.heldBytes + other.streams.heldBytes).toBeLessThanOrEqual(1000);
+    late.received(300);
+    expect(other.refused).toEqual(['d']);
+  });
+});
+
 describe('the budget for kept bytes', () => {
   it('[V13] refuses the newest of the large requests, and the oldest go on', () => {
     const { streams, refused, open } = setUp(1000);

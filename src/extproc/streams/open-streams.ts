@@ -110,6 +110,16 @@ export interface StreamUsage {
   readonly refused: ReadonlyMap<RoutingErrorCode, number>;
 }
 
+/** What the streams of other threads take of the same limits. */
+export interface StreamsElsewhere {
+  /** How many threads share the limits, with this one. */
+  readonly threads: number;
+  heldBytes(): number;
+  openStreams(): number;
+  /** Tells the other threads what this one takes. */
+  note(openStreams: number, heldBytes: number): void;
+}
+
 /** All open streams by age, and one budget for the bytes that they keep. */
 export class OpenStreams {
   readonly heldBytesMax: number;
@@ -119,15 +129,20 @@ export class OpenStreams {
   heldBytes = 0;
   #newest: StreamAccount | undefined;
   #count = 0;
+  readonly #elsewhere: StreamsElsewhere | undefined;
   readonly #refused = new Map<RoutingErrorCode, number>([
     ['memory-full', 0],
     ['too-many-streams', 0],
     ['upload-timeout', 0],
   ]);
 
-  constructor(limits: { readonly heldBytesMax: number; readonly streamsMax: number }) {
+  constructor(
+    limits: { readonly heldBytesMax: number; readonly streamsMax: number },
+    elsewhere?: StreamsElsewhere,
+  ) {
     this.heldBytesMax = limits.heldBytesMax;
     this.streamsMax = limits.streamsMax;
+    this.#elsewhere = elsewhere;
   }
 
   get count(): number {
@@ -155,12 +170,14 @@ export class OpenStreams {
     if (this.#newest !== undefined) this.#newest.newer = account;
     this.#newest = account;
     this.#count += 1;
+    this.#elsewhere?.note(this.#count, this.heldBytes);
     return account;
   }
 
   /** Why a stream that has just opened must not stay; undefined if it may. */
   tooMany(): RoutingError | undefined {
-    if (this.#count <= this.streamsMax) return undefined;
+    const others = this.#elsewhere?.openStreams() ?? 0;
+    if (this.#count + others <= this.streamsMax) return undefined;
     return new RoutingError(
       'too-many-streams',
       `this picker has ${this.streamsMax} requests open, as many as --max-streams allows: try again later`,
@@ -176,6 +193,7 @@ export class OpenStreams {
     account.older = undefined;
     account.newer = undefined;
     this.#count -= 1;
+    this.#elsewhere?.note(this.#count, this.heldBytes);
   }
 
   /** Calls `visit` for every stream, the newest first. It may refuse the stream. */
@@ -190,11 +208,15 @@ export class OpenStreams {
   /**
    * Refuses the newest of the streams that keep more than an equal share, until the budget holds.
    * So small requests go on beside large ones. The oldest of the large ones comes last: it comes
-   * to its end, however many begin after it.
+   * to its end, however many begin after it. Where threads share the budget, each refuses its own,
+   * and none where it keeps less than its equal part: then the others have to.
    */
   keepBudget(): void {
-    if (this.heldBytes <= this.heldBytesMax) return;
-    const goal = this.heldBytesMax * (1 - FREED_SHARE);
+    const others = this.#heldElsewhere();
+    if (this.heldBytes + others <= this.heldBytesMax) return;
+    const whole = this.heldBytesMax * (1 - FREED_SHARE);
+    const goal = Math.max(whole - others, whole / (this.#elsewhere?.threads ?? 1));
+    if (this.heldBytes <= goal) return;
     // One look at each stream, which are all over the memory.
     const accounts: StreamAccount[] = [];
     this.forEachNewest((account) => accounts.push(account));
@@ -211,6 +233,12 @@ export class OpenStreams {
       }
     }
     if (this.heldBytes > goal) senior?.owner.refuse(this.#full(senior.heldBytes));
+  }
+
+  #heldElsewhere(): number {
+    if (this.#elsewhere === undefined) return 0;
+    this.#elsewhere.note(this.#count, this.heldBytes);
+    return this.#elsewhere.heldBytes();
   }
 
   #full(heldBytes: number): RoutingError {

@@ -39,6 +39,8 @@ export class UploadWatch {
     return this.#clock.setTimer(LOOK_INTERVAL_MS, () => {
       const now = this.#clock.now();
       this.#streams.forEachNewest((account) => this.#check(account, now));
+      // Other threads may have taken their part of the budget since anything came here.
+      this.#streams.keepBudget();
       this.#streams.blocks.trim();
       this.#timer = this.#wait();
     });
