@@ -5,6 +5,8 @@ import type { ScoredEndpoint } from '../../framework/scheduling.ts';
 export interface SentMemory {
   /** They have left: nothing uses it any more. */
   free(): void;
+  /** They will not all leave, and what still uses it is not known: the collector frees it. */
+  leave(): void;
 }
 
 export interface PickMutation {

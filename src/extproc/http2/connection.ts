@@ -108,6 +108,7 @@ export class Http2Connection {
   closed(): void {
     this.#over = true;
     this.#streams.closeAll();
+    this.#sender.closed();
   }
 
   /** Returns what follows the preface. */

@@ -85,7 +85,11 @@ export class Output {
 
   /** The transport may have become idle. Call it with nothing appended since the last `flush`. */
   written(transport: Transport): void {
-    if (this.#tasks.length === 0 || !this.empty || !transport.idle) return;
+    if (this.#tasks.length > 0 && this.empty && transport.idle) this.closed();
+  }
+
+  /** The transport needs nothing any more. */
+  closed(): void {
     const tasks = this.#tasks;
     this.#tasks = [];
     for (const task of tasks) task();

@@ -156,6 +156,11 @@ export class Sender implements StreamConnection {
     this.pump();
   }
 
+  /** The transport is gone. */
+  closed(): void {
+    this.#output.closed();
+  }
+
   /** Sends what waits as far as there is room, each stream a share at a time. */
   pump(): void {
     if (!this.#transport.blocked) this.#unsentControlFrames = 0;

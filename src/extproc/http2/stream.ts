@@ -22,7 +22,7 @@ export interface StreamConnection {
   sendWindow(streamId: number, bytes: number): void;
   /** The memory of the present read is used after it. */
   keepRead(): void;
-  /** Runs a task once the transport needs nothing of what was sent so far; never if it breaks. */
+  /** Runs a task once the transport needs nothing of what was sent so far. */
   afterWritten(task: () => void): void;
   /** The stream has something to send as soon as there is room. */
   wait(stream: Http2Stream): void;

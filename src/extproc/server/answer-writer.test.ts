@@ -41,30 +41,28 @@ function setUp() {
 
 const sends = (log: readonly string[]): number => log.filter((each) => each === 'send').length;
 
-/** An answer that is sent from a memory, and whether that has been freed. */
-function remembered(): { readonly answer: Answer; readonly isFree: () => boolean } {
-  let freed = 0;
-  const memory = { free: () => void (freed += 1) };
-  return {
-    answer: { kind: 'answer-request-body', pick: undefined, memory },
-    isFree: () => freed === 1,
-  };
+/** An answer that is sent from a memory, and what has become of that. */
+function remembered() {
+  const fate: string[] = [];
+  const memory = { free: () => void fate.push('freed'), leave: () => void fate.push('left') };
+  const answer: Answer = { kind: 'answer-request-body', pick: undefined, memory };
+  return { answer, fate };
 }
 
 describe('the answer writer', () => {
   it('[V211] frees the memory of an answer once that has left and was written', () => {
     const { writer, leave, write } = setUp();
-    const { answer, isFree } = remembered();
+    const { answer, fate } = remembered();
     writer.write(answer);
     write();
-    expect(isFree()).toBe(false);
     leave();
-    expect(isFree()).toBe(false);
+    expect(fate).toEqual([]);
     write();
-    expect(isFree()).toBe(true);
+    writer.closed();
+    expect(fate).toEqual(['freed']);
   });
 
-  it('[V211] frees the memory of answers that never left when their stream has closed, and not before', () => {
+  it('[V211] leaves the memory of answers that never left to the collector when their stream has closed', () => {
     const { writer, turn, write } = setUp();
     const sent = remembered();
     const waiting = remembered();
@@ -73,11 +71,10 @@ describe('the answer writer', () => {
     turn();
     writer.abandon();
     write();
-    expect([sent.isFree(), waiting.isFree()]).toEqual([false, false]);
+    expect([sent.fate, waiting.fate]).toEqual([[], []]);
     writer.closed();
-    expect([sent.isFree(), waiting.isFree()]).toEqual([false, false]);
     write();
-    expect([sent.isFree(), waiting.isFree()]).toEqual([true, true]);
+    expect([sent.fate, waiting.fate]).toEqual([['left'], ['left']]);
   });
 
   it('writes the answers of one go together', () => {

@@ -18,7 +18,7 @@ export interface AnswerStream {
   end(): void;
   /** Sends the answers together. Calls back once they have left; never if the stream breaks. */
   send(answers: readonly Answer[], onSent: () => void): void;
-  /** Runs a task once the transport needs nothing of what was sent so far; never if it breaks. */
+  /** Runs a task once the transport needs nothing of what was sent so far. */
   afterWritten(task: () => void): void;
 }
 
@@ -53,8 +53,12 @@ export class AnswerWriter {
   }
 
   write(answer: Answer): void {
-    if ('memory' in answer && answer.memory !== undefined) this.#memories.push(answer.memory);
-    if (this.#ending || this.#stream.cancelled) return;
+    const memory = 'memory' in answer ? answer.memory : undefined;
+    if (this.#ending || this.#stream.cancelled) {
+      memory?.leave();
+      return;
+    }
+    if (memory !== undefined) this.#memories.push(memory);
     this.#account.hold(answerBytes(answer));
     if (this.#unsent < UNSENT_MAX && this.#waiting.length === 0) this.#send(answer);
     else this.#waiting.push(answer);
@@ -69,9 +73,12 @@ export class AnswerWriter {
     this.#release(this.#waiting.splice(0));
   }
 
-  /** The stream has closed: nothing of what has not been sent is needed any more. */
+  /**
+   * The stream has closed. The connection may hold parts of what has not been sent, for as long as its
+   * client takes nothing: nobody waits for that.
+   */
   closed(): void {
-    for (const memory of this.#memories.splice(0)) this.#stream.afterWritten(() => memory.free());
+    for (const memory of this.#memories.splice(0)) memory.leave();
   }
 
   /** Ends the stream once all written answers have left. */

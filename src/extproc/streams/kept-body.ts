@@ -137,4 +137,8 @@ class SentBlocks implements SentMemory {
   free(): void {
     for (const block of this.#blocks) this.#pool.give(block);
   }
+
+  leave(): void {
+    for (let left = this.#blocks.length; left > 0; left--) this.#pool.leave();
+  }
 }
