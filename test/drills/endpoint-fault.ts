@@ -159,7 +159,11 @@ function mostUsed(
   count: number,
 ): readonly (readonly [address: string, answers: number])[] {
   const answers = new Map<string, number>();
-  for (const { servedBy = '' } of sent) answers.set(servedBy, (answers.get(servedBy) ?? 0) + 1);
+  for (const { servedBy } of sent) {
+    // A request that nobody has answered, as before all has started on a busy machine.
+    if (servedBy === undefined || servedBy === '') continue;
+    answers.set(servedBy, (answers.get(servedBy) ?? 0) + 1);
+  }
   return [...answers].sort((a, b) => b[1] - a[1]).slice(0, count);
 }
 
