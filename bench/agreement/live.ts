@@ -68,7 +68,9 @@ interface Bed {
 async function observe(options: LiveOptions, bed: Bed): Promise<void> {
   const { endpoints, inCharge, folder, stops } = bed;
   const capture = { folder, bytesMax: CAPTURE_BYTES_MAX };
-  const observer = await startServe(serveOptions({ observe: true, endpoints, capture }));
+  // With its configuration, so that prompts are cut into blocks where the reference cuts them.
+  const serving = { observe: true, endpoints, capture };
+  const observer = await startServe(serveOptions(serving, 'reference-default'));
   stops.push(() => observer.stop());
   const configYaml = renderEnvoyConfig({
     wiring: 'envoy-observer',
