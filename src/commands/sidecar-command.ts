@@ -193,7 +193,10 @@ async function startMetrics(
   const admin = await startAdminServer({
     host,
     port: metricsPort,
-    metricsPage: () => sidecar.registry.metrics(),
+    metricsPage: async () => ({
+      contentType: sidecar.registry.contentType,
+      body: await sidecar.registry.metrics(),
+    }),
     ready: () => readinessOf(sidecar),
     documents: new Map(),
     tls: metricsTls({ metricsCertDir }, createLog('info')),

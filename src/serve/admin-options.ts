@@ -4,6 +4,7 @@ import type { ExtProcServer } from '../extproc/server/server.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../journal/headroom/headroom.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
+import { formatFor } from '../journal/metrics/page/page-format.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { Replica } from '../replicas/replica.ts';
@@ -66,7 +67,10 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
     host,
     port: metricsPort,
     ...adminAccess(options, { registry: metrics.registry, clock: runtime.clock, log: options.log }),
-    metricsPage: () => metrics.pageBytes(),
+    metricsPage: async (accept) => {
+      const format = formatFor(accept);
+      return { contentType: format.contentType, body: await metrics.pageBytes(format) };
+    },
     ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
     documents,
     ...livePage({ ...parts, counts: parts.live, clock, about }),

@@ -1,3 +1,4 @@
+import type { Clock } from '../framework/runtime.ts';
 import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
 import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
@@ -5,7 +6,7 @@ import type { Headroom } from '../journal/headroom/headroom.ts';
 import { disaggregationSubscriber } from '../journal/metrics/answers/disaggregation-metrics.ts';
 import { latencySubscriber } from '../journal/metrics/answers/latency-metrics.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
-import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
+import { metricsSubscriber, type SeenTraceOf } from '../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
 import { FlowControlMetrics } from '../journal/metrics/waiting/flow-control-metrics.ts';
 import type { EjectionChange } from '../picker/ejection/ejector.ts';
@@ -71,7 +72,7 @@ export function startPicker(
         ...(capture === undefined ? [] : [capture]),
         ...(recorder === undefined ? [] : [recorder]),
         ...(telemetry === undefined ? [] : [telemetry.subscriber]),
-        metricsSubscriber(metrics),
+        metricsSubscriber(metrics, seenTraces(telemetry, clock)),
         disaggregationSubscriber(metrics, plan),
         latencySubscriber(metrics, plan),
         router.observer,
@@ -96,6 +97,15 @@ export function startPicker(
   router.attach(started.picker);
   router.configure(plan.flowControl);
   return { ...started, router, live, replica, headroom };
+}
+
+/** The traces that exemplars of metrics name. Undefined where none are written. */
+function seenTraces(telemetry: Telemetry | undefined, clock: Clock): SeenTraceOf | undefined {
+  if (telemetry?.writesTraces !== true) return undefined;
+  return (request) => {
+    const traceId = telemetry.traceIdOf(request);
+    return traceId === undefined ? undefined : { traceId, wallTime: clock.wallTime() };
+  };
 }
 
 function logEjection({ endpoint, ejected }: EjectionChange, log: ServeOptions['log']): void {

@@ -26,6 +26,7 @@ export interface TelemetryOptions {
 export interface Telemetry {
   readonly follow: FollowRequest;
   readonly subscriber: JournalSubscriber;
+  readonly writesTraces: boolean;
   /** The id of the trace that is written for this request; undefined where none is. */
   traceIdOf(request: InferenceRequest): string | undefined;
   stop(): Promise<void>;
@@ -53,6 +54,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   return {
     follow: follower.follow,
     subscriber: follower,
+    writesTraces: tracing !== undefined,
     traceIdOf: (request) => follower.traceIdOf(request),
     stop: async () => {
       await Promise.all([tracing?.stop(), accessLog?.end()]);

@@ -11,16 +11,25 @@ const FETCH_TIMEOUT_MS = 180_000;
  * Path of promtool, which checks metric pages: the one on PATH, else the one of the Debian package,
  * downloaded once into the user's cache folder. Undefined if there is neither.
  */
-export async function fetchPromtool(): Promise<string | undefined> {
+export function fetchPromtool(): Promise<string | undefined> {
+  return fetchBinary('promtool');
+}
+
+/** Path of Prometheus itself, from the same places. */
+export function fetchPrometheus(): Promise<string | undefined> {
+  return fetchBinary('prometheus');
+}
+
+async function fetchBinary(name: 'promtool' | 'prometheus'): Promise<string | undefined> {
   const base = process.env['XDG_CACHE_HOME'];
   const cache = join(
     base === undefined || base === '' ? join(homedir(), '.cache') : base,
     'pointsman',
   );
   const folder = join(cache, 'promtool');
-  const binary = join(folder, 'usr/bin/promtool');
+  const binary = join(folder, 'usr/bin', name);
   try {
-    if (await answers('promtool')) return 'promtool';
+    if (await answers(name)) return name;
     await mkdir(cache, { recursive: true });
     const isThere = await access(binary, constants.X_OK).then(
       () => true,

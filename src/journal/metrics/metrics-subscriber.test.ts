@@ -4,6 +4,7 @@ import type { ProfileResult } from '../../framework/scheduling.ts';
 import type { DecisionEvent } from '../../picker/events/journal.ts';
 import { PickerMetrics } from './metrics.ts';
 import { metricsSubscriber } from './metrics-subscriber.ts';
+import { OPEN_METRICS } from './page/page-format.ts';
 
 const MP = 'fairness_id="default-flow",model_name="m",priority="0",target_model_name="m"';
 const usage = { promptTokens: 600, completionTokens: 11, cachedTokens: 0 };
@@ -48,6 +49,26 @@ describe('metricsSubscriber', () => {
     const after = await linesOf(metrics);
     expect(after).toContain(`llm_d_epp_request_total{${MP}} 1`);
     expect(after).toContain(`llm_d_epp_request_running{${MP}} 0`);
+  });
+
+  it('[O175] names the trace of a request at its four times, and nowhere else', async () => {
+    const metrics = new PickerMetrics();
+    const seen = { traceId: 'c'.repeat(32), wallTime: 1_700_000_000_000 };
+    const observer = metricsSubscriber(metrics, () => seen);
+    const request = makeRequest({ streaming: true });
+    const routed = makeRouted(makeEndpoint('a'), { at: 0, request });
+    observer.onRouted?.(routed);
+    observer.onFirstToken?.(routed, 250);
+    observer.onToken?.(routed, 300);
+    observer.onDone?.(routed, 500, 'completed', usage);
+    const page = await metrics.page(OPEN_METRICS);
+    const named = page.split('\n').filter((line) => line.includes(seen.traceId));
+    expect(named.map((line) => line.replace(/\{.*# .* /, ' '))).toEqual([
+      'llm_d_epp_request_duration_seconds_bucket 1700000000',
+      'llm_d_epp_request_ttft_seconds_bucket 1700000000',
+      'llm_d_epp_request_ntpot_seconds_bucket 1700000000',
+      'llm_d_epp_request_streaming_tpot_seconds_bucket 1700000000',
+    ]);
   });
 
   it('measures the time between two pieces of a stream', async () => {

@@ -1,9 +1,11 @@
 import { Histogram, type Registry } from 'prom-client';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import type { OpenRequest, PickerMetrics } from './metrics.ts';
 import { SCHEDULER_SECONDS, TTFT_SECONDS } from './page/bucket-bounds.ts';
+import type { SeenTrace } from './page/tally.ts';
 import type { RequestSeries } from './requests/request-series.ts';
 
 /** `error_code` of requests that had an endpoint. The reference has only the first of the two. */
@@ -13,12 +15,19 @@ const CLIENT_CLOSED = 'ClientClosed';
 /** Bytes of prompt that count as one token, as in the reference. */
 const BYTES_PER_TOKEN = 4;
 
+/** The trace of a request that is written; undefined for a request without one. */
+export type SeenTraceOf = (request: InferenceRequest) => SeenTrace | undefined;
+
 /**
  * Counts decisions and requests. Times run from when the request could be decided: they contain the
  * wait for its endpoint. Only completed requests have durations.
- * Tokens are the model server's count, if the picker is shown the response body.
+ * Tokens are the model server's count, if the picker is shown the response body. The latest request
+ * with a trace is the exemplar of its bucket of the times to the first token, in all, and per token.
  */
-export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
+export function metricsSubscriber(
+  metrics: PickerMetrics,
+  seenTraceOf: SeenTraceOf = () => undefined,
+): JournalSubscriber {
   // No larger than the number of requests in flight: every routed request ends once.
   const { open } = metrics;
   const prepareSeconds = createPrepareHistogram(metrics.registry);
@@ -40,7 +49,7 @@ export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
       if (entry === undefined || entry.firstTokenAt !== undefined) return;
       entry.firstTokenAt = at;
       entry.lastTokenAt = at;
-      recordFirstToken(entry, at);
+      recordFirstToken(entry, at, seenTraceOf(routed.request));
     },
     onToken(routed, at) {
       const entry = open.get(routed);
@@ -59,7 +68,9 @@ export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
       series.running.value -= 1;
       series.requestBytes.observe(entry.bodyBytes);
       recordOutcome(series, outcome);
-      if (outcome === 'completed') recordTimes(entry, at, usage);
+      if (outcome === 'completed') {
+        recordTimes(entry, { at, usage, seen: seenTraceOf(routed.request) });
+      }
       if (responseBytes !== undefined) series.responseBytes.observe(responseBytes);
       if (usage === undefined) return;
       recordTokens(series, usage);
@@ -86,10 +97,14 @@ function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): O
   };
 }
 
-function recordFirstToken({ series, routed }: OpenRequest, at: Millis): void {
+function recordFirstToken(
+  { series, routed }: OpenRequest,
+  at: Millis,
+  seen: SeenTrace | undefined,
+): void {
   const { streamingTtftSeconds, wholeTtftSeconds } = series;
   const tally = routed.request.streaming ? streamingTtftSeconds : wholeTtftSeconds;
-  tally.observe(secondsSinceArrival(routed, at));
+  tally.observe(secondsSinceArrival(routed, at), seen);
 }
 
 function secondsSinceArrival({ at: pickedAt, waitedMs = 0 }: Routed, at: Millis): number {
@@ -152,15 +167,22 @@ function recordOutcome(series: RequestSeries, outcome: Outcome): void {
 /** As the reference: NTPOT over all output tokens, TPOT over those after the first of a stream. */
 function recordTimes(
   { series, firstTokenAt, routed }: OpenRequest,
-  at: Millis,
-  usage: Usage | undefined,
+  {
+    at,
+    usage,
+    seen,
+  }: {
+    readonly at: Millis;
+    readonly usage: Usage | undefined;
+    readonly seen: SeenTrace | undefined;
+  },
 ): void {
   const seconds = secondsSinceArrival(routed, at);
-  series.durationSeconds.observe(seconds);
+  series.durationSeconds.observe(seconds, seen);
   const tokens = usage?.completionTokens ?? 0;
-  if (tokens > 0) series.ntpotSeconds.observe(seconds / tokens);
+  if (tokens > 0) series.ntpotSeconds.observe(seconds / tokens, seen);
   if (routed.request.streaming && firstTokenAt !== undefined && tokens > 1) {
-    series.tpotSeconds.observe((at - firstTokenAt) / 1000 / (tokens - 1));
+    series.tpotSeconds.observe((at - firstTokenAt) / 1000 / (tokens - 1), seen);
   }
 }
 

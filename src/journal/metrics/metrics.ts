@@ -9,6 +9,7 @@ import type { Millis, Network } from '../../framework/runtime.ts';
 import { formerNames, showTwins, twinHelp } from './page/deprecated-names.ts';
 import { type Sample, showMetric } from './page/family.ts';
 import { MetricsPage } from './page/metrics-page.ts';
+import { type PageFormat, PLAIN_TEXT } from './page/page-format.ts';
 import { SeriesLimit, type SeriesLimitOptions } from './page/series-limit.ts';
 import type { Cell, Tally } from './page/tally.ts';
 import { createDecisionFamilies, type DecisionFamilies } from './requests/decision-families.ts';
@@ -102,13 +103,13 @@ export class PickerMetrics {
   }
 
   /** The page's bytes in order, made in slices. Scrapes at the same time share them. */
-  pageBytes(): Promise<readonly Uint8Array[]> {
+  pageBytes(format: PageFormat = PLAIN_TEXT): Promise<readonly Uint8Array[]> {
     this.seriesLimit.dropIdle();
-    return this.#page.bytes();
+    return this.#page.bytes(format);
   }
 
-  async page(): Promise<string> {
-    return Buffer.concat(await this.pageBytes()).toString();
+  async page(format: PageFormat = PLAIN_TEXT): Promise<string> {
+    return Buffer.concat(await this.pageBytes(format)).toString();
   }
 
   /** Counts a request that was refused. `model` may be any text of the client, or empty. */

@@ -13,8 +13,8 @@ export interface Readiness {
 
 /** What an admin port serves. */
 export interface AdminPages {
-  /** In Prometheus' text format: the text, or its bytes in order. */
-  readonly metricsPage: () => Promise<string | readonly Uint8Array[]>;
+  /** What Prometheus reads, in the format that the `Accept` header takes. */
+  readonly metricsPage: (accept: string | undefined) => Promise<MetricsDocument>;
   readonly ready: () => Readiness;
   /** JSON documents by path. An HttpError that one throws becomes the answer. */
   readonly documents: ReadonlyMap<string, AdminRoute>;
@@ -26,6 +26,12 @@ export interface AdminPages {
   readonly files?: ReadonlyMap<string, AdminFile> | undefined;
   /** Answers that go on until the client leaves, by path. For those who may read. */
   readonly streams?: ReadonlyMap<string, AdminStream> | undefined;
+}
+
+/** The metrics: the text, or its bytes in order. */
+export interface MetricsDocument {
+  readonly contentType: string;
+  readonly body: string | readonly Uint8Array[];
 }
 
 /** Answers a request with a JSON value. */
@@ -51,8 +57,6 @@ export class HttpError extends Error {
   }
 }
 
-const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
@@ -66,7 +70,7 @@ export interface Reply {
 export interface Route {
   readonly scope: Scope;
   readonly methods: readonly string[];
-  readonly reply: (query: URLSearchParams) => Reply | Promise<Reply>;
+  readonly reply: (query: URLSearchParams, accept: string | undefined) => Reply | Promise<Reply>;
 }
 
 const READ = ['GET', 'HEAD'];
@@ -78,10 +82,10 @@ export function routesOf(options: AdminPages): ReadonlyMap<string, Route> {
   const routes = new Map<string, Route>();
   const read = (path: string, scope: Scope, reply: Route['reply']) =>
     void routes.set(path, { scope, methods: READ, reply });
-  read('/metrics', 'metrics', async () => ({
+  read('/metrics', 'metrics', async (_query, accept) => ({
     status: 200,
-    contentType: PAGE_TYPE,
-    body: await metricsPage(),
+    headers: { vary: 'accept' },
+    ...(await metricsPage(accept)),
   }));
   read('/healthz', 'open', () => json(200, { ok: true }));
   read('/readyz', 'open', () => {

@@ -21,7 +21,11 @@ async function start(
   server = await startAdminServer({
     host: '127.0.0.1',
     port: 0,
-    metricsPage: () => Promise.resolve('a_total 1\n'),
+    metricsPage: () =>
+      Promise.resolve({
+        contentType: 'text/plain; version=0.0.4; charset=utf-8',
+        body: 'a_total 1\n',
+      }),
     ready: () => ready,
     documents: new Map<string, (query: URLSearchParams) => unknown>([
       [
@@ -114,7 +118,11 @@ describe('startAdminServer', () => {
     server = await startAdminServer({
       host: '127.0.0.1',
       port: 0,
-      metricsPage: () => Promise.resolve(Array.from({ length: 40 }, () => piece)),
+      metricsPage: () =>
+        Promise.resolve({
+          contentType: 'text/plain',
+          body: Array.from({ length: 40 }, () => piece),
+        }),
       ready: () => READY,
       documents: new Map(),
     });
@@ -254,7 +262,7 @@ describe('startAdminServer', () => {
     const again = startAdminServer({
       host: '127.0.0.1',
       port,
-      metricsPage: () => Promise.resolve(''),
+      metricsPage: () => Promise.resolve({ contentType: 'text/plain', body: '' }),
       ready: () => READY,
       documents: new Map(),
     });

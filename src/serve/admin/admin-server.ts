@@ -178,7 +178,7 @@ async function replyTo(
       onRefused(path, refusal);
       return json(refusal.status, { error: refusal.sentence });
     }
-    return await route.reply(new URLSearchParams(query));
+    return await route.reply(new URLSearchParams(query), request.headers.accept);
   } catch (error) {
     if (error instanceof HttpError) return json(error.status, { error: error.message });
     // The answer says so and the picker goes on: a page that fails must not end the process.

@@ -39,7 +39,7 @@ async function start(options: MetricsTlsOptions): Promise<void> {
   server = await startAdminServer({
     host: '127.0.0.1',
     port: 0,
-    metricsPage: () => Promise.resolve('a_total 1\n'),
+    metricsPage: () => Promise.resolve({ contentType: 'text/plain', body: 'a_total 1\n' }),
     ready: () => ({ ok: true, state: 'ready', reasons: [], detail: {} }),
     documents: new Map(),
     tls: metricsTls(options, log),

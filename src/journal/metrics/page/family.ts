@@ -1,16 +1,11 @@
 import type { Metric, Registry } from 'prom-client';
 import type { EndpointId } from '../../../framework/endpoint.ts';
-import { headLines, labelText, type PieceMetric, valueLine } from './metrics-page.ts';
-import { type Cell, Tally } from './tally.ts';
+import { cells, type Kind, type Labels, type Sample, tallies } from './kinds.ts';
+import { labelText, type PieceMetric, valueLine } from './metrics-page.ts';
+import type { PageFormat } from './page-format.ts';
+import type { Cell, Tally } from './tally.ts';
 
-export type Labels = Readonly<Record<string, string>>;
-
-export interface Sample {
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly value: number;
-  /** The name of the metric where left out. */
-  readonly metricName?: string;
-}
+export type { Labels, Sample } from './kinds.ts';
 
 interface ShownMetric {
   readonly name: string;
@@ -24,9 +19,9 @@ export function showMetric(
   { name, help, type }: ShownMetric,
   samples: () => readonly Sample[],
 ): void {
-  register(registry, { name, help, type }, samples, function* () {
+  register(registry, { name, help, type }, samples, function* (_format, shownName) {
     for (const { labels, value, metricName = name } of samples()) {
-      yield valueLine(metricName, labelText(labels), value);
+      yield valueLine(metricName.replace(name, shownName), labelText(labels), value);
     }
   });
 }
@@ -35,29 +30,18 @@ function register(
   registry: Registry,
   { name, help, type }: ShownMetric,
   samples: () => readonly Sample[],
-  lines: () => Iterable<string>,
+  lines: PieceMetric['pieces'],
 ): void {
   const entry: { readonly name: string; readonly get: unknown } & PieceMetric = {
     name,
     get: () => Promise.resolve({ name, help, type, values: samples() }),
-    *pieces() {
-      yield headLines(name, help, type);
-      yield* lines();
+    *pieces(format: PageFormat, shownName: string) {
+      yield format.head(shownName, help, type);
+      yield* lines(format, shownName);
     },
   };
   // A registry uses only `name` and `get()` of an entry; its type asks for prom-client's classes.
   registry.registerMetric(entry as unknown as Metric);
-}
-
-interface Kind<Child> {
-  readonly type: ShownMetric['type'];
-  /** The most lines of one child. */
-  readonly lines: number;
-  create(): Child;
-  add(into: Child, from: Child): void;
-  samples(name: string, labels: Labels, child: Child): readonly Sample[];
-  /** The same as text. `labels` as `labelText` makes them. */
-  text(name: string, labels: string, child: Child): string;
 }
 
 interface PageEntry {
@@ -128,8 +112,10 @@ export class Family<Child> {
       { name, help: `[ALPHA] ${help}`, type: kind.type },
       () =>
         [...groups.values()].flatMap((each) => kind.samples(name, each.labels, sumOf(kind, each))),
-      function* () {
-        for (const each of groups.values()) yield kind.text(name, each.text, sumOf(kind, each));
+      function* (format, shownName) {
+        for (const each of groups.values()) {
+          yield kind.text(shownName, each.text, sumOf(kind, each), format);
+        }
       },
     );
     return this;
@@ -179,56 +165,7 @@ export function gauges(): Family<Cell> {
 
 /** Children without observations are not shown: most label sets never stream or report usage. */
 export function histograms(bounds: readonly number[]): Family<Tally> {
-  return new Family({
-    type: 'histogram',
-    lines: bounds.length + 3,
-    create: () => new Tally(bounds),
-    add: (into, from) => into.add(from),
-    samples: histogramSamples,
-    text: histogramText,
-  });
-}
-
-function cells(type: 'counter' | 'gauge'): Kind<Cell> {
-  return {
-    type,
-    lines: 1,
-    create: () => ({ value: 0 }),
-    add: (into, from) => {
-      into.value += from.value;
-    },
-    samples: (_name, labels, { value }) => [{ labels, value }],
-    text: (name, labels, { value }) => valueLine(name, labels, value),
-  };
-}
-
-function histogramSamples(name: string, labels: Labels, tally: Tally): readonly Sample[] {
-  if (tally.count === 0) return [];
-  const metricName = `${name}_bucket`;
-  let cumulative = 0;
-  const samples: Sample[] = tally.bounds.map((le, index) => {
-    cumulative += tally.counts[index] ?? 0;
-    return { metricName, labels: { ...labels, le }, value: cumulative };
-  });
-  samples.push(
-    { metricName, labels: { ...labels, le: '+Inf' }, value: tally.count },
-    { metricName: `${name}_sum`, labels, value: tally.sum },
-    { metricName: `${name}_count`, labels, value: tally.count },
-  );
-  return samples;
-}
-
-function histogramText(name: string, labels: string, tally: Tally): string {
-  if (tally.count === 0) return '';
-  const before = `${name}_bucket{${labels === '' ? '' : `${labels},`}le="`;
-  let cumulative = 0;
-  let text = '';
-  tally.bounds.forEach((le, index) => {
-    cumulative += tally.counts[index] ?? 0;
-    text += `${before}${le}"} ${cumulative}\n`;
-  });
-  text += `${before}+Inf"} ${tally.count}\n`;
-  return `${text}${valueLine(`${name}_sum`, labels, tally.sum)}${valueLine(`${name}_count`, labels, tally.count)}`;
+  return new Family(tallies(bounds));
 }
 
 /** The reference's labels of an endpoint. The namespace precedes the first slash of the id. */

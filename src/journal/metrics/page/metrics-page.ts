@@ -1,23 +1,24 @@
 import type { Registry } from 'prom-client';
 import { TimeSlices } from '../../../runtime/clock/time-slices.ts';
+import { OPEN_METRICS, type PageFormat } from './page-format.ts';
 
-/** A metric that gives its text in pieces, each of few lines. */
+/** A metric that gives its text in pieces, each of few lines, under one of its names. */
 export interface PieceMetric {
-  pieces(): Iterable<string>;
+  pieces(format: PageFormat, name: string): Iterable<string>;
 }
 
 /** Bytes are made of so many characters at once. */
 const CHUNK_CHARACTERS = 32 * 1024;
 
 /**
- * The page in Prometheus' text format. It is made in slices, between which requests are decided,
- * and scrapes at the same time share one page. Histograms are consistent in themselves; two metrics
+ * The page in one of Prometheus' text formats. It is made in slices, between which requests are decided,
+ * and scrapes at the same time share one page of a format. Histograms are consistent in themselves; two metrics
  * may be some milliseconds apart.
  */
 export class MetricsPage {
   readonly #registry: Registry;
   readonly #formerNames: (name: string) => readonly string[];
-  #underWay: Promise<readonly Uint8Array[]> | undefined;
+  readonly #underWay = new Map<PageFormat, Promise<readonly Uint8Array[]>>();
 
   /** Each metric is shown under its former names, too, as far as no other metric has them. */
   constructor(registry: Registry, formerNames: (name: string) => readonly string[] = () => []) {
@@ -26,22 +27,23 @@ export class MetricsPage {
   }
 
   /** Its bytes in order. Rejects with what a metric throws. */
-  bytes(): Promise<readonly Uint8Array[]> {
-    this.#underWay ??= this.#make().finally(() => {
-      this.#underWay = undefined;
-    });
-    return this.#underWay;
+  bytes(format: PageFormat): Promise<readonly Uint8Array[]> {
+    const underWay = this.#underWay.get(format);
+    if (underWay !== undefined) return underWay;
+    const making = this.#make(format).finally(() => this.#underWay.delete(format));
+    this.#underWay.set(format, making);
+    return making;
   }
 
-  async #make(): Promise<readonly Uint8Array[]> {
+  async #make(format: PageFormat): Promise<readonly Uint8Array[]> {
     const slices = new TimeSlices();
     const encoder = new TextEncoder();
     const chunks: Uint8Array[] = [];
     let text = '';
     for (const [metric, name] of this.#shown()) {
-      if (text !== '' || chunks.length > 0) text += '\n';
-      for (const piece of await this.#piecesOf(metric)) {
-        text += name === metric.name ? piece : piece.replaceAll(metric.name, name);
+      if (text !== '' || chunks.length > 0) text += format.between;
+      for (const piece of await this.#piecesOf(metric, format, name)) {
+        text += piece;
         if (text.length >= CHUNK_CHARACTERS) {
           chunks.push(encoder.encode(text));
           text = '';
@@ -49,7 +51,7 @@ export class MetricsPage {
         if (slices.isOver) await slices.next();
       }
     }
-    chunks.push(encoder.encode(text));
+    chunks.push(encoder.encode(text + format.end));
     return chunks;
   }
 
@@ -63,20 +65,47 @@ export class MetricsPage {
     }
   }
 
-  async #piecesOf(metric: { readonly name: string }): Promise<Iterable<string>> {
-    if (hasPieces(metric)) return metric.pieces();
-    return [`${await this.#registry.getSingleMetricAsString(metric.name)}\n`];
+  async #piecesOf(
+    metric: { readonly name: string },
+    format: PageFormat,
+    name: string,
+  ): Promise<Iterable<string>> {
+    if (hasPieces(metric)) return metric.pieces(format, name);
+    if (format === OPEN_METRICS) return openMetricsOf(this.#registry, metric.name, name);
+    const text = await this.#registry.getSingleMetricAsString(metric.name);
+    return [`${text.replaceAll(metric.name, name)}\n`];
   }
+}
+
+/** A metric of prom-client, which writes this format for whole registries only. */
+async function openMetricsOf(
+  registry: Registry,
+  metricName: string,
+  name: string,
+): Promise<readonly string[]> {
+  const metric = (await registry.getSingleMetric(metricName)?.get()) as ClientMetric | undefined;
+  if (metric === undefined) return [];
+  const lines = metric.values.map(({ labels, value, metricName: line = metricName }) => {
+    const le = labels['le'];
+    const shown = typeof le === 'number' ? { ...labels, le: OPEN_METRICS.bound(le) } : labels;
+    return valueLine(line.replace(metricName, name), labelText(shown), value);
+  });
+  return [OPEN_METRICS.head(name, metric.help, metric.type), ...lines];
+}
+
+/** What a metric of prom-client gives; its types lack the names of lines. */
+interface ClientMetric {
+  readonly help: string;
+  readonly type: string;
+  readonly values: readonly {
+    readonly labels: Readonly<Record<string, string | number>>;
+    readonly value: number;
+    readonly metricName?: string;
+  }[];
 }
 
 function hasPieces(metric: object): metric is PieceMetric {
   return 'pieces' in metric;
-}
-
-/** The lines that come before the values of a metric. */
-export function headLines(name: string, help: string, type: string): string {
-  const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-  return `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`;
 }
 
 /** `a="1",b="2"`, in the order of the labels. */

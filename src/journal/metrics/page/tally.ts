@@ -2,6 +2,17 @@ export interface Cell {
   value: number;
 }
 
+/** The trace of a request, and when it was seen, in milliseconds since the Unix epoch. */
+export interface SeenTrace {
+  readonly traceId: string;
+  readonly wallTime: number;
+}
+
+/** One observation of a bucket that has a trace. */
+export interface Exemplar extends SeenTrace {
+  readonly value: number;
+}
+
 /** A histogram in plain memory: prom-client's makes a label hash and objects per observation. */
 export class Tally {
   readonly bounds: readonly number[];
@@ -9,6 +20,8 @@ export class Tally {
   readonly counts: Float64Array;
   sum = 0;
   count = 0;
+  /** The latest of each bucket; undefined until there is one. */
+  exemplars: (Exemplar | undefined)[] | undefined;
 
   /** `bounds` are inclusive upper bounds in ascending order. */
   constructor(bounds: readonly number[]) {
@@ -17,7 +30,7 @@ export class Tally {
   }
 
   /** Leaves out values that are not finite: one NaN would spoil the sum for ever. */
-  observe(value: number): void {
+  observe(value: number, seen?: SeenTrace): void {
     if (!Number.isFinite(value)) return;
     let low = 0;
     let high = this.bounds.length;
@@ -29,6 +42,9 @@ export class Tally {
     this.counts[low] = (this.counts[low] ?? 0) + 1;
     this.sum += value;
     this.count += 1;
+    if (seen === undefined) return;
+    this.exemplars ??= [];
+    this.exemplars[low] = { ...seen, value };
   }
 
   add(other: Tally): void {
@@ -37,5 +53,12 @@ export class Tally {
     }
     this.sum += other.sum;
     this.count += other.count;
+    other.exemplars?.forEach((theirs, index) => {
+      this.exemplars ??= [];
+      const own = this.exemplars[index];
+      if (own === undefined || (theirs !== undefined && theirs.wallTime > own.wallTime)) {
+        this.exemplars[index] = theirs;
+      }
+    });
   }
 }
