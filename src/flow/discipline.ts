@@ -25,6 +25,12 @@ export interface ReadyGroup {
   readonly requests: Iterable<Waiting>;
 }
 
+/** The requests of the highest priority among those that wait. */
+export interface FirstBand {
+  readonly priority: number;
+  readonly requests: number;
+}
+
 /** What an answered request has used. */
 export interface Served {
   readonly promptTokens: number;
@@ -58,6 +64,12 @@ export interface QueueDiscipline {
   placed(waiting: Waiting, at: Millis): void;
   /** A request that was placed has ended. */
   ended(request: InferenceRequest, served: Served, at: Millis): void;
+  /** Undefined where nothing waits. */
+  readonly firstBand?: FirstBand | undefined;
+  /** Another replica has placed a request, which may have waited there. */
+  placedElsewhere?(request: InferenceRequest, at: Millis): void;
+  /** A request that another replica placed has ended. */
+  endedElsewhere?(request: InferenceRequest, served: Served, at: Millis): void;
   /** Requests in flight that have to end now, so that others can be placed. */
   evict?(at: Millis): readonly InferenceRequest[];
 }

@@ -1,3 +1,4 @@
+import type { FirstBand } from '../flow/discipline.ts';
 import type { PluginFault } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { Observer } from '../framework/plugin.ts';
@@ -40,13 +41,17 @@ export function startCore({
 } {
   const random = seededRandom(seed);
   const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
-  const replica = rest.replica && new Replica({ ...rest.replica, boot: bootOf(random), clock });
-  const router = new ControlledRouter({ clock });
+  const waiting = (): FirstBand | undefined => router.firstBand;
+  const replica =
+    rest.replica && new Replica({ ...rest.replica, boot: bootOf(random), clock, waiting });
+  const waitingElsewhere = replica && (() => replica.waitingElsewhere());
+  const router = new ControlledRouter({ clock, waitingElsewhere });
   const subscribers = [...observers, router.observer];
   const picker = new EndpointPicker({
     plan,
     runtime: { clock, random, network, secret },
     subscribers: replica === undefined ? subscribers : [...subscribers, replica.subscriber],
+    elsewhereObservers: [router.elsewhereObserver],
     onFault,
   });
   router.attach(picker);

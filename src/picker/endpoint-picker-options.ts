@@ -1,4 +1,5 @@
 import type { PluginFault } from '../framework/error.ts';
+import type { RequestObserver } from '../framework/observer.ts';
 import type { Observer } from '../framework/plugin.ts';
 import type { Clock, Runtime } from '../framework/runtime.ts';
 import type { EjectionChange } from './ejection/ejector.ts';
@@ -17,6 +18,8 @@ export interface EndpointPickerOptions {
    * adopted. Called before they decide anything.
    */
   readonly checkPlugins?: (plugins: readonly Observer[]) => void;
+  /** They observe what other replicas of this picker place, after the plugins. */
+  readonly elsewhereObservers?: readonly RequestObserver[];
   /** Wraps each plugin where it is used, to measure it. */
   readonly wrapPlugin?: PluginWrap;
   /** Measures scheduling and waiting times; without it nothing is measured. */

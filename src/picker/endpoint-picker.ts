@@ -62,7 +62,7 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** Throws what the plan's plugins throw when they are made, such as ConfigError. */
   constructor(options: EndpointPickerOptions) {
-    const { plan, runtime, subscribers = [], stopwatch } = options;
+    const { plan, runtime, subscribers = [], elsewhereObservers = [], stopwatch } = options;
     const known = pickerParts(options, this);
     const { pool, faults, ledger, limit, clock, ejector, engineModel, candidates } = known;
     this.pool = pool;
@@ -95,7 +95,8 @@ export class EndpointPicker implements Router, BookingRouter {
     for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
     const first = this.#createCore(plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
-    this.#cores = new ActiveCores(first, { ...parts, subscribers, last: [engineModel, shares] });
+    const last = [engineModel, shares];
+    this.#cores = new ActiveCores(first, { ...parts, subscribers, last, elsewhereObservers });
     this.#preparing = preparing({ ...known, cores: this.#cores, stopwatch });
   }
 

@@ -1,12 +1,13 @@
+import type { FirstBand } from '../flow/discipline.ts';
 import type { InFlightLoad } from '../framework/keys.ts';
 import type { Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { PromptBlocks } from '../framework/request.ts';
 import type { Millis } from '../framework/runtime.ts';
-import type { TextTable } from './message.ts';
+import { readTime, type TextTable, writeTime } from './message.ts';
 import { type ByteReader, type ByteWriter, WireError } from './wire.ts';
 
 /** What has become of a request of another replica. Its time counts from the message's origin. */
-export type Entry = RoutedEntry | ChangeEntry | PromptEntry | DoneEntry;
+export type Entry = RoutedEntry | ChangeEntry | PromptEntry | DoneEntry | WaitingEntry;
 
 export interface RoutedEntry {
   readonly kind: 'routed';
@@ -17,6 +18,8 @@ export interface RoutedEntry {
   readonly model: string;
   readonly objective: string | undefined;
   readonly fairnessId: string;
+  /** 0 where an earlier version has sent it. */
+  readonly priority: number;
   readonly streaming: boolean;
   readonly firstTokenSeen: boolean;
   readonly promptTokens: number;
@@ -53,12 +56,22 @@ export interface DoneEntry {
   readonly usage: Usage | undefined;
 }
 
-const CODE = { routed: 1, 'first-token': 2, served: 3, 'body-read': 4, answered: 5, done: 6 };
+/** What waits for flow control at the sender. A batch without it says that nothing does. */
+export interface WaitingEntry extends FirstBand {
+  readonly kind: 'waiting';
+}
+
+const CODE = {
+  routed: 1,
+  'first-token': 2,
+  served: 3,
+  'body-read': 4,
+  answered: 5,
+  done: 6,
+  waiting: 7,
+};
 const OUTCOMES: readonly Outcome[] = ['completed', 'aborted', 'failed'];
 const [STREAMING, TOKEN_SEEN] = [1, 2];
-/** Times are written in tenths of a millisecond, and are at most a day. */
-const TENTHS = 10;
-const TENTHS_MAX = 864_000_000;
 const TOKENS_MAX = 100_000_000;
 const BLOCK_TOKENS_MAX = 65_536;
 const COUNT_MAX = 10_000_000;
@@ -90,6 +103,8 @@ export function writeRouted(
   writer.number(load.contextTokens);
   writer.number(prompt.blockTokens);
   writer.hashes(prompt.words, 0, Math.min(blocks, prompt.count, BLOCKS_MAX));
+  // Earlier versions do not read on.
+  if (request.priority !== 0) writer.signed(request.priority);
   writer.endEntry(start);
 }
 
@@ -145,6 +160,13 @@ export function writeDone(
   writer.endEntry(start);
 }
 
+export function writeWaiting(writer: ByteWriter, { priority, requests }: FirstBand): void {
+  const start = writer.beginEntry(CODE.waiting);
+  writer.signed(priority);
+  writer.number(requests);
+  writer.endEntry(start);
+}
+
 /** Undefined for a kind that a later version has. Throws WireError. */
 export function readEntry(reader: ByteReader, texts: readonly string[]): Entry | undefined {
   let entry: Entry | undefined;
@@ -163,6 +185,14 @@ const READERS: ReadonlyMap<number, ReadEntry> = new Map<number, ReadEntry>([
   [CODE['body-read'], (reader) => readPrompt(reader, 'body-read')],
   [CODE.answered, (reader) => readPrompt(reader, 'answered')],
   [CODE.done, readDone],
+  [
+    CODE.waiting,
+    (reader) => ({
+      kind: 'waiting',
+      priority: reader.signed(),
+      requests: reader.number(COUNT_MAX),
+    }),
+  ],
 ]);
 
 function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
@@ -185,6 +215,7 @@ function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
   };
   const blockTokens = Math.max(1, reader.number(BLOCK_TOKENS_MAX));
   const words = reader.hashes(BLOCKS_MAX);
+  const priority = reader.left > 0 ? reader.signed() : 0;
   return {
     kind: 'routed',
     number,
@@ -194,6 +225,7 @@ function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
     model,
     objective,
     fairnessId,
+    priority,
     streaming: (flags & STREAMING) !== 0,
     firstTokenSeen: (flags & TOKEN_SEEN) !== 0,
     promptTokens,
@@ -237,15 +269,6 @@ function readDone(reader: ByteReader): DoneEntry {
       }
     : undefined;
   return { kind: 'done', number, afterMs, outcome, usage };
-}
-
-/** Earlier than the origin counts as at the origin. */
-export function writeTime(writer: ByteWriter, afterMs: Millis): void {
-  writer.number(Math.min(TENTHS_MAX, TENTHS * afterMs));
-}
-
-export function readTime(reader: ByteReader): Millis {
-  return reader.number(TENTHS_MAX) / TENTHS;
 }
 
 /** Zero stands for what is not there. */

@@ -11,6 +11,9 @@ const TEXT_UNITS_MAX = 512;
 /** Texts in one message: endpoints, models, tenants. */
 const TEXTS_MAX = 65_536;
 const MAGIC = 0x50;
+/** Times are written in tenths of a millisecond, and are at most a day. */
+const TENTHS = 10;
+const TENTHS_MAX = 864_000_000;
 
 /** What a message is for. */
 export const KIND = {
@@ -96,4 +99,13 @@ export class TextTable {
 export function readTexts(reader: ByteReader): readonly string[] {
   const count = reader.number(TEXTS_MAX);
   return Array.from({ length: count }, () => reader.text(TEXT_UNITS_MAX));
+}
+
+/** Earlier than the origin counts as at the origin. */
+export function writeTime(writer: ByteWriter, afterMs: Millis): void {
+  writer.number(Math.min(TENTHS_MAX, TENTHS * afterMs));
+}
+
+export function readTime(reader: ByteReader): Millis {
+  return reader.number(TENTHS_MAX) / TENTHS;
 }

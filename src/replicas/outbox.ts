@@ -1,9 +1,10 @@
+import type { FirstBand } from '../flow/discipline.ts';
 import type { Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
-import { writeChange, writeDone, writePrompt, writeRouted, writeTime } from './entries.ts';
-import { ENTRIES_MAX, KIND, type MessageHead, TextTable, writeHead } from './message.ts';
+import { writeChange, writeDone, writePrompt, writeRouted, writeWaiting } from './entries.ts';
+import { ENTRIES_MAX, KIND, type MessageHead, TextTable, writeHead, writeTime } from './message.ts';
 import { type OpenRequest, writeOpen } from './open-requests.ts';
 import { ByteWriter } from './wire.ts';
 
@@ -24,6 +25,8 @@ export interface OutboxOptions {
   readonly clock: Clock;
   /** So long an event waits for others at most. */
   readonly intervalMs: Millis;
+  /** What waits for flow control here. */
+  readonly waiting: () => FirstBand | undefined;
   /** False where the message cannot be sent now. */
   readonly send: (message: Uint8Array, to?: string) => boolean;
 }
@@ -148,6 +151,8 @@ export class Outbox implements JournalSubscriber {
   /** Sends what has happened; without anything new, an empty batch. */
   flush(): void {
     if (!this.#connected) return;
+    const waiting = this.#options.waiting();
+    if (waiting !== undefined) writeWaiting(this.#entries, waiting);
     const originAgeMs = this.#batchEvents === 0 ? 0 : this.#options.clock.now() - this.#begunAt;
     this.#sequence += 1;
     const message = this.#compose(KIND.batch, (writer) => {

@@ -1,3 +1,4 @@
+import type { FirstBand } from '../flow/discipline.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
 import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
@@ -75,6 +76,8 @@ export class Peer {
   askedAt: Millis = Number.NEGATIVE_INFINITY;
   /** When it last got what is open here. */
   answeredAt: Millis = Number.NEGATIVE_INFINITY;
+  /** What waits for flow control there, by its last batch. */
+  waiting: FirstBand | undefined;
   readonly time: TimeShare;
   readonly #picker: SharedPicker;
   readonly #parts: PeerParts;
@@ -123,7 +126,8 @@ export class Peer {
   apply(entries: Iterable<Entry>, origin: Millis): void {
     for (const entry of entries) {
       this.counts.events += 1;
-      if (entry.kind === 'routed') this.#routed(entry, origin + entry.afterMs);
+      if (entry.kind === 'waiting') this.waiting = entry;
+      else if (entry.kind === 'routed') this.#routed(entry, origin + entry.afterMs);
       else if ('words' in entry) this.#prompt(entry);
       else this.#change(entry, origin + entry.afterMs);
     }
@@ -219,10 +223,10 @@ function addBounded(numbers: Set<number>, number: number, max: number): void {
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
-/** What is sent of a request is what the load, the prefix index and the speeds need. */
+/** What is sent of a request is what load, prefix index, speeds and shares of tenants need. */
 function requestOf(peer: string, entry: RoutedEntry): InferenceRequest {
   const { number, model, streaming, outputTokensMax, promptTokens, prompt } = entry;
-  const { fairnessId, objective, bodyBytes } = entry;
+  const { fairnessId, objective, priority, bodyBytes } = entry;
   return {
     id: `${peer}/${number}`,
     model,
@@ -230,7 +234,7 @@ function requestOf(peer: string, entry: RoutedEntry): InferenceRequest {
     outputTokensMax,
     promptTokens,
     prompt,
-    priority: 0,
+    priority,
     fairnessId,
     objective,
     ttftSloMs: undefined,

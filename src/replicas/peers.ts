@@ -1,3 +1,4 @@
+import type { FirstBand } from '../flow/discipline.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { Bookings } from './bookings.ts';
 import type { MessageHead } from './message.ts';
@@ -56,6 +57,12 @@ export class Peers {
 
   get all(): readonly Peer[] {
     return [...this.#peers.values()];
+  }
+
+  get waiting(): readonly FirstBand[] {
+    const waiting: FirstBand[] = [];
+    for (const each of this.#peers.values()) if (each.waiting) waiting.push(each.waiting);
+    return waiting;
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Millis } from '../framework/runtime.ts';
-import { type Entry, readEntry, readTime } from './entries.ts';
-import { ENTRIES_MAX, readTexts } from './message.ts';
+import { type Entry, readEntry } from './entries.ts';
+import { ENTRIES_MAX, readTexts, readTime } from './message.ts';
 import { type ByteReader, WireError } from './wire.ts';
 
 /**

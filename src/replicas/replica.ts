@@ -1,3 +1,4 @@
+import type { FirstBand } from '../flow/discipline.ts';
 import type { Observer } from '../framework/plugin.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
@@ -22,6 +23,8 @@ export interface ReplicaOptions {
   readonly openLink: OpenReplicaLink;
   /** So long an event waits for others at most, before all are sent. */
   readonly intervalMs?: Millis | undefined;
+  /** What waits for flow control here: the others leave places for it. */
+  readonly waiting?: (() => FirstBand | undefined) | undefined;
   readonly onNotice?: ((notice: ReplicaNotice) => void) | undefined;
 }
 
@@ -72,7 +75,8 @@ export class Replica {
     this.#time = new TimeShare(clock, ALL_SHARE);
     this.#changedAt = this.#startedAt;
     const send: ReplicaLink['send'] = (message, to) => this.#link?.send(message, to) ?? false;
-    this.#outbox = new Outbox({ id, boot, clock, intervalMs, send });
+    const waiting = (): FirstBand | undefined => options.waiting?.();
+    this.#outbox = new Outbox({ id, boot, clock, intervalMs, waiting, send });
     this.#peers = new Peers({
       ...options,
       received: this.#received,
@@ -127,6 +131,11 @@ export class Replica {
         ...peer.counts,
       })),
     };
+  }
+
+  /** What waits for flow control at each of the others where anything does. */
+  waitingElsewhere(): readonly FirstBand[] {
+    return this.#peers.waiting;
   }
 
   /** Says goodbye, so that the others release at once what is open here, and disconnects. */
@@ -215,6 +224,7 @@ export class Replica {
     const { origin, entries } = readEntries(reader, this.#options.clock.now());
     const { missed } = peer.counts;
     if (!peer.takes(sequence)) return;
+    peer.waiting = undefined;
     this.#picker?.elsewhere.events(() => peer.apply(entries, origin));
     const differs = open !== peer.open && open <= OPEN_MAX;
     if (differs || peer.counts.missed > missed) this.#ask(peer);
@@ -224,7 +234,7 @@ export class Replica {
     const [from, to] = [reader.number(), reader.number()];
     const [, heldBlocks] = [reader.number(), reader.number()];
     const { origin, entries } = readEntries(reader, this.#options.clock.now());
-    const numbers = new Set(entries.map(({ number }) => number));
+    const numbers = new Set(entries.flatMap((each) => ('number' in each ? [each.number] : [])));
     const now = this.#options.clock.now();
     this.#picker?.elsewhere.events(() => {
       peer.keepOnly(numbers, from, to, now);

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { makeEndpoint, makeRequest, makeRouted } from '../../test/makers.ts';
 import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { readEntry, writeRouted } from './entries.ts';
 import type { LinkEvents } from './link.ts';
-import { KIND, readHead, VersionError, WIRE_VERSION, writeHead } from './message.ts';
+import { KIND, readHead, TextTable, VersionError, WIRE_VERSION, writeHead } from './message.ts';
 import { ByteReader, ByteWriter, WireError } from './wire.ts';
 
 /** Of one, two and three bytes, and half of a pair. */
@@ -74,6 +76,19 @@ describe('messages between replicas', () => {
     expect(picker.replica.status().received).toMatchObject({ malformed: 0, otherVersions: 1 });
     expect(() => readHead(new ByteReader(batch(0)))).toThrow(VersionError);
   });
+
+  it.each([0, 1, -1, 2 ** 31 - 1, -(2 ** 31) + 1])(
+    '[O178] say the priority %i of a request; one that does not say it has 0',
+    (priority) => {
+      const routed = makeRouted(makeEndpoint('a'), { request: makeRequest({ priority }) });
+      const writer = new ByteWriter();
+      const texts = new TextTable();
+      writeRouted(writer, texts, { routed, afterMs: 5, blocks: 0 });
+      const names = Array.from({ length: 9 }, (_, at) => `text ${at}`);
+      const entry = readEntry(new ByteReader(writer.view()), names);
+      expect(entry).toMatchObject({ kind: 'routed', priority, afterMs: 5 });
+    },
+  );
 
   it('[O147] takes nothing from another process with its own id, and says so', () => {
     const { picker, receive } = listener();

@@ -41,6 +41,11 @@ export class ByteWriter {
     this.#bytes[this.#length++] = rest;
   }
 
+  /** A whole number of either sign: those below zero are odd. */
+  signed(value: number): void {
+    this.number(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
   text(value: string): void {
     if (this.#ascii(value)) return;
     const bytes = encoder.encode(value);
@@ -144,6 +149,11 @@ export class ByteReader {
       factor *= 0x80;
     }
     throw new WireError('a number has more than 56 bits');
+  }
+
+  signed(): number {
+    const value = this.number();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
   text(unitsMax: number): string {

@@ -1,3 +1,4 @@
+import type { FirstBand } from '../flow/discipline.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
 import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';
@@ -52,13 +53,11 @@ export function startPicker(
   options: ServeOptions,
   { seed, runtime, metrics, recorder, promotionControl, telemetry }: StartPickerParts,
 ): StartedPicker {
-  const { capture: captured, shadows = [], shadowPlans, log, poolName } = options;
+  const { capture: captured, shadows = [], shadowPlans, log } = options;
   const plan = servingPlan(options.plan, options.capacityPart);
   const { clock } = runtime;
-  const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
   const live = new LiveCounts(clock);
-  const replica = createReplica(options, { registry: metrics.registry, clock });
-  const router = new ControlledRouter({ clock, measured });
+  const { router, replica } = startRouter(options, { clock, metrics });
   const headroom = createHeadroom(options, clock, () => ({ picker: started.picker, router }));
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
@@ -82,6 +81,7 @@ export function startPicker(
         ...(replica === undefined ? [] : [replica.subscriber]),
       ],
       checkPlugins: (plugins) => checkReporters(options, plugins),
+      elsewhereObservers: [router.elsewhereObserver],
       wrapPlugin: timedPlugins(metrics, runtime.clock),
       stopwatch: runtime.clock,
       schedulerRuntime: runtime,
@@ -97,6 +97,20 @@ export function startPicker(
   router.attach(started.picker);
   router.configure(plan.flowControl);
   return { ...started, router, live, replica, headroom };
+}
+
+/** Flow control, and what tells it and the other replicas of each other's waiting requests. */
+function startRouter(
+  options: ServeOptions,
+  { clock, metrics }: { readonly clock: Clock; readonly metrics: PickerMetrics },
+): Pick<StartedPicker, 'router' | 'replica'> {
+  const { poolName } = options;
+  const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
+  const waiting = (): FirstBand | undefined => router.firstBand;
+  const replica = createReplica(options, { registry: metrics.registry, clock, waiting });
+  const waitingElsewhere = replica && (() => replica.waitingElsewhere());
+  const router = new ControlledRouter({ clock, measured, waitingElsewhere });
+  return { router, replica };
 }
 
 /** The traces that exemplars of metrics name. Undefined where none are written. */

@@ -1,3 +1,4 @@
+import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Waiting } from '../discipline.ts';
 import type { BandFairness } from './fairness/fairness.ts';
@@ -57,6 +58,10 @@ export class Band {
   placed(item: Item, at: Millis): void {
     this.delete(item);
     this.#fairness.placed?.(item, at);
+  }
+
+  placedElsewhere(request: InferenceRequest, at: Millis): void {
+    this.#fairness.placedElsewhere?.(request, at);
   }
 
   stop(): void {

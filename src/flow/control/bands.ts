@@ -48,6 +48,11 @@ export class Bands {
     return band;
   }
 
+  /** Undefined where no request has had this priority of late. */
+  known(priority: number): Band | undefined {
+    return this.#byPriority.get(priority);
+  }
+
   ended(request: InferenceRequest, served: Served, at: Millis): void {
     const { fairness } = this.#planOf(request.priority);
     this.#fairness.get(fairness)?.ended?.(request, served, at);

@@ -3,7 +3,14 @@ import { RoutingError } from '../../framework/error.ts';
 import type { InFlightView } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from '../discipline.ts';
+import type {
+  Dropped,
+  FirstBand,
+  QueueDiscipline,
+  ReadyGroup,
+  Served,
+  Waiting,
+} from '../discipline.ts';
 import type { Band } from './band.ts';
 import { Bands } from './bands.ts';
 import type { Detector } from './detectors.ts';
@@ -63,6 +70,11 @@ export class FlowControl implements QueueDiscipline {
 
   get nextExpiry(): Millis | undefined {
     return this.#expiry.next;
+  }
+
+  get firstBand(): FirstBand | undefined {
+    const first = this.bands.all.find(({ size }) => size > 0);
+    return first && { priority: first.priority, requests: first.size };
   }
 
   get endpoints(): readonly Endpoint[] {
@@ -127,6 +139,16 @@ export class FlowControl implements QueueDiscipline {
     this.#changes += 1;
     this.#running.delete(request);
     this.reclamation.ended(request, at);
+    this.bands.ended(request, served, at);
+  }
+
+  placedElsewhere(request: InferenceRequest, at: Millis): void {
+    this.#changes += 1;
+    this.bands.known(request.priority)?.placedElsewhere(request, at);
+  }
+
+  endedElsewhere(request: InferenceRequest, served: Served, at: Millis): void {
+    this.#changes += 1;
     this.bands.ended(request, served, at);
   }
 

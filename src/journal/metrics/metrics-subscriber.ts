@@ -64,16 +64,12 @@ export function metricsSubscriber(
     onDone(routed, at, outcome, usage, responseBytes) {
       const entry = open.delete(routed);
       if (entry === undefined) return;
-      const { series } = entry;
-      series.running.value -= 1;
-      series.requestBytes.observe(entry.bodyBytes);
-      recordOutcome(series, outcome);
-      if (outcome === 'completed') {
-        recordTimes(entry, { at, usage, seen: seenTraceOf(routed.request) });
-      }
-      if (responseBytes !== undefined) series.responseBytes.observe(responseBytes);
+      recordEnd(entry, outcome);
+      const seen = seenTraceOf(routed.request);
+      if (outcome === 'completed') recordTimes(entry, { at, usage, seen });
+      if (responseBytes !== undefined) entry.series.responseBytes.observe(responseBytes);
       if (usage === undefined) return;
-      recordTokens(series, usage);
+      recordTokens(entry.series, usage);
       recordPrediction(metrics, routed, usage);
     },
     onEndpointRemoved: (endpoint) => metrics.decisions.forgetEndpoint(endpoint),
@@ -159,7 +155,9 @@ function recordPrediction(
   decisions.reportedCachedTokens.value += usage.cachedTokens;
 }
 
-function recordOutcome(series: RequestSeries, outcome: Outcome): void {
+function recordEnd({ series, bodyBytes }: OpenRequest, outcome: Outcome): void {
+  series.running.value -= 1;
+  series.requestBytes.observe(bodyBytes);
   if (outcome === 'failed') series.error(MODEL_SERVER_ERROR).value += 1;
   if (outcome === 'aborted') series.error(CLIENT_CLOSED).value += 1;
 }

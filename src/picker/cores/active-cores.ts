@@ -24,7 +24,7 @@ export interface Generation {
   /** Undefined for the core in charge. */
   readonly challenger: Challenger | undefined;
   readonly requestObservers: RequestObservers;
-  /** Those of requests that another replica has decided: the plugins, and not the journal. */
+  /** Those of requests that another replica has decided: not the journal. */
   readonly elsewhereObservers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
   readonly reporters: readonly ResponseReporter[];
@@ -40,6 +40,8 @@ export interface ActiveCoresOptions {
   readonly subscribers: readonly JournalSubscriber[];
   /** They observe all requests, after the plugins. */
   readonly last: readonly RequestObserver[];
+  /** They observe those of other replicas, after these. */
+  readonly elsewhereObservers: readonly RequestObserver[];
   readonly faults: PluginFaults;
 }
 
@@ -162,14 +164,14 @@ export class ActiveCores {
     core: SchedulingCore,
     { beside, challenger }: { beside?: SchedulingCore; challenger?: Challenger } = {},
   ): ActiveGeneration {
-    const { subscribers, last, faults } = this.#options;
+    const { subscribers, last, elsewhereObservers, faults } = this.#options;
     const parts = new Set([...core.observers, ...(beside?.observers ?? [])]);
     const plugins = [...parts, ...last];
     const generation = {
       core,
       challenger,
       requestObservers: new RequestObservers(subscribers, plugins, faults),
-      elsewhereObservers: new RequestObservers([], plugins, faults),
+      elsewhereObservers: new RequestObservers([], [...plugins, ...elsewhereObservers], faults),
       responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),
       reporters: core.observers.filter((part) => part.responseMetadata !== undefined),
       preparing: 0,

@@ -1,8 +1,11 @@
-import type { Waiting } from '../../flow/discipline.ts';
+import type { Served, Waiting } from '../../flow/discipline.ts';
 import type { FairShares, Share } from '../../flow/fair-shares.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
+import type { Routed, Usage } from '../../framework/observer.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
 import type { PrepareOptions, Router } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import type { Ledger } from '../load/ledger.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
@@ -31,22 +34,36 @@ export interface Held {
 /** Whether the capacity of endpoints allows one more request than those that the ledger lacks. */
 export function roomBeyond(
   { limit }: ControlledPicker,
-  unrouted: { readonly size: number },
+  lacking: () => number,
 ): (endpoints: readonly Endpoint[]) => boolean {
-  return (endpoints) => limit.roomAt(endpoints) > unrouted.size;
+  return (endpoints) => limit.roomAt(endpoints) > lacking();
 }
 
 /** The load in flight with requests that the ledger does not have yet, spread over the pool. */
-export function withUnrouted(
-  { ledger, pool }: ControlledPicker,
-  unrouted: { readonly size: number },
-): InFlightView {
+export function withMore({ ledger, pool }: ControlledPicker, lacking: () => number): InFlightView {
   return {
     load(endpoint): InFlightLoad {
       const load = ledger.load(endpoint);
-      if (unrouted.size === 0) return load;
-      const more = unrouted.size / Math.max(1, pool.snapshot().length);
+      const requests = lacking();
+      if (requests === 0) return load;
+      const more = requests / Math.max(1, pool.snapshot().length);
       return { ...load, requests: load.requests + more };
     },
   };
+}
+
+/** What a request has used; where the model server does not say so, its prompt alone. */
+export function servedOf(
+  { request, at: routedAt }: Routed,
+  at: Millis,
+  usage: Usage | undefined,
+): Served {
+  const promptTokens = usage?.promptTokens ?? request.promptTokens;
+  const outputTokens = usage?.completionTokens ?? 0;
+  return { promptTokens, outputTokens, latencyMs: at - routedAt };
+}
+
+/** As in the reference, requests without a body do not wait. The library's have no method. */
+export function mayWait({ headers }: InferenceRequest): boolean {
+  return (headers.get(':method') ?? 'POST') === 'POST';
 }

@@ -1,7 +1,7 @@
 import { createFlowControl } from '../../flow/control/create-flow-control.ts';
 import type { FlowControl } from '../../flow/control/flow-control.ts';
 import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
-import type { QueueDiscipline, Served, Waiting } from '../../flow/discipline.ts';
+import type { FirstBand, QueueDiscipline, Served, Waiting } from '../../flow/discipline.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { invariant, RoutingError } from '../../framework/error.ts';
 import type { RequestObserver, Routed, Usage } from '../../framework/observer.ts';
@@ -9,14 +9,24 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
-import { type ControlledPicker, type Held, roomBeyond, withUnrouted } from './controlled-picker.ts';
+import {
+  type ControlledPicker,
+  type Held,
+  mayWait,
+  roomBeyond,
+  servedOf,
+  withMore,
+} from './controlled-picker.ts';
 import { KeptRequests } from './kept-requests.ts';
+import { LeftToOthers } from './left-to-others.ts';
 import { LetThrough } from './let-through.ts';
 import { NextLook } from './next-look.ts';
 
 export interface ControlledRouterOptions {
   /** The real clock: what waits here is no event of a capture. */
   readonly clock: Clock;
+  /** What waits at other replicas of this picker. */
+  readonly waitingElsewhere?: (() => readonly FirstBand[]) | undefined;
   /** Puts meters around flow control. */
   readonly measured?: ((control: FlowControl) => QueueDiscipline) | undefined;
 }
@@ -35,6 +45,7 @@ export class ControlledRouter implements Router {
   #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
   readonly #kept = new KeptRequests(() => this.#picker.shares);
   readonly #let = new LetThrough();
+  readonly #left = new LeftToOthers();
   #plan: FlowControlPlan | undefined;
   #discipline: QueueDiscipline | undefined;
   readonly #next: NextLook;
@@ -44,6 +55,20 @@ export class ControlledRouter implements Router {
   readonly observer: RequestObserver = {
     onFirstToken: () => this.#lookSoon(),
     onDone: (routed, at, _outcome, usage) => this.#ended(routed, at, usage),
+  };
+
+  /** Observes the requests of other replicas: they count in the shares here, too. */
+  readonly elsewhereObserver: RequestObserver = {
+    onRouted: ({ request, at }) => {
+      this.#left.taken();
+      this.#discipline?.placedElsewhere?.(request, at);
+    },
+    onFirstToken: () => this.#lookSoon(),
+    onDone: (routed, at, _outcome, usage) => {
+      const served = servedOf(routed, at, usage);
+      this.#discipline?.endedElsewhere?.(routed.request, served, at);
+      this.#lookSoon();
+    },
   };
 
   constructor(options: ControlledRouterOptions) {
@@ -70,8 +95,9 @@ export class ControlledRouter implements Router {
     const { pool } = this.#picker;
     this.#plan = plan;
     const endpoints = (): readonly Endpoint[] => pool.snapshot();
-    const [picker, { unrouted }] = [this.#picker, this.#let];
-    const [inFlight, hasRoom] = [withUnrouted(picker, unrouted), roomBeyond(picker, unrouted)];
+    const taken = (): number =>
+      this.#let.unrouted.size + this.#left.count(this.#options.clock.now());
+    const [inFlight, hasRoom] = [withMore(this.#picker, taken), roomBeyond(this.#picker, taken)];
     const control = plan && createFlowControl(plan, { endpoints, inFlight, hasRoom });
     this.#discipline = control && (measured?.(control) ?? control);
     const held = [...this.#kept.values()];
@@ -92,6 +118,11 @@ export class ControlledRouter implements Router {
   /** Whether there is flow control. */
   get isOn(): boolean {
     return this.#discipline !== undefined;
+  }
+
+  /** What waits with the highest priority; undefined where nothing does. */
+  get firstBand(): FirstBand | undefined {
+    return this.#discipline?.firstBand;
   }
 
   get #picker(): ControlledPicker {
@@ -159,7 +190,6 @@ export class ControlledRouter implements Router {
   readonly #prepare: Required<Router>['prepare'] = (request, body, ready, options = {}) => {
     const { clock } = this.#options;
     const picker = this.#picker;
-    // As in the reference, requests without a body do not wait. The library's have no method.
     if (this.#discipline === undefined || !mayWait(request)) {
       return picker.prepare?.(request, body, ready, options) ?? false;
     }
@@ -219,19 +249,24 @@ export class ControlledRouter implements Router {
     if (this.#let.routed(request)) this.#release(request);
   }
 
-  #ended({ request, at: routedAt }: Routed, at: Millis, usage: Usage | undefined): void {
+  #ended(routed: Routed, at: Millis, usage: Usage | undefined): void {
+    const { request } = routed;
     if (!this.#let.ended(request)) return;
-    const promptTokens = usage?.promptTokens ?? request.promptTokens;
-    const outputTokens = usage?.completionTokens ?? 0;
-    const served = { promptTokens, outputTokens, latencyMs: at - routedAt };
-    this.#discipline?.ended(request, served, this.#options.clock.now());
-    this.#lookSoon();
+    const served = servedOf(routed, at, usage);
+    this.#end(request, served);
   }
 
   /** It was placed, and goes nowhere. */
   #release(request: InferenceRequest): void {
-    if (!this.#let.ended(request)) return;
-    this.#discipline?.ended(request, NOTHING, this.#options.clock.now());
+    if (this.#let.ended(request)) this.#end(request, NOTHING);
+  }
+
+  #end(request: InferenceRequest, served: Served): void {
+    const { clock, waitingElsewhere } = this.#options;
+    const at = clock.now();
+    this.#discipline?.ended(request, served, at);
+    const others = waitingElsewhere?.() ?? [];
+    if (others.length > 0) this.#left.freed(this.firstBand, others, at);
     this.#lookSoon();
   }
 
@@ -259,8 +294,4 @@ export class ControlledRouter implements Router {
   #lookSoon(): void {
     if (this.#kept.size > 0) this.#next.after(0);
   }
-}
-
-function mayWait({ headers }: InferenceRequest): boolean {
-  return (headers.get(':method') ?? 'POST') === 'POST';
 }

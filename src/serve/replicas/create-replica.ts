@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../../framework/runtime.ts';
 import { type NatsLinkOptions, natsLink } from '../../replicas/nats/nats-link.ts';
 import { hashSecretOf } from '../../replicas/nats/seal.ts';
-import { Replica } from '../../replicas/replica.ts';
+import { Replica, type ReplicaOptions } from '../../replicas/replica.ts';
 import type { ReplicaNotice } from '../../replicas/replica-status.ts';
 import { limitedWarnings, linesPerSecond } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -20,10 +20,15 @@ interface SharingOptions {
   readonly log: Log;
 }
 
+interface ReplicaParts extends Pick<ReplicaOptions, 'waiting'> {
+  readonly registry: Registry;
+  readonly clock: Clock;
+}
+
 /** Undefined where the picker shares nothing. It connects when it is started. */
 export function createReplica(
   { replicas, log }: SharingOptions,
-  { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
+  { registry, clock, waiting }: ReplicaParts,
 ): Replica | undefined {
   if (replicas === undefined) return undefined;
   const { id, intervalMs, servers, subject } = replicas;
@@ -37,7 +42,8 @@ export function createReplica(
   }
   const onNotice = noticeLog(log, clock);
   const openLink = natsLink(replicas);
-  const replica = new Replica({ id, boot: randomSeed(), clock, intervalMs, openLink, onNotice });
+  const boot = randomSeed();
+  const replica = new Replica({ id, boot, clock, intervalMs, openLink, onNotice, waiting });
   registerReplicaMetrics(registry, replica);
   return replica;
 }

@@ -90,6 +90,37 @@ describe('round robin', () => {
   });
 });
 
+describe('round robin beside another replica', () => {
+  const elsewhere = (bench: FlowControlBench, fairnessId: string, times: number): void => {
+    for (let n = 0; n < times; n++) {
+      bench.control.placedElsewhere(makeRequest({ fairnessId }), NOW);
+    }
+  };
+
+  test('[O177] passes over a flow once for each turn that it had there, eight times at most', () => {
+    const bench = benchOf('robin', 1000);
+    for (let n = 0; n < 20; n++) for (const fairnessId of ['a', 'b']) bench.wait({ fairnessId });
+    elsewhere(bench, 'a', 2);
+    expect(flowsOf(bench.place(NOW, 5))).toBe('b b a b a');
+    elsewhere(bench, 'b', 100);
+    expect(flowsOf(bench.place(NOW, 10))).toBe('a a a a a a a a b a');
+  });
+
+  test('[O177] forgets turns of a flow that has nothing waiting', () => {
+    const bench = benchOf('robin', 1000);
+    elsewhere(bench, 'a', 5);
+    for (const fairnessId of ['a', 'b', 'a', 'b']) bench.wait({ fairnessId });
+    expect(flowsOf(bench.place())).toBe('a b a b');
+  });
+
+  test('[O177] serves flows that all had turns there as if none had', () => {
+    const bench = benchOf('robin', 1000);
+    for (const fairnessId of ['a', 'b', 'a', 'b']) bench.wait({ fairnessId });
+    for (const fairnessId of ['a', 'b']) elsewhere(bench, fairnessId, 3);
+    expect(flowsOf(bench.place())).toBe('a b a b');
+  });
+});
+
 const THREE: readonly Tenant[] = [
   { id: 'small', waiting: 20, promptTokens: 100, outputTokens: 50 },
   { id: 'large', waiting: 20, promptTokens: 2000, outputTokens: 400 },

@@ -12,6 +12,8 @@ export interface BandFairness {
   begin?(): void;
   next(at: Millis): Flow | undefined;
   placed?(item: Item, at: Millis): void;
+  /** Another replica has placed a request of the band. `ended` of the policy tells its end, too. */
+  placedElsewhere?(request: InferenceRequest, at: Millis): void;
   /** The band is dropped. It has no requests. */
   stop?(): void;
 }
@@ -21,6 +23,6 @@ export interface Fairness {
   forBand(before: Before): BandFairness;
   /** Its accounts of programs, where it keeps some: for metrics. */
   readonly programs?: Programs;
-  /** A request that waited in one of its bands has ended. */
+  /** A request that waited in one of its bands, or at another replica, has ended. */
   ended?(request: InferenceRequest, served: Served, at: Millis): void;
 }

@@ -28,6 +28,7 @@ export function leastAttainedService(
         },
         next: (at) => leastServed(flows, programs, weights, at),
         placed: ({ flow, waiting }, at) => programs.placed(flow.id, at - waiting.since, at),
+        placedElsewhere: (request, at) => programs.placedElsewhere(request, at),
       };
     },
     ended: (request, served, at) => programs.ended(request, served, at),

@@ -19,6 +19,8 @@ export interface ProgramsConfig extends ServiceDecay {
 export interface Program {
   readonly id: string;
   placed: number;
+  /** Requests that other replicas have placed. */
+  elsewhere: number;
   inFlight: number;
   waitedMs: Millis;
   /** Prompt tokens and twice the output tokens, decayed until `servedAt`. */
@@ -58,6 +60,7 @@ export class Programs {
     const made: Program = {
       id,
       placed: 0,
+      elsewhere: 0,
       inFlight: 0,
       waitedMs: 0,
       service: 0,
@@ -74,6 +77,12 @@ export class Programs {
     program.placed += 1;
     program.inFlight += 1;
     program.waitedMs += Math.max(0, waitedMs);
+  }
+
+  placedElsewhere({ fairnessId }: InferenceRequest, at: Millis): void {
+    const program = this.of(fairnessId, at);
+    program.elsewhere += 1;
+    program.inFlight += 1;
   }
 
   ended({ fairnessId }: InferenceRequest, served: Served, at: Millis): void {

@@ -37,6 +37,8 @@ interface Account {
   waiting: Flow | undefined;
 }
 
+const NEW_ACCOUNT = { outputTokens: OUTPUT_TOKENS_PRIOR, inFlight: 0, waiting: undefined };
+
 interface Charge {
   readonly account: Account;
   readonly cost: number;
@@ -97,10 +99,19 @@ function createBand(costOf: ExpectedCost, charges: Map<string, Charge>): BandFai
     const known = accounts.get(id);
     if (known !== undefined) return known;
     if (accounts.size >= sweptAt) sweep();
-    const outputTokens = OUTPUT_TOKENS_PRIOR;
-    const made = { counter: served, outputTokens, inFlight: 0, waiting: undefined };
+    const made: Account = { ...NEW_ACCOUNT, counter: served };
     accounts.set(id, made);
     return made;
+  }
+
+  function charge(request: InferenceRequest): void {
+    const account = accountOf(request.fairnessId);
+    const cost = costOf(request.fairnessId, request, account);
+    served = Math.max(served, account.counter);
+    account.counter += cost;
+    account.inFlight += 1;
+    charges.set(request.id, { account, cost, flows });
+    if (flows.has(account)) flows.update(account);
   }
 
   return {
@@ -119,15 +130,8 @@ function createBand(costOf: ExpectedCost, charges: Map<string, Charge>): BandFai
       flows.update(account);
     },
     next: () => flows.first?.waiting,
-    placed({ flow, waiting: { request } }: Item) {
-      const account = accountOf(flow.id);
-      const cost = costOf(flow.id, request, account);
-      served = Math.max(served, account.counter);
-      account.counter += cost;
-      account.inFlight += 1;
-      charges.set(request.id, { account, cost, flows });
-      if (flows.has(account)) flows.update(account);
-    },
+    placed: ({ waiting }: Item) => charge(waiting.request),
+    placedElsewhere: charge,
   };
 }
 

@@ -23,9 +23,10 @@ export function turnPriority(
   /** Turns less the waiting since time 0: its order does not change as time goes by. */
   const keyOf = (flow: Flow): number => {
     const { since } = (flow.first as Item).waiting;
-    const { placed, inFlight, hasEnded, lastEndAt } = programs.of(flow.id, since);
+    const program = programs.of(flow.id, since);
+    const { placed, elsewhere, inFlight, hasEnded, lastEndAt } = program;
     const paused = inactivityMs > 0 && inFlight === 0 && hasEnded;
-    const turn = paused && since - lastEndAt > inactivityMs ? 1 : placed + 1;
+    const turn = paused && since - lastEndAt > inactivityMs ? 1 : placed + elsewhere + 1;
     return turn - (timeWeight * since) / 1000;
   };
   const bands = new Set<TurnBand>();
@@ -35,9 +36,15 @@ export function turnPriority(
   return {
     programs,
     forBand() {
-      const band = new TurnBand(keyOf, ({ flow, waiting }, at) => {
-        programs.placed(flow.id, at - waiting.since, at);
-        refresh(flow.id);
+      const band = new TurnBand(keyOf, {
+        placed({ flow, waiting }, at) {
+          programs.placed(flow.id, at - waiting.since, at);
+          refresh(flow.id);
+        },
+        placedElsewhere(request, at) {
+          programs.placedElsewhere(request, at);
+          refresh(request.fairnessId);
+        },
       });
       bands.add(band);
       band.onStop = () => bands.delete(band);
@@ -50,9 +57,12 @@ export function turnPriority(
   };
 }
 
+type Placings = Required<Pick<BandFairness, 'placed' | 'placedElsewhere'>>;
+
 /** The flows of one band by their keys. */
 class TurnBand implements BandFairness {
-  readonly placed: (item: Item, at: Millis) => void;
+  readonly placed: Placings['placed'];
+  readonly placedElsewhere: Placings['placedElsewhere'];
   onStop: () => void = () => undefined;
   readonly #keyOf: (flow: Flow) => number;
   readonly #keys = new Map<Flow, number>();
@@ -62,9 +72,10 @@ class TurnBand implements BandFairness {
     return first === second ? (a.first as Item).number < (b.first as Item).number : first > second;
   });
 
-  constructor(keyOf: (flow: Flow) => number, placed: (item: Item, at: Millis) => void) {
+  constructor(keyOf: (flow: Flow) => number, { placed, placedElsewhere }: Placings) {
     this.#keyOf = keyOf;
     this.placed = placed;
+    this.placedElsewhere = placedElsewhere;
   }
 
   changed(flow: Flow): void {

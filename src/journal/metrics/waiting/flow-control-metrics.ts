@@ -1,6 +1,7 @@
 import type { FlowControl } from '../../../flow/control/flow-control.ts';
 import type {
   Dropped,
+  FirstBand,
   QueueDiscipline,
   ReadyGroup,
   Served,
@@ -112,6 +113,10 @@ class MeasuredFlowControl implements QueueDiscipline {
     return this.#control.nextExpiry;
   }
 
+  get firstBand(): FirstBand | undefined {
+    return this.#control.firstBand;
+  }
+
   add(waiting: Waiting, at: Millis): readonly Dropped[] {
     const startedAt = this.#stopwatch.now();
     const series = this.#meters.flows.of(waiting.request);
@@ -166,6 +171,14 @@ class MeasuredFlowControl implements QueueDiscipline {
       this.#meters.confirmationSeconds.observe((at - evictedAt) / 1000);
     }
     this.#control.ended(request, served, at);
+  }
+
+  placedElsewhere(request: InferenceRequest, at: Millis): void {
+    this.#control.placedElsewhere(request, at);
+  }
+
+  endedElsewhere(request: InferenceRequest, served: Served, at: Millis): void {
+    this.#control.endedElsewhere(request, served, at);
   }
 
   evict(at: Millis): readonly InferenceRequest[] {
