@@ -39,7 +39,7 @@ export function doctorCommand(): Command {
       'say what is wrong with the set-up of Envoy, picker and cluster, with lines to paste; exit code 1 where something breaks',
     )
     .option('--envoy <address>', 'Envoy’s admin port: host:port, or a URL')
-    .option('--admin <address>', 'the picker’s metrics port: host:port, or a URL')
+    .option('--admin <address>', 'the picker’s --metrics-port: host:port, or a URL')
     .addOption(adminTokenOption('the picker’s token, for pickers elsewhere'))
     .option('--config <name|file>', 'a configuration of the picker')
     .addOption(pluginOption())

@@ -28,7 +28,12 @@ export function gatewayCommand(): Command {
     .description('run the embedded gateway, an HTTP proxy for machines without Envoy')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--port <port>', 'listen on this port; 0 selects a free one', port, 8081)
-    .option('--picker <host:port>', 'ext_proc address of `serve`', address, '127.0.0.1:9002')
+    .option(
+      '--picker <host:port>',
+      'the picker’s --extproc-port, as Envoy asks it',
+      address,
+      '127.0.0.1:9002',
+    )
     .option('--insecure', 'connect without TLS, to `pointsman serve --insecure`', false)
     .option(
       '--max-requests <n>',

@@ -61,3 +61,12 @@ it('[O10] says where there is no picker, and what a picker says that refuses', a
     (status) => status === 200,
   );
 });
+
+it.each([['top'], ['explain'], ['shadow', 'top'], ['doctor']])(
+  '[O180] %s %s says which port it wants, where it is given that of Envoy’s calls',
+  async (...command) => {
+    const extProc = `127.0.0.1:${stack.serving.extProcPort}`;
+    const asked = run(process.execPath, [PROGRAM, ...command, '--admin', extProc]);
+    await expect(asked).rejects.toThrow(/is it the --extproc-port, .*give .*--metrics-port/);
+  },
+);

@@ -12,6 +12,14 @@ describe('docs/runbooks.md', () => {
     .map((file) => basename(file, '.ts'))
     .filter((name) => !noDrills.has(name));
 
+  const sections = runbooks.split(/^## /m).slice(1);
+  it.each(sections.map((text) => [text.split('\n')[0], text]))(
+    '[O58] names a drill or a command: %s',
+    (_name, text) => {
+      expect(text).toMatch(/^Drills? `|`(npx pointsman|curl|kubectl) /m);
+    },
+  );
+
   it.each(drills)('[O58] has a runbook for the drill %s', (drill) => {
     expect(runbooks).toMatch(new RegExp(`^Drills?[^.]* \`${drill}\``, 'm'));
   });

@@ -3,6 +3,7 @@ import { readToken } from '../../files/token-file.ts';
 import { CommandFailure } from './command-errors.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
+const OTHER_PORTS = 'is it the --extproc-port, which is for Envoy, or one with TLS, for https://…?';
 const HINT = 'give the address of its --metrics-port with --admin';
 
 /** Where a running picker is. */
@@ -22,7 +23,9 @@ interface PickerQuestion extends AdminFlags {
 export function addAdminOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--admin <address>', 'the picker’s metrics port').default('127.0.0.1:9090'),
+      new Option('--admin <address>', 'the picker’s --metrics-port: host:port, or a URL').default(
+        '127.0.0.1:9090',
+      ),
     )
     .addOption(adminTokenOption('the picker’s token, for changes and for pickers elsewhere'));
 }
@@ -72,10 +75,14 @@ export function noPicker(admin: string, error: unknown): CommandFailure {
   return new CommandFailure(`no picker at ${admin} (${reasonOf(error)}); ${HINT}`);
 }
 
-/** The cause says more than `fetch failed`. */
-function reasonOf(error: unknown): string {
+/** Why there is no answer. The cause says more than `fetch failed`. */
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  // Something is there that is no server of HTTP without TLS, such as the picker's gRPC port.
+  const isOther = cause.name === 'HTTPParserError';
+  return isOther ? `it does not answer HTTP/1.1: ${OTHER_PORTS}` : cause.message;
 }
 
 function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -1,4 +1,4 @@
-import { messageOf } from '../../framework/error.ts';
+import { reasonOf } from '../admin-client/ask-picker.ts';
 import { CommandFailure } from '../admin-client/command-errors.ts';
 
 /** An answer over HTTP. */
@@ -35,7 +35,6 @@ export async function pageAt(
       askedMs,
     };
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new CommandFailure(`no answer from ${address} (${messageOf(cause)}); give ${hint}`);
+    throw new CommandFailure(`no answer from ${address} (${reasonOf(error)}); give ${hint}`);
   }
 }
