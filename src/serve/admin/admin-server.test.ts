@@ -215,7 +215,7 @@ describe('startAdminServer', () => {
 
   it('[V225] cuts a connection that asks again before it has its answer, however often', async () => {
     let pages = 0;
-    const metricsPage = async (): Promise<string> => `page ${++pages}`;
+    const metricsPage = async () => ({ contentType: 'text/plain', body: `page ${++pages}` });
     const url = await start(undefined, { metricsPage });
     const ask = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n';
     expect(await say(server?.port ?? 0, ask.repeat(5000))).toBe('');
@@ -239,7 +239,7 @@ describe('startAdminServer', () => {
   it('[V225] keeps the bytes of unread answers within a bound, and others get theirs', async () => {
     const bytes = 16 * 2 ** 20;
     const page = [new Uint8Array(bytes)];
-    const metricsPage = () => Promise.resolve(page);
+    const metricsPage = () => Promise.resolve({ contentType: 'text/plain', body: page });
     const url = await start(undefined, { metricsPage, replyBytesMax: 2.5 * bytes });
     const unread = Array.from({ length: 4 }, () => {
       const socket = connect(server?.port ?? 0, '127.0.0.1');
