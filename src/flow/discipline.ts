@@ -1,5 +1,6 @@
 import type { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
+import type { FirstBand } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';
 
 /** A request that waits at the picker. The same object is passed to all calls about it. */
@@ -23,12 +24,6 @@ export interface Dropped {
 export interface ReadyGroup {
   /** In the order in which they are placed. */
   readonly requests: Iterable<Waiting>;
-}
-
-/** The requests of the highest priority among those that wait. */
-export interface FirstBand {
-  readonly priority: number;
-  readonly requests: number;
 }
 
 /** What an answered request has used. */

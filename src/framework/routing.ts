@@ -162,3 +162,9 @@ export const NEWER_SERVER_HEADERS: Readonly<Record<string, string>> = {
   [ENCODE_HEADER]: 'x-llm-d-encoder-hosts-ports',
   [KV_SOURCE_HEADER]: 'x-llm-d-kv-cache-source-host-port',
 };
+
+/** The requests of the highest priority among those that wait for flow control. */
+export interface FirstBand {
+  readonly priority: number;
+  readonly requests: number;
+}

@@ -1,7 +1,7 @@
-import type { FirstBand } from '../flow/discipline.ts';
 import type { PluginFault } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { Observer } from '../framework/plugin.ts';
+import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';

@@ -1,7 +1,7 @@
-import type { FirstBand } from '../flow/discipline.ts';
 import type { InFlightLoad } from '../framework/keys.ts';
 import type { Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { PromptBlocks } from '../framework/request.ts';
+import type { FirstBand } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';
 import { readTime, type TextTable, writeTime } from './message.ts';
 import { type ByteReader, type ByteWriter, WireError } from './wire.ts';

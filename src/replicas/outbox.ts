@@ -1,6 +1,6 @@
-import type { FirstBand } from '../flow/discipline.ts';
 import type { Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
+import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import { writeChange, writeDone, writePrompt, writeRouted, writeWaiting } from './entries.ts';

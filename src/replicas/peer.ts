@@ -1,7 +1,6 @@
-import type { FirstBand } from '../flow/discipline.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
 import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../framework/request.ts';
-import type { RoutedRequest } from '../framework/routing.ts';
+import type { FirstBand, RoutedRequest } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { Elsewhere } from '../picker/cycles/elsewhere.ts';
 import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';

@@ -1,4 +1,4 @@
-import type { FirstBand } from '../flow/discipline.ts';
+import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { Bookings } from './bookings.ts';
 import type { MessageHead } from './message.ts';

@@ -1,5 +1,5 @@
-import type { FirstBand } from '../flow/discipline.ts';
 import type { Observer } from '../framework/plugin.ts';
+import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import { OPEN_MAX } from './bookings.ts';

@@ -1,4 +1,4 @@
-import type { FirstBand } from '../flow/discipline.ts';
+import type { FirstBand } from '../framework/routing.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
 import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';

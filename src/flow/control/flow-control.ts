@@ -2,15 +2,9 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { InFlightView } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type {
-  Dropped,
-  FirstBand,
-  QueueDiscipline,
-  ReadyGroup,
-  Served,
-  Waiting,
-} from '../discipline.ts';
+import type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from '../discipline.ts';
 import type { Band } from './band.ts';
 import { Bands } from './bands.ts';
 import type { Detector } from './detectors.ts';

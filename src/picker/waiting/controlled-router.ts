@@ -1,12 +1,12 @@
 import { createFlowControl } from '../../flow/control/create-flow-control.ts';
 import type { FlowControl } from '../../flow/control/flow-control.ts';
 import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
-import type { FirstBand, QueueDiscipline, Served, Waiting } from '../../flow/discipline.ts';
+import type { QueueDiscipline, Served, Waiting } from '../../flow/discipline.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { invariant, RoutingError } from '../../framework/error.ts';
 import type { RequestObserver, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
+import type { FirstBand, RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
 import {

@@ -1,4 +1,4 @@
-import type { FirstBand } from '../../flow/discipline.ts';
+import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** So long another replica may take to learn of a free place, to use it, and to say so. */

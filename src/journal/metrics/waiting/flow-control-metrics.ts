@@ -1,7 +1,6 @@
 import type { FlowControl } from '../../../flow/control/flow-control.ts';
 import type {
   Dropped,
-  FirstBand,
   QueueDiscipline,
   ReadyGroup,
   Served,
@@ -9,6 +8,7 @@ import type {
 } from '../../../flow/discipline.ts';
 import { RoutingError } from '../../../framework/error.ts';
 import type { InferenceRequest } from '../../../framework/request.ts';
+import type { FirstBand } from '../../../framework/routing.ts';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import type { PickerMetrics } from '../metrics.ts';
 import { CONFIRMATION_SECONDS, SCHEDULER_SECONDS } from '../page/bucket-bounds.ts';
