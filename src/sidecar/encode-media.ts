@@ -34,7 +34,7 @@ const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_ur
 const KEPT: readonly string[] = ['model', 'mm_processor_kwargs'];
 
 /** Undefined without media. Rejects at the first failure, and aborts the other requests. */
-export async function encodeMedia(
+async function encodeMedia(
   chat: Buffer,
   { upstreams, encoders, headers, collects, signal }: EncodeOptions,
 ): Promise<Buffer | undefined> {

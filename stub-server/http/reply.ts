@@ -34,7 +34,7 @@ const ID_PREFIX: Readonly<Record<GenerationApi, string>> = {
 };
 
 /** The answer in the format of the request's API. */
-export function replyTo(
+function replyTo(
   terms: GenerationTerms,
   call: ReplyCall,
   sequences: readonly PlannedSequence[],

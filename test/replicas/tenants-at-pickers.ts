@@ -4,7 +4,7 @@ import { createPicker, type EmbeddedPicker } from '../../src/index.ts';
 import type { OpenReplicaLink } from '../../src/replicas/link.ts';
 
 /** One sends to both pickers, each of the others to one of them. */
-export const TENANTS = ['everywhere', 'here', 'there'] as const;
+const TENANTS = ['everywhere', 'here', 'there'] as const;
 /** Requests of a tenant that wait at a picker at any time. */
 const WAITING = 4;
 const IN_FLIGHT_MAX = 4;

@@ -37,7 +37,7 @@ export interface PeerPorts {
 }
 
 /** The port for blocks of the server that is routed to at `host:port`. */
-export function peerPortOf(server: string, { base, routed }: PeerPorts): number {
+function peerPortOf(server: string, { base, routed }: PeerPorts): number {
   const rank = Number(server.slice(server.lastIndexOf(':') + 1)) - routed.base;
   return rank > 0 && rank < routed.ranks ? base + rank : base;
 }

@@ -1,6 +1,5 @@
 import type { Exemplar } from './tally.ts';
 
-export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
 
 /** One of the two texts in which Prometheus reads a page. */
 export interface PageFormat {
