@@ -78,7 +78,10 @@ function agentConversation(bytes: number): unknown {
   return body;
 }
 
-const openBody = createOpenBody({ bodyBytesMax: 64 * 1024 * 1024, hashSeed: 7 });
+const options = { bodyBytesMax: 64 * 1024 * 1024, hashSeed: 7 };
+const openBody = createOpenBody(options);
+/** As a configuration of the reference has it. */
+const openReferenceBody = createOpenBody({ ...options, referenceText: () => true });
 const head = { id: 'r', path: '/v1/chat/completions', headers: new Map<string, string>() };
 
 /** Separate buffers, as a body arrives from Envoy. */
@@ -92,8 +95,8 @@ function chunksOf(body: Buffer, chunkBytes: number): readonly Buffer[] {
 
 let sink = 0;
 
-function read(chunks: readonly Buffer[]): void {
-  const reader = openBody(head);
+function read(chunks: readonly Buffer[], open = openBody): void {
+  const reader = open(head);
   for (const chunk of chunks) reader.push(chunk);
   sink += reader.end().prompt.count;
 }
@@ -115,6 +118,7 @@ for (const [kind, make] of Object.entries({ single: singleMessage, agent: agentC
     tasks.set(`${kind} ${size}, one chunk`, () => read(whole));
     if (chunks.length > 1)
       tasks.set(`${kind} ${size}, ${chunks.length} chunks`, () => read(chunks));
+    tasks.set(`${kind} ${size}, the reference’s text`, () => read(chunks, openReferenceBody));
     tasks.set(`${kind} ${size}, JSON.parse`, () => {
       sink += JSON.parse(body.toString()).model.length;
     });

@@ -10,7 +10,7 @@ import { join } from 'node:path';
  */
 const COMPILER = 'assemblyscript@0.28.20';
 const FLAGS =
-  '-O3 --converge --noAssert --runtime stub --initialMemory 1 --enable simd --disable mutable-globals';
+  '-O3 --converge --noAssert --runtime stub --initialMemory 2 --enable simd --disable mutable-globals';
 
 const kernel = join(import.meta.dirname, '..', '..', 'src', 'openai', 'kernel');
 

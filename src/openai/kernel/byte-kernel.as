@@ -1,6 +1,6 @@
 /**
- * The two loops over every byte of a prompt, in AssemblyScript with SIMD: where a JSON string ends,
- * and the hashes of full blocks. `npm run kernel` compiles it into byte-kernel-code.ts. Addresses
+ * The loops over every byte of a prompt, in AssemblyScript with SIMD: where a JSON string ends, its
+ * text without escapes, and the hashes of full blocks. `npm run kernel` compiles it into byte-kernel-code.ts. Addresses
  * are bytes of its memory; byte-kernel.ts says what lies where.
  */
 
@@ -13,6 +13,8 @@ const VECTOR_BYTES: usize = 16;
 
 /** The hash's key, four words. */
 const KEY_AT: usize = 0;
+/** Where the text that was decoded last ends. */
+const DECODED_END_AT: usize = 32;
 /** The words of four blocks, word by word: 64 of text, one for the kind, six that end the hash. */
 const WORDS_AT: usize = 64;
 const KIND_AT: usize = WORDS_AT + 64 * VECTOR_BYTES;
@@ -76,6 +78,114 @@ function escapeEnd(at: usize, end: usize): usize {
 function isHexDigit(byte: u8): bool {
   const lower: u8 = byte | 0x20;
   return (byte >= 0x30 && byte <= 0x39) || (lower >= 0x61 && lower <= 0x66);
+}
+
+/**
+ * Writes the text of a valid JSON string to `to`, with its escapes decoded to UTF-8; it is no longer.
+ * Stops at an escape that is not whole, and returns where. `last`: no more of the string will come.
+ * Writes up to 16 bytes behind the text, too.
+ */
+export function decodeText(from: usize, end: usize, to: usize, last: bool): usize {
+  const backslashes = i8x16.splat(BACKSLASH);
+  let at = from;
+  while (at < end) {
+    if (at + VECTOR_BYTES <= end) {
+      const bytes = v128.load(at);
+      v128.store(to, bytes);
+      const found = i8x16.bitmask(i8x16.eq(bytes, backslashes));
+      const plain: usize = found == 0 ? VECTOR_BYTES : ctz(found);
+      at += plain;
+      to += plain;
+      if (found == 0) continue;
+    } else if (load<u8>(at) != BACKSLASH) {
+      store<u8>(to++, load<u8>(at++));
+      continue;
+    }
+    if (at + 2 > end) break;
+    const escaped = load<u8>(at + 1);
+    if (escaped != 0x75) {
+      store<u8>(to++, characterOf(escaped));
+      at += 2;
+      continue;
+    }
+    const length = unicodeEscape(at, end, last);
+    if (length == 0) break;
+    to = storeUtf8(to, pointAt(at, length));
+    at += length;
+  }
+  store<u32>(DECODED_END_AT, <u32>to);
+  return at;
+}
+
+/** The character that an escape of two bytes stands for, by its second. */
+function characterOf(escaped: u8): u8 {
+  switch (escaped) {
+    case 0x62: // b
+      return 0x08;
+    case 0x66: // f
+      return 0x0c;
+    case 0x6e: // n
+      return 0x0a;
+    case 0x72: // r
+      return 0x0d;
+    case 0x74: // t
+      return 0x09;
+    default:
+      return escaped;
+  }
+}
+
+/** The bytes of the escape of a character: 6, or 12 of a pair; 0 where more of it may come. */
+function unicodeEscape(at: usize, end: usize, last: bool): usize {
+  if (at + 6 > end) return 0;
+  if ((codeAt(at) & 0xfc00) != 0xd800) return 6;
+  if (at + 12 > end) {
+    // What follows may be its other half, as far as it has come.
+    const isOpen = at + 6 == end || (load<u8>(at + 6) == BACKSLASH && (at + 7 == end || load<u8>(at + 7) == 0x75));
+    return isOpen && !last ? 0 : 6;
+  }
+  const isPair = load<u8>(at + 6) == BACKSLASH && load<u8>(at + 7) == 0x75;
+  return isPair && (codeAt(at + 6) & 0xfc00) == 0xdc00 ? 12 : 6;
+}
+
+/** The code point of an escape. Half of a pair becomes the replacement character, as in Go. */
+function pointAt(at: usize, length: usize): u32 {
+  const code = codeAt(at);
+  if (length == 12) return 0x10000 + ((code & 0x3ff) << 10) + (codeAt(at + 6) & 0x3ff);
+  return (code & 0xf800) == 0xd800 ? 0xfffd : code;
+}
+
+/** The code unit of the escape `\uXXXX` at `at`. */
+function codeAt(at: usize): u32 {
+  let code: u32 = 0;
+  for (let digit = at + 2; digit < at + 6; digit++) {
+    const byte: u32 = load<u8>(digit);
+    code = (code << 4) | (byte < 0x3a ? byte - 0x30 : (byte | 0x20) - 0x57);
+  }
+  return code;
+}
+
+function storeUtf8(to: usize, point: u32): usize {
+  if (point < 0x80) {
+    store<u8>(to, point);
+    return to + 1;
+  }
+  if (point < 0x800) {
+    store<u8>(to, 0xc0 | (point >> 6));
+    store<u8>(to, 0x80 | (point & 0x3f), 1);
+    return to + 2;
+  }
+  if (point < 0x10000) {
+    store<u8>(to, 0xe0 | (point >> 12));
+    store<u8>(to, 0x80 | ((point >> 6) & 0x3f), 1);
+    store<u8>(to, 0x80 | (point & 0x3f), 2);
+    return to + 3;
+  }
+  store<u8>(to, 0xf0 | (point >> 18));
+  store<u8>(to, 0x80 | ((point >> 12) & 0x3f), 1);
+  store<u8>(to, 0x80 | ((point >> 6) & 0x3f), 2);
+  store<u8>(to, 0x80 | (point & 0x3f), 3);
+  return to + 4;
 }
 
 /**

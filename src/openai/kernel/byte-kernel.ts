@@ -9,6 +9,7 @@ declare const WebAssembly: {
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly textEnd: (from: number, end: number) => number;
+  readonly decodeText: (from: number, end: number, to: number, last: number) => number;
   readonly hashBlocks: (from: number, count: number, kind: number, to: number) => void;
 }
 
@@ -23,8 +24,15 @@ const BLOCK_BYTES = 256;
 const STAGED_BLOCKS = 64;
 const GROUP_BLOCKS = 4;
 const HASHES_AT = STAGED_AT + STAGED_BLOCKS * BLOCK_BYTES;
+const HASH_BYTES = 8;
+/** Text of a string that is decoded at once. */
+export const RAW_BYTES: number = 16 * 1024;
+const RAW_AT = HASHES_AT + HASH_BYTES * (STAGED_BLOCKS + GROUP_BLOCKS);
+const DECODED_AT = RAW_AT + RAW_BYTES + SPARE_BYTES;
+/** Where the kernel leaves the end of what it has decoded, as a word. */
+const DECODED_END_AT = 32;
 
-const { memory, textEnd, hashBlocks } = new WebAssembly.Instance(
+const { memory, textEnd, decodeText, hashBlocks } = new WebAssembly.Instance(
   new WebAssembly.Module(Buffer.from(BYTE_KERNEL_CODE, 'base64')),
 ).exports as Exports;
 const keyWords = new Int32Array(memory.buffer, 0, KEY_WORDS);
@@ -57,6 +65,23 @@ export function stringEnd(from: number, end: number): number {
 /** Copies bytes of `input` to `staged`, where there must be room. */
 export function stageInput(from: number, to: number, stagedAt: number): void {
   allBytes.copyWithin(STAGED_AT + stagedAt, INPUT_AT + from, INPUT_AT + to);
+}
+
+/** Text of a JSON string that is to be decoded. */
+export const raw: Uint8Array = new Uint8Array(memory.buffer, RAW_AT, RAW_BYTES);
+const decodedEnd = new Uint32Array(memory.buffer, DECODED_END_AT, 1);
+
+/**
+ * Decodes the first `end` bytes of `raw`, whose escapes are valid. `stoppedAt` is where an escape
+ * begins that is not whole, or `end`; with `last`, half of a pair is whole. `text` is valid until
+ * the next call.
+ */
+export function decodeRaw(
+  end: number,
+  last: boolean,
+): { readonly text: Uint8Array; readonly stoppedAt: number } {
+  const stoppedAt = decodeText(RAW_AT, RAW_AT + end, DECODED_AT, last ? 1 : 0) - RAW_AT;
+  return { text: allBytes.subarray(DECODED_AT, decodedEnd[0]), stoppedAt };
 }
 
 /** Hashes the first `count` blocks of `staged` with a KeyedHash's key; `kind` is the last word. */

@@ -50,3 +50,10 @@ it.each([
 ])('[D283] makes a character of what is none: %s', (raw, text) => {
   expect(decoded([Buffer.from(raw)])).toBe(text);
 });
+
+it('[D283] decodes strings that are longer than what is decoded at once', () => {
+  const text = Array.from({ length: 9000 }, (_, n) => `line ${n}\n"é"😀`).join('');
+  const raw = Buffer.from(escaped(text));
+  expect(decoded([raw])).toBe(text);
+  expect(decoded([raw.subarray(0, 20_001), raw.subarray(20_001)])).toBe(text);
+});

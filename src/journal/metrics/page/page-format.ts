@@ -1,6 +1,5 @@
 import type { Exemplar } from './tally.ts';
 
-
 /** One of the two texts in which Prometheus reads a page. */
 export interface PageFormat {
   readonly contentType: string;
