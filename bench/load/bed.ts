@@ -2,6 +2,7 @@ import { request } from 'undici';
 import { packageFile } from '../../src/files/folders.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
+import { waitForPickers } from '../support/stack.ts';
 import type { PageKind } from './answers.ts';
 import { type Child, type Keep, startChild, startTogether } from './child.ts';
 
@@ -189,6 +190,8 @@ export async function behindEnvoy(
     wiring,
     listenerPort: 0,
     extProcAddress: `127.0.0.1:${port}`,
+    // A side is stopped while the other is measured, and must not be taken for gone.
+    edit: waitForPickers,
   });
   const options = { binary: envoyPath, configYaml, log: (line: string) => log(`envoy: ${line}`) };
   const envoy = keep(await startEnvoy(options));
