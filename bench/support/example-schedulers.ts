@@ -1,14 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../../src/framework/error.ts';
+import { pythonWith } from './python-with.ts';
 
 const run = promisify(execFile);
 
 const EXAMPLES = join(dirname(dirname(import.meta.dirname)), 'deploy/examples/schedulers');
-const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'pointsman');
 /** A fixed version of what `pip install grpcio` installs. */
 const GRPCIO = 'grpcio==1.85.1';
 const INSTALL_MS = 300_000;
@@ -32,9 +32,9 @@ export async function exampleCommand(
       case 'typescript':
         return [process.execPath, join(EXAMPLES, 'typescript/least-loaded.ts')];
       case 'python':
-        return [await python(log), join(EXAMPLES, 'python/least_loaded.py')];
+        return [await pythonWith([GRPCIO], log), join(EXAMPLES, 'python/least_loaded.py')];
       case 'python-prefix':
-        return [await python(log), join(EXAMPLES, 'python/prefix_aware.py')];
+        return [await pythonWith([GRPCIO], log), join(EXAMPLES, 'python/prefix_aware.py')];
       case 'go':
         return [await goBinary(log)];
     }
@@ -82,22 +82,6 @@ export async function startScheduler(
   };
 }
 
-async function python(log: (line: string) => void): Promise<string> {
-  const folder = join(CACHE, GRPCIO.replace('==', '-'));
-  const binary = join(folder, 'bin', 'python');
-  if (existsSync(binary)) return binary;
-  log(`installing ${GRPCIO} for the Python examples, once`);
-  mkdirSync(CACHE, { recursive: true });
-  const options = { timeout: INSTALL_MS };
-  // Two test files may install at the same time: the first to finish wins. A venv may be moved as
-  // long as its python is called by path.
-  const made = mkdtempSync(`${folder}.new-`);
-  await run('python3', ['-m', 'venv', made], options);
-  await run(join(made, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', GRPCIO], options);
-  moveInto(made, folder);
-  return binary;
-}
-
 async function goBinary(log: (line: string) => void): Promise<string> {
   const source = join(EXAMPLES, 'go');
   log('building the Go example');
@@ -106,13 +90,4 @@ async function goBinary(log: (line: string) => void): Promise<string> {
   await run('go', ['build', '-o', binary, '.'], { cwd: source, timeout: INSTALL_MS });
   process.once('exit', () => rmSync(made, { recursive: true, force: true }));
   return binary;
-}
-
-function moveInto(made: string, folder: string): void {
-  try {
-    renameSync(made, folder);
-  } catch (error) {
-    if (!existsSync(folder)) throw error;
-    rmSync(made, { recursive: true });
-  }
 }
