@@ -17,8 +17,7 @@ import {
   settings,
   windowUpdate,
 } from '../../../test/support/http2-peer.ts';
-import { reservingRouter } from '../../../test/support/reserving-server.ts';
-import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
+import { RESERVING_SESSION } from '../../../test/support/reserving-session.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { Http2Connection } from '../http2/connection.ts';
 import { PREFACE } from '../http2/frames.ts';
@@ -30,18 +29,6 @@ import { runSession } from './run-session.ts';
 const SEED = 20_261_123;
 const FRAME_BYTES = 16 * 1024;
 const HEADERS = requestHeaders({ ':method': 'POST', ':path': '/v1/completions' });
-const SESSION = {
-  router: reservingRouter(),
-  openBody: createOpenBody({ bodyBytesMax: 2 ** 20, hashSeed: 1 }),
-  headerOnly: headerOnlyRequest,
-  earlyPickBytes: 1000,
-  halfCloseAfterPick: false,
-  newRequestId: () => 'request',
-  onFault: (error: unknown) => {
-    throw error;
-  },
-  onRejected: () => undefined,
-};
 
 /** A connection whose client takes answers when it likes. Memory that is free is overwritten. */
 class Connection {
@@ -59,7 +46,7 @@ class Connection {
       give(block);
     };
     const run = {
-      newSession: (emit, account) => new Session(SESSION, emit, account),
+      newSession: (emit, account) => new Session(RESERVING_SESSION, emit, account),
       streams,
       receivedBytesMax: 2 ** 20,
       sentBytesMax: Number.POSITIVE_INFINITY,

@@ -18,8 +18,7 @@ import {
   settings,
   windowUpdate,
 } from '../../../test/support/http2-peer.ts';
-import { reservingRouter } from '../../../test/support/reserving-server.ts';
-import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
+import { RESERVING_SESSION } from '../../../test/support/reserving-session.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { Http2Connection } from '../http2/connection.ts';
 import { PREFACE } from '../http2/frames.ts';
@@ -30,18 +29,6 @@ import { runSession } from './run-session.ts';
 const SEED = 20_261_123;
 const FRAME_BYTES = 16 * 1024;
 const BEGIN = Buffer.concat([PREFACE, settings([4, 2 ** 30]), windowUpdate(0, 2 ** 30)]);
-const SESSION = {
-  router: reservingRouter(),
-  openBody: createOpenBody({ bodyBytesMax: 2 ** 20, hashSeed: 1 }),
-  headerOnly: headerOnlyRequest,
-  earlyPickBytes: 1000,
-  halfCloseAfterPick: false,
-  newRequestId: () => 'request',
-  onFault: (error: unknown) => {
-    throw error;
-  },
-  onRejected: () => undefined,
-};
 
 /** Sessions on a connection whose reads are overwritten as soon as they may be. */
 class Connection {
@@ -53,7 +40,7 @@ class Connection {
   constructor() {
     const streams = new OpenStreams({ heldBytesMax: 2 ** 30, streamsMax: 100 });
     const run = {
-      newSession: (emit, account) => new Session(SESSION, emit, account),
+      newSession: (emit, account) => new Session(RESERVING_SESSION, emit, account),
       streams,
       receivedBytesMax: 2 ** 20,
       sentBytesMax: Number.POSITIVE_INFINITY,

@@ -57,19 +57,8 @@ export class EndpointBlocks {
   }
 
   /** How many blocks of the chain are held without a gap, counted from the first. */
-  matchedBlocks({ count, words }: PromptBlocks): number {
-    const index = this.#index;
-    let block = 0;
-    while (block < count && !this.#removed) {
-      const run = index.runs.find(words, block);
-      const holding = run === NONE ? NONE : index.holdingOf(run, this.owner);
-      if (holding === NONE) break;
-      const length = index.runs.matching(run, words, block, count);
-      const held = index.held(holding);
-      block += Math.min(held, length);
-      if (held < length) break;
-    }
-    return block;
+  matchedBlocks(chain: PromptBlocks): number {
+    return this.#removed ? 0 : this.#leading(chain, false);
   }
 
   /** Makes the whole chain the most recent; keeps the head of one for which there is no room. */
@@ -149,17 +138,17 @@ export class EndpointBlocks {
   #fitting(chain: PromptBlocks): number {
     const room = Math.max(0, this.#capacity - this.#pinned);
     if (chain.count <= room || this.#pinned === 0) return Math.min(chain.count, room);
-    return Math.min(chain.count, room + this.#pinnedBlocks(chain));
+    return Math.min(chain.count, room + this.#leading(chain, true));
   }
 
-  /** How many blocks of the chain are pinned, counted from the first. */
-  #pinnedBlocks({ count, words }: PromptBlocks): number {
+  /** How many blocks of the chain are held, or pinned, without a gap, counted from the first. */
+  #leading({ count, words }: PromptBlocks, pinnedOnly: boolean): number {
     const index = this.#index;
     let block = 0;
     while (block < count) {
       const run = index.runs.find(words, block);
       const holding = run === NONE ? NONE : index.holdingOf(run, this.owner);
-      if (holding === NONE || index.pins(holding) === 0) break;
+      if (holding === NONE || (pinnedOnly && index.pins(holding) === 0)) break;
       const length = index.runs.matching(run, words, block, count);
       const held = index.held(holding);
       block += Math.min(held, length);
