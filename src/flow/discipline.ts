@@ -38,17 +38,8 @@ export interface Served {
  * has one. It is pure: time is an argument, and it learns only from the calls below.
  */
 export interface QueueDiscipline {
-  /** Requests that wait. */
-  readonly size: number;
-  /** The bytes of their bodies. */
-  readonly bytes: number;
-  /** When `expired` has something to return at the earliest; undefined for never. */
-  readonly nextExpiry: Millis | undefined;
-  /**
-   * Takes a request in, and returns those that are dropped in its favour. Throws RoutingError
-   * `saturated` where a limit is reached; then nothing has changed.
-   */
-  add(waiting: Waiting, at: Millis): readonly Dropped[];
+  /** Takes a request in. Throws RoutingError `saturated` where a limit is reached: nothing has changed. */
+  add(waiting: Waiting, at: Millis): void;
   /** The request has left without being placed: its client is gone. */
   remove(waiting: Waiting, at: Millis): void;
   /** The groups that may be placed now, first things first. Changes nothing. */
@@ -57,6 +48,8 @@ export interface QueueDiscipline {
   expired(at: Millis): readonly Dropped[];
   /** The request has an endpoint and has left the queue. */
   placed(waiting: Waiting, at: Millis): void;
+  /** Another one takes its place, or none: it lets go of all that waits, and is not called again. */
+  replaced(): void;
   /** A request that was placed has ended. */
   ended(request: InferenceRequest, served: Served, at: Millis): void;
   /** Undefined where nothing waits. */

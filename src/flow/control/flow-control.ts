@@ -62,8 +62,14 @@ export class FlowControl implements QueueDiscipline {
     return this.#bytes;
   }
 
+  /** When `expired` has something to return at the earliest; undefined for never. */
   get nextExpiry(): Millis | undefined {
     return this.#expiry.next;
+  }
+
+  /** The oldest first. */
+  get waiting(): Iterable<Waiting> {
+    return this.#items.keys();
   }
 
   get firstBand(): FirstBand | undefined {
@@ -80,7 +86,7 @@ export class FlowControl implements QueueDiscipline {
     return poolSaturation(detector)(this.endpoints, at);
   }
 
-  add(waiting: Waiting, at: Millis): readonly Dropped[] {
+  add(waiting: Waiting, at: Millis): void {
     this.#endpoints(at);
     const { request, bytes } = waiting;
     const band = this.bands.of(request.priority, at);
@@ -92,12 +98,15 @@ export class FlowControl implements QueueDiscipline {
     this.#bytes += bytes;
     band.add(item);
     this.#expiry.add(item);
-    return NONE;
   }
 
   remove(waiting: Waiting): void {
     const taken = this.#take(waiting);
     taken?.band.delete(taken.item);
+  }
+
+  replaced(): void {
+    for (const waiting of this.waiting) this.remove(waiting);
   }
 
   *ready(at: Millis): Generator<ReadyGroup> {

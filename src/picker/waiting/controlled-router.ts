@@ -94,6 +94,7 @@ export class ControlledRouter implements Router {
     const { measured } = this.#options;
     const { pool } = this.#picker;
     this.#plan = plan;
+    this.#discipline?.replaced();
     const endpoints = (): readonly Endpoint[] => pool.snapshot();
     const taken = (): number =>
       this.#let.unrouted.size + this.#left.count(this.#options.clock.now());
@@ -199,9 +200,7 @@ export class ControlledRouter implements Router {
     const share = picker.shares.of(request);
     const held: Held = { waiting, share, body, ready, options, state: 'new' };
     this.#kept.comes();
-    for (const { waiting: other, error } of this.#discipline.add(waiting, at)) {
-      this.#dropWaiting(other, error);
-    }
+    this.#discipline.add(waiting, at);
     this.#kept.add(held);
     this.#look();
     if (held.state === 'placed') return picker.prepare?.(request, body, ready, options) ?? false;

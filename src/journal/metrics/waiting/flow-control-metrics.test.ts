@@ -35,7 +35,7 @@ function measured(fairness = 'strict', capacity = 1) {
       }
     }
   };
-  return { bench, metrics, discipline, add, place };
+  return { bench, metrics, meters, discipline, add, place };
 }
 
 const labelsOf = (page: string, name: string): readonly string[] =>
@@ -87,6 +87,23 @@ describe('metrics of flow control', () => {
     expect(discipline.expired(NOW + 60_000)).toEqual([]);
     expect(discipline.expired(NOW + 120_000)).toHaveLength(2);
     expect(await metrics.page()).toContain('outcome="EvictedNoEndpoints",priority="0"} 2');
+  });
+
+  test('[Q191] count what waits once where another flow control takes the place of this one', async () => {
+    const { bench, metrics, meters, discipline, add } = measured();
+    const waits = [add({ fairnessId: 'a' }), add({ fairnessId: 'a' })];
+    discipline.replaced();
+    const next = meters.wrap(new FlowControlBench().control);
+    for (const waiting of waits) next.add(waiting, NOW);
+    const lines = async (): Promise<readonly string[]> =>
+      labelsOf(await metrics.page(), 'flow_control_queue_size').map(
+        (line) => line.split(' ')[1] ?? '',
+      );
+    expect(await lines()).toEqual(['2']);
+    next.replaced();
+    expect(await lines()).toEqual(['0']);
+    expect(labelsOf(await metrics.page(), 'flow_control_queue_bytes').join()).toMatch(/ 0$/);
+    expect(bench.control.size).toBe(0);
   });
 
   test('[Q71] show evictions', async () => {

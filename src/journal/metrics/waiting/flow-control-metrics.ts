@@ -15,7 +15,7 @@ import { CONFIRMATION_SECONDS, SCHEDULER_SECONDS } from '../page/bucket-bounds.t
 import { counters, eppPage, type Family, histograms } from '../page/family.ts';
 import type { Cell, Tally } from '../page/tally.ts';
 import { showFlowGauges } from './flow-gauges.ts';
-import { type FlowOutcome, FlowSeriesTable } from './flow-series.ts';
+import { type FlowOutcome, type FlowSeries, FlowSeriesTable } from './flow-series.ts';
 
 export interface FlowControlMetricsOptions {
   readonly metrics: PickerMetrics;
@@ -101,31 +101,18 @@ class MeasuredFlowControl implements QueueDiscipline {
     this.#stopwatch = stopwatch;
   }
 
-  get size(): number {
-    return this.#control.size;
-  }
-
-  get bytes(): number {
-    return this.#control.bytes;
-  }
-
-  get nextExpiry(): Millis | undefined {
-    return this.#control.nextExpiry;
-  }
-
   get firstBand(): FirstBand | undefined {
     return this.#control.firstBand;
   }
 
-  add(waiting: Waiting, at: Millis): readonly Dropped[] {
+  add(waiting: Waiting, at: Millis): void {
     const startedAt = this.#stopwatch.now();
     const series = this.#meters.flows.of(waiting.request);
     let outcome: FlowOutcome = 'NotYetFinalized';
     try {
-      const dropped = this.#control.add(waiting, at);
+      this.#control.add(waiting, at);
       series.size.value += 1;
       series.bytes.value += waiting.bytes;
-      return dropped;
     } catch (error) {
       const isEmpty = error instanceof RoutingError && error.code === 'no-endpoints';
       outcome = isEmpty ? 'RejectedNoEndpoints' : 'RejectedCapacity';
@@ -140,6 +127,11 @@ class MeasuredFlowControl implements QueueDiscipline {
   remove(waiting: Waiting, at: Millis): void {
     this.#control.remove(waiting);
     this.#left(waiting, 'EvictedContextCancelled', at);
+  }
+
+  replaced(): void {
+    for (const waiting of this.#control.waiting) this.#leaves(waiting);
+    this.#control.replaced();
   }
 
   *ready(at: Millis): Generator<ReadyGroup> {
@@ -190,11 +182,19 @@ class MeasuredFlowControl implements QueueDiscipline {
     return victims;
   }
 
-  #left({ request, bytes, since }: Waiting, outcome: FlowOutcome, at: Millis): void {
+  #left(waiting: Waiting, outcome: FlowOutcome, at: Millis): void {
+    const { request, since } = waiting;
+    this.#leaves(waiting)
+      .queued(outcome)
+      .observe((at - since) / 1000);
+    this.#meters.flows.count(outcome, request.priority);
+  }
+
+  /** The request does not wait here any more. */
+  #leaves({ request, bytes }: Waiting): FlowSeries {
     const series = this.#meters.flows.of(request);
     series.size.value = Math.max(0, series.size.value - 1);
     series.bytes.value = Math.max(0, series.bytes.value - bytes);
-    series.queued(outcome).observe((at - since) / 1000);
-    this.#meters.flows.count(outcome, request.priority);
+    return series;
   }
 }
