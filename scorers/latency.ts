@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HEADROOM_NEEDS, type Headroom, headroomOf } from '../src/cost-model/slo-headroom.ts';
+import { HEADROOM_NEEDS, headroomOf, type SloHeadroom } from '../src/cost-model/slo-headroom.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { IN_FLIGHT } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
@@ -10,7 +10,7 @@ const SCORE_MIN = 0.01;
 const NEUTRAL = 0.5;
 
 interface Candidate {
-  readonly headroom: Headroom;
+  readonly headroom: SloHeadroom;
   readonly requests: number;
 }
 

@@ -8,7 +8,7 @@ import { ConfigError } from '../framework/error.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
 import { verdictOf } from '../lab/run-summary/verdict.ts';
-import { type CapacityPlan, capacityPlan, costPerHour } from '../lab/simulate/capacity-plan.ts';
+import { capacityPlan, costPerHour, type ServerPlan } from '../lab/simulate/capacity-plan.ts';
 import { readPool } from '../lab/simulate/pool-file.ts';
 import type { PoolSpec } from '../lab/simulate/pool-spec.ts';
 import { renderPlan } from '../lab/simulate/render-plan.ts';
@@ -44,7 +44,7 @@ interface SimulateFlags extends PlanningFlags, TraceFlags {
 interface Outcome {
   readonly reports: readonly ConfigReport[];
   readonly results: readonly Omit<JobResult, 'trace'>[];
-  readonly plan: CapacityPlan | undefined;
+  readonly plan: ServerPlan | undefined;
   /** Unit of the plan's costs. */
   readonly costUnit: string;
   readonly servers: PoolSpec['servers'];

@@ -1,6 +1,6 @@
 import type { EffectiveConfig, PickerPlan } from '../picker/plan/picker-plan.ts';
 import { FILE_DISCOVERY } from './plan/plugin-table.ts';
-import { API_VERSION, KIND } from './schema/schema.ts';
+import { API_VERSION, CONFIG_KIND } from './schema/schema.ts';
 
 type Decided = Omit<PickerPlan, 'handler' | 'flowControl' | 'warnings' | 'notes' | 'effective'> & {
   readonly flowControl: Partial<EffectiveConfig>;
@@ -21,7 +21,7 @@ export function effectiveConfig({
   const discoveries = discoveriesOf(discovery);
   return {
     apiVersion: API_VERSION,
-    kind: KIND,
+    kind: CONFIG_KIND,
     plugins: [
       ...plugins.map(({ name, definition, written }) => ({
         type: definition.type,

@@ -5,7 +5,7 @@ import type { CycleKey, SchedulingContext } from '../framework/scheduling.ts';
 import { decodeStepMs, predictedTtftMs } from './step-time.ts';
 
 /** Time left of the client's objectives: below 0 for a predicted miss. None counts as 0 ms. */
-export interface Headroom {
+export interface SloHeadroom {
   readonly ttftMs: Millis;
   readonly tpotMs: Millis;
 }
@@ -18,7 +18,7 @@ export const HEADROOM_NEEDS: readonly CycleKey<unknown>[] = [
 ];
 
 /** The headroom on an endpoint by our model of its engine; the reference asks a trained service. */
-export function headroomOf(endpoint: Endpoint, context: SchedulingContext): Headroom {
+export function headroomOf(endpoint: Endpoint, context: SchedulingContext): SloHeadroom {
   const { request } = context;
   const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
   const load = context.get(IN_FLIGHT).load(endpoint);

@@ -1,22 +1,22 @@
 import type {
   Cluster,
   ConnectionManager,
+  EnvoyListener,
+  EnvoyRoute,
   ExtProc,
   HttpFilter,
-  Listener,
   PerRoute,
-  Route,
   RouteConfig,
 } from './envoy-types.ts';
 
 /** A route on which an ext_proc filter works, with everything that a request there meets. */
 export interface PickedRoute {
-  readonly listener: Listener;
+  readonly listener: EnvoyListener;
   readonly manager: ConnectionManager;
   readonly filterName: string;
   /** With what the route overrides. */
   readonly filter: ExtProc;
-  readonly route: Route;
+  readonly route: EnvoyRoute;
   /** For people. */
   readonly name: string;
 }
@@ -34,8 +34,8 @@ interface ConfigDump {
 
 /** A part of a dump: static ones have their object themselves, listeners from xDS a state. */
 interface DumpedPart {
-  readonly listener?: Listener;
-  readonly active_state?: { readonly listener?: Listener };
+  readonly listener?: EnvoyListener;
+  readonly active_state?: { readonly listener?: EnvoyListener };
   readonly cluster?: Cluster;
   readonly route_config?: RouteConfig;
 }
@@ -76,14 +76,14 @@ export function readSetup(dump: unknown): EnvoySetup {
 function managersOf({
   filter_chains: chains = [],
   default_filter_chain: last,
-}: Listener): readonly ConnectionManager[] {
+}: EnvoyListener): readonly ConnectionManager[] {
   return [...chains, ...(last === undefined ? [] : [last])]
     .flatMap(({ filters = [] }) => filters.map(({ typed_config: config }) => config))
     .filter((config) => config?.['@type']?.endsWith(MANAGER) === true) as ConnectionManager[];
 }
 
 function pickedRoutes(
-  listener: Listener,
+  listener: EnvoyListener,
   manager: ConnectionManager,
   routeConfigs: ReadonlyMap<string, RouteConfig>,
 ): readonly PickedRoute[] {

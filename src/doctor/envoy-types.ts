@@ -55,7 +55,7 @@ export interface ConnectionManager extends TypedConfig {
   readonly early_header_mutation_extensions?: readonly unknown[];
 }
 
-export interface Listener {
+export interface EnvoyListener {
   readonly name?: string;
   readonly per_connection_buffer_limit_bytes?: number;
   readonly filter_chains?: readonly FilterChain[];
@@ -73,11 +73,11 @@ export interface RouteConfig {
 
 interface VirtualHost {
   readonly name?: string;
-  readonly routes?: readonly Route[];
+  readonly routes?: readonly EnvoyRoute[];
   readonly typed_per_filter_config?: Readonly<Record<string, PerRoute>>;
 }
 
-export interface Route {
+export interface EnvoyRoute {
   readonly name?: string;
   readonly match?: unknown;
   readonly route?: RouteAction;

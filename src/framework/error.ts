@@ -167,7 +167,7 @@ export function faultError({ kind, name, call, error }: PluginFault): Error {
   return new Error(`${kind} ${name} failed in ${call}: ${messageOf(error)}`, { cause: error });
 }
 
-/** What an error says; of anything else that was thrown, its text. */
+/** What an error says, or its name where it says nothing; of anything else that was thrown, its text. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -7,7 +7,7 @@ import { LocalAnswer } from '../framework/request-control.ts';
 import type { Placement, RoutedRequest, Router } from '../framework/routing.ts';
 import type { Batch } from './batch.ts';
 import { CoreLink, type CoreLinkOptions } from './core-link.ts';
-import { Outbox } from './outbox.ts';
+import { TurnOutbox } from './outbox.ts';
 import { RemoteFollowing } from './remote-following.ts';
 import { RemoteRouter } from './remote-router.ts';
 
@@ -18,7 +18,7 @@ function linked(router: Router, given: Partial<CoreLinkOptions> = {}) {
   const sent: { to: 'core' | 'worker'; batch: Batch }[] = [];
   const sender = (to: 'core' | 'worker') => (batch: Batch, moved: readonly ArrayBuffer[]) =>
     void sent.push({ to, batch: structuredClone(batch, { transfer: [...moved] }) });
-  const toCore = new Outbox(sender('core'), afterTurn);
+  const toCore = new TurnOutbox(sender('core'), afterTurn);
   const core = new CoreLink(
     {
       router,
@@ -30,7 +30,7 @@ function linked(router: Router, given: Partial<CoreLinkOptions> = {}) {
       onClientFault: vi.fn(),
       ...given,
     },
-    new Outbox(sender('worker'), afterTurn),
+    new TurnOutbox(sender('worker'), afterTurn),
   );
   const following = new RemoteFollowing(toCore);
   const worker = new RemoteRouter(toCore, (id, trace) => following.setTraceparent(id, trace));

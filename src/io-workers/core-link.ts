@@ -8,7 +8,7 @@ import { type Batch, BatchReader } from './batch.ts';
 import { CoreFollowing } from './core-following.ts';
 import { CoreRequests, type CoreRequestsOptions } from './core-requests.ts';
 import { TO_CORE } from './operations.ts';
-import type { Outbox } from './outbox.ts';
+import type { TurnOutbox } from './outbox.ts';
 
 export interface CoreLinkOptions
   extends Omit<CoreRequestsOptions, 'onFault'>,
@@ -22,11 +22,11 @@ export interface CoreLinkOptions
 /** The deciding thread's end of the link to one I/O worker. */
 export class CoreLink {
   readonly #options: CoreLinkOptions;
-  readonly #outbox: Outbox;
+  readonly #outbox: TurnOutbox;
   readonly #following: CoreFollowing;
   readonly #requests: CoreRequests;
 
-  constructor(options: CoreLinkOptions, outbox: Outbox) {
+  constructor(options: CoreLinkOptions, outbox: TurnOutbox) {
     this.#options = options;
     this.#outbox = outbox;
     this.#following = new CoreFollowing(options.follow);

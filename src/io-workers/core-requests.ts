@@ -6,7 +6,7 @@ import type { Placement, RoutedRequest, RouteOptions, Router } from '../framewor
 import type { BatchReader } from './batch.ts';
 import type { CoreFollowing } from './core-following.ts';
 import { TO_WORKER } from './operations.ts';
-import type { Outbox } from './outbox.ts';
+import type { TurnOutbox } from './outbox.ts';
 import { type PlacedOptions, writePlaced } from './remote-routed.ts';
 import { readBlocks, readRequest } from './request-facts.ts';
 
@@ -27,10 +27,10 @@ type Subset = RouteOptions['subset'];
 export class CoreRequests {
   readonly #options: CoreRequestsOptions;
   readonly #following: CoreFollowing;
-  readonly #outbox: Outbox;
+  readonly #outbox: TurnOutbox;
   readonly #open = new Map<number, CoreRequest>();
 
-  constructor(options: CoreRequestsOptions, following: CoreFollowing, outbox: Outbox) {
+  constructor(options: CoreRequestsOptions, following: CoreFollowing, outbox: TurnOutbox) {
     this.#options = options;
     this.#following = following;
     this.#outbox = outbox;

@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../framework/runtime.ts';
 import type { Log } from '../runtime/log/log.ts';
 import { CoreLink, type CoreLinkOptions } from './core-link.ts';
 import type { IoWorkerSetup, ToCore, ToWorker } from './io-worker-setup.ts';
-import { Outbox } from './outbox.ts';
+import { TurnOutbox } from './outbox.ts';
 import { Pings } from './pings.ts';
 
 /** The wait before a restart, doubled each time up to the maximum. */
@@ -54,7 +54,7 @@ export class IoWorkerThread {
     const { number, setup, link } = this.#options;
     const file = programFile('src/io-workers/io-worker');
     const worker = new Worker(file, { workerData: setup(), name: `io-worker-${number}` });
-    const outbox = new Outbox(
+    const outbox = new TurnOutbox(
       (batch, moved) => worker.postMessage({ kind: 'batch', batch } satisfies ToWorker, moved),
       (task) => void setImmediate(task),
     );

@@ -4,7 +4,7 @@ import { type Batch, BatchWriter } from './batch.ts';
 export type SendBatch = (batch: Batch, moved: readonly ArrayBuffer[]) => void;
 
 /** Sends all that one turn writes in one message, whatever the number of its requests. */
-export class Outbox {
+export class TurnOutbox {
   readonly #writer = new BatchWriter();
   readonly #send: SendBatch;
   readonly #afterTurn: (task: () => void) => void;

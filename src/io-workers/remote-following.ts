@@ -1,15 +1,15 @@
 import type { RoutingError } from '../framework/error.ts';
 import type { FollowedHead, FollowedRequest, FollowRequest } from '../framework/following.ts';
 import { TO_CORE } from './operations.ts';
-import type { Outbox } from './outbox.ts';
+import type { TurnOutbox } from './outbox.ts';
 import { writeHeaders } from './request-facts.ts';
 
 /** Follows the requests of an I/O worker in the deciding thread, which writes traces and logs. */
 export class RemoteFollowing {
-  readonly #outbox: Outbox;
+  readonly #outbox: TurnOutbox;
   readonly #open = new Map<string, RemoteFollowed>();
 
-  constructor(outbox: Outbox) {
+  constructor(outbox: TurnOutbox) {
     this.#outbox = outbox;
   }
 
@@ -34,10 +34,10 @@ class RemoteFollowed implements FollowedRequest {
   /** Only the deciding thread knows the trace, and finds it by this when it writes a line of the log. */
   readonly traceId: string;
   readonly #head: FollowedHead;
-  readonly #outbox: Outbox;
+  readonly #outbox: TurnOutbox;
   readonly #onClosed: () => void;
 
-  constructor(head: FollowedHead, outbox: Outbox, onClosed: () => void) {
+  constructor(head: FollowedHead, outbox: TurnOutbox, onClosed: () => void) {
     this.traceId = head.id;
     this.#head = head;
     this.#outbox = outbox;

@@ -5,7 +5,7 @@ import type { RoutedRequest } from '../framework/routing.ts';
 import type { ScoredEndpoint } from '../framework/scheduling.ts';
 import type { BatchReader, BatchWriter } from './batch.ts';
 import { TO_CORE } from './operations.ts';
-import type { Outbox } from './outbox.ts';
+import type { TurnOutbox } from './outbox.ts';
 import { readHeaders, writeBlocks, writeHeaders, writeRequest } from './request-facts.ts';
 
 /** Whether the worker needs the labels of the endpoint: an edit of the body depends on them. */
@@ -147,7 +147,7 @@ export class RemoteRouted implements RoutedRequest {
 
 interface RemoteRoutedParts {
   readonly key: number;
-  readonly outbox: Outbox;
+  readonly outbox: TurnOutbox;
   readonly onDone: () => void;
 }
 

@@ -4,7 +4,7 @@ import { LocalAnswer } from '../framework/request-control.ts';
 import type { Placement, PrepareOptions, RouteOptions, Router } from '../framework/routing.ts';
 import { type Batch, BatchReader } from './batch.ts';
 import { TO_CORE, TO_WORKER } from './operations.ts';
-import type { Outbox } from './outbox.ts';
+import type { TurnOutbox } from './outbox.ts';
 import { type Placed, RemoteRouted, readPlaced } from './remote-routed.ts';
 import { writeRequest } from './request-facts.ts';
 
@@ -24,7 +24,7 @@ interface OpenRequest {
 
 /** The decision core in another thread, as the sessions of an I/O worker see it. */
 export class RemoteRouter implements Router {
-  readonly #outbox: Outbox;
+  readonly #outbox: TurnOutbox;
   readonly #open = new Map<number, OpenRequest>();
   readonly #prepared = new Map<InferenceRequest, OpenRequest>();
   readonly #placements = new Map<Placement, OpenRequest>();
@@ -33,7 +33,7 @@ export class RemoteRouter implements Router {
   #preparing: Preparing = 'nothing';
 
   /** `onTraceparent` is called before the placement, where the request's trace is written. */
-  constructor(outbox: Outbox, onTraceparent: (id: string, traceparent: string) => void) {
+  constructor(outbox: TurnOutbox, onTraceparent: (id: string, traceparent: string) => void) {
     this.#outbox = outbox;
     this.#onTraceparent = onTraceparent;
   }

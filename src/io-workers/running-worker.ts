@@ -8,7 +8,7 @@ import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import type { IoWorkerSetup, ReadingRules, ToCore, ToWorker } from './io-worker-setup.ts';
 import { TO_CORE } from './operations.ts';
-import { Outbox } from './outbox.ts';
+import { TurnOutbox } from './outbox.ts';
 import { RemoteFollowing } from './remote-following.ts';
 import { RemoteRouter } from './remote-router.ts';
 import { newUsageCell, usageElsewhere, writeUsage } from './usage-cell.ts';
@@ -21,7 +21,7 @@ export class RunningWorker {
   readonly #setup: IoWorkerSetup;
   readonly #send: (message: ToCore) => void;
   readonly #clock = nodeClock();
-  readonly #outbox: Outbox;
+  readonly #outbox: TurnOutbox;
   readonly #router: RemoteRouter;
   readonly #following: RemoteFollowing;
   readonly #rules: RequestRules;
@@ -37,7 +37,7 @@ export class RunningWorker {
   ) {
     this.#setup = setup;
     this.#send = send;
-    this.#outbox = new Outbox(
+    this.#outbox = new TurnOutbox(
       (batch, moved) => {
         this.#writeUsage();
         send({ kind: 'batch', batch }, moved);

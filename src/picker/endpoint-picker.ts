@@ -14,7 +14,7 @@ import type { Decision } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './cores/active-cores.ts';
 import { preparing } from './cores/preparing.ts';
 import { createSchedulingCore, type SchedulingCore } from './cores/scheduling-core.ts';
-import type { Candidates } from './cycles/candidates.ts';
+import type { CandidateRules } from './cycles/candidates.ts';
 import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
 import { Cycles } from './cycles/cycles.ts';
 import { Elsewhere } from './cycles/elsewhere.ts';
@@ -56,7 +56,7 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly #parts: PickerParts;
   readonly #cycles: Cycles;
   readonly #room: WaitingRoom;
-  readonly #candidates: Candidates;
+  readonly #candidates: CandidateRules;
   readonly #cores: ActiveCores;
   readonly #preparing: Required<Router>['prepare'];
 

@@ -1,4 +1,4 @@
-import { Candidates } from './cycles/candidates.ts';
+import { CandidateRules } from './cycles/candidates.ts';
 import { Ejector } from './ejection/ejector.ts';
 import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
@@ -22,7 +22,7 @@ export interface PickerParts {
   readonly limit: ConcurrencyLimit;
   readonly ejector: Ejector;
   readonly engineModel: EngineModel;
-  readonly candidates: Candidates;
+  readonly candidates: CandidateRules;
   /** The requests in flight, where they have a maximum age. */
   readonly open: OpenReservations | undefined;
 }
@@ -44,7 +44,7 @@ export function pickerParts(options: EndpointPickerOptions, owner: object): Pick
   const ejector = new Ejector({ pool, onChange: onEjection });
   ejector.configure(plan.ejection);
   const open = reservations && new OpenReservations({ ...reservations, clock: runtime.clock });
-  const candidates = new Candidates(ejector, limit);
+  const candidates = new CandidateRules(ejector, limit);
   const engineModel = new EngineModel();
   return { pool, faults, journal, clock, ledger, limit, ejector, engineModel, candidates, open };
 }

@@ -10,7 +10,7 @@ import { seededRandom } from '../runtime/seeded-random.ts';
 import { Bookings, OPEN_MAX } from './bookings.ts';
 import { writePrompt, writeRouted } from './entries.ts';
 import type { LinkEvents } from './link.ts';
-import { KIND, TextTable, writeHead, writeTime } from './message.ts';
+import { MESSAGE_KIND, TextTable, writeHead, writeTime } from './message.ts';
 import { isPrefixSharing } from './prefix-exchange.ts';
 import { Replica } from './replica.ts';
 import { SimulatedNetwork } from './simulated-network.ts';
@@ -48,7 +48,7 @@ class Hostile {
 
   /** A batch of these entries. */
   batch(write: (writer: ByteWriter, texts: TextTable) => void): void {
-    this.say(KIND.batch, batchOf(write));
+    this.say(MESSAGE_KIND.batch, batchOf(write));
   }
 
   get status() {
@@ -116,7 +116,7 @@ describe('who may write to the subject of the replicas', () => {
       evil.pass(2);
     }
     expect(evil.picker.loads()).toEqual([20, 0, 0, 0]);
-    evil.say(KIND.bye);
+    evil.say(MESSAGE_KIND.bye);
     evil.pass(2);
     expect(evil.picker.loads()).toEqual([0, 0, 0, 0]);
   });
@@ -159,7 +159,7 @@ describe('who may write to the subject of the replicas', () => {
     expect(knows.peers).toEqual([]);
     evil.received.length = 0;
     for (let n = 0; n < 3000; n++) {
-      evil.say(KIND.ask, undefined, `fake-${n % 60}`);
+      evil.say(MESSAGE_KIND.ask, undefined, `fake-${n % 60}`);
       evil.pass(20);
     }
     const bytes = evil.received.reduce((sum, { length }) => sum + length, 0);
@@ -204,10 +204,12 @@ describe('who may write to the subject of the replicas', () => {
     let others = 0;
     const empty = batchOf(() => undefined);
     for (let sequence = 1; sequence <= 10_000; sequence++) {
-      link?.onMessage(messageOf({ kind: KIND.batch, id: 'evil', sequence }, empty));
+      link?.onMessage(messageOf({ kind: MESSAGE_KIND.batch, id: 'evil', sequence }, empty));
       if (random.next() < 0.01) {
         others += 1;
-        link?.onMessage(messageOf({ kind: KIND.batch, id: 'good', sequence: others }, empty));
+        link?.onMessage(
+          messageOf({ kind: MESSAGE_KIND.batch, id: 'good', sequence: others }, empty),
+        );
       }
       clock.advanceTo(clock.now() + 1);
     }

@@ -16,7 +16,7 @@ const TENTHS = 10;
 const TENTHS_MAX = 864_000_000;
 
 /** What a message is for. */
-export const KIND = {
+export const MESSAGE_KIND = {
   /** What has happened since the last one. Also the heartbeat, then empty. */
   batch: 1,
   /** Asks for the requests that are open at who receives it. */

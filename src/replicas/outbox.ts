@@ -4,7 +4,14 @@ import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import { writeChange, writeDone, writePrompt, writeRouted, writeWaiting } from './entries.ts';
-import { ENTRIES_MAX, KIND, type MessageHead, TextTable, writeHead, writeTime } from './message.ts';
+import {
+  ENTRIES_MAX,
+  MESSAGE_KIND,
+  type MessageHead,
+  TextTable,
+  writeHead,
+  writeTime,
+} from './message.ts';
 import { type OpenRequest, writeOpen } from './open-requests.ts';
 import { ByteWriter } from './wire.ts';
 
@@ -155,7 +162,7 @@ export class Outbox implements JournalSubscriber {
     if (waiting !== undefined) writeWaiting(this.#entries, waiting);
     const originAgeMs = this.#batchEvents === 0 ? 0 : this.#options.clock.now() - this.#begunAt;
     this.#sequence += 1;
-    const message = this.#compose(KIND.batch, (writer) => {
+    const message = this.#compose(MESSAGE_KIND.batch, (writer) => {
       writer.number(this.#open.size);
       writeTime(writer, originAgeMs);
       this.#texts.write(writer);
@@ -173,7 +180,7 @@ export class Outbox implements JournalSubscriber {
     // What has happened before must arrive before.
     this.flush();
     const about = { now: this.#options.clock.now(), uptimeMs, heldBlocks };
-    writeOpen(this.#open, about, (write) => this.#sendNow(to, KIND.open, write));
+    writeOpen(this.#open, about, (write) => this.#sendNow(to, MESSAGE_KIND.open, write));
   }
 
   /** Sends another kind of message at once; false where it is not sent. */

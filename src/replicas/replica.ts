@@ -4,7 +4,7 @@ import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import { OPEN_MAX } from './bookings.ts';
 import type { OpenReplicaLink, ReplicaLink } from './link.ts';
-import { KIND, type MessageHead, readHead, VersionError } from './message.ts';
+import { MESSAGE_KIND, type MessageHead, readHead, VersionError } from './message.ts';
 import { Outbox } from './outbox.ts';
 import type { Peer, SharedPicker } from './peer.ts';
 import { newReceived, Peers } from './peers.ts';
@@ -34,7 +34,7 @@ export interface SharingPicker extends SharedPicker {
 }
 
 /** A good batch under load, and little against the time of a request. */
-export const INTERVAL_MS: Millis = 20;
+export const SEND_INTERVAL_MS: Millis = 20;
 /** Each replica is heard at least so often. */
 export const HEARTBEAT_MS: Millis = 1000;
 /** The least time between two questions to one replica, and between two answers. */
@@ -69,7 +69,7 @@ export class Replica {
   #warming: { readonly peer: string; readonly at: Millis } | undefined;
 
   constructor(options: ReplicaOptions) {
-    const { id, boot, clock, intervalMs = INTERVAL_MS } = options;
+    const { id, boot, clock, intervalMs = SEND_INTERVAL_MS } = options;
     this.#options = options;
     this.#startedAt = clock.now();
     this.#time = new TimeShare(clock, ALL_SHARE);
@@ -100,7 +100,7 @@ export class Replica {
       endpoints: () => picker.pool.snapshot(),
       endpoint: (each) => picker.pool.get(each),
       indexes: () => picker.observers().filter(isPrefixSharing),
-      send: (to, write) => this.#outbox.sendOther(KIND.prefixes, to, write),
+      send: (to, write) => this.#outbox.sendOther(MESSAGE_KIND.prefixes, to, write),
     });
     this.#link = openLink(id, {
       onMessage: (message) => this.#onMessage(message),
@@ -143,7 +143,7 @@ export class Replica {
     this.#tick?.cancel();
     if (this.#connected) {
       this.#outbox.flush();
-      this.#outbox.sendOther(KIND.bye, undefined);
+      this.#outbox.sendOther(MESSAGE_KIND.bye, undefined);
     }
     this.#outbox.connected(false);
     this.#outbox.stop();
@@ -158,7 +158,7 @@ export class Replica {
     this.#changed(true);
     this.#outbox.connected(true);
     this.#warming = undefined;
-    this.#outbox.sendOther(KIND.hello, undefined);
+    this.#outbox.sendOther(MESSAGE_KIND.hello, undefined);
     this.#options.onNotice?.({ kind: 'connected' });
   }
 
@@ -211,12 +211,12 @@ export class Replica {
   }
 
   #take({ kind, sequence }: MessageHead, reader: ByteReader, peer: Peer): void {
-    if (kind === KIND.batch) this.#takeBatch(sequence, reader, peer);
-    else if (kind === KIND.hello) this.#answer(peer);
-    else if (kind === KIND.open) this.#takeOpen(reader, peer);
-    else if (kind === KIND.ask) this.#exchange?.sendTo(peer.id);
-    else if (kind === KIND.prefixes) this.#takePrefixes(reader, peer);
-    else if (kind === KIND.bye) this.#peers.drop(peer, 'ended');
+    if (kind === MESSAGE_KIND.batch) this.#takeBatch(sequence, reader, peer);
+    else if (kind === MESSAGE_KIND.hello) this.#answer(peer);
+    else if (kind === MESSAGE_KIND.open) this.#takeOpen(reader, peer);
+    else if (kind === MESSAGE_KIND.ask) this.#exchange?.sendTo(peer.id);
+    else if (kind === MESSAGE_KIND.prefixes) this.#takePrefixes(reader, peer);
+    else if (kind === MESSAGE_KIND.bye) this.#peers.drop(peer, 'ended');
   }
 
   #takeBatch(sequence: number, reader: ByteReader, peer: Peer): void {
@@ -241,7 +241,8 @@ export class Replica {
       peer.apply(entries, origin);
     });
     if (heldBlocks === 0 || this.#warming !== undefined) return;
-    if (this.#outbox.sendOther(KIND.ask, peer.id)) this.#warming = { peer: peer.id, at: now };
+    if (this.#outbox.sendOther(MESSAGE_KIND.ask, peer.id))
+      this.#warming = { peer: peer.id, at: now };
   }
 
   #takePrefixes(reader: ByteReader, peer: Peer): void {
@@ -254,7 +255,7 @@ export class Replica {
   #ask(peer: Peer): void {
     const now = this.#options.clock.now();
     if (now - peer.askedAt < ASK_MS) return;
-    if (this.#outbox.sendOther(KIND.hello, peer.id)) peer.askedAt = now;
+    if (this.#outbox.sendOther(MESSAGE_KIND.hello, peer.id)) peer.askedAt = now;
   }
 
   #answer(peer: Peer): void {

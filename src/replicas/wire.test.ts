@@ -5,12 +5,19 @@ import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pi
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { readEntry, writeRouted } from './entries.ts';
 import type { LinkEvents } from './link.ts';
-import { KIND, readHead, TextTable, VersionError, WIRE_VERSION, writeHead } from './message.ts';
+import {
+  MESSAGE_KIND,
+  readHead,
+  TextTable,
+  VersionError,
+  WIRE_VERSION,
+  writeHead,
+} from './message.ts';
 import { ByteReader, ByteWriter, WireError } from './wire.ts';
 
 /** Of one, two and three bytes, and half of a pair. */
 const LETTERS = ['a', '/', '\u007f', 'é', '日', '\ud83d'];
-const HEAD = { kind: KIND.batch, id: 'other', boot: 7, sequence: 1, sentAt: 0 };
+const HEAD = { kind: MESSAGE_KIND.batch, id: 'other', boot: 7, sequence: 1, sentAt: 0 };
 
 /** A picker whose link only receives. */
 function listener(): { readonly picker: SharedPicker; receive(message: Uint8Array): void } {

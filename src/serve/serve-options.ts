@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { ConfigFile } from '../catalogue/plan.ts';
-import type { PoolSpec } from '../endpoints/discovery/kubernetes/inference-pool.ts';
+import type { InferencePoolSpec } from '../endpoints/discovery/kubernetes/inference-pool.ts';
 import type { PoolName } from '../endpoints/discovery/kubernetes/kube-resources.ts';
 import type { ServerLimits } from '../extproc/server/server-limits.ts';
 import type { Millis } from '../framework/runtime.ts';
@@ -42,7 +42,7 @@ export interface ServeOptions
     | {
         readonly config: KubeConfig;
         readonly pool: PoolName;
-        readonly spec?: PoolSpec | undefined;
+        readonly spec?: InferencePoolSpec | undefined;
       }
     | undefined;
   /** The picker is then ready only while it leads those of its pool. Needs `kubernetes`. */

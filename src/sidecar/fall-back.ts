@@ -1,14 +1,14 @@
+import { messageOf } from '../framework/error.ts';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
-import { messageOf } from './body/refusal.ts';
 import type { EngineAnswer } from './engine-answer.ts';
-import type { Stage } from './sidecar-metrics.ts';
+import type { LegStage } from './sidecar-metrics.ts';
 import type { Exchange } from './sidecar-parts.ts';
 
 export const SERVER_ERROR = 500;
 
 /** Counts and logs a stage that is left to the engine. Throws where the client has gone. */
 export function fallBack(
-  stage: Stage,
+  stage: LegStage,
   error: unknown,
   { counts, metrics, log, signal }: Pick<Exchange, 'counts' | 'metrics' | 'log' | 'signal'>,
   what: string,

@@ -1,5 +1,5 @@
+import { messageOf } from '../framework/error.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
-import { messageOf } from './body/refusal.ts';
 import type { Leg } from './contracts/kv-contract.ts';
 import { postJson, StatusError } from './post-json.ts';
 import type { Exchange } from './sidecar-parts.ts';

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { messageOf } from '../framework/error.ts';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
 import { ClientGone, endUpload, type FrontExchange } from '../runtime/network/http-front.ts';
 import { breakOff, passAnswer } from '../runtime/network/pass-answer.ts';
 import { askEngine } from './ask-engine.ts';
-import { messageOf, Refusal, respondError } from './body/refusal.ts';
+import { Refusal, respondError } from './body/refusal.ts';
 import { REQUEST_ID } from './encode-media.ts';
 import { namedRank, SERVER_HEADERS } from './named-servers.ts';
 import type { RequestOutcome } from './sidecar-metrics.ts';

@@ -3,12 +3,12 @@ import type { Millis } from '../framework/runtime.ts';
 import { API_NAMES } from './body/generation-api.ts';
 
 /** Where a request was when something happened. */
-export type Stage = 'encode' | 'prefill' | 'decode';
+export type LegStage = 'encode' | 'prefill' | 'decode';
 /** `denied`: the request named a server that it may not. */
 export type StageOutcome = 'done' | 'failed' | 'timeout' | 'denied';
 export type RequestOutcome = 'answered' | 'refused' | 'client-gone' | 'engine-failed' | 'cut';
 
-const STAGES: readonly Stage[] = ['encode', 'prefill', 'decode'];
+const STAGES: readonly LegStage[] = ['encode', 'prefill', 'decode'];
 const STAGE_OUTCOMES: readonly StageOutcome[] = ['done', 'failed', 'timeout', 'denied'];
 const REQUEST_OUTCOMES: readonly RequestOutcome[] = [
   'answered',
@@ -74,13 +74,13 @@ export class SidecarMetrics {
     this.#reference.onApart();
   }
 
-  onStage(stage: Stage, outcome: StageOutcome): void {
+  onStage(stage: LegStage, outcome: StageOutcome): void {
     this.#stages.inc({ stage, outcome });
     if (outcome === 'failed' || outcome === 'timeout') this.#reference.onError(stage);
   }
 
   /** A stage was done and took so long. */
-  onDuration(stage: Stage, durationMs: Millis): void {
+  onDuration(stage: LegStage, durationMs: Millis): void {
     this.#reference.onDuration(stage, durationMs);
   }
 
@@ -103,7 +103,7 @@ class ReferenceMetrics {
   readonly #requests: Counter<'api_type'>;
   readonly #apart: Counter<'connector'>;
   readonly #errors: Counter<'connector' | 'stage'>;
-  readonly #durations: ReadonlyMap<Stage, Histogram<'connector'>>;
+  readonly #durations: ReadonlyMap<LegStage, Histogram<'connector'>>;
   readonly #connectors: Connectors;
 
   constructor(registry: Registry, connectors: Connectors) {
@@ -153,15 +153,15 @@ class ReferenceMetrics {
     this.#apart.inc({ connector: this.#connectors.connector });
   }
 
-  onError(stage: Stage): void {
+  onError(stage: LegStage): void {
     this.#errors.inc({ connector: this.#of(stage), stage });
   }
 
-  onDuration(stage: Stage, durationMs: Millis): void {
+  onDuration(stage: LegStage, durationMs: Millis): void {
     this.#durations.get(stage)?.observe({ connector: this.#of(stage) }, durationMs / 1000);
   }
 
-  #of(stage: Stage): string {
+  #of(stage: LegStage): string {
     return stage === 'encode' ? this.#connectors.ecConnector : this.#connectors.connector;
   }
 }

@@ -3,7 +3,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import type { AllowedServers } from './allowed-servers.ts';
 import type { MoriIoOptions } from './contracts/mori-io.ts';
-import type { Stage } from './sidecar-metrics.ts';
+import type { LegStage } from './sidecar-metrics.ts';
 
 /** What one request, one client or another server may take. A time of 0 is no limit. */
 export interface SidecarBounds {
@@ -183,7 +183,7 @@ export type TraceAttributes = Readonly<Record<string, string | number | boolean>
 
 export interface RequestTracing {
   /** Begins the span of a request to another server. */
-  leg(stage: Stage, attributes: TraceAttributes): LegSpan;
+  leg(stage: LegStage, attributes: TraceAttributes): LegSpan;
   /** Writes all spans. `failure` says why the request failed. */
   end(attributes: TraceAttributes, failure?: string): void;
 }

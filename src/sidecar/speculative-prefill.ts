@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
+import { messageOf } from '../framework/error.ts';
 import { memberOf, withMembers } from '../openai/json/json-members.ts';
 import { within } from '../runtime/clock/deadline.ts';
 import { isObject, objectIn } from './body/client-body.ts';
 import { cappedToOneToken, type GenerationApi } from './body/generation-api.ts';
-import { messageOf } from './body/refusal.ts';
 import { type EngineAnswer, eventIn, isEventStream, isPlain } from './engine-answer.ts';
 import { postJson } from './post-json.ts';
 import type { Exchange, Speculation } from './sidecar-parts.ts';

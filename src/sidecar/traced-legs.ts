@@ -1,9 +1,9 @@
-import type { Stage } from './sidecar-metrics.ts';
+import type { LegStage } from './sidecar-metrics.ts';
 import type { RequestTracing, TraceAttributes } from './sidecar-options.ts';
 import type { LegSender, UpstreamServer } from './upstreams.ts';
 
 /** A bootstrap server is asked about servers, and not to do a part of the request. */
-const STAGES: Readonly<Record<UpstreamServer, Stage | undefined>> = {
+const STAGES: Readonly<Record<UpstreamServer, LegStage | undefined>> = {
   encoder: 'encode',
   prefiller: 'prefill',
   decoder: 'decode',

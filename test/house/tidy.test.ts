@@ -239,3 +239,15 @@ it('[T8] exports by name, and gives no folder to leftovers', () => {
   );
   expect(wrong).toEqual([]);
 });
+
+it('[T12] gives no two exports of src the same name', () => {
+  const places = new Map<string, string[]>();
+  for (const path of shipped.filter((each) => each.startsWith('src/'))) {
+    const exported = readText(path).matchAll(
+      /^export (?:abstract )?(?:async )?(?:interface|type|class|function\*?|const|let) (\w+)/gm,
+    );
+    for (const [, name = ''] of exported) places.set(name, [...(places.get(name) ?? []), path]);
+  }
+  expect(places.size).toBeGreaterThan(1000);
+  expect([...places].filter(([, paths]) => new Set(paths).size > 1)).toEqual([]);
+});

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { ConfigError, messageOf } from '../../framework/error.ts';
-import { INTERVAL_MS } from '../../replicas/replica.ts';
+import { SEND_INTERVAL_MS } from '../../replicas/replica.ts';
 import type { ServeOptions } from '../../serve/serve-options.ts';
 import { atLeastOne } from './option-values.ts';
 
@@ -44,7 +44,7 @@ export function addReplicaOptions(command: Command): Command {
       '--replicas-interval-ms <ms>',
       'time within which what happened is sent, up to 50',
       atLeastOne,
-      INTERVAL_MS,
+      SEND_INTERVAL_MS,
     )
     .option('--replicas-nats-creds <file>', 'credentials for NATS')
     .option('--replicas-nats-ca <file>', 'authorities that NATS’s certificate is verified with')

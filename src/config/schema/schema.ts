@@ -28,7 +28,7 @@ const API_VERSIONS: readonly [string, ...string[]] = [
   API_VERSION_V1,
   LEGACY_API_VERSION,
 ];
-export const KIND = 'EndpointPickerConfig';
+export const CONFIG_KIND = 'EndpointPickerConfig';
 
 const name = z.string().min(1);
 
@@ -67,7 +67,7 @@ export interface ProfileEntry {
 
 export interface EndpointPickerConfig {
   readonly apiVersion: string;
-  readonly kind: typeof KIND;
+  readonly kind: typeof CONFIG_KIND;
   readonly featureGates: readonly string[];
   readonly plugins: readonly PluginEntry[];
   readonly schedulingProfiles: readonly ProfileEntry[];
@@ -93,7 +93,7 @@ export interface EndpointPickerConfig {
 }
 
 const shared = {
-  kind: z.literal(KIND),
+  kind: z.literal(CONFIG_KIND),
   featureGates: list(z.string()),
   plugins: list(plugin),
   schedulingProfiles: list(profile),
@@ -138,7 +138,7 @@ export function readConfig(text: string, source: string): EndpointPickerConfig {
   }
   const value = readYaml(text, source);
   if (value === null) {
-    const message = `has no configuration; write at least apiVersion: ${API_VERSION} and kind: ${KIND}`;
+    const message = `has no configuration; write at least apiVersion: ${API_VERSION} and kind: ${CONFIG_KIND}`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
   const schema = isV1(value) ? configV1 : configAlpha;

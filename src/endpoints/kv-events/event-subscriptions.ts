@@ -6,7 +6,7 @@ import { EndpointEvents, type EventsShared } from './endpoint-events.ts';
 import { eventAddress } from './event-address.ts';
 import { EventCounts } from './event-counts.ts';
 import { type EventTroubles, eventTroublesOf } from './event-troubles.ts';
-import { readEvents } from './kv-event-client.ts';
+import { readKvEvents } from './kv-event-client.ts';
 import { PodNames, podIn } from './pod-names.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
 import { REPLAYS_AT_ONCE, ReplaySlots } from './replay.ts';
@@ -66,7 +66,7 @@ export class EventSubscriptions {
         this.#troubles.onSocketFailed(address, reason);
       },
       onMessage: (frames) =>
-        readEvents(frames, (topic, sequence, payload) =>
+        readKvEvents(frames, (topic, sequence, payload) =>
           this.#byPod.find(podIn(topic))?.receive(topic, sequence, payload),
         ),
     });

@@ -35,7 +35,7 @@ export function openKvEvents(options: KvEventClientOptions): KvEventClient {
     curve,
     topic,
     onConnected,
-    onMessage: (frames) => readEvents(frames, onEvents),
+    onMessage: (frames) => readKvEvents(frames, onEvents),
     onFailed: (reason) => onFailed(address, reason),
   });
   let replay: MessageSocket | undefined;
@@ -67,7 +67,7 @@ export function openKvEvents(options: KvEventClientOptions): KvEventClient {
 }
 
 /** Reads the frames topic, number and payload. Ignores any other message. */
-export function readEvents(
+export function readKvEvents(
   [topic, sequence, payload]: readonly Uint8Array[],
   onEvents: KvEventClientOptions['onEvents'],
 ): void {

@@ -1,10 +1,9 @@
+import { FRAME_HEAD_BYTES } from '../../openai/grpc/grpc-frames.ts';
 import { decodeMetadata } from './decode-metadata.ts';
 import { HeaderBlock } from './header-block.ts';
 import type { LoadBalancerMetadata, ProtocolConfig, StreamEvent } from './stream-event.ts';
 import { WireReader } from './wire-reader.ts';
 
-/** Before each gRPC message: a flag and its length. */
-const FRAME_HEAD_BYTES = 5;
 const EMPTY: Buffer = Buffer.alloc(0);
 
 /** The event's kind by field number of ProcessingRequest's `request`. */

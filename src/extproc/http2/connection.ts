@@ -1,7 +1,7 @@
 import { ConnectionError, HTTP2 } from './errors.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FLAG, FRAME, PREFACE } from './frames.ts';
-import { checkDependency, type HeaderBlock, HeaderBlocks } from './header-blocks.ts';
+import { checkDependency, type EncodedHeaders, HeaderBlocks } from './header-blocks.ts';
 import { HeaderDecoder, HpackError } from './hpack/header-decoder.ts';
 import type { Transport } from './output.ts';
 import { PeerSettings } from './peer-settings.ts';
@@ -187,7 +187,7 @@ export class Http2Connection {
   }
 
   /** Nothing for a block that is not complete. Each is decoded: later ones refer to it. */
-  #headers(block: HeaderBlock | undefined): void {
+  #headers(block: EncodedHeaders | undefined): void {
     if (block === undefined) return;
     const trailers = this.#streams.isOpen(block.streamId);
     this.#streams.headers(block, this.#decoder.decode(block.bytes, trailers));

@@ -3,7 +3,7 @@ import { withoutPadding } from './frame-reader.ts';
 import { FLAG } from './frames.ts';
 
 /** A header block that is complete. */
-export interface HeaderBlock {
+export interface EncodedHeaders {
   readonly streamId: number;
   readonly bytes: Uint8Array;
   /** The stream ends with it. */
@@ -28,7 +28,7 @@ export class HeaderBlocks {
   }
 
   /** A HEADERS frame. Returns the block if it is complete. Throws ConnectionError. */
-  begin(streamId: number, flags: number, payload: Buffer): HeaderBlock | undefined {
+  begin(streamId: number, flags: number, payload: Buffer): EncodedHeaders | undefined {
     const block = withoutPriority(withoutPadding(payload, flags), flags, streamId);
     const last = (flags & FLAG.endStream) !== 0;
     if ((flags & FLAG.endHeaders) !== 0) return { streamId, bytes: block, last };
@@ -40,7 +40,7 @@ export class HeaderBlocks {
   }
 
   /** A CONTINUATION frame. Returns the block if it is complete. Throws ConnectionError. */
-  goOn(streamId: number, flags: number, payload: Buffer): HeaderBlock | undefined {
+  goOn(streamId: number, flags: number, payload: Buffer): EncodedHeaders | undefined {
     if (streamId !== this.#streamId || streamId === 0) {
       throw new ConnectionError(HTTP2.protocolError, 'a CONTINUATION without its HEADERS');
     }

@@ -1,7 +1,7 @@
 import { InFlightMap } from '../../framework/request-map.ts';
 import { ConnectionError, HTTP2 } from './errors.ts';
 import { FRAME } from './frames.ts';
-import type { HeaderBlock } from './header-blocks.ts';
+import type { EncodedHeaders } from './header-blocks.ts';
 import type { DecodedHeaders } from './hpack/header-decoder.ts';
 import type { PeerSettings } from './peer-settings.ts';
 import type { Sender } from './sender.ts';
@@ -53,7 +53,7 @@ export class Streams {
   }
 
   /** Headers of a request, or its trailers where the stream is open. Throws ConnectionError. */
-  headers({ streamId, last }: HeaderBlock, decoded: DecodedHeaders): void {
+  headers({ streamId, last }: EncodedHeaders, decoded: DecodedHeaders): void {
     const stream = this.#table.get(streamId);
     if (stream !== undefined) this.#trailers(stream, decoded, last);
     else if (streamId % 2 === 0) throw wrongStream(FRAME.headers);

@@ -1,8 +1,9 @@
+import { FRAME_HEAD_BYTES } from '../../openai/grpc/grpc-frames.ts';
 import { EchoMessage, type WireMessage } from '../codec/echo-message.ts';
 import { encodeResponse } from '../codec/encode-response.ts';
 import type { Answer } from './answer-writer.ts';
 import { GRPC } from './grpc.ts';
-import { FRAME_HEAD_BYTES, FramingError } from './message-reader.ts';
+import { FramingError } from './message-reader.ts';
 
 /** A larger body is sent from where it is; copying a smaller one costs less than a further write. */
 const COPIED_BYTES_MAX = 8 * 1024;

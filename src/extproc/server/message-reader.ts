@@ -1,3 +1,4 @@
+import { FRAME_HEAD_BYTES } from '../../openai/grpc/grpc-frames.ts';
 import { BLOCK_BYTES, type BlockPool, freeMemory } from '../streams/block-pool.ts';
 import { GRPC } from './grpc.ts';
 
@@ -12,8 +13,6 @@ export class FramingError extends Error {
   }
 }
 
-/** Before each message: whether it is compressed, and its length. */
-export const FRAME_HEAD_BYTES = 5;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 /** A smaller message takes no block, most of which would be empty. */
 const SMALL_BYTES_MAX = 4096;

@@ -1,11 +1,11 @@
+import type { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Placement, RoutedRequest, Router } from '../../framework/routing.ts';
-import { prepareRead } from './prepare-read.ts';
 import type { ReadRequest } from './read-request.ts';
 
 /** What a session does when a wait is over. */
 export interface AfterWait {
-  /** Runs what follows a wait, unless the session is over. */
+  /** Runs what follows a wait, unless the session is over; what it throws refuses the request. */
   readonly resume: (go: () => void) => void;
   readonly pick: (read: ReadRequest) => void;
   readonly answer: (routed: RoutedRequest, read: ReadRequest) => void;
@@ -37,7 +37,10 @@ export class PickWait implements Placement {
       this.#preparing = undefined;
       this.#after.pick(read);
     };
-    const waits = prepareRead(prepare, read, subset, { go, resume: this.#after.resume });
+    const { request, body } = read;
+    const { resume } = this.#after;
+    const refuse = (error: RoutingError): void => resume(() => fail(error));
+    const waits = prepare(request, body, () => resume(go), { subset, refuse });
     this.#preparing = waits ? read.request : undefined;
     return waits;
   }
@@ -64,8 +67,10 @@ export class PickWait implements Placement {
 
   refused(error: unknown): void {
     this.#held = undefined;
-    this.#after.resume(() => {
-      throw error;
-    });
+    this.#after.resume(() => fail(error));
   }
+}
+
+function fail(error: unknown): never {
+  throw error;
 }

@@ -16,7 +16,7 @@ import { lateEdit, lengthAfter, type PickTime, pickTimeOf } from './pick-time.ts
 import { PickWait } from './pick-wait.ts';
 import { type ReadRequest, readWithoutBody, type SessionHead } from './read-request.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
-import { asksForEndpoint, reserve } from './reservation.ts';
+import { answerWithEndpoint, asksForEndpoint } from './reservation.ts';
 
 /** The request's half of a session: reads the body, has the router pick, and answers. */
 export class RequestPhase {
@@ -180,7 +180,7 @@ export class RequestPhase {
     this.#routed = routed;
     this.#reader?.routedTo?.(routed.endpoint);
     this.#body.uncount();
-    if (this.#asksForEndpoint) return reserve(routed, this.#emit);
+    if (this.#asksForEndpoint) return answerWithEndpoint(routed, this.#emit);
     const { emitEndpointScores: withScores } = this.#options;
     answer(pickMutation(routed, head, { contentLength, withScores }));
   }

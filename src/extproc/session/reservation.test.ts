@@ -3,7 +3,7 @@ import { RoutingError } from '../../framework/error.ts';
 import { hasPreference } from '../../framework/preference.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
-import { asksForEndpoint, reserve } from './reservation.ts';
+import { answerWithEndpoint, asksForEndpoint } from './reservation.ts';
 
 const headers = (prefer: string): ReadonlyMap<string, string> => new Map([['prefer', prefer]]);
 const ANSWERS = { answersReservations: () => true };
@@ -46,7 +46,7 @@ describe('a request that asks for an endpoint alone', () => {
       ]),
       done: (outcome: string) => void ended.push(outcome),
     };
-    reserve(routed as unknown as RoutedRequest, (action) => void actions.push(action));
+    answerWithEndpoint(routed as unknown as RoutedRequest, (action) => void actions.push(action));
     expect(ended).toEqual(['completed']);
     expect(actions).toEqual([
       {

@@ -32,7 +32,10 @@ export function asksForEndpoint(
 }
 
 /** Ends the request with an answer that names its endpoint. */
-export function reserve(routed: RoutedRequest, emit: (action: StreamAction) => void): void {
+export function answerWithEndpoint(
+  routed: RoutedRequest,
+  emit: (action: StreamAction) => void,
+): void {
   const { destinations, headers } = routed;
   const [endpoint = ''] = destinations;
   routed.done('completed');

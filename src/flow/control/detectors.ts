@@ -12,7 +12,7 @@ export const STAGES = ['prefill', 'decode'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** What is asked: endpoints at a time; `stage` where they were chosen by their role. */
-export interface Asked {
+interface Asked {
   readonly endpoints: readonly Endpoint[];
   readonly at: Millis;
   readonly stage?: Stage | undefined;

@@ -3,7 +3,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { RunningRequests } from './running-requests.ts';
 
 /** What is asked for a band that waits because the pool is too full for it. */
-export interface Demand {
+interface Demand {
   readonly priority: number;
   readonly saturation: number;
   /** From this saturation on the band is closed. */

@@ -154,7 +154,7 @@ export type EndpointRecord = Extract<
   { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' | 'models' | 'gpu' }
 >;
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 export type CaptureHead = Extract<CaptureRecord, { e: 'capture' }>;
 

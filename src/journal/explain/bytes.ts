@@ -111,7 +111,7 @@ export class ByteLog {
 }
 
 /** Reads what a `ByteLog` has written, in order. Throws RangeError beyond the end. */
-export class ByteReader {
+export class RecordReader {
   readonly #view: DataView;
   #at = 0;
 

@@ -7,7 +7,7 @@ import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journ
 import { TEXT_MAX } from './bytes.ts';
 import { DecisionRing } from './decision-ring.ts';
 import { writeNumbers } from './numbers.ts';
-import { ENDING, FLAG, HEAD, NO_SLOT, NONE, SCORE } from './record-format.ts';
+import { ENDING, HEAD, NO_NUMBER, NO_SLOT, RECORD_FLAG, SCORE } from './record-format.ts';
 import { LastRequestTimes } from './request-times.ts';
 import { RunWriter, SlotBuffer, writeSlots } from './run-writer.ts';
 
@@ -84,12 +84,12 @@ export class DecisionRecorder implements JournalSubscriber {
     const sameModel = request.model === this.#model && !inFull;
     this.#model = request.model;
     log.u8(
-      (sameList && !inFull ? FLAG.sameList : 0) |
-        (sameModel ? FLAG.sameModel : 0) |
-        (request.streaming ? FLAG.streaming : 0) |
-        (faults.length > 0 ? FLAG.faulty : 0) |
-        (insteadOf === undefined ? 0 : FLAG.instead) |
-        (waited === undefined ? 0 : FLAG.waited),
+      (sameList && !inFull ? RECORD_FLAG.sameList : 0) |
+        (sameModel ? RECORD_FLAG.sameModel : 0) |
+        (request.streaming ? RECORD_FLAG.streaming : 0) |
+        (faults.length > 0 ? RECORD_FLAG.faulty : 0) |
+        (insteadOf === undefined ? 0 : RECORD_FLAG.instead) |
+        (waited === undefined ? 0 : RECORD_FLAG.waited),
     );
     const shared = inFull ? 0 : sharedLength(request.id, this.#id);
     this.#id = request.id;
@@ -109,7 +109,7 @@ export class DecisionRecorder implements JournalSubscriber {
       if (result.run !== undefined) this.#runs.write(result.run, targets, this.#list);
     }
     log.reserve(HEAD_BYTES_MAX);
-    log.u8(NONE);
+    log.u8(NO_NUMBER);
     if (decision === undefined) log.u8(ENDING.threw);
     else this.#writeEnding(decision);
     this.ring.end(idHash, requestIdHash);
@@ -130,7 +130,7 @@ export class DecisionRecorder implements JournalSubscriber {
     const { log } = this.ring;
     const target = primary.kind === 'picked' ? primary.targets[0] : undefined;
     log.u8(target === undefined ? ENDING.exhausted : ENDING.picked);
-    log.u8(primary.run === undefined ? NONE : this.#runs.numberOf(primary.run.profile));
+    log.u8(primary.run === undefined ? NO_NUMBER : this.#runs.numberOf(primary.run.profile));
     if (target === undefined) return;
     log.u16(target.endpoint.slot);
     this.#score[0] = target.score;

@@ -1,9 +1,9 @@
 import type {
+  ExplainedOutcome,
   ExplainedProfile,
   ExplainedScorer,
   ExplainedWait,
   Explanation,
-  Outcome,
   RunnerUp,
 } from './explanation.ts';
 
@@ -45,7 +45,7 @@ function waitText({ waitedMs, endpoint, cachedTokens }: ExplainedWait): string {
 }
 
 /** The endpoint that was picked, or why none was. */
-export function outcomeText(outcome: Outcome): string {
+export function outcomeText(outcome: ExplainedOutcome): string {
   if (outcome.kind === 'threw') return 'no endpoint: the scheduler failed';
   if (outcome.kind === 'exhausted')
     return `no endpoint: the filters of profile ${outcome.profile} left none`;

@@ -25,7 +25,7 @@ export interface Explanation {
   /** How long the request waited at the picker, and for what. Left out where it did not wait. */
   readonly waited?: ExplainedWait;
   readonly candidates: readonly EndpointName[];
-  readonly outcome: Outcome;
+  readonly outcome: ExplainedOutcome;
   readonly profiles: readonly ExplainedProfile[];
 }
 
@@ -37,7 +37,7 @@ export interface ExplainedWait {
   readonly cachedTokens: number;
 }
 
-export type Outcome =
+export type ExplainedOutcome =
   | {
       readonly kind: 'picked';
       readonly profile: string;
@@ -128,7 +128,7 @@ function waitOf({ waitedMs, slot, cachedTokens }: RecordedWait, segment: Segment
   return { waitedMs, ...endpoint, cachedTokens };
 }
 
-export function outcomeOf(ending: RecordedEnding, segment: Segment): Outcome {
+export function outcomeOf(ending: RecordedEnding, segment: Segment): ExplainedOutcome {
   if (ending.kind === 'threw') return ending;
   const profile = segment.layout[ending.profile]?.name ?? '';
   if (ending.kind === 'exhausted') return { kind: 'exhausted', profile };

@@ -1,4 +1,4 @@
-import { ByteLog, ByteReader } from './bytes.ts';
+import { ByteLog, RecordReader } from './bytes.ts';
 import type { Segment } from './decision-ring.ts';
 import { type RecordedDecision, SegmentReader } from './segment-reader.ts';
 
@@ -16,7 +16,7 @@ export function findDecision(segments: readonly Segment[], id: string): FoundDec
   if (id === '') return undefined;
   const log = new ByteLog();
   const hash = log.text(id);
-  const kept = new ByteReader(log.peek()).text();
+  const kept = new RecordReader(log.peek()).text();
   for (const segment of segments.toReversed()) {
     const { hashes } = segment;
     for (

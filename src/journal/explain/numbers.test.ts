@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteLog, ByteReader } from './bytes.ts';
+import { ByteLog, RecordReader } from './bytes.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
 
 const SEED = 41;
@@ -35,7 +35,7 @@ describe('a list of numbers', () => {
           const list = { slots: Uint16Array.from(slots), count: slots.length };
           writeNumbers(log, Float64Array.from(values), list, last);
         }
-        const reader = new ByteReader(log.take());
+        const reader = new RecordReader(log.take());
         const read = new Float64Array(SLOTS).fill(Number.NaN);
         for (const { slots, values } of written) {
           readNumbers(reader, { slots: Uint16Array.from(slots), count: slots.length }, read);

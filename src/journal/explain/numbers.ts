@@ -1,4 +1,4 @@
-import type { ByteLog, ByteReader } from './bytes.ts';
+import type { ByteLog, RecordReader } from './bytes.ts';
 
 /**
  * Lists of numbers as what differs from the list before. A list is written in runs: a byte with a
@@ -67,7 +67,7 @@ function codeOf(values: Float64Array, index: number, last: number | undefined): 
 
 /** Brings `last` up to date with a list that was written. */
 export function readNumbers(
-  reader: ByteReader,
+  reader: RecordReader,
   { slots, count }: SlotList,
   last: Float64Array,
 ): void {

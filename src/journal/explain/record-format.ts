@@ -4,19 +4,19 @@ import type { SlotList } from './numbers.ts';
 /**
  * The bytes of one decision, in the terms of `ByteLog` and `writeNumbers`. A slot list is a u16 count and a u16 each.
  *
- * - u8 `FLAG`s; u8 how many characters of our id are those of the decision before, text of the others; texts: the client's
+ * - u8 `RECORD_FLAG` bits; u8 how many characters of our id are those of the decision before, text of the others; texts: the client's
  *   id, the model unless it is that of the decision before, what failed if something did, and in
  *   whose place the profiles decided if so
  * - where the request has waited: f64 milliseconds, u16 slot for which or `NO_SLOT`, f64 tokens of its prompt there
  * - numbers: prompt tokens and the time; the slot list of the candidates unless it is that of the decision before
  * - for each profile that ran: u8 number of the profile in the layout, then
- *   - for each filter that dropped endpoints: u8 filter, slot list of those it kept; then u8 `NONE`
+ *   - for each filter that dropped endpoints: u8 filter, slot list of those it kept; then u8 `NO_NUMBER`
  *   - unless the filters left none: u8 `KEPT` and with `best` the slot list of the endpoints whose scores are kept; for each
  *     scorer numbers, the scores of those; slot list of the targets, the pick first; and where there is a pick: u16 slot of the runner-up or `NO_SLOT`, then for each scorer u8 count of
  *     terms and, unless that is 0, numbers: those of the pick, and those of the runner-up if there is one
- * - u8 `NONE`, u8 `ENDING`, and what belongs to the ending
+ * - u8 `NO_NUMBER`, u8 `ENDING`, and what belongs to the ending
  */
-export const FLAG = {
+export const RECORD_FLAG = {
   sameList: 1,
   sameModel: 2,
   streaming: 4,
@@ -27,11 +27,11 @@ export const FLAG = {
 
 export const ENDING = {
   /**
-   * u8 profile or `NONE`, u16 slot, number score, u16 prefill's slot or `NO_SLOT`, text
+   * u8 profile or `NO_NUMBER`, u16 slot, number score, u16 prefill's slot or `NO_SLOT`, text
    * `decidedBy`.
    */
   picked: 0,
-  /** u8 profile or `NONE`: its filters left none. */
+  /** u8 profile or `NO_NUMBER`: its filters left none. */
   exhausted: 1,
   threw: 2,
 } as const;
@@ -40,7 +40,7 @@ export const ENDING = {
 export const KEPT = { all: 0, best: 1 } as const;
 
 /** No profile, no filter: none has this number. */
-export const NONE = 255;
+export const NO_NUMBER = 255;
 export const NO_SLOT = 65_535;
 /** Targets beyond these are left out. */
 export const TARGETS_MAX = 16;
@@ -52,6 +52,6 @@ export const SCORE: SlotList = { slots: Uint16Array.of(2), count: 1 };
 const PLACES: Uint16Array = Uint16Array.from({ length: TERMS_MAX }, (_, place) => place);
 
 /** The places of so many terms. */
-export function placesOf(count: number): SlotList {
+export function firstSlots(count: number): SlotList {
   return { slots: PLACES, count };
 }

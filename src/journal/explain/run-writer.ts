@@ -11,7 +11,7 @@ import { BestEndpoints } from './best-endpoints.ts';
 import type { DecisionRing } from './decision-ring.ts';
 import { LastNumbers, type Layout, type ScorerLayout, TERMS_MAX } from './layout.ts';
 import { type SlotList, writeNumbers } from './numbers.ts';
-import { KEPT, NO_SLOT, NONE, placesOf, TARGETS_MAX } from './record-format.ts';
+import { firstSlots, KEPT, NO_NUMBER, NO_SLOT, TARGETS_MAX } from './record-format.ts';
 
 /** What a part of a run takes at most, apart from its lists. */
 const PART_BYTES_MAX = 64;
@@ -79,7 +79,7 @@ export class RunWriter {
 
   /** The layout for a decision with so many profiles: a new one where numbers would run out. */
   layoutFor(profiles: number): Layout {
-    if (this.#layout.length + profiles > NONE) this.#layout = [];
+    if (this.#layout.length + profiles > NO_NUMBER) this.#layout = [];
     return this.#layout;
   }
 
@@ -161,7 +161,7 @@ export class RunWriter {
       left = this.#kept.fill(endpoints);
       writeSlots(this.#ring, left);
     }
-    log.u8(NONE);
+    log.u8(NO_NUMBER);
     return left;
   }
 
@@ -174,7 +174,7 @@ export class RunWriter {
     const { log } = this.#ring;
     const terms = termsOf(scorer, pick, context);
     if (layout.terms.length === 0) layout.terms = Object.keys(terms).slice(0, TERMS_MAX);
-    const places = placesOf(layout.terms.length);
+    const places = firstSlots(layout.terms.length);
     log.reserve(PART_BYTES_MAX);
     log.u8(places.count);
     if (places.count === 0) return;

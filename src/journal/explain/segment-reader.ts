@@ -1,8 +1,17 @@
-import { ByteReader } from './bytes.ts';
+import { RecordReader } from './bytes.ts';
 import type { Segment } from './decision-ring.ts';
 import { LastNumbers, type Layout, type ProfileLayout } from './layout.ts';
 import { readNumbers } from './numbers.ts';
-import { ENDING, FLAG, HEAD, KEPT, NO_SLOT, NONE, placesOf, SCORE } from './record-format.ts';
+import {
+  ENDING,
+  firstSlots,
+  HEAD,
+  KEPT,
+  NO_NUMBER,
+  NO_SLOT,
+  RECORD_FLAG,
+  SCORE,
+} from './record-format.ts';
 
 /** Endpoints by their slots; profiles, filters and scorers by their numbers in the layout. */
 export interface RecordedDecision {
@@ -73,7 +82,7 @@ export type RecordedEnding =
 
 /** Reads a segment's decisions in order: each is written as what differs from those before. */
 export class SegmentReader {
-  readonly #reader: ByteReader;
+  readonly #reader: RecordReader;
   readonly #layout: Layout;
   readonly #slotsEnd: number;
   readonly #last = new Map<ProfileLayout, readonly LastNumbers[]>();
@@ -83,7 +92,7 @@ export class SegmentReader {
   #model = '';
 
   constructor({ bytes, layout, endpoints }: Segment) {
-    this.#reader = new ByteReader(bytes);
+    this.#reader = new RecordReader(bytes);
     this.#layout = layout;
     this.#slotsEnd = endpoints.length;
   }
@@ -94,17 +103,17 @@ export class SegmentReader {
     const flags = reader.u8();
     this.#id = this.#id.slice(0, reader.u8()) + reader.text();
     const requestId = reader.text();
-    if ((flags & FLAG.sameModel) === 0) this.#model = reader.text();
-    const faults = (flags & FLAG.faulty) === 0 ? '' : reader.text();
-    const insteadOf = (flags & FLAG.instead) === 0 ? '' : reader.text();
-    const waited = (flags & FLAG.waited) === 0 ? undefined : this.#waited();
+    if ((flags & RECORD_FLAG.sameModel) === 0) this.#model = reader.text();
+    const faults = (flags & RECORD_FLAG.faulty) === 0 ? '' : reader.text();
+    const insteadOf = (flags & RECORD_FLAG.instead) === 0 ? '' : reader.text();
+    const waited = (flags & RECORD_FLAG.waited) === 0 ? undefined : this.#waited();
     readNumbers(reader, HEAD, this.#head);
     const [promptTokens = 0, at = 0] = this.#head;
-    if ((flags & FLAG.sameList) === 0) this.#candidates = this.#slots();
+    if ((flags & RECORD_FLAG.sameList) === 0) this.#candidates = this.#slots();
     const head = { id: this.#id, requestId, model: this.#model, promptTokens, at };
-    const streaming = (flags & FLAG.streaming) !== 0;
+    const streaming = (flags & RECORD_FLAG.streaming) !== 0;
     const runs: RecordedRun[] = [];
-    for (let profile = reader.u8(); profile !== NONE; profile = reader.u8()) {
+    for (let profile = reader.u8(); profile !== NO_NUMBER; profile = reader.u8()) {
       runs.push(this.#run(profile, full));
     }
     const candidates = this.#candidates;
@@ -141,7 +150,7 @@ export class SegmentReader {
   #filters(): Pick<RecordedRun, 'drops' | 'eligible'> {
     const drops: { filter: number; slots: Uint16Array }[] = [];
     let eligible: Uint16Array = this.#candidates;
-    for (let filter = this.#reader.u8(); filter !== NONE; filter = this.#reader.u8()) {
+    for (let filter = this.#reader.u8(); filter !== NO_NUMBER; filter = this.#reader.u8()) {
       const kept = this.#slots();
       drops.push({ filter, slots: eligible.filter((slot) => !kept.includes(slot)) });
       eligible = kept;
@@ -153,7 +162,7 @@ export class SegmentReader {
     const count = this.#reader.u8();
     if (count === 0) return { pick: [], runnerUp: [] };
     const next = (): readonly number[] => {
-      readNumbers(this.#reader, placesOf(count), last.terms);
+      readNumbers(this.#reader, firstSlots(count), last.terms);
       return [...last.terms.subarray(0, count)];
     };
     return { pick: next(), runnerUp: runnerUp === undefined ? [] : next() };

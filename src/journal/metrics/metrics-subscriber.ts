@@ -3,7 +3,7 @@ import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
-import type { OpenRequest, PickerMetrics } from './metrics.ts';
+import type { MeasuredRequest, PickerMetrics } from './metrics.ts';
 import { SCHEDULER_SECONDS, TTFT_SECONDS } from './page/bucket-bounds.ts';
 import type { SeenTrace } from './page/tally.ts';
 import type { RequestSeries } from './requests/request-series.ts';
@@ -76,7 +76,7 @@ export function metricsSubscriber(
   };
 }
 
-function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): OpenRequest {
+function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): MeasuredRequest {
   const { model: targetModel, rewrite, fairnessId, priority, bodyBytes } = routed.request;
   const model = rewrite?.requestedModel ?? targetModel;
   const series = requests.of({ model, targetModel, fairnessId, priority });
@@ -94,7 +94,7 @@ function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): O
 }
 
 function recordFirstToken(
-  { series, routed }: OpenRequest,
+  { series, routed }: MeasuredRequest,
   at: Millis,
   seen: SeenTrace | undefined,
 ): void {
@@ -155,7 +155,7 @@ function recordPrediction(
   decisions.reportedCachedTokens.value += usage.cachedTokens;
 }
 
-function recordEnd({ series, bodyBytes }: OpenRequest, outcome: Outcome): void {
+function recordEnd({ series, bodyBytes }: MeasuredRequest, outcome: Outcome): void {
   series.running.value -= 1;
   series.requestBytes.observe(bodyBytes);
   if (outcome === 'failed') series.error(MODEL_SERVER_ERROR).value += 1;
@@ -164,7 +164,7 @@ function recordEnd({ series, bodyBytes }: OpenRequest, outcome: Outcome): void {
 
 /** As the reference: NTPOT over all output tokens, TPOT over those after the first of a stream. */
 function recordTimes(
-  { series, firstTokenAt, routed }: OpenRequest,
+  { series, firstTokenAt, routed }: MeasuredRequest,
   {
     at,
     usage,

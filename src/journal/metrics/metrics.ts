@@ -7,7 +7,7 @@ import type { DataSource, Observer } from '../../framework/plugin.ts';
 import { RequestMap } from '../../framework/request-map.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
 import { formerNames, showTwins, twinHelp } from './page/deprecated-names.ts';
-import { type Sample, showMetric } from './page/family.ts';
+import { type MetricSample, showMetric } from './page/family.ts';
 import { MetricsPage } from './page/metrics-page.ts';
 import { type PageFormat, PLAIN_TEXT } from './page/page-format.ts';
 import { SeriesLimit, type SeriesLimitOptions } from './page/series-limit.ts';
@@ -31,7 +31,7 @@ interface PrefixHits {
 }
 
 /** A routed request that has not ended. */
-export interface OpenRequest {
+export interface MeasuredRequest {
   readonly routed: Routed;
   readonly series: RequestSeries;
   bodyBytes: number;
@@ -74,7 +74,7 @@ export class PickerMetrics {
   readonly #page: MetricsPage;
   readonly #pollErrors = new Map<string, Cell>();
   /** The requests that have not ended. */
-  readonly open: RequestMap<OpenRequest> = new RequestMap<OpenRequest>();
+  readonly open: RequestMap<MeasuredRequest> = new RequestMap<MeasuredRequest>();
   #prefixHits: PrefixHits | undefined;
   #prefixIndexes: readonly PrefixIndex[] = [];
 
@@ -146,7 +146,7 @@ export class PickerMetrics {
     );
   }
 
-  #gauge(name: string, what: string, samples: () => readonly Sample[]): void {
+  #gauge(name: string, what: string, samples: () => readonly MetricSample[]): void {
     const shown = { name: `llm_d_epp_${name}`, help: `[ALPHA] ${what}`, type: 'gauge' } as const;
     showMetric(this.registry, shown, samples);
     if (!this.deprecated) return;

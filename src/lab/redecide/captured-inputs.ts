@@ -22,7 +22,7 @@ import type {
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
 /** A request and the decision about it. */
-export type RequestRecord = Extract<CaptureRecord, { e: 'q' }>;
+export type DecidedRecord = Extract<CaptureRecord, { e: 'q' }>;
 
 /** In place of what waits at the picker that decides again. */
 const NOTHING_HELD: readonly HeldSum[] = [];
@@ -102,7 +102,7 @@ export function requestOf({
 }
 
 /** What the picker was asked with, and what waited there. */
-export function optionsOf(record: RequestRecord): RouteOptions {
+export function optionsOf(record: DecidedRecord): RouteOptions {
   const { subset, firstTokenSeen, endSeen, held = NOTHING_HELD, crowdedOut } = record;
   return { subset, firstTokenSeen, endSeen, held, crowdedOut };
 }

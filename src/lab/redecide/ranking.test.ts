@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { makePool } from '../../../test/makers.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Decision, ProfileResult, ProfileRun } from '../../framework/scheduling.ts';
-import { placeOf, standingOf } from './ranking.ts';
+import { rankIn, standingOf } from './ranking.ts';
 
 const [a, b, c] = makePool([{}, {}, {}]) as [Endpoint, Endpoint, Endpoint];
 
@@ -33,7 +33,7 @@ it('ranks by the profile of the primary, also where another profile picks the sa
     headers: new Map(),
     prefill: a,
   };
-  expect(placeOf(b, decision)).toBe(2);
+  expect(rankIn(b, decision)).toBe(2);
   expect(standingOf(c, decision)).toEqual({
     candidates: 3,
     scores: { was: 0.25, is: 1 },

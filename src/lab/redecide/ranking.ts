@@ -19,7 +19,7 @@ interface Choice {
 }
 
 /** The rank of an endpoint: 1 where no score is higher; undefined where it was not scored. */
-export function placeOf(endpoint: Endpoint, decision: Decision): number | undefined {
+export function rankIn(endpoint: Endpoint, decision: Decision): number | undefined {
   const { candidates } = choiceOf(decision);
   const own = candidates.find((each) => each.endpoint.id === endpoint.id);
   if (own === undefined) return undefined;

@@ -22,12 +22,12 @@ import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import {
   applyEndpointRecord,
   applyRecordedDecision,
+  type DecidedRecord,
   optionsOf,
-  type RequestRecord,
   requestOf,
 } from './captured-inputs.ts';
 import { capturedPlan } from './captured-plan.ts';
-import { placeOf, standingOf } from './ranking.ts';
+import { rankIn, standingOf } from './ranking.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
 
@@ -106,7 +106,7 @@ export class Redecider {
    * Call before `take` for a request that another process decides. Resolves when the process has
    * answered or has failed to; at once where nothing has to be waited for.
    */
-  async prepare({ t, n, r, subset }: RequestRecord): Promise<void> {
+  async prepare({ t, n, r, subset }: DecidedRecord): Promise<void> {
     const request = requestOf(r);
     this.#prepared = { n, request };
     await new Promise<void>((resolve) => {
@@ -184,7 +184,7 @@ export class Redecider {
     this.#isReplaced = plan.scheduler !== undefined;
   }
 
-  #decide(record: RequestRecord): Redecision {
+  #decide(record: DecidedRecord): Redecision {
     const { n, r, d: was } = record;
     // How long requests wait is no part of a decision: the capture says it. Such a one went nowhere.
     const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
@@ -238,7 +238,7 @@ export class Redecider {
     if (actual === undefined || target === undefined) return {};
     const differs = this.#options.explains === true && target.id !== id;
     const comparison = {
-      place: placeOf(actual, own),
+      place: rankIn(actual, own),
       ...(differs && { standing: standingOf(actual, own) }),
     };
     if (!this.#predicts) return comparison;
@@ -251,7 +251,7 @@ export class Redecider {
 
   /** What comparing the first token needs. Empty if none can be seen or it is not needed. */
   #expectation(
-    { t, r, firstTokenSeen }: RequestRecord,
+    { t, r, firstTokenSeen }: DecidedRecord,
     { ttftMs }: Comparison,
   ): Pick<OpenRequest, 'expected'> {
     const { onFirstToken } = this.#options;

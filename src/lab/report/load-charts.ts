@@ -1,4 +1,4 @@
-import type { CapacityPlan } from '../simulate/capacity-plan.ts';
+import type { ServerPlan } from '../simulate/capacity-plan.ts';
 import type { LoadProbe } from '../simulate/saturate.ts';
 import { axis, barChart, colour, curve, figureChart, symbolOf } from './chart.ts';
 import type { Drawn } from './charts.ts';
@@ -47,7 +47,7 @@ export function waitingOverTime(drawn: readonly Drawn[]): string {
 
 /** One figure of each row of a plan as bars, without rows that have no limit. */
 export function planBars(
-  { rows }: CapacityPlan,
+  { rows }: ServerPlan,
   configs: readonly string[],
   figure: 'limitPerSecond' | 'costPerMillion',
   name: string,

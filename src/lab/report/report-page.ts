@@ -2,7 +2,7 @@ import type { ConfigReport } from '../run-summary/compare.ts';
 import type { HitLadder } from '../run-summary/hit-ladder.ts';
 import { comparisonRows } from '../run-summary/render-comparison.ts';
 import type { Verdict } from '../run-summary/verdict.ts';
-import type { CapacityPlan } from '../simulate/capacity-plan.ts';
+import type { ServerPlan } from '../simulate/capacity-plan.ts';
 import { planRows } from '../simulate/render-plan.ts';
 import { type Drawn, distribution, hitLadderBars, hitRates, loadMap, pareto } from './charts.ts';
 import { goodputCurves, type LoadCurve, planBars, waitingOverTime } from './load-charts.ts';
@@ -25,7 +25,7 @@ export interface ReportInput {
 
 /** The highest loads of pools and their costs. */
 interface Capacity {
-  readonly plan: CapacityPlan;
+  readonly plan: ServerPlan;
   /** For the pool without changes, by configuration. */
   readonly curves: readonly LoadCurve[];
   /** Unit of the plan's costs. */
@@ -139,7 +139,7 @@ ${hasLimits ? planFigures(plan, names) : ''}
 </section>`;
 }
 
-function planFigures(plan: CapacityPlan, names: readonly string[]): string {
+function planFigures(plan: ServerPlan, names: readonly string[]): string {
   return [
     figure(
       'Limit of each pool',

@@ -3,7 +3,7 @@ import { createPicker } from '../../index.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { STUDY_OBJECTIVE } from '../run-summary/service-objective.ts';
 import type { Workload } from '../traces/workload.ts';
-import { type CapacityPlan, capacityPlan, costPerHour } from './capacity-plan.ts';
+import { capacityPlan, costPerHour, type ServerPlan } from './capacity-plan.ts';
 import { readPool } from './pool-file.ts';
 import { renderPlan } from './render-plan.ts';
 import { type JobResult, runJob } from './run-job.ts';
@@ -53,7 +53,7 @@ function withCost(shape: string, seed: number, cost: number): JobResult {
   };
 }
 
-function plan(results: readonly JobResult[], price = 3): CapacityPlan {
+function plan(results: readonly JobResult[], price = 3): ServerPlan {
   const prices = new Map([['', price]]);
   return capacityPlan(results, { pool: POOL, prices, objective: STUDY_OBJECTIVE });
 }

@@ -36,7 +36,7 @@ export interface PlanRow {
   readonly costPerMillionOutput: Estimate;
 }
 
-export interface CapacityPlan {
+export interface ServerPlan {
   readonly objective: ServiceObjective;
   readonly rows: readonly PlanRow[];
   /** Index in `rows` of the lowest cost per hour among those that meet the objective. */
@@ -60,7 +60,7 @@ interface PlanInput {
 export function capacityPlan(
   results: readonly JobResult[],
   { pool, prices, objective }: PlanInput,
-): CapacityPlan {
+): ServerPlan {
   const groups = Map.groupBy(results, ({ job }) => `${job.shape ?? ''}\n${job.name}`);
   const inputs = [...groups.values()].map((runs) => ({
     runs,

@@ -1,12 +1,12 @@
 import type { Estimate } from '../run-summary/compare.ts';
 import { alignedTable } from '../run-summary/render-comparison.ts';
-import type { CapacityPlan, PlanRow } from './capacity-plan.ts';
+import type { PlanRow, ServerPlan } from './capacity-plan.ts';
 
 const HEAD =
   'pool|config|servers|accelerators|per hour|good|TTFT p99 ms|limit req/s|per M tokens|per M output|';
 
 /** `planRows` as text with explanations, with `unit` as the unit of the costs. */
-export function renderPlan(plan: CapacityPlan, unit: string): string {
+export function renderPlan(plan: ServerPlan, unit: string): string {
   const { rows, objective } = plan;
   const load = rows[0]?.requestsPerSecond.toFixed(2) ?? '';
   const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${objective.ttftMs} ms and ${objective.tpotMs} ms per further token`;
@@ -14,7 +14,7 @@ export function renderPlan(plan: CapacityPlan, unit: string): string {
 }
 
 /** The cells of a table with a head and the load and the cost of each shape. */
-export function planRows(plan: CapacityPlan): readonly (readonly string[])[] {
+export function planRows(plan: ServerPlan): readonly (readonly string[])[] {
   const cells = plan.rows.map((row, place) => [
     row.shape === '' ? 'as it is' : row.shape,
     row.config,
@@ -53,7 +53,7 @@ function estimateText({ mean, plusMinus }: Estimate): string {
 }
 
 /** What stands out about the row with this index. */
-function noteOn(row: PlanRow, place: number, plan: CapacityPlan): string {
+function noteOn(row: PlanRow, place: number, plan: ServerPlan): string {
   const { meets, mayBeChance } = row;
   const { rows, cheapestForLoad = -1, cheapestPerToken, asCheap } = plan;
   const chance = mayBeChance ? ', which may be chance' : '';
@@ -68,7 +68,7 @@ function noteOn(row: PlanRow, place: number, plan: CapacityPlan): string {
 }
 
 /** No row is called cheapest within the noise. */
-function perTokenNote({ draws }: PlanRow, { asCheap }: CapacityPlan): string {
+function perTokenNote({ draws }: PlanRow, { asCheap }: ServerPlan): string {
   if (draws === 1) return 'lowest cost per token in this one draw';
   return asCheap.length > 0 ? 'lowest cost per token, within the noise' : 'cheapest per token';
 }

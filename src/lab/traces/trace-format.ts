@@ -47,7 +47,7 @@ export interface TraceFormat {
 }
 
 /** Shared by all requests of formats without block ids, because there may be millions of them. */
-export const NO_BLOCKS: readonly number[] = [];
+export const NO_TRACE_BLOCKS: readonly number[] = [];
 
 /** A reader for formats without block ids. There, blocks are only the unit of memory. */
 export function readerOf(read: TraceReader['read']): () => TraceReader {

@@ -1,4 +1,4 @@
-/** Bytes before each message: whether it is compressed, and its length. */
+/** The bytes before each gRPC message: whether it is compressed (one byte), and its length (four). */
 export const FRAME_HEAD_BYTES = 5;
 
 /** Gets the messages of a gRPC body. */

@@ -13,9 +13,9 @@ import { guardedRuntime } from '../faults/guarded-runtime.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
 import {
   instantiate,
-  type PickerParts,
   type PluginInstances,
   type PluginPart,
+  type PluginParts,
   type PluginWrap,
 } from '../plan/instantiate.ts';
 import type { PickerPlan, PlannedScheduler } from '../plan/picker-plan.ts';
@@ -123,7 +123,7 @@ function checkObservers(
   }
 }
 
-function cachedTokensOf(facts: PickerParts['facts']): SchedulingCore['cachedTokens'] {
+function cachedTokensOf(facts: PluginParts['facts']): SchedulingCore['cachedTokens'] {
   const matchKey = bestPrefixMatch(facts);
   return (endpoint, context) => {
     if (matchKey === undefined || context === undefined) return 0;
@@ -139,7 +139,7 @@ function cachedTokensOf(facts: PickerParts['facts']): SchedulingCore['cachedToke
   };
 }
 
-function partsOf(options: SchedulingCoreOptions, onFailed: () => void): PickerParts {
+function partsOf(options: SchedulingCoreOptions, onFailed: () => void): PluginParts {
   const { plan, pool, runtime, timers, coreFacts, faults, before, wrapPlugin } = options;
   try {
     const kept = before?.instances;
@@ -187,7 +187,7 @@ function reportOf(
 }
 
 function prepareOf(
-  { preparers }: PickerParts,
+  { preparers }: PluginParts,
   {
     replacement,
     faults,
@@ -215,7 +215,7 @@ function prepareOf(
 }
 
 /** Prefers what engines report themselves to what the picker expects them to hold. */
-function bestPrefixMatch(facts: PickerParts['facts']): CycleKey<PrefixMatch> | undefined {
+function bestPrefixMatch(facts: PluginParts['facts']): CycleKey<PrefixMatch> | undefined {
   const keys = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
   return keys.find(({ name }) => facts.has(name));
 }

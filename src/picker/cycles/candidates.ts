@@ -8,7 +8,7 @@ import { sameEndpoints } from '../pool/subset.ts';
  * Which of the endpoints that a request could go to are candidates: those that do not fail and have
  * room. A request that may wait has full ones, too, where nothing else is left: it waits there.
  */
-export class Candidates {
+export class CandidateRules {
   readonly #ejector: Ejector;
   readonly #limit: ConcurrencyLimit;
 

@@ -7,7 +7,7 @@ import type { ActiveCores } from '../cores/active-cores.ts';
 import type { Journal } from '../events/journal.ts';
 import type { HeldLoads } from '../load/held-loads.ts';
 import { subsetOf } from '../pool/subset.ts';
-import type { Candidates } from './candidates.ts';
+import type { CandidateRules } from './candidates.ts';
 import {
   type Cycle,
   type CycleInput,
@@ -25,7 +25,7 @@ export interface CyclesOptions {
   readonly cores: () => ActiveCores;
   readonly parts: ReserveParts;
   readonly loads: HeldLoads;
-  readonly candidates: Candidates;
+  readonly candidates: CandidateRules;
   readonly stopwatch?: Pick<Clock, 'now'> | undefined;
 }
 

@@ -62,7 +62,7 @@ export interface PluginInstance {
 /** By name in the configuration, without the profile handler, which is always made again. */
 export type PluginInstances = ReadonlyMap<string, PluginInstance>;
 
-export interface PickerParts {
+export interface PluginParts {
   readonly handler: ProfileHandler;
   /** By the name of their key. */
   readonly facts: ReadonlyMap<string, CycleFact<unknown>>;
@@ -88,7 +88,7 @@ const NO_WRAP: PluginWrap = {
  * no other plugin can fail any more; if one of them fails, those already started are stopped.
  * Throws ConfigError when the handler cannot run the profiles.
  */
-export function instantiate(plan: PickerPlan, options: InstantiateOptions): PickerParts {
+export function instantiate(plan: PickerPlan, options: InstantiateOptions): PluginParts {
   const { coreFacts, wrap = NO_WRAP, kept = new Map(), faults = new PluginFaults() } = options;
   const made = new Map<string, (Filter | Scorer | Picker) & Observer>();
   const deciders = new Map<string, Decider & Observer>();

@@ -1,6 +1,6 @@
 import type { PromptBlocks } from '../../framework/request.ts';
 import type { PrefixIndex } from './prefix-index.ts';
-import { NONE } from './records.ts';
+import { NO_RECORD } from './records.ts';
 
 /** In the high word of a listed block: a run begins with it. The index does not use this bit. */
 const RUN_BEGINS = 0x10000;
@@ -119,10 +119,10 @@ export class EndpointBlocks {
     while (block < to) {
       const oldest = index.newer(this.#end);
       const known = index.runs.find(words, block);
-      const run = known === NONE ? index.runs.add(words, block, to) : known;
+      const run = known === NO_RECORD ? index.runs.add(words, block, to) : known;
       const length = index.runs.matching(run, words, block, to);
       const holding = index.holdingOf(run, this.owner);
-      const held = holding === NONE ? 0 : index.held(holding);
+      const held = holding === NO_RECORD ? 0 : index.held(holding);
       if (held === 0) {
         index.add(run, length, oldest);
         this.#size += length;
@@ -147,8 +147,8 @@ export class EndpointBlocks {
     let block = 0;
     while (block < count) {
       const run = index.runs.find(words, block);
-      const holding = run === NONE ? NONE : index.holdingOf(run, this.owner);
-      if (holding === NONE || (pinnedOnly && index.pins(holding) === 0)) break;
+      const holding = run === NO_RECORD ? NO_RECORD : index.holdingOf(run, this.owner);
+      if (holding === NO_RECORD || (pinnedOnly && index.pins(holding) === 0)) break;
       const length = index.runs.matching(run, words, block, count);
       const held = index.held(holding);
       block += Math.min(held, length);
@@ -190,13 +190,13 @@ export class EndpointBlocks {
     let block = 0;
     while (block < count) {
       const run = index.runs.find(words, block);
-      if (run === NONE) {
+      if (run === NO_RECORD) {
         this.#add(words, block, count);
         return;
       }
       const length = index.runs.matching(run, words, block, count);
       const holding = index.holdingOf(run, this.owner);
-      block += holding === NONE ? this.#hold(run, length) : this.#adjust(holding, length);
+      block += holding === NO_RECORD ? this.#hold(run, length) : this.#adjust(holding, length);
     }
   }
 

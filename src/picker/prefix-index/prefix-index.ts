@@ -1,5 +1,5 @@
 import type { PromptBlocks } from '../../framework/request.ts';
-import { NONE, Records } from './records.ts';
+import { NO_RECORD, Records } from './records.ts';
 import { Runs } from './runs.ts';
 
 /** Fields of a holding. The first is also used where an owner's order begins and ends. */
@@ -46,7 +46,7 @@ export class PrefixIndex {
   addOwner(): number {
     this.freeSome();
     const end = this.#holdings.take();
-    this.#holdings.set(end, RUN, NONE);
+    this.#holdings.set(end, RUN, NO_RECORD);
     this.#holdings.set(end, OWNER, this.#freeOwners.pop() ?? this.#owners++);
     this.#holdings.set(end, OLDER, end);
     this.#holdings.set(end, NEWER, end);
@@ -85,10 +85,10 @@ export class PrefixIndex {
     let goesOn = true;
     while (block < count && goesOn) {
       const run = this.runs.find(words, block);
-      if (run === NONE) break;
+      if (run === NO_RECORD) break;
       const length = this.runs.matching(run, words, block, count);
       goesOn = false;
-      for (let at = this.runs.holding(run); at !== NONE; at = holdings.get(at, NEXT)) {
+      for (let at = this.runs.holding(run); at !== NO_RECORD; at = holdings.get(at, NEXT)) {
         const owner = holdings.get(at, OWNER);
         // One that holds a block holds all before it.
         if (matched[owner] !== block) continue;
@@ -133,7 +133,7 @@ export class PrefixIndex {
   holdingOf(run: number, owner: number): number {
     const holdings = this.#holdings;
     let holding = this.runs.holding(run);
-    while (holding !== NONE && holdings.get(holding, OWNER) !== owner) {
+    while (holding !== NO_RECORD && holdings.get(holding, OWNER) !== owner) {
       holding = holdings.get(holding, NEXT);
     }
     return holding;
@@ -142,7 +142,8 @@ export class PrefixIndex {
   /** Whether this is the run's only holding, and is of all its blocks. */
   isWhole(holding: number): boolean {
     const run = this.run(holding);
-    const isOnly = this.runs.holding(run) === holding && this.#holdings.get(holding, NEXT) === NONE;
+    const isOnly =
+      this.runs.holding(run) === holding && this.#holdings.get(holding, NEXT) === NO_RECORD;
     return isOnly && this.held(holding) === this.runs.length(run);
   }
 
@@ -176,13 +177,13 @@ export class PrefixIndex {
   split(run: number, length: number): void {
     const second = this.runs.split(run, length);
     const holdings = this.#holdings;
-    for (let at = this.runs.holding(run); at !== NONE; at = holdings.get(at, NEXT)) {
+    for (let at = this.runs.holding(run); at !== NO_RECORD; at = holdings.get(at, NEXT)) {
       const rest = holdings.get(at, HELD) - length;
       if (rest <= 0) continue;
       holdings.set(at, HELD, length);
       holdings.set(this.add(second, rest, at), PINS, holdings.get(at, PINS));
     }
-    if (this.runs.holding(second) === NONE) this.runs.remove(second);
+    if (this.runs.holding(second) === NO_RECORD) this.runs.remove(second);
   }
 
   /** Removes a holding, and its run where it was the only one. */
@@ -196,7 +197,7 @@ export class PrefixIndex {
       while (holdings.get(before, NEXT) !== holding) before = holdings.get(before, NEXT);
       holdings.set(before, NEXT, next);
     }
-    if (this.runs.holding(run) === NONE) this.runs.remove(run);
+    if (this.runs.holding(run) === NO_RECORD) this.runs.remove(run);
     else this.#shorten(run);
     this.#unlink(holding);
     holdings.release(holding);
@@ -209,7 +210,7 @@ export class PrefixIndex {
   #shorten(run: number): void {
     const length = this.runs.length(run);
     let most = 0;
-    for (let at = this.runs.holding(run); at !== NONE; at = this.#holdings.get(at, NEXT)) {
+    for (let at = this.runs.holding(run); at !== NO_RECORD; at = this.#holdings.get(at, NEXT)) {
       most = Math.max(most, this.held(at));
       if (2 * most > length) return;
     }

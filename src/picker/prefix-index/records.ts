@@ -1,5 +1,5 @@
 /** No record: the first record has number 1. */
-export const NONE = 0;
+export const NO_RECORD = 0;
 
 /** Records of a page: a page of the largest records has 112 KB. */
 const PAGE_BITS = 12;
@@ -17,7 +17,7 @@ export class Records {
   /** Record 0 is none. */
   #used = 1;
   /** The first released record. Its field 0 is the next one. */
-  #released: number = NONE;
+  #released: number = NO_RECORD;
   #count = 0;
 
   constructor(fields: number) {
@@ -38,7 +38,7 @@ export class Records {
   take(): number {
     this.#count += 1;
     const record = this.#released;
-    if (record !== NONE) {
+    if (record !== NO_RECORD) {
       this.#released = this.get(record, 0);
       return record;
     }

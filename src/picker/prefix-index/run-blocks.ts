@@ -1,4 +1,4 @@
-import { NONE, Records } from './records.ts';
+import { NO_RECORD, Records } from './records.ts';
 
 /** Blocks of a segment. */
 export const SEGMENT_BLOCKS = 4;
@@ -92,13 +92,13 @@ export class RunBlocks {
   append(first: number, place: number, words: Uint32Array, from: number, to: number): number {
     const segments = this.#segments;
     let head = first;
-    let segment = first === NONE ? NONE : this.segmentAt(first, place - 1);
+    let segment = first === NO_RECORD ? NO_RECORD : this.segmentAt(first, place - 1);
     let at = place % SEGMENT_BLOCKS;
     for (let block = from; block < to; block++) {
       if (at === 0) {
         const next = segments.take();
-        segments.set(next, NEXT, NONE);
-        if (segment === NONE) head = next;
+        segments.set(next, NEXT, NO_RECORD);
+        if (segment === NO_RECORD) head = next;
         else segments.set(segment, NEXT, next);
         segment = next;
       }
@@ -112,7 +112,7 @@ export class RunBlocks {
   cutAfter(first: number, place: number): void {
     const last = this.segmentAt(first, place);
     this.free(this.#segments.get(last, NEXT));
-    this.#segments.set(last, NEXT, NONE);
+    this.#segments.set(last, NEXT, NO_RECORD);
   }
 
   /**
@@ -126,7 +126,7 @@ export class RunBlocks {
     if (kept === 0) return this.#dropFirst(first, from);
     const last = this.segmentAt(first, end - 1);
     const behind = segments.get(last, NEXT);
-    segments.set(last, NEXT, NONE);
+    segments.set(last, NEXT, NO_RECORD);
     if (from >= kept) return this.#dropFirst(behind, from - kept);
     const copy = segments.take();
     segments.copy(last, copy);
@@ -137,7 +137,7 @@ export class RunBlocks {
   /** Frees a chain. */
   free(first: number): void {
     let segment = first;
-    while (segment !== NONE) {
+    while (segment !== NO_RECORD) {
       const next = this.#segments.get(segment, NEXT);
       this.#segments.release(segment);
       segment = next;

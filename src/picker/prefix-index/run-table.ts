@@ -1,4 +1,4 @@
-import { NONE, Records } from './records.ts';
+import { NO_RECORD, Records } from './records.ts';
 
 /** Buckets at first; a power of two. */
 const BUCKETS = 256;
@@ -40,7 +40,7 @@ export class RunTable {
   find(low: number, high: number): number {
     const records = this.#records;
     let record = this.#heads.get(this.#bucketOf(low), 0);
-    while (record !== NONE) {
+    while (record !== NO_RECORD) {
       if (records.get(record, this.#low) === low && records.get(record, this.#high) === high) break;
       record = records.get(record, this.#next);
     }
@@ -80,7 +80,7 @@ export class RunTable {
 
   #addBucket(): number {
     const bucket = this.#heads.take();
-    this.#heads.set(bucket, 0, NONE);
+    this.#heads.set(bucket, 0, NO_RECORD);
     this.#buckets += 1;
     return bucket;
   }
@@ -91,8 +91,8 @@ export class RunTable {
     const divided = 1 + (this.#buckets & this.#mask);
     this.#addBucket();
     let record = this.#heads.get(divided, 0);
-    this.#heads.set(divided, 0, NONE);
-    while (record !== NONE) {
+    this.#heads.set(divided, 0, NO_RECORD);
+    while (record !== NO_RECORD) {
       const next = this.#records.get(record, this.#next);
       this.#push(record, this.#bucketOf(this.#records.get(record, this.#low)));
       record = next;

@@ -1,4 +1,4 @@
-import { NONE, Records } from './records.ts';
+import { NO_RECORD, Records } from './records.ts';
 import { highOf, RunBlocks, SEGMENT_BLOCKS } from './run-blocks.ts';
 import { RunTable } from './run-table.ts';
 
@@ -114,7 +114,7 @@ export class Runs {
   #ended(run: number, length: number): void {
     this.#runs.set(run, LENGTH, length);
     if (length > 1) return;
-    this.#runs.set(run, SEGMENT, NONE);
+    this.#runs.set(run, SEGMENT, NO_RECORD);
     this.#runs.set(run, PLACE, 0);
   }
 
@@ -123,10 +123,10 @@ export class Runs {
     const run = runs.take();
     runs.set(run, LOW, low);
     runs.set(run, HIGH, high);
-    runs.set(run, SEGMENT, NONE);
+    runs.set(run, SEGMENT, NO_RECORD);
     runs.set(run, PLACE, 0);
     runs.set(run, LENGTH, length);
-    runs.set(run, HOLDING, NONE);
+    runs.set(run, HOLDING, NO_RECORD);
     this.#table.insert(run);
     return run;
   }

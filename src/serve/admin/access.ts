@@ -8,7 +8,7 @@ import { type BearerToken, bearerToken } from './bearer-token.ts';
 export type Scope = 'open' | 'metrics' | 'file' | 'read' | 'change';
 
 /** Why a request is not answered, with what to do about it. */
-export interface Refusal {
+export interface AccessRefusal {
   readonly status: 401 | 403 | 429 | 503;
   readonly sentence: string;
 }
@@ -40,7 +40,7 @@ export interface AccessOptions {
 /** Undefined where the bearer of the token may read the metrics. */
 export type MetricsGuard = (
   token: string | undefined,
-) => Refusal | undefined | Promise<Refusal | undefined>;
+) => AccessRefusal | undefined | Promise<AccessRefusal | undefined>;
 
 /**
  * Decides who may ask for which page of the metrics port. Health is open. `/debug` and actions are
@@ -56,7 +56,10 @@ export class Access {
   }
 
   /** Undefined where the request may be answered. */
-  refusal(scope: Scope, caller: Caller): Refusal | undefined | Promise<Refusal | undefined> {
+  refusal(
+    scope: Scope,
+    caller: Caller,
+  ): AccessRefusal | undefined | Promise<AccessRefusal | undefined> {
     if (scope === 'open') return undefined;
     const token = bearerToken(caller.headers.authorization);
     if (scope === 'metrics') return this.#options.metrics?.(token);
@@ -81,11 +84,11 @@ export class Access {
   }
 }
 
-function refused(sentence: string): Refusal {
+function refused(sentence: string): AccessRefusal {
   return { status: 403, sentence };
 }
 
-function tokenMissing(token: string | undefined): Refusal {
+function tokenMissing(token: string | undefined): AccessRefusal {
   const what = token === undefined ? 'needs the token' : 'needs another token: this is not the one';
   const sentence = `this ${what} of the picker’s --admin-token-file, as Authorization: Bearer …`;
   return { status: 401, sentence };

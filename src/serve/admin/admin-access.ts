@@ -5,7 +5,7 @@ import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { limitedWarnings } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
-import { Access, type MetricsGuard, type Refusal } from './access.ts';
+import { Access, type AccessRefusal, type MetricsGuard } from './access.ts';
 import type { AdminServerOptions } from './admin-server.ts';
 import { BearerToken, tokenDigest } from './bearer-token.ts';
 import { type Review, ReviewedTokens } from './reviewed-tokens.ts';
@@ -97,9 +97,9 @@ function refusedFlag(path: string, message: string): ConfigError {
   return new ConfigError('command line', [{ path, message }]);
 }
 
-function tokenGuard(path: string): (token: string | undefined) => Refusal | undefined {
+function tokenGuard(path: string): (token: string | undefined) => AccessRefusal | undefined {
   const wanted = new BearerToken(METRICS, path);
-  const refusal: Refusal = {
+  const refusal: AccessRefusal = {
     status: 401,
     sentence: `this needs the token of ${METRICS}, as Authorization: Bearer …`,
   };

@@ -67,7 +67,7 @@ export interface Reply {
 }
 
 /** A path: who may ask for it, how, and the answer. */
-export interface Route {
+export interface ServedPath {
   readonly scope: Scope;
   readonly methods: readonly string[];
   readonly reply: (query: URLSearchParams, accept: string | undefined) => Reply | Promise<Reply>;
@@ -77,10 +77,10 @@ const READ = ['GET', 'HEAD'];
 const DO = ['POST'];
 
 /** All paths of an admin port. */
-export function routesOf(options: AdminPages): ReadonlyMap<string, Route> {
+export function routesOf(options: AdminPages): ReadonlyMap<string, ServedPath> {
   const { metricsPage, ready, documents, slowPages = new Map(), actions = new Map() } = options;
-  const routes = new Map<string, Route>();
-  const read = (path: string, scope: Scope, reply: Route['reply']) =>
+  const routes = new Map<string, ServedPath>();
+  const read = (path: string, scope: Scope, reply: ServedPath['reply']) =>
     void routes.set(path, { scope, methods: READ, reply });
   read('/metrics', 'metrics', async (_query, accept) => ({
     status: 200,

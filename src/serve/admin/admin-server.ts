@@ -5,15 +5,15 @@ import { messageOf } from '../../framework/error.ts';
 import { closeServer, listen } from '../../runtime/network/listen.ts';
 import { http, loadHttps } from '../../runtime/network/node-http.ts';
 import type { MetricsTls } from '../tls/metrics-tls.ts';
-import { Access, type Refusal } from './access.ts';
+import { Access, type AccessRefusal } from './access.ts';
 import {
   type AdminPages,
   type AdminStream,
   HttpError,
   json,
   type Reply,
-  type Route,
   routesOf,
+  type ServedPath,
 } from './admin-routes.ts';
 import { OpenReplies } from './open-replies.ts';
 
@@ -26,7 +26,7 @@ export interface AdminServerOptions extends AdminPages {
   /** Serves by TLS. Without it: without. */
   readonly tls?: MetricsTls | undefined;
   /** Called for each request that is refused, with the path. */
-  readonly onRefused?: ((path: string, refusal: Refusal) => void) | undefined;
+  readonly onRefused?: ((path: string, refusal: AccessRefusal) => void) | undefined;
   /** Default: 256. */
   readonly connectionsMax?: number;
   /** Bytes of replies that clients have not taken. Default: 128 MiB. */
@@ -110,8 +110,8 @@ function boundConnections(connectionsMax: number): (socket: Socket) => void {
 
 interface Pages {
   readonly access: Access;
-  readonly onRefused: (path: string, refusal: Refusal) => void;
-  readonly routes: ReadonlyMap<string, Route>;
+  readonly onRefused: (path: string, refusal: AccessRefusal) => void;
+  readonly routes: ReadonlyMap<string, ServedPath>;
   readonly replies: OpenReplies;
 }
 

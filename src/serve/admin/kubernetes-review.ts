@@ -6,7 +6,7 @@ import {
   type KubeConfig,
   ServerConfiguration,
 } from '@kubernetes/client-node';
-import { messageOf, statusOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
+import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
 import type { Review } from './reviewed-tokens.ts';
 
 /** Prometheus waits 10 s for a page. */
@@ -71,10 +71,10 @@ function limited(config: KubeConfig): Configuration {
 }
 
 function explained(resource: string, error: unknown): Error {
-  if (statusOf(error) === 403) {
+  if (apiStatusOf(error) === 403) {
     return new Error(
       `not allowed to create ${resource}: give the picker’s service account a ClusterRole with create on it, or start the picker without --metrics-endpoint-auth`,
     );
   }
-  return new Error(`cannot create ${resource}: ${messageOf(error)}`);
+  return new Error(`cannot create ${resource}: ${apiMessageOf(error)}`);
 }

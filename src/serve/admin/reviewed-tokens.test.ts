@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
-import type { Refusal } from './access.ts';
+import type { AccessRefusal } from './access.ts';
 import { type Review, ReviewedTokens } from './reviewed-tokens.ts';
 
-const FORBIDDEN: Refusal = { status: 403, sentence: 'may not' };
+const FORBIDDEN: AccessRefusal = { status: 403, sentence: 'may not' };
 const ALLOWED: Review = { refusal: undefined };
 
 function setUp() {

@@ -1,10 +1,10 @@
 import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
-import type { MetricsGuard, Refusal } from './access.ts';
+import type { AccessRefusal, MetricsGuard } from './access.ts';
 
 /** What an authority says of a token; `refusal` is undefined where its bearer may read. */
 export interface Review {
-  readonly refusal: Refusal | undefined;
+  readonly refusal: AccessRefusal | undefined;
 }
 
 interface ReviewedTokensOptions {
@@ -53,7 +53,7 @@ export class ReviewedTokens {
     return this.#reviewed(token, key);
   };
 
-  async #reviewed(token: string, key: string): Promise<Refusal | undefined> {
+  async #reviewed(token: string, key: string): Promise<AccessRefusal | undefined> {
     let review = this.#underWay.get(key);
     if (review === undefined) {
       if (this.#underWay.size >= UNDER_WAY_MAX) {

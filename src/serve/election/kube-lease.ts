@@ -6,7 +6,7 @@ import {
   V1MicroTime,
   type V1ObjectMeta,
 } from '@kubernetes/client-node';
-import { messageOf, statusOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
+import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
 import {
   type Lease,
   type LeaseRecord,
@@ -36,7 +36,7 @@ export function kubeLease(
     read: async () =>
       seen(
         await api.readNamespacedLease({ namespace, name }).catch((error: unknown) => {
-          if (statusOf(error) === NOT_FOUND) return undefined;
+          if (apiStatusOf(error) === NOT_FOUND) return undefined;
           throw explained(`read ${what}`, error);
         }),
       ),
@@ -55,7 +55,7 @@ export function kubeLease(
             });
       return seen(
         await written.catch((error: unknown) => {
-          const code = statusOf(error);
+          const code = apiStatusOf(error);
           // A lease that was deleted since it was read has changed, too.
           if (code === CONFLICT || (code === NOT_FOUND && before !== undefined)) return undefined;
           throw explained(`write ${what}`, error);
@@ -90,7 +90,7 @@ function leaseOf({ metadata, spec = {} }: V1Lease): Lease {
 
 /** An error that says in one sentence what failed and what to do. */
 function explained(what: string, error: unknown): Error {
-  const code = statusOf(error);
+  const code = apiStatusOf(error);
   if (code === 403) {
     return new LeaseRefusedError(
       `not allowed to ${what}: give the picker’s service account get, create and update on leases of coordination.k8s.io`,
@@ -100,7 +100,7 @@ function explained(what: string, error: unknown): Error {
     return new LeaseRefusedError(
       `cannot ${what}: the API server does not accept the picker’s token`,
     );
-  const sentence = `cannot ${what}: ${messageOf(error)}`;
+  const sentence = `cannot ${what}: ${apiMessageOf(error)}`;
   const refused = code !== undefined && code >= 400 && code < 500 && code !== TOO_MANY;
   return refused ? new LeaseRefusedError(sentence) : new Error(sentence);
 }

@@ -31,7 +31,3 @@ export function respondError(response: ServerResponse, status: number, message: 
     : { error: { message, type, param: null, code: status } };
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(error));
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
-}

@@ -14,7 +14,7 @@ export interface ApiRequest {
 export function explainApiError(
   error: unknown,
   { verb, what, server, clusterWide }: ApiRequest,
-  code: number | undefined = statusOf(error),
+  code: number | undefined = apiStatusOf(error),
 ): string {
   switch (code) {
     case 401:
@@ -30,9 +30,9 @@ export function explainApiError(
     case 429:
       return `the API server is too busy to ${verb} ${what}; the picker tries again later`;
     case undefined:
-      return `cannot reach the API server ${server} to ${verb} ${what} (${messageOf(error)}): check that it runs, that --kubeconfig names it, and that network policies let the picker through`;
+      return `cannot reach the API server ${server} to ${verb} ${what} (${apiMessageOf(error)}): check that it runs, that --kubeconfig names it, and that network policies let the picker through`;
     default:
-      return `the API server cannot ${verb} ${what} (${messageOf(error)}): see its log; the picker tries again`;
+      return `the API server cannot ${verb} ${what} (${apiMessageOf(error)}): see its log; the picker tries again`;
   }
 }
 
@@ -41,7 +41,7 @@ export function apiServerOf(config: KubeConfig): string {
 }
 
 /** The HTTP status that the server answered; undefined where it did not answer. */
-export function statusOf(error: unknown): number | undefined {
+export function apiStatusOf(error: unknown): number | undefined {
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   const found = typeof code === 'number' ? code : statusCode;
   return typeof found === 'number' ? found : undefined;
@@ -50,7 +50,7 @@ export function statusOf(error: unknown): number | undefined {
 const MESSAGE_CHARS_MAX = 300;
 
 /** The error in one line, with the cause that libraries hide. */
-export function messageOf(error: unknown): string {
+export function apiMessageOf(error: unknown): string {
   if (error === undefined || error === null) return 'the server closed the watch';
   if (!(error instanceof Error)) return oneLine(JSON.stringify(error));
   const { cause, body } = error as { cause?: { message?: string; code?: string }; body?: unknown };

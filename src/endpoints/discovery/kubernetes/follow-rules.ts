@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
-import { statusOf } from './api-error.ts';
+import { apiStatusOf } from './api-error.ts';
 import { Informer, type ResourceSource } from './informer.ts';
 import type { PoolName } from './kube-resources.ts';
 import {
@@ -150,7 +150,7 @@ function settledIfForbidden(
     ...source,
     list: () =>
       source.list().catch((error: unknown) => {
-        const status = statusOf(error instanceof Error ? error.cause : undefined);
+        const status = apiStatusOf(error instanceof Error ? error.cause : undefined);
         if (status === FORBIDDEN || status === UNAUTHORIZED) settle();
         throw error;
       }),

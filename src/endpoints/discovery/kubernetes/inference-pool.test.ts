@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readPool } from './inference-pool.ts';
+import { readInferencePool } from './inference-pool.ts';
 
 const selector = { matchLabels: { tier: 'gold', app: 'vllm' } };
 const targetPorts = [{ number: 8000 }];
@@ -7,7 +7,10 @@ const targetPorts = [{ number: 8000 }];
 describe('a pool', () => {
   it('selects by all its labels, and has its ports in order', () => {
     const spec = { selector, targetPorts: [{ number: 9000 }, { number: 8000 }] };
-    expect(readPool({ spec })).toEqual({ selector: 'app=vllm,tier=gold', ports: [9000, 8000] });
+    expect(readInferencePool({ spec })).toEqual({
+      selector: 'app=vllm,tier=gold',
+      ports: [9000, 8000],
+    });
   });
 
   it.each([
@@ -37,7 +40,7 @@ describe('a pool', () => {
       'leave at most 64',
     ],
   ])('with %s is not followed, and says what to put right', (_what, spec, remedy) => {
-    const read = readPool({ spec });
+    const read = readInferencePool({ spec });
     expect('fault' in read && read.fault).toContain(remedy);
   });
 });

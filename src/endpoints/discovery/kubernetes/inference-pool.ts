@@ -5,7 +5,7 @@ export interface InferencePool extends KubeObject {
   readonly spec?: unknown;
 }
 
-export interface PoolSpec {
+export interface InferencePoolSpec {
   readonly selector: string;
   /** At least one. Several ports are data-parallel ranks. */
   readonly ports: readonly number[];
@@ -17,7 +17,9 @@ export interface PoolSpec {
 const PORTS_MAX = 64;
 
 /** Reads a pool. `fault` is one sentence that says what to correct in it. */
-export function readPool({ spec }: InferencePool): PoolSpec | { readonly fault: string } {
+export function readInferencePool({
+  spec,
+}: InferencePool): InferencePoolSpec | { readonly fault: string } {
   const { selector, targetPorts, appProtocol: speaks } = fieldsOf(spec);
   const labels = Object.entries(fieldsOf(fieldsOf(selector)['matchLabels']));
   // An empty selector would select every pod of the namespace.

@@ -6,8 +6,8 @@ import {
   setHeaderOptions,
   Watch,
 } from '@kubernetes/client-node';
-import { type ApiRequest, apiServerOf, explainApiError, statusOf } from './api-error.ts';
-import type { InferencePool, PoolSpec } from './inference-pool.ts';
+import { type ApiRequest, apiServerOf, apiStatusOf, explainApiError } from './api-error.ts';
+import type { InferencePool, InferencePoolSpec } from './inference-pool.ts';
 import type { ResourceSource } from './informer.ts';
 import { type KubeObject, leanNode, leanPod, type Node, type Pod } from './kube-objects.ts';
 import { GROUP_ANNOTATIONS, WORKER_SELECTOR } from './pod-group.ts';
@@ -29,7 +29,7 @@ export function poolSources(
   {
     nodeLabels,
     spec,
-  }: { readonly nodeLabels: readonly string[]; readonly spec?: PoolSpec | undefined },
+  }: { readonly nodeLabels: readonly string[]; readonly spec?: InferencePoolSpec | undefined },
 ): PoolSources {
   return {
     pool:
@@ -166,7 +166,7 @@ function watchOf<T extends KubeObject>(
     const ended = (error: unknown): void => {
       if (stopped) return;
       stopped = true;
-      observer.onEnd(status ?? statusOf(error), explain('watch', error, status));
+      observer.onEnd(status ?? apiStatusOf(error), explain('watch', error, status));
     };
     const onEvent = (type: string, object: T): void => {
       if (stopped) return;

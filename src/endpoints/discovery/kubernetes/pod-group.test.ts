@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod } from './kube-objects.ts';
-import { isWhole, memberOf } from './pod-group.ts';
+import { groupMemberOf, isWhole } from './pod-group.ts';
 
 const P = 'leaderworkerset.sigs.k8s.io';
 
@@ -39,10 +39,10 @@ function member(index: number, overrides: Overrides = {}): Pod {
 
 describe('a group of pods', () => {
   it('is known by its labels; other pods are in none', () => {
-    expect(memberOf(member(0))).toEqual({ group: 'n/lws/k', isLeader: true, size: 3 });
-    expect(memberOf(member(2))).toMatchObject({ group: 'n/lws/k', isLeader: false });
-    expect(memberOf({ metadata: { labels: { app: 'vllm' } } })).toBeUndefined();
-    expect(memberOf({})).toBeUndefined();
+    expect(groupMemberOf(member(0))).toEqual({ group: 'n/lws/k', isLeader: true, size: 3 });
+    expect(groupMemberOf(member(2))).toMatchObject({ group: 'n/lws/k', isLeader: false });
+    expect(groupMemberOf({ metadata: { labels: { app: 'vllm' } } })).toBeUndefined();
+    expect(groupMemberOf({})).toBeUndefined();
   });
 
   it('is whole when its leader and all its workers are ready', () => {

@@ -24,7 +24,7 @@ interface GroupMember {
 }
 
 /** The pod's membership in a group; undefined for a pod that is a replica by itself. */
-export function memberOf({ metadata }: Pod): GroupMember | undefined {
+export function groupMemberOf({ metadata }: Pod): GroupMember | undefined {
   const { labels = {}, annotations = {}, namespace = '' } = metadata ?? {};
   const [worker, set] = [labels[WORKER_INDEX], labels[SET]];
   if (worker === undefined || set === undefined) return undefined;
@@ -39,7 +39,7 @@ export function memberOf({ metadata }: Pod): GroupMember | undefined {
 
 /** Workers that are older, or of another revision, belong to the group that this one replaces. */
 export function isWhole(leader: Pod, workers: Iterable<Pod>): boolean {
-  const size = memberOf(leader)?.size;
+  const size = groupMemberOf(leader)?.size;
   const indexes = new Set<string>();
   for (const worker of workers) {
     if (!isServing(worker) || !belongTogether(leader, worker)) return false;

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import { isServing, type Pod } from './kube-objects.ts';
-import { isWhole, memberOf } from './pod-group.ts';
+import { groupMemberOf, isWhole } from './pod-group.ts';
 
 /** The label that names a pod's node; by default its value is the node's name. */
 const HOST_LABEL = 'kubernetes.io/hostname';
@@ -48,7 +48,7 @@ function activePorts({ metadata }: Pod): ReadonlySet<number> | undefined {
 }
 
 function mayServe(pod: Pod, { workersOf }: PodContext): boolean {
-  const member = memberOf(pod);
+  const member = groupMemberOf(pod);
   if (member === undefined) return isServing(pod);
   if (!member.isLeader) return false;
   if (member.size === 1) return isServing(pod);

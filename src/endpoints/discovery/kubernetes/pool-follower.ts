@@ -1,7 +1,7 @@
 import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { EndpointSink } from './held-endpoints.ts';
-import { type InferencePool, type PoolSpec, readPool } from './inference-pool.ts';
+import { type InferencePool, type InferencePoolSpec, readInferencePool } from './inference-pool.ts';
 import { Informer, type ResourceSource } from './informer.ts';
 import type { KubeObject, Node, Pod } from './kube-objects.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';
@@ -9,7 +9,7 @@ import { Troubles } from './troubles.ts';
 
 export interface PoolSources {
   /** Or the pods and ports themselves, where there is no InferencePool. */
-  readonly pool: ResourceSource<InferencePool> | PoolSpec;
+  readonly pool: ResourceSource<InferencePool> | InferencePoolSpec;
   pods(labelSelector: string): ResourceSource<Pod>;
   /** The pods of that namespace that follow a leader. */
   workers(): ResourceSource<Pod>;
@@ -101,7 +101,7 @@ export class PoolFollower {
       if (this.#exists) log.info({ pool: poolName }, 'the pool exists');
       else log.warn({ pool: poolName }, 'the pool was deleted');
     }
-    const read = pool && readPool(pool);
+    const read = pool && readInferencePool(pool);
     if (read !== undefined && 'fault' in read) {
       this.#troubles.set('spec', [read.fault]);
       return;
@@ -110,7 +110,7 @@ export class PoolFollower {
     this.#take(read);
   }
 
-  #take(read: PoolSpec | undefined): void {
+  #take(read: InferencePoolSpec | undefined): void {
     if (read?.selector !== this.#selector) this.#select(read?.selector);
     this.#replicas.setPorts(read?.ports ?? []);
     if (read?.appProtocol === this.#appProtocol) return;

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { EndpointSink } from './held-endpoints.ts';
 import type { Node, Pod } from './kube-objects.ts';
-import { memberOf } from './pod-group.ts';
+import { groupMemberOf } from './pod-group.ts';
 import { endpointsOf, type PodContext } from './pool-endpoints.ts';
 
 type Labels = ReadonlyMap<string, string>;
@@ -88,7 +88,7 @@ export class Replicas {
 
   #place(key: string, worker: Pod | undefined): void {
     const before = this.#groupOf.get(key);
-    const group = worker && memberOf(worker)?.group;
+    const group = worker && groupMemberOf(worker)?.group;
     if (before !== undefined && before !== group) {
       this.#byGroup.get(before)?.delete(key);
       if (this.#byGroup.get(before)?.size === 0) this.#byGroup.delete(before);
@@ -121,7 +121,7 @@ export class Replicas {
   }
 
   #noteLeader(key: string, pod: Pod | undefined): void {
-    const member = pod && memberOf(pod);
+    const member = pod && groupMemberOf(pod);
     if (member?.isLeader === true) this.#leaders.set(member.group, key);
     else
       for (const [group, leader] of this.#leaders) if (leader === key) this.#leaders.delete(group);

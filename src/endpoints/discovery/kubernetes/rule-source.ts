@@ -1,6 +1,6 @@
 import { CustomObjectsApi, type KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../../framework/runtime.ts';
-import { apiServerOf, explainApiError, statusOf } from './api-error.ts';
+import { apiServerOf, apiStatusOf, explainApiError } from './api-error.ts';
 import type { ResourceSource, WatchObserver } from './informer.ts';
 import { objectSource } from './kube-resources.ts';
 import { leanRule, type RuleObject } from './rule-objects.ts';
@@ -64,7 +64,7 @@ async function installedGroup({
       const { resources } = await api.getAPIResources({ group, version });
       if (resources.some(({ name }) => name === plural)) return group;
     } catch (error) {
-      if (statusOf(error) === NOT_FOUND) continue;
+      if (apiStatusOf(error) === NOT_FOUND) continue;
       const what = `${plural}.${group}`;
       throw new Error(explainApiError(error, { verb: 'list', what, server }), { cause: error });
     }

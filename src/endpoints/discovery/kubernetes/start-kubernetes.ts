@@ -5,7 +5,7 @@ import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { followRules } from './follow-rules.ts';
 import { HeldEndpoints } from './held-endpoints.ts';
-import type { PoolSpec } from './inference-pool.ts';
+import type { InferencePoolSpec } from './inference-pool.ts';
 import { type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
 
@@ -13,7 +13,7 @@ interface KubernetesOptions {
   readonly config: KubeConfig;
   readonly pool: PoolName;
   /** The pods and ports of the pool, where there is no InferencePool. */
-  readonly spec?: PoolSpec | undefined;
+  readonly spec?: InferencePoolSpec | undefined;
   /** Labels that endpoints take from the nodes of their pods. With none, nodes are not read. */
   readonly nodeLabels?: readonly string[] | undefined;
   /** Called with what the pool speaks, when that changes. */

@@ -1,11 +1,11 @@
 import type { Metric, Registry } from 'prom-client';
 import type { EndpointId } from '../../../framework/endpoint.ts';
-import { cells, type Kind, type Labels, type Sample, tallies } from './kinds.ts';
+import { cells, type Kind, type MetricLabels, type MetricSample, tallies } from './kinds.ts';
 import { labelText, type PieceMetric, valueLine } from './metrics-page.ts';
 import type { PageFormat } from './page-format.ts';
 import type { Cell, Tally } from './tally.ts';
 
-export type { Labels, Sample } from './kinds.ts';
+export type { MetricLabels, MetricSample } from './kinds.ts';
 
 interface ShownMetric {
   readonly name: string;
@@ -17,7 +17,7 @@ interface ShownMetric {
 export function showMetric(
   registry: Registry,
   { name, help, type }: ShownMetric,
-  samples: () => readonly Sample[],
+  samples: () => readonly MetricSample[],
 ): void {
   register(registry, { name, help, type }, samples, function* (_format, shownName) {
     for (const { labels, value, metricName = name } of samples()) {
@@ -29,7 +29,7 @@ export function showMetric(
 function register(
   registry: Registry,
   { name, help, type }: ShownMetric,
-  samples: () => readonly Sample[],
+  samples: () => readonly MetricSample[],
   lines: PieceMetric['pieces'],
 ): void {
   const entry: { readonly name: string; readonly get: unknown } & PieceMetric = {
@@ -54,7 +54,7 @@ interface PageEntry {
 
 /** The children that a name shows as one. */
 interface Group<Child> {
-  readonly labels: Labels;
+  readonly labels: MetricLabels;
   readonly text: string;
   readonly children: Set<Child>;
 }
@@ -68,7 +68,7 @@ interface Exposure<Child> {
 /** The children of one metric. The hot path needs no look-up; the page is made of them later. */
 export class Family<Child> {
   readonly #kind: Kind<Child>;
-  readonly #children = new Map<Child, Labels>();
+  readonly #children = new Map<Child, MetricLabels>();
   readonly #exposures: Exposure<Child>[] = [];
 
   constructor(kind: Kind<Child>) {
@@ -81,7 +81,7 @@ export class Family<Child> {
   }
 
   /** A new child for each call. Keep it. */
-  child(labels: Labels): Child {
+  child(labels: MetricLabels): Child {
     const child = this.#kind.create();
     this.#children.set(child, labels);
     for (const exposure of this.#exposures) addTo(exposure, child, labels);
@@ -122,7 +122,11 @@ export class Family<Child> {
   }
 }
 
-function addTo<Child>({ labelNames, groups }: Exposure<Child>, child: Child, own: Labels): void {
+function addTo<Child>(
+  { labelNames, groups }: Exposure<Child>,
+  child: Child,
+  own: MetricLabels,
+): void {
   const labels = shownLabels(own, labelNames);
   const text = labelText(labels);
   const group = groups.get(text) ?? { labels, text, children: new Set() };
@@ -130,7 +134,7 @@ function addTo<Child>({ labelNames, groups }: Exposure<Child>, child: Child, own
   group.children.add(child);
 }
 
-function shownLabels(labels: Labels, names: readonly string[]): Labels {
+function shownLabels(labels: MetricLabels, names: readonly string[]): MetricLabels {
   return Object.fromEntries(names.map((name) => [name, labels[name] ?? '']));
 }
 

@@ -2,9 +2,9 @@ import { valueLine } from './metrics-page.ts';
 import type { PageFormat } from './page-format.ts';
 import { type Cell, Tally } from './tally.ts';
 
-export type Labels = Readonly<Record<string, string>>;
+export type MetricLabels = Readonly<Record<string, string>>;
 
-export interface Sample {
+export interface MetricSample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
   /** The name of the metric where left out. */
@@ -18,7 +18,7 @@ export interface Kind<Child> {
   readonly lines: number;
   create(): Child;
   add(into: Child, from: Child): void;
-  samples(name: string, labels: Labels, child: Child): readonly Sample[];
+  samples(name: string, labels: MetricLabels, child: Child): readonly MetricSample[];
   /** The same as text. `labels` as `labelText` makes them. */
   text(name: string, labels: string, child: Child, format: PageFormat): string;
 }
@@ -48,11 +48,15 @@ export function tallies(bounds: readonly number[]): Kind<Tally> {
   };
 }
 
-function histogramSamples(name: string, labels: Labels, tally: Tally): readonly Sample[] {
+function histogramSamples(
+  name: string,
+  labels: MetricLabels,
+  tally: Tally,
+): readonly MetricSample[] {
   if (tally.count === 0) return [];
   const metricName = `${name}_bucket`;
   let cumulative = 0;
-  const samples: Sample[] = tally.bounds.map((le, index) => {
+  const samples: MetricSample[] = tally.bounds.map((le, index) => {
     cumulative += tally.counts[index] ?? 0;
     return { metricName, labels: { ...labels, le }, value: cumulative };
   });

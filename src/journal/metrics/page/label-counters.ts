@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import type { ShowTwins } from './deprecated-names.ts';
-import { counters, endpointLabels, eppPage, type Family, type Labels } from './family.ts';
+import { counters, endpointLabels, eppPage, type Family, type MetricLabels } from './family.ts';
 import { createNameCap, OTHER } from './name-cap.ts';
 import type { SeriesLimit } from './series-limit.ts';
 import type { Cell } from './tally.ts';
@@ -44,7 +44,7 @@ class CellTable {
   }
 
   /** Undefined where the limit has no room; `always` makes it even so. */
-  make(key: string, labels: Labels, always: boolean): Cell | undefined {
+  make(key: string, labels: MetricLabels, always: boolean): Cell | undefined {
     if (!this.#limit.take(1)) {
       if (!always) return undefined;
       this.#limit.free(-1);
@@ -132,7 +132,7 @@ export function createAttemptCells(
   };
 }
 
-function labelsOf(target_model_name: string, endpoint: Endpoint | undefined): Labels {
+function labelsOf(target_model_name: string, endpoint: Endpoint | undefined): MetricLabels {
   if (endpoint === undefined) return { status: 'failure', target_model_name };
   const { id, address } = endpoint;
   const port = address.slice(address.lastIndexOf(':') + 1);

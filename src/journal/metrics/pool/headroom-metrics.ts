@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Headroom } from '../../headroom/headroom.ts';
 import type { HeadroomReport, Rates, StageHeadroom } from '../../headroom/headroom-report.ts';
-import { endpointLabels, type Sample, showMetric } from '../page/family.ts';
+import { endpointLabels, type MetricSample, showMetric } from '../page/family.ts';
 
 type Read = (stage: StageHeadroom) => number | undefined;
 
@@ -39,7 +39,7 @@ export function registerHeadroomMetrics(registry: Registry, headroom: Headroom):
   const gauge = (
     name: string,
     help: string,
-    samples: (report: HeadroomReport) => readonly Sample[],
+    samples: (report: HeadroomReport) => readonly MetricSample[],
   ): void =>
     showMetric(registry, { name: `pointsman_${name}`, help, type: 'gauge' }, () =>
       samples(headroom.report()),

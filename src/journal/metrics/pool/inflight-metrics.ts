@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import type { Routed } from '../../../framework/observer.ts';
-import { endpointLabels, type Sample, showMetric } from '../page/family.ts';
+import { endpointLabels, type MetricSample, showMetric } from '../page/family.ts';
 import { createNameCap } from '../page/name-cap.ts';
 
 /** A request that has not ended, as its gauges need it. */
@@ -80,6 +80,9 @@ function countOf(
   return made;
 }
 
-function samplesOf(counts: Iterable<Count>, read: (count: Count) => number): readonly Sample[] {
+function samplesOf(
+  counts: Iterable<Count>,
+  read: (count: Count) => number,
+): readonly MetricSample[] {
   return [...counts].map((count) => ({ labels: count.labels, value: read(count) }));
 }

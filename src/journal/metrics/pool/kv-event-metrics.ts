@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { type Sample, showMetric } from '../page/family.ts';
+import { type MetricSample, showMetric } from '../page/family.ts';
 
 interface SkippedSamples {
   readonly cacheKind: string;
@@ -30,7 +30,7 @@ interface KvEventFigures {
   readonly unusable: ReadonlyMap<string, number>;
 }
 
-type Read = (figures: KvEventFigures) => number | readonly Sample[];
+type Read = (figures: KvEventFigures) => number | readonly MetricSample[];
 
 /** Events are handled by one loop: the reference's number of workers. */
 const WORKERS = 1;
@@ -130,7 +130,7 @@ export function registerKvEventMetrics(
   );
 }
 
-function skippedSamples(skipped: readonly SkippedSamples[]): readonly Sample[] {
+function skippedSamples(skipped: readonly SkippedSamples[]): readonly MetricSample[] {
   return skipped.map(({ cacheKind, reason, count }) => ({
     labels: { cache_kind: cacheKind, reason },
     value: count,
@@ -140,15 +140,15 @@ function skippedSamples(skipped: readonly SkippedSamples[]): readonly Sample[] {
 function byEndpoint(
   { endpoints }: KvEventFigures,
   read: (endpoint: KvEventFigures['endpoints'][number]) => number,
-): readonly Sample[] {
+): readonly MetricSample[] {
   return endpoints.map((each) => ({
     labels: { pod_identifier: each.endpoint },
     value: read(each),
   }));
 }
 
-function failureSamples({ endpoints, bindFailures }: KvEventFigures): readonly Sample[] {
-  const sample = (pod: string, operation: string, value: number): Sample => ({
+function failureSamples({ endpoints, bindFailures }: KvEventFigures): readonly MetricSample[] {
+  const sample = (pod: string, operation: string, value: number): MetricSample => ({
     labels: { operation, pod_identifier: pod },
     value,
   });

@@ -1,18 +1,18 @@
 import type { Registry } from 'prom-client';
 import { MediaCounts } from '../../../plugins/producers/media-counts.ts';
 import { HIT_RATIO } from '../page/bucket-bounds.ts';
-import { type Sample, showMetric } from '../page/family.ts';
+import { type MetricSample, showMetric } from '../page/family.ts';
 
 const TYPE = 'mm-embeddings-cache-producer';
 const RATIO = 'llm_d_epp_encoder_cache_hit_ratio';
 
 /** Shows what look-ups of media have found, if a plugin looks them up. */
 export function registerMediaMetrics(registry: Registry, observers: () => readonly object[]): void {
-  const samples = (of: (counts: MediaCounts) => readonly Sample[]) => () =>
+  const samples = (of: (counts: MediaCounts) => readonly MetricSample[]) => () =>
     observers().flatMap((each) =>
       'counts' in each && each.counts instanceof MediaCounts ? of(each.counts) : [],
     );
-  const base = ({ plugin }: MediaCounts): Sample['labels'] => ({
+  const base = ({ plugin }: MediaCounts): MetricSample['labels'] => ({
     plugin_type: TYPE,
     plugin_name: plugin,
   });
@@ -59,8 +59,8 @@ export function registerMediaMetrics(registry: Registry, observers: () => readon
 
 function shareSamples(
   { shares, shareSum }: MediaCounts,
-  labels: Sample['labels'],
-): readonly Sample[] {
+  labels: MetricSample['labels'],
+): readonly MetricSample[] {
   let below = 0;
   const buckets = HIT_RATIO.map((bound, index) => {
     below += shares[index] ?? 0;

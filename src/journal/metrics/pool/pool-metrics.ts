@@ -4,7 +4,7 @@ import { isFresh } from '../../../framework/endpoint.ts';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import type { PickerMetrics } from '../metrics.ts';
 import { twinHelp } from '../page/deprecated-names.ts';
-import { type Sample, showMetric } from '../page/family.ts';
+import { type MetricSample, showMetric } from '../page/family.ts';
 
 interface PoolMetricsOptions {
   readonly registry: Registry;
@@ -41,7 +41,11 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
   ofPool('ready_endpoints', 'Endpoints with a fresh sample.', ready);
   gauge(options, 'llm_d_epp_per_endpoint_queue_size', QUEUES, queuesBy('model_server_endpoint'));
   if (!deprecated) return;
-  const former = (names: readonly string[], use: string, read: () => readonly Sample[]): void => {
+  const former = (
+    names: readonly string[],
+    use: string,
+    read: () => readonly MetricSample[],
+  ): void => {
     for (const each of names) gauge(options, each, twinHelp(use), read);
   };
   for (const [metric, , read] of MEANS) {
@@ -56,7 +60,7 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
   former(['inference_pool_per_pod_queue_size'], use, queuesBy('model_server_pod'));
   former([`llm_d_router_epp_${use}`], use, queuesBy('model_server_endpoint'));
 
-  function queuesBy(label: string): () => readonly Sample[] {
+  function queuesBy(label: string): () => readonly MetricSample[] {
     return () =>
       fresh(options).map(({ id, metrics }) => ({
         labels: { [label]: id, name },
@@ -76,7 +80,7 @@ function gauge(
   { registry }: Pick<PoolMetricsOptions, 'registry'>,
   name: string,
   help: string,
-  samples: () => readonly Sample[],
+  samples: () => readonly MetricSample[],
 ): void {
   showMetric(registry, { name, help: `[ALPHA] ${help}`, type: 'gauge' }, samples);
 }
@@ -93,7 +97,7 @@ export function registerScrapeFailures(
 ): (reason: string) => void {
   const counts = new Map(reasons.map((reason) => [reason, 0]));
   const help = 'Scrapes of endpoints that failed, by reason.';
-  const byReason = (each: ReadonlyMap<string, number>): readonly Sample[] =>
+  const byReason = (each: ReadonlyMap<string, number>): readonly MetricSample[] =>
     [...each].map(([reason, value]) => ({ labels: { reason }, value }));
   showMetric(registry, { name: 'pointsman_scrape_failures_total', help, type: 'counter' }, () =>
     byReason(counts),

@@ -4,13 +4,13 @@ import {
   type RolloutReport,
   RolloutScreener,
 } from '../../../plugins/screeners/disaggregatedset-rollout.ts';
-import { type Sample, showMetric } from '../page/family.ts';
+import { type MetricSample, showMetric } from '../page/family.ts';
 
 /** Shows rollouts of sets of prefill and decode servers, if a plugin follows any. */
 export function registerRollouts(registry: Registry, observers: () => readonly object[]): void {
-  const samples = (of: (report: RolloutReport) => readonly Sample[]) => () =>
+  const samples = (of: (report: RolloutReport) => readonly MetricSample[]) => () =>
     observers().flatMap((each) => (each instanceof RolloutScreener ? of(each.rollout()) : []));
-  const base = ({ plugin }: RolloutReport): Sample['labels'] => ({
+  const base = ({ plugin }: RolloutReport): MetricSample['labels'] => ({
     plugin_type: ROLLOUT_SCREENER,
     plugin_name: plugin,
   });

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { ReplacementReport } from '../../../framework/plugin.ts';
-import { type Sample, showMetric } from '../page/family.ts';
+import { type MetricSample, showMetric } from '../page/family.ts';
 
 const STATES = ['connecting', 'connected', 'slow', 'gone'] as const;
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
@@ -16,7 +16,7 @@ export function registerSchedulerMetrics(
     type: 'counter' | 'gauge',
     name: string,
     help: string,
-    samples: (report: Partial<ReplacementReport>) => readonly Sample[],
+    samples: (report: Partial<ReplacementReport>) => readonly MetricSample[],
   ): void =>
     showMetric(registry, { name: `pointsman_scheduler_${name}`, help, type }, () =>
       samples(replacement() ?? {}),
@@ -48,6 +48,6 @@ export function registerSchedulerMetrics(
   );
 }
 
-function one(value = 0): readonly Sample[] {
+function one(value = 0): readonly MetricSample[] {
   return [{ labels: {}, value }];
 }

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { Labels } from '../page/family.ts';
+import type { MetricLabels } from '../page/family.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
@@ -153,7 +153,7 @@ function linesOf(families: RequestFamilies): number {
   return all + families.ttftSeconds.lines + (CODES_MAX - 1) * families.errors.lines;
 }
 
-function seriesOf(families: RequestFamilies, labels: Labels): Pick<Entry, 'series' | 'drop'> {
+function seriesOf(families: RequestFamilies, labels: MetricLabels): Pick<Entry, 'series' | 'drop'> {
   const errors = new Map<string, Cell>();
   const series: RequestSeries = {
     requests: families.requests.child(labels),

@@ -3,7 +3,7 @@ import type { Detector } from '../../../flow/control/detectors.ts';
 import type { Programs } from '../../../flow/control/fairness/programs.ts';
 import type { FlowControl } from '../../../flow/control/flow-control.ts';
 import type { Millis } from '../../../framework/runtime.ts';
-import { type Sample, showMetric } from '../page/family.ts';
+import { type MetricSample, showMetric } from '../page/family.ts';
 
 export interface FlowGaugesOptions {
   readonly registry: Registry;
@@ -21,7 +21,11 @@ export function showFlowGauges(options: FlowGaugesOptions): void {
   showPrograms(options);
 }
 
-type Shown = (name: string, help: string, samples: (control: FlowControl) => Sample[]) => void;
+type Shown = (
+  name: string,
+  help: string,
+  samples: (control: FlowControl) => MetricSample[],
+) => void;
 
 function shown(
   { registry, control }: FlowGaugesOptions,
@@ -81,7 +85,7 @@ function showCapacity(options: FlowGaugesOptions): void {
       value: bytes / plan.maxBytes,
     })),
   );
-  const global = (used: number, limit: number): Sample[] =>
+  const global = (used: number, limit: number): MetricSample[] =>
     Number.isFinite(limit) ? [{ labels: { inference_pool }, value: used / limit }] : [];
   gauge(
     'flow_control_global_capacity_utilization_requests',
@@ -121,8 +125,8 @@ function showPrograms(options: FlowGaugesOptions): void {
   const gauge = shown(options);
   const ofPrograms = (
     { bands }: FlowControl,
-    samples: (programs: Programs) => readonly Sample[],
-  ): Sample[] =>
+    samples: (programs: Programs) => readonly MetricSample[],
+  ): MetricSample[] =>
     [...bands.fairness.values()].flatMap(({ programs }) =>
       programs === undefined ? [] : samples(programs),
     );

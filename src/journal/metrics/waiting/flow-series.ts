@@ -1,7 +1,14 @@
 import type { Registry } from 'prom-client';
 import type { InferenceRequest } from '../../../framework/request.ts';
 import { SCHEDULER_SECONDS, WAITING_SECONDS } from '../page/bucket-bounds.ts';
-import { counters, eppPage, type Family, gauges, histograms, type Labels } from '../page/family.ts';
+import {
+  counters,
+  eppPage,
+  type Family,
+  gauges,
+  histograms,
+  type MetricLabels,
+} from '../page/family.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
@@ -161,7 +168,7 @@ export class FlowSeriesTable {
   }
 }
 
-function seriesOf(families: FlowFamilies, labels: Labels): Pick<Entry, 'series' | 'drop'> {
+function seriesOf(families: FlowFamilies, labels: MetricLabels): Pick<Entry, 'series' | 'drop'> {
   const queued = new Map<FlowOutcome, Tally>();
   const added = new Map<FlowOutcome, Tally>();
   const size = families.queueSize.child(labels);
@@ -184,7 +191,7 @@ function seriesOf(families: FlowFamilies, labels: Labels): Pick<Entry, 'series' 
 function tallyOf(
   known: Map<FlowOutcome, Tally>,
   family: Family<Tally>,
-  labels: Labels,
+  labels: MetricLabels,
   outcome: FlowOutcome,
 ): Tally {
   let tally = known.get(outcome);

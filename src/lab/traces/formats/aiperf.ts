@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import type { RecordedEnd, Trace, TraceRequest } from '../trace.ts';
 import {
-  NO_BLOCKS,
+  NO_TRACE_BLOCKS,
   type ReadResult,
   readerOf,
   SKIPPED,
@@ -63,7 +63,7 @@ function read(line: string): ReadResult {
     model: '',
     promptTokens,
     outputTokens: output?.value ?? Number.NaN,
-    blockIds: NO_BLOCKS,
+    blockIds: NO_TRACE_BLOCKS,
     ...(session !== undefined && { session }),
     seen: {
       outcome,

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../../framework/error.ts';
 import type { TraceRequest } from '../trace.ts';
 import type { TraceReader } from '../trace-format.ts';
-import { NO_BLOCKS, readerOf, TOKENS_MAX, type TraceFormat } from '../trace-format.ts';
+import { NO_TRACE_BLOCKS, readerOf, TOKENS_MAX, type TraceFormat } from '../trace-format.ts';
 
 /** The columns of a CSV format by name, in any order, and how it writes times. */
 interface CsvColumns {
@@ -85,7 +85,11 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
     }
     if (outputTokens === undefined) return `${output}: ${at(output)} is not a number of tokens`;
     const [model, session] = [at(wanted.model), at(wanted.session)];
-    const sizes = { promptTokens, outputTokens: Math.max(1, outputTokens), blockIds: NO_BLOCKS };
+    const sizes = {
+      promptTokens,
+      outputTokens: Math.max(1, outputTokens),
+      blockIds: NO_TRACE_BLOCKS,
+    };
     return { atMs, model, ...sizes, ...(session !== '' && { session }) };
   };
   return { ...readerOf(read)(), hasHeader: true };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseJson, promptTokens } from '../json-fields.ts';
 import type { Trace, TraceRequest } from '../trace.ts';
 import type { ReadResult, TraceFormat } from '../trace-format.ts';
-import { NO_BLOCKS, readerOf, SKIPPED, TOKENS_MAX } from '../trace-format.ts';
+import { NO_TRACE_BLOCKS, readerOf, SKIPPED, TOKENS_MAX } from '../trace-format.ts';
 
 /** These are in `info.response_metrics`, and in older versions in `info` itself. */
 const answer = {
@@ -55,7 +55,7 @@ function read(text: string): ReadResult {
     // That a failed request has no tokens does not say how many it asked for.
     outputTokens:
       failed && output_tokens === 0 ? Number.NaN : Math.max(1, output_tokens ?? Number.NaN),
-    blockIds: NO_BLOCKS,
+    blockIds: NO_TRACE_BLOCKS,
     seen: {
       outcome: failed ? 'failed' : 'completed',
       ...(first !== undefined && first >= start_time && { ttftMs: 1000 * (first - start_time) }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import type { TraceRequest } from '../trace.ts';
 import {
-  NO_BLOCKS,
+  NO_TRACE_BLOCKS,
   type ReadResult,
   readerOf,
   SKIPPED,
@@ -86,7 +86,7 @@ function requestOf(recorded: z.infer<typeof span>): TraceRequest | typeof SKIPPE
     model: String(first(MODEL) ?? ''),
     promptTokens: prompt.data,
     outputTokens: output.success ? output.data : Number.NaN,
-    blockIds: NO_BLOCKS,
+    blockIds: NO_TRACE_BLOCKS,
     ...(session !== undefined && { session: String(session) }),
     seen: {
       outcome: failed ? 'failed' : 'completed',
