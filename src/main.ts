@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/admin-client/command-errors.ts';
+import { explainUsage } from './commands/output/explain-usage.ts';
 import { packageVersion } from './files/folders.ts';
 import { endWithParent, untilSignal } from './runtime/process/process-end.ts';
 import { limitYoungGeneration } from './runtime/process/young-generation.ts';
@@ -8,25 +9,36 @@ import { limitYoungGeneration } from './runtime/process/young-generation.ts';
 /** Each command is loaded when it is used: a pool of stubs does not need the picker, nor a picker the simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./commands/serve-command.ts')).serveCommand(),
-  stub: async () => (await import('../stub-server/main.ts')).stubCommand(untilSignal),
-  shadow: async () => (await import('./commands/shadow-command.ts')).shadowCommand(),
-  scheduler: async () => (await import('./commands/scheduler-command.ts')).schedulerCommand(),
-  top: async () => (await import('./commands/top-command.ts')).topCommand(),
-  explain: async () => (await import('./commands/explain-command.ts')).explainCommand(),
   gateway: async () => (await import('./commands/gateway-command.ts')).gatewayCommand(),
   sidecar: async () => (await import('./commands/sidecar-command.ts')).sidecarCommand(),
-  demo: async () => (await import('./commands/demo-command.ts')).demoCommand(checkPolicy),
+  stub: async () => (await import('../stub-server/main.ts')).stubCommand(untilSignal),
+  top: async () => (await import('./commands/top-command.ts')).topCommand(),
+  explain: async () => (await import('./commands/explain-command.ts')).explainCommand(),
+  shadow: async () => (await import('./commands/shadow-command.ts')).shadowCommand(),
   doctor: async () => (await import('./commands/doctor-command.ts')).doctorCommand(),
+  demo: async () => (await import('./commands/demo-command.ts')).demoCommand(checkPolicy),
   check: async () => (await import('./commands/check-command.ts')).checkCommand(),
   simulate: async () => (await import('./commands/simulate-command.ts')).simulateCommand(),
-  trace: async () => (await import('./commands/trace-command.ts')).traceCommand(),
-  replay: async () => (await import('./commands/replay-command.ts')).replayCommand(),
   redecide: async () => (await import('./commands/redecide-command.ts')).redecideCommand(),
-  completion: async () =>
-    (await import('./commands/completion-command.ts')).completionCommand(() => program('')),
+  replay: async () => (await import('./commands/replay-command.ts')).replayCommand(),
+  trace: async () => (await import('./commands/trace-command.ts')).traceCommand(),
+  scheduler: async () => (await import('./commands/scheduler-command.ts')).schedulerCommand(),
   calibrate: async () =>
     (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
+  completion: async () =>
+    (await import('./commands/completion-command.ts')).completionCommand(() => program('')),
 };
+
+/** The commands of `--help`, by what a person wants. */
+const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Run:', ['serve', 'gateway', 'sidecar', 'stub']],
+  ['See what a running picker does, and why:', ['top', 'explain', 'shadow', 'doctor']],
+  ['Try configurations:', ['demo', 'check', 'simulate', 'redecide', 'replay', 'trace']],
+]);
+
+function groupOf(name: string): string | undefined {
+  return [...GROUPS].find(([, names]) => names.includes(name))?.[0];
+}
 
 /** Commands through which bodies pass. */
 const MOVES_BODIES: ReadonlySet<string> = new Set(['serve', 'gateway', 'sidecar']);
@@ -39,13 +51,17 @@ async function checkPolicy(policy: string): Promise<void> {
 
 async function program(asked: string): Promise<Command> {
   const all = new Command('pointsman')
+    .commandsGroup('More:')
+    .helpCommand('help [command]', 'print the help of a command')
     .description('An endpoint picker for LLM inference, behind Envoy')
-    .version(packageVersion(), '-V, --version', 'print the version')
-    .showHelpAfterError();
+    .version(packageVersion(), '-V, --version', 'print the version');
   const known = Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;
   for (const load of known === undefined ? Object.values(COMMANDS) : [known]) {
-    all.addCommand(await load());
+    const command = await load();
+    const group = groupOf(command.name());
+    all.addCommand(group === undefined ? command : command.helpGroup(group));
   }
+  explainUsage(all);
   throwErrors(all);
   return all;
 }

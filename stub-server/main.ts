@@ -65,11 +65,18 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
           ? `${JSON.stringify({ endpoints: addresses, control: pool.control })}\n`
           : `${addresses.join('\n')}\n`,
       );
+      if (!json && process.stderr.isTTY) process.stderr.write(nextStep(addresses));
       await untilSignal();
       await pool.stop();
       process.exit(0);
     },
   );
+}
+
+/** The terminal shows nothing more until the command is stopped. */
+function nextStep(addresses: readonly string[]): string {
+  const flags = `--insecure --endpoints ${addresses.join(',')}`;
+  return `These model servers run until Ctrl-C. A picker for them: pointsman serve ${flags}\n`;
 }
 
 function withServerOptions(command: Command): Command {

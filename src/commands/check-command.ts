@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { planFromPlugins } from '../catalogue/plan.ts';
+import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { planInWords } from '../config/notes/plan-in-words.ts';
 import { referenceDifferences } from '../config/reference/reference-differences.ts';
 import { ConfigError } from '../framework/error.ts';
@@ -41,7 +42,8 @@ function configOf(file: string | undefined, config: string | undefined): string 
   }
   const given = file ?? config;
   if (given !== undefined) return given;
-  const message = 'is missing; give a file or the name of a built-in configuration';
+  const names = [...NAMED_CONFIGS.keys()].join(', ');
+  const message = `is missing; give a file, or a built-in configuration: ${names}`;
   throw new ConfigError('check', [{ path: '--config', message }]);
 }
 

@@ -9,7 +9,7 @@ import { diagnose, type Seen } from '../doctor/diagnose.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
 import { readToken } from '../files/token-file.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
-import { adminTokenOption } from './admin-client/ask-picker.ts';
+import { adminTokenOption, PICKER_HERE } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { accessFindings } from './doctor/doctor-access.ts';
 import { type Page, pageAt } from './doctor/doctor-pages.ts';
@@ -39,7 +39,10 @@ export function doctorCommand(): Command {
       'say what is wrong with the set-up of Envoy, picker and cluster, with lines to paste; exit code 1 where something breaks',
     )
     .option('--envoy <address>', 'Envoy’s admin port: host:port, or a URL')
-    .option('--admin <address>', 'the picker’s --metrics-port: host:port, or a URL')
+    .option(
+      '--admin <address>',
+      `the picker’s --metrics-port: host:port, or a URL; ${PICKER_HERE} where nothing else is asked for`,
+    )
     .addOption(adminTokenOption('the picker’s token, for pickers elsewhere'))
     .option('--config <name|file>', 'a configuration of the picker')
     .addOption(pluginOption())
@@ -52,12 +55,11 @@ export function doctorCommand(): Command {
 }
 
 async function run(flags: DoctorFlags): Promise<void> {
-  const { envoy, admin, config, certificate, kubeconfig } = flags;
-  if ([envoy, admin, config, kubeconfig, ...certificate].every((given) => given === undefined)) {
-    const message =
-      'is missing; give at least one of --envoy, --admin, --config, --certificate, --kubeconfig';
-    throw new ConfigError('doctor', [{ path: '--envoy', message }]);
-  }
+  const { envoy, config, certificate, kubeconfig } = flags;
+  const others = [envoy, config, kubeconfig, ...certificate];
+  // Alone, the command looks at the picker of this machine, as `top` and `explain` do.
+  const isAlone = others.every((given) => given === undefined);
+  const admin = flags.admin ?? (isAlone ? PICKER_HERE : undefined);
   const seenEnvoy = envoy === undefined ? undefined : await askEnvoy(envoy);
   const seenPicker = admin === undefined ? undefined : await askPickerState(admin, flags);
   const found: readonly (readonly Finding[])[] = [

@@ -39,13 +39,15 @@ async function serve(flags: ServeFlags): Promise<void> {
     log.error({ err: error }, 'an error that nothing caught: the picker drains, then ends'),
   );
   const reason = await Promise.race([signal, uncaught]);
-  log.info({ reason }, 'draining');
+  // Ctrl-C ends a picker in a terminal, where no gateway needs time to notice.
+  const notice = reason !== 'SIGINT';
+  const { drainNoticeMs, drainTimeoutMs } = flags;
+  log.info({ reason, noticeMs: notice ? drainNoticeMs : 0, drainTimeoutMs }, 'draining');
   const exitCode = reason === 'uncaught' ? 1 : 0;
   // After an error of ours, parts of the process may not work, the drain included.
-  if (reason === 'uncaught')
-    exitAtLatest(flags.drainNoticeMs + flags.drainTimeoutMs + STOP_MS, exitCode);
-  // Ctrl-C ends a picker in a terminal, where no gateway needs time to notice.
-  await serving.stop({ notice: reason !== 'SIGINT' });
+  if (reason === 'uncaught') exitAtLatest(drainNoticeMs + drainTimeoutMs + STOP_MS, exitCode);
+  await serving.stop({ notice });
+  log.info({}, 'stopped');
   process.exit(exitCode);
 }
 

@@ -57,6 +57,9 @@ export function shadowCommand(): Command {
     .addCommand(promotionCommand('promotion', 'show which shadow decides, its results, and why'));
 }
 
+const NO_PROMOTION =
+  'this picker promotes nothing: start it with --shadow <file|name> and --promotion; see docs/promotion.md';
+
 function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: string): Command {
   const command = addAdminOptions(new Command(name))
     .description(`${about}; needs \`serve --promotion\`, see docs/promotion.md`)
@@ -73,7 +76,12 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
     );
     const path = name === 'promotion' ? '/debug/promotion' : `/${name}?${query.toString()}`;
     const method = name === 'promotion' ? 'GET' : 'POST';
-    const status = await askPicker<PromotionStatus>({ ...flags, path, method });
+    const status = await askPicker<PromotionStatus>({
+      ...flags,
+      path,
+      method,
+      absent: NO_PROMOTION,
+    });
     const dated = (wallMs: number): string => new Date(wallMs).toISOString();
     process.stdout.write(json ? `${JSON.stringify(status)}\n` : promotionText(status, dated));
   });

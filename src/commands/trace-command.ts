@@ -42,7 +42,9 @@ export function traceCommand(): Command {
       const summary = { requests: requests.length, repaired, notes, lost };
       process.stdout.write(flags.json ? `${JSON.stringify(summary)}\n` : textOf(to, summary));
     });
-  return new Command('trace').description('work on traces').addCommand(addTraceOptions(convert));
+  return new Command('trace')
+    .description('convert traces and captures to other formats')
+    .addCommand(addTraceOptions(convert));
 }
 
 function aboutFormat({ name, about, carries, write }: TraceFormat): string {

@@ -44,6 +44,7 @@ it('[V28] says at the start what serves: version, policy, TLS, ports and endpoin
       extProcPort: serving.extProcPort,
       healthPort: undefined,
       metricsPort: serving.metricsPort,
+      livePage: `http://127.0.0.1:${serving.metricsPort}/ui`,
       endpoints: 10,
       addresses: endpoints.slice(0, 8),
     });

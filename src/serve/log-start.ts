@@ -12,7 +12,7 @@ const NO_ENDPOINTS =
 
 /** One line that says what serves: version, policy, TLS, ports and endpoints. */
 export function logStart(
-  { log, policy, observe, kubernetes }: ServeOptions,
+  { log, policy, observe, kubernetes, metricsCertDir }: ServeOptions,
   parts: {
     readonly picker: EndpointPicker;
     readonly tls: ServeTls;
@@ -28,6 +28,7 @@ export function logStart(
     ...(observe === true && { observe }),
     tls: tls.description,
     ...ports,
+    livePage: `${metricsCertDir === undefined ? 'http' : 'https'}://127.0.0.1:${ports['metricsPort']}/ui`,
     ...(name !== undefined && { inferencePool: `${namespace}/${name}` }),
     endpoints: addresses.length,
     addresses: addresses.slice(0, ADDRESSES_MAX),

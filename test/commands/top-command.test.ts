@@ -22,7 +22,7 @@ const top = (...args: readonly string[]) =>
 it('[O10] prints pool, times and latest decisions into a pipe, once, and as JSON', async () => {
   const ids = await stack.send(3);
   const { stdout } = await top();
-  expect(stdout).toMatch(/^llama · default · pointsman \d/);
+  expect(stdout).toMatch(/^pool llama · configuration default · pointsman \d/);
   expect(stdout).toContain('endpoints 4, 1 with trouble');
   expect(stdout).toContain('127.0.0.1:9 is not scraped: http://127.0.0.1:9/metrics');
   expect(stdout).toMatch(/would have cost (the same|[\d.]+ ms more)/);

@@ -86,10 +86,6 @@ function named(command: Command, parent: string): readonly NamedCommand[] {
 }
 
 function section({ name, command }: NamedCommand): string {
-  const rows = [
-    ...command.registeredArguments.map(argumentRow),
-    ...command.options.filter(({ hidden }) => !hidden).map(optionRow),
-  ];
   const guides = GUIDES[name.split(' ')[0] ?? ''] ?? [];
   const links = guides.map((guide) => `[${guide}](${guide}.md)`).join(', ');
   const usage = ['npx pointsman', name, ...command.registeredArguments.map(written), '[flags]'];
@@ -97,10 +93,22 @@ function section({ name, command }: NamedCommand): string {
 
 \`${usage.join(' ')}\`: ${cell(command.description())}.${links === '' ? '' : ` Guide: ${links}.`}
 
-| flag | default | what |
-| ---- | ------- | ---- |
-${rows.join('\n')}
-`;
+${flagTables(command).join('\n')}`;
+}
+
+/** A table for each group of the flags, with the heading that it has in `--help`. */
+function flagTables(command: Command): readonly string[] {
+  const shown = command.options.filter(({ hidden }) => !hidden);
+  const groups = Map.groupBy(shown, ({ helpGroupHeading }) => helpGroupHeading ?? '');
+  if (groups.size === 0) groups.set('', []);
+  return [...groups].map(([heading, options], at) => {
+    const rows = [
+      ...(at === 0 ? command.registeredArguments.map(argumentRow) : []),
+      ...options.map(optionRow),
+    ];
+    const title = heading === '' ? '' : `**${heading.replace(/:$/, '')}**\n\n`;
+    return `${title}| flag | default | what |\n| ---- | ------- | ---- |\n${rows.join('\n')}\n`;
+  });
 }
 
 function argumentRow(argument: Argument): string {

@@ -6,6 +6,9 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const OTHER_PORTS = 'is it the --extproc-port, which is for Envoy, or one with TLS, for https://…?';
 const HINT = 'give the address of its --metrics-port with --admin';
 
+/** A picker on this machine, by its default port. */
+export const PICKER_HERE = '127.0.0.1:9090';
+
 /** Where a running picker is. */
 export interface AdminFlags {
   /** The picker's metrics port: `host:port`, or a URL. */
@@ -17,6 +20,8 @@ export interface AdminFlags {
 interface PickerQuestion extends AdminFlags {
   readonly path: string;
   readonly method?: 'GET' | 'POST' | undefined;
+  /** What to say where the picker has nothing at the path, because it runs without that part. */
+  readonly absent?: string | undefined;
 }
 
 /** Adds `--admin <address>`, a picker on this machine by default, and `--admin-token-file`. */
@@ -24,7 +29,7 @@ export function addAdminOptions(command: Command): Command {
   return command
     .addOption(
       new Option('--admin <address>', 'the picker’s --metrics-port: host:port, or a URL').default(
-        '127.0.0.1:9090',
+        PICKER_HERE,
       ),
     )
     .addOption(adminTokenOption('the picker’s token, for changes and for pickers elsewhere'));
@@ -44,6 +49,7 @@ export async function askPicker<T>({
   adminTokenFile,
   path,
   method = 'GET',
+  absent,
 }: PickerQuestion): Promise<T> {
   const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
@@ -67,7 +73,11 @@ export async function askPicker<T>({
     throw new CommandFailure(`${admin} answered ${status} without JSON; ${HINT}`);
   }
   if (status === 200) return document as T;
-  const { error } = document;
+  const { error, paths } = document;
+  // A path that the picker does not know is answered with those that it knows.
+  if (status === 404 && paths !== undefined && absent !== undefined) {
+    throw new CommandFailure(absent);
+  }
   throw new CommandFailure(typeof error === 'string' ? error : `${admin} answered ${status}`);
 }
 

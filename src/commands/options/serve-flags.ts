@@ -82,15 +82,29 @@ export interface ServeFlags
   readonly json: boolean;
 }
 
-/** Adds the options of `serve` in the order of `--help`: the most needed first. */
+/** The options of `serve` in the order of `--help`: the most needed first. */
+const GROUPS: readonly (readonly [heading: string, add: (command: Command) => Command])[] = [
+  ['Configuration:', addConfigOptions],
+  ['Model servers:', addEndpointOptions],
+  ['Ports and threads:', addListenOptions],
+  ['TLS and access:', addAccessOptions],
+  ['Requests:', addRequestOptions],
+  ['Stopping:', addDrainOptions],
+  ['Limits:', addLimitOptions],
+  ['Process:', addProcessOptions],
+  ['Kubernetes:', addPoolOptions],
+  ['Metrics of the model servers:', addScrapeOptions],
+  ['Several pickers:', addReplicaOptions],
+  ['Shadows:', addShadowOptions],
+  ['Recording:', addRecordingOptions],
+  ['The metrics page of the picker:', addMetricsOptions],
+  ['Traces and access log:', addTelemetryOptions],
+  ['Autoscaling:', addAutoscalingOptions],
+];
+
 export function addServeOptions(command: Command): Command {
-  const serving = addScrapeOptions(
-    addPoolOptions(addServerOptions(addEndpointOptions(addConfigOptions(command)))),
-  );
-  const recording = addMetricsOptions(
-    addRecordingOptions(addShadowOptions(addReplicaOptions(serving))),
-  );
-  return addAutoscalingOptions(addTelemetryOptions(recording));
+  for (const [heading, add] of GROUPS) add(command.optionsGroup(heading));
+  return command;
 }
 
 function addConfigOptions(command: Command): Command {
@@ -143,9 +157,8 @@ function addEndpointOptions(command: Command): Command {
     );
 }
 
-function addServerOptions(command: Command): Command {
-  const open = addRequestOptions(addAccessOptions(addListenOptions(command)));
-  return addLimitOptions(addDrainOptions(open))
+function addProcessOptions(command: Command): Command {
+  return command
     .option('--seed <n>', 'seed of random numbers, to repeat a run', wholeNumber)
     .addOption(
       new Option('--log-level <level>', 'least severe level to log')

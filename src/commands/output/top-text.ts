@@ -50,7 +50,7 @@ export function topText(state: TopState, rowsMax: number): string {
   const trouble = troubled === 0 ? 'all well' : `${troubled} with trouble`;
   const hidden = Math.max(0, rows.length - rowsMax) + notShown;
   const lines = [
-    [picker.pool, picker.policy, `pointsman ${picker.version}`].filter((part) => part).join(' · '),
+    headLine(picker),
     '',
     `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}, ${trouble}`,
     ...requestLines(state),
@@ -61,6 +61,14 @@ export function topText(state: TopState, rowsMax: number): string {
     ...decisionLines(decisions, picker.explains),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function headLine({ pool, policy, version }: LivePicker): string {
+  const named = [
+    ['pool', pool],
+    ['configuration', policy],
+  ].flatMap(([what, name]) => (name === '' ? [] : [`${what} ${name}`]));
+  return [...named, `pointsman ${version}`].join(' · ');
 }
 
 function requestLines({ steps, picker }: TopState): readonly string[] {

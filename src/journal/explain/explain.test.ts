@@ -371,7 +371,7 @@ describe('an explanation', () => {
     const explanation = test.explained('tied') as Explanation;
     const text = explanationText(explanation, { all: false, time: '1970-01-01T00:00:00.000Z' });
     expect(text).toMatch(
-      /the runner-up \w+ would have cost [\d.]+ \(costMs\), as much as the pick/,
+      /the runner-up \w+ would have cost [\d.]+ ms \(costMs\), as much as the pick/,
     );
     expect(text).toMatch(/the runner-up \w+ has the same score/);
   });
@@ -417,7 +417,7 @@ describe('an explanation', () => {
         answersMs              30.72  30.72
         costMs                 36.72  62.32
 
-        the runner-up far would have cost 62.32 (costMs), 25.6 more than 36.72
+        the runner-up far would have cost 62.32 ms (costMs), 25.6 ms more than the pick
         the runner-up far is behind by 0.4108 in score
       "
     `);

@@ -83,11 +83,12 @@ function runnerUpLines(
   { endpoint, scoreBehind, costs }: RunnerUp,
   scorers: number,
 ): readonly string[] {
-  const lines = costs.map(({ scorer, term, picked, runnerUp, more }) => {
+  const lines = costs.map(({ scorer, term, runnerUp, more }) => {
     const by = scorers > 1 ? ` by ${scorer}` : '';
-    const difference = `${figure(Math.abs(more))} ${more < 0 ? 'less' : 'more'} than ${figure(picked)}`;
+    const unit = term.endsWith('Ms') ? ' ms' : '';
+    const difference = `${figure(Math.abs(more))}${unit} ${more < 0 ? 'less' : 'more'} than the pick`;
     return (
-      `  the runner-up ${endpoint} would have cost ${figure(runnerUp)} (${term}${by}), ` +
+      `  the runner-up ${endpoint} would have cost ${figure(runnerUp)}${unit} (${term}${by}), ` +
       (more === 0 ? 'as much as the pick' : difference)
     );
   });

@@ -1,0 +1,58 @@
+import { type Command, Help, Option } from 'commander';
+
+/**
+ * Has a command and those below it say what a person can do with it: help without defaults that
+ * say nothing, and after an error the command that lists what is possible. `path` is what a person
+ * types before the command's own name.
+ */
+export function explainUsage(command: Command, path = ''): void {
+  const name = `${path}${command.name()}`;
+  const parts = command.commands.length > 0 ? 'commands' : 'options';
+  command
+    .configureHelp({ optionDescription: describe })
+    .configureOutput({
+      outputError: (text, write) => write(otherOptions(text, command) ?? text),
+    })
+    .showHelpAfterError(`\`${name} --help\` lists its ${parts}`);
+  for (const each of command.commands) explainUsage(each, `${name} `);
+}
+
+/** What an option does, with its default where that says something. */
+function describe(option: Option): string {
+  const { defaultValue, defaultValueDescription } = option;
+  const isEmpty = defaultValue instanceof Object && Object.keys(defaultValue).length === 0;
+  if (defaultValue !== false && !isEmpty && defaultValueDescription !== 'none') {
+    return new Help().optionDescription(withDefault(option));
+  }
+  return new Help().optionDescription(copyOf(option).default(undefined));
+}
+
+/** Several values are shown as they are typed. */
+function withDefault(option: Option): Option {
+  const { defaultValue } = option;
+  if (!Array.isArray(defaultValue)) return option;
+  return copyOf(option).default(defaultValue, defaultValue.join(','));
+}
+
+function copyOf(option: Option): Option {
+  return Object.assign(new Option(option.flags), option);
+}
+
+/**
+ * An error about an option that is not there, with those whose names have all of its words: `--port` where there
+ * is `--metrics-port`. Undefined for other errors, and where there are none.
+ */
+function otherOptions(text: string, { options }: Command): string | undefined {
+  const [, wanted] = /unknown option '--([a-z-]+)/.exec(text) ?? [];
+  if (wanted === undefined) return undefined;
+  const names = options.filter(({ hidden }) => !hidden).map((option) => option.name());
+  const like = names.filter((name) => wanted.split('-').every((word) => wordsOf(name).has(word)));
+  if (like.length === 0) return undefined;
+  const one = like.length === 1 ? '' : 'one of ';
+  const hint = `(Did you mean ${one}${like.map((name) => `--${name}`).join(', ')}?)`;
+  return `error: unknown option '--${wanted}'\n${hint}\n`;
+}
+
+function wordsOf(name: string): ReadonlySet<string> {
+  return new Set(name.split('-'));
+}

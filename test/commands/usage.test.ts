@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { LiveStack } from '../support/live-stack.ts';
+import { PROGRAM } from '../support/program.ts';
+
+interface Ended {
+  readonly code: number | string | null | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function pointsman(...args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [PROGRAM, ...args], (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+}
+
+describe('[O185] help shows what a person looks for', () => {
+  it('has the commands by what they are for, and the flags of serve in groups', async () => {
+    const { stdout } = await pointsman('--help');
+    expect(stdout).toMatch(/^Run:\n {2}serve /m);
+    expect(stdout).toMatch(/^See what a running picker does, and why:\n {2}top /m);
+    expect(stdout).not.toContain('\nCommands:\n');
+    const { stdout: serve } = await pointsman('serve', '--help');
+    expect(serve).toMatch(/^Configuration:\n {2}--config /m);
+    expect(serve).toMatch(/^Model servers:\n {2}--endpoints /m);
+    expect(serve).toMatch(/^Options:\n {2}-h, --help +display help for command\n$/m);
+  });
+
+  it('names no default that says nothing, and lists as they are typed', async () => {
+    for (const command of ['serve', 'simulate', 'demo']) {
+      const { stdout } = await pointsman(command, '--help');
+      expect(stdout).not.toMatch(/default:\s+(?:false|none|\[|\{)/);
+      expect(stdout).toMatch(/default:\s+\S/);
+    }
+    const { stdout } = await pointsman('demo', '--help');
+    expect(stdout).toMatch(/default:\s+round-robin,reference-default,default\)/);
+  });
+});
+
+describe('[O186] a wrong command line says what to type next, in few lines', () => {
+  it.each([
+    [
+      ['serve', '--port', '1'],
+      /^error: unknown option '--port'\n\(Did you mean one of .*--metrics-port.*\)\n`pointsman serve --help` lists its options\n$/,
+    ],
+    [['serve', '--metrics-prot', '1'], /Did you mean --metrics-port\?/],
+    [
+      ['chek'],
+      /^error: .*'chek'\n\(Did you mean check\?\)\n`pointsman --help` lists its commands\n$/,
+    ],
+    [['shadow', 'promot'], /`pointsman shadow --help` lists its commands\n$/],
+    [['check'], /--config: is missing; give a file, or a built-in configuration: default, ref/],
+  ])('%j', async (args, said) => {
+    const { code, stderr } = await pointsman(...args);
+    expect(stderr).toMatch(said);
+    expect(code).toBe(2);
+  });
+});
+
+it('[O187] commands that ask a picker find that of this machine, and name what it runs without', async () => {
+  const stack = await LiveStack.start();
+  try {
+    const doctor = await pointsman('doctor', '--admin', stack.admin);
+    expect(doctor.stdout).toMatch(/looked at picker at \S+ with 4 endpoints/);
+    const { stdout } = await pointsman('doctor', '--help');
+    expect(stdout).toMatch(/127\.0\.0\.1:9090\s+where nothing else is asked for/);
+    const { code, stderr } = await pointsman('shadow', 'promotion', '--admin', stack.admin);
+    expect(stderr).toMatch(/^this picker promotes nothing: start it with --shadow .* --promotion/);
+    expect(code).toBe(1);
+  } finally {
+    await stack.stop();
+  }
+});
