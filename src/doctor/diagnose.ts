@@ -1,6 +1,7 @@
 import { type ClockAhead, checkClocks } from './check-clocks.ts';
 import { checkClusters } from './check-clusters.ts';
 import { checkEnvoyState, type EnvoyState } from './check-envoy-state.ts';
+import { checkFailover } from './check-failover.ts';
 import { checkFilter } from './check-filter.ts';
 import { checkPicker, type PickerState } from './check-picker.ts';
 import { checkRoute } from './check-route.ts';
@@ -43,6 +44,7 @@ function checkEnvoy({ configDump, ...state }: NonNullable<Seen['envoy']>): reado
   const findings = [
     ...setup.routes.flatMap((picked) => [...checkFilter(picked), ...checkRoute(picked, setup)]),
     ...checkClusters(setup),
+    ...checkFailover(setup, state.info.version?.split('/')[1]),
     ...checkEnvoyState(state, [...pickers]),
   ];
   const passes = setup.routes.some(

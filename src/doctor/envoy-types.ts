@@ -7,7 +7,7 @@ export interface ExtProc {
   readonly grpc_service?: {
     readonly envoy_grpc?: { readonly cluster_name?: string };
     readonly timeout?: ProtoDuration;
-    readonly retry_policy?: unknown;
+    readonly retry_policy?: { readonly host_selection_retry_max_attempts?: number | string };
   };
   readonly processing_mode?: ProcessingMode;
   readonly message_timeout?: ProtoDuration;
@@ -111,6 +111,10 @@ export interface Cluster {
   };
   readonly common_lb_config?: { readonly healthy_panic_threshold?: { readonly value?: number } };
   readonly health_checks?: readonly unknown[];
+  readonly outlier_detection?: {
+    readonly split_external_local_origin_errors?: boolean;
+    readonly enforcing_consecutive_local_origin_failure?: number;
+  };
   readonly http2_protocol_options?: Http2Options;
   readonly typed_extension_protocol_options?: Readonly<Record<string, HttpOptions>>;
 }

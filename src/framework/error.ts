@@ -4,6 +4,7 @@ export type RoutingErrorCode =
   | 'unknown-model'
   | 'body-too-large'
   | 'upload-timeout'
+  | 'body-incomplete'
   | 'not-cached'
   | 'saturated'
   | 'shed'
@@ -101,6 +102,7 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
     droppedReason: 'rejected-internal',
     label: 'Internal',
   },
+  'body-incomplete': UNAVAILABLE,
   'no-endpoints': { ...UNAVAILABLE, droppedReason: 'rejected-no-endpoints' },
 };
 

@@ -12,6 +12,9 @@ import {
   startServers,
 } from './support.ts';
 
+/** Beyond what Envoy keeps of a stream to give it to another picker, in every tenth request. */
+const LARGE_BYTES = 100_000;
+const large = 'x'.repeat(LARGE_BYTES);
 const BEFORE_MS = 5000;
 const AFTER_MS = 15_000;
 
@@ -20,7 +23,11 @@ await drill('kill -9 of one of two pickers under load', async ({ row, note }) =>
   const flags = ['--endpoints', addressesOf(servers)];
   const [a, b] = await Promise.all([startPicker(flags), startPicker(flags)]);
   const gateway = await startGateway({ pickers: [a.extProcPort, b.extProcPort] });
-  const load = startLoad({ url: gateway.url, perSecond: PER_SECOND });
+  const load = startLoad({
+    url: gateway.url,
+    perSecond: PER_SECOND,
+    prompt: (n) => (n % 10 === 0 ? `request ${n} ${large}` : `request ${n}`),
+  });
   await sleep(BEFORE_MS);
   const killedAt = performance.now();
   a.process.kill('SIGKILL');

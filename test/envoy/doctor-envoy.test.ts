@@ -32,6 +32,7 @@ function doctor(...flags: readonly string[]): Promise<Diagnosis> {
 type Edit = (config: Document) => void;
 
 const FILTER = [...CONNECTION_MANAGER, 'http_filters', 0, 'typed_config'];
+const RETRY = [...FILTER, 'grpc_service', 'retry_policy'];
 const LISTENER = ['static_resources', 'listeners', 0];
 const ROUTE = [...CONNECTION_MANAGER, 'route_config', 'virtual_hosts', 0, 'routes', 0, 'route'];
 const SERVERS = ['static_resources', 'clusters', 0];
@@ -68,6 +69,8 @@ const BROKEN: readonly (readonly [
       'WARNING idle-timeout',
       'WARNING no-health-check',
       'WARNING no-keepalive',
+      'WARNING no-outlier-detection',
+      'WARNING no-picker-retry',
       'WARNING upstream-idle-timeout',
     ],
     [
@@ -80,6 +83,8 @@ const BROKEN: readonly (readonly [
       remove([...SERVERS, 'cleanup_interval']),
       remove([...SERVERS, 'typed_extension_protocol_options']),
       remove([...PICKER, 'health_checks']),
+      remove([...PICKER, 'outlier_detection']),
+      remove([...FILTER, 'grpc_service', 'retry_policy']),
       remove([...PICKER, ...HTTP2, 'http2_protocol_options', 'connection_keepalive']),
     ],
   ],
@@ -91,7 +96,9 @@ const BROKEN: readonly (readonly [
       'ERROR response-buffered',
       'ERROR stream-timeout',
       'WARNING failure-mode-allow',
+      'WARNING no-outlier-detection',
       'WARNING panic-threshold',
+      'WARNING picker-retry-same-host',
       'WARNING small-http2-window',
     ],
     [
@@ -99,6 +106,8 @@ const BROKEN: readonly (readonly [
       set([...FILTER, 'failure_mode_allow'], true),
       remove([...CONNECTION_MANAGER, 'early_header_mutation_extensions']),
       set([...FILTER, 'grpc_service', 'timeout'], '30s'),
+      set([...RETRY, 'host_selection_retry_max_attempts'], 3),
+      set([...PICKER, 'outlier_detection', 'split_external_local_origin_errors'], false),
       remove([...PICKER, 'common_lb_config', 'healthy_panic_threshold']),
       set([...PICKER, ...HTTP2, 'http2_protocol_options', 'initial_stream_window_size'], 65_536),
     ],

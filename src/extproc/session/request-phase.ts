@@ -12,7 +12,7 @@ import type { StreamPhase } from '../streams/open-streams.ts';
 import { echoBody, passChunk } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
-import { lateEdit, lengthAfter, type PickTime, pickTimeOf } from './pick-time.ts';
+import { checkWhole, lateEdit, lengthAfter, type PickTime, pickTimeOf } from './pick-time.ts';
 import { PickWait } from './pick-wait.ts';
 import { type ReadRequest, readWithoutBody, type SessionHead } from './read-request.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
@@ -190,7 +190,8 @@ export class RequestPhase {
     return { head, request, body: [], contentLength: undefined, answer };
   }
 
-  #read(reader: BodyReader): InferenceRequest {
+  #read(head: SessionHead, reader: BodyReader): InferenceRequest {
+    checkWhole(head, this.#bodyBytes);
     const request = reader.end();
     if (this.#seesFirstToken) this.answer = reader.answerBlocks();
     return request;
@@ -199,7 +200,7 @@ export class RequestPhase {
   /** Without a length the body was ended by trailers. */
   #readDuplex(head: SessionHead, reader: BodyReader, bodyBytes: number | undefined): ReadRequest {
     this.#ended = true;
-    const request = this.#read(reader);
+    const request = this.#read(head, reader);
     const { edit } = reader;
     const body = editBody(edit, this.#body.pieces);
     const contentLength = bodyBytes && bodyBytes + (edit === undefined ? 0 : byteGrowth(edit));
@@ -222,7 +223,7 @@ export class RequestPhase {
   #readMessage(head: SessionHead, reader: BodyReader, endOfStream: boolean): ReadRequest {
     this.#ended = true;
     const cutShort = this.#mode === BODY_MODE.bufferedPartial && !endOfStream && !reader.complete;
-    const request = cutShort ? reader.peek() : this.#read(reader);
+    const request = cutShort ? reader.peek() : this.#read(head, reader);
     const { edit } = reader;
     const body = editBody(edit, this.#body.pieces);
     const answer = (pick: PickMutation): void => {
@@ -251,7 +252,7 @@ export class RequestPhase {
 
   #readEnd(head: SessionHead, reader: BodyReader): ReadRequest | undefined {
     this.#ended = true;
-    const request = this.#read(reader);
+    const request = this.#read(head, reader);
     if (this.#routed === undefined) return this.#readEarly(head, reader, request);
     this.#checkEdit(reader);
     this.#routed.bodyRead(request);

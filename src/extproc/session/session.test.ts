@@ -266,6 +266,34 @@ describe('a session', () => {
     expect(kinds()).toHaveLength(4);
   });
 
+  it.each([
+    ['in full duplex', mode(BODY_MODE.fullDuplex)],
+    ['in one message', mode(BODY_MODE.buffered)],
+    ['that streams past', EARLY],
+  ])(
+    '[V232] refuses a body %s that ends before or after its announced length, with 503 and nothing reserved',
+    (_name, protocol) => {
+      for (const off of [-1, 1, 70_000]) {
+        const { send, actions, routed, ended } = setUp();
+        const pairs = { 'content-length': String(BODY.length + off) };
+        send(
+          requestHeaders({ ...protocol, pairs } as never),
+          requestBody(BODY.slice(0, 20), false),
+        );
+        send(requestBody(BODY.slice(20)));
+        const refused = actions.at(-1);
+        expect(refused).toMatchObject({ kind: 'reject', status: 503 });
+        expect(refused).toHaveProperty('body', expect.stringContaining('body-incomplete'));
+        // What streams past may have been picked for; its reservation is back.
+        expect(ended).toHaveLength(routed.length);
+      }
+      const { send, routed } = setUp();
+      const pairs = { 'content-length': String(BODY.length) };
+      send(requestHeaders({ ...protocol, pairs } as never), requestBody(BODY));
+      expect(routed).toHaveLength(1);
+    },
+  );
+
   it('[P6] does not wait for the end of a body that is complete', () => {
     const { send, kinds } = setUp();
     send(requestHeaders(EARLY), requestBody(BODY, false));
