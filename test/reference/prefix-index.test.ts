@@ -167,6 +167,26 @@ describe("the reference's prefix index", () => {
     );
   });
 
+  it('[G175] forgets an endpoint that is gone bit by bit, and takes nothing over from it', () => {
+    const clock = new SimulatedClock();
+    const [a, b] = makePool([{}, {}]) as readonly [Endpoint, Endpoint];
+    const parsed = approxPrefixProducer.config.parse({}) as ApproxPrefixConfig;
+    const index = new SentPrefixIndex(parsed, 'p', clock);
+    index.onEndpointAdded(a);
+    const long = prompt(text(2000 * 256));
+    index.onRouted(makeRouted(a, { request: long }));
+    index.onEndpointRemoved(a);
+    clock.advanceTo(clock.now() + 120_000);
+    index.onEndpointAdded(b);
+    // 2,000 blocks are gone after two requests: then another endpoint may have its number.
+    for (const at of [0, 1]) {
+      index.onRouted(makeRouted(b, { request: prompt(text(300, `${at}`)) }));
+      expect([index.match(long).matchedBlocks(b), index.size(b)]).toEqual([0, 2 * at + 2]);
+    }
+    index.onEndpointAdded({ ...a, slot: 2 } as Endpoint);
+    expect(index.match(long).matchedBlocks({ ...a, slot: 2 } as Endpoint)).toBe(0);
+  });
+
   it('[D280] counts in the unit in which the engine finds prefixes, where it reports one', () => {
     const cache = { blockTokens: 1024, blocks: 100, matchTokens: 128 };
     const [a] = makePool([{ attributes: [[CACHE_CONFIG as never, cache]] }]) as readonly [Endpoint];

@@ -1,5 +1,6 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { BlockTable } from '../../picker/prefix-index/block-table.ts';
+import { doubled } from '../../picker/prefix-index/doubled.ts';
 
 const NONE = -1;
 const INITIAL_BLOCKS = 256;
@@ -202,14 +203,8 @@ export class ResidentBlocks {
   }
 
   #grow(): void {
-    const length = 2 * this.#parent.length;
-    const [parent, children] = [new Int32Array(length), new Int32Array(length)];
-    const copies = new Uint16Array(TIERS_MAX * length);
-    parent.set(this.#parent);
-    children.set(this.#children);
-    copies.set(this.#copies);
-    this.#parent = parent;
-    this.#children = children;
-    this.#copies = copies;
+    this.#parent = doubled(this.#parent);
+    this.#children = doubled(this.#children);
+    this.#copies = doubled(this.#copies);
   }
 }

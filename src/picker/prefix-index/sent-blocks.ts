@@ -1,5 +1,6 @@
 import type { PromptBlocks } from '../../framework/request.ts';
 import { BlockTable } from './block-table.ts';
+import { doubled } from './doubled.ts';
 
 const NONE = -1;
 const INITIAL_NODES = 256;
@@ -97,12 +98,14 @@ export class SentBlocks {
     return counts;
   }
 
-  /** Forgets all blocks of a server. */
-  drop(server: number): void {
+  /** Forgets the oldest `blocksMax` blocks of a server. Returns whether it has none any more. */
+  drop(server: number, blocksMax: number): boolean {
     const sent = this.#servers[server];
-    if (sent === undefined) return;
-    while (sent.size > 0) this.#forgetOldest(sent);
+    if (sent === undefined) return true;
+    for (let left = blocksMax; left > 0 && sent.size > 0; left--) this.#forgetOldest(sent);
+    if (sent.size > 0) return false;
     this.#servers[server] = undefined;
+    return true;
   }
 
   #sentTo(server: number, capacity: number): Sent {
@@ -196,10 +199,4 @@ export class SentBlocks {
     this.#older = doubled(this.#older);
     this.#newer = doubled(this.#newer);
   }
-}
-
-function doubled(values: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const longer = new Int32Array(2 * values.length);
-  longer.set(values);
-  return longer;
 }

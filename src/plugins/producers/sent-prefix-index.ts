@@ -9,6 +9,8 @@ import { type ApproxPrefixConfig, blocksToMatch, hashedInBlock } from './approx-
 
 /** The reference looks for endpoints that are gone every two minutes. */
 const ABSENT_MS_MAX: Millis = 120_000;
+/** What is forgotten of an endpoint that is gone at each request: so no request waits for all. */
+const FORGOTTEN_BLOCKS_MAX = 1024;
 /** Bounds an endpoint's part of the index to 48 MB, even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
 
@@ -32,6 +34,8 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
   readonly #numbers: (number | undefined)[] = [];
   /** Endpoints that were removed: one that comes back soon has what it had. */
   readonly #absent = new Map<EndpointId, { readonly number: number; readonly since: Millis }>();
+  /** Numbers of endpoints that are gone, whose blocks are being forgotten. */
+  readonly #leaving: number[] = [];
   readonly #free: number[] = [];
   #used = 0;
   /** Of the newest request whose match was asked for. */
@@ -110,6 +114,7 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
 
   /** The prompt counts as held where it is decoded, and where it is computed. */
   #send(prompt: PromptBlocks, decode: Endpoint, prefill: Endpoint | undefined): void {
+    this.#forgetSome();
     // The size of blocks is that of the decision.
     const known = this.#counted?.prompt === prompt ? this.#counted.blocks : undefined;
     const blocks = known ?? this.#count(prompt, decode);
@@ -147,9 +152,16 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
     const now = this.#clock.now();
     for (const [id, { number, since }] of this.#absent) {
       if (now - since < ABSENT_MS_MAX) continue;
-      this.#blocks.drop(number);
-      this.#free.push(number);
+      this.#leaving.push(number);
       this.#absent.delete(id);
     }
+  }
+
+  /** A number is free again when none of its blocks is left. */
+  #forgetSome(): void {
+    const number = this.#leaving.at(-1);
+    if (number === undefined || !this.#blocks.drop(number, FORGOTTEN_BLOCKS_MAX)) return;
+    this.#leaving.pop();
+    this.#free.push(number);
   }
 }
