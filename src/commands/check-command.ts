@@ -68,7 +68,7 @@ function shownOf(plan: PickerPlan, likeReference: boolean): Shown {
       name,
       type: definition.type,
       kind,
-      parameters,
+      parameters: plain(parameters),
     })),
     profiles: plan.profiles.map(({ name, plugins }) => ({
       name,
@@ -84,6 +84,14 @@ function shownOf(plan: PickerPlan, likeReference: boolean): Shown {
     notes: plan.notes,
     differences: likeReference ? referenceDifferences(plan) : undefined,
   };
+}
+
+/** With an object in place of each Map, which JSON would show as empty. */
+function plain(value: unknown): unknown {
+  if (value instanceof Map) return plain(Object.fromEntries(value));
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
 }
 
 function asText({ plugins, profiles, words, notes, differences }: Shown): string {

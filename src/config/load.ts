@@ -12,6 +12,7 @@ import { checkReferences } from './check-references.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { configNotes } from './notes/config-notes.ts';
+import { planInFlightMatch } from './plan/in-flight-match.ts';
 import { planFlowControl } from './plan/plan-flow-control.ts';
 import { planParsers } from './plan/plan-parsers.ts';
 import { planHandler, planProfiles } from './plan/plan-profiles.ts';
@@ -39,6 +40,7 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   const issues: ConfigIssue[] = [];
   const notes: ConfigNote[] = [];
   const table = new PluginTable(config.plugins, { catalogue, issues, notes });
+  planInFlightMatch(table);
   const profiles = planProfiles(config.schedulingProfiles, table, { issues, notes });
   const handler = planHandler(profiles, table, issues);
   planSources(config.dataLayer, table, issues);

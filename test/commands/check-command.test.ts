@@ -86,6 +86,22 @@ Profile default:
     expect(text).toContain('comes from metrics-data-source and core-metrics-extractor.');
   });
 
+  test('[D308] shows the weights of tiers that are in force', async () => {
+    const weighed = join(folder, 'weights.yaml');
+    const indexerConfig = { kvCacheBackendConfigs: [{ name: 'CPU', weight: 0.4 }] };
+    writeFileSync(
+      weighed,
+      JSON.stringify({
+        apiVersion: 'llm-d.ai/v1',
+        kind: 'EndpointPickerConfig',
+        plugins: [{ type: 'precise-prefix-cache-producer', parameters: { indexerConfig } }],
+      }),
+    );
+    expect(await check(weighed)).toContain('"tierWeights":{"cpu":0.4}');
+    const shown = JSON.parse(await check(weighed, '--json')) as { plugins: readonly object[] };
+    expect(shown.plugins[0]).toMatchObject({ parameters: { tierWeights: { cpu: 0.4 } } });
+  });
+
   test('[D9] names each part without effect, with its reason', async () => {
     const reasons = [...(await check(file)).matchAll(/^warning \((.*?)\): (\S+)/gm)].map(
       ([, reason = '', path = '']) => `${reason} ${path}`,

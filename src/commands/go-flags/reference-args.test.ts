@@ -120,6 +120,12 @@ describe('the reference picker’s command line', () => {
     expect(() => ours(...theirs)).toThrow(sentence);
   });
 
+  test('[D306] refuses flags of older releases of the reference, and names each newer one', () => {
+    const theirs = ['--poolName', 'p', '--configFile=/config/a.yaml', '--grpc-port=9002'];
+    expect(() => fromReferenceArgs(theirs, {})).toThrow('--poolName: is of an older release');
+    expect(() => fromReferenceArgs(theirs, {})).toThrow('write --config-file');
+  });
+
   it('[D91] passes flags of ours to serve, which may stand beside the reference’s', () => {
     expect(ours('--json', '--capture=day/')).toEqual(
       expect.arrayContaining(['--json', '--capture=day/']),

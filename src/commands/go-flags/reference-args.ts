@@ -1,3 +1,4 @@
+import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import { type GivenFlag, goFlagName, readGoFlag, SWITCHED_ON } from './go-flags.ts';
 import { flagError, isTrue, REFERENCE_FLAGS } from './reference-flags.ts';
 
@@ -26,6 +27,8 @@ export function fromReferenceArgs(
 ): Translated | undefined {
   if (args[0]?.startsWith('-') !== true) return undefined;
   const given = flagsOf(args);
+  const older = given.flatMap(olderFlag);
+  if (older.length > 0) throw new ConfigError('command line', older);
   if (!given.some(({ name }) => REFERENCE_FLAGS.has(name))) return undefined;
   const values = valuesOf(given);
   refuseCombinations(values);
@@ -46,6 +49,14 @@ export function fromReferenceArgs(
   const defaults = defaultsBeside(values, environment);
   const unused = idle(environment, sendsTraces(values, environment));
   return { args: ['serve', ...serveArgs, ...defaults], fixed: { ...fixed, ...unused } };
+}
+
+/** The flags of older releases of the reference, which the newest refuses, were in camel case. */
+function olderFlag({ name }: GivenFlag): readonly ConfigIssue[] {
+  const newer = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  if (newer === name || !REFERENCE_FLAGS.has(newer)) return [];
+  const message = `is of an older release of the reference picker; write --${newer}`;
+  return [{ path: `--${name}`, message }];
 }
 
 /** The value of each flag: the last where it is given several times, but lists add up. */

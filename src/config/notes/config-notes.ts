@@ -3,6 +3,7 @@ import type { ConfigIssue } from '../../framework/error.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { PlannedProfile } from '../../picker/plan/picker-plan.ts';
 import { FEATURE_GATES, gateSwitch, isGateOn } from '../reference/feature-gates.ts';
+import { olderGate } from '../reference/older-releases.ts';
 import { coreInsteadOf } from '../reference/reference-types.ts';
 import { replicaSettings } from '../schema/data-layer-schema.ts';
 import { API_VERSION, type EndpointPickerConfig, LEGACY_API_VERSION } from '../schema/schema.ts';
@@ -16,6 +17,11 @@ const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
   ['pd-profile-handler', 'disagg-profile-handler'],
   ['disagg-headers-handler', 'disagg-profile-handler'],
   ['prefill-header-handler', 'disagg-profile-handler'],
+]);
+
+/** By type whose work the picker does itself, the parameter that has an effect. */
+const EFFECTIVE: ReadonlyMap<string, string> = new Map([
+  ['inflight-load-producer', 'prefixMatchInfoProducerName'],
 ]);
 
 /** A note for each part without effect. Adds errors in feature gates to `issues`. */
@@ -76,8 +82,8 @@ function gateNotes(gates: readonly string[], issues: ConfigIssue[]): readonly Co
     const path = `featureGates[${index}]`;
     const byDefault = FEATURE_GATES.get(name);
     if (byDefault === undefined) {
-      const hint = nearest(name, FEATURE_GATES.keys());
-      issues.push({ path, message: `${name} is not a known feature gate${hint}` });
+      const unknown = `is not a known feature gate${nearest(name, FEATURE_GATES.keys())}`;
+      issues.push({ path, message: `${name} ${olderGate(name) ?? unknown}` });
       return [];
     }
     if (wanted === undefined) {
@@ -100,13 +106,24 @@ function pluginNotes({ plugins }: EndpointPickerConfig): readonly ConfigNote[] {
       const text = `${path}: ${type} is deprecated; write ${successor}`;
       notes.push({ path, reason: 'deprecated', text });
     }
-    const instead = coreInsteadOf(type);
-    if (instead !== undefined && Object.keys(parameters ?? {}).length > 0) {
-      const text = `${given} have no effect on ${type}: ${instead}`;
-      notes.push({ path: given, reason: 'core', text });
-    }
+    notes.push(...coreNotes(type, Object.keys(parameters ?? {}), given));
     notes.push(...unverified(parameters, given), ...idleParameters(type, parameters, given));
     return notes;
+  });
+}
+
+/** Notes for parameters of a type whose work the picker does itself. */
+function coreNotes(type: string, names: readonly string[], path: string): readonly ConfigNote[] {
+  const instead = coreInsteadOf(type);
+  const idle = names.filter((name) => name !== EFFECTIVE.get(type));
+  if (instead === undefined || idle.length === 0) return [];
+  if (idle.length === names.length) {
+    const text = `${path} have no effect on ${type}: ${instead}`;
+    return [{ path, reason: 'core', text }];
+  }
+  return idle.map((name) => {
+    const at = `${path}.${name}`;
+    return { path: at, reason: 'core', text: `${at} has no effect: ${instead}` };
   });
 }
 

@@ -92,7 +92,7 @@ export function planHandler(
     const message = `has ${handlers.length} profile handlers (${list}); leave one of them`;
     issues.push({ path: 'plugins', message });
   }
-  if (handlers.length === 0 && profiles.length > 1) {
+  if (!table.lists('handler') && profiles.length > 1) {
     const message = `there are ${profiles.length} profiles and no profile handler, which says when each runs; name one in plugins, such as disagg-profile-handler`;
     issues.push({ path: 'schedulingProfiles', message });
   }

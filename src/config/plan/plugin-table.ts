@@ -10,6 +10,7 @@ import type {
   PlannedPlugin,
 } from '../../picker/plan/picker-plan.ts';
 import { sameParameters } from '../../picker/plan/same-parameters.ts';
+import { olderType } from '../reference/older-releases.ts';
 import { UNRELEASED_TYPES } from '../reference/reference-table.ts';
 import type { PluginEntry } from '../schema/schema.ts';
 import { readParameters } from './read-parameters.ts';
@@ -136,6 +137,11 @@ export class PluginTable {
     return this.#entries.find((entry) => nameOf(entry) === name)?.type;
   }
 
+  /** Whether a plugin of that kind is listed, be it with errors. */
+  lists(kind: KnownPlugin['kind']): boolean {
+    return this.#entries.some(({ type }) => this.#types.get(type)?.kind === kind);
+  }
+
   /** Whether the reference adds this plugin by itself, so that it need not be listed. */
   #isInjected(name: string): boolean {
     if (!INJECTED.has(name) || !this.#types.has(name)) return false;
@@ -158,6 +164,18 @@ export class PluginTable {
       this.#issues.push({ path: `${this.pathOf(type)}.name`, message });
     }
     return this.#plan(known, type, known.definition.config.parse(parameters), parameters);
+  }
+
+  /** Whether the listed plugin of that name is given the parameter. */
+  gives(name: string, parameter: string): boolean {
+    const entry = this.#entries.find((each) => nameOf(each) === name);
+    return Object.hasOwn(entry?.parameters ?? {}, parameter);
+  }
+
+  /** Plans a plugin again, with these parameters too. */
+  extend(plugin: PlannedPlugin, more: object): void {
+    const given = { ...(plugin.written as object), ...more };
+    this.#plan(plugin, plugin.name, plugin.definition.config.parse(given), given);
   }
 
   #plan(known: KnownPlugin, name: string, config: unknown, given: object): PlannedPlugin {
@@ -212,6 +230,8 @@ export class PluginTable {
 }
 
 function whyUnknown(type: string, known: Iterable<string>): string {
+  const older = olderType(type);
+  if (older !== undefined) return older;
   const similar = UNRELEASED_TYPES.get(type);
   return similar === undefined
     ? `is not a known plugin type${nearest(type, known)}`

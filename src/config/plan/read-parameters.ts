@@ -3,6 +3,7 @@ import { parseOrReport, unwrapped } from '../../files/zod-issues.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import type { Schema } from '../../framework/plugin.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
+import { withOlderParameters } from '../reference/older-releases.ts';
 import { REFERENCE_TYPES, WITHOUT_PARAMETERS } from '../reference/reference-table.ts';
 import type { PluginEntry } from '../schema/schema.ts';
 
@@ -19,6 +20,17 @@ interface ReadOptions {
  * reads none. Adds errors to `issues` and returns undefined.
  */
 export function readParameters<T>(
+  schema: Schema<T>,
+  entry: PluginEntry,
+  options: ReadOptions,
+): { readonly parsed: T; readonly given: object } | undefined {
+  const issues: ConfigIssue[] = [];
+  const read = readOrReport(schema, entry, { ...options, issues });
+  options.issues.push(...withOlderParameters(issues, entry.type, options.path));
+  return read;
+}
+
+function readOrReport<T>(
   schema: Schema<T>,
   { type, parameters }: PluginEntry,
   { path, issues, notes }: ReadOptions,

@@ -41,9 +41,13 @@ describe('versions', () => {
   test('[D1] a field that a version does not have is an error', () => {
     const older = { plugins: [file], dataLayer: { discovery: { pluginRef: 'pool' } } };
     expect(issuesOf(older, 'llm-d.ai/v1')[0]).toContain('dataLayer.discovery.pluginRef');
-    for (const field of ['saturationDetector', 'parser']) {
+    for (const [field, newer] of [
+      ['saturationDetector', 'flowControl.saturationDetector'],
+      ['parser', 'requestHandler.parsers'],
+    ] as const) {
       const config = { plugins: [{ type: 'openai-parser' }], [field]: { pluginRef: 'x' } };
-      expect(issuesOf(config, 'llm-d.ai/v1')).toEqual([`${field}: is not a known field`]);
+      const message = `is not in llm-d.ai/v1; write ${newer}`;
+      expect(issuesOf(config, 'llm-d.ai/v1')).toEqual([`${field}: ${message}`]);
     }
     const replica = { dataLayer: { crossReplica: { syncInterval: '200ms' } } };
     expect(issuesOf(replica, 'llm-d.ai/v1')).toEqual([]);

@@ -5,6 +5,7 @@ import { ConfigError } from '../../framework/error.ts';
 import type { EjectionPlan } from '../../picker/ejection/ejection-plan.ts';
 import type { CapacityPlan } from '../../picker/plan/capacity-plan.ts';
 import type { HoldPlan } from '../../picker/plan/hold-plan.ts';
+import { withOlderFields } from '../reference/older-releases.ts';
 import { capacity } from './capacity-schema.ts';
 import {
   type DataLayerEntry,
@@ -144,7 +145,7 @@ export function readConfig(text: string, source: string): EndpointPickerConfig {
   const schema = isV1(value) ? configV1 : configAlpha;
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new ConfigError(source, zodIssues(parsed.error, { schema }));
+  throw new ConfigError(source, withOlderFields(zodIssues(parsed.error, { schema })));
 }
 
 function isV1(value: unknown): boolean {

@@ -29,6 +29,9 @@ import { createScheduler } from '../scheduling/schedule.ts';
 import { shedding } from '../scheduling/shedding.ts';
 import { type Preparation, waitForAll } from './preparation.ts';
 
+/** The reference's plugin that counts what is in flight. */
+const LOAD_PRODUCER = 'inflight-load-producer';
+
 export interface SchedulingCoreOptions {
   readonly plan: PickerPlan;
   readonly pool: EndpointPool;
@@ -89,7 +92,7 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
     if (replacedBy !== options.before?.replacedBy) replacement?.stop?.();
   });
   const shed = options.plan.shedding && shedding(options.plan.shedding);
-  const cachedTokens = cachedTokensOf(parts.facts);
+  const cachedTokens = cachedTokensOf(parts.facts, options.plan);
   const gate = cacheGate(parts.instances, cachedTokens);
   const profiles = createScheduler(parts.handler, faults, { shed, gate });
   const replaced = replacement && replacedScheduler(replacement, profiles, faults);
@@ -123,8 +126,11 @@ function checkObservers(
   }
 }
 
-function cachedTokensOf(facts: PluginParts['facts']): SchedulingCore['cachedTokens'] {
-  const matchKey = bestPrefixMatch(facts);
+function cachedTokensOf(
+  facts: PluginParts['facts'],
+  plan: PickerPlan,
+): SchedulingCore['cachedTokens'] {
+  const matchKey = bestPrefixMatch(facts, plan);
   return (endpoint, context) => {
     if (matchKey === undefined || context === undefined) return 0;
     try {
@@ -214,8 +220,19 @@ function prepareOf(
   };
 }
 
-/** Prefers what engines report themselves to what the picker expects them to hold. */
-function bestPrefixMatch(facts: PluginParts['facts']): CycleKey<PrefixMatch> | undefined {
-  const keys = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
+/**
+ * What the reference's producer of loads names, if the configuration has it; otherwise rather what
+ * engines report themselves than what the picker expects them to hold.
+ */
+function bestPrefixMatch(
+  facts: PluginParts['facts'],
+  { plugins }: PickerPlan,
+): CycleKey<PrefixMatch> | undefined {
+  const loads = plugins.find(({ definition }) => definition.type === LOAD_PRODUCER);
+  const { prefixMatchInfoProducerName: named } = (loads?.config ?? {}) as {
+    readonly prefixMatchInfoProducerName?: string;
+  };
+  const known = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
+  const keys = named ? [prefixMatchKey(named), ...known] : known;
   return keys.find(({ name }) => facts.has(name));
 }

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { loadConfig } from '../load.ts';
+
+const VERSION = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+
+function load(config: object) {
+  const text = JSON.stringify({ ...VERSION, ...config });
+  return loadConfig({ text, source: 'test', catalogue: EMBEDDED_CATALOGUE });
+}
+
+const notesOf = (config: object): readonly string[] =>
+  load(config).notes.map(({ path, reason }) => `${path}: ${reason}`);
+
+test('[D307] tokens in flight are counted by the match that the producer of loads names', () => {
+  const match = { prefixMatchInfoProducerName: 'exact' };
+  const exact = { type: 'precise-prefix-cache-producer', name: 'exact' };
+  const loads = { type: 'inflight-load-producer', parameters: match };
+  const configOf = (plugins: readonly object[]) => {
+    const plan = load({ plugins: [exact, { type: 'token-load-scorer' }, ...plugins] });
+    const scorer = plan.plugins.find(({ name }) => name === 'token-load-scorer');
+    const types = new Set(plan.plugins.map(({ definition }) => definition.type));
+    return [scorer?.config, types.has('approx-prefix-cache-producer')];
+  };
+  expect(configOf([loads])).toEqual([expect.objectContaining(match), false]);
+  expect(configOf([])).toEqual([
+    expect.objectContaining({ prefixMatchInfoProducerName: 'approx-prefix-cache-producer' }),
+    true,
+  ]);
+  // Another one is in force only where the scorer names it.
+  expect(configOf([{ ...loads, name: 'other' }])[1]).toBe(true);
+  const named = { type: 'token-load-scorer', parameters: { inFlightLoadProducerName: 'other' } };
+  const plugins = [exact, { ...loads, name: 'other' }, named];
+  expect(load({ plugins }).plugins[2]?.config).toMatchObject(match);
+  expect(notesOf({ plugins: [exact, loads, { type: 'token-load-scorer' }] })).toEqual([]);
+  const more = { ...loads, parameters: { ...match, addEstimatedOutputTokens: true } };
+  expect(notesOf({ plugins: [exact, more] })).toEqual([
+    'plugins[1].parameters.addEstimatedOutputTokens: core',
+  ]);
+});

@@ -1,0 +1,28 @@
+import type { PluginTable } from './plugin-table.ts';
+
+const LOAD_PRODUCER = 'inflight-load-producer';
+const READERS: ReadonlySet<string> = new Set(['token-load-scorer']);
+const MATCH = 'prefixMatchInfoProducerName';
+
+/**
+ * As in the reference, the scorer of tokens in flight takes what a prompt has in a cache from where
+ * the producer of loads that it names takes it. Its own parameter, which the reference does not
+ * have, counts first.
+ */
+export function planInFlightMatch(table: PluginTable): void {
+  const plugins = [...table.plugins()];
+  for (const reader of plugins) {
+    if (!READERS.has(reader.definition.type) || table.gives(reader.name, MATCH)) continue;
+    const named = textOf(reader.config, 'inFlightLoadProducerName') ?? LOAD_PRODUCER;
+    const producer = plugins.find(({ name }) => name === named);
+    if (producer?.definition.type !== LOAD_PRODUCER) continue;
+    const match = textOf(producer.config, MATCH);
+    if (match !== undefined) table.extend(reader, { [MATCH]: match });
+  }
+}
+
+/** A text of a plugin's parameters; undefined where it is empty, too. */
+function textOf(config: unknown, parameter: string): string | undefined {
+  const value = (config as Readonly<Record<string, unknown>> | undefined)?.[parameter];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

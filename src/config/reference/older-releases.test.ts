@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { ConfigError } from '../../framework/error.ts';
+import { loadConfig } from '../load.ts';
+
+const VERSION = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+
+function issuesOf(config: object): readonly string[] {
+  const text = JSON.stringify({ ...VERSION, ...config });
+  try {
+    loadConfig({ text, source: 'test', catalogue: EMBEDDED_CATALOGUE });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.issues.map(({ path, message }) => `${path}: ${message}`);
+  }
+  return [];
+}
+
+describe('configurations of older releases of the reference', () => {
+  test('[D306] what older releases had is an error that says what to write instead', () => {
+    const older = 'is of an older release of the reference picker; ';
+    const plugins = [
+      { type: 'prefix-cache-scorer', parameters: { hashBlockSize: 8, prefixLengthWeight: 0.5 } },
+      { type: 'least-queue-filter' },
+      { type: 'session-affinity-scorer', parameters: { headerName: 'x-token' } },
+    ];
+    expect(issuesOf({ featureGates: ['prepareDataPlugins'], plugins })).toEqual([
+      `plugins[0].parameters.hashBlockSize: ${older}list an approx-prefix-cache-producer, and give it there as blockSizeTokens, in tokens`,
+      `plugins[0].parameters.prefixLengthWeight: ${older}write matchLengthWeight`,
+      `plugins[1].type: least-queue-filter ${older}list queue-scorer`,
+      `plugins[2].parameters.headerName: ${older}write encodedEndpointHeaderConfig.header`,
+      `featureGates[0]: prepareDataPlugins ${older}what it switched on always is, so leave it out`,
+    ]);
+    expect(issuesOf({ plugins: [], data: { sources: [] } })).toEqual([
+      `data: ${older}write dataLayer`,
+    ]);
+  });
+
+  test('[D306] a profile handler with an error counts as one that is there', () => {
+    const plugins = [
+      { type: 'queue-scorer' },
+      { type: 'pd-profile-handler', parameters: { threshold: 10 } },
+    ];
+    const schedulingProfiles = ['prefill', 'decode'].map((name) => ({
+      name,
+      plugins: [{ pluginRef: 'queue-scorer' }],
+    }));
+    expect(issuesOf({ plugins, schedulingProfiles }).map((text) => text.split(':')[0])).toEqual([
+      'plugins[1].parameters.threshold',
+    ]);
+  });
+});

@@ -1,0 +1,142 @@
+import type { ConfigIssue } from '../../framework/error.ts';
+
+/**
+ * What older releases of the reference picker read and the newest refuses, and what to write in its
+ * place: whoever comes from an older release finds this rather than an unknown name.
+ */
+
+/** How the message about such a field or parameter begins. */
+const UNKNOWN = 'is not a known field';
+
+const OF_PRODUCER = 'list an approx-prefix-cache-producer, and give it there';
+const IN_SOURCE = 'list a utilization-detector with it, and name that in saturationDetector';
+
+const PREFIX_OF_SCORER: Readonly<Record<string, string>> = {
+  autoTune: OF_PRODUCER,
+  blockSize: `${OF_PRODUCER} as blockSizeTokens`,
+  blockSizeTokens: OF_PRODUCER,
+  hashBlockSize: `${OF_PRODUCER} as blockSizeTokens, in tokens`,
+  lruCapacityPerServer: OF_PRODUCER,
+  maxPrefixBlocksToMatch: OF_PRODUCER,
+  maxModelLen: 'write matchLengthScaleTokens',
+  maxPrefixTokensToMatch: OF_PRODUCER,
+  prefixLengthWeight: 'write matchLengthWeight',
+};
+const SESSION: Readonly<Record<string, string>> = {
+  headerName: 'write encodedEndpointHeaderConfig.header',
+};
+const PRECISE: Readonly<Record<string, string>> = {
+  'indexerConfig.prefixStoreConfig': 'leave it out',
+  'indexerConfig.speculativeIndexing': 'write it beside indexerConfig',
+  'indexerConfig.speculativeTTL': 'write it beside indexerConfig',
+  'indexerConfig.tokenProcessorConfig': 'write it beside indexerConfig',
+};
+
+/** By type, and by the path in its parameters. */
+const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'approx-prefix-cache-producer': { hashBlockSize: 'write blockSizeTokens, in tokens' },
+  'latency-scorer': {
+    affinityGateTau: 'list a prefix-cache-affinity-filter with it as affinityThreshold',
+    affinityGateTauGlobal: 'list a prefix-cache-affinity-filter with it as affinityThreshold',
+  },
+  'pd-profile-handler': {
+    threshold:
+      'list a prefix-based-pd-decider with nonCachedTokens, and name it in deciderPluginName',
+  },
+  'precise-prefix-cache-producer': PRECISE,
+  'precise-prefix-cache-scorer': PRECISE,
+  'prefix-cache-scorer': PREFIX_OF_SCORER,
+  'program-aware-fairness': {
+    serviceHalfLifeSeconds: 'write lasHalfLifeSeconds',
+    weightService: 'write lasWeightService',
+    weightServiceHeadWait: 'write lasWeightHeadWait',
+  },
+  'session-affinity-filter': SESSION,
+  'session-affinity-scorer': SESSION,
+};
+
+const QUEUE_SCORER = 'list queue-scorer';
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['decision-tree-filter', 'list scorers with weights'],
+  ['kv-cache', 'list kv-cache-utilization-scorer'],
+  ['kv-cache-scorer', 'list kv-cache-utilization-scorer'],
+  ['latency-admission', 'list latency-slo-admitter'],
+  ['latency-predictor', 'list predicted-latency-producer'],
+  ['latency-predictor-producer', 'list predicted-latency-producer'],
+  ['least-kv-cache-filter', 'list kv-cache-utilization-scorer'],
+  ['least-queue-filter', QUEUE_SCORER],
+  ['lora-affinity-filter', 'list lora-affinity-scorer'],
+  ['low-queue-filter', QUEUE_SCORER],
+  ['max-score', 'list max-score-picker'],
+  ['predicted-latency-scorer', 'list predicted-latency-producer and latency-scorer'],
+  ['prefix-cache', 'list prefix-cache-scorer'],
+  ['queue', QUEUE_SCORER],
+  ['single-profile', 'list single-profile-handler'],
+]);
+
+const FIELDS: ReadonlyMap<string, string> = new Map([
+  ['data', 'write dataLayer'],
+  ['discovery', 'write dataLayer.discovery'],
+  ['saturationDetector.kvCacheUtilThreshold', IN_SOURCE],
+  ['saturationDetector.metricsStalenessThreshold', IN_SOURCE],
+  ['saturationDetector.queueDepthThreshold', IN_SOURCE],
+]);
+
+/** What `llm-d.ai/v1` moved. */
+const MOVED: ReadonlyMap<string, string> = new Map([
+  ['dataLayer.crossReplicaPublishTimeout', 'dataLayer.crossReplica.publishTimeout'],
+  ['dataLayer.crossReplicaSyncInterval', 'dataLayer.crossReplica.syncInterval'],
+  ['dataLayer.crossReplicaSyncerPluginRef', 'dataLayer.crossReplica.syncerPluginRef'],
+  ['dataLayer.discovery.pluginRef', 'dataLayer.discovery.endpoints.pluginRef'],
+  ['dataLayer.peerDiscovery', 'dataLayer.discovery.peers'],
+  ['parser', 'requestHandler.parsers'],
+  ['saturationDetector', 'flowControl.saturationDetector'],
+]);
+
+const GATES: ReadonlySet<string> = new Set([
+  'dataLayer',
+  'dataLayerMetrics',
+  'experimentalDatalayer',
+  'prepareDataPlugins',
+]);
+
+/** What to write in place of a plugin type, as the end of a sentence; undefined for another one. */
+export function olderType(type: string): string | undefined {
+  return sentence(TYPES.get(type));
+}
+
+/** The same for a feature gate. */
+export function olderGate(gate: string): string | undefined {
+  return GATES.has(gate) ? sentence('what it switched on always is, so leave it out') : undefined;
+}
+
+/** The issues, with what to write in place of the fields of a configuration. */
+export function withOlderFields(issues: readonly ConfigIssue[]): readonly ConfigIssue[] {
+  return issues.map((issue) => {
+    const moved = MOVED.get(issue.path);
+    if (moved !== undefined && issue.message.startsWith(UNKNOWN)) {
+      return { ...issue, message: `is not in llm-d.ai/v1; write ${moved}` };
+    }
+    return renamed(issue, FIELDS.get(issue.path));
+  });
+}
+
+/** The same for the parameters of a plugin, which are at `at`. */
+export function withOlderParameters(
+  issues: readonly ConfigIssue[],
+  type: string,
+  at: string,
+): readonly ConfigIssue[] {
+  const known = PARAMETERS[type] ?? {};
+  return issues.map((issue) => renamed(issue, known[issue.path.slice(at.length + 1)]));
+}
+
+function renamed(issue: ConfigIssue, instead: string | undefined): ConfigIssue {
+  if (!issue.message.startsWith(UNKNOWN)) return issue;
+  return { ...issue, message: sentence(instead) ?? issue.message };
+}
+
+function sentence(instead: string | undefined): string | undefined {
+  return instead && `is of an older release of the reference picker; ${instead}`;
+}
