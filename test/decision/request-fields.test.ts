@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest';
+import type { InferenceRequest } from '../../src/framework/request.ts';
+import { BatchReader, BatchWriter } from '../../src/io-workers/batch.ts';
+import { readRequest, writeRequest } from '../../src/io-workers/request-facts.ts';
+import { CaptureLines } from '../../src/journal/capture/capture-lines.ts';
+import { recordOf } from '../../src/journal/capture/record-of.ts';
+import { requestOf } from '../../src/lab/redecide/captured-inputs.ts';
+import { toRequestMessage } from '../../src/remote/request-message.ts';
+import { readEntry, writeRouted } from '../../src/replicas/entries.ts';
+import { readTexts, TextTable } from '../../src/replicas/message.ts';
+import { ByteReader, ByteWriter } from '../../src/replicas/wire.ts';
+import { makeEndpoint, makeRouted } from '../makers.ts';
+
+/**
+ * A request leaves the process, or its thread, by four ways. A field that is added to
+ * `InferenceRequest` must be added to `EVERY_FIELD`, or the types do not fit; then each way must
+ * carry it, or say here that it does not, and why.
+ */
+const EVERY_FIELD: Required<InferenceRequest> = {
+  id: 'r7',
+  model: 'base',
+  rewrite: { requestedModel: 'asked', rule: 'canary' },
+  streaming: false,
+  outputTokensMax: 20,
+  promptTokens: 130,
+  prompt: { count: 2, blockTokens: 16, words: Uint32Array.of(1, 2, 3, 4) },
+  mediaItems: 2,
+  priority: -3,
+  fairnessId: 'tenant',
+  objective: 'fast',
+  ttftSloMs: 12.5,
+  tpotSloMs: 3,
+  headers: new Map([['x-zone', 'north']]),
+  bodyBytes: 520,
+};
+
+function without(left: readonly (keyof InferenceRequest)[]): Partial<InferenceRequest> {
+  return Object.fromEntries(
+    Object.entries(EVERY_FIELD).filter(([name]) => !left.includes(name as keyof InferenceRequest)),
+  );
+}
+
+it('[T13] carries every field of a request from an I/O worker to the thread that decides', () => {
+  const writer = new BatchWriter();
+  writeRequest(writer, EVERY_FIELD);
+  expect(readRequest(new BatchReader(writer.take().batch))).toEqual(EVERY_FIELD);
+});
+
+it('[T13] captures every field of a request, its blocks as numbers that are equal where they were', () => {
+  const lines = new CaptureLines();
+  let text = '';
+  lines.listen((bytes) => {
+    text += new TextDecoder().decode(bytes);
+  });
+  const redacted = { headers: Object.fromEntries(EVERY_FIELD.headers), fairness: 'tenant' };
+  lines.bodyRead(5000, 7, EVERY_FIELD, redacted);
+  lines.drain();
+  const record = recordOf(text.trimEnd());
+  const request = record.e === 'body' ? requestOf(record.r) : undefined;
+  expect(request).toMatchObject(without(['prompt']));
+  expect(request?.prompt).toMatchObject({ count: 2, blockTokens: 16 });
+});
+
+it('[T13] gives a scheduler in another process every field that it may decide by', () => {
+  const to = { endpoints: [], all: true };
+  const message = toRequestMessage(EVERY_FIELD, to, 100, ['x-zone']);
+  // The prompt goes as hashes, and the contract has nothing for the other three.
+  const left = ['prompt', 'headers', 'rewrite', 'mediaItems', 'bodyBytes'] as const;
+  expect(message).toMatchObject(without(left));
+  expect(message.headers).toEqual({ 'x-zone': 'north' });
+  expect(message.blockHashes).toHaveLength(8 * EVERY_FIELD.prompt.count);
+});
+
+it('[T13] gives other replicas every field that load, speeds and shares depend on', () => {
+  const texts = new TextTable();
+  const [body, head] = [new ByteWriter(), new ByteWriter()];
+  const routed = makeRouted(makeEndpoint('a'), { request: EVERY_FIELD });
+  writeRouted(body, texts, { routed, afterMs: 0, blocks: 2 });
+  texts.write(head);
+  const entry = readEntry(new ByteReader(body.view()), readTexts(new ByteReader(head.view())));
+  // It has a number instead of an id. The others serve only decisions, and this one has been made.
+  const left = ['id', 'rewrite', 'mediaItems', 'ttftSloMs', 'tpotSloMs', 'headers'] as const;
+  expect(entry).toMatchObject(without(left));
+});
