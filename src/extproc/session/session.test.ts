@@ -1,183 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Endpoint } from '../../framework/endpoint.ts';
+import {
+  BODY,
+  EARLY,
+  mode,
+  PLAIN,
+  REQUEST_TRAILERS,
+  RESPONSE_TRAILERS,
+  requestBody,
+  requestHeaders,
+  responseBody,
+  responseHeaders,
+  SCORED,
+  setUp,
+  textOf,
+} from '../../../test/support/session-bed.ts';
 import { RoutingError } from '../../framework/error.ts';
-import type { Outcome, Usage } from '../../framework/observer.ts';
-import type { ReportedValue } from '../../framework/plugin.ts';
-import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
-import type { LocalResponse, RequestLine } from '../../framework/request-control.ts';
-import type { RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
-import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
-import { HeaderBlock } from '../codec/header-block.ts';
-import type { StreamAction } from '../codec/stream-action.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import { createOpenBody } from '../../openai/parsers/open-body.ts';
 import { BODY_MODE, type CloseReason, type StreamEvent } from '../codec/stream-event.ts';
-import { BLOCK_BYTES, BlockPool } from '../streams/block-pool.ts';
-import { Session, type SessionOptions } from './session.ts';
-
-const BODY = '{"model":"m","messages":[{"role":"user","content":"hello"}]}';
-
-/** A HeaderMap message, as Envoy encodes it. All lengths here are below 128. */
-function headers(pairs: Readonly<Record<string, string>>): HeaderBlock {
-  const field = (number: number, content: Buffer): Buffer =>
-    Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content]);
-  const encoded = Object.entries(pairs).map(([name, value]) =>
-    field(1, Buffer.concat([field(1, Buffer.from(name)), field(3, Buffer.from(value))])),
-  );
-  return new HeaderBlock(Buffer.concat(encoded));
-}
-
-const REQUEST = { ':method': 'POST', ':path': '/v1/chat/completions', 'x-request-id': 'theirs' };
-
-interface Ended {
-  readonly outcome: Outcome;
-  readonly usage: Usage | undefined;
-}
-
-/** What most events do not carry. */
-const PLAIN = { metadata: undefined, observing: false, protocol: undefined, wireBytes: 0 } as const;
-const REQUEST_TRAILERS: StreamEvent = { ...PLAIN, kind: 'request-trailers' };
-const RESPONSE_TRAILERS: StreamEvent = { ...PLAIN, kind: 'response-trailers' };
-
-const SCORED = [{ endpoint: { address: '10.0.0.1:8000' } as Endpoint, score: 0.5 }];
-
-/** A router that remembers everything and a session on it. */
-function setUp(
-  overrides: Partial<SessionOptions> = {},
-  destinations: readonly string[] = ['10.0.0.1:8000'],
-  prepare?: NonNullable<Router['prepare']>,
-  responseMetadata?: RoutedRequest['responseMetadata'],
-) {
-  const actions: StreamAction[] = [];
-  const responseMarks = new Map<string, string>();
-  const ended: Ended[] = [];
-  const served: string[] = [];
-  const read: InferenceRequest[] = [];
-  const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
-  const conversations: PromptBlocks[] = [];
-  const faults: unknown[] = [];
-  const rejected: string[] = [];
-  let firstTokens = 0;
-  let heldBytes = 0;
-  const blocks = new BlockPool();
-  const route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
-    if (options?.subset?.length === 0) throw new RoutingError('no-endpoints', 'none of 3');
-    routed.push({ request, options });
-    let open = true;
-    return {
-      request,
-      endpoint: {} as Endpoint,
-      destinations,
-      scored: SCORED,
-      headers: new Map(),
-      responseHeaders: () => responseMarks,
-      firstToken: () => {
-        firstTokens += 1;
-      },
-      served: (address) => void served.push(address),
-      bodyRead: (complete) => void read.push(complete),
-      wantsAnswer: true,
-      responseMetadata,
-      answered: (conversation) => void conversations.push(conversation),
-      done: (outcome, usage) => {
-        if (open) ended.push({ outcome, usage });
-        open = false;
-      },
-    };
-  };
-  const session = new Session(
-    {
-      router: { route, ...(prepare && { prepare }) },
-      openBody: createOpenBody({ bodyBytesMax: 10_000_000, hashSeed: 1 }),
-      headerOnly: headerOnlyRequest,
-      newRequestId: () => 'ours-1',
-      earlyPickBytes: 1000,
-      halfCloseAfterPick: false,
-      onFault: (error) => void faults.push(error),
-      onRejected: ({ code }) => void rejected.push(code),
-      ...overrides,
-    },
-    (action) => void actions.push(action),
-    {
-      blocks,
-      hold: (bytes) => {
-        heldBytes += bytes;
-      },
-      release: (bytes) => {
-        heldBytes -= bytes;
-      },
-    },
-  );
-  return {
-    blocks,
-    heldBytes: () => heldBytes,
-    responseMarks,
-    session,
-    actions,
-    ended,
-    served,
-    read,
-    conversations,
-    routed,
-    faults,
-    rejected,
-    firstTokens: () => firstTokens,
-    kinds: () => actions.map(({ kind }) => kind),
-    send: (...events: readonly StreamEvent[]) => {
-      for (const event of events) session.on(event);
-    },
-  };
-}
-
-function requestHeaders(
-  extra: Partial<StreamEvent> & { readonly pairs?: Record<string, string> } = {},
-): StreamEvent {
-  const { pairs = {}, ...rest } = extra;
-  return {
-    ...PLAIN,
-    kind: 'request-headers',
-    headers: headers({ ...REQUEST, ...pairs }),
-    endOfStream: false,
-    ...rest,
-  } as StreamEvent;
-}
-
-const requestBody = (text: string, endOfStream = true): StreamEvent => ({
-  ...PLAIN,
-  kind: 'request-body',
-  chunk: Buffer.from(text),
-  endOfStream,
-});
-const responseHeaders = (status = 200, endOfStream = false): StreamEvent => ({
-  ...PLAIN,
-  kind: 'response-headers',
-  headers: headers({ ':status': String(status) }),
-  endOfStream,
-});
-const responseBody = (text: string, endOfStream = false): StreamEvent => ({
-  ...PLAIN,
-  kind: 'response-body',
-  chunk: Buffer.from(text),
-  endOfStream,
-});
-
-function mode(
-  requestBodyMode: number,
-  responseBodyMode: number = BODY_MODE.fullDuplex,
-  sendsBodyWithoutWaiting = false,
-) {
-  return { protocol: { requestBodyMode, responseBodyMode, sendsBodyWithoutWaiting } };
-}
-const EARLY = mode(BODY_MODE.streamed, BODY_MODE.none, true);
-
-function textOf(
-  actions: readonly StreamAction[],
-  kind: 'echo-request-body' | 'echo-response-body',
-): string {
-  return actions
-    .flatMap((action) => (action.kind === kind ? action.pieces : []))
-    .map((piece) => Buffer.from(piece).toString())
-    .join('');
-}
+import { BLOCK_BYTES } from '../streams/block-pool.ts';
 
 describe('a session', () => {
   it('[P1] withholds everything until the body has ended, then answers and echoes it in pieces', () => {
@@ -344,27 +186,6 @@ describe('a session', () => {
     expect(routed[0]?.options?.subset).toBeUndefined();
   });
 
-  it('[P10] refuses in OpenAI’s shape, with a reason and a time to wait, and then says nothing more', () => {
-    const { send, actions, rejected } = setUp();
-    send(
-      requestHeaders({ metadata: { subset: [], served: undefined } }),
-      requestBody(BODY),
-      requestBody(BODY),
-      responseHeaders(),
-    );
-    expect(actions).toHaveLength(1);
-    const [reject] = actions;
-    if (reject?.kind !== 'reject') throw new Error('not a rejection');
-    expect(Object.fromEntries(reject.headers)).toEqual({
-      'content-type': 'application/json',
-      'x-llm-d-request-dropped-reason': 'rejected-no-endpoints',
-      'retry-after': '1',
-    });
-    const error = { message: 'none of 3', type: 'server_error', param: null, code: 503 };
-    expect(JSON.parse(reject.body)).toEqual({ error: { ...error, reason: 'no-endpoints' } });
-    expect(rejected).toEqual(['no-endpoints']);
-  });
-
   it('[D40] tells the proxy what the endpoint was chosen from, where that is asked for', () => {
     const picks = [true, false, undefined].map((emitEndpointScores) => {
       const { send, actions } = setUp({ emitEndpointScores });
@@ -375,28 +196,6 @@ describe('a session', () => {
     expect(picks).toEqual([SCORED, undefined, undefined]);
   });
 
-  it('[D30] refuses a gRPC request with a gRPC status', () => {
-    const { send, actions } = setUp();
-    const sent = headers({ ...REQUEST, ':path': '/x.Y/Z', 'content-type': 'application/grpc' });
-    const metadata = { subset: [], served: undefined };
-    send(requestHeaders({ headers: sent, metadata }), requestBody('', true));
-    expect(actions).toMatchObject([{ kind: 'reject', status: 200, grpcStatus: 14, body: '' }]);
-  });
-
-  it('[P11] answers an error of ours with 500 and reports it', () => {
-    const broken = new Error('broken');
-    const { send, actions, faults } = setUp({
-      router: {
-        route: () => {
-          throw broken;
-        },
-      },
-    });
-    send(requestHeaders(), requestBody(BODY));
-    expect(actions).toMatchObject([{ kind: 'reject', status: 500 }]);
-    expect(faults).toEqual([broken]);
-  });
-
   it('[P12] removes the control headers a client sent, and only those', () => {
     const { send, actions } = setUp();
     send(
@@ -404,102 +203,6 @@ describe('a session', () => {
       requestBody(BODY),
     );
     expect(actions[0]).toMatchObject({ pick: { removeHeaders: ['x-prefiller-host-port'] } });
-  });
-
-  it('[P35] tells the conversation once, before the end, of a success and not of what is cut off', () => {
-    const said = 'b'.repeat(600);
-    const answer = `data: {"choices":[{"delta":{"content":"${said}"}}]}\n\n`;
-    const type = { 'content-type': 'text/event-stream' };
-    const head = (pairs: Record<string, string>): StreamEvent => ({
-      ...PLAIN,
-      kind: 'response-headers',
-      headers: headers({ ':status': '200', ...type, ...pairs }),
-      endOfStream: false,
-    });
-    const told = (begin: StreamEvent, ...rest: readonly StreamEvent[]) => {
-      const { send, session, conversations } = setUp();
-      send(requestHeaders(), requestBody(BODY), begin, responseBody(answer), ...rest);
-      session.closed('cancelled');
-      return conversations.map(({ count }) => count);
-    };
-    expect(told(head({}), responseBody('data: [DONE]\n\n', true))).toEqual([2]);
-    expect(told(head({}), RESPONSE_TRAILERS)).toEqual([2]);
-    expect(told(head({}))).toEqual([]);
-    expect(told(head({ 'content-encoding': 'gzip' }), responseBody('', true))).toEqual([]);
-    expect(told(head({ ':status': '404' }), responseBody('', true))).toEqual([]);
-    expect(told(head({ 'content-type': 'text/plain' }), responseBody('', true))).toEqual([]);
-  });
-
-  it('[P13][P14][P15] lets the response through byte for byte and takes the usage at its end', () => {
-    const { send, actions, kinds, ended, firstTokens } = setUp();
-    send(requestHeaders(), requestBody(BODY), responseHeaders());
-    expect(kinds().at(-1)).toBe('answer-response-headers');
-    const usage =
-      'data: {"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}}\n\n';
-    send(responseBody('data: a\n\n'), responseBody(usage), responseBody('data: [DONE]\n\n', true));
-    expect(textOf(actions, 'echo-response-body')).toBe(`data: a\n\n${usage}data: [DONE]\n\n`);
-    expect(actions.at(-1)).toMatchObject({ endOfStream: true });
-    expect(firstTokens()).toBeGreaterThan(0);
-    expect(ended).toEqual([
-      { outcome: 'completed', usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 4 } },
-    ]);
-  });
-
-  it.each([400, 404, 429, 500, 503])('[P15] sees no first token in an error: %i', (status) => {
-    const { send, firstTokens, ended } = setUp();
-    const error = responseBody('{"error":{}}', true);
-    send(requestHeaders(), requestBody(BODY), responseHeaders(status), error);
-    expect([firstTokens(), ended.length]).toEqual([0, 1]);
-  });
-
-  it('[P15] sees no first token in the events of the Responses API that come before the engine begins', () => {
-    const event = (type: string): string => `event: ${type}\ndata: {"type":"${type}"}\n\n`;
-    const accepted = event('response.created') + event('response.in_progress');
-    const { send, firstTokens } = setUp();
-    send(requestHeaders(), requestBody(BODY), responseHeaders(200));
-    send(responseBody(accepted, false), responseBody(event('response.in_progress'), false));
-    expect(firstTokens()).toBe(0);
-    send(responseBody(event('response.output_item.added'), false));
-    expect(firstTokens()).toBe(1);
-    const together = setUp();
-    together.send(requestHeaders(), requestBody(BODY), responseHeaders(200));
-    together.send(responseBody(accepted + event('response.output_text.delta'), false));
-    expect(together.firstTokens()).toBe(1);
-  });
-
-  it('[P13] sets the headers that plugins mark a response with, and otherwise none', () => {
-    const { send, actions, responseMarks } = setUp();
-    responseMarks.set('x-session-token', 'cG9kLTA=');
-    send(requestHeaders(), requestBody(BODY), responseHeaders());
-    expect(actions.at(-1)).toEqual({
-      kind: 'answer-response-headers',
-      setHeaders: [['x-session-token', 'cG9kLTA=']],
-    });
-    const plain = setUp();
-    plain.send(requestHeaders(), requestBody(BODY), responseHeaders());
-    expect(plain.actions.at(-1)).toEqual({ kind: 'answer-response-headers', setHeaders: [] });
-  });
-
-  it('[P14] answers chunks it need not send back with an empty message', () => {
-    const { send, kinds } = setUp();
-    send(
-      requestHeaders(mode(BODY_MODE.fullDuplex, BODY_MODE.streamed)),
-      requestBody(BODY),
-      responseHeaders(),
-      responseBody('a', true),
-    );
-    expect(kinds().slice(-2)).toEqual(['answer-response-headers', 'answer-response-body']);
-  });
-
-  it('[P16] completes at the end of the stream where no response body comes', () => {
-    for (const finish of ['trailers', 'close'] as const) {
-      const { send, session, ended } = setUp();
-      send(requestHeaders(EARLY), requestBody(BODY), responseHeaders());
-      expect(ended).toEqual([]);
-      if (finish === 'trailers') send(RESPONSE_TRAILERS);
-      else session.closed('cancelled');
-      expect(ended).toEqual([{ outcome: 'completed', usage: undefined }]);
-    }
   });
 
   it.each([
@@ -517,185 +220,10 @@ describe('a session', () => {
     },
   );
 
-  it('[P18] learns which endpoint really served', () => {
-    const { send, served } = setUp();
-    send(requestHeaders(), requestBody(BODY), {
-      ...responseHeaders(),
-      metadata: { subset: undefined, served: '10.0.0.2:8000' },
-    });
-    expect(served).toEqual(['10.0.0.2:8000']);
-  });
-
-  it('[P19] counts a 500 or more as a failure of the endpoint', () => {
-    const { send, ended } = setUp();
-    send(requestHeaders(), requestBody(BODY), responseHeaders(503, true));
-    expect(ended).toMatchObject([{ outcome: 'failed' }]);
-  });
-
   it('[P20] never answers an observer', () => {
     const { send, actions } = setUp();
     send(requestHeaders({ observing: true }), requestBody(BODY), responseHeaders());
     expect(actions).toEqual([]);
-  });
-
-  const chat = (model: string, pad = ''): string =>
-    `{"z":"${pad}", "model" : "${model}","messages":[{"role":"user","content":"hi"}]}`;
-  const served = (requested: string): SessionOptions['openBody'] =>
-    createOpenBody({
-      bodyBytesMax: 10_000_000,
-      hashSeed: 1,
-      rewriteOf: (model) => (model === requested ? { rule: 'r', model: 'served-7b' } : undefined),
-    });
-  const lengths = { 'content-length': String(chat('chat').length), 'accept-encoding': 'gzip' };
-
-  it('[P32] sends the body on under another model’s name, each chunk as it was otherwise', () => {
-    const whole = setUp({ openBody: served('chat') });
-    whole.send(
-      requestHeaders({ pairs: lengths } as never),
-      requestBody(chat('chat').slice(0, 20), false),
-      requestBody(chat('chat').slice(20)),
-    );
-    expect(textOf(whole.actions, 'echo-request-body')).toBe(chat('served-7b'));
-    expect(whole.actions[0]).toMatchObject({
-      pick: {
-        setHeaders: [['content-length', String(chat('served-7b').length)]],
-        removeHeaders: ['accept-encoding'],
-      },
-    });
-    expect(whole.routed[0]?.request).toMatchObject({
-      model: 'served-7b',
-      rewrite: { requestedModel: 'chat', rule: 'r' },
-    });
-  });
-
-  it.each([
-    ['BUFFERED', mode(BODY_MODE.buffered)],
-    ['STREAMED', EARLY],
-  ])('[P32] does so in mode %s', (_name, protocol) => {
-    const { send, actions } = setUp({ openBody: served('chat') });
-    send(requestHeaders({ ...protocol, pairs: lengths } as never), requestBody(chat('chat')));
-    const bodies = actions.flatMap((action) =>
-      action.kind === 'answer-request-body' ? [Buffer.concat(action.body ?? []).toString()] : [],
-    );
-    expect(bodies).toEqual([chat('served-7b')]);
-    const picks = actions.flatMap((action) =>
-      'pick' in action && action.pick !== undefined ? [action.pick] : [],
-    );
-    expect(picks).toMatchObject([
-      { setHeaders: [['content-length', String(chat('served-7b').length)]] },
-    ]);
-  });
-
-  it('[P32] leaves a request for another model as it is', () => {
-    const { send, actions } = setUp({ openBody: served('other') });
-    send(requestHeaders({ pairs: lengths } as never), requestBody(chat('chat')));
-    expect(textOf(actions, 'echo-request-body')).toBe(chat('chat'));
-    expect(actions[0]).toMatchObject({ pick: { removeHeaders: [] } });
-  });
-
-  it('[P33] answers under the name that was asked for, also when it is cut, and holds back nothing else', () => {
-    const { send, actions, ended } = setUp({ openBody: served('chat') });
-    send(requestHeaders(), requestBody(chat('chat')), responseHeaders());
-    expect(actions.at(-1)).toMatchObject({ removeHeaders: ['content-length'] });
-    send(responseBody('{"id":1,"model":"serv'));
-    expect(textOf(actions, 'echo-response-body')).toBe('{"id":1,"model":');
-    send(responseBody('ed-7b","text":"served-7b"'));
-    expect(textOf(actions, 'echo-response-body')).toBe('{"id":1,"model":"chat","text":"served-7b"');
-    send(responseBody('}', true));
-    expect(textOf(actions, 'echo-response-body')).toBe(
-      '{"id":1,"model":"chat","text":"served-7b"}',
-    );
-    expect(actions.at(-1)).toMatchObject({ endOfStream: true });
-    expect(ended).toHaveLength(1);
-  });
-
-  it('[P33] gives back what it held when trailers come instead of the rest', () => {
-    const { send, actions } = setUp({ openBody: served('chat') });
-    send(requestHeaders(), requestBody(chat('chat')), responseHeaders());
-    send(responseBody('{"model":"serv'), RESPONSE_TRAILERS);
-    expect(textOf(actions, 'echo-response-body')).toBe('{"model":"serv');
-  });
-
-  it('[P33] replaces chunks that it need not send back', () => {
-    const { send, actions } = setUp({ openBody: served('chat') });
-    send(
-      requestHeaders(mode(BODY_MODE.fullDuplex, BODY_MODE.streamed)),
-      requestBody(chat('chat')),
-      responseHeaders(),
-      responseBody('{"model":"serv'),
-      responseBody('ed-7b"}', true),
-    );
-    const bodies = actions.flatMap((action) =>
-      action.kind === 'answer-response-body' ? [Buffer.concat(action.body ?? []).toString()] : [],
-    );
-    expect(bodies).toEqual(['{"model":', '"chat"}']);
-  });
-
-  it('[P33] sees the end of a renamed answer even where the response side is given up', () => {
-    const options = { openBody: served('chat'), halfCloseAfterPick: true };
-    const renamed = setUp(options);
-    renamed.send(requestHeaders(), requestBody(chat('chat')));
-    expect(renamed.kinds()).not.toContain('half-close');
-    const plain = setUp(options);
-    plain.send(requestHeaders(), requestBody(chat('other')));
-    expect(plain.kinds().at(-1)).toBe('half-close');
-  });
-
-  it('[P34] refuses a name that comes after the pick and should have been another', () => {
-    const late = chat('chat', 'x'.repeat(2000));
-    for (const [requested, refused] of [
-      ['chat', true],
-      ['other', false],
-    ] as const) {
-      const { send, kinds, actions } = setUp({ openBody: served(requested) });
-      send(requestHeaders(EARLY), requestBody(late.slice(0, 1500), false));
-      expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body']);
-      send(requestBody(late.slice(1500)));
-      const rejection = { kind: 'reject', status: 400 };
-      if (refused) expect(actions.at(-1)).toMatchObject(rejection);
-      else expect(actions.at(-1)).not.toMatchObject(rejection);
-    }
-  });
-
-  it('[V57] takes transfer parameters out of a body, or refuses one where they came too late', () => {
-    const openBody = createOpenBody({
-      bodyBytesMax: 10_000,
-      hashSeed: 1,
-      onIgnored: () => undefined,
-    });
-    const start = `{"model":"m","messages":[{"content":"${'x'.repeat(2000)}"}]`;
-    const duplex = setUp({ openBody });
-    const end = ',"ec_transfer_params":[{"a":"}"}, 1] , "n":1}';
-    duplex.send(requestHeaders(), requestBody(start, false), requestBody(end));
-    const sent = duplex.actions.flatMap((action) =>
-      action.kind === 'echo-request-body' ? [Buffer.concat(action.pieces).toString()] : [],
-    );
-    expect(sent.join('')).toBe(`${start},"ec_transfer_params":null , "n":1}`);
-    const early = setUp({ openBody });
-    early.send(requestHeaders(EARLY), requestBody(start, false), requestBody(end));
-    expect(early.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
-    expect(JSON.stringify(early.actions.at(-1))).toContain('ec_transfer_params');
-  });
-
-  it('[P34] refuses a name that is seen only after its headers have left', () => {
-    for (const [requested, kind] of [
-      ['chat', 'reject'],
-      ['other', 'answer-request-body'],
-    ] as const) {
-      const { send, kinds } = setUp({ openBody: served(requested) });
-      send(requestHeaders(mode(BODY_MODE.streamed)), requestBody(chat('chat')));
-      expect(kinds()).toEqual(['answer-request-headers', kind]);
-    }
-  });
-
-  it('[P21] answers response messages that no request went before', () => {
-    const { send, kinds } = setUp();
-    send(responseHeaders(), responseBody('x', true), RESPONSE_TRAILERS);
-    expect(kinds()).toEqual([
-      'answer-response-headers',
-      'echo-response-body',
-      'answer-response-trailers',
-    ]);
   });
 
   it('[P22] half-closes after the request when asked to, and takes the end of the stream for the end', () => {
@@ -861,28 +389,10 @@ describe('a session', () => {
     });
   });
 
-  it('[P27] refuses a body by the size that is announced', () => {
-    const { send, actions } = setUp();
-    send(requestHeaders({ pairs: { 'content-length': '10000001' } } as never));
-    expect(actions).toMatchObject([{ kind: 'reject', status: 413 }]);
-  });
-
   it('[P8] reads the body that comes after the answer, and tells the whole request', () => {
     const { send, read } = setUp();
     send(requestHeaders(mode(BODY_MODE.streamed)), requestBody(BODY));
     expect(read).toMatchObject([{ model: 'm' }]);
-  });
-
-  it('[P15] says whether a first token will be seen', () => {
-    const seen = (protocol: object, halfCloseAfterPick = false): boolean | undefined => {
-      const { send, routed } = setUp({ halfCloseAfterPick });
-      send(requestHeaders(protocol as never), requestBody(BODY));
-      return routed[0]?.options?.firstTokenSeen;
-    };
-    expect(seen({})).toBe(true);
-    expect(seen(mode(BODY_MODE.fullDuplex, BODY_MODE.none))).toBe(false);
-    expect(seen({}, true)).toBe(false);
-    expect(seen(mode(BODY_MODE.buffered, BODY_MODE.streamed), true)).toBe(true);
   });
 
   it('[P20] makes no reservation for an observer', () => {
@@ -898,22 +408,6 @@ describe('a session', () => {
     const twice = setUp();
     twice.send(requestHeaders(), requestBody(BODY), requestBody(BODY), requestHeaders());
     expect(twice.kinds()).toEqual(['answer-request-headers', 'echo-request-body']);
-  });
-
-  it('[P11] reports an observer that fails at the end, and still gives the reservation back', () => {
-    const broken = new Error('observer');
-    const faults: unknown[] = [];
-    const routed = { request: { model: 'm' }, destinations: ['a:1'], headers: new Map() };
-    const done = (): never => {
-      throw broken;
-    };
-    const { send, session } = setUp({
-      router: { route: () => ({ ...routed, done }) as unknown as RoutedRequest },
-      onFault: (error) => void faults.push(error),
-    });
-    send(requestHeaders(), requestBody(BODY));
-    session.closed('cancelled');
-    expect(faults).toEqual([broken]);
   });
 
   it('[P12] keeps a control header that the pick sets', () => {
@@ -935,164 +429,5 @@ describe('a session', () => {
     expect(actions[0]).toMatchObject({
       pick: { setHeaders: expect.arrayContaining([['x-prefiller-host-port', 'b:2']]) },
     });
-  });
-});
-
-describe('a session whose request needs something first', () => {
-  /** Waits until it may go on. */
-  function setUpWaiting() {
-    const waits: { request: InferenceRequest; body: string; ready: () => void }[] = [];
-    const set = setUp({}, undefined, (request, body, ready) => {
-      waits.push({ request, body: Buffer.concat(body).toString(), ready });
-      return true;
-    });
-    return { ...set, waits, ready: () => waits[0]?.ready() };
-  }
-
-  it('[E10] answers nothing until it is there, and then as if it had not waited', () => {
-    const at = BODY.length - 10;
-    const pieces = [requestBody(BODY.slice(0, at), false), requestBody(BODY.slice(at))];
-    const plain = setUp();
-    plain.send(requestHeaders(), ...pieces);
-    const waiting = setUpWaiting();
-    waiting.send(requestHeaders(), ...pieces);
-    expect(waiting.actions).toEqual([]);
-    expect(waiting.waits.map(({ body }) => body)).toEqual([BODY]);
-    waiting.ready();
-    expect(waiting.actions).toEqual(plain.actions);
-    expect(waiting.routed[0]?.request).toBe(waiting.waits[0]?.request);
-  });
-
-  it('[E10] takes what comes meanwhile afterwards, in its order', () => {
-    const plain = setUp();
-    const events = [requestHeaders(), requestBody(BODY, false), REQUEST_TRAILERS];
-    const after = [responseHeaders(), responseBody('x', true)];
-    plain.send(...events, ...after);
-    const waiting = setUpWaiting();
-    waiting.send(...events, ...after);
-    expect(waiting.actions).toEqual([]);
-    waiting.ready();
-    expect(waiting.actions).toEqual(plain.actions);
-    expect(waiting.ended).toEqual(plain.ended);
-  });
-
-  it('[E10] waits in BUFFERED mode before the answer to the body', () => {
-    const { send, kinds, ready } = setUpWaiting();
-    send(requestHeaders(mode(BODY_MODE.buffered)), requestBody(BODY));
-    expect(kinds()).toEqual(['answer-request-headers']);
-    ready();
-    expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body']);
-  });
-
-  it('[E10] picks nothing for a request that has ended meanwhile', () => {
-    const { session, send, actions, routed, ready, faults } = setUpWaiting();
-    send(requestHeaders(), requestBody(BODY));
-    session.closed('cancelled');
-    ready();
-    expect([actions, routed, faults]).toEqual([[], [], []]);
-  });
-
-  it('[E10] rejects a request that cannot be routed after the wait', () => {
-    const { send, kinds, ready, rejected } = setUpWaiting();
-    const subset = { metadata: { subset: [], served: undefined } };
-    send(requestHeaders(subset), requestBody(BODY));
-    ready();
-    expect(kinds()).toEqual(['reject']);
-    expect(rejected).toEqual(['no-endpoints']);
-  });
-});
-
-describe('answers of the picker itself', () => {
-  const local = { status: 200, contentType: 'application/json', body: '{}' };
-
-  it('[D59] takes the place of a pick where a plugin answers, and ends the request', () => {
-    const asked: unknown[] = [];
-    const respond = (request: RequestLine): LocalResponse => {
-      asked.push(request);
-      return local;
-    };
-    const { send, actions, ended, routed } = setUp({ respond });
-    const pairs = { ':method': 'GET', ':path': '/v1/models?x' };
-    send(requestHeaders({ pairs, endOfStream: true }), requestHeaders({ endOfStream: true }));
-    const content = [['content-type', 'application/json']];
-    expect(actions).toEqual([{ kind: 'reject', status: 200, headers: content, body: '{}' }]);
-    expect(asked).toEqual([{ method: 'GET', path: '/v1/models?x' }]);
-    expect([...ended, ...routed]).toEqual([]);
-  });
-
-  it('[D59] leaves requests with a body, and those that no plugin answers, to the pick', () => {
-    const { send, kinds } = setUp({ respond: () => undefined });
-    send(requestHeaders({ pairs: { ':method': 'GET' }, endOfStream: true }));
-    expect(kinds()).toEqual(['answer-request-headers']);
-    const withBody = setUp({ respond: () => local });
-    withBody.send(requestHeaders());
-    expect(withBody.kinds()).not.toContain('reject');
-  });
-
-  it('[G165] names the endpoint of a pick to who asks for no more, and passes nothing on', () => {
-    const { send, actions, ended, routed } = setUp({ answersReservations: () => true });
-    const pairs = { prefer: 'reserve-endpoint' };
-    send(requestHeaders({ pairs }), requestBody(BODY), responseHeaders());
-    expect(actions).toMatchObject([{ kind: 'reject', status: 204, body: '' }]);
-    expect(ended).toEqual([{ outcome: 'completed', usage: undefined }]);
-    expect(routed[0]?.options).toMatchObject({ firstTokenSeen: false, endSeen: false });
-    const without = setUp();
-    without.send(requestHeaders({ pairs }), requestBody(BODY));
-    expect(without.actions).toMatchObject([{ kind: 'reject', status: 500 }]);
-    expect(without.routed).toEqual([]);
-  });
-
-  it('[D59] refuses the request with the plugin’s own error', () => {
-    const { send, actions } = setUp({
-      respond: () => {
-        throw new RoutingError('no-endpoints', 'not yet');
-      },
-    });
-    send(requestHeaders({ endOfStream: true }));
-    expect(actions).toMatchObject([{ kind: 'reject', status: 503 }]);
-  });
-});
-
-describe('what plugins report of an answer', () => {
-  const metadata = [{ namespace: 'envoy.lb', name: 'cost', value: 3 }];
-  const usage = { promptTokens: 1, completionTokens: 2, cachedTokens: undefined };
-  const text = '{"usage":{"prompt_tokens":1,"completion_tokens":2}}';
-
-  const POST = [requestHeaders(), requestBody(BODY)];
-
-  function setUpReporting(values: readonly ReportedValue[]) {
-    const reported: unknown[] = [];
-    const report = (seen: Usage | undefined): readonly ReportedValue[] => {
-      reported.push(seen);
-      return values;
-    };
-    return { ...setUp({}, undefined, undefined, report), reported };
-  }
-
-  it('[D61] goes with the last message of the body, and the usage is read once', () => {
-    const { send, actions, ended, reported } = setUpReporting(metadata);
-    send(...POST, responseHeaders());
-    send(responseBody(text.slice(0, 20)), responseBody(text.slice(20), true));
-    const bodies = actions.filter(({ kind }) => kind === 'echo-response-body');
-    expect(bodies.map((each) => ('metadata' in each ? each.metadata : undefined))).toEqual([
-      undefined,
-      metadata,
-    ]);
-    expect(reported).toEqual([usage]);
-    expect(ended).toEqual([{ outcome: 'completed', usage }]);
-  });
-
-  it('[D61] goes with the trailers where there are any', () => {
-    const { send, actions, ended } = setUpReporting(metadata);
-    send(...POST, responseHeaders());
-    send(responseBody(text), RESPONSE_TRAILERS);
-    expect(actions.at(-1)).toEqual({ kind: 'answer-response-trailers', metadata });
-    expect(ended).toEqual([{ outcome: 'completed', usage }]);
-  });
-
-  it('[D61] is left out where it is nothing', () => {
-    const { send, actions } = setUpReporting([]);
-    send(...POST, responseHeaders(), responseBody(text, true));
-    expect(actions.at(-1)).not.toHaveProperty('metadata', expect.anything());
   });
 });

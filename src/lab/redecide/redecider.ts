@@ -1,7 +1,4 @@
-import { headroomOf } from '../../cost-model/slo-headroom.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
 import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
-import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, ReplacementReport } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
@@ -16,7 +13,6 @@ import {
   decisionOf,
 } from '../../journal/capture/capture-record.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
-import type { DecidedCycle } from '../../picker/cycles/cycle.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import {
@@ -27,7 +23,7 @@ import {
   requestOf,
 } from './captured-inputs.ts';
 import { capturedPlan } from './captured-plan.ts';
-import { rankIn, standingOf } from './ranking.ts';
+import { type Comparison, compareDecision, predictsTimes } from './compare-decision.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
 
@@ -57,8 +53,6 @@ interface OpenRequest {
   };
 }
 
-type Comparison = Pick<Redecision, 'place' | 'standing' | 'ttftMs'>;
-
 /** A decision core that gets the recorded inputs of another one. */
 export class Redecider {
   readonly #options: RedecideOptions;
@@ -84,7 +78,7 @@ export class Redecider {
     this.#planOf = (own) => capturedPlan(own, { catalogue: offline, config });
     this.#isOwn = config === undefined;
     const plan = this.#planOf(captured);
-    this.#predicts = predictsWith(plan);
+    this.#predicts = predictsTimes(plan);
     this.#isReplaced = plan.scheduler !== undefined;
     const network = { get: () => Promise.reject(new Error('a replay has no network')) };
     this.#picker = new EndpointPicker({
@@ -180,7 +174,7 @@ export class Redecider {
     if (!this.#isOwn) return;
     const plan = this.#planOf(config);
     this.#clock.setUp(t, () => this.#picker.adopt(plan));
-    this.#predicts = predictsWith(plan);
+    this.#predicts = predictsTimes(plan);
     this.#isReplaced = plan.scheduler !== undefined;
   }
 
@@ -198,7 +192,10 @@ export class Redecider {
       // What another process decided is taken from the capture.
       const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
       own = recorded ? applyRecordedDecision(cycle.decision, all, was) : cycle.decision;
-      comparison = this.#compare(own, cycle, was);
+      comparison = compareDecision(own, was, cycle, {
+        predicts: this.#predicts,
+        explains: this.#options.explains === true,
+      });
       if (!isTimeout) {
         const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
         const routed = this.#picker.place(cycle, placed);
@@ -221,32 +218,6 @@ export class Redecider {
   /** Whether later decisions build on where requests really went. */
   get #keepsHistory(): boolean {
     return this.#options.state !== 'as-if-decided';
-  }
-
-  /**
-   * Compares the decision with the recorded one. Empty where either names no endpoint; without
-   * times where the configuration has no prefix index.
-   */
-  #compare(
-    own: Decision,
-    { candidates, all, context }: DecidedCycle,
-    was: CapturedDecision,
-  ): Comparison {
-    const target = targetOf(own);
-    const id = 'endpoint' in was ? was.endpoint : undefined;
-    const actual = all.find((endpoint) => endpoint.id === id);
-    if (actual === undefined || target === undefined) return {};
-    const differs = this.#options.explains === true && target.id !== id;
-    const comparison = {
-      place: rankIn(actual, own),
-      ...(differs && { standing: standingOf(actual, own) }),
-    };
-    if (!this.#predicts) return comparison;
-    const slo = context.request.ttftSloMs ?? 0;
-    const ttftOf = (endpoint: Endpoint): Millis => slo - headroomOf(endpoint, context).ttftMs;
-    let best = Number.POSITIVE_INFINITY;
-    for (const endpoint of candidates) best = Math.min(best, ttftOf(endpoint));
-    return { ...comparison, ttftMs: { was: ttftOf(actual), is: ttftOf(target), best } };
   }
 
   /** What comparing the first token needs. Empty if none can be seen or it is not needed. */
@@ -289,12 +260,4 @@ export class Redecider {
     const { request, at, predictedMs } = expected;
     this.#options.onFirstToken?.({ request, predictedMs, observedMs: t - at });
   }
-}
-
-function predictsWith({ plugins }: PickerPlan): boolean {
-  return plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER);
-}
-
-function targetOf({ primary }: Decision): Endpoint | undefined {
-  return primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
 }
