@@ -4,6 +4,7 @@ import type { PromptBlocks } from '../framework/request.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';
 import { readTime, type TextTable, writeTime } from './message.ts';
+import { BLOCKS_MAX, continues, promptOf, readRest, sendsRest, writeRest } from './prompt-words.ts';
 import { type ByteReader, type ByteWriter, WireError } from './wire.ts';
 
 /** What has become of a request of another replica. Its time counts from the message's origin. */
@@ -46,6 +47,8 @@ export interface PromptEntry {
   /** So many blocks are those of the prompt that was sent when the request was routed. */
   readonly from: number;
   readonly words: Uint32Array;
+  /** The words of what follows the last full block; empty where that is nothing. */
+  readonly rest: Uint32Array;
 }
 
 export interface DoneEntry {
@@ -75,8 +78,6 @@ const [STREAMING, TOKEN_SEEN] = [1, 2];
 const TOKENS_MAX = 100_000_000;
 const BLOCK_TOKENS_MAX = 65_536;
 const COUNT_MAX = 10_000_000;
-/** Blocks of one prompt: four million tokens. What comes after is not sent. */
-const BLOCKS_MAX = 65_536;
 
 export function writeRouted(
   writer: ByteWriter,
@@ -102,9 +103,12 @@ export function writeRouted(
   writer.number(load.pendingPrefillTokens);
   writer.number(load.contextTokens);
   writer.number(prompt.blockTokens);
-  writer.hashes(prompt.words, 0, Math.min(blocks, prompt.count, BLOCKS_MAX));
+  const sent = Math.min(blocks, prompt.count, BLOCKS_MAX);
+  writer.hashes(prompt.words, 0, sent);
   // Earlier versions do not read on.
-  if (request.priority !== 0) writer.signed(request.priority);
+  const rest = sendsRest(prompt, sent);
+  if (request.priority !== 0 || rest) writer.signed(request.priority);
+  if (rest) writeRest(writer, prompt);
   writer.endEntry(start);
 }
 
@@ -139,7 +143,10 @@ export function writePrompt(
   writer.number(number);
   writer.number(promptTokens);
   writer.number(from);
-  writer.hashes(prompt.words, from, Math.min(prompt.count, from + BLOCKS_MAX));
+  const sent = Math.min(prompt.count, from + BLOCKS_MAX);
+  writer.hashes(prompt.words, from, sent);
+  // Earlier versions do not read on.
+  if (sendsRest(prompt, sent)) writeRest(writer, prompt);
   writer.endEntry(start);
 }
 
@@ -216,6 +223,7 @@ function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
   const blockTokens = Math.max(1, reader.number(BLOCK_TOKENS_MAX));
   const words = reader.hashes(BLOCKS_MAX);
   const priority = reader.left > 0 ? reader.signed() : 0;
+  const prompt = promptOf(blockTokens, words, readRest(reader));
   return {
     kind: 'routed',
     number,
@@ -233,7 +241,7 @@ function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
     outputTokensMax,
     bodyBytes,
     load,
-    prompt: { count: words.length / 2, blockTokens, words },
+    prompt,
   };
 }
 
@@ -252,7 +260,8 @@ function readPrompt(reader: ByteReader, kind: PromptEntry['kind']): PromptEntry 
   const number = reader.number();
   const promptTokens = reader.number(TOKENS_MAX);
   const from = reader.number(BLOCKS_MAX);
-  return { kind, number, promptTokens, from, words: reader.hashes(BLOCKS_MAX) };
+  const words = reader.hashes(BLOCKS_MAX);
+  return { kind, number, promptTokens, from, words, rest: readRest(reader) };
 }
 
 function readDone(reader: ByteReader): DoneEntry {
@@ -280,12 +289,4 @@ function textAt(texts: readonly string[], number: number): string {
   const text = texts[number];
   if (text === undefined) throw new WireError('a message names a text that it does not have');
   return text;
-}
-
-/** Whether the blocks of `prompt` begin with those of `known`. Hashes are chained: one decides. */
-function continues(prompt: PromptBlocks, known: PromptBlocks): boolean {
-  const { count } = known;
-  if (count === 0 || count > Math.min(prompt.count, BLOCKS_MAX)) return false;
-  const at = 2 * count - 2;
-  return prompt.words[at] === known.words[at] && prompt.words[at + 1] === known.words[at + 1];
 }

@@ -6,6 +6,7 @@ import type { Elsewhere } from '../picker/cycles/elsewhere.ts';
 import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import type { Bookings } from './bookings.ts';
 import type { ChangeEntry, DoneEntry, Entry, PromptEntry, RoutedEntry } from './entries.ts';
+import { promptOf } from './prompt-words.ts';
 import type { TimeShare } from './time-share.ts';
 
 /** The picker as others' requests reach it. */
@@ -171,7 +172,7 @@ export class Peer {
     });
   }
 
-  #prompt({ kind, number, promptTokens, from, words: added }: PromptEntry): void {
+  #prompt({ kind, number, promptTokens, from, words: added, rest }: PromptEntry): void {
     const open = this.#open.get(number);
     if (open?.routed === undefined || from > open.prompt.count) return;
     const { routed, prompt } = open;
@@ -179,7 +180,7 @@ export class Peer {
     words.set(prompt.words.subarray(0, 2 * from));
     words.set(added, 2 * from);
     const { blockTokens } = prompt;
-    const whole = this.#held({ count: words.length / 2, blockTokens, words });
+    const whole = this.#held(promptOf(blockTokens, words, rest));
     open.blocks += whole.count;
     if (kind === 'answered') routed.answered(whole);
     else routed.bodyRead({ ...routed.request, promptTokens, prompt: whole });

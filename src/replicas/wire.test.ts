@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest, makeRouted } from '../../test/makers.ts';
 import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
+import type { PromptBlocks } from '../framework/request.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { readEntry, writeRouted } from './entries.ts';
+import { type RoutedEntry, readEntry, writePrompt, writeRouted } from './entries.ts';
 import type { LinkEvents } from './link.ts';
 import {
   MESSAGE_KIND,
@@ -96,6 +97,31 @@ describe('messages between replicas', () => {
       expect(entry).toMatchObject({ kind: 'routed', priority, afterMs: 5 });
     },
   );
+
+  it.each([
+    ['with a rest', 3, true],
+    ['a rest alone', 0, true],
+    ['whole blocks alone', 3, false],
+  ])('[G176] a prompt arrives as it is: %s', (_what, count, hasRest) => {
+    const words = Uint32Array.from({ length: 2 * (count + 1) }, (_, at) => at + 1);
+    const whole = { count, blockTokens: 64, words: words.slice(0, 2 * count) };
+    const prompt: PromptBlocks = hasRest ? { ...whole, words, hasRest } : whole;
+    const routed = makeRouted(makeEndpoint('a'), { request: makeRequest({ prompt }) });
+    const writer = new ByteWriter();
+    const texts = new TextTable();
+    writeRouted(writer, texts, { routed, afterMs: 5, blocks: Number.POSITIVE_INFINITY });
+    const known = { count: 0, blockTokens: 64, words: new Uint32Array(0) };
+    writePrompt(writer, { kind: 'body-read', number: 1, promptTokens: 9, prompt, known });
+    writeRouted(writer, texts, { routed, afterMs: 5, blocks: Math.max(0, count - 1) });
+    const reader = new ByteReader(writer.view());
+    const names = Array.from({ length: 9 }, (_, at) => `text ${at}`);
+    expect(readEntry(reader, names)).toMatchObject({ priority: 0, prompt });
+    const rest = hasRest ? words.slice(2 * count) : new Uint32Array(0);
+    expect(readEntry(reader, names)).toMatchObject({ words: whole.words, rest });
+    // A prompt that is sent in part has no rest.
+    const part = readEntry(reader, names) as RoutedEntry;
+    expect(part.prompt.hasRest).toBe(hasRest && count === 0 ? true : undefined);
+  });
 
   it('[O147] takes nothing from another process with its own id, and says so', () => {
     const { picker, receive } = listener();

@@ -17,6 +17,7 @@ const TOKENS_BOUND: Rule = [
   'replaced',
   'maxPrefixTokensToMatch, 131072 by default, is in force; set that to 0 to count blocks',
 ];
+const ROUNDED: Rule = ['own-way', 'blocks have the next lower multiple of 64 tokens, at least 64'];
 const APPROXIMATE: ReadonlySet<string> = new Set([
   'approx-prefix-cache-producer',
   'multicluster-approx-prefix-cache-producer',
@@ -66,9 +67,6 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     predictedLatencyProducerName: OWN_MODEL,
     prefixMatchInfoProducerName: OWN_MODEL,
   },
-  'burst-prefix-cache-producer': {
-    blockSizeTokens: ['own-way', 'blocks have one size for all producers'],
-  },
   'disaggregatedset-rollout-screener': {
     'revisionGating.disableCoordination': ['own-way', 'each picker chooses revisions by itself'],
   },
@@ -112,6 +110,7 @@ export function idleParameters(
 ): readonly ConfigNote[] {
   const rules = Object.entries(IDLE[type] ?? {});
   if (boundsBlocksInVain(type, parameters)) rules.push(['maxPrefixBlocksToMatch', TOKENS_BOUND]);
+  if (isRounded(type, parameters)) rules.push(['blockSizeTokens', ROUNDED]);
   return rules.flatMap(([name, [reason, why]]) => {
     const value = valueAt(parameters, name);
     if (value === undefined || value === null || value === '') return [];
@@ -125,6 +124,12 @@ function boundsBlocksInVain(type: string, parameters: unknown): boolean {
   if (!APPROXIMATE.has(type)) return false;
   const tokens = valueAt(parameters, 'maxPrefixTokensToMatch');
   return tokens === undefined ? valueAt(parameters, 'keepInFlight') !== true : tokens !== 0;
+}
+
+/** Whether the blocks of this producer have another size than it is given. */
+function isRounded(type: string, parameters: unknown): boolean {
+  const tokens = valueAt(parameters, 'blockSizeTokens') ?? 0;
+  return type === 'burst-prefix-cache-producer' && Number(tokens) % 64 !== 0;
 }
 
 function valueAt(value: unknown, path: string): unknown {

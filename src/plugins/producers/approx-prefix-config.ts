@@ -2,9 +2,8 @@ import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../framework/keys.ts';
 import { positiveOr } from '../parameters/positive-or.ts';
+import { HASHED_BLOCK_TOKENS, hashedPerBlock } from './counted-blocks.ts';
 
-/** Prompts are hashed in blocks of so many tokens; the reference counts in none that are smaller. */
-const HASHED_BLOCK_TOKENS = 64;
 /** The reference's block where `blockSizeTokens` is not given. */
 const BLOCK_TOKENS_DEFAULT = 16;
 const MATCHED_TOKENS_MAX = 131_072;
@@ -51,7 +50,7 @@ export const UNLIMITED_APPROX_CONFIG: ApproxPrefixConfig = approxPrefixConfig.pa
   maxPrefixBlocksToMatch: 0,
 });
 
-/** The tokens of a block by the configuration alone, at least those of a hashed block. */
+/** The tokens of a block by the configuration alone: the reference counts in no smaller ones. */
 export function blockTokensOf({ blockSizeTokens, blockSize }: ApproxPrefixConfig): number {
   const given = blockSizeTokens ?? BLOCK_TOKENS_DEFAULT;
   // The older name counts where the newer one has its default.
@@ -64,7 +63,7 @@ export function hashedInBlock(config: ApproxPrefixConfig, endpoints: readonly En
   if (config.keepInFlight) return 1;
   const reported = config.autoTune ? endpoints[0]?.attribute(CACHE_CONFIG) : undefined;
   const tokens = reported?.matchTokens ?? reported?.blockTokens ?? blockTokensOf(config);
-  return Math.max(1, Math.floor(tokens / HASHED_BLOCK_TOKENS));
+  return hashedPerBlock(tokens);
 }
 
 /** How many blocks of so many tokens of a prompt are compared at most. */

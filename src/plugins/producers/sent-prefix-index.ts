@@ -6,6 +6,7 @@ import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts'
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { SentBlocks } from '../../picker/prefix-index/sent-blocks.ts';
 import { type ApproxPrefixConfig, blocksToMatch, hashedInBlock } from './approx-prefix-config.ts';
+import { countedBlocks } from './counted-blocks.ts';
 
 /** The reference looks for endpoints that are gone every two minutes. */
 const ABSENT_MS_MAX: Millis = 120_000;
@@ -128,18 +129,8 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
   /** `first` says the size of a block, as the first candidate does in the reference. */
   #count(prompt: PromptBlocks, first: Endpoint | undefined): PromptBlocks {
     const hashed = hashedInBlock(this.#config, first === undefined ? [] : [first]);
-    const whole = prompt.hasRest === true ? prompt.count + 1 : prompt.count;
-    const blockTokens = prompt.blockTokens * hashed;
-    const count = Math.min(Math.ceil(whole / hashed), blocksToMatch(this.#config, blockTokens));
-    if (hashed === 1) return { count, blockTokens, words: prompt.words };
-    const words = new Uint32Array(2 * count);
-    for (let block = 0; block < count; block++) {
-      // A hash covers the prompt up to its block.
-      const last = Math.min((block + 1) * hashed, whole) - 1;
-      words[2 * block] = prompt.words[2 * last] as number;
-      words[2 * block + 1] = prompt.words[2 * last + 1] as number;
-    }
-    return { count, blockTokens, words };
+    const blocksMax = blocksToMatch(this.#config, prompt.blockTokens * hashed);
+    return countedBlocks(prompt, hashed, blocksMax);
   }
 
   #capacity(endpoint: Endpoint): number {

@@ -20,6 +20,12 @@ function promptOf(text: string): PromptBlocks {
   return { count: text.length, blockTokens: 64, words };
 }
 
+/** The same, of which the last character is the rest behind the last whole block. */
+function partial(text: string): PromptBlocks {
+  const { count, ...prompt } = promptOf(text);
+  return { ...prompt, count: count - 1, hasRest: true };
+}
+
 /** The place of each prompt among three endpoints, by name; `-` for none. */
 function placed(
   texts: readonly string[],
@@ -86,8 +92,9 @@ function setUp(parameters: object = {}) {
   const host = { name: 'burst', pool: writer, runtime: { ...makeRuntime(), clock } };
   const source: DataSource = burstPrefixProducer.start(config, host);
   const ready: string[] = [];
-  const send = (text: string): InferenceRequest => {
-    const request = makeRequest({ prompt: promptOf(text) });
+  const send = (text: string): InferenceRequest => sendPrompt(promptOf(text), text);
+  const sendPrompt = (prompt: PromptBlocks, text = ''): InferenceRequest => {
+    const request = makeRequest({ prompt });
     const waits = source.prepare?.(request, [], () => ready.push(text));
     if (waits !== true) ready.push(`${text} at once`);
     return request;
@@ -96,7 +103,7 @@ function setUp(parameters: object = {}) {
     const fact = source.facts?.[0]?.compute(pool, makeContext({ request })) as PrefixMatch;
     return pool.map((endpoint) => fact.matchedBlocks(endpoint));
   };
-  return { clock, source, ready, send, match };
+  return { clock, source, ready, send, sendPrompt, match };
 }
 
 describe('burst-prefix-cache-producer', () => {
@@ -133,6 +140,33 @@ describe('burst-prefix-cache-producer', () => {
     send('aac');
     await clock.run(200);
     expect(match(first)).toEqual([2, 0, 0]);
+  });
+
+  test('[G176] what follows the last whole block of a prompt counts as a block', async () => {
+    const { clock, sendPrompt, match } = setUp();
+    // Two prompts that are shorter than a block, and two with the same whole block.
+    const short = [sendPrompt(partial('a')), sendPrompt(partial('a'))];
+    const longer = [sendPrompt(partial('xy')), sendPrompt(partial('xz'))];
+    await clock.run(200);
+    expect(short.map(match)).toEqual([
+      [1, 0, 0],
+      [1, 0, 0],
+    ]);
+    expect(longer.map(match)).toEqual([
+      [0, 0, 0],
+      [0, 0, 0],
+    ]);
+  });
+
+  test('[G176] blocks have the size that the configuration says, in multiples of 64', async () => {
+    const { clock, send, match } = setUp({ blockSizeTokens: 130, minColocateBlocks: 1 });
+    const requests = [send('aabc'), send('aabc'), send('aax')];
+    await clock.run(200);
+    expect(requests.map(match)).toEqual([
+      [2, 0, 0],
+      [2, 0, 0],
+      [0, 2, 0],
+    ]);
   });
 
   test('[D71] releases the waiting requests when it stops', () => {

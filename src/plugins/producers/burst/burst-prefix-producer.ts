@@ -6,8 +6,9 @@ import {
   type DataSourceHost,
   defineDataSource,
 } from '../../../framework/plugin.ts';
-import type { InferenceRequest } from '../../../framework/request.ts';
+import type { InferenceRequest, PromptBlocks } from '../../../framework/request.ts';
 import type { Timer } from '../../../framework/runtime.ts';
+import { countedBlocks, HASHED_BLOCK_TOKENS, hashedPerBlock } from '../counted-blocks.ts';
 import { assignBatch, type BatchEntry } from './assign-batch.ts';
 
 const WINDOW_MS_MAX = 10_000;
@@ -17,6 +18,7 @@ const BLOCKS_MAX = 2048;
 interface BurstConfig {
   readonly windowDurationMs: number;
   readonly maxPerReplica: number;
+  readonly blockSizeTokens: number;
   readonly maxPrefixTokensToMatch: number;
   readonly minColocateBlocks: number;
   readonly maxBatchSize: number;
@@ -29,7 +31,7 @@ const limit = z.union([z.literal(-1), z.int().min(1)], 'must be -1 for no limit,
 const config = z.strictObject({
   windowDurationMs: z.int().min(1).max(WINDOW_MS_MAX).default(100),
   maxPerReplica: limit.default(-1),
-  /** Accepted without effect: blocks have the size of those of the request. */
+  /** Rounded down to a multiple of 64, at least 64. */
   blockSizeTokens: z.int().min(1).default(64),
   maxPrefixTokensToMatch: z.int().min(0).default(0),
   minColocateBlocks: z.int().min(0).default(0),
@@ -81,9 +83,9 @@ class BurstPrefixProducer implements DataSource {
     });
     // One that finds the batch full is placed by the other scorers alone.
     if (maxBatchSize > 0 && batch.entries.length >= maxBatchSize) return false;
-    const { prompt, promptTokens } = request;
-    const weight = balanceBy === 'tokens' ? promptTokens : 1;
-    const entry = { prompt, blocks: this.#blocksOf(request), weight, assigned: undefined };
+    const prompt = this.#countedOf(request);
+    const weight = balanceBy === 'tokens' ? request.promptTokens : 1;
+    const entry = { prompt, blocks: prompt.count, weight, assigned: undefined };
     batch.entries.push(entry);
     batch.ready.push(ready);
     this.#entries.set(request, entry);
@@ -99,22 +101,29 @@ class BurstPrefixProducer implements DataSource {
     const batch = this.#batch;
     if (batch === undefined) return;
     this.#batch = undefined;
-    const { maxPerReplica, minColocateBlocks } = this.#config;
+    const { maxPerReplica, minColocateBlocks, blockSizeTokens } = this.#config;
+    const blockTokens = HASHED_BLOCK_TOKENS * hashedPerBlock(blockSizeTokens);
     assignBatch(batch.entries, this.#host.pool.snapshot(), {
       maxPerReplica: maxPerReplica < 0 ? undefined : maxPerReplica,
-      minColocateBlocks,
+      minColocateBlocks: Math.min(
+        minColocateBlocks,
+        Math.max(1, Math.round((minColocateBlocks * blockSizeTokens) / blockTokens)),
+      ),
     });
     for (const ready of batch.ready) ready();
   }
 
-  #blocksOf({ prompt: { count, blockTokens } }: InferenceRequest): number {
-    const { maxPrefixTokensToMatch: tokens } = this.#config;
-    return Math.min(count, tokens > 0 ? Math.floor(tokens / blockTokens) : BLOCKS_MAX);
+  /** The prompt in the blocks of the reference. */
+  #countedOf({ prompt }: InferenceRequest): PromptBlocks {
+    const { maxPrefixTokensToMatch: tokens, blockSizeTokens } = this.#config;
+    const hashed = hashedPerBlock(blockSizeTokens);
+    const blocksMax = tokens > 0 ? Math.floor(tokens / (prompt.blockTokens * hashed)) : BLOCKS_MAX;
+    return countedBlocks(prompt, hashed, blocksMax);
   }
 
   #matchOf(request: InferenceRequest): PrefixMatch {
-    const { blockTokens } = request.prompt;
     const entry = this.#entries.get(request);
+    const { blockTokens } = entry?.prompt ?? request.prompt;
     const totalBlocks = entry?.blocks ?? 0;
     const matchedBlocks: PrefixMatch['matchedBlocks'] = ({ id }) =>
       entry?.assigned === id ? totalBlocks : 0;
