@@ -96,7 +96,7 @@ export class GatewayExchange {
     else {
       endUpload(request, response, clock);
       response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(errorBody(sentence));
+      response.end(errorBody(status, sentence));
     }
     this.#end();
   }

@@ -49,7 +49,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onRefused: (response, status, message) =>
       void response
         .writeHead(status, { 'content-type': 'application/json' })
-        .end(errorBody(message)),
+        .end(errorBody(status, message)),
     onRequest: (exchange: FrontExchange) => {
       const running = new GatewayExchange({ ...exchange, extProc, upstreams, bounds, clock });
       // The client or the picker closed its connection; the exchange has handled that already.

@@ -51,8 +51,9 @@ export function responseHeaders({ headers }: Dispatcher.ResponseData): readonly 
   );
 }
 
-/** An error of the gateway itself, in OpenAI's format. */
-export function errorBody(message: string): string {
-  const error = { message, type: 'server_error', param: null, code: 'gateway' };
+/** An error of the gateway itself, in OpenAI's format, with the HTTP status as the picker's. */
+export function errorBody(status: number, message: string): string {
+  const type = status < 500 ? 'invalid_request_error' : 'server_error';
+  const error = { message, type, param: null, code: status, reason: 'gateway' };
   return JSON.stringify({ error });
 }

@@ -160,11 +160,13 @@ describe.each([
     expect(response.statusCode).toBe(200);
   });
 
-  it('reports a picked endpoint that closes the connection', async () => {
+  it('[G177] reports a picked endpoint that closes the connection', async () => {
     upstream.answer((_received, response) => void response.destroy());
     const response = await post(chat('x'));
     expect(response.status).toBe(503);
-    expect(await response.json()).toMatchObject({ error: { code: 'gateway' } });
+    expect(await response.json()).toMatchObject({
+      error: { type: 'server_error', code: 503, reason: 'gateway' },
+    });
     await released();
   });
 });
