@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { scorers } from '../../scorers/index.ts';
 import {
@@ -98,6 +99,17 @@ it('[T1] lets benches use nothing of the tests, and nothing that is shipped use 
         .map((target) => `${path} imports ${target}`),
     );
   expect(wrong).toEqual([]);
+});
+
+it('[T14] says in docs/architecture.md what lives in each folder of src', () => {
+  const page = readText('docs/architecture.md');
+  const folders = new Set(shipped.map((path) => dirname(path)));
+  const unknown = [...folders].filter(
+    (folder) =>
+      folder.startsWith('src/') && !MAY_IMPORT.has(folder) && !page.includes(`](../${folder}) `),
+  );
+  expect(folders.size).toBeGreaterThan(100);
+  expect(unknown).toEqual([]);
 });
 
 it('[T10] has no cycle between files', () => {
