@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { NAMED_CONFIGS, ZERO_KNOB } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
 import { nearest } from '../files/nearest.ts';
+import { readFollowed } from '../files/read-followed.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
 import type { ConfigNote } from '../picker/plan/config-note.ts';
@@ -54,7 +55,7 @@ export async function configFileOf(
   const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
   return {
     path: config,
-    read: () => readText(config),
+    read: () => readText(config, readFollowed),
     load: (text) => loadConfig({ text, source: config, catalogue, featureGates }),
   };
 }
@@ -78,9 +79,10 @@ function planWith(
   return { ...plan, notes: [note, ...plan.notes], warnings: [note.text, ...plan.warnings] };
 }
 
-function readText(path: string): string {
+/** Without `read`, a pipe is read as well: `check` and the start of a picker may wait for one. */
+function readText(path: string, read: (path: string) => Buffer = readFileSync): string {
   try {
-    return readFileSync(path, 'utf8');
+    return read(path).toString('utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const names = [...NAMED_CONFIGS.keys()];

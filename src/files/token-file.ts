@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { ConfigError } from '../framework/error.ts';
 import { PRIVATE_FILE } from './folders.ts';
+import { readFollowed } from './read-followed.ts';
 
 /** A shorter token could be guessed. */
 const TOKEN_CHARS_MIN = 16;
@@ -9,10 +10,10 @@ const TOKEN_BYTES = 32;
 
 /**
  * The bearer token in a file, without the space around it. Throws the system's error for a file
- * that cannot be read, and ConfigError for content that cannot be a token.
+ * that cannot be read, an Error for what is no file, and ConfigError for content that cannot be a token.
  */
 export function readToken(flag: string, path: string): string {
-  const token = readFileSync(path, 'utf8').trim();
+  const token = readFollowed(path).toString('utf8').trim();
   if (token.length < TOKEN_CHARS_MIN || /[^\x21-\x7e]/.test(token)) {
     const message =
       `the token in ${path} must have at least ${TOKEN_CHARS_MIN} printable characters and no ` +

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,6 +73,16 @@ describe('check', () => {
     await expect(check(comments)).rejects.toThrow('has no configuration');
     const followed = await configFileOf(comments, []);
     expect(() => followed?.load('')).toThrow('has no configuration');
+  });
+
+  test('[V249] a pipe that takes the place of a followed file is refused, and nothing waits for it', async () => {
+    const path = join(folder, 'followed.yaml');
+    writeFileSync(path, '# nothing\n');
+    const followed = await configFileOf(path, []);
+    expect(followed?.read()).toBe('# nothing\n');
+    rmSync(path);
+    execFileSync('mkfifo', [path]);
+    expect(() => followed?.read()).toThrow('followed.yaml is not a file');
   });
 
   test('[D9] says in words what runs, in order', async () => {

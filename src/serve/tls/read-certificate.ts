@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Certificate } from '../../extproc/server/tls-credentials.ts';
+import { readFollowed } from '../../files/read-followed.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 
 /**
@@ -11,8 +11,8 @@ import { ConfigError, messageOf } from '../../framework/error.ts';
  */
 export function readCertificate(folder: string, flag = '--cert-path'): Certificate {
   const [certPath, keyPath] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
-  const cert = readFileSync(certPath);
-  const key = readFileSync(keyPath);
+  const cert = readFollowed(certPath);
+  const key = readFollowed(keyPath);
   attempt(certPath, () => createSecureContext({ cert }), whyNot(cert, 'CERTIFICATE'), flag);
   attempt(keyPath, () => createPrivateKey(key), whyNot(key, 'PRIVATE KEY'), flag);
   attempt(keyPath, () => createSecureContext({ cert, key }), `is not the key of ${certPath}`, flag);
@@ -24,7 +24,7 @@ export function readCertificate(folder: string, flag = '--cert-path'): Certifica
  * file that cannot be read, and ConfigError for a file without certificates or with a damaged one.
  */
 export function readAuthorities(path: string, flag = '--client-ca-file'): Buffer {
-  const pem = readFileSync(path);
+  const pem = readFollowed(path);
   const blocks = pem.toString('latin1').match(CERTIFICATES) ?? [];
   if (blocks.length === 0) {
     throw new ConfigError(flag, [{ path, message: whyNot(pem, 'CERTIFICATE') }]);

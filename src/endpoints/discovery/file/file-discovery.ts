@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readFollowed } from '../../../files/read-followed.ts';
 import { watchFile } from '../../../files/watch-file.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, messageOf } from '../../../framework/error.ts';
@@ -97,12 +97,7 @@ class EndpointsFile {
 
 function readText(file: string, path: string): string {
   try {
-    const status = statSync(file);
-    if (!status.isFile()) throw new Error('is not a file; give the path of a YAML or JSON file');
-    if (status.size > FILE_BYTES_MAX) {
-      throw new Error(`has ${status.size} bytes; at most ${FILE_BYTES_MAX} are read`);
-    }
-    return readFileSync(file, 'utf8');
+    return readFollowed(file, FILE_BYTES_MAX).toString('utf8');
   } catch (error) {
     const message = messageOf(error);
     throw new ConfigError(path, [{ path: 'file', message }]);
