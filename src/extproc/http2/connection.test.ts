@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { frame } from '../../../bench/support/http2-frame.ts';
 import {
   data,
@@ -9,12 +9,15 @@ import {
   reset,
   settings,
   uint32,
+  windowUpdate,
 } from '../../../test/support/http2-peer.ts';
 import { PrefaceError } from './connection.ts';
 import { HTTP2 } from './errors.ts';
-import { FLAG, FRAME, PREFACE } from './frames.ts';
+import { FIRST_WINDOW_BYTES, FLAG, FRAME, PREFACE } from './frames.ts';
+import { Http2Stream } from './stream.ts';
 
 const SEED = 20_261_122;
+const nothing = (): void => undefined;
 
 /** The code that ends the connection for these frames, after a good beginning. */
 function errorOf(...frames: readonly Buffer[]): number | undefined {
@@ -177,6 +180,23 @@ describe('floods', () => {
     peer.receive(...many);
     peer.receive(...many);
     expect(peer.errors.map(({ code }) => code)).toEqual([HTTP2.enhanceYourCalm]);
+  });
+
+  it('[V246] of SETTINGS that change the window end the connection, and cost nothing for each stream', () => {
+    const peer = new Http2Peer(1000).begin();
+    const ids = Array.from({ length: 500 }, (_, index) => 2 * index + 1);
+    peer.receive(...ids.map((id) => headers(id)));
+    for (const id of ids) peer.stream(id).send([Buffer.alloc(FIRST_WINDOW_BYTES + 1)], nothing);
+    const pumps = vi.spyOn(Http2Stream.prototype, 'pump');
+    const changes = (count: number): Buffer[] =>
+      Array.from({ length: count }, (_, index) => settings([4, index % 2]));
+    peer.receive(windowUpdate(0, 2 ** 30), ...changes(1000));
+    expect(peer.errors).toEqual([]);
+    // One round for the larger window of the connection, and none for those of streams that end as they were.
+    expect(pumps.mock.calls.length).toBeLessThan(3 * ids.length);
+    peer.receive(...changes(1));
+    expect(peer.errors.map(({ code }) => code)).toEqual([HTTP2.enhanceYourCalm]);
+    pumps.mockRestore();
   });
 
   it('[V188] of requests end the connection of a peer that takes no answers', () => {

@@ -21,6 +21,8 @@ const HEADER_TABLE_BYTES = 4096;
 const HEADER_LIST_BYTES_MAX = 64 * 1024;
 /** DATA frames without data, one after the other. */
 const EMPTY_FRAMES_MAX = 1000;
+/** After each, all streams whose window was used up are tried again. Gateways change it a few times at most. */
+const WINDOW_CHANGES_MAX = 1000;
 
 /** The server's side of an HTTP/2 connection (RFC 9113): bytes in, frames out, without a socket. */
 export class Http2Connection {
@@ -38,6 +40,7 @@ export class Http2Connection {
   #settled = false;
   #receiveWindow = RECEIVE_WINDOW_BYTES;
   #emptyFrames = 0;
+  #windowChanges = 0;
   #reads = 0;
   /** Whether more can be sent than before this read. */
   #widened = false;
@@ -208,7 +211,16 @@ export class Http2Connection {
     this.#sender.acknowledgeSettings();
     const more = this.#settings.windowBytes - before;
     if (more === 0) return;
-    this.#streams.widenAll(more);
+    this.#windowChanges += 1;
+    if (this.#windowChanges > WINDOW_CHANGES_MAX) {
+      throw new ConnectionError(
+        HTTP2.enhanceYourCalm,
+        'too many changes of the window by SETTINGS',
+      );
+    }
+    if (more < 0) return;
+    this.#streams.checkWindows();
+    this.#sender.waitAgain();
     this.#widened = true;
   }
 

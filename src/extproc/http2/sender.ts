@@ -29,6 +29,8 @@ export class Sender implements StreamConnection {
   readonly #output = new Output();
   /** Streams that have something to send, in the order in which it is their turn. */
   readonly #waiting = new Set<Http2Stream>();
+  /** Those of them whose own window is used up: nothing else makes room for them. */
+  readonly #stalled = new Set<Http2Stream>();
   #window: number = FIRST_WINDOW_BYTES;
   #unsentControlFrames = 0;
   #scheduled = false;
@@ -51,8 +53,9 @@ export class Sender implements StreamConnection {
     this.sendWindow(0, RECEIVE_WINDOW_BYTES - FIRST_WINDOW_BYTES);
   }
 
-  room(windowBytes: number): number {
+  room(windowOffset: number): number {
     if (this.#transport.blocked) return 0;
+    const windowBytes = this.#settings.windowBytes + windowOffset;
     return Math.min(windowBytes, this.#window, this.#settings.frameBytesMax);
   }
 
@@ -130,11 +133,19 @@ export class Sender implements StreamConnection {
   }
 
   wait(stream: Http2Stream): void {
+    this.#stalled.delete(stream);
     this.#waiting.add(stream);
+  }
+
+  /** The first window of all streams has become larger. */
+  waitAgain(): void {
+    for (const stream of this.#stalled) this.#waiting.add(stream);
+    this.#stalled.clear();
   }
 
   forget(stream: Http2Stream, byPeer: boolean): void {
     this.#waiting.delete(stream);
+    this.#stalled.delete(stream);
     const { handler } = stream;
     stream.handler = undefined;
     if (byPeer) handler?.closed();
@@ -164,15 +175,14 @@ export class Sender implements StreamConnection {
   /** Sends what waits as far as there is room, each stream a share at a time. */
   pump(): void {
     if (!this.#transport.blocked) this.#unsentControlFrames = 0;
-    let sent = this.#waiting.size > 0;
-    while (sent) {
-      sent = false;
-      for (const stream of Array.from(this.#waiting)) {
-        if (this.room(WINDOW_BYTES_MAX) === 0) return;
-        this.#waiting.delete(stream);
-        if (stream.pump(SHARE_BYTES) > 0) sent = true;
-        if (stream.waits) this.#waiting.add(stream);
-      }
+    // Those that wait on come again at the end.
+    for (const stream of this.#waiting) {
+      if (this.#transport.blocked || this.#window === 0) return;
+      this.#waiting.delete(stream);
+      stream.pump(SHARE_BYTES);
+      if (!stream.waits) continue;
+      const isStalled = this.#settings.windowBytes + stream.windowOffset <= 0;
+      (isStalled ? this.#stalled : this.#waiting).add(stream);
     }
   }
 

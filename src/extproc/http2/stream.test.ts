@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { frame } from '../../../bench/support/http2-frame.ts';
 import {
   bodyOf,
@@ -14,6 +14,7 @@ import {
 } from '../../../test/support/http2-peer.ts';
 import { HTTP2 } from './errors.ts';
 import { FIRST_WINDOW_BYTES, FLAG, FRAME, FRAME_BYTES_MAX, WINDOW_BYTES_MAX } from './frames.ts';
+import { Http2Stream } from './stream.ts';
 
 const SEED = 20_261_122;
 const WINDOW_SETTING = 4;
@@ -147,6 +148,31 @@ describe('what a peer takes', () => {
     expect(peer.frames()).toMatchObject([{ payload: uint32(HTTP2.flowControlError) }]);
     peer.receive(windowUpdate(0, WINDOW_BYTES_MAX));
     expect(peer.errors[0]?.code).toBe(HTTP2.flowControlError);
+  });
+
+  it('[V187] ends the connection where settings make it more than 2^31 - 1, unless that stream has closed', () => {
+    const peer = new Http2Peer().begin();
+    peer.receive(headers(1), headers(3), windowUpdate(1, WINDOW_BYTES_MAX - FIRST_WINDOW_BYTES));
+    peer.receive(reset(1), settings([WINDOW_SETTING, FIRST_WINDOW_BYTES + 1]));
+    expect(peer.errors).toEqual([]);
+    peer.receive(windowUpdate(3, WINDOW_BYTES_MAX - FIRST_WINDOW_BYTES - 1));
+    peer.receive(settings([WINDOW_SETTING, FIRST_WINDOW_BYTES + 2]));
+    expect(peer.errors.map(({ code }) => code)).toEqual([HTTP2.flowControlError]);
+  });
+
+  it('[V246] is not looked at again and again while only windows of others open', () => {
+    const peer = new Http2Peer().begin([WINDOW_SETTING, 0]);
+    peer.receive(...[1, 3, 5].map((id) => headers(id)));
+    for (const id of [1, 3, 5]) peer.stream(id).send([Buffer.from('hello')], nothing);
+    const pumps = vi.spyOn(Http2Stream.prototype, 'pump');
+    for (let read = 0; read < 100; read++) peer.receive(windowUpdate(0, 1));
+    expect(pumps.mock.calls.length).toBeLessThanOrEqual(3);
+    pumps.mockRestore();
+    peer.receive(windowUpdate(3, 5));
+    expect(bodyOf(peer.frames(), 3).toString()).toBe('hello');
+    peer.receive(settings([WINDOW_SETTING, 5]));
+    const frames = peer.frames();
+    expect([1, 5].map((id) => bodyOf(frames, id).toString())).toEqual(['hello', 'hello']);
   });
 
   it('[V192] is shared by turns among streams that wait for the same window', () => {

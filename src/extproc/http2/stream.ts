@@ -1,5 +1,5 @@
 import { HTTP2 } from './errors.ts';
-import { FIRST_WINDOW_BYTES, WINDOW_BYTES_MAX } from './frames.ts';
+import { FIRST_WINDOW_BYTES } from './frames.ts';
 
 /** Gets what happens on a stream. */
 export interface StreamHandler {
@@ -13,8 +13,8 @@ export interface StreamHandler {
 
 /** The connection of a stream, as far as the stream uses it. */
 export interface StreamConnection {
-  /** How much DATA may leave now, of one stream that has so large a window. */
-  room(windowBytes: number): number;
+  /** How much DATA may leave now of one stream, whose window is so much larger than the first one of all streams. */
+  room(windowOffset: number): number;
   sendHeaders(streamId: number, block: Uint8Array, last: boolean): void;
   /** `bytes` of the pieces in one frame, from `at` in the first one on. */
   sendData(streamId: number, pieces: readonly Uint8Array[], at: number, bytes: number): void;
@@ -56,7 +56,8 @@ export class Http2Stream {
   #endedHandled = false;
   #headersSent = false;
   readonly #connection: StreamConnection;
-  #sendWindow: number;
+  /** The window less the first one of all streams, which settings change for all at once. */
+  #windowOffset = 0;
   #receiveWindow = FIRST_WINDOW_BYTES;
   /** Bytes that were handed on and are not returned to the peer's window yet. */
   #consumed = 0;
@@ -68,16 +69,10 @@ export class Http2Stream {
   #waiting: Waiting[] = [];
   #trailers: Uint8Array | undefined;
 
-  constructor(
-    id: number,
-    headers: ReadonlyMap<string, string>,
-    connection: StreamConnection,
-    sendWindow: number,
-  ) {
+  constructor(id: number, headers: ReadonlyMap<string, string>, connection: StreamConnection) {
     this.id = id;
     this.headers = headers;
     this.#connection = connection;
-    this.#sendWindow = sendWindow;
   }
 
   get headersSent(): boolean {
@@ -182,10 +177,15 @@ export class Http2Stream {
     this.#close(true);
   }
 
-  /** The peer takes so many bytes more, or fewer. False where its window becomes too large. */
-  widen(bytes: number): boolean {
-    this.#sendWindow += bytes;
-    return this.#sendWindow <= WINDOW_BYTES_MAX;
+  /** How much larger its window is than the first one of all streams. */
+  get windowOffset(): number {
+    return this.#windowOffset;
+  }
+
+  /** The peer takes so many bytes more of this stream. */
+  widen(bytes: number): void {
+    this.#windowOffset += bytes;
+    if (this.waits) this.#connection.wait(this);
   }
 
   /** Sends at most so much of what waits, and returns how many bytes it was. */
@@ -213,10 +213,10 @@ export class Http2Stream {
   #sendOne(waiting: Waiting, bytesMax: number): boolean {
     let left = bytesMax;
     while (waiting.bytes > 0 && left > 0) {
-      const bytes = Math.min(waiting.bytes, left, this.#connection.room(this.#sendWindow));
+      const bytes = Math.min(waiting.bytes, left, this.#connection.room(this.#windowOffset));
       if (bytes <= 0) return false;
       this.#connection.sendData(this.id, waiting.pieces, waiting.at, bytes);
-      this.#sendWindow -= bytes;
+      this.#windowOffset -= bytes;
       left -= bytes;
       advance(waiting, bytes);
     }

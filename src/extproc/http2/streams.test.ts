@@ -25,7 +25,7 @@ it('[V195] the table of streams does what a Map does', () => {
           table.delete(id);
           map.delete(id);
         } else if (!map.has(id)) {
-          const stream = new Http2Stream(id, new Map(), connection, 0);
+          const stream = new Http2Stream(id, new Map(), connection);
           table.set(id, stream);
           map.set(id, stream);
         }

@@ -1,6 +1,6 @@
 import { InFlightMap } from '../../framework/request-map.ts';
 import { ConnectionError, HTTP2 } from './errors.ts';
-import { FRAME } from './frames.ts';
+import { FRAME, WINDOW_BYTES_MAX } from './frames.ts';
 import type { EncodedHeaders } from './header-blocks.ts';
 import type { DecodedHeaders } from './hpack/header-decoder.ts';
 import type { PeerSettings } from './peer-settings.ts';
@@ -27,6 +27,8 @@ export class Streams {
   readonly #table = new InFlightMap<number, Http2Stream>((id) => id);
   readonly #closedHere = new Int32Array(RECENT);
   #closedHereCount = 0;
+  /** No stream has a window that is more above the first one of all. */
+  #offsetMax = 0;
   #lastId = 0;
   /** Streams whose handlers are made with their first data, or once the read is over. */
   #unopened: Http2Stream[] = [];
@@ -84,15 +86,25 @@ export class Streams {
     const stream = this.#known(FRAME.windowUpdate, streamId);
     if (stream === undefined) return;
     if (bytes === 0) stream.reset(HTTP2.protocolError);
-    else if (!stream.widen(bytes)) stream.reset(HTTP2.flowControlError);
+    else if (this.#settings.windowBytes + stream.windowOffset + bytes > WINDOW_BYTES_MAX) {
+      stream.reset(HTTP2.flowControlError);
+    } else {
+      stream.widen(bytes);
+      this.#offsetMax = Math.max(this.#offsetMax, stream.windowOffset);
+    }
   }
 
-  /** The first window of all streams has changed by so many bytes. Throws ConnectionError. */
-  widenAll(bytes: number): void {
-    for (const stream of Array.from(this.#table.values())) {
-      if (stream.widen(bytes)) continue;
-      throw new ConnectionError(HTTP2.flowControlError, 'a window of more than 2^31 - 1 bytes');
+  /** The first window of all streams has changed. Throws ConnectionError where one becomes too large. */
+  checkWindows(): void {
+    const offsetMax = WINDOW_BYTES_MAX - this.#settings.windowBytes;
+    if (this.#offsetMax <= offsetMax) return;
+    // The stream may have closed since.
+    this.#offsetMax = 0;
+    for (const { windowOffset } of this.#table.values()) {
+      this.#offsetMax = Math.max(this.#offsetMax, windowOffset);
     }
+    if (this.#offsetMax <= offsetMax) return;
+    throw new ConnectionError(HTTP2.flowControlError, 'a window of more than 2^31 - 1 bytes');
   }
 
   /** The read is over: streams that opened or ended in it and were not reset are handled now. */
@@ -126,8 +138,7 @@ export class Streams {
       const code = fault === 'malformed' ? HTTP2.protocolError : HTTP2.enhanceYourCalm;
       this.#refuse(streamId, code);
     } else {
-      const { windowBytes } = this.#settings;
-      const stream = new Http2Stream(streamId, fields, this.#sender, windowBytes);
+      const stream = new Http2Stream(streamId, fields, this.#sender);
       this.#table.set(streamId, stream);
       this.#unopened.push(stream);
       if (last) this.#end(stream);

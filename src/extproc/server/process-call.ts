@@ -68,17 +68,29 @@ export class ProcessCall implements AnswerStream {
   }
 }
 
+/** What a message may become: more than text gives, and so little that the time follows from its bytes. */
+const DECOMPRESSED_BYTES_MIN = 64 * 1024;
+const COMPRESSION_MAX = 32;
+
 /** Throws FramingError for an encoding that is not known, bytes that do not have it, and too many. */
 export function decompressed(
   message: Buffer,
   encoding: string | undefined,
   messageBytesMax: number,
 ): Buffer {
-  const options = { maxOutputLength: messageBytesMax };
+  const allowed = DECOMPRESSED_BYTES_MIN + COMPRESSION_MAX * message.length;
+  const options = { maxOutputLength: Math.min(messageBytesMax, allowed) };
   try {
     if (encoding === 'gzip') return gunzipSync(message, options);
     if (encoding === 'deflate') return inflateSync(message, options);
   } catch (error) {
+    if (error instanceof RangeError) {
+      const most = `more than ${options.maxOutputLength} bytes, the most that is taken`;
+      throw new FramingError(
+        GRPC.resourceExhausted,
+        `Received message of ${message.length} compressed bytes that becomes ${most}`,
+      );
+    }
     throw new FramingError(GRPC.internal, `Failed to decompress message: ${String(error)}`);
   }
   throw new FramingError(

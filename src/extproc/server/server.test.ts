@@ -6,6 +6,8 @@ import {
   credentials,
   loadPackageDefinition,
   type ServiceClientConstructor,
+  type ServiceError,
+  status,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
@@ -367,6 +369,21 @@ describe('the ext_proc server', () => {
     stream.cancel();
     while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
     expect(held()).toBe(0);
+  });
+
+  it('[V248] refuses a message that becomes far larger than its bytes', async () => {
+    const { port } = await start();
+    const processor = client(port, credentials.createInsecure(), {
+      'grpc.default_compression_algorithm': 2,
+    });
+    const stream = processor.Process();
+    const failed = new Promise<ServiceError>((resolve) => void stream.on('error', resolve));
+    stream.on('data', () => undefined);
+    stream.write(HEADERS);
+    stream.write(body(Buffer.alloc(10_000_000, 'x')));
+    const { code, details } = await failed;
+    expect(code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(details).toMatch(/\d+ compressed bytes that becomes more than \d+ bytes/);
   });
 
   it('takes compressed messages', async () => {

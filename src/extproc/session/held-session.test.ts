@@ -143,6 +143,16 @@ describe('a session whose request waits for an endpoint', () => {
     expect([kinds(), ended]).toEqual([before, ['aborted']]);
   });
 
+  it('[V247] counts what events take that come meanwhile, however small they are', () => {
+    const { session, placements, heldBytes, routed } = setUp();
+    for (const event of [headersOf(BODY_MODE.fullDuplex), body(BODY, true)]) session.on(event);
+    const before = heldBytes();
+    for (let count = 0; count < 1000; count++) session.on({ ...PLAIN, kind: 'unknown' });
+    expect(heldBytes() - before).toBeGreaterThan(200 * 1000);
+    placements[0]?.placed(routed);
+    expect(heldBytes()).toBe(7);
+  });
+
   it('[Q13] answers a refusal with its status, and forgets a request that is refused meanwhile', () => {
     const { session, placements, rejected, kinds } = setUp();
     for (const event of [headersOf(BODY_MODE.fullDuplex), body(BODY, true)]) session.on(event);

@@ -35,6 +35,9 @@ export interface AboutRequest {
   readonly traceId?: string;
 }
 
+/** Around the bytes of an event that waits: its objects, and its place in the list. */
+const WAITING_EVENT_BYTES = 256;
+
 /**
  * `over`: only observing, or closed. `refused`: answered by the picker itself. No event has an
  * effect on either.
@@ -104,7 +107,7 @@ export class Session {
     if (this.#state !== 'open') return;
     if (this.#request.waits) {
       this.#waiting.push(kept(event));
-      this.#account.hold(event.wireBytes);
+      this.#account.hold(waitingBytes(event));
       return;
     }
     if (event.observing) {
@@ -168,7 +171,7 @@ export class Session {
       this.#reject(error);
     }
     for (const event of this.#waiting.splice(0)) {
-      this.#account.release(event.wireBytes);
+      this.#account.release(waitingBytes(event));
       // Where it waits again, so do they.
       this.on(event);
     }
@@ -216,7 +219,7 @@ export class Session {
   #reject(error: unknown): void {
     if (error instanceof LocalAnswer) return this.#answer(error.response);
     this.#state = 'refused';
-    for (const event of this.#waiting.splice(0)) this.#account.release(event.wireBytes);
+    for (const event of this.#waiting.splice(0)) this.#account.release(waitingBytes(event));
     const { onFault, onRejected } = this.#options;
     const { routed } = this.#request;
     this.#request.drop();
@@ -234,6 +237,10 @@ export class Session {
       onFault(fault, about);
     }
   }
+}
+
+function waitingBytes({ wireBytes }: StreamEvent): number {
+  return wireBytes + WAITING_EVENT_BYTES;
 }
 
 /** The event with memory of its own: the chunk of a request is valid during one call only. */

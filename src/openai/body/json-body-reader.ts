@@ -153,7 +153,7 @@ export class JsonBodyReader implements BodyReader {
     else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');
     if (needsModel && text(values.get('model')) === '') {
       throw invalidRequest(
-        `field "model" is empty: it must name a model (up to ${MODEL_BYTES_MAX} bytes)`,
+        `field "model" is empty or too long: it must name a model (up to ${MODEL_BYTES_MAX} bytes)`,
       );
     }
     this.#checkRequired(shape);
@@ -164,7 +164,8 @@ export class JsonBodyReader implements BodyReader {
       const value = values.get(path);
       if (value === undefined) continue;
       if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) continue;
-      const got = JSON.stringify(value);
+      // A number beyond all that can be told apart is no JSON any more.
+      const got = typeof value === 'number' ? String(value) : JSON.stringify(value);
       throw invalidRequest(`field "${path}" must be a whole number of tokens, got ${got}`);
     }
   }

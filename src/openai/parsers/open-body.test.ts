@@ -184,6 +184,8 @@ describe('reading requests', () => {
     ['{"messages":[{}]}', /field "model" is missing: a chat completion names its model/],
     ['{"model":7,"messages":[{}]}', /field "model" must be a string, got a number/],
     ['{"model":"","messages":[{}]}', /field "model" is empty/],
+    [`{"model":"${'m'.repeat(600)}","messages":[{}]}`, /field "model" is empty or too long/],
+    ['{"model":"m","messages":[{}],"max_tokens":1e400}', /whole number of tokens, got Infinity/],
     ['{"model":"m"}', /field "messages" is missing/],
     ['{"model":"m","messages":"hi"}', /field "messages" must be an array, got a string/],
     ['{"model":"m","messages":[]}', /field "messages" is an empty array/],
