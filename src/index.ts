@@ -39,6 +39,7 @@ export {
 } from './framework/keys.ts';
 export type {
   EndpointObserver,
+  Observer,
   Outcome,
   RequestObserver,
   Routed,
@@ -50,16 +51,13 @@ export type {
   DataSourceDefinition,
   DataSourceHost,
   DeciderDefinition,
-  Declined,
   EndpointWriter,
   FilterDefinition,
   HandlerParts,
   HeaderUse,
-  Observer,
   PickerDefinition,
   PluginCatalogue,
   ProfileHandlerDefinition,
-  ReplacementScheduler,
   SchedulerDefinition,
   SchedulerHost,
   Schema,
@@ -74,6 +72,7 @@ export {
   defineScheduler,
   defineScorer,
 } from './framework/plugin.ts';
+export type { Declined, ReplacementScheduler } from './framework/replacement.ts';
 export type { InferenceRequest, PromptBlocks } from './framework/request.ts';
 export { NO_BLOCKS } from './framework/request.ts';
 export type { RoutedRequest, RouteOptions } from './framework/routing.ts';

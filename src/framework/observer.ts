@@ -2,6 +2,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { InFlightLoad } from './keys.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
 import type { Millis } from './runtime.ts';
+import type { Decision } from './scheduling.ts';
 
 /** One request that was sent to an endpoint. All calls about one request get the same object. */
 export interface Routed {
@@ -77,3 +78,32 @@ export interface PrefixSharing {
   /** Adds such blocks as older than all that is known of the endpoint, as far as there is room. */
   addOlderBlocks(endpoint: Endpoint, words: Uint32Array): void;
 }
+
+/** Adds headers to the response of a request, such as a session's token. */
+export interface ResponseHeaderPlugin {
+  /**
+   * `served` is the endpoint that answers, which may be a fallback. `reported` is the address that
+   * the proxy says it used, undefined where it says nothing. Names are in lower case.
+   */
+  responseHeaders?(
+    served: Endpoint,
+    result: Decision,
+    reported: string | undefined,
+  ): Iterable<readonly [name: string, value: string]>;
+}
+
+/** A number for the proxy's dynamic metadata, such as what an answer costs. */
+export interface ReportedValue {
+  readonly namespace: string;
+  readonly name: string;
+  readonly value: number;
+}
+
+/** Reports numbers about an answer to the proxy, such as to its rate limiter. */
+export interface ResponseReporter {
+  /** Called at the end of an answer. Without a reported usage all its counts are 0. */
+  responseMetadata?(usage: Usage): Iterable<ReportedValue>;
+}
+
+/** A plugin learns only through these calls: nothing else may change its state. */
+export type Observer = RequestObserver & EndpointObserver & ResponseHeaderPlugin & ResponseReporter;

@@ -1,13 +1,13 @@
 import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from './endpoint.ts';
 import type { ConfigIssue } from './error.ts';
-import type { EndpointObserver, RequestObserver, Usage } from './observer.ts';
+import type { Observer } from './observer.ts';
+import type { ReplacementScheduler } from './replacement.ts';
 import type { InferenceRequest } from './request.ts';
 import type { RequestControl } from './request-control.ts';
 import type { Clock, Millis, Runtime } from './runtime.ts';
 import type {
   CycleKey,
   Decider,
-  Decision,
   Filter,
   Picker,
   ProfileHandler,
@@ -46,35 +46,6 @@ interface Definition<Config> {
   /** Scores contain prompt hashes, with which guesses could be verified: captures omit them. */
   readonly hashesPrompt?: boolean;
 }
-
-/** Adds headers to the response of a request, such as a session's token. */
-export interface ResponseHeaderPlugin {
-  /**
-   * `served` is the endpoint that answers, which may be a fallback. `reported` is the address that
-   * the proxy says it used, undefined where it says nothing. Names are in lower case.
-   */
-  responseHeaders?(
-    served: Endpoint,
-    result: Decision,
-    reported: string | undefined,
-  ): Iterable<readonly [name: string, value: string]>;
-}
-
-/** A number for the proxy's dynamic metadata, such as what an answer costs. */
-export interface ReportedValue {
-  readonly namespace: string;
-  readonly name: string;
-  readonly value: number;
-}
-
-/** Reports numbers about an answer to the proxy, such as to its rate limiter. */
-export interface ResponseReporter {
-  /** Called at the end of an answer. Without a reported usage all its counts are 0. */
-  responseMetadata?(usage: Usage): Iterable<ReportedValue>;
-}
-
-/** A plugin learns only through these calls: nothing else may change its state. */
-export type Observer = RequestObserver & EndpointObserver & ResponseHeaderPlugin & ResponseReporter;
 
 export interface FilterDefinition<Config = unknown> extends Definition<Config> {
   create(config: Config, runtime: Runtime): Filter & Observer;
@@ -163,60 +134,6 @@ export interface DataSourceDefinition<Config = unknown> extends Definition<Confi
   start(config: Config, host: DataSourceHost): DataSource;
 }
 
-/** Why a replacement leaves a request to the profiles. Few values: it labels a metric. */
-export interface Declined {
-  readonly declined: string;
-}
-
-/** `slow`: connected, but its answers fail or come too late, so that it is not asked. */
-export type SchedulerState = 'connecting' | 'connected' | 'slow' | 'gone';
-
-/** The state of a replacement. */
-export interface SchedulerStatus {
-  /** The name that it gives itself. */
-  readonly name: string;
-  readonly connected: boolean;
-  readonly breaker: 'closed' | 'open' | 'half-open';
-  readonly state?: SchedulerState;
-  /** When it got into that state, since the Unix epoch, and why. */
-  readonly since?: Millis;
-  readonly cause?: string;
-  /** Why it was gone or slow last. */
-  readonly lastError?: string | undefined;
-  /** How often it has got into each state. */
-  readonly changes?: ReadonlyMap<SchedulerState, number>;
-  /** Answers without effect: after the deadline, or to no question. */
-  readonly ignoredAnswers: number;
-}
-
-/** The state of a scheduler in place of the profiles, with its counts. */
-export interface ReplacementReport extends Partial<SchedulerStatus> {
-  /** Requests that it has decided. */
-  readonly decided: number;
-  /** Requests that the profiles decided instead, by reason. */
-  readonly declined: ReadonlyMap<string, number>;
-}
-
-/** Decides in place of a configuration's profiles, which decide what it declines. */
-export interface ReplacementScheduler extends Observer {
-  /**
-   * As `Scheduler.schedule`: synchronous, and changes nothing. An error, and an answer with an
-   * endpoint that is not among `endpoints`, count as declined.
-   */
-  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined;
-  /** As `DataSource.prepare`; `candidates` are the current endpoints. */
-  prepare?(request: InferenceRequest, candidates: Candidates, ready: () => void): boolean;
-  status?(): SchedulerStatus;
-  stop?(): void;
-}
-
-/** The endpoints that a request may go to. */
-export interface Candidates {
-  readonly endpoints: readonly Endpoint[];
-  /** The proxy gave no subset. */
-  readonly all: boolean;
-}
-
 export interface SchedulerHost {
   /** Real, also where the decision core's runtime is simulated or replayed. */
   readonly runtime: Runtime;
@@ -238,23 +155,6 @@ export interface PluginCatalogue {
   readonly dataSources: readonly DataSourceDefinition[];
   /** Schedulers that can decide in place of the profiles. */
   readonly schedulers: readonly SchedulerDefinition[];
-}
-
-/** A role's minimum of endpoints, and how many are ready. */
-export interface RoleMinimum {
-  readonly role: string;
-  readonly minReady: number;
-  /** Ready endpoints that have this role, alone or with others. */
-  readonly ready: number;
-}
-
-/** A plugin that keeps minimums of roles, for metrics and the log. */
-export interface HoldsMinimums {
-  roleMinimums(): readonly RoleMinimum[];
-}
-
-export function holdsMinimums(plugin: object): plugin is HoldsMinimums {
-  return 'roleMinimums' in plugin && typeof plugin.roleMinimums === 'function';
 }
 
 // The define functions infer Config from the schema, check both against each other, and then hide

@@ -35,3 +35,20 @@ export function servesRole(labels: Endpoint['labels'], role: Role): boolean {
   const { values, withoutLabel } = ROLE_LABELS[role];
   return value === undefined ? withoutLabel : values.includes(value);
 }
+
+/** A role's minimum of endpoints, and how many are ready. */
+export interface RoleMinimum {
+  readonly role: string;
+  readonly minReady: number;
+  /** Ready endpoints that have this role, alone or with others. */
+  readonly ready: number;
+}
+
+/** A plugin that keeps minimums of roles, for metrics and the log. */
+export interface HoldsMinimums {
+  roleMinimums(): readonly RoleMinimum[];
+}
+
+export function holdsMinimums(plugin: object): plugin is HoldsMinimums {
+  return 'roleMinimums' in plugin && typeof plugin.roleMinimums === 'function';
+}

@@ -1,7 +1,6 @@
 import type { Endpoint, EndpointId } from './endpoint.ts';
 import type { RoutingError } from './error.ts';
-import type { Outcome, Usage } from './observer.ts';
-import type { ReportedValue } from './plugin.ts';
+import type { Outcome, ReportedValue, Usage } from './observer.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
 import type { Millis } from './runtime.ts';
 import type { ScoredEndpoint } from './scheduling.ts';

@@ -1,6 +1,6 @@
 import type { PluginFault } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
-import type { Observer } from '../framework/plugin.ts';
+import type { Observer } from '../framework/observer.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';

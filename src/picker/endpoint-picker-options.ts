@@ -1,6 +1,5 @@
 import type { PluginFault } from '../framework/error.ts';
-import type { RequestObserver } from '../framework/observer.ts';
-import type { Observer } from '../framework/plugin.ts';
+import type { Observer, RequestObserver } from '../framework/observer.ts';
 import type { Clock, Runtime } from '../framework/runtime.ts';
 import type { EjectionChange } from './ejection/ejector.ts';
 import type { JournalSubscriber } from './events/journal.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
-import type { Observer } from '../framework/plugin.ts';
+import type { Observer } from '../framework/observer.ts';
 import { createPickerFrom, type EmbeddedPicker } from '../library/create-picker.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 

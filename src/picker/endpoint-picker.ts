@@ -1,6 +1,7 @@
 import type { FairShares } from '../flow/fair-shares.ts';
 import { IN_FLIGHT } from '../framework/keys.ts';
-import type { Observer, ReplacementReport } from '../framework/plugin.ts';
+import type { Observer } from '../framework/observer.ts';
+import type { ReplacementReport } from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type {
   BookingRouter,

@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
-import type { Candidates, Declined } from '../framework/plugin.ts';
+import type { Candidates, Declined } from '../framework/replacement.ts';
 import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
 import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation.ts';
 import type { DecisionMessage } from './messages.ts';

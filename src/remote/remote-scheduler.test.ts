@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../test/makers.ts';
 import { packageFile } from '../files/folders.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
-import type { Candidates } from '../framework/plugin.ts';
+import type { Candidates } from '../framework/replacement.ts';
 import type { CallOptions, Runtime } from '../framework/runtime.ts';
 import { createContext } from '../picker/scheduling/context.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';

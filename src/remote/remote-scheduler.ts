@@ -1,12 +1,12 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Outcome, Routed, Usage } from '../framework/observer.ts';
+import type { SchedulerHost } from '../framework/plugin.ts';
 import type {
   Candidates,
   Declined,
   ReplacementScheduler,
-  SchedulerHost,
   SchedulerStatus,
-} from '../framework/plugin.ts';
+} from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';

@@ -1,4 +1,4 @@
-import type { Candidates } from '../framework/plugin.ts';
+import type { Candidates } from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RequestMessage } from './messages.ts';
 

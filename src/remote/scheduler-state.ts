@@ -1,4 +1,4 @@
-import type { SchedulerState } from '../framework/plugin.ts';
+import type { SchedulerState } from '../framework/replacement.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
 
 /** Which state a scheduler is in, since when, why, and how often it has got into each. */

@@ -1,6 +1,5 @@
 import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
-import type { PrefixSharing } from '../framework/observer.ts';
-import type { Observer } from '../framework/plugin.ts';
+import type { Observer, PrefixSharing } from '../framework/observer.ts';
 import type { Clock, Timer } from '../framework/runtime.ts';
 import type { ByteReader, ByteWriter } from './wire.ts';
 

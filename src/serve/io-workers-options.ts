@@ -2,7 +2,7 @@ import type { ExtProcServerOptions } from '../extproc/server/server.ts';
 import type { SessionOptions } from '../extproc/session/session.ts';
 import { ConfigError } from '../framework/error.ts';
 import { KeyedHash } from '../framework/keyed-hash.ts';
-import type { Observer } from '../framework/plugin.ts';
+import type { Observer } from '../framework/observer.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { IoWorkersOptions } from '../io-workers/io-workers.ts';
 import type { Preparing } from '../io-workers/remote-router.ts';

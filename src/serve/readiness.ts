@@ -2,7 +2,7 @@ import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/star
 import type { FollowedName } from '../endpoints/discovery/names/follow-name.ts';
 import { scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../framework/endpoint.ts';
-import type { ReplacementReport } from '../framework/plugin.ts';
+import type { ReplacementReport } from '../framework/replacement.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { Readiness } from './admin/admin-routes.ts';
 import type { ConfigReload } from './config-reload.ts';

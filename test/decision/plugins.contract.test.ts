@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
-import type { Endpoint } from '../../src/framework/endpoint.ts';
-import { isFresh } from '../../src/framework/endpoint.ts';
+import { type Endpoint, isFresh } from '../../src/framework/endpoint.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { LORA } from '../../src/framework/keys.ts';
-import type { Observer } from '../../src/framework/plugin.ts';
+import type { Observer } from '../../src/framework/observer.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { Random } from '../../src/framework/runtime.ts';
 import type {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defineFilter, defineScorer, type Observer } from '../../src/framework/plugin.ts';
+import type { Observer } from '../../src/framework/observer.ts';
+import { defineFilter, defineScorer } from '../../src/framework/plugin.ts';
 
 /** For `--plugin` of a picker in a process of its own: a filter and a scorer that fail by chance. */
 

@@ -4,6 +4,7 @@ import { catalogueOf } from '../../src/catalogue/built-in-catalogue.ts';
 import { dataSources } from '../../src/catalogue/data-sources.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
+import type { Observer } from '../../src/framework/observer.ts';
 import {
   type DataSource,
   defineDataSource,
@@ -13,20 +14,20 @@ import {
   defineProfileHandler,
   defineScheduler,
   defineScorer,
-  type Observer,
   type PluginCatalogue,
-  type ReplacementScheduler,
 } from '../../src/framework/plugin.ts';
+import type { ReplacementScheduler } from '../../src/framework/replacement.ts';
 import type { Runtime } from '../../src/framework/runtime.ts';
-import type {
-  Decider,
-  Filter,
-  Picker,
-  ProfileHandler,
-  SchedulingProfile,
-  Scorer,
+import {
+  type CycleKey,
+  cycleKey,
+  type Decider,
+  type Filter,
+  type Picker,
+  type ProfileHandler,
+  type SchedulingProfile,
+  type Scorer,
 } from '../../src/framework/scheduling.ts';
-import { type CycleKey, cycleKey } from '../../src/framework/scheduling.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../../src/picker/endpoint-picker-options.ts';

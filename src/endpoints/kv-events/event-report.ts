@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { Observer } from '../../framework/plugin.ts';
+import type { Observer } from '../../framework/observer.ts';
 import type { EndpointEvents } from './endpoint-events.ts';
 import {
   type EventCounts,

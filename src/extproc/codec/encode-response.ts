@@ -1,4 +1,4 @@
-import type { ReportedValue } from '../../framework/plugin.ts';
+import type { ReportedValue } from '../../framework/observer.ts';
 import type { ScoredEndpoint } from '../../framework/scheduling.ts';
 import { EchoMessage, type WireMessage } from './echo-message.ts';
 import { writeReportedValues } from './reported-values.ts';

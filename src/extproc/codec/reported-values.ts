@@ -1,4 +1,4 @@
-import type { ReportedValue } from '../../framework/plugin.ts';
+import type { ReportedValue } from '../../framework/observer.ts';
 import type { WireWriter } from './wire-writer.ts';
 
 /** Writes a Struct that holds a Struct of numbers for each namespace, the last one first. */

@@ -1,4 +1,4 @@
-import type { ReportedValue } from '../../framework/plugin.ts';
+import type { ReportedValue } from '../../framework/observer.ts';
 import type { ScoredEndpoint } from '../../framework/scheduling.ts';
 
 /** Memory that an answer is sent from, and those before it. */

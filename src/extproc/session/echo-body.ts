@@ -1,4 +1,4 @@
-import type { ReportedValue } from '../../framework/plugin.ts';
+import type { ReportedValue } from '../../framework/observer.ts';
 import type { SentMemory, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 

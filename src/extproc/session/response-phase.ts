@@ -1,5 +1,4 @@
-import type { Usage } from '../../framework/observer.ts';
-import type { ReportedValue } from '../../framework/plugin.ts';
+import type { ReportedValue, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { onlyAccepts } from '../../openai/answers/accepting-events.ts';

@@ -13,8 +13,7 @@ import {
   setUp,
   textOf,
 } from '../../../test/support/session-bed.ts';
-import type { Usage } from '../../framework/observer.ts';
-import type { ReportedValue } from '../../framework/plugin.ts';
+import type { ReportedValue, Usage } from '../../framework/observer.ts';
 import { BODY_MODE, type StreamEvent } from '../codec/stream-event.ts';
 
 describe('the answer to a request', () => {

@@ -1,4 +1,4 @@
-import type { ReplacementReport } from '../../framework/plugin.ts';
+import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { CapturedDecision } from '../../journal/capture/capture-record.ts';
 import type { RunRedecision } from './redecide.ts';
 import { sameDecision } from './redecision.ts';

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../framework/error.ts';
-import type { ReplacementReport } from '../../framework/plugin.ts';
+import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import {
   type CaptureHead,

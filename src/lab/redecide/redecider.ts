@@ -1,5 +1,6 @@
 import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
-import type { PluginCatalogue, ReplacementReport } from '../../framework/plugin.ts';
+import type { PluginCatalogue } from '../../framework/plugin.ts';
+import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Random, Runtime } from '../../framework/runtime.ts';

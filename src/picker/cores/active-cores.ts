@@ -1,5 +1,8 @@
-import type { RequestObserver } from '../../framework/observer.ts';
-import type { ResponseHeaderPlugin, ResponseReporter } from '../../framework/plugin.ts';
+import type {
+  RequestObserver,
+  ResponseHeaderPlugin,
+  ResponseReporter,
+} from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { JournalSubscriber } from '../events/journal.ts';
 import { RequestObservers } from '../events/request-observers.ts';

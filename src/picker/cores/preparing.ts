@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { Candidates } from '../../framework/plugin.ts';
+import type { Candidates } from '../../framework/replacement.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Journal } from '../events/journal.ts';

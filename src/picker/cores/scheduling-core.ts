@@ -1,11 +1,11 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { PRECISE_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import type { CycleFact } from '../../framework/plugin.ts';
 import type {
   Candidates,
-  CycleFact,
   ReplacementReport,
   ReplacementScheduler,
-} from '../../framework/plugin.ts';
+} from '../../framework/replacement.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Clock, Millis, Runtime } from '../../framework/runtime.ts';
 import type { CycleKey, Scheduler, SchedulingContext } from '../../framework/scheduling.ts';

@@ -1,10 +1,12 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type {
+  Outcome,
   ReportedValue,
   ResponseHeaderPlugin,
   ResponseReporter,
-} from '../../framework/plugin.ts';
+  Routed,
+  Usage,
+} from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Timer } from '../../framework/runtime.ts';

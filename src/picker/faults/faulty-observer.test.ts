@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/faulty-plugins.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { PluginFault } from '../../framework/error.ts';
-import type { Observer } from '../../framework/plugin.ts';
+import type { Observer } from '../../framework/observer.ts';
 import { NO_BLOCKS } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Runtime } from '../../framework/runtime.ts';

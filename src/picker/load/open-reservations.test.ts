@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { allInFlight, faultyPicker, profileOf } from '../../../test/support/faulty-plugins.ts';
 import { serveCommand } from '../../commands/serve-command.ts';
-import type { Observer } from '../../framework/plugin.ts';
+import type { Observer } from '../../framework/observer.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 

@@ -1,10 +1,10 @@
 import { invariant } from '../../framework/error.ts';
+import type { Observer } from '../../framework/observer.ts';
 import type {
   CycleFact,
   DataSource,
   EndpointWriter,
   HandlerParts,
-  Observer,
 } from '../../framework/plugin.ts';
 import type { Clock, Runtime } from '../../framework/runtime.ts';
 import type {

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { Declined, ReplacementScheduler } from '../../framework/plugin.ts';
+import type { Declined, ReplacementScheduler } from '../../framework/replacement.ts';
 import type {
   Decision,
   Scheduler,

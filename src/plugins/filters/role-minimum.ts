@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { HoldsMinimums } from '../../framework/plugin.ts';
-import { defineFilter, type FilterDefinition, type Observer } from '../../framework/plugin.ts';
-import { ROLES, type Role, servesRole } from '../../framework/roles.ts';
+import type { Observer } from '../../framework/observer.ts';
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import { type HoldsMinimums, ROLES, type Role, servesRole } from '../../framework/roles.ts';
 import type { Filter } from '../../framework/scheduling.ts';
 
 const count = z.int().min(1).exactOptional();

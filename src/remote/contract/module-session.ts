@@ -2,7 +2,7 @@ import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { messageOf } from '../../framework/error.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
-import type { Declined, ReplacementScheduler } from '../../framework/plugin.ts';
+import type { Declined, ReplacementScheduler } from '../../framework/replacement.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Runtime } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';

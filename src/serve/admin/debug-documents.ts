@@ -1,4 +1,4 @@
-import type { ReplacementReport } from '../../framework/plugin.ts';
+import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';

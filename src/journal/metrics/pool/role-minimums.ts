@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client';
-import type { EndpointObserver } from '../../../framework/observer.ts';
-import type { Observer } from '../../../framework/plugin.ts';
-import { holdsMinimums, type RoleMinimum } from '../../../framework/plugin.ts';
+import type { EndpointObserver, Observer } from '../../../framework/observer.ts';
+import { holdsMinimums, type RoleMinimum } from '../../../framework/roles.ts';
 import type { Clock } from '../../../framework/runtime.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import { showMetric } from '../page/family.ts';

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import type { ReplacementReport, SchedulerState } from '../../../framework/plugin.ts';
+import type { ReplacementReport, SchedulerState } from '../../../framework/replacement.ts';
 import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
 import { logScheduler } from './log-scheduler.ts';
 import { registerSchedulerMetrics } from './scheduler-metrics.ts';

@@ -1,4 +1,4 @@
-import type { ReplacementReport } from '../../../framework/plugin.ts';
+import type { ReplacementReport } from '../../../framework/replacement.ts';
 import type { Clock, Timer } from '../../../framework/runtime.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { ReplacementReport } from '../../../framework/plugin.ts';
+import type { ReplacementReport } from '../../../framework/replacement.ts';
 import { type MetricSample, showMetric } from '../page/family.ts';
 
 const STATES = ['connecting', 'connected', 'slow', 'gone'] as const;

@@ -1,0 +1,59 @@
+import type { Endpoint } from './endpoint.ts';
+import type { Observer } from './observer.ts';
+import type { InferenceRequest } from './request.ts';
+import type { Millis } from './runtime.ts';
+import type { Decision, SchedulingContext } from './scheduling.ts';
+
+/** Why a replacement leaves a request to the profiles. Few values: it labels a metric. */
+export interface Declined {
+  readonly declined: string;
+}
+
+/** `slow`: connected, but its answers fail or come too late, so that it is not asked. */
+export type SchedulerState = 'connecting' | 'connected' | 'slow' | 'gone';
+
+/** The state of a replacement. */
+export interface SchedulerStatus {
+  /** The name that it gives itself. */
+  readonly name: string;
+  readonly connected: boolean;
+  readonly breaker: 'closed' | 'open' | 'half-open';
+  readonly state?: SchedulerState;
+  /** When it got into that state, since the Unix epoch, and why. */
+  readonly since?: Millis;
+  readonly cause?: string;
+  /** Why it was gone or slow last. */
+  readonly lastError?: string | undefined;
+  /** How often it has got into each state. */
+  readonly changes?: ReadonlyMap<SchedulerState, number>;
+  /** Answers without effect: after the deadline, or to no question. */
+  readonly ignoredAnswers: number;
+}
+
+/** The state of a scheduler in place of the profiles, with its counts. */
+export interface ReplacementReport extends Partial<SchedulerStatus> {
+  /** Requests that it has decided. */
+  readonly decided: number;
+  /** Requests that the profiles decided instead, by reason. */
+  readonly declined: ReadonlyMap<string, number>;
+}
+
+/** Decides in place of a configuration's profiles, which decide what it declines. */
+export interface ReplacementScheduler extends Observer {
+  /**
+   * As `Scheduler.schedule`: synchronous, and changes nothing. An error, and an answer with an
+   * endpoint that is not among `endpoints`, count as declined.
+   */
+  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined;
+  /** As `DataSource.prepare`; `candidates` are the current endpoints. */
+  prepare?(request: InferenceRequest, candidates: Candidates, ready: () => void): boolean;
+  status?(): SchedulerStatus;
+  stop?(): void;
+}
+
+/** The endpoints that a request may go to. */
+export interface Candidates {
+  readonly endpoints: readonly Endpoint[];
+  /** The proxy gave no subset. */
+  readonly all: boolean;
+}
