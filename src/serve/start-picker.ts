@@ -4,6 +4,7 @@ import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
 import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../journal/headroom/headroom.ts';
+import { affinitySubscriber } from '../journal/metrics/answers/affinity-metrics.ts';
 import { disaggregationSubscriber } from '../journal/metrics/answers/disaggregation-metrics.ts';
 import { latencySubscriber } from '../journal/metrics/answers/latency-metrics.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
@@ -73,6 +74,7 @@ export function startPicker(
         ...(telemetry === undefined ? [] : [telemetry.subscriber]),
         metricsSubscriber(metrics, seenTraces(telemetry, clock)),
         disaggregationSubscriber(metrics, plan),
+        affinitySubscriber(metrics, plan),
         latencySubscriber(metrics, plan),
         router.observer,
         live,

@@ -52,13 +52,14 @@ plugins:
 - { type: precise-prefix-cache-producer }
 - { type: queue-scorer }
 - { type: prefix-cache-scorer }
+- { type: prefix-cache-affinity-filter }
 - { type: predicted-latency-producer }
 - { type: always-disagg-pd-decider }
 - type: disagg-profile-handler
   parameters: { profiles: { decode: decode }, deciders: { prefill: always-disagg-pd-decider } }
 schedulingProfiles:
 - name: decode
-  plugins: [{ pluginRef: queue-scorer, weight: 1 }, { pluginRef: prefix-cache-scorer, weight: 1 }]
+  plugins: [{ pluginRef: prefix-cache-affinity-filter }, { pluginRef: queue-scorer, weight: 1 }, { pluginRef: prefix-cache-scorer, weight: 1 }]
 `;
 const PAGE =
   'vllm:num_requests_waiting 1\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n';

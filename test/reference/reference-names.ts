@@ -62,6 +62,7 @@ export const REFERENCE_METRICS: readonly string[] = [
   'encoder_cache_hit_ratio',
   'inflight_requests',
   'inflight_tokens',
+  'prefix_cache_affinity_filter_decisions_total',
   'disagg_decision_total',
   'pd_decision_total',
   'program_aware_jains_fairness_index',

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
-import { prefixCacheAffinityFilter } from './prefix-cache-affinity.ts';
+import {
+  type AffinityConfig,
+  affinityOutcome,
+  prefixCacheAffinityFilter,
+} from './prefix-cache-affinity.ts';
 
 const pool = makePool([{}, {}, {}]);
 
@@ -42,6 +46,26 @@ describe('prefix-cache-affinity-filter', () => {
     expect(kept(parameters, [10, 0, 0], [0, 0, 0], [5, 1, 1])).toEqual([0]);
     expect(kept(parameters, [10, 0, 0], [0, 0, 0], [6, 1, 1])).toEqual([0, 1, 2]);
     expect(kept(parameters, [10, 0, 0], [0, 100, 100], [6, 1, 1])).toEqual([0]);
+  });
+
+  it.each<[string, object, readonly number[], readonly number[], number]>([
+    ['sticky', {}, [10, 0, 0], [], 3],
+    ['sticky', {}, [10, 10, 10], [], 3],
+    ['no_match', {}, [7, 0, 0], [], 3],
+    ['load_override', { peakPrefillThroughput: 1 }, [10, 0, 0], [100, 0, 0], 3],
+    ['exploration', { explorationProbability: 1 }, [10, 0, 0], [], 3],
+    ['not_applicable', {}, [10], [], 1],
+    ['not_applicable', { affinityThreshold: 0 }, [10, 0, 0], [], 3],
+  ])('[D309] says that it decided %s with %j', (wanted, parameters, matched, pending, count) => {
+    const { config, create } = prefixCacheAffinityFilter;
+    const parsed = config.parse(parameters);
+    const load = pending.map((tokens) => ({ pendingPrefillTokens: tokens, requests: 0 }));
+    const context = makeContext({ matchedBlocks: matched, load });
+    const endpoints = pool.slice(0, count);
+    const left = create(parsed, makeRuntime()).filter(endpoints, context);
+    expect(affinityOutcome(parsed as AffinityConfig, { endpoints, kept: left }, context)).toBe(
+      wanted,
+    );
   });
 
   it('refuses what could not be reckoned', () => {

@@ -8,10 +8,23 @@ import {
   prefixMatchKey,
 } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import type { SchedulingContext } from '../../framework/scheduling.ts';
 import { otherProducer, producerName } from '../parameters/producer-name.ts';
 
+export const PREFIX_AFFINITY_FILTER = 'prefix-cache-affinity-filter';
 /** The reference's default, for one model on one accelerator. */
 const PEAK_TOKENS_PER_SECOND = 15_928;
+
+/** The parameters that have an effect. */
+export interface AffinityConfig {
+  readonly affinityThreshold: number;
+  readonly explorationProbability: number;
+  readonly maxTTFTPenaltyMs: number;
+  readonly maxTokensInFlightPenalty?: number | undefined;
+  readonly maxInFlightRequestsDelta: number;
+  readonly peakPrefillThroughput: number;
+  readonly prefixMatchInfoProducerName: string;
+}
 
 const config = z
   .strictObject({
@@ -51,8 +64,6 @@ const config = z
     { path: ['peakPrefillThroughput'], message: 'must be above 0' },
   );
 
-type Config = z.infer<typeof config>;
-
 /**
  * The reference's newest policy, sticky until saturated: keeps only endpoints that hold at least
  * `affinityThreshold` of the prompt, as long as the fastest of them would answer at most
@@ -61,7 +72,7 @@ type Config = z.infer<typeof config>;
  * `peakPrefillThroughput` (tokens a second).
  */
 export const prefixCacheAffinityFilter: FilterDefinition = defineFilter({
-  type: 'prefix-cache-affinity-filter',
+  type: PREFIX_AFFINITY_FILTER,
   config,
   needs: ({ prefixMatchInfoProducerName }) => [
     IN_FLIGHT,
@@ -69,29 +80,78 @@ export const prefixCacheAffinityFilter: FilterDefinition = defineFilter({
   ],
   create: (parameters) => ({
     filter(endpoints, context) {
-      const inFlight = context.get(IN_FLIGHT);
-      const match = context.get(prefixMatchKey(parameters.prefixMatchInfoProducerName));
-      if (match.totalBlocks === 0) return endpoints;
-      const isSticky = (endpoint: Endpoint): boolean =>
-        match.matchedBlocks(endpoint) / match.totalBlocks >= parameters.affinityThreshold;
-      const sticky = endpoints.filter(isSticky);
-      if (sticky.length === 0 || sticky.length === endpoints.length) return endpoints;
+      const parts = partsOf(parameters, endpoints, context);
+      if (parts.sticky.length === 0 || parts.rest.length === 0) return endpoints;
       if (context.random.next() < parameters.explorationProbability) return endpoints;
-      const rest = endpoints.filter((endpoint) => !isSticky(endpoint));
-      const isBusy =
-        isTooSlow(parameters, inFlight, sticky, rest) ||
-        hasTooMany(parameters, inFlight, sticky, rest, (endpoint) =>
-          uncachedTokens(match, endpoint, context.request.promptTokens),
-        );
-      return isBusy ? endpoints : sticky;
+      return isBusy(parameters, parts, context) ? endpoints : parts.sticky;
     },
   }),
 });
 
+/** What the filter decided about one request, under the reference's names. */
+export type AffinityOutcome =
+  | 'sticky'
+  | 'no_match'
+  | 'load_override'
+  | 'exploration'
+  | 'not_applicable';
+
+/** Why the filter has kept `kept` of `endpoints`, while the context says what it said then. */
+export function affinityOutcome(
+  parameters: AffinityConfig,
+  { endpoints, kept }: Readonly<Record<'endpoints' | 'kept', readonly Endpoint[]>>,
+  context: SchedulingContext,
+): AffinityOutcome {
+  if (endpoints.length <= 1 || parameters.affinityThreshold <= 0) return 'not_applicable';
+  const parts = partsOf(parameters, endpoints, context);
+  if (parts.sticky.length === 0) return 'no_match';
+  if (kept.length === parts.sticky.length) return 'sticky';
+  return isBusy(parameters, parts, context) ? 'load_override' : 'exploration';
+}
+
+interface Parts {
+  /** Those that hold enough of the prompt. */
+  readonly sticky: readonly Endpoint[];
+  readonly rest: readonly Endpoint[];
+  readonly match: PrefixMatch;
+}
+
+function partsOf(
+  { affinityThreshold, prefixMatchInfoProducerName }: AffinityConfig,
+  endpoints: readonly Endpoint[],
+  context: SchedulingContext,
+): Parts {
+  const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
+  if (match.totalBlocks === 0) return { sticky: [], rest: endpoints, match };
+  const sticky: Endpoint[] = [];
+  const rest: Endpoint[] = [];
+  for (const endpoint of endpoints) {
+    const share = match.matchedBlocks(endpoint) / match.totalBlocks;
+    (share >= affinityThreshold ? sticky : rest).push(endpoint);
+  }
+  return { sticky, rest, match };
+}
+
+/** Whether the sticky endpoints have so much to do that the others may serve the request, too. */
+function isBusy(
+  parameters: AffinityConfig,
+  { sticky, rest, match }: Parts,
+  context: SchedulingContext,
+): boolean {
+  const inFlight = context.get(IN_FLIGHT);
+  const { promptTokens } = context.request;
+  return (
+    isTooSlow(parameters, inFlight, sticky, rest) ||
+    hasTooMany(parameters, inFlight, sticky, rest, (endpoint) =>
+      uncachedTokens(match, endpoint, promptTokens),
+    )
+  );
+}
+
 const least = (some: readonly Endpoint[], of: (endpoint: Endpoint) => number): number =>
   Math.min(...some.map(of));
 
-const msOf = ({ peakPrefillThroughput }: Config, tokens: number): number =>
+const msOf = ({ peakPrefillThroughput }: AffinityConfig, tokens: number): number =>
   (1000 * tokens) / (peakPrefillThroughput || PEAK_TOKENS_PER_SECOND);
 
 function uncachedTokens(match: PrefixMatch, endpoint: Endpoint, promptTokens: number): number {
@@ -100,7 +160,7 @@ function uncachedTokens(match: PrefixMatch, endpoint: Endpoint, promptTokens: nu
 
 /** Whether the fastest of the sticky would answer too much later than the fastest of the rest. */
 function isTooSlow(
-  parameters: Config,
+  parameters: AffinityConfig,
   inFlight: InFlightView,
   sticky: readonly Endpoint[],
   rest: readonly Endpoint[],
@@ -117,7 +177,7 @@ function isTooSlow(
 
 /** Whether the sticky have too many more requests, and this one would not wait too long elsewhere. */
 function hasTooMany(
-  parameters: Config,
+  parameters: AffinityConfig,
   inFlight: InFlightView,
   sticky: readonly Endpoint[],
   rest: readonly Endpoint[],
