@@ -134,10 +134,13 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
   };
   const media: MediaMatch = { items: totalBlocks, matchedItems: match.matchedBlocks };
   const topology: TopologyView = {
-    placeOf: ({ labels }) => {
-      const zone = labels.get('zone');
-      return zone === undefined ? {} : { zone };
-    },
+    placeOf: ({ labels }) =>
+      Object.fromEntries(
+        ['host', 'rack', 'zone', 'region'].flatMap((level) => {
+          const value = labels.get(level);
+          return value === undefined ? [] : [[level, value]];
+        }),
+      ),
   };
   const latencies: LatencyAnchorsView = {
     anchorsOf: ({ slot }) => ({

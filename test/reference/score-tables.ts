@@ -13,6 +13,11 @@ export interface ScoreTable {
   readonly matched?: readonly number[];
   readonly totalBlocks?: number;
   readonly promptTokens?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Names of the endpoints; `pod-0` and so on without. */
+  readonly ids?: readonly string[];
+  /** What another profile has picked. */
+  readonly peer?: EndpointFields;
   readonly scores: readonly number[];
 }
 

@@ -1,11 +1,11 @@
 import type { PluginTable } from './plugin-table.ts';
 
 const LOAD_PRODUCER = 'inflight-load-producer';
-const READERS: ReadonlySet<string> = new Set(['token-load-scorer']);
+const READERS: ReadonlySet<string> = new Set(['lmetric-scorer', 'token-load-scorer']);
 const MATCH = 'prefixMatchInfoProducerName';
 
 /**
- * As in the reference, the scorer of tokens in flight takes what a prompt has in a cache from where
+ * As in the reference, a scorer of tokens in flight takes what a prompt has in a cache from where
  * the producer of loads that it names takes it. Its own parameter, which the reference does not
  * have, counts first.
  */
