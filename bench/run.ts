@@ -20,6 +20,14 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
   ['explain', { file: 'overhead/explain', about: 'the cost of keeping decisions for `explain`' }],
   ['live-page', { file: 'overhead/live-page', about: 'the cost of the live page with one viewer' }],
   [
+    'page',
+    {
+      file: 'page/main',
+      about:
+        'the live page in Chromium, of a picker with 5,000 decisions a second and 1,000 endpoints',
+    },
+  ],
+  [
     'tracing',
     { file: 'overhead/tracing', about: 'the cost of traces, with a tenth of the requests written' },
   ],

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fetchChromium } from '../bench/support/chromium.ts';
 import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
 import { messageOf } from '../src/framework/error.ts';
 import { figureTable } from './docs/figure-table.ts';
@@ -10,7 +11,6 @@ import { closingLine, countEvents, countTests, type TestCounts } from './house/c
 import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './house/test-log.ts';
 import { prepareImageBase } from './install/image-tools.ts';
 import { buildCheckout } from './support/build-checkout.ts';
-import { fetchChromium } from './support/chromium.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
 
 /**

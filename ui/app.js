@@ -80,12 +80,15 @@ const CONNECTION_WORDS = {
 
 /** @param {{ state: State }} props */
 function Header({ state: { connection, picker } }) {
-  const about = picker && [picker.pool, picker.policy].filter((text) => text !== '').join(' · ');
+  const named = [
+    ['pool', picker?.pool],
+    ['configuration', picker?.policy],
+  ].flatMap(([what, name]) => (name ? [`${what} ${name}`] : []));
   return h(
     'header',
     { class: 'top' },
     h('h1', null, 'Pointsman'),
-    about !== undefined && h('span', { class: 'about' }, about),
+    h('span', { class: 'about' }, named.join(' · ')),
     h(
       'span',
       { class: `connection ${connection}`, role: 'status' },

@@ -17,6 +17,9 @@ const NAME_CHARS = 21;
 /** @param {{ state: State, changed: () => void }} props */
 export function Decisions({ state, changed }) {
   const { decisions, selected, paused, picker } = state;
+  const start = sharedStart(state.pool.rows.map(({ id }) => id));
+  const nameOf = (/** @type {string} */ id) => (id.startsWith(start) ? id.slice(start.length) : id);
+  const sampled = sampling(state);
   const onPause = () => {
     state.paused = !state.paused;
     changed();
@@ -28,16 +31,17 @@ export function Decisions({ state, changed }) {
       'div',
       { class: 'head' },
       h('h2', null, 'Decisions'),
-      h('span', { class: 'hint' }, sampling(state)),
+      h('span', { class: 'hint' }, sampled),
+      sampled === '' && h('span', { class: 'note wide' }, '“better”: than the runner-up'),
       h('button', { type: 'button', 'aria-pressed': paused, onClick: onPause }, 'Pause'),
     ),
     picker?.explains === false
       ? h('p', { class: 'hint' }, 'This picker keeps no decisions: --explain-decisions is 0.')
-      : h(List, { state, changed }),
+      : h(List, { state, changed, nameOf }),
     decisions.length === 0 && picker?.explains === true
       ? h('p', { class: 'hint' }, 'No requests yet.')
       : null,
-    selected !== undefined && h(Explained, { decision: selected }),
+    selected !== undefined && h(Explained, { decision: selected, nameOf }),
   );
 }
 
@@ -46,15 +50,14 @@ function sampling(state) {
   if (state.paused) return 'paused';
   const { perSecond, made, shown } = pace(state);
   if (made <= shown) return '';
-  return `a sample: ${rate((perSecond * shown) / made)} of ${rate(perSecond)} each second`;
+  return `a sample: ${count((perSecond * shown) / made)} of ${rate(perSecond)} each second`;
 }
 
-/** @param {{ state: State, changed: () => void }} props */
-function List({ state, changed }) {
+/** @param {{ state: State, changed: () => void, nameOf: (id: string) => string }} props */
+function List({ state, changed, nameOf }) {
   const list = useRef(/** @type {HTMLUListElement | null} */ (null));
   const { decisions, selected } = state;
   const listed = decisions.slice(0, LISTED);
-  const start = sharedStart(state.pool.rows.map(({ id }) => id));
   const models = new Set(listed.map(({ model }) => model)).size;
   const select = (/** @type {LiveDecision} */ decision) => {
     state.selected = decision;
@@ -89,7 +92,7 @@ function List({ state, changed }) {
             onClick: () => select(decision),
           },
           h('span', { class: 'time' }, clock(decision.wallMs)),
-          h('span', { class: 'what' }, whereOf(decision, start)),
+          h('span', { class: 'what' }, whereOf(decision, nameOf)),
           h('span', { class: 'size' }, sizeOf(decision, models > 1)),
           h('span', { class: 'because' }, becauseOf(decision)),
         ),
@@ -100,13 +103,12 @@ function List({ state, changed }) {
 
 /**
  * @param {LiveDecision} decision
- * @param {string} start what all names begin with
+ * @param {(id: string) => string} nameOf
  */
-function whereOf({ outcome }, start) {
+function whereOf({ outcome }, nameOf) {
   if (outcome.kind === 'threw') return 'no decision';
   if (outcome.kind === 'exhausted') return 'no endpoint was left';
-  const { endpoint } = outcome;
-  const name = endpoint.startsWith(start) ? endpoint.slice(start.length) : endpoint;
+  const name = nameOf(outcome.endpoint);
   return `→ ${name.length > NAME_CHARS ? `…${name.slice(1 - NAME_CHARS)}` : name}`;
 }
 

@@ -2,19 +2,25 @@
  * Why one decision was made: a bar for each term of the pick and of the runner-up.
  *
  * @import { LiveDecision, LiveProfile } from '../src/serve/live/live-message.ts'
- * @typedef {{ name: string, picked: number, runnerUp: number | undefined, unit: 'ms' | 'tokens' | '' }} Term
+ * @import { Term } from './terms.js'
  */
 import { h } from 'preact';
-import { clock, count, duration, isTie, words } from './format.js';
+import { clock, count, duration, isTie } from './format.js';
+import { reasonsOf, termsOf } from './terms.js';
 
-/** @param {{ decision: LiveDecision }} props */
-export function Explained({ decision }) {
+/**
+ * @param {object} props
+ * @param {LiveDecision} props.decision
+ * @param {(id: string) => string} props.nameOf an endpoint's name without what all names begin with
+ */
+export function Explained({ decision, nameOf }) {
   const { id, requestId, outcome, candidates, profiles, held, faults, insteadOf } = decision;
   const name = requestId === '' ? id : requestId;
   return h(
     'article',
     { class: 'explained', 'aria-label': 'Why this one' },
-    h('h3', null, headline(decision)),
+    h('h3', null, headline(decision, nameOf)),
+    h('p', { class: 'reasons' }, reasons(decision)),
     h(
       'dl',
       null,
@@ -27,7 +33,7 @@ export function Explained({ decision }) {
       held !== undefined &&
         h(Fact, {
           name: 'Held',
-          value: `${duration(held.ms)}${held.endpoint === undefined ? '' : ` until ${held.endpoint} could begin it`}`,
+          value: `${duration(held.ms)}${held.endpoint === undefined ? '' : ` until ${nameOf(held.endpoint)} could begin it`}`,
         }),
       decision.expectedTtftMs !== undefined &&
         h(Fact, {
@@ -36,28 +42,37 @@ export function Explained({ decision }) {
         }),
       outcome.kind === 'picked' &&
         outcome.prefill !== undefined &&
-        h(Fact, { name: 'Prefill', value: `at ${outcome.prefill}` }),
+        h(Fact, { name: 'Prefill', value: `at ${nameOf(outcome.prefill)}` }),
       insteadOf !== undefined && h(Fact, { name: 'In place of', value: insteadOf }),
       faults !== undefined && h(Fact, { name: 'Without', value: faults }),
     ),
     profiles.map((profile) =>
-      h(Profile, { key: profile.profile, profile, isOnly: profiles.length === 1 }),
+      h(Profile, { key: profile.profile, profile, isOnly: profiles.length === 1, nameOf }),
     ),
   );
 }
 
-/** @param {LiveDecision} decision */
-function headline({ outcome, profiles }) {
+/** @param {LiveDecision} decision @param {(id: string) => string} nameOf */
+function headline({ outcome, profiles }, nameOf) {
   if (outcome.kind === 'threw') return 'No decision: the scheduler failed';
   if (outcome.kind === 'exhausted') return 'Refused: the filters left no endpoint';
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
-  if (runnerUp === undefined) return `${outcome.endpoint}: there was no other`;
+  const picked = nameOf(outcome.endpoint);
+  if (runnerUp === undefined) return `${picked}: there was no other`;
+  const second = nameOf(runnerUp.endpoint);
   const [cost] = runnerUp.costs;
   if (cost === undefined) {
-    return `${outcome.endpoint} is ahead of ${runnerUp.endpoint} by ${runnerUp.scoreBehind.toFixed(4)}`;
+    return `${picked} is ahead of ${second} by ${runnerUp.scoreBehind.toFixed(4)} in score`;
   }
   const more = isTie(cost.more) ? 'the same' : `${duration(cost.more)} more`;
-  return `${outcome.endpoint} costs ${duration(cost.picked)}; ${runnerUp.endpoint} would have cost ${more}`;
+  return `${picked} costs ${duration(cost.picked)}; ${second} would have cost ${more}`;
+}
+
+/** @param {LiveDecision} decision */
+function reasons({ outcome, profiles }) {
+  if (outcome.kind !== 'picked') return '';
+  const profile = profiles.find(({ profile: name }) => name === outcome.profile);
+  return profile === undefined ? '' : reasonsOf(termsOf(profile));
 }
 
 /** @param {{ name: string, value: string }} props */
@@ -65,8 +80,8 @@ function Fact({ name, value }) {
   return h('div', null, h('dt', null, name), h('dd', null, value));
 }
 
-/** @param {{ profile: LiveProfile, isOnly: boolean }} props */
-function Profile({ profile, isOnly }) {
+/** @param {{ profile: LiveProfile, isOnly: boolean, nameOf: (id: string) => string }} props */
+function Profile({ profile, isOnly, nameOf }) {
   const { filters, endpoints, runnerUp, notKept } = profile;
   const dropping = filters.filter(({ dropped }) => dropped > 0);
   return h(
@@ -79,7 +94,8 @@ function Profile({ profile, isOnly }) {
         { class: 'hint' },
         `Left out: ${dropping.map(({ filter, dropped }) => `${count(dropped)} by ${filter}`).join(', ')}.`,
       ),
-    endpoints.length > 0 && h(Bars, { profile, other: runnerUp?.endpoint }),
+    endpoints.length > 0 && h(Bars, { profile, hasOther: runnerUp !== undefined }),
+    endpoints.length > 0 && h('h4', null, 'Total score: the highest is picked'),
     h(
       'ol',
       { class: 'ranking', 'aria-label': 'Best endpoints' },
@@ -95,7 +111,7 @@ function Profile({ profile, isOnly }) {
               style: { width: `${width(total, endpoints[0]?.total ?? 1)}%` },
             }),
           ),
-          h('span', { class: 'id' }, endpoint),
+          h('span', { class: 'id' }, nameOf(endpoint)),
           h('span', { class: 'number' }, total.toFixed(3)),
         ),
       ),
@@ -104,9 +120,9 @@ function Profile({ profile, isOnly }) {
   );
 }
 
-/** @param {{ profile: LiveProfile, other: string | undefined }} props */
-function Bars({ profile, other }) {
-  const terms = termsOf(profile, other);
+/** @param {{ profile: LiveProfile, hasOther: boolean }} props */
+function Bars({ profile, hasOther }) {
+  const terms = termsOf(profile);
   if (terms.length === 0) return null;
   const most = { ms: 0, tokens: 0, '': 0 };
   for (const { unit, picked, runnerUp = 0 } of terms) {
@@ -126,19 +142,19 @@ function Bars({ profile, other }) {
         h(
           'th',
           { scope: 'col' },
-          h('span', { class: 'key other' }),
-          other === undefined ? '' : 'runner-up',
+          hasOther && h('span', { class: 'key other' }),
+          hasOther && 'runner-up',
         ),
       ),
     ),
     h(
       'tbody',
       null,
-      terms.map(({ name, picked, runnerUp, unit }) =>
+      terms.map(({ name, about, picked, runnerUp, unit }) =>
         h(
           'tr',
           { key: name, class: name === 'cost' ? 'sum' : '' },
-          h('th', { scope: 'row' }, name),
+          h('th', { scope: 'row' }, name, h('span', { class: 'meaning' }, about)),
           h('td', null, h(Bar, { value: picked, unit, most: most[unit], tone: 'pick' })),
           h(
             'td',
@@ -173,40 +189,4 @@ function Bar({ value, unit, most, tone }) {
  */
 function width(value, most) {
   return most <= 0 ? 0 : Math.max(0, Math.min(100, (100 * value) / most));
-}
-
-/**
- * The terms of scorers that explain themselves, else the weighted scores; without those that are 0
- * for both.
- * @param {LiveProfile} profile
- * @param {string | undefined} other
- * @returns {Term[]}
- */
-function termsOf({ scorers, endpoints }, other) {
-  const pick = endpoints[0];
-  const runnerUp = endpoints.find(({ endpoint }) => endpoint === other);
-  const terms = scorers.flatMap(({ scorer, weight, terms: names }, at) => {
-    if (names.length > 0) {
-      return names.map((name, place) => ({
-        name: words(name),
-        picked: pick?.terms[at]?.[place] ?? 0,
-        runnerUp: runnerUp === undefined ? undefined : (runnerUp.terms[at]?.[place] ?? 0),
-        unit: unitOf(name),
-      }));
-    }
-    const scored = (/** @type {typeof pick} */ each) => weight * (each?.scores[at] ?? 0);
-    const name = weight === 1 ? scorer : `${scorer} × ${weight}`;
-    const second = runnerUp === undefined ? undefined : scored(runnerUp);
-    return [{ name, picked: scored(pick), runnerUp: second, unit: /** @type {const} */ ('') }];
-  });
-  return terms.filter(({ picked, runnerUp: second = 0 }) => picked !== 0 || second !== 0);
-}
-
-/**
- * @param {string} name
- * @returns {Term['unit']}
- */
-function unitOf(name) {
-  if (name.endsWith('Ms')) return 'ms';
-  return name.endsWith('Tokens') ? 'tokens' : '';
 }

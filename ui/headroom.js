@@ -7,6 +7,17 @@ import { h } from 'preact';
 import { count, duration, percent, rate } from './format.js';
 import { TableCard } from './table-card.js';
 
+/**
+ * What would end goodput first.
+ * @type {Readonly<Record<NonNullable<StageHeadroom['limit']>, string>>}
+ */
+const LIMITS = {
+  'first-token': 'time to first token',
+  'next-token': 'time per token',
+  memory: 'KV memory',
+  concurrency: 'requests at once',
+};
+
 /** @param {{ stages: readonly StageHeadroom[] }} props */
 export function Headroom({ stages }) {
   const rows = stages.map((stage) => {
@@ -16,12 +27,12 @@ export function Headroom({ stages }) {
       stage.stage,
       `${perSecond(used)} of ${perSecond(capacity)}`,
       percent(stage.utilization),
-      stage.limit ?? '–',
+      stage.limit === undefined ? '–' : LIMITS[stage.limit],
       duration(seconds === undefined ? undefined : 1000 * seconds),
-      `${count(stage.desiredReplicas)} for ${count(stage.replicas)}`,
+      `${count(stage.desiredReplicas)} (now ${count(stage.replicas)})`,
     ];
   });
-  const heads = ['Stage', 'Requests', 'Used', 'Ends by', 'Full in', 'Replicas wanted'];
+  const heads = ['Stage', 'Requests', 'Used', 'Limited by', 'Full in', 'Servers wanted'];
   return h(TableCard, { title: 'Headroom', heads, rows });
 }
 

@@ -167,8 +167,12 @@ function Row({ row, name, hasRoles, labels }) {
       h('td', { class: 'number wide' }, count(prefillTokens)),
       h('td', { class: 'number wide' }, sample === null ? '–' : count(sample.running)),
       h('td', { class: 'number' }, sample === null ? '–' : count(sample.waiting)),
-      h('td', null, h(Meter, { share: sample?.kv ?? null, tone: full ? 'full' : '' })),
-      h('td', null, h(Meter, { share: hitRate, tone: 'good' })),
+      h(
+        'td',
+        { class: 'number' },
+        h(Meter, { share: sample?.kv ?? null, tone: full ? 'full' : '' }),
+      ),
+      h('td', { class: 'number' }, h(Meter, { share: hitRate, tone: 'good' })),
       h('td', { class: 'number wide' }, sample === null ? '–' : age(sample.ageMs)),
     ),
     hasMore &&

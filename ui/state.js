@@ -9,7 +9,7 @@
 
 const STEPS_MAX = 300;
 const DECISIONS_MAX = 200;
-/** Over so many seconds the rate of decisions is taken. */
+/** Over so many messages the rate of decisions is taken. */
 const RATE_MESSAGES = 5;
 
 /**
@@ -24,7 +24,8 @@ const RATE_MESSAGES = 5;
  * @property {LivePool} pool
  * @property {Map<string, readonly string[]>} labels by endpoint
  * @property {LiveDecision[]} decisions latest first
- * @property {{ made: number, shown: number, wallMs: number }[]} paces of the latest messages
+ * @property {{ made: number, shown: number, seconds: number }[]} paces of the latest messages
+ * @property {number} toldMs when the last message was made, in milliseconds since the epoch
  * @property {LiveDecision | undefined} selected
  * @property {boolean} follows whether the latest decision is selected
  * @property {boolean} paused whether the list of decisions stands still
@@ -44,6 +45,7 @@ export function emptyState() {
     labels: new Map(),
     decisions: [],
     paces: [],
+    toldMs: 0,
     selected: undefined,
     follows: true,
     paused: false,
@@ -73,9 +75,12 @@ export function receive(state, message) {
   state.steps = [...state.steps, ...news].slice(-STEPS_MAX);
   if (pool !== undefined) receivePool(state, pool);
   if (picker === undefined) {
-    const pace = { made: decisions.made, shown: decisions.shown.length, wallMs };
+    // A picker with too much to do sends messages later than each second.
+    const seconds = (wallMs - state.toldMs) / 1000;
+    const pace = { made: decisions.made, shown: decisions.shown.length, seconds };
     state.paces = [...state.paces, pace].slice(-RATE_MESSAGES);
   }
+  state.toldMs = wallMs;
   if (!state.paused) {
     const known = new Set(state.decisions.map(({ id }) => id));
     const news = decisions.shown.filter(({ id }) => !known.has(id));
@@ -101,7 +106,8 @@ function receivePool(state, pool) {
 export function pace({ paces }) {
   const made = paces.reduce((sum, each) => sum + each.made, 0);
   const shown = paces.reduce((sum, each) => sum + each.shown, 0);
-  return { perSecond: paces.length === 0 ? 0 : made / paces.length, made, shown };
+  const seconds = paces.reduce((sum, each) => sum + each.seconds, 0);
+  return { perSecond: seconds <= 0 ? 0 : made / seconds, made, shown };
 }
 
 /**

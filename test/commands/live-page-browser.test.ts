@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumOrSkip } from '../../bench/support/chromium.ts';
 import { eventually } from '../../bench/support/stack.ts';
-import { chromiumOrSkip } from '../support/chromium.ts';
+import type { LiveMessage } from '../../src/serve/live/live-message.ts';
 import { LiveStack } from '../support/live-stack.ts';
 
 const run = promisify(execFile);
@@ -47,7 +48,7 @@ const PARTS: Readonly<Record<string, { readonly document: unknown; readonly show
         },
       ],
     },
-    shows: '6 for 4',
+    shows: '6 (now 4)',
   },
   '/debug/replicas': {
     document: {
@@ -65,6 +66,29 @@ const PARTS: Readonly<Record<string, { readonly document: unknown; readonly show
   },
   '/debug/promotion': { document: {}, shows: '' },
 };
+
+/** What is asked of an element in the page. */
+interface Measured {
+  readonly clientHeight: number;
+  readonly clientWidth: number;
+  readonly scrollWidth: number;
+}
+
+/** The first message that the picker gives a viewer. */
+async function nextMessage(admin: string): Promise<LiveMessage> {
+  const abort = new AbortController();
+  const { body } = await fetch(`http://${admin}/debug/live`, { signal: abort.signal });
+  let text = '';
+  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    const event = /^data: (.*)\n\n/m.exec(text)?.[1];
+    if (event !== undefined) {
+      abort.abort();
+      return JSON.parse(event) as LiveMessage;
+    }
+  }
+  throw new Error('the picker has ended the stream');
+}
 
 it('[O5] the files of the page are free of type errors', async () => {
   await run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', join(root, 'ui'), '--noEmit']);
@@ -219,6 +243,54 @@ describe.skipIf(launch === undefined)('the live page', () => {
     const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
     expect(violations).toEqual([]);
     await context.close();
+  });
+
+  it('[O189] counts decisions by the time between messages, and explains in words', async () => {
+    await stack.send(3);
+    const first = await nextMessage(stack.admin);
+    const { picker: _picker, ...later } = first;
+    const events = [
+      first,
+      { ...later, wallMs: first.wallMs + 4000, decisions: { ...later.decisions, made: 100 } },
+    ];
+    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    let asked = 0;
+    await page.route('**/debug/live', (route) =>
+      asked++ === 0
+        ? route.fulfill({ contentType: 'text/event-stream', body })
+        : route.fulfill({ status: 500, json: { error: 'it has gone' } }),
+    );
+    await page.goto(`http://${stack.admin}/ui`);
+    await page.locator('.tile', { hasText: 'Decisions' }).getByText('25/s').waitFor();
+    const reasons = await page.locator('.explained .reasons').innerText();
+    expect(reasons).toMatch(/^(It holds|Both hold) ([\d,]+|none) of (the|its) prompt tokens/);
+    expect(await page.locator('.explained h3').innerText()).not.toContain('default/');
+    // What each term of the scorer is.
+    const meanings = await page.locator('.bars .meaning').allInnerTexts();
+    expect(meanings.length).toBeGreaterThan(3);
+    expect(meanings).not.toContain('');
+    await context.close();
+  });
+
+  it('[O190] has no cut names and no broken figures on a phone', async () => {
+    const { page, close } = await open({ viewport: { width: 390, height: 844 } });
+    await live(page);
+    const heights = await page
+      .locator('.pool td.number:visible, .pool th.id')
+      .evaluateAll((cells: Measured[]) =>
+        cells.map(({ clientHeight, clientWidth, scrollWidth }) => ({
+          lines: clientHeight / 20,
+          cut: scrollWidth - clientWidth,
+        })),
+      );
+    expect(heights.length).toBeGreaterThan(8);
+    for (const { lines, cut } of heights) {
+      expect(lines).toBeLessThan(2);
+      expect(cut).toBeLessThanOrEqual(0);
+    }
+    await close();
   });
 
   it('[O163] starts in a browser whose language is none, and says why where it cannot start', async () => {

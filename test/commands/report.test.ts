@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chromiumOrSkip } from '../support/chromium.ts';
+import { chromiumOrSkip } from '../../bench/support/chromium.ts';
 import { PROGRAM } from '../support/program.ts';
 
 const run = promisify(execFile);

@@ -11,10 +11,17 @@ export function subsetOf(
 ): readonly Endpoint[] {
   if (subset === undefined) return endpoints;
   const allowed = new Set(subset.map((entry) => withBrackets(entry.trim().toLowerCase())));
+  // Gateways name addresses with ports: cutting off those of the whole pool would cost more than the rest.
+  const namesHosts = [...allowed].some(isHost);
   return endpoints.filter(({ address }) => {
     const lower = address.toLowerCase();
-    return allowed.has(lower) || allowed.has(hostOf(lower));
+    return allowed.has(lower) || (namesHosts && allowed.has(hostOf(lower)));
   });
+}
+
+/** Whether an entry, with its brackets, has no port. */
+function isHost(entry: string): boolean {
+  return entry.endsWith(']') || !entry.includes(':');
 }
 
 /** Whether two lists of candidates of one pool are the same. */

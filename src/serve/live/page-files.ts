@@ -24,6 +24,7 @@ const OWN: Readonly<Record<string, string>> = {
   'replicas.js': SCRIPT,
   'state.js': SCRIPT,
   'table-card.js': SCRIPT,
+  'terms.js': SCRIPT,
   'waiting.js': SCRIPT,
   'page.css': STYLE,
 };

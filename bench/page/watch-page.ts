@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createParser } from 'eventsource-parser';
+import { type Browser, chromium, type LaunchOptions, type Page } from 'playwright-core';
+import { packageFile } from '../../src/files/folders.ts';
+import type { LiveMessage } from '../../src/serve/live/live-message.ts';
+import { type Child, startChild } from '../load/child.ts';
+
+/** The live page of a picker that decides in another process, in a real Chromium. */
+
+export interface BusyPicker {
+  readonly endpoints: number;
+  readonly perSecond: number;
+}
+
+export interface OpenPage {
+  readonly page: Page;
+  /** Where the picker serves the page. */
+  readonly base: string;
+  stop(): Promise<void>;
+}
+
+/** Starts both and resolves when the page is live. */
+export async function openPage(
+  { endpoints, perSecond }: BusyPicker,
+  launch: LaunchOptions,
+): Promise<OpenPage> {
+  const args = ['--endpoints', String(endpoints), '--per-second', String(perSecond)];
+  const picker: Child = await startChild({
+    name: 'picker',
+    command: process.execPath,
+    args: [packageFile('bench/page/deciding-picker.ts'), ...args],
+    log: (line) => void process.stderr.write(`${line}\n`),
+  });
+  let browser: Browser | undefined;
+  const stop = async (): Promise<void> => {
+    await browser?.close();
+    await picker.stop();
+  };
+  try {
+    const { port } = picker.said as { readonly port: number };
+    const base = `http://127.0.0.1:${port}`;
+    browser = await chromium.launch(launch);
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    await page.addInitScript(COUNT_LONG_TASKS);
+    await page.goto(`${base}/ui`);
+    await page.locator('.connection.live').waitFor();
+    return { page, base, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** A task of more than 50 ms, in which the page answers nobody. */
+const COUNT_LONG_TASKS = `
+  window.longTasks = [];
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) window.longTasks.push(duration);
+  }).observe({ type: 'longtask' });
+`;
+
+export interface PageCost {
+  /** Share of the time in which the page's main thread was busy. */
+  readonly busyShare: number;
+  readonly scriptShare: number;
+  /** Durations of the tasks of more than 50 ms. */
+  readonly longTasksMs: readonly number[];
+  readonly heapMb: number;
+}
+
+/** What the page's main thread does in so long a time. */
+export async function pageCost(page: Page, durationMs: number): Promise<PageCost> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  const read = async (): Promise<ReadonlyMap<string, number>> => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return new Map(metrics.map(({ name, value }) => [name, value]));
+  };
+  await page.evaluate('window.longTasks = []');
+  const before = await read();
+  await sleep(durationMs);
+  const after = await read();
+  const longTasksMs = await page.evaluate<number[]>('window.longTasks');
+  const of = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+  return {
+    busyShare: of('TaskDuration') / of('Timestamp'),
+    scriptShare: of('ScriptDuration') / of('Timestamp'),
+    longTasksMs,
+    heapMb: (after.get('JSHeapUsedSize') ?? 0) / 1e6,
+  };
+}
+
+export interface LiveEvent {
+  readonly bytes: number;
+  readonly message: LiveMessage;
+}
+
+/** The next events of another viewer, who gets the same as the page. */
+export async function nextEvents(base: string, count: number): Promise<readonly LiveEvent[]> {
+  const abort = new AbortController();
+  const { body } = await fetch(`${base}/debug/live`, { signal: abort.signal });
+  const events: LiveEvent[] = [];
+  const parser = createParser({
+    onEvent: ({ data }) =>
+      void events.push({ bytes: Buffer.byteLength(data), message: JSON.parse(data) }),
+    maxBufferSize: 16 * 1024 * 1024,
+  });
+  const decoder = new TextDecoder();
+  for await (const chunk of body ?? []) {
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    if (events.length >= count) break;
+  }
+  abort.abort();
+  return events;
+}

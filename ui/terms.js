@@ -1,0 +1,142 @@
+/**
+ * The parts that a decision's scores are made of, and what they say in words.
+ *
+ * @import { LiveProfile } from '../src/serve/live/live-message.ts'
+ * @typedef {object} Term
+ * @property {string} name
+ * @property {string} about what it is, in words
+ * @property {number} picked
+ * @property {number | undefined} runnerUp undefined where there is none
+ * @property {'ms' | 'tokens' | ''} unit
+ * @property {boolean} isPart whether it is a part of the cost or of the total score
+ */
+import { count, duration, words } from './format.js';
+
+/** What the terms of `predicted-cost-scorer` are. docs/explain.md says more. @type {Readonly<Record<string, string>>} */
+const ABOUT = {
+  cachedTokens: 'of this prompt, expected in its cache',
+  overheadMs: 'the network and the API server',
+  queuedPrefillMs: 'prompts that were sent there before',
+  ownPrefillMs: 'this prompt, without its cached part',
+  stepsMs: 'until the first token',
+  queueingDelayForOthersMs: 'later requests wait longer',
+  heldUpMs: 'answers under way stand still meanwhile',
+  answersMs: 'its answer, and others that it slows down',
+  memoryMs: 'the wait for KV memory',
+  memoryDelayForOthersMs: 'the memory that it takes from later ones',
+  adapterMs: 'the wait for the adapter',
+  suspectMs: 'added after a recent failure',
+  stale: 'the last sample is too old',
+  costMs: 'all times together',
+};
+const SUM = 'costMs';
+/** A difference below this part of the whole explains nothing. */
+const TOLD_SHARE = 0.1;
+const TOLD_MAX = 2;
+
+/**
+ * The terms of scorers that explain themselves, else the weighted scores; without those that are 0
+ * for both.
+ * @param {LiveProfile} profile
+ * @returns {Term[]}
+ */
+export function termsOf({ scorers, endpoints, runnerUp: second }) {
+  const pick = endpoints[0];
+  const runnerUp = endpoints.find(({ endpoint }) => endpoint === second?.endpoint);
+  const terms = scorers.flatMap(({ scorer, weight, terms: names }, at) => {
+    if (names.length > 0) {
+      return names.map((name, place) => ({
+        name: words(name),
+        about: ABOUT[name] ?? '',
+        picked: pick?.terms[at]?.[place] ?? 0,
+        runnerUp: runnerUp === undefined ? undefined : (runnerUp.terms[at]?.[place] ?? 0),
+        unit: unitOf(name),
+        isPart: name !== SUM && name.endsWith('Ms'),
+      }));
+    }
+    const scored = (/** @type {typeof pick} */ each) => weight * (each?.scores[at] ?? 0);
+    const score = {
+      name: weight === 1 ? scorer : `${scorer} × ${weight}`,
+      about: '',
+      picked: scored(pick),
+      runnerUp: runnerUp === undefined ? undefined : scored(runnerUp),
+      unit: /** @type {const} */ (''),
+      isPart: true,
+    };
+    return [score];
+  });
+  return terms.filter(({ picked, runnerUp: other = 0 }) => picked !== 0 || other !== 0);
+}
+
+/**
+ * In plain words what made the pick better than the runner-up: its cached tokens, and the terms in which the
+ * two differ most. Empty where there is no runner-up.
+ * @param {readonly Term[]} terms
+ * @returns {string}
+ */
+export function reasonsOf(terms) {
+  const both = terms.filter(({ runnerUp }) => runnerUp !== undefined);
+  const cached = both.find(({ unit }) => unit === 'tokens');
+  const parts = both
+    .filter(({ isPart }) => isPart)
+    .map((term) => ({ ...term, gain: gainOf(term) }));
+  const whole = parts.reduce((sum, { gain }) => sum + Math.abs(gain), 0);
+  const told = parts
+    .filter(({ gain }) => Math.abs(gain) > TOLD_SHARE * whole)
+    .sort((a, b) => Math.abs(b.gain) - Math.abs(a.gain))
+    .slice(0, TOLD_MAX);
+  return [
+    ...(cached === undefined ? [] : [cacheText(cached)]),
+    ...sentence(
+      'It saves',
+      told.filter(({ gain, unit }) => unit === 'ms' && gain > 0),
+    ),
+    ...sentence(
+      'It takes more:',
+      told.filter(({ gain, unit }) => unit === 'ms' && gain < 0),
+    ),
+    ...sentence(
+      'It is ahead by',
+      told.filter(({ gain, unit }) => unit === '' && gain > 0),
+    ),
+    ...sentence(
+      'It is behind by',
+      told.filter(({ gain, unit }) => unit === '' && gain < 0),
+    ),
+  ].join(' ');
+}
+
+/** By how much the pick is better in one term. @param {Term} term */
+function gainOf({ picked, runnerUp = 0, unit }) {
+  return unit === 'ms' ? runnerUp - picked : picked - runnerUp;
+}
+
+/** @param {Term} term */
+function cacheText({ picked, runnerUp = 0 }) {
+  const tokens = (/** @type {number} */ value) => (value === 0 ? 'none' : count(value));
+  if (picked === runnerUp) return `Both hold ${tokens(picked)} of its prompt tokens.`;
+  return `It holds ${tokens(picked)} of the prompt tokens, the runner-up ${tokens(runnerUp)}.`;
+}
+
+/**
+ * @param {string} start
+ * @param {readonly (Term & { gain: number })[]} told
+ */
+function sentence(start, told) {
+  if (told.length === 0) return [];
+  const parts = told.map(({ name, gain, unit }) =>
+    unit === 'ms'
+      ? `${duration(Math.abs(gain))} of ${name}`
+      : `${name} (${Math.abs(gain).toFixed(3)})`,
+  );
+  return [`${start} ${parts.join(' and ')}.`];
+}
+
+/**
+ * @param {string} name
+ * @returns {Term['unit']}
+ */
+function unitOf(name) {
+  if (name.endsWith('Ms')) return 'ms';
+  return name.endsWith('Tokens') ? 'tokens' : '';
+}
