@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
 import { elementsOf, memberOf, valueOf } from '../openai/json/json-members.ts';
+import { within } from '../runtime/clock/deadline.ts';
 import { isJsonObject } from './body/client-body.ts';
 import { type EngineAnswer, eventIn, isEventStream, isPlain } from './engine-answer.ts';
+import type { Exchange } from './sidecar-parts.ts';
 
 /** An engine answers so where less of the prompt is cached than the request asks for. */
 const TOO_LITTLE = 'cache_threshold';
@@ -10,15 +12,21 @@ const LOOKED_AT_BYTES_MAX = 64 * 1024;
 
 /**
  * The answer of an engine that was to answer only from its cache, from its first byte on; undefined
- * where too little was cached. It waits for the first event that says which.
+ * where too little was cached. It waits for the first event that says which. Rejects where the engine
+ * is silent for too long.
  */
-export async function answeredFromCache(answer: EngineAnswer): Promise<EngineAnswer | undefined> {
+export async function answeredFromCache(
+  answer: EngineAnswer,
+  { options, bounds, signal }: Pick<Exchange, 'options' | 'bounds' | 'signal'>,
+): Promise<EngineAnswer | undefined> {
   if (answer.statusCode >= 400 || !isPlain(answer)) return answer;
   const streamed = isEventStream(answer);
   const chunks = answer.body[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   let seen: Buffer = Buffer.alloc(0);
+  const limitMs = bounds.idleTimeoutMs;
+  const silence = { clock: options.clock, limitMs, signal, what: 'sent nothing' };
   for (;;) {
-    const next = await chunks.next();
+    const next = await within(silence, () => chunks.next());
     if (next.done !== true) seen = Buffer.concat([seen, next.value]);
     const known = streamed ? verdictOfEvents(seen) : next.done === true && verdictOf(seen);
     if (known === TOO_LITTLE) {

@@ -7,6 +7,8 @@ import { fallBackToHere, SERVER_ERROR } from './fall-back.ts';
 import { StatusError } from './post-json.ts';
 import type { Exchange } from './sidecar-parts.ts';
 
+const REFUSED = 400;
+
 interface Attempt {
   readonly asked: Asked;
   readonly legs: Legs;
@@ -46,23 +48,21 @@ export async function legsAtOnce(
   const failed = prefilled.then(() => failure !== undefined);
   // Headers alone may come before the KV.
   const begun = decoding.then(({ statusCode, body }) =>
-    statusCode >= 400 ? undefined : firstByte(body),
+    statusCode >= REFUSED ? undefined : firstByte(body),
   );
   begun.catch(() => undefined);
   // A prefill that succeeds leaves the decode leg to come; one that fails ends it.
-  if (await Promise.race([begun.then(() => false), untilFailed(failed)])) {
+  const silence = { clock, limitMs: bounds.idleTimeoutMs, signal, what: 'sent nothing' };
+  const afterPrefill = failed.then((has) => has || within(silence, () => begun.then(() => false)));
+  if (await Promise.race([begun.then(() => false), afterPrefill])) {
     stop.abort(new Error('the prefilling server failed'));
     return leave(failure);
   }
   const answer = await decoding;
-  if (answer.statusCode < SERVER_ERROR) return { ...answer, decodedSince };
-  stop.abort(new Error('the decoding server failed'));
-  return fallBackToHere(answer, exchange, here);
-}
-
-/** Resolves to true when the prefill has failed, and never where it succeeds. */
-function untilFailed(failed: Promise<boolean>): Promise<boolean> {
-  return failed.then((has) => (has ? true : new Promise<boolean>(() => undefined)));
+  if (answer.statusCode < REFUSED) return { ...answer, decodedSince };
+  // Nobody takes the KV any more.
+  stop.abort(new Error('the decoding server refused'));
+  return answer.statusCode < SERVER_ERROR ? answer : fallBackToHere(answer, exchange, here);
 }
 
 /** Resolves when the whole answer of the prefilling server is there; it is not used. */

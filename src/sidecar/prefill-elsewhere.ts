@@ -26,7 +26,10 @@ export async function prefilledElsewhere(
   const { contract, metrics } = exchange;
   const { body, prefiller } = asked;
   if (contract.decodesFirst && memberOf(body, HIT_THRESHOLD) !== undefined) {
-    const cached = await answeredFromCache(await forward({ body, headers: {} }, exchange));
+    const cached = await answeredFromCache(
+      await forward({ body, headers: {} }, exchange),
+      exchange,
+    );
     if (cached !== undefined) return cached;
   }
   metrics.onApart();

@@ -41,15 +41,19 @@ export async function serveRequest(
   const { headers: sent } = front.request;
   const { engines, options: all } = parts;
   const engine = engines[namedRank(sent, all.port) ?? rank] ?? engines[rank] ?? all.engine;
-  const untraced = { ...parts, ...front, engine, headers: headersToForward(front.request) };
+  const ended = endedWith(front.signal);
+  const { signal } = ended;
+  const untraced = { ...parts, ...front, signal, engine, headers: headersToForward(front.request) };
   const { exchange, endTrace } = withTrace(untraced);
   const { request, response, metrics, options, log } = exchange;
   try {
-    await answer(exchange);
+    await answer(exchange, (error) => ended.abort(error));
     metrics.onRequest('answered');
     endTrace({ 'http.response.status_code': response.statusCode });
   } catch (error) {
-    const outcome = outcomeOf(error, exchange);
+    const outcome = outcomeOf(error, front);
+    // A leg that is still under way would compute for nobody.
+    ended.abort(error);
     metrics.onRequest(outcome);
     endTrace({ 'error.type': outcome }, messageOf(error));
     if (outcome === 'engine-failed') log('engine', `the engine failed: ${messageOf(error)}`);
@@ -59,6 +63,13 @@ export async function serveRequest(
     endUpload(request, response, options.clock);
     respondError(response, status, message);
   }
+}
+
+/** Aborts with the client's signal, and where the request ends without an answer. */
+function endedWith(client: AbortSignal): AbortController {
+  const ended = new AbortController();
+  client.addEventListener('abort', () => ended.abort(client.reason), { once: true });
+  return ended;
 }
 
 /** The exchange with traced legs, where traces are written, and what ends its trace. */
@@ -81,14 +92,14 @@ function withTrace(exchange: Exchange): {
   };
 }
 
-async function answer(exchange: Exchange): Promise<void> {
+async function answer(exchange: Exchange, endSilent: (error: Error) => void): Promise<void> {
   const { response, bounds, options, signal, metrics } = exchange;
   const { clock } = options;
   const head = await askEngine(exchange);
   const kept = Object.entries(head.headers).filter(([name]) => !NOT_FORWARDED.has(name));
   response.writeHead(head.statusCode, Object.fromEntries(kept) as Record<string, string>);
   response.flushHeaders();
-  await passAnswer(head, { ...bounds, response, signal, clock });
+  await passAnswer(head, { ...bounds, response, signal, clock, endSilent });
   if (head.decodedSince === undefined) return;
   metrics.onStage('decode', 'done');
   metrics.onDuration('decode', clock.now() - head.decodedSince);
@@ -102,7 +113,7 @@ function headersToForward({ headers }: IncomingMessage): Record<string, string> 
   return { ...Object.fromEntries(kept), [REQUEST_ID]: requestId };
 }
 
-function outcomeOf(error: unknown, { signal }: Exchange): RequestOutcome {
+function outcomeOf(error: unknown, { signal }: FrontExchange): RequestOutcome {
   if (error instanceof Refusal) return 'refused';
   if (!signal.aborted) return 'engine-failed';
   return signal.reason instanceof ClientGone ? 'client-gone' : 'cut';

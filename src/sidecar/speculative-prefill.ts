@@ -101,8 +101,10 @@ async function send(
   { upstreams, engine, contract }: Exchange,
   signal: AbortSignal,
 ): Promise<void> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
   const post = (role: 'prefiller' | 'decoder', server: string, sent: Buffer): Promise<Buffer> =>
-    postJson(upstreams, role, { server, path: CHAT_PATH, headers: {}, body: sent, signal });
+    postJson(upstreams, role, { server, path: CHAT_PATH, headers: {}, body: sent, signal: either });
   if (prefiller === undefined) {
     await post('decoder', engine, body);
     return;
@@ -113,10 +115,15 @@ async function send(
   }
   // SGLang's prefilling server waits for a decoding one.
   const legs = await contract.legsOf({ body, api, prefiller, kvSource: undefined, signal });
-  await Promise.all([
-    post('prefiller', prefiller, legs.prefill.body),
-    post('decoder', engine, legs.decode(Buffer.alloc(0)).body),
-  ]);
+  try {
+    await Promise.all([
+      post('prefiller', prefiller, legs.prefill.body),
+      post('decoder', engine, legs.decode(Buffer.alloc(0)).body),
+    ]);
+  } finally {
+    // Where one has failed, the other would wait for it.
+    stop.abort();
+  }
 }
 
 /** The request for one token after the conversation; undefined where it lacks messages or answer. */

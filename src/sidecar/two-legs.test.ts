@@ -234,6 +234,25 @@ describe('both legs at once', () => {
     expect((await answer).status).toBe(200);
   });
 
+  it('[V234] a decoding server that leaves takes the prefill along, which would compute for nobody', async () => {
+    const sidecar = await started({ connector: 'sglang' });
+    const answer = ask(sidecar);
+    const [prefill, decode] = [await prefiller.next(), await engine.next()];
+    decode.response.destroy();
+    expect((await answer).status).toBe(502);
+    await prefill.closed;
+  });
+
+  it('[V234] a decoding server that refuses the request ends the prefill, and its answer is passed on', async () => {
+    const sidecar = await started({ connector: 'sglang' });
+    const answer = ask(sidecar);
+    const [prefill, decode] = [await prefiller.next(), await engine.next()];
+    decode.response.writeHead(429).end('{"error":1}');
+    expect((await answer).status).toBe(429);
+    await prefill.closed;
+    expect(sidecar.counts.fellBack).toBe(0);
+  });
+
   it('[B72] an answer that has begun goes on whatever becomes of the prefill', async () => {
     const sidecar = await started({ connector: 'sglang' });
     const answer = ask(sidecar);

@@ -13,6 +13,8 @@ interface PassOptions {
   readonly idleTimeoutMs: Millis;
   /** For the client to read what is waiting for it; 0 is no limit. */
   readonly clientIdleTimeoutMs: Millis;
+  /** Ends the answer where its server is silent for too long, in place of destroying `body`. */
+  readonly endSilent?: (error: TimeoutError) => void;
 }
 
 /**
@@ -21,10 +23,11 @@ interface PassOptions {
  */
 export async function passAnswer(
   { body }: { readonly body: Readable },
-  { response, signal, clock, idleTimeoutMs, clientIdleTimeoutMs }: PassOptions,
+  { response, signal, clock, idleTimeoutMs, clientIdleTimeoutMs, endSilent }: PassOptions,
 ): Promise<void> {
   const silent = new TimeoutError(`sent nothing for ${idleTimeoutMs} ms`);
-  const server = new Deadline(clock, idleTimeoutMs, () => body.destroy(silent));
+  const end = endSilent ?? ((error) => void body.destroy(error));
+  const server = new Deadline(clock, idleTimeoutMs, () => end(silent));
   const client = new Deadline(clock, clientIdleTimeoutMs, () => response.destroy());
   const readBy = async (event: 'drain' | 'finish'): Promise<void> => {
     client.restart();
