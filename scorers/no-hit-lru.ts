@@ -14,7 +14,9 @@ import { producerName } from '../src/plugins/parameters/producer-name.ts';
 export const noHitLru: ScorerDefinition = defineScorer({
   type: 'no-hit-lru-scorer',
   config: z.strictObject({
-    /** Of so many endpoints it is known when they got a cold request; of 1,024 for 0 or less. */
+    /**
+     * For so many endpoints it is known when they got a cold request; 0 or less stands for 1,024.
+     */
     lruSize: positiveOr(1024),
     /** Names of older versions of the reference, which it reads and does not use. */
     prefixPluginType: z.string().optional(),

@@ -11,7 +11,10 @@ export const tokenLoad: ScorerDefinition = defineScorer({
     /** The score is 0 from so many tokens on. */
     queueThresholdTokens: positiveOr(4_194_304),
     inFlightLoadProducerName: otherProducer,
-    /** Of a token of media, by one of text: read as the reference reads it, without effect. */
+    /**
+     * How much a token of media counts beside one of text: read as the reference reads it, without
+     * effect.
+     */
     nonTextTokenWeight: z.number().optional(),
     prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
   }),

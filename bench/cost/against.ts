@@ -17,7 +17,7 @@ import { type CostRow, unitOf } from './row.ts';
 /** A row measured with our picker and with the picker of another checkout. */
 export interface AgainstResult {
   readonly row: CostRow;
-  /** Of each figure, ours over the other's, one for each pair of processes. */
+  /** Our figures over the other's: one ratio for each pair of processes. */
   readonly ratios: Summaries;
   readonly ours: Summaries;
   readonly other: Summaries;

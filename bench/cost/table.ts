@@ -16,7 +16,7 @@ const HEADINGS = [
   '÷ echo',
   'MB',
 ];
-/** Of the columns, the first is text. */
+/** Only the first column is text. */
 const TEXT_COLUMNS = 1;
 
 /** A figure of ours divided by the yardstick's, if both were measured and it is not 0. */

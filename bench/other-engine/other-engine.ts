@@ -24,7 +24,7 @@ export interface EngineRules {
 
 interface Running {
   readonly request: SequenceRequest;
-  /** Of the prompt, the cached ones included. */
+  /** Tokens of the prompt that are done, the cached ones included. */
   computed: number;
   cached: number;
   answered: number;

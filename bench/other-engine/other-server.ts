@@ -5,7 +5,10 @@ import type { SequenceRequest, Submission } from '../../stub-server/engine/seque
 import { KV_LINK_DEFAULT, KvPort } from '../../stub-server/pd/kv-fabric.ts';
 import { type EngineRules, OtherEngine } from './other-engine.ts';
 
-/** A model server of a simulation with the other engine. Of its specification only name and size count. */
+/**
+ * A model server of a simulation with the other engine. Only name and size of its specification
+ * count.
+ */
 export class OtherServer implements ModelServer {
   readonly spec: ServerSpec;
   readonly port: KvPort = new KvPort(KV_LINK_DEFAULT);

@@ -31,7 +31,7 @@ export function among(ended: readonly Ended[], fits: (sent: Sent) => boolean): r
   return ended.filter(({ sent }) => fits(sent));
 }
 
-/** Of those that were served, in milliseconds. */
+/** The time to the first token of those that were served, in milliseconds. */
 export function ttft(ended: readonly Ended[], share: number): number {
   return quantile(sorted(ended.flatMap(({ ttftMs }) => ttftMs ?? [])), share);
 }

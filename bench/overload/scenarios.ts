@@ -67,7 +67,7 @@ export function overload(scale: Scale): readonly Row[] {
   });
   const alone = run(flow, [{ tenant: 'high', priority: 10, rate: SHARE_HIGH * CAPACITY }], scale);
   const high = among(twice, ({ tenant }) => tenant === 'high');
-  // Of flow control or of the default policy, whichever is better at the capacity.
+  // Compared with flow control or the default policy, whichever is better at the capacity.
   const best = Math.max(...[full, plain].map((each) => goodPerSecond(each, scale.seconds)));
   const good = goodPerSecond(twice, scale.seconds) / best;
   return [

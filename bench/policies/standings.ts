@@ -43,7 +43,7 @@ export interface Standing {
 export interface Served {
   /** The scenario's figure. */
   readonly ms: number;
-  /** Of the time to the first token. */
+  /** 99th percentile of the time to the first token. */
   readonly p99Ms: number;
   readonly goodput: number;
   readonly tpotMs: number;

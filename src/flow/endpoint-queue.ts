@@ -7,7 +7,7 @@ import { dueWithinMs, type Order } from './order.ts';
 /** A request in a queue. What is said here of it must not change while it is in one. */
 export interface Queued {
   readonly waiting: Waiting;
-  /** That of its flow. */
+  /** The share of its flow. */
   readonly share: Share;
   /** Counts arrivals. */
   readonly number: number;

@@ -57,7 +57,7 @@ function firstOf(all: readonly Item[], order: WaitingOrder, at: number): Item | 
   return first;
 }
 
-/** Of those that wait for one endpoint: where one is late, one that is due, else the newest. */
+/** The first that waits for one endpoint: where one is late, one that is due, else the newest. */
 function firstThere(all: readonly Item[], order: WaitingOrder, at: number): Item | undefined {
   const { lateAfterMs, hasDeadlines } = ORDERS[order];
   const late = all.some(({ waiting: { since }, ownMs }) => at - since > lateAfterMs(ownMs));

@@ -18,7 +18,7 @@ export interface Openness<T> {
   readonly isOpenTo: (one: T) => boolean;
 }
 
-/** Those of one priority. */
+/** The requests of one priority. */
 interface Group<T extends Queued> {
   /** By the endpoint that each waits for, and by flow. */
   readonly queues: Map<string, Map<Share, EndpointQueue<T>>>;
@@ -33,10 +33,10 @@ interface Group<T extends Queued> {
 const LOOK_SHARE = 0.25;
 
 /**
- * The requests that wait, each for one endpoint. Those of a higher priority go strictly first. Among
- * equals the flow is next that has got least, and in it the order decides; where the flow is late,
- * its newest request is next. Adding and removing take logarithmic time; finding the first one looks
- * at the flows that wait for open endpoints.
+ * The requests that wait, each for one endpoint. Requests of a higher priority go strictly first.
+ * Among equals the flow is next that has got least, and in it the order decides; where the flow is
+ * late, its newest request is next. Adding and removing take logarithmic time; finding the first
+ * one looks at the flows that wait for open endpoints.
  */
 export class WaitingQueue<T extends Queued> {
   readonly #groups = new Map<number, Group<T>>();

@@ -11,7 +11,7 @@ export interface IoWorkerSetup {
   /** Each worker listens there itself, and the system spreads connections over them. */
   readonly port: number;
   readonly tls: TlsContext | 'plaintext';
-  /** Of all workers together. */
+  /** They hold for all workers together. */
   readonly limits: ServerLimits;
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
@@ -20,7 +20,9 @@ export interface IoWorkerSetup {
   readonly emitEndpointScores: boolean;
   /** Whether control headers and fields of clients count. */
   readonly trustClientControls: boolean;
-  /** Those of the deciding thread: rewrites choose alike, and prompts have the same hashes. */
+  /**
+   * Equal to those of the deciding thread: rewrites choose alike, and prompts have the same hashes.
+   */
   readonly seed: number;
   readonly secret: Uint32Array;
   /** Whether requests are followed for traces or the access log. */

@@ -24,7 +24,7 @@ export interface IoWorkersOptions extends HealthPortOptions {
     'host' | 'port' | 'tls' | 'limits' | 'number' | 'cells' | 'reading' | 'serving'
   >;
   readonly tls: TlsCredentials | 'plaintext';
-  /** Of all together. */
+  /** They hold for all workers together. */
   readonly limits: ServerLimits;
   readonly link: CoreLinkOptions;
   /** What holds now. */
@@ -81,7 +81,7 @@ function closeHealth(listener: Listener | undefined): void {
 class WorkerPool {
   readonly #options: IoWorkersOptions;
   readonly #cells: readonly Float64Array<SharedArrayBuffer>[];
-  /** Of workers that have ended. */
+  /** What workers used that have ended. */
   readonly #ended = newUsageCell();
   readonly #threads: readonly IoWorkerThread[];
   #reading: ReadingRules;

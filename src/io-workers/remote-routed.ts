@@ -47,7 +47,7 @@ function responseHeadersOf({
 export interface Placed
   extends Pick<RoutedRequest, 'endpoint' | 'destinations' | 'scored' | 'headers' | 'wantsAnswer'> {
   readonly wantsTokens: boolean;
-  /** Of the trace of this request; undefined where the client's is passed on. */
+  /** Names the trace of this request; undefined where the client's header is passed on. */
   readonly traceparent: string | undefined;
   readonly responseHeaders: ResponseHeaders;
 }

@@ -13,9 +13,11 @@ export interface PrefixExchangeOptions {
   readonly send: (to: string, write: (writer: ByteWriter) => void) => boolean;
 }
 
-/** Of all endpoints together: 32 MB. Of larger pools each endpoint gets its share. */
+/**
+ * The most blocks of all endpoints together: 32 MB. In larger pools each endpoint gets its share.
+ */
 const BLOCKS_MAX = 4_000_000;
-/** Of one endpoint: eight million tokens, and some milliseconds to list. */
+/** The most blocks of one endpoint: eight million tokens, and some milliseconds to list. */
 const ENDPOINT_BLOCKS_MAX = 131_072;
 /** In one message: 96 KB. */
 const MESSAGE_BLOCKS = 12_288;

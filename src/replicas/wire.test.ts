@@ -16,7 +16,7 @@ import {
 } from './message.ts';
 import { ByteReader, ByteWriter, WireError } from './wire.ts';
 
-/** Of one, two and three bytes, and half of a pair. */
+/** Letters of one, two and three bytes, and half of a pair. */
 const LETTERS = ['a', '/', '\u007f', 'é', '日', '\ud83d'];
 const HEAD = { kind: MESSAGE_KIND.batch, id: 'other', boot: 7, sequence: 1, sentAt: 0 };
 

@@ -15,7 +15,7 @@ interface ReaderParts {
   readonly picker: EndpointPicker;
   readonly rules: RequestRules;
   readonly secret: HashSecret;
-  /** Those of the plan in charge. */
+  /** The parsers of the plan in charge. */
   readonly parsers: () => readonly ParserType[];
   readonly propagatesPriority: () => boolean;
   readonly referenceText: () => boolean;

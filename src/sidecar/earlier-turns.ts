@@ -94,7 +94,7 @@ export class EarlierTurns {
 /** One request of a conversation. */
 export class Turn {
   readonly #turns: EarlierTurns;
-  /** Of the conversation up to and including each message. */
+  /** One for each message: the digest of the conversation up to and including it. */
   readonly #digests: readonly string[];
   readonly #messages: readonly Buffer[];
 

@@ -17,7 +17,7 @@ const REQUEST_OUTCOMES: readonly RequestOutcome[] = [
   'engine-failed',
   'cut',
 ];
-/** Those of the reference: a long answer streams for minutes. */
+/** The reference's bounds: a long answer streams for minutes. */
 const SECONDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
 ];

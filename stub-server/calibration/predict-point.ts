@@ -10,7 +10,7 @@ export interface Prediction extends PointPrediction {
 
 interface Runs {
   readonly seconds: number;
-  /** Of the first run; the next ones count up. */
+  /** The seed of the first run; the next ones count up. */
   readonly seed: number;
   /** Where chance matters, and where it does not. */
   readonly runs: number;

@@ -20,7 +20,7 @@ const SIMULATOR: EngineArgs = {
 };
 /** With the simulator's KV cache: where its events go. */
 const KV_EVENTS_ENDPOINT = 'tcp://127.0.0.1:5557';
-/** Of a server whose KV memory is not bounded: 16 million tokens in blocks of 16. */
+/** Blocks of a server whose KV memory is not bounded: 16 million tokens in blocks of 16. */
 const UNBOUNDED_BLOCKS = 2 ** 20;
 
 /**

@@ -4,7 +4,7 @@ import type { BlockSink } from './block-sink.ts';
 export interface HostTierOptions {
   /** Blocks that fit in host memory. */
   readonly blocks: number;
-  /** Of each direction between host and accelerator; 1 GB = 10⁹ bytes. */
+  /** The speed of each direction between host and accelerator; 1 GB = 10⁹ bytes. */
   readonly gigabytesPerSecond: number;
   /** For each transfer. */
   readonly setupMs: Millis;

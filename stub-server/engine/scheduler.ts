@@ -13,7 +13,7 @@ export interface SchedulerOptions extends RunningBatchOptions {
   readonly sequencesMax: number;
   readonly kv: KvCache;
   readonly observer: EngineObserver;
-  /** Of media; without one they cost nothing. */
+  /** Encodes media; without one they cost nothing. */
   readonly encoder?: Encoder | undefined;
   /** Called when memory for `tokens` tokens of remote KV is taken; `remoteDone` must follow. */
   readonly onRemote: (sequence: Sequence, tokens: number) => void;

@@ -15,7 +15,7 @@ export interface Timings {
   readonly prefillDeviationMs: Millis;
   readonly interTokenMs: Millis;
   readonly interTokenDeviationMs: Millis;
-  /** Of the KV of a prompt that another server has computed. */
+  /** How long the KV of a prompt takes that another server has computed. */
   readonly transferMs: Millis;
   readonly transferDeviationMs: Millis;
   readonly transferPerTokenMs: Millis;

@@ -86,7 +86,7 @@ function tokensOf(modality: Modality, source: string): number {
   return TOKENS_DEFAULT;
 }
 
-/** Of an embedding of 4,096 numbers of two bytes. */
+/** An embedding has 4,096 numbers of two bytes. */
 const BYTES_PER_TOKEN = 8192;
 
 /**

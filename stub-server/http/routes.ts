@@ -79,7 +79,7 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   [`POST ${PULL_PATH}`, sendKv],
   // Mooncake's bootstrap server, by data-parallel rank.
   ['GET /query', ({ replica }) => ({ 0: { engine_id: engineIdOf(replica) } })],
-  // Of llm-d-inference-sim.
+  // Paths of llm-d-inference-sim.
   ['GET /admin/config', ({ replica }) => adminConfig(replica)],
   ['POST /admin/config', ({ replica, json }) => changeConfig(json(), replica)],
   // Not in vLLM: the state of this server, and its faults.

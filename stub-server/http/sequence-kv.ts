@@ -52,7 +52,7 @@ export function remoteKvOf(
   if (decode === undefined) return storedKvOf(prompt, replica);
   const { tokens: held = prompt.tokens } = decode;
   const had = locallyCached(prompt.hashes, replica) * replica.engine.kv.blockTokens;
-  // Of an earlier turn: what has gone, and what is little, is computed instead.
+  // The KV of an earlier turn is computed again where it has gone, or is little.
   const isEarlier = decode.tokens !== undefined;
   if (isEarlier && (held - had < RECOMPUTED_TOKENS || isGone(decode, replica, findReplica))) {
     return storedKvOf(prompt, replica);

@@ -38,7 +38,7 @@ export const LORA_RESIDENCY: readonly Family[] = [
   }),
 ];
 
-/** Of vLLM's offloading connector; the labelled ones are older than the others. */
+/** Metrics of vLLM's offloading connector; the labelled ones are older than the others. */
 export const HOST_TIER: readonly Family[] = [
   labelled('counter', 'kv_offload_total_bytes_total', {
     help: 'Number of bytes offloaded by KV connector.',

@@ -63,7 +63,7 @@ export interface ServedOptions {
   /** The address in topics of KV events, where it is not `host`. */
   readonly podIp?: string | undefined;
   readonly embeddingDimensions: number;
-  /** Of which clients must send one as a bearer token, if there are any. */
+  /** Clients must send one of them as a bearer token, if there are any. */
   readonly apiKeys: readonly string[];
   /** Time after the start until /health/ready answers 200. */
   readonly readyAfterMs: number;

@@ -15,7 +15,7 @@ const SHOWN_MAX = 10;
 const LISTED_MAX = 12;
 const ROWS_DRAWN_MAX = 50;
 const EVENT_BYTES_MAX = 500_000;
-/** Of all elements of the page. */
+/** The number of all elements of the page. */
 const ELEMENTS_MAX = 2000;
 const launch = await chromiumOrSkip('the live page of a large, busy pool in a real browser');
 

@@ -263,3 +263,29 @@ it('[T12] gives no two exports of src the same name', () => {
   expect(places.size).toBeGreaterThan(1000);
   expect([...places].filter(([, paths]) => new Set(paths).size > 1)).toEqual([]);
 });
+
+/** Comments, each as one line: those of several lines, and lines with nothing but a comment. */
+function commentsOf(path: string): readonly string[] {
+  const text = readText(path);
+  const blocks = [...text.matchAll(/^\s*\/\*\*([\s\S]*?)\*\//gm)].map(([, each = '']) => each);
+  const lines = [...text.matchAll(/(?:^\s*\/\/.*\n)+/gm)].map(([each]) => each);
+  return [...blocks, ...lines].map((each) =>
+    each
+      .replaceAll(/^\s*(?:\*|\/\/)/gm, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+}
+
+it('[T15] begins no sentence of a comment with what only the line above explains', () => {
+  const riddle = /(?:^|[.;:] )(?:Of|That of|Those of) .{0,40}/;
+  const all = sourceFiles()
+    .filter((path) => !isTest(path) && !path.startsWith('test/'))
+    .flatMap((path) =>
+      commentsOf(path).map((comment) => ({ path, found: riddle.exec(comment)?.[0], comment })),
+    );
+  expect(all.length).toBeGreaterThan(4000);
+  expect(
+    all.flatMap(({ path, found }) => (found === undefined ? [] : [`${path}: ${found}`])),
+  ).toEqual([]);
+});

@@ -125,7 +125,7 @@ async function tokenOf(admin: KubeConfig, name: string): Promise<string> {
 interface Picker {
   readonly serving: Serving;
   readonly warnings: readonly string[];
-  /** Of `/metrics`, with this token. */
+  /** The status of `/metrics` with this token. */
   status(token?: string): Promise<number>;
   /** The error in the answer. */
   said(token?: string): Promise<string>;

@@ -124,7 +124,7 @@ describe("the reference's prefix index", () => {
     const { index, a, b, match } = indexed({ autoTune: false, lruCapacityPerServer: 6 });
     const [x, y] = ['x', 'y'].map((letter) => prompt(text(1024, letter))) as [Sent, Sent];
     for (const request of [x, y]) index.onRouted(makeRouted(a, { request }));
-    // Of x the first two of four blocks are gone, and no other endpoint has them.
+    // The first two of x's four blocks are gone, and no other endpoint has them.
     expect(match(x).matchedBlocks(a)).toBe(0);
     index.onRouted(makeRouted(b, { request: x }));
     expect([match(x).matchedBlocks(a), match(x).matchedBlocks(b)]).toEqual([2, 4]);

@@ -18,7 +18,7 @@ import {
 /**
  * The metrics of the reference picker as data (test/fixtures/reference-metrics.json), and the series
  * that its dashboard and its guides for autoscaling ask for, on the page of a picker that has served
- * requests. Those of flow control, KV events and of some plugins have tests of their own.
+ * requests. Metrics of flow control, KV events and of some plugins have tests of their own.
  */
 
 interface NamedLabels {

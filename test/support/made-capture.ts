@@ -82,7 +82,7 @@ export function madeCapture(
     readonly commonBlocks?: number;
     /** At most 8. With fewer, one of them sends more than the others. */
     readonly tenants?: number;
-    /** Of requests in flight. */
+    /** The most requests in flight. */
     readonly openMax?: number;
   } = {},
 ): readonly CaptureRecord[] {

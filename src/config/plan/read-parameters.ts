@@ -15,7 +15,7 @@ interface ReadOptions {
 }
 
 /**
- * Reads a plugin's parameters. Those of a type that the reference picker has are read as it does:
+ * Reads a plugin's parameters. A type that the reference picker has reads them as it does:
  * names in any case, null for what is not set, and no error about any parameter of a type that
  * reads none. Adds errors to `issues` and returns undefined.
  */

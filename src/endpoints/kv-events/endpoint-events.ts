@@ -23,7 +23,7 @@ export interface EventsShared {
   readonly room: BlockRoom;
   readonly replaySlots: ReplaySlots;
   readonly total: EventCounts;
-  /** Of the prompts sent to all endpoints lately. */
+  /** The prompts that were sent to all endpoints lately. */
   readonly recent: PrefixIndex;
 }
 

@@ -10,7 +10,7 @@ export const UNUSABLE_REASONS = [
   'no-tokens',
   /** The index is full. */
   'no-room',
-  /** Of KV-cache groups that do not keep the whole prefix. */
+  /** They belong to KV-cache groups that do not keep the whole prefix. */
   'attention-kind',
 ] as const;
 

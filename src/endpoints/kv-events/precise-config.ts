@@ -130,7 +130,7 @@ const indexerConfig = z.strictObject({
     .optional(),
 });
 
-/** The reference's parameters and defaults. Those of the index's storage have no effect. */
+/** The reference's parameters and defaults. Parameters of the index's storage have no effect. */
 export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z
   .strictObject({
     tokenProcessorConfig: tokenProcessorConfig.default({}),

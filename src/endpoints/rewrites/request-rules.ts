@@ -18,7 +18,7 @@ export class RequestRules {
     this.#onChange();
   }
 
-  /** Replaces all rewrites. Of several rules for the same model, the first applies. */
+  /** Replaces all rewrites. Where several rules name the same model, the first applies. */
   setRewrites(rules: readonly ModelRewriteRule[]): void {
     this.#rules = rules;
     this.#rewrites = new ModelRewrites(rules);

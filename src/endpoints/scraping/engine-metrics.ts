@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** Series of an engine's page: `name` or `name{label=value}`. Of several the first found counts. */
+/**
+ * Series of an engine's page: `name` or `name{label=value}`. Where there are several, the first
+ * found counts.
+ */
 export interface EngineMapping {
   readonly name: string;
   readonly waiting: readonly string[];

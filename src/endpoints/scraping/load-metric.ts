@@ -1,6 +1,9 @@
 import type { SeriesFinder } from './prometheus-scan.ts';
 
-/** One of the values that every engine reports. Of several series the first found counts. */
+/**
+ * One of the values that every engine reports. Where there are several series, the first found
+ * counts.
+ */
 export class LoadMetric {
   readonly #finders: readonly SeriesFinder[];
   readonly #combine: (a: number, b: number) => number;

@@ -7,9 +7,12 @@ export const INTERVAL_MS = 50;
  * 200 ms, from which on detectors of the reference count it as stale.
  */
 const IDLE_MS = 160;
-/** Of all endpoints together: a thousand at `IDLE_MS`. More endpoints share it. */
+/** All endpoints together are read so often: a thousand at `IDLE_MS`. More endpoints share it. */
 const PAGES_PER_MS = 6.25;
-/** Of the busy ones: a hundred at `INTERVAL_MS`. Of more, each is read less often, up to `IDLE_MS`. */
+/**
+ * The busy ones are read so often: a hundred at `INTERVAL_MS`, and more of them less often, up to
+ * `IDLE_MS`.
+ */
 const BUSY_PAGES_PER_MS = 2;
 /** So many scrapes may begin at once after a pause, such as a collection of the heap. */
 const BURST = 8;

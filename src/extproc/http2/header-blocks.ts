@@ -12,7 +12,7 @@ export interface EncodedHeaders {
 
 /** Frames of one block; a peer with sane headers needs two. */
 const CONTINUATIONS_MAX = 16;
-/** Of one block as it is sent. */
+/** The most bytes of one block, as it is sent. */
 const BLOCK_BYTES_MAX = 64 * 1024;
 
 /** Puts header blocks together that come in several frames. */

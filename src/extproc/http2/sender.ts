@@ -29,7 +29,7 @@ export class Sender implements StreamConnection {
   readonly #output = new Output();
   /** Streams that have something to send, in the order in which it is their turn. */
   readonly #waiting = new Set<Http2Stream>();
-  /** Those of them whose own window is used up: nothing else makes room for them. */
+  /** Streams among them whose own window is used up: nothing else makes room for them. */
   readonly #stalled = new Set<Http2Stream>();
   #window: number = FIRST_WINDOW_BYTES;
   #unsentControlFrames = 0;

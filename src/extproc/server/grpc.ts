@@ -47,7 +47,7 @@ export function serveMethods(methods: ReadonlyMap<string, Method>): Method {
   };
 }
 
-/** Of a path that is repeated in a message: a frame of headers holds 16 KB. */
+/** A message repeats so much of a path: a frame of headers holds 16 KB. */
 const SHOWN_CHARS = 200;
 
 const nothing = (): void => undefined;

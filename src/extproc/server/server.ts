@@ -33,7 +33,7 @@ export interface ExtProcServerOptions extends HealthPortOptions {
   /** Largest message accepted: in BUFFERED mode a body is one message. */
   readonly messageBytesMax: number;
   readonly limits: ServerLimits;
-  /** Of other threads of this process that have the same limits. */
+  /** Streams of other threads of this process, which have the same limits. */
   readonly elsewhere?: StreamsElsewhere | undefined;
   /** Gets what each stream took. */
   readonly times?: StreamTimes | undefined;

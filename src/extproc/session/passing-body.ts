@@ -65,7 +65,7 @@ export class PassingBody {
     this.#settled = [];
   }
 
-  /** Of the next chunk, which has so many bytes. */
+  /** What goes on in place of the next chunk, which has so many bytes. */
   #replaced(bytes: number, copy: () => Buffer): readonly Uint8Array[] | undefined {
     const offset = this.#offset;
     this.#offset += bytes;

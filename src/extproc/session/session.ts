@@ -54,7 +54,7 @@ export class Session {
   readonly #request: RequestPhase;
   readonly #response: ResponsePhase;
   readonly #account: ByteAccount;
-  /** Of the proxy's call to the picker. */
+  /** The header `traceparent` of the proxy's call to the picker. */
   readonly #traceparent: string | undefined;
   #head: SessionHead | undefined;
   #state: State = 'open';

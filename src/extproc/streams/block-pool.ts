@@ -1,9 +1,11 @@
-/** Of each block: a message that holds 16 KB of a body, as proxies send them, fits into one. */
+/**
+ * The size of a block: a message that holds 16 KB of a body, as proxies send them, fits into one.
+ */
 export const BLOCK_BYTES: number = 16 * 1024 + 512;
 
 /** A smaller share of a block is copied. */
 const TAKEN_OVER_SHARE = 3 / 4;
-/** Of the blocks that nothing has needed for a while, so many are freed at once: the eighth part. */
+/** So many of the blocks that nothing has needed for a while are freed at once. */
 const TRIMMED_SHARE = 1 / 8;
 
 /**

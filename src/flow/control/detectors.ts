@@ -110,9 +110,9 @@ export interface BacklogConfig {
 }
 
 /**
- * That of the least loaded endpoint, because the next request goes there: prompt tokens that are
- * not computed, or requests in flight. The mean over endpoints closes a pool whose one server
- * computes a long prompt while the others wait for work.
+ * The saturation of the least loaded endpoint, because the next request goes there: prompt tokens
+ * that are not computed, or requests in flight. The mean over endpoints closes a pool whose one
+ * server computes a long prompt while the others wait for work.
  */
 export function backlog(
   { maxPendingTokens, maxConcurrency }: BacklogConfig,

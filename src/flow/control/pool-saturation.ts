@@ -5,7 +5,7 @@ import { type Detector, STAGES, type Stage } from './detectors.ts';
 
 /** The saturation of some endpoints, such as one, a subset, or the pool. */
 export interface PoolSaturation {
-  /** That of the fuller stage: a request needs both. */
+  /** The saturation of the fuller stage: a request needs both. */
   readonly effective: number;
   /** The saturation of each stage that has endpoints. */
   readonly stages: ReadonlyMap<Stage, number>;

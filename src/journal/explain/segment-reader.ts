@@ -37,7 +37,7 @@ export interface RecordedDecision {
 /** How long a request has waited at the picker, and for what. */
 export interface RecordedWait {
   readonly waitedMs: number;
-  /** Of the endpoint that it has waited for. */
+  /** The slot of the endpoint that it has waited for. */
   readonly slot: number | undefined;
   /** Tokens of its prompt that this endpoint was expected to hold. */
   readonly cachedTokens: number;
@@ -49,7 +49,9 @@ export interface RecordedRun {
   readonly drops: readonly { readonly filter: number; readonly slots: Uint16Array }[];
   /** The endpoints that the filters left. */
   readonly eligible: Uint16Array;
-  /** Those of them whose scores are kept: all, or in a large pool the best and the targets. */
+  /**
+   * The slots among them whose scores are kept: all, or in a large pool the best and the targets.
+   */
   readonly scored: Uint16Array;
   /** For each scorer its scores, in the order of `scored`; none where nothing was scored. */
   readonly scores: readonly (readonly number[])[];

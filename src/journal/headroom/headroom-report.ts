@@ -23,7 +23,7 @@ export interface StageHeadroom {
   readonly tokensPerSecond: Rates | undefined;
   /** What is used over the capacity; 0 until a request has come. */
   readonly utilization: number;
-  /** Above 1, one more request lowers goodput. That of the least saturated endpoint. */
+  /** The saturation of the least saturated endpoint: above 1, one more request lowers goodput. */
   readonly saturation: number;
   /** Undefined where demand does not grow towards the capacity. */
   readonly secondsToSaturation: number | undefined;

@@ -119,7 +119,7 @@ export class Headroom implements JournalSubscriber {
     };
   }
 
-  /** That of some endpoints, such as a subset: one more request goes to the least saturated. */
+  /** The lowest saturation of some endpoints, such as a subset: one more request goes there. */
   saturation(endpoints: readonly Endpoint[], stage: HeadroomStage = 'all'): number {
     const at = this.#options.clock.now();
     return Math.min(...endpoints.map((each) => this.#saturationOf(each, stage, at)));

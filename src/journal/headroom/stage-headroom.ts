@@ -14,7 +14,7 @@ export interface StageState {
   readonly saturation: number;
   /** Undefined before the first request. */
   readonly mix: RequestMix | undefined;
-  /** Of each endpoint; undefined before the first request. */
+  /** One for each endpoint; undefined before the first request. */
   readonly capacities: readonly (Capacity | undefined)[];
   /** Requests per second, and by how much they grow in a second. */
   readonly demand: { readonly rate: number; readonly slope: number };

@@ -25,7 +25,7 @@ export class Canary implements JournalSubscriber {
   /** Those from before the last change of the share. */
   #earlierArms = new WeakMap<InferenceRequest, Arm>();
   #tallies: Record<Arm, ArmTally> = { incumbent: new ArmTally(), challenger: new ArmTally() };
-  /** That of the configuration in charge counts while nothing is promoted, too. */
+  /** Failures of the configuration in charge count while nothing is promoted, too. */
   #recent: Record<Arm, RecentFailures> = {
     incumbent: new RecentFailures(),
     challenger: new RecentFailures(),

@@ -6,7 +6,7 @@ import type { RequestShape } from '../prompts/request-shape.ts';
 
 /** How the bodies of some paths are read. */
 export interface Reading {
-  /** Of JSON. */
+  /** The fields of a JSON body; undefined for other bodies. */
   readonly shape?: RequestShape | undefined;
   open(parts: ReadParts): BodyReader;
 }

@@ -32,8 +32,8 @@ const BY_DEFAULT: readonly Parser[] = [
 ];
 
 /**
- * How the bodies of a path are read; undefined where no parser claims it. Of the parsers that claim
- * it, the one whose claim is longest counts, and the first of several.
+ * How the bodies of a path are read; undefined where no parser claims it. Where several
+ * claim it, the longest claim counts, and the first of equal ones.
  */
 export function selectReading(
   types: readonly ParserType[] = [],

@@ -13,7 +13,9 @@ const wrapped = suffixParser({
   [`${SERVICE}streamrawpredict`]: readingOf(RESPONSES_SHAPE),
 });
 
-/** Vertex AI's gRPC service, whose messages hold JSON. Those of its other methods are not read. */
+/**
+ * Vertex AI's gRPC service, whose messages hold JSON. Messages of its other methods are not read.
+ */
 export const vertexaiParser: Parser = (path) =>
   wrapped(path) ?? (path.includes(SERVICE) ? ANY_METHOD : undefined);
 

@@ -34,7 +34,7 @@ export class ReferenceText {
     if (this.#json === undefined) this.#text?.push(text);
     else this.#json.text(text);
   });
-  /** Of the field that is being read. */
+  /** How the field is used that is being read. */
   #part: ReferencePart | undefined;
   #text: TextBuffer | undefined;
   #json: GoJson | undefined;
@@ -81,7 +81,7 @@ export class ReferenceText {
     const index = this.#parts.findIndex(({ field }) => field === name);
     this.#part = this.#parts[index];
     this.#text = this.#texts[index];
-    // Of a repeated field the last one counts.
+    // Where a field is repeated, the last one counts.
     this.#text?.cut(0);
   }
 

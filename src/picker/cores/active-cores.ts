@@ -27,7 +27,7 @@ export interface Generation {
   /** Undefined for the core in charge. */
   readonly challenger: Challenger | undefined;
   readonly requestObservers: RequestObservers;
-  /** Those of requests that another replica has decided: not the journal. */
+  /** Who observes requests that another replica has decided: not the journal. */
   readonly elsewhereObservers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
   readonly reporters: readonly ResponseReporter[];

@@ -15,7 +15,7 @@ const OVERDUE_MS: Millis = 1000;
 const OVERDUE_TIMES = 2;
 /** So long a request may take to the engine, and into its metrics. */
 const ON_ITS_WAY_MS: Millis = 100;
-/** Of the mean size of a prompt: each request counts so much. */
+/** How much of the mean size of prompts each new prompt changes. */
 const MEAN_SHARE = 0.02;
 
 export interface EndpointBacklogOptions {

@@ -7,7 +7,7 @@ import type { HeldSum } from '../../framework/routing.ts';
 /** What one request that waits will bring to its endpoint. */
 export interface HeldSize {
   readonly request: InferenceRequest;
-  /** That of its flow. */
+  /** The share of its flow. */
   readonly share: Share;
   readonly prefillTokens: number;
 }
@@ -37,7 +37,7 @@ const NOTHING: Readonly<Sum> = { requests: 0, prefillTokens: 0, contextTokens: 0
 
 /** What waits for one endpoint, in sums by priority and flow. */
 export class HeldSums {
-  /** Of this endpoint for as long as something waits for it: a slot may get another endpoint. */
+  /** Stands for this endpoint while something waits for it: its slot may get another endpoint. */
   readonly place: number;
   readonly #id: EndpointId;
   readonly #byPriority = new Map<number, OfPriority>();
@@ -61,7 +61,7 @@ export class HeldSums {
     this.#count(size, -1);
   }
 
-  /** Of all that wait. */
+  /** The sum over all that wait. */
   total(): Ahead {
     const total = { ...NOTHING };
     for (const { all } of this.#byPriority.values()) increase(total, all);
@@ -69,8 +69,9 @@ export class HeldSums {
   }
 
   /**
-   * Of those that go before this request: higher priorities, what its flow has waiting, and of other
-   * flows as much as its flow gets meanwhile. `own` is what is counted here of the request itself.
+   * The sum over those that go before this request: higher priorities, what its flow has waiting,
+   * and as much of other flows as its flow gets meanwhile. `own` is what is counted here of the
+   * request itself.
    */
   before(asking: Asking, own: HeldSize | undefined): Ahead {
     const before = { ...NOTHING };
@@ -103,7 +104,7 @@ export class HeldSums {
 
 type Ahead = readonly [EndpointId, number, number, number];
 
-/** Of those with the priority of the request. */
+/** Adds those with the priority of the request that go before it. */
 function addEquals(
   before: Sum,
   { all, flows }: OfPriority,

@@ -38,7 +38,10 @@ interface EndpointEntry {
   elsewhere: number;
   /** Model → requests. */
   readonly models: Map<string, number>;
-  /** Of an endpoint with this address that left the pool, where requests of it have not ended. */
+  /**
+   * The entry of an endpoint with this address that left the pool, where its requests have not
+   * ended.
+   */
   readonly former: EndpointEntry | undefined;
 }
 

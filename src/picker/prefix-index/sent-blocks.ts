@@ -23,14 +23,14 @@ interface Sent {
  */
 export class SentBlocks {
   readonly #table = new BlockTable();
-  /** By entry of the table: the first node of the block. Of a free entry: the next free one. */
+  /** By entry of the table: the first node of the block. For a free entry: the next free one. */
   #first = new Int32Array(INITIAL_NODES);
   #entries = 0;
   #freeEntry = NONE;
   /** A node is one block at one server. */
   #entryOf = new Int32Array(INITIAL_NODES);
   #serverOf = new Int32Array(INITIAL_NODES);
-  /** The next server's node of the same block. Of a free node: the next free one. */
+  /** The next server's node of the same block. For a free node: the next free one. */
   #next = new Int32Array(INITIAL_NODES);
   #older = new Int32Array(INITIAL_NODES);
   #newer = new Int32Array(INITIAL_NODES);

@@ -22,7 +22,7 @@ export interface ControlledPicker extends Router {
 /** A request that waits, with what the picker has to be asked for once it may go on. */
 export interface Held {
   readonly waiting: Waiting;
-  /** That of its flow. */
+  /** The share of its flow. */
   readonly share: Share;
   readonly body: readonly Uint8Array[];
   readonly ready: () => void;

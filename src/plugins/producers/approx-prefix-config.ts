@@ -44,7 +44,7 @@ export const approxPrefixConfig: z.ZodType<ApproxPrefixConfig> = z
     error: 'must be above 0 where autoTune is off',
   });
 
-/** Of every prompt all is compared. */
+/** Every prompt is compared as a whole. */
 export const UNLIMITED_APPROX_CONFIG: ApproxPrefixConfig = approxPrefixConfig.parse({
   maxPrefixTokensToMatch: 0,
   maxPrefixBlocksToMatch: 0,

@@ -39,7 +39,7 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
   readonly #leaving: number[] = [];
   readonly #free: number[] = [];
   #used = 0;
-  /** Of the newest request whose match was asked for. */
+  /** The prompt of the newest request whose match was asked for. */
   #counted: Counted | undefined;
 
   constructor(config: ApproxPrefixConfig, name: string, clock: Clock) {

@@ -5,7 +5,7 @@ import type { Millis } from '../../framework/runtime.ts';
 interface Waits {
   /** By flow control and for their endpoint. */
   readonly requests: number;
-  /** Of their bodies. */
+  /** The bytes of their bodies. */
   readonly bytes: number;
   /** How long the oldest has waited; left out where nothing waits. */
   readonly oldestMs?: Millis;

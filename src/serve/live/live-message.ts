@@ -43,7 +43,7 @@ export interface LiveStep {
   readonly refused: number;
   /** Requests that waited at the picker before their decision. */
   readonly held: number;
-  /** Of streamed answers; null where none began in this step. */
+  /** Times of streamed answers; null where none began in this step. */
   readonly ttftMs: LiveTtft | null;
 }
 

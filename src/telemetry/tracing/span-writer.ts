@@ -9,7 +9,7 @@ import type { TraceIds } from './trace-ids.ts';
 const KIND = { internal: 1, server: 2 } as const;
 const STATUS_ERROR = 2;
 const NANOS_PER_MS = 1e6;
-/** Of W3C Trace Context. */
+/** The longest `tracestate` that W3C Trace Context asks for. */
 const TRACE_STATE_MAX = 512;
 
 /** Numbers of fields, of the messages in OpenTelemetry's `trace.proto` and `common.proto`. */

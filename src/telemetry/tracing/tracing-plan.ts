@@ -5,7 +5,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What the environment says about traces, checked. */
 export interface TracingPlan {
   readonly protocol: 'grpc' | 'http/protobuf';
-  /** Of the collector. What else is about the connection, the exporter reads itself. */
+  /** Where the collector is. The exporter itself reads what else is about the connection. */
   readonly url: string;
   readonly byParent: boolean;
   /** The share of traces that is written where no caller decides. */

@@ -87,7 +87,7 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
   };
 }
 
-/** Both versions. Of an objective that is in both the newer one counts, as in the reference. */
+/** Both versions. Where an objective is in both, the newer one counts, as in the reference. */
 function followObjectives(
   options: FollowRulesOptions,
   parts: Pick<Kind<unknown>, 'settle' | 'troubles'>,

@@ -135,7 +135,7 @@ function createBand(costOf: ExpectedCost, charges: Map<string, Charge>): BandFai
   };
 }
 
-/** Of flows without requests it keeps what is owed, up to a number of them. */
+/** Forgets flows without requests, but for the latest `OWING_MAX` that had more than `served`. */
 function forgetIdle(accounts: Map<string, Account>, served: number): void {
   const idle = [...accounts].filter(
     ([, { inFlight, waiting }]) => waiting === undefined && inFlight === 0,

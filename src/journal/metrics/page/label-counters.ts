@@ -82,7 +82,7 @@ interface AttemptCells {
   forgetEndpoint(endpoint: Endpoint): void;
 }
 
-/** Counts by endpoint and model. Those of a removed endpoint go, or churn would fill memory. */
+/** Counts by endpoint and model. Counts of a removed endpoint go, or churn would fill memory. */
 export function createAttemptCells(
   registry: Registry,
   limit: SeriesLimit,

@@ -32,7 +32,7 @@ const config = z
 
 /**
  * Observes the times to the first token of each endpoint, and the requests that were in flight
- * there. Of an endpoint it tells the time without load and the times at two loads, from streamed
+ * there. It gives the time of an endpoint without load and at two loads, from streamed
  * answers alone: for endpoints without a metrics page, such as whole clusters.
  */
 export const latencyObserver: DataSourceDefinition = defineDataSource({
