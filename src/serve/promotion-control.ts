@@ -134,9 +134,9 @@ function unknownShadow(name: string, names: readonly string[]): string {
 }
 
 function evidenceFrom(shadow: Shadow | undefined): ShadowEvidence | undefined {
-  const { parity, restarts, dropped } = shadow?.status() ?? {};
+  const { parity, restarts = 0 } = shadow?.status() ?? {};
   if (parity === undefined) return undefined;
   const { replacement, all, gain } = parity;
   const undecided = replacement?.undecided ?? 0;
-  return { gain, faults: all.disputed + undecided + (restarts ?? 0) + (dropped ?? 0) };
+  return { gain, faults: all.disputed + undecided, restarts };
 }

@@ -21,13 +21,17 @@ const NOTHING_YET: ShadowEvidence = {
     highPercent: Number.NaN,
   },
   faults: 0,
+  restarts: 0,
 };
 
 /** The conditions under which a shadow may begin to decide. */
 export function beginConditions(
   { promote }: PromotionRule,
-  { gain, faults }: ShadowEvidence = NOTHING_YET,
+  { gain, faults, restarts }: ShadowEvidence = NOTHING_YET,
 ): readonly PromotionCondition[] {
+  // One that dies again and again never lives long enough.
+  const decisionsNeeded = promote.decisions * (1 + restarts);
+  const since = restarts === 0 ? '' : ` since its last restart (${grouped(restarts)} in all)`;
   const { decisions, percent, meanMs, lowPercent, highPercent } = gain;
   const needed = promote.ttftBetterPercent;
   const mean = Number.isFinite(meanMs)
@@ -39,10 +43,10 @@ export function beginConditions(
   return [
     {
       name: 'decisions',
-      met: decisions >= promote.decisions,
+      met: decisions >= decisionsNeeded,
       value: decisions,
-      needed: promote.decisions,
-      text: `${grouped(decisions)} of ${grouped(promote.decisions)} decisions`,
+      needed: decisionsNeeded,
+      text: `${grouped(decisions)} of ${grouped(decisionsNeeded)} decisions${since}`,
     },
     {
       name: 'gain',

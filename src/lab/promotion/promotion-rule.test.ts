@@ -29,14 +29,14 @@ const recent = { challenger: NONE, incumbent: NONE };
 
 describe('the rule of promotion', () => {
   it('promotes a shadow that was certainly better for long enough and without a fault', () => {
-    expect(promotionReason(rule, { gain, faults: 0 })).toContain('5.0 % better');
+    expect(promotionReason(rule, { gain, faults: 0, restarts: 0 })).toContain('5.0 % better');
   });
 
   it.each([
-    ['too few decisions', { gain: { ...gain, decisions: 9999 }, faults: 0 }],
-    ['not better for certain', { gain: { ...gain, lowPercent: 2.9 }, faults: 0 }],
-    ['nothing to tell by', { gain: { ...gain, lowPercent: Number.NaN }, faults: 0 }],
-    ['a fault', { gain, faults: 1 }],
+    ['too few decisions', { gain: { ...gain, decisions: 9999 }, faults: 0, restarts: 0 }],
+    ['not better for certain', { gain: { ...gain, lowPercent: 2.9 }, faults: 0, restarts: 0 }],
+    ['nothing to tell by', { gain: { ...gain, lowPercent: Number.NaN }, faults: 0, restarts: 0 }],
+    ['a fault', { gain, faults: 1, restarts: 0 }],
   ])('does not let it begin with %s', (_, shown) => {
     expect(promotionReason(rule, shown)).toBeUndefined();
   });
@@ -106,15 +106,25 @@ describe('the rule of promotion', () => {
   it('[V72] says what it waits for, in numbers', () => {
     const own = promotionRule.parse({ shadow: 'x', promote: { decisions: 5000 } });
     const young = { ...gain, decisions: 919, percent: 8, meanMs: 90, lowPercent: Number.NaN };
-    expect(waitsFor(beginConditions(own, { gain: young, faults: 2 }))).toBe(
+    expect(waitsFor(beginConditions(own, { gain: young, faults: 2, restarts: 0 }))).toBe(
       '919 of 5,000 decisions; gain 90.0 ms (8.0 %), 95 % interval not yet, its lower end must be at least 3 %; 2 faults, there must be none',
     );
     expect(waitsFor(beginConditions(own, undefined))).toContain(
       '0 of 5,000 decisions; gain not known',
     );
-    expect(waitsFor(beginConditions(own, { gain, faults: 0 }))).toBe('');
+    expect(waitsFor(beginConditions(own, { gain, faults: 0, restarts: 0 }))).toBe('');
     const step = stepCondition(own, { requests: 812, percent: 5, next: 25 });
     expect(waitsFor([step])).toBe('812 of 2,000 requests at 5 % before 25 %');
+  });
+
+  it('[V235] counts what a shadow has shown since its restart, and asks for more after each', () => {
+    const own = promotionRule.parse({ shadow: 'x', promote: { decisions: 5000 } });
+    const after = (decisions: number, restarts: number): string =>
+      waitsFor(beginConditions(own, { gain: { ...gain, decisions }, faults: 0, restarts }));
+    expect(after(9999, 1)).toBe('9,999 of 10,000 decisions since its last restart (1 in all)');
+    expect(after(10_000, 1)).toBe('');
+    expect(after(10_000, 2)).toBe('10,000 of 15,000 decisions since its last restart (2 in all)');
+    expect(after(5000, 0)).toBe('');
   });
 
   it('refuses steps that do not rise, and unknown fields', () => {

@@ -36,7 +36,10 @@ export const promotionRule: z.ZodType<PromotionRule, unknown> = z.strictObject({
 export interface PromotionRule {
   readonly shadow: string;
   readonly promote: {
-    /** The least number of decisions as a shadow with predictions of both. */
+    /**
+     * The least number of decisions as a shadow with predictions of both, since its start; as many
+     * again for each time that it was restarted.
+     */
     readonly decisions: number;
     /** Least gain in mean predicted TTFT, at the lower end of its 95 % interval. */
     readonly ttftBetterPercent: number;
@@ -61,8 +64,10 @@ export interface PromotionRule {
 /** What is known of a shadow before it is promoted. */
 export interface ShadowEvidence {
   readonly gain: GainReport;
-  /** Requests that only one of the two refused, undecided ones, restarts and dropped records. */
+  /** Requests that only one of the two refused, and undecided ones. */
   readonly faults: number;
+  /** How often it was started again. All else is known since the last time. */
+  readonly restarts: number;
 }
 
 export interface ArmReports {

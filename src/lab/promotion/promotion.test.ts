@@ -18,6 +18,7 @@ const good = (requests: number): ArmReport => ({
 const BETTER: ShadowEvidence = {
   gain: { decisions: 20_000, percent: 8, meanMs: 9, lowPercent: 6, highPercent: 10 },
   faults: 0,
+  restarts: 0,
 };
 
 function setUp({ withRule = true } = {}) {

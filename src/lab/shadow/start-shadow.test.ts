@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { eventually } from '../../../bench/support/stack.ts';
 import { makeRequest } from '../../../test/makers.ts';
 import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../config/defaults.ts';
@@ -9,7 +11,7 @@ import type { EndpointId } from '../../framework/endpoint.ts';
 import { startCapture } from '../../journal/capture/start-capture.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
-import { createLog } from '../../runtime/log/log.ts';
+import { createLog, type Log } from '../../runtime/log/log.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { shadowFrom } from './shadow-data.ts';
 import { type Shadow, startShadow } from './start-shadow.ts';
@@ -169,4 +171,24 @@ it.runIf(process.platform === 'linux')('leaves the cores to requests', async () 
   });
   expect(niceness.filter((each) => each === 19)).toHaveLength(1);
   expect(getPriority()).toBe(before);
+});
+
+it('[V236] is started again when a plugin has ended its thread, which is counted, and logged with the wait', async () => {
+  const { initialRecords } = capturedLines(1);
+  const logged: unknown[] = [];
+  shadow = startShadow({
+    ...shadowFrom('random', [join(import.meta.dirname, '../../../test/support/exiting-plugin.ts')]),
+    name: 'random',
+    initialRecords: () => initialRecords,
+    log: { warn: (event: object) => void logged.push(event) } as unknown as Log,
+  });
+  await eventually(
+    () => shadow?.status().restarts ?? 0,
+    (restarts) => restarts >= 2,
+  );
+  const ended = { shadow: 'random', reason: 'has ended with code 3' };
+  expect(logged.slice(0, 2)).toEqual([
+    { ...ended, restartInMs: 1000 },
+    { ...ended, restartInMs: 2000 },
+  ]);
 });

@@ -164,6 +164,10 @@ class ShadowThread implements Shadow {
     worker.on('error', (error) => {
       if (this.#worker === worker) this.#fail(`has crashed: ${error.message}`);
     });
+    // A plugin may end its thread without an error.
+    worker.on('exit', (code) => {
+      if (this.#worker === worker) this.#fail(`has ended with code ${code}`);
+    });
   }
 
   #tick(): void {
