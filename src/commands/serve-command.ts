@@ -9,6 +9,7 @@ import { readPromotionRule } from '../serve/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { limitsFrom } from './options/limit-options.ts';
+import { asObserver } from './options/observer-flags.ts';
 import { poolFrom } from './options/pool-options.ts';
 import { replicasFrom } from './options/replica-options.ts';
 import { withScrapeFlags, withScrapeFlagsOf } from './options/scrape-options.ts';
@@ -56,7 +57,8 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
   const additions = additionsOf(given);
   const { config, plugin, observe, capture, captureMaxBytes } = given;
   const plan = withScrapeFlags(await planFromPlugins(config, plugin, additions), given);
-  const flags = plan.discovery === undefined ? given : besideFileDiscovery(given, log);
+  const found = plan.discovery === undefined ? given : besideFileDiscovery(given, log);
+  const flags = asObserver(found, log);
   const shadows = await shadowOptions(flags);
   const file = observe ? undefined : await configFileOf(config, plugin, additions);
   const { endpoints, endpointsFile } = flags;

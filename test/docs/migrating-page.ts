@@ -24,19 +24,24 @@ The tables below are generated from the code: after a change of a state run \`np
 
 1. **Check the configuration.** Take the file out of the ConfigMap or out of the chart's values and let \`check\` read it.
    It lists all errors at once, or says in words what runs, which parts have no effect and why, and with \`--like-reference\`
-   what behaves otherwise than in the reference. Nothing is sent anywhere.
+   what behaves otherwise than in the reference. Nothing is sent anywhere. What older releases of the reference had, such as
+   \`hashBlockSize\`, is an error that says what to write in its place.
 
    \`\`\`sh
    npx pointsman check --config epp-config.yaml --like-reference
    \`\`\`
 
-2. **Let it watch.** Run Pointsman beside the picker in charge with \`--observe\`: its ext_proc filter comes second, it decides
-   nothing, and [shadows](shadows.md#beside-another-picker) shows how often it would have decided alike, and what differed.
+2. **Let it watch.** Run Pointsman beside the picker in charge: a second Deployment with the same arguments and \`--observe\` behind
+   them. Its ext_proc filter comes second, and it decides nothing. \`pointsman shadow top\` shows how often it would have decided alike,
+   and what differed ([shadows](shadows.md#beside-another-picker)). It takes no part in an election of a leader, which would be that of
+   the pickers in charge, and reads its configuration from a file (\`--config-file\`). As with the reference, its port has TLS unless the arguments say
+   \`--secure-serving=false\`: Envoy's cluster for the observer needs the same. In one pod, give it ports of its own
+   (\`--grpc-port\`, \`--grpc-health-port\`, \`--metrics-port\`).
 3. **Put the image in.** In the Deployment, or in the values of the chart that name the image, replace the reference's image by
    that of Pointsman. The arguments stay: a command line of the reference is read as it is, with its defaults
-   ([kubernetes](kubernetes.md#in-place-of-the-reference-picker)).
-4. **Look at the flags.** One line of the log names each given flag and variable that changes nothing here, with what holds instead.
-   They can stay or go.
+   ([kubernetes](kubernetes.md#in-place-of-the-reference-picker)). Flags of Pointsman may stand beside them.
+4. **Look at the flags.** The first line of the log names each given flag and variable that changes nothing here, with what holds
+   instead; without such flags there is no such line. They can stay or go.
 5. **Look at dashboards and alerts.** Metrics have the reference's names, labels and buckets where the meaning is the same. The table
    below names those that are not there. To go back, put the old image in again: the picker keeps no state outside its process.
 

@@ -132,6 +132,12 @@ describe('the reference picker’s command line', () => {
     );
   });
 
+  it('[D311] passes each of them with its value, however that is written', () => {
+    const theirs = ['--observe', '--shadow', 'default', '-v', '4', '--shadow=mine.yaml', '--json'];
+    const passed = ours(...theirs).filter((arg) => !arg.startsWith('--log-level'));
+    expect(passed).toEqual(['--observe', '--shadow=default', '--shadow=mine.yaml', '--json']);
+  });
+
   it('refuses a command line that names no pods', () => {
     expect(() => fromReferenceArgs(['--grpc-port=9002'], {})).toThrow('--endpoint-selector');
     expect(() => fromReferenceArgs(['--endpoint-selector='], {})).toThrow('--endpoint-selector');

@@ -18,7 +18,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * defaults hold: health on port 9003, metrics for whom the API server allows, former
  * names of metrics, profiles, and the pool in `$NAMESPACE`, otherwise in `default`. Flags that the
  * reference does not have are passed to `serve`, which refuses those that it does not have either:
- * `--capture=day/` and `--json` may stand beside the reference's. Throws ConfigError where the
+ * `--observe`, `--capture day/` and `--json` may stand beside the reference's. Throws ConfigError where the
  * reference refuses, too: for a value that cannot be read, and flags that cannot be combined.
  */
 export function fromReferenceArgs(
@@ -38,14 +38,12 @@ export function fromReferenceArgs(
   const fixed: Record<string, string> = {};
   for (const [name, value] of values) {
     const known = REFERENCE_FLAGS.get(name);
-    if (known === undefined) {
-      serveArgs.push(value === SWITCHED_ON ? `--${name}` : `--${name}=${value}`);
-      continue;
-    }
+    if (known === undefined) continue;
     if (known.refused !== undefined) throw flagError(name, known.refused);
     if (known.fixed !== undefined) fixed[`--${name}=${value}`] = known.fixed;
     serveArgs.push(...(known.to?.(value, name) ?? []));
   }
+  serveArgs.push(...given.flatMap(ownArgument));
   const defaults = defaultsBeside(values, environment);
   const unused = idle(environment, sendsTraces(values, environment));
   return { args: ['serve', ...serveArgs, ...defaults], fixed: { ...fixed, ...unused } };
@@ -57,6 +55,12 @@ function olderFlag({ name }: GivenFlag): readonly ConfigIssue[] {
   if (newer === name || !REFERENCE_FLAGS.has(newer)) return [];
   const message = `is of an older release of the reference picker; write --${newer}`;
   return [{ path: `--${name}`, message }];
+}
+
+/** A flag that the reference does not have, as `serve` gets it, each time that it is given. */
+function ownArgument({ name, value }: GivenFlag): readonly string[] {
+  if (REFERENCE_FLAGS.has(name)) return [];
+  return [value === SWITCHED_ON ? `--${name}` : `--${name}=${value}`];
 }
 
 /** The value of each flag: the last where it is given several times, but lists add up. */
@@ -81,12 +85,16 @@ function flagsOf(args: readonly string[]): readonly GivenFlag[] {
   const left = [...args];
   for (let arg = left.shift(); arg !== undefined && arg !== '--'; arg = left.shift()) {
     // The reference has no arguments but flags, and does not look at others.
-    if (goFlagName(arg) !== undefined) flags.push(readGoFlag(arg, left, isSwitch));
+    const name = goFlagName(arg);
+    if (name === undefined) continue;
+    const isOwn = !REFERENCE_FLAGS.has(name);
+    const hasValue = isOwn && left[0] !== undefined && !left[0].startsWith('-');
+    flags.push(readGoFlag(arg, left, hasValue ? () => false : isSwitch));
   }
   return flags;
 }
 
-/** One that the reference does not have is passed on alone. */
+/** One that the reference does not have is passed on with what follows it, or alone. */
 function isSwitch(name: string): boolean {
   return REFERENCE_FLAGS.get(name)?.kind !== 'value';
 }
