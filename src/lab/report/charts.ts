@@ -56,7 +56,7 @@ function stepsOf({
   return [
     { name: 'memory for everything', rate: ideal, opacity: 0.4 },
     { name: 'the pool as one cache', rate: capacityLimited, opacity: 0.7 },
-    { name: 'perfect routing', rate: perfectRouting, opacity: 1 },
+    { name: 'routing by hits alone', rate: perfectRouting, opacity: 1 },
   ].flatMap(({ rate, ...rest }) => (rate === undefined ? [] : [{ rate, ...rest }]));
 }
 

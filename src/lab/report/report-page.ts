@@ -116,10 +116,10 @@ function cacheSection(
   ladder: HitLadder,
 ): string {
   return `<h2>Prompt tokens found in caches</h2>
-<p>A prompt whose beginning is in a server’s cache needs less computing. Grey shows what could be found, from light to dark: with unlimited memory; with the pool’s memory as one cache; and with the servers’ own caches, if each request goes where it finds most and evicts least, whatever the queue there.</p>
+<p>A prompt whose beginning is in a server’s cache needs less computing. Grey shows what caches would find if requests were answered one after the other as they come, from light to dark: with unlimited memory; with the pool’s memory as one cache; and with the servers’ own caches, each request going where it finds most and evicts least, whatever the queue there. Only the first is a bound: servers answer many requests at once, and a configuration under which requests wait has another order, so that it can find more than the other two.</p>
 <section>
 ${figure('Over the trace', 'Share of the prompt tokens that were found, in each part of the trace. Higher is better.', hitRates(drawn, ladder))}
-${figure('Over all', 'The same over the whole trace; grey bars are what could be found.', hitLadderBars(reports, ladder))}
+${figure('Over all', 'The same over the whole trace; grey bars are these caches.', hitLadderBars(reports, ladder))}
 </section>`;
 }
 

@@ -22,7 +22,7 @@ export interface HitRate {
   readonly spans: readonly number[];
 }
 
-/** The hit rates that caches could have at most, under one more limit at each step. */
+/** The hit rates of caches that get requests in the order of arrival, under one more limit at each step. */
 export interface HitLadder {
   /** With unlimited memory. */
   readonly ideal: HitRate;
@@ -36,8 +36,8 @@ export interface HitLadder {
 }
 
 /**
- * Sends the requests one after another through LRU caches. A step is not a strict upper bound: an
- * eviction policy that knows the future would find more.
+ * Sends the requests one after another through LRU caches. Only the first step is an upper bound: an
+ * eviction policy that knows the future finds more, and so does another order of requests.
  */
 export function hitLadder(
   { requests, blockTokens }: Workload,
