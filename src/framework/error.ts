@@ -106,7 +106,10 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
   'no-endpoints': { ...UNAVAILABLE, droppedReason: 'rejected-no-endpoints' },
 };
 
-/** An expected failure, caused by the client, the pool or the load, and answered with a status. */
+/**
+ * An expected failure, caused by the client, the pool or the load, and answered with a status. It has
+ * no stack: its code says where it comes from, and taking a stack is most of what a refusal would cost.
+ */
 export class RoutingError extends Error {
   override readonly name = 'RoutingError';
   readonly code: RoutingErrorCode;
@@ -114,7 +117,10 @@ export class RoutingError extends Error {
   readonly sentence: string;
 
   constructor(code: RoutingErrorCode, sentence: string, options?: ErrorOptions) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(`[${code}] ${sentence}`, options);
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.sentence = sentence;
   }
