@@ -8,12 +8,12 @@ import { ConfigError } from '../framework/error.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
 import { verdictOf } from '../lab/run-summary/verdict.ts';
-import { capacityPlan, costPerHour, type ServerPlan } from '../lab/simulate/capacity-plan.ts';
 import { readPool } from '../lab/simulate/pool-file.ts';
 import type { PoolSpec } from '../lab/simulate/pool-spec.ts';
 import { renderPlan } from '../lab/simulate/render-plan.ts';
 import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
+import { costPerHour, type ServerPlan, serverPlan } from '../lab/simulate/server-plan.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
 import { describeReading } from '../lab/traces/trace.ts';
 import { needPackages } from '../runtime/need-packages.ts';
@@ -111,7 +111,7 @@ async function run(flags: SimulateFlags): Promise<void> {
   const results = jobResults.map(({ trace: _trace, ...rest }) => rest);
   const reports = compare(results.filter(({ job }) => job.shape === undefined));
   const plan = planning.findSaturation
-    ? capacityPlan(results, { pool, prices: planning.prices, objective: planning.objective })
+    ? serverPlan(results, { pool, prices: planning.prices, objective: planning.objective })
     : undefined;
   const costUnit = planning.priced ? 'the unit of --price' : 'accelerator-hours (see --price)';
   await writeReport(flags, { reports, results, plan, costUnit, servers: pool.servers });

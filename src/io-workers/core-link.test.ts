@@ -7,9 +7,9 @@ import { LocalAnswer } from '../framework/request-control.ts';
 import type { Placement, RoutedRequest, Router } from '../framework/routing.ts';
 import type { Batch } from './batch.ts';
 import { CoreLink, type CoreLinkOptions } from './core-link.ts';
-import { TurnOutbox } from './outbox.ts';
 import { RemoteFollowing } from './remote-following.ts';
 import { RemoteRouter } from './remote-router.ts';
+import { TurnOutbox } from './turn-outbox.ts';
 
 /** Both ends of a link without threads. Messages are copied as between threads. */
 function linked(router: Router, given: Partial<CoreLinkOptions> = {}) {

@@ -8,7 +8,7 @@ import { type Batch, BatchReader } from './batch.ts';
 import { CoreFollowing } from './core-following.ts';
 import { CoreRequests, type CoreRequestsOptions } from './core-requests.ts';
 import { TO_CORE } from './operations.ts';
-import type { TurnOutbox } from './outbox.ts';
+import type { TurnOutbox } from './turn-outbox.ts';
 
 export interface CoreLinkOptions
   extends Omit<CoreRequestsOptions, 'onFault'>,

@@ -6,9 +6,9 @@ import type { Placement, RoutedRequest, RouteOptions, Router } from '../framewor
 import type { BatchReader } from './batch.ts';
 import type { CoreFollowing } from './core-following.ts';
 import { TO_WORKER } from './operations.ts';
-import type { TurnOutbox } from './outbox.ts';
 import { type PlacedOptions, writePlaced } from './remote-routed.ts';
 import { readBlocks, readRequest } from './request-facts.ts';
+import type { TurnOutbox } from './turn-outbox.ts';
 
 export interface CoreRequestsOptions {
   readonly router: Router;

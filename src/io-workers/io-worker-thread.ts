@@ -5,8 +5,8 @@ import type { Clock, Timer } from '../framework/runtime.ts';
 import type { Log } from '../runtime/log/log.ts';
 import { CoreLink, type CoreLinkOptions } from './core-link.ts';
 import type { IoWorkerSetup, ToCore, ToWorker } from './io-worker-setup.ts';
-import { TurnOutbox } from './outbox.ts';
 import { Pings } from './pings.ts';
+import { TurnOutbox } from './turn-outbox.ts';
 
 /** The wait before a restart, doubled each time up to the maximum. */
 const RESTART_MS = 100;

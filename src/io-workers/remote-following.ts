@@ -1,8 +1,8 @@
 import type { RoutingError } from '../framework/error.ts';
 import type { FollowedHead, FollowedRequest, FollowRequest } from '../framework/following.ts';
 import { TO_CORE } from './operations.ts';
-import type { TurnOutbox } from './outbox.ts';
 import { writeHeaders } from './request-facts.ts';
+import type { TurnOutbox } from './turn-outbox.ts';
 
 /** Follows the requests of an I/O worker in the deciding thread, which writes traces and logs. */
 export class RemoteFollowing {

@@ -5,8 +5,8 @@ import type { RoutedRequest } from '../framework/routing.ts';
 import type { ScoredEndpoint } from '../framework/scheduling.ts';
 import type { BatchReader, BatchWriter } from './batch.ts';
 import { TO_CORE } from './operations.ts';
-import type { TurnOutbox } from './outbox.ts';
 import { readHeaders, writeBlocks, writeHeaders, writeRequest } from './request-facts.ts';
+import type { TurnOutbox } from './turn-outbox.ts';
 
 /** Whether the worker needs the labels of the endpoint: an edit of the body depends on them. */
 export interface PlacedOptions {

@@ -4,9 +4,9 @@ import { LocalAnswer } from '../framework/request-control.ts';
 import type { Placement, PrepareOptions, RouteOptions, Router } from '../framework/routing.ts';
 import { type Batch, BatchReader } from './batch.ts';
 import { TO_CORE, TO_WORKER } from './operations.ts';
-import type { TurnOutbox } from './outbox.ts';
 import { type Placed, RemoteRouted, readPlaced } from './remote-routed.ts';
 import { writeRequest } from './request-facts.ts';
+import type { TurnOutbox } from './turn-outbox.ts';
 
 /** What has to be done before picks: bodies are sent only where they are read. */
 export type Preparing = 'nothing' | 'waits' | 'bodies';

@@ -8,9 +8,9 @@ import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import type { IoWorkerSetup, ReadingRules, ToCore, ToWorker } from './io-worker-setup.ts';
 import { TO_CORE } from './operations.ts';
-import { TurnOutbox } from './outbox.ts';
 import { RemoteFollowing } from './remote-following.ts';
 import { RemoteRouter } from './remote-router.ts';
+import { TurnOutbox } from './turn-outbox.ts';
 import { newUsageCell, usageElsewhere, writeUsage } from './usage-cell.ts';
 
 /** Between readings of the streams where nothing else is sent: uploads take memory, too. */

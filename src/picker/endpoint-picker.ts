@@ -79,7 +79,7 @@ export class EndpointPicker implements Router, BookingRouter {
     this.#room = new WaitingRoom({
       ...known,
       timers: runtime.clock,
-      decide: ({ request }, asked) => this.#cycles.decide(request, asked, true),
+      decide: ({ request }, asked) => this.#cycles.decide(request, asked, 'waiting'),
       conclude: (cycle) => this.#conclude(cycle),
       refuse: (cycle, error) => this.#cycles.refuse(cycle, error),
       route: ({ request }, asked) => this.route(request, asked),
@@ -188,7 +188,7 @@ export class EndpointPicker implements Router, BookingRouter {
           throw cycles.refuse(cycle, error, startedAt);
         }
         cycles.measure(cycle, startedAt);
-        const wider = cycles.widerThan(cycle, decision, false);
+        const wider = cycles.widerThan(cycle, decision, 'placing');
         const { challenger } = generation;
         if (wider !== undefined) candidates = wider;
         else if (challenger === undefined) return cycles.conclude(cycle, decision);
@@ -229,7 +229,7 @@ export class EndpointPicker implements Router, BookingRouter {
         cycles.measure(cycle, startedAt);
         // An endpoint that is full may be the only one that the filters leave.
         const isExhausted = cycle.decision.primary.kind === 'exhausted';
-        const waiting = isExhausted ? cycles.decide(request, options, true) : cycle;
+        const waiting = isExhausted ? cycles.decide(request, options, 'waiting') : cycle;
         waits = this.#room.keeps(waiting, placement);
       } catch (error) {
         throw cycles.refuse(cycle, error, startedAt);
@@ -256,7 +256,7 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** What `route` would decide now. Reserves and publishes nothing. Throws without candidates. */
   decide(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
-    return this.#cycles.decide(request, options, false);
+    return this.#cycles.decide(request, options, 'placing');
   }
 
   /** Reserves for a cycle of `decide`. Publishes nothing. Throws where no endpoint is named. */

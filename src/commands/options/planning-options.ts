@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type ServiceObjective, STUDY_OBJECTIVE } from '../../lab/run-summary/service-objective.ts';
-import type { Prices } from '../../lab/simulate/capacity-plan.ts';
+import type { Prices } from '../../lab/simulate/server-plan.ts';
 import { shapesOf } from '../../lab/simulate/what-if.ts';
 import { above0, collect, share } from './option-values.ts';
 

@@ -5,9 +5,10 @@ import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { promptOfRuns } from './block-numbers.ts';
-import { CaptureLines, type Redacted } from './capture-lines.ts';
+import { CaptureLines } from './capture-lines.ts';
 import type { CapturedDecision, CaptureRecord } from './capture-record.ts';
 import { recordOf } from './record-of.ts';
+import type { Redacted } from './request-bytes.ts';
 
 type Decided = Extract<CaptureRecord, { e: 'q' }>;
 

@@ -1,24 +1,17 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Outcome, Usage } from '../../framework/observer.ts';
-import { DEFAULT_FLOW, type InferenceRequest, type PromptBlocks } from '../../framework/request.ts';
+import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import { BlockNumbers } from './block-numbers.ts';
 import type { CapturedDecision, CaptureRecord } from './capture-record.ts';
 import { LineBytes, utf8 } from './line-bytes.ts';
-import { DEFAULT_BLOCK_TOKENS } from './record-of.ts';
+import { type Redacted, RequestBytes } from './request-bytes.ts';
 
 /**
  * Takes whole lines of JSON in UTF-8, overwritten after it returns, and their number. Must not
  * throw or take long: requests wait for it.
  */
 export type Sink = (lines: Uint8Array, records: number) => void;
-
-/** A request's headers and fairness id as a capture may hold them. */
-export interface Redacted {
-  readonly headers: Readonly<Record<string, string>> | undefined;
-  readonly fairness: string;
-}
 
 export interface Decided {
   readonly request: InferenceRequest;
@@ -41,27 +34,7 @@ const KEYS = {
   done: utf8('{"e":"done","t":'),
   m: utf8('{"e":"m","id":'),
   n: utf8(',"n":'),
-  r: utf8(',"r":{"id":'),
-  model: utf8(',"model":'),
-  promptTokens: utf8(',"promptTokens":'),
-  bodyBytes: utf8(',"bodyBytes":'),
-  blocks: utf8(',"blocks":[['),
-  run: utf8('],['),
   comma: utf8(','),
-  blocksEnd: utf8(']]'),
-  rest: utf8(',"rest":'),
-  blockTokens: utf8(',"blockTokens":'),
-  notStreaming: utf8(',"streaming":false'),
-  outputTokensMax: utf8(',"outputTokensMax":'),
-  mediaItems: utf8(',"mediaItems":'),
-  priority: utf8(',"priority":'),
-  fairness: utf8(',"fairness":'),
-  objective: utf8(',"objective":'),
-  ttftSloMs: utf8(',"ttftSloMs":'),
-  tpotSloMs: utf8(',"tpotSloMs":'),
-  rewrite: utf8(',"rewrite":'),
-  headers: utf8(',"headers":'),
-  requestEnd: utf8('}'),
   subset: utf8(',"subset":'),
   noFirstToken: utf8(',"firstTokenSeen":false'),
   noEnd: utf8(',"endSeen":false'),
@@ -93,7 +66,7 @@ const KEYS = {
 export class CaptureLines {
   readonly #sinks: Sink[] = [];
   readonly #bytes = new LineBytes();
-  readonly #blocks = new BlockNumbers();
+  readonly #requests = new RequestBytes(this.#bytes);
   #records = 0;
 
   listen(sink: Sink): void {
@@ -117,7 +90,7 @@ export class CaptureLines {
     const { request, redacted, options, held, decision } = decided;
     const bytes = this.#bytes;
     this.#begin(KEYS.q, t, n);
-    this.#request(request, redacted);
+    this.#requests.write(request, redacted);
     const { subset, firstTokenSeen = false, endSeen = true } = options;
     if (subset !== undefined) {
       bytes.raw(KEYS.subset);
@@ -125,7 +98,7 @@ export class CaptureLines {
     }
     if (!firstTokenSeen) bytes.raw(KEYS.noFirstToken);
     if (!endSeen) bytes.raw(KEYS.noEnd);
-    this.#number(KEYS.waited, options.waited?.waitedMs);
+    this.#bytes.numberField(KEYS.waited, options.waited?.waitedMs);
     if (held !== undefined) {
       bytes.raw(KEYS.held);
       bytes.json(held);
@@ -137,13 +110,13 @@ export class CaptureLines {
 
   bodyRead(t: Millis, n: number, request: InferenceRequest, redacted: Redacted): void {
     this.#begin(KEYS.body, t, n);
-    this.#request(request, redacted);
+    this.#requests.write(request, redacted);
     this.#end(KEYS.end);
   }
 
   answered(t: Millis, n: number, conversation: PromptBlocks): void {
     this.#begin(KEYS.answer, t, n);
-    this.#prompt(conversation);
+    this.#requests.writePrompt(conversation);
     this.#end(KEYS.end);
   }
 
@@ -154,7 +127,7 @@ export class CaptureLines {
 
   served(t: Millis, n: number, address: string): void {
     this.#begin(KEYS.served, t, n);
-    this.#name(KEYS.address, address);
+    this.#bytes.textField(KEYS.address, address);
     this.#end(KEYS.end);
   }
 
@@ -167,16 +140,16 @@ export class CaptureLines {
   ): void {
     const bytes = this.#bytes;
     this.#begin(KEYS.done, t, n);
-    if (outcome !== 'completed') this.#name(KEYS.outcome, outcome);
+    if (outcome !== 'completed') this.#bytes.textField(KEYS.outcome, outcome);
     if (usage !== undefined) {
-      this.#number(KEYS.usage, usage.promptTokens);
-      this.#number(KEYS.comma, usage.completionTokens);
+      this.#bytes.numberField(KEYS.usage, usage.promptTokens);
+      this.#bytes.numberField(KEYS.comma, usage.completionTokens);
       bytes.raw(KEYS.comma);
       if (usage.cachedTokens === undefined) bytes.raw(KEYS.nothing);
       else bytes.number(usage.cachedTokens);
       bytes.raw(KEYS.arrayEnd);
     }
-    this.#number(KEYS.bytes, responseBytes);
+    this.#bytes.numberField(KEYS.bytes, responseBytes);
     this.#end(KEYS.end);
   }
 
@@ -184,9 +157,9 @@ export class CaptureLines {
     const bytes = this.#bytes;
     bytes.raw(KEYS.m);
     bytes.known(id);
-    this.#number(KEYS.sample, metrics.waitingQueueSize);
-    this.#number(KEYS.comma, metrics.runningRequests);
-    this.#number(KEYS.comma, metrics.kvCacheUsage);
+    this.#bytes.numberField(KEYS.sample, metrics.waitingQueueSize);
+    this.#bytes.numberField(KEYS.comma, metrics.runningRequests);
+    this.#bytes.numberField(KEYS.comma, metrics.kvCacheUsage);
     bytes.raw(KEYS.comma);
     bytes.time(metrics.sampledAt);
     this.#end(KEYS.sampleEnd);
@@ -206,91 +179,17 @@ export class CaptureLines {
     if (this.#bytes.length >= HAND_OVER_BYTES) this.drain();
   }
 
-  #request(request: InferenceRequest, { headers, fairness }: Redacted): void {
-    const bytes = this.#bytes;
-    bytes.raw(KEYS.r);
-    bytes.text(request.id);
-    this.#name(KEYS.model, request.model);
-    this.#number(KEYS.promptTokens, request.promptTokens);
-    this.#number(KEYS.bodyBytes, request.bodyBytes);
-    this.#prompt(request.prompt);
-    if (!request.streaming) bytes.raw(KEYS.notStreaming);
-    if (request.priority !== 0) this.#number(KEYS.priority, request.priority);
-    if (request.fairnessId !== DEFAULT_FLOW) this.#name(KEYS.fairness, fairness);
-    this.#number(KEYS.outputTokensMax, request.outputTokensMax);
-    this.#number(KEYS.mediaItems, request.mediaItems);
-    this.#number(KEYS.ttftSloMs, request.ttftSloMs);
-    this.#number(KEYS.tpotSloMs, request.tpotSloMs);
-    if (request.objective !== undefined) this.#name(KEYS.objective, request.objective);
-    this.#json(KEYS.rewrite, request.rewrite);
-    this.#json(KEYS.headers, headers);
-    bytes.raw(KEYS.requestEnd);
-  }
-
-  #prompt({ count, words, blockTokens, hasRest }: PromptBlocks): void {
-    const firstNew = this.#blocks.next;
-    let first = 0;
-    let length = 0;
-    for (let word = 0; word < 2 * count; word += 2) {
-      const afterNew = length > 0 && first + length > firstNew;
-      const number = this.#blocks.numberOf(
-        words[word] as number,
-        words[word + 1] as number,
-        afterNew,
-      );
-      if (length > 0 && number === first + length) length += 1;
-      else {
-        if (length > 0) this.#run(first, length, KEYS.run);
-        else this.#bytes.raw(KEYS.blocks);
-        first = number;
-        length = 1;
-      }
-    }
-    if (length > 0) this.#run(first, length, KEYS.blocksEnd);
-    if (hasRest === true) {
-      const afterNew = length > 0 && first + length > firstNew;
-      const [low, high] = [words[2 * count] as number, words[2 * count + 1] as number];
-      this.#number(KEYS.rest, this.#blocks.numberOf(low, high, afterNew));
-    }
-    if (blockTokens !== DEFAULT_BLOCK_TOKENS) this.#number(KEYS.blockTokens, blockTokens);
-  }
-
-  #run(first: number, length: number, after: Uint8Array): void {
-    const bytes = this.#bytes;
-    bytes.number(first);
-    bytes.raw(KEYS.comma);
-    bytes.number(length);
-    bytes.raw(after);
-  }
-
   #decision(decision: CapturedDecision): void {
     if ('error' in decision) {
-      this.#name(KEYS.error, decision.error);
+      this.#bytes.textField(KEYS.error, decision.error);
       return;
     }
-    this.#name(KEYS.endpoint, decision.endpoint);
+    this.#bytes.textField(KEYS.endpoint, decision.endpoint);
     if (!Number.isNaN(decision.score)) {
       this.#bytes.raw(KEYS.score);
       this.#bytes.exact(decision.score);
     }
-    if (decision.prefill !== undefined) this.#name(KEYS.prefill, decision.prefill);
-    if (decision.by !== undefined) this.#name(KEYS.by, decision.by);
-  }
-
-  #name(key: Uint8Array, value: string): void {
-    this.#bytes.raw(key);
-    this.#bytes.known(value);
-  }
-
-  #number(key: Uint8Array, value: number | undefined): void {
-    if (value === undefined) return;
-    this.#bytes.raw(key);
-    this.#bytes.number(value);
-  }
-
-  #json(key: Uint8Array, value: object | undefined): void {
-    if (value === undefined) return;
-    this.#bytes.raw(key);
-    this.#bytes.json(value);
+    if (decision.prefill !== undefined) this.#bytes.textField(KEYS.prefill, decision.prefill);
+    if (decision.by !== undefined) this.#bytes.textField(KEYS.by, decision.by);
   }
 }

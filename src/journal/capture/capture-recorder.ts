@@ -8,7 +8,7 @@ import type { Decision } from '../../framework/scheduling.ts';
 import type { EventClock } from '../../picker/events/event-clock.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import { CaptureLines, type Redacted, type Sink } from './capture-lines.ts';
+import { CaptureLines, type Sink } from './capture-lines.ts';
 import {
   CAPTURE_VERSION,
   type CapturedDecision,
@@ -19,6 +19,7 @@ import {
 import { isSampled, poolRecords, writeAdded, writeAttributes } from './endpoint-records.ts';
 import { utf8 } from './line-bytes.ts';
 import { RedactedHeaders } from './redacted-headers.ts';
+import type { Redacted } from './request-bytes.ts';
 
 export interface CaptureRecorderOptions {
   readonly plan: PickerPlan;

@@ -121,6 +121,26 @@ export class LineBytes {
     this.raw(utf8(JSON.stringify(value)));
   }
 
+  /** `key`, and a text that may recur. */
+  textField(key: Uint8Array, value: string): void {
+    this.raw(key);
+    this.known(value);
+  }
+
+  /** Nothing where there is no number. */
+  numberField(key: Uint8Array, value: number | undefined): void {
+    if (value === undefined) return;
+    this.raw(key);
+    this.number(value);
+  }
+
+  /** Nothing where there is no object. */
+  jsonField(key: Uint8Array, value: object | undefined): void {
+    if (value === undefined) return;
+    this.raw(key);
+    this.json(value);
+  }
+
   #ascii(text: string): void {
     this.#reserve(text.length);
     for (let index = 0; index < text.length; index++) {

@@ -1,5 +1,5 @@
-import type { ServerPlan } from '../simulate/capacity-plan.ts';
 import type { LoadProbe } from '../simulate/saturate.ts';
+import type { ServerPlan } from '../simulate/server-plan.ts';
 import { axis, barChart, colour, curve, figureChart, symbolOf } from './chart.ts';
 import type { Drawn } from './charts.ts';
 

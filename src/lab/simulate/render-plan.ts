@@ -1,6 +1,6 @@
 import type { Estimate } from '../run-summary/compare.ts';
 import { alignedTable } from '../run-summary/render-comparison.ts';
-import type { PlanRow, ServerPlan } from './capacity-plan.ts';
+import type { PlanRow, ServerPlan } from './server-plan.ts';
 
 const HEAD =
   'pool|config|servers|accelerators|per hour|good|TTFT p99 ms|limit req/s|per M tokens|per M output|';

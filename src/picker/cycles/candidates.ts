@@ -4,6 +4,9 @@ import type { Ejector } from '../ejection/ejector.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import { sameEndpoints } from '../pool/subset.ts';
 
+/** Whether a request is placed now, or waits for the endpoint that is chosen. */
+export type Purpose = 'placing' | 'waiting';
+
 /**
  * Which of the endpoints that a request could go to are candidates: those that do not fail and have
  * room. A request that may wait has full ones, too, where nothing else is left: it waits there.
@@ -36,10 +39,10 @@ export class CandidateRules {
   wider(
     tried: readonly Endpoint[],
     all: readonly Endpoint[],
-    mayWait: boolean,
+    purpose: Purpose,
   ): readonly Endpoint[] | undefined {
     const wider = this.#ejector.widen(tried, all);
-    if (wider === undefined || mayWait) return wider;
+    if (wider === undefined || purpose === 'waiting') return wider;
     const open = this.#limit.withRoom(wider);
     return open.length === 0 || sameEndpoints(open, tried) ? undefined : open;
   }

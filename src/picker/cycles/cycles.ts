@@ -7,7 +7,7 @@ import type { ActiveCores } from '../cores/active-cores.ts';
 import type { Journal } from '../events/journal.ts';
 import type { HeldLoads } from '../load/held-loads.ts';
 import { subsetOf } from '../pool/subset.ts';
-import type { CandidateRules } from './candidates.ts';
+import type { CandidateRules, Purpose } from './candidates.ts';
 import {
   type Cycle,
   type CycleInput,
@@ -49,10 +49,10 @@ export class Cycles {
   widerThan(
     { candidates, all }: Cycle,
     { primary }: Decision,
-    mayWait: boolean,
+    purpose: Purpose,
   ): readonly Endpoint[] | undefined {
     if (primary.kind !== 'exhausted') return undefined;
-    return this.#options.candidates.wider(candidates, all, mayWait);
+    return this.#options.candidates.wider(candidates, all, purpose);
   }
 
   measure(cycle: Cycle, startedAt: Millis | undefined): void {
@@ -115,14 +115,14 @@ export class Cycles {
    * What would be decided now, for a request that may wait or is placed. Reserves and publishes
    * nothing. Throws without candidates.
    */
-  decide(request: InferenceRequest, options: RouteOptions, mayWait: boolean): DecidedCycle {
+  decide(request: InferenceRequest, options: RouteOptions, purpose: Purpose): DecidedCycle {
     const { cores, parts, loads, candidates: from, stopwatch } = this.#options;
     loads.assume(options);
     const at = parts.clock.begin();
     try {
       const generation = cores().generationFor(request);
       const all = subsetOf(parts.pool.snapshot(), options.subset);
-      let candidates = mayWait ? from.toWaitFor(all) : from.toPlace(all, at);
+      let candidates = purpose === 'waiting' ? from.toWaitFor(all) : from.toPlace(all, at);
       for (;;) {
         const cycle = this.begin({ at, request, options, generation, all, candidates });
         const { context } = cycle;
@@ -130,7 +130,7 @@ export class Cycles {
         const startedAt = stopwatch?.now();
         const decision = generation.core.scheduler.schedule(candidates, context);
         this.measure(cycle, startedAt);
-        const wider = this.widerThan(cycle, decision, mayWait);
+        const wider = this.widerThan(cycle, decision, purpose);
         if (wider === undefined) return Object.assign(cycle, { context, decision });
         candidates = wider;
       }

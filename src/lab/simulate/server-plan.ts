@@ -57,7 +57,7 @@ interface PlanInput {
 }
 
 /** The load and the cost of each shape, in order of first appearance. Draws share a row. */
-export function capacityPlan(
+export function serverPlan(
   results: readonly JobResult[],
   { pool, prices, objective }: PlanInput,
 ): ServerPlan {

@@ -3,10 +3,10 @@ import { createPicker } from '../../index.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { STUDY_OBJECTIVE } from '../run-summary/service-objective.ts';
 import type { Workload } from '../traces/workload.ts';
-import { capacityPlan, costPerHour, type ServerPlan } from './capacity-plan.ts';
 import { readPool } from './pool-file.ts';
 import { renderPlan } from './render-plan.ts';
 import { type JobResult, runJob } from './run-job.ts';
+import { costPerHour, type ServerPlan, serverPlan } from './server-plan.ts';
 import { reshape } from './what-if.ts';
 
 const POOL = readPool('servers: [{count: 2, preset: study, jitter: 0}]', 'pool.yaml');
@@ -55,12 +55,12 @@ function withCost(shape: string, seed: number, cost: number): JobResult {
 
 function plan(results: readonly JobResult[], price = 3): ServerPlan {
   const prices = new Map([['', price]]);
-  return capacityPlan(results, { pool: POOL, prices, objective: STUDY_OBJECTIVE });
+  return serverPlan(results, { pool: POOL, prices, objective: STUDY_OBJECTIVE });
 }
 
 const results = [run(), run('remove-replica'), run('speed×0.05')];
 
-describe('capacityPlan', () => {
+describe('serverPlan', () => {
   const told = plan(results);
   const [two, one, slow] = told.rows;
 

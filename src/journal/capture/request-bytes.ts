@@ -1,0 +1,107 @@
+import { DEFAULT_FLOW, type InferenceRequest, type PromptBlocks } from '../../framework/request.ts';
+import { BlockNumbers } from './block-numbers.ts';
+import { type LineBytes, utf8 } from './line-bytes.ts';
+import { DEFAULT_BLOCK_TOKENS } from './record-of.ts';
+
+/** A request's headers and fairness id as a capture may hold them. */
+export interface Redacted {
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly fairness: string;
+}
+
+const KEYS = {
+  r: utf8(',"r":{"id":'),
+  model: utf8(',"model":'),
+  promptTokens: utf8(',"promptTokens":'),
+  bodyBytes: utf8(',"bodyBytes":'),
+  blocks: utf8(',"blocks":[['),
+  run: utf8('],['),
+  comma: utf8(','),
+  blocksEnd: utf8(']]'),
+  rest: utf8(',"rest":'),
+  blockTokens: utf8(',"blockTokens":'),
+  notStreaming: utf8(',"streaming":false'),
+  outputTokensMax: utf8(',"outputTokensMax":'),
+  mediaItems: utf8(',"mediaItems":'),
+  priority: utf8(',"priority":'),
+  fairness: utf8(',"fairness":'),
+  objective: utf8(',"objective":'),
+  ttftSloMs: utf8(',"ttftSloMs":'),
+  tpotSloMs: utf8(',"tpotSloMs":'),
+  rewrite: utf8(',"rewrite":'),
+  headers: utf8(',"headers":'),
+  requestEnd: utf8('}'),
+} as const;
+
+/**
+ * Writes the part of a line that describes a request. Leaves out values that are the default of
+ * `recordOf`, and gives each block of a prompt a number: a capture holds no hash of text.
+ */
+export class RequestBytes {
+  readonly #bytes: LineBytes;
+  readonly #blocks = new BlockNumbers();
+
+  constructor(bytes: LineBytes) {
+    this.#bytes = bytes;
+  }
+
+  /** The field of the request, with all that it has. */
+  write(request: InferenceRequest, { headers, fairness }: Redacted): void {
+    const bytes = this.#bytes;
+    bytes.raw(KEYS.r);
+    bytes.text(request.id);
+    bytes.textField(KEYS.model, request.model);
+    bytes.numberField(KEYS.promptTokens, request.promptTokens);
+    bytes.numberField(KEYS.bodyBytes, request.bodyBytes);
+    this.writePrompt(request.prompt);
+    if (!request.streaming) bytes.raw(KEYS.notStreaming);
+    if (request.priority !== 0) bytes.numberField(KEYS.priority, request.priority);
+    if (request.fairnessId !== DEFAULT_FLOW) bytes.textField(KEYS.fairness, fairness);
+    bytes.numberField(KEYS.outputTokensMax, request.outputTokensMax);
+    bytes.numberField(KEYS.mediaItems, request.mediaItems);
+    bytes.numberField(KEYS.ttftSloMs, request.ttftSloMs);
+    bytes.numberField(KEYS.tpotSloMs, request.tpotSloMs);
+    if (request.objective !== undefined) bytes.textField(KEYS.objective, request.objective);
+    bytes.jsonField(KEYS.rewrite, request.rewrite);
+    bytes.jsonField(KEYS.headers, headers);
+    bytes.raw(KEYS.requestEnd);
+  }
+
+  /** A prompt, or a conversation with its answer, as runs of numbers. */
+  writePrompt({ count, words, blockTokens, hasRest }: PromptBlocks): void {
+    const firstNew = this.#blocks.next;
+    let first = 0;
+    let length = 0;
+    for (let word = 0; word < 2 * count; word += 2) {
+      const afterNew = length > 0 && first + length > firstNew;
+      const number = this.#blocks.numberOf(
+        words[word] as number,
+        words[word + 1] as number,
+        afterNew,
+      );
+      if (length > 0 && number === first + length) length += 1;
+      else {
+        if (length > 0) this.#run(first, length, KEYS.run);
+        else this.#bytes.raw(KEYS.blocks);
+        first = number;
+        length = 1;
+      }
+    }
+    if (length > 0) this.#run(first, length, KEYS.blocksEnd);
+    if (hasRest === true) {
+      const afterNew = length > 0 && first + length > firstNew;
+      const [low, high] = [words[2 * count] as number, words[2 * count + 1] as number];
+      this.#bytes.numberField(KEYS.rest, this.#blocks.numberOf(low, high, afterNew));
+    }
+    if (blockTokens !== DEFAULT_BLOCK_TOKENS)
+      this.#bytes.numberField(KEYS.blockTokens, blockTokens);
+  }
+
+  #run(first: number, length: number, after: Uint8Array): void {
+    const bytes = this.#bytes;
+    bytes.number(first);
+    bytes.raw(KEYS.comma);
+    bytes.number(length);
+    bytes.raw(after);
+  }
+}
