@@ -76,6 +76,12 @@ describe('the reference picker’s command line', () => {
     [['--grpc-max-send-msg-size', '25MB'], ['--max-sent-message-bytes=25000000']],
     [['--grpc-max-send-msg-size', ''], []],
     [['--refresh-metrics-interval=100ms'], ['--scrape-interval-ms=100']],
+    [['--refresh-metrics-interval=10ms'], ['--scrape-interval-ms=50']],
+    [['--endpoint-target-ports=8000,8001'], []],
+    [
+      ['--metrics-cert-dir=certs', '--metrics-client-ca-file=ca'],
+      ['--metrics-cert-dir=certs', '--metrics-client-ca-file=ca'],
+    ],
     [['--metrics-staleness-threshold=3s'], ['--metrics-stale-ms=3000']],
     [['--model-server-metrics-scheme', 'https'], ['--scrape-scheme=https']],
     [['--model-server-metrics-https-insecure-skip-verify'], ['--scrape-skip-verify=true']],
@@ -115,6 +121,10 @@ describe('the reference picker’s command line', () => {
     [['--config-file=a', '--config-text=b'], 'cannot be used with --config-file'],
     [['--endpoint-selector=a=b'], 'cannot be used with --pool-name'],
     [['--config-file'], '--config-file: needs a value'],
+    [['--grpc-port', '99999'], '--grpc-port: is 99999'],
+    [['--fairness-id-metric-label-limit=-1'], '--fairness-id-metric-label-limit: is -1'],
+    [['--refresh-prometheus-metrics-interval=0s'], '--refresh-prometheus-metrics-interval: is 0s'],
+    [['--metrics-cert-dir=certs'], '--metrics-cert-dir: gives TLS to a page that anyone may read'],
   ])('[D91] refuses %j, which the reference refuses, and says why', (theirs, sentence) => {
     expect(() => ours(...theirs)).toThrow(ConfigError);
     expect(() => ours(...theirs)).toThrow(sentence);

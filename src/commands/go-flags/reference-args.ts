@@ -39,6 +39,10 @@ export function fromReferenceArgs(
   for (const [name, value] of values) {
     const known = REFERENCE_FLAGS.get(name);
     if (known === undefined) continue;
+    if (name === PORTS && !values.has('endpoint-selector')) {
+      fixed[`--${name}=${value}`] = 'the pool has its own ports';
+      continue;
+    }
     if (known.refused !== undefined) throw flagError(name, known.refused);
     if (known.fixed !== undefined) fixed[`--${name}=${value}`] = known.fixed;
     serveArgs.push(...(known.to?.(value, name) ?? []));
@@ -72,6 +76,9 @@ function valuesOf(given: readonly GivenFlag[]): Map<string, string> {
   }
   return values;
 }
+
+/** Without a selector, the reference does not look at them. */
+const PORTS = 'endpoint-target-ports';
 
 /** Flags whose values add up where they are given several times. */
 const LISTS: ReadonlySet<string> = new Set([
@@ -107,9 +114,20 @@ function refuseCombinations(values: ReadonlyMap<string, string>): void {
   if (!has('pool-name') && !has('endpoint-selector')) {
     throw flagError('pool-name', 'or --endpoint-selector must say which pods serve: give one');
   }
+  const guarded = has('metrics-client-ca-file') || isOn(values, 'metrics-endpoint-auth');
+  if (has('metrics-cert-dir') && !guarded) {
+    const message =
+      'gives TLS to a page that anyone may read: give --metrics-client-ca-file, or leave --metrics-endpoint-auth on';
+    throw flagError('metrics-cert-dir', message);
+  }
   if (has('config-file') && has('config-text')) {
     throw flagError('config-text', 'cannot be used with --config-file: give one of them');
   }
+}
+
+/** Whether a switch is on that is on unless the command line says otherwise. */
+function isOn(values: ReadonlyMap<string, string>, name: string): boolean {
+  return isTrue(values.get(name) ?? SWITCHED_ON, name);
 }
 
 function defaultsBeside(
@@ -148,7 +166,7 @@ function sendsTraces(flags: ReadonlyMap<string, string>, environment: Environmen
     /^OTEL_EXPORTER_OTLP_(?:TRACES_)?ENDPOINT$/.test(name),
   );
   const sends = exporter === 'otlp' || (exporter === '' && named);
-  return sends && isTrue(flags.get('tracing') ?? SWITCHED_ON, 'tracing');
+  return sends && isOn(flags, 'tracing');
 }
 
 const NOT_SENT =

@@ -14,6 +14,10 @@ export interface ReferenceFlag {
   readonly refused?: string;
 }
 
+const PORT_MAX = 65_535;
+/** The reference scrapes no faster, whatever it is told. */
+const SCRAPE_MS_MIN = 50;
+
 const value = (to: NonNullable<ReferenceFlag['to']>): ReferenceFlag => ({ kind: 'value', to });
 const named = (flag: string): ReferenceFlag => value((text) => [`--${flag}=${text}`]);
 const same: ReferenceFlag = value((text, name) => [`--${name}=${text}`]);
@@ -21,15 +25,25 @@ const same: ReferenceFlag = value((text, name) => [`--${name}=${text}`]);
 const sameUnlessEmpty: ReferenceFlag = value((text, name) =>
   text === '' ? [] : [`--${name}=${text}`],
 );
+/** In milliseconds. */
+function timeOf(text: string, name: string, least: 'any' | 'positive'): number {
+  const read = duration.safeParse(text);
+  if (!read.success) throw flagError(name, `is ${text}: it must be a time such as 30s`);
+  if (least === 'positive' && read.data <= 0) {
+    throw flagError(name, `is ${text}: it must be above 0`);
+  }
+  return Math.round(read.data);
+}
+
 const time = (flag: string, least: 'any' | 'positive' = 'any'): ReferenceFlag =>
+  value((text, name) => [`--${flag}=${timeOf(text, name, least)}`]);
+/** A whole number, so that an error names the flag that was given. */
+const whole = (flag: string, most: number): ReferenceFlag =>
   value((text, name) => {
-    const read = duration.safeParse(text);
-    if (!read.success) throw flagError(name, `is ${text}: it must be a time such as 30s`);
-    if (least === 'positive' && read.data <= 0) {
-      throw flagError(name, `is ${text}: it must be above 0`);
-    }
-    return [`--${flag}=${Math.round(read.data)}`];
+    if (/^\d+$/.test(text) && Number(text) <= most) return [`--${flag}=${text}`];
+    throw flagError(name, `is ${text}: it must be a whole number from 0 to ${most}`);
   });
+const port = (flag: string): ReferenceFlag => whole(flag, PORT_MAX);
 const bytes = (flag: string): ReferenceFlag =>
   value((text, name) => {
     if (text === '') return [];
@@ -70,12 +84,12 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'enable-pprof': sameSwitch('pprof'),
     'endpoint-selector': sameUnlessEmpty,
     'endpoint-target-ports': sameUnlessEmpty,
-    'fairness-id-metric-label-limit': named('metrics-max-fairness-ids'),
+    'fairness-id-metric-label-limit': whole('metrics-max-fairness-ids', Number.MAX_SAFE_INTEGER),
     'feature-gates': sameUnlessEmpty,
-    'grpc-health-port': named('health-port'),
+    'grpc-health-port': port('health-port'),
     'grpc-max-recv-msg-size': bytes('max-message-bytes'),
     'grpc-max-send-msg-size': bytes('max-sent-message-bytes'),
-    'grpc-port': named('extproc-port'),
+    'grpc-port': port('extproc-port'),
     'ha-enable-leader-election': sameSwitch('ha-enable-leader-election'),
     'health-checking': fixed('switch', 'the ext_proc port always answers health checks'),
     kubeconfig: sameUnlessEmpty,
@@ -84,7 +98,7 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'metrics-cert-dir': sameUnlessEmpty,
     'metrics-client-ca-file': sameUnlessEmpty,
     'metrics-endpoint-auth': sameSwitch('metrics-endpoint-auth'),
-    'metrics-port': same,
+    'metrics-port': port('metrics-port'),
     'metrics-staleness-threshold': time('metrics-stale-ms', 'positive'),
     'model-server-metrics-https-insecure-skip-verify': switched((on) => [
       `--scrape-skip-verify=${on}`,
@@ -96,11 +110,17 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'pool-group': same,
     'pool-name': sameUnlessEmpty,
     'pool-namespace': sameUnlessEmpty,
-    'refresh-metrics-interval': time('scrape-interval-ms'),
-    'refresh-prometheus-metrics-interval': fixed(
-      'value',
-      'metrics of the pool are computed whenever the page is asked for',
-    ),
+    'refresh-metrics-interval': value((text, name) => [
+      `--scrape-interval-ms=${Math.max(SCRAPE_MS_MIN, timeOf(text, name, 'any'))}`,
+    ]),
+    'refresh-prometheus-metrics-interval': {
+      kind: 'value',
+      fixed: 'metrics of the pool are computed whenever the page is asked for',
+      to(text, name) {
+        timeOf(text, name, 'positive');
+        return [];
+      },
+    },
     'secure-serving': switched((on) => (on ? [] : ['--insecure'])),
     'tls-cipher-suites': same,
     'tls-min-version': same,
