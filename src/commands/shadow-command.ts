@@ -9,6 +9,7 @@ import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
 import { needPackages } from '../runtime/need-packages.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
+import { percent as percentOf } from './options/option-values.ts';
 import { originFacts } from './output/report-facts.ts';
 
 interface Flags extends AdminFlags {
@@ -67,12 +68,16 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
   if (name === 'promote') {
     command
       .argument('<shadow>', 'name of the shadow, as given to --shadow')
-      .requiredOption('--percent <n>', 'percentage of requests that it decides, from 0 to 100');
+      .requiredOption(
+        '--percent <n>',
+        'percentage of requests that it decides, from 0 to 100',
+        percentOf,
+      );
   }
   return command.action(async (...given: readonly unknown[]) => {
-    const { json, percent, ...flags } = command.opts<Flags & { percent: string }>();
+    const { json, percent, ...flags } = command.opts<Flags & { percent: number }>();
     const query = new URLSearchParams(
-      name === 'promote' ? { shadow: String(given[0]), percent } : {},
+      name === 'promote' ? { shadow: String(given[0]), percent: String(percent) } : {},
     );
     const path = name === 'promotion' ? '/debug/promotion' : `/${name}?${query.toString()}`;
     const method = name === 'promotion' ? 'GET' : 'POST';

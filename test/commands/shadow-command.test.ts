@@ -55,6 +55,17 @@ const shadow = (...flags: readonly string[]): Promise<{ readonly stdout: string 
   run(process.execPath, [PROGRAM, 'shadow', ...flags, '--admin', admin]);
 
 describe('pointsman shadow', () => {
+  it.each(['five', '101', '-1', '--json'])(
+    '[V237] refuses %s as the percentage of a promotion, and says what it may be',
+    async (percent) => {
+      const asked = shadow('promote', 'mine', '--percent', percent);
+      await expect(asked).rejects.toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/percent <n>.*is invalid.*a number from 0 to 100/) as string,
+      });
+    },
+  );
+
   it('[O45] prints one table into a pipe, without control characters, that explains its difference', async () => {
     const { stdout } = await shadow('top');
     expect(stdout).not.toContain('\u001b');

@@ -9,6 +9,7 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import type { Fault } from '../../stub-server/faults/fault.ts';
 import type { StubPool } from '../../stub-server/pool.ts';
 import { type DrillPicker, startGateway, startPicker, startServers } from '../drills/support.ts';
+import { startCuttableProxy } from './cuttable-proxy.ts';
 import { processorClient, requestBody, requestHeaders } from './ext-proc-client.ts';
 
 /** What a storm has seen and left behind. */
@@ -214,14 +215,18 @@ class Storm {
 
   /** A gateway that resets its stream, or loses its connection, after a pick. */
   async #resetStream(n: number): Promise<void> {
-    const client = processorClient(this.#picker.extProcPort);
+    const cut =
+      this.#below(2) === 0 ? await startCuttableProxy(this.#picker.extProcPort) : undefined;
+    const client = processorClient(cut?.port ?? this.#picker.extProcPort);
     const stream = client.Process();
     stream.on('error', () => undefined);
     stream.on('data', () => undefined);
     stream.write(requestHeaders({ ':method': 'POST', ':path': '/v1/completions' }));
     stream.write(requestBody(body(n)));
     await sleep(this.#below(30));
-    if (this.#below(2) === 0) stream.cancel();
+    // Closing the client would leave its stream open.
+    if (cut === undefined) stream.cancel();
+    await cut?.stop();
     client.close();
   }
 

@@ -41,6 +41,13 @@ export function share(text: string): number {
   throw new InvalidArgumentError(`${text} is above 1; give a share such as 0.95.`);
 }
 
+/** From 0 to 100. */
+export function percent(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && value <= 100) return value;
+  throw new InvalidArgumentError(`${text} is not a percentage: give a number from 0 to 100.`);
+}
+
 export function port(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value <= 65_535) return value;
