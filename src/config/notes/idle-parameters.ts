@@ -5,6 +5,8 @@ type Rule = readonly [reason: NoteReason, why: string];
 const ONE_LEDGER: Rule = ['own-way', 'the picker counts what is in flight in one place'];
 const OWN_MODEL: Rule = ['own-way', 'latencies are predicted by the model that the picker learns'];
 const OWN_INDEX: Rule = ['own-way', 'the index is built in, in memory'];
+const ALWAYS_SHOWN: Rule = ['own-way', 'the page of metrics always shows the index'];
+const NO_HOLDERS: Rule = ['own-way', 'a block may have any number of holders'];
 const NEVER_USED: Rule = ['obsolete', 'the reference does not use it; leave it out'];
 const NO_SWEEP: Rule = ['own-way', 'what is too old is dropped when it is met'];
 const ENGINE_HASHES: Rule = ['own-way', 'blocks are named by the engine’s own hashes'];
@@ -34,7 +36,11 @@ const precise: Readonly<Record<string, Rule>> = {
   'kvEventsConfig.podDiscoveryConfig.podLabelSelector': PODS_OF_POOL,
   'kvEventsConfig.podDiscoveryConfig.podNamespace': PODS_OF_POOL,
   'kvEventsConfig.concurrency': ['own-way', 'one process reads all events'],
-  'indexerConfig.kvBlockIndexConfig': OWN_INDEX,
+  'indexerConfig.kvBlockIndexConfig.costAwareMemoryConfig': OWN_INDEX,
+  'indexerConfig.kvBlockIndexConfig.enableMetrics': ALWAYS_SHOWN,
+  'indexerConfig.kvBlockIndexConfig.inMemoryConfig.podCacheSize': NO_HOLDERS,
+  'indexerConfig.kvBlockIndexConfig.metricsLoggingInterval': ALWAYS_SHOWN,
+  'indexerConfig.kvBlockIndexConfig.redisConfig': OWN_INDEX,
 };
 const tokens: Readonly<Record<string, Rule>> = {
   backend: ['obsolete', 'vllm chooses the tokenizer by being there; leave it out'],

@@ -239,6 +239,17 @@ describe('notes', () => {
     expect(issuesOf({ plugins })[0]).toContain('vllm.url: cannot be given beside');
   });
 
+  test('[D313] of the index of KV events, the size has an effect and each other part a note', () => {
+    const inMemoryConfig = { size: 100, podCacheSize: 32 };
+    const kvBlockIndexConfig = { inMemoryConfig, enableMetrics: true };
+    const parameters = { indexerConfig: { kvBlockIndexConfig } };
+    const at = 'plugins[0].parameters.indexerConfig.kvBlockIndexConfig';
+    expect(notesOf({ plugins: [{ type: 'precise-prefix-cache-producer', parameters }] })).toEqual([
+      `${at}.enableMetrics: own-way`,
+      `${at}.inMemoryConfig.podCacheSize: own-way`,
+    ]);
+  });
+
   test('[D6] a parameter that is read without an effect is noted with the reason', () => {
     const parameters = { lruSize: 8, prefixPluginName: 'x' };
     const { notes } = load({ plugins: [{ type: 'no-hit-lru-scorer', parameters }] });
