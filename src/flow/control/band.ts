@@ -2,8 +2,8 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Waiting } from '../discipline.ts';
 import type { BandFairness } from './fairness/fairness.ts';
+import { Flow, type Item } from './fairness/flow.ts';
 import type { BandParts } from './flow-control-parts.ts';
-import { Flow, type Item } from './flows/flow.ts';
 
 /** The waiting requests of one priority. */
 export class Band {

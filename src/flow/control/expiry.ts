@@ -1,6 +1,6 @@
 import type { Millis } from '../../framework/runtime.ts';
 import { IndexedHeap } from '../indexed-heap.ts';
-import type { Item } from './flows/flow.ts';
+import type { Item } from './fairness/flow.ts';
 
 /**
  * When waiting requests have waited long enough. One limit counts while there are endpoints, another

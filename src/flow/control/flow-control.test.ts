@@ -4,7 +4,7 @@ import { FlowControlBench, makeBand } from '../../../test/decision/flow-control-
 import { makePool, NOW } from '../../../test/makers.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Waiting } from '../discipline.ts';
-import type { Before } from './flows/flow.ts';
+import type { Before } from './fairness/flow.ts';
 import { firstCome } from './orderings.ts';
 import { holdback } from './usage-limits.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FlowControlBench, makeBand } from '../../../test/decision/flow-control-bench.ts';
 import { NOW } from '../../../test/makers.ts';
-import type { Before } from './flows/flow.ts';
+import type { Before } from './fairness/flow.ts';
 import { earliestDeadline, earliestFirstToken, firstCome } from './orderings.ts';
 
 function orderOf(before: Before, requestTtlMs = 1000): readonly string[] {

@@ -1,4 +1,4 @@
-import type { Before, Item } from './flows/flow.ts';
+import type { Before, Item } from './fairness/flow.ts';
 
 /** The order of the requests of one flow. Equal deadlines are served in the order of arrival. */
 

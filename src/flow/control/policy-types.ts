@@ -5,12 +5,12 @@ import {
   type Schema,
 } from '../../framework/plugin.ts';
 import type { Fairness } from './fairness/fairness.ts';
+import type { Before } from './fairness/flow.ts';
 import { globalStrict } from './fairness/global-strict.ts';
 import { leastAttainedService } from './fairness/least-service.ts';
 import { roundRobin } from './fairness/round-robin.ts';
 import { tokenCounters } from './fairness/token-counters.ts';
 import { turnPriority } from './fairness/turn-priority.ts';
-import type { Before } from './flows/flow.ts';
 import { earliestDeadline, earliestFirstToken, firstCome } from './orderings.ts';
 import {
   explicitLimit,

@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '../../../framework/request.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import type { Served } from '../../discipline.ts';
-import type { Before, Flow, Item } from '../flows/flow.ts';
+import type { Before, Flow, Item } from './flow.ts';
 import type { Programs } from './programs.ts';
 
 /** Which flow of one band is next. It names only flows that have a first request. */

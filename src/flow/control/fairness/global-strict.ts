@@ -1,6 +1,6 @@
 import { IndexedHeap } from '../../indexed-heap.ts';
-import type { Flow, Item } from '../flows/flow.ts';
 import type { Fairness } from './fairness.ts';
+import type { Flow, Item } from './flow.ts';
 
 /** No fairness: the request that is first by the order of the band, of whatever flow. */
 export function globalStrict(): Fairness {

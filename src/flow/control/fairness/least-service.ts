@@ -1,6 +1,6 @@
 import type { Millis } from '../../../framework/runtime.ts';
-import type { Flow, Item } from '../flows/flow.ts';
 import type { Fairness } from './fairness.ts';
+import type { Flow, Item } from './flow.ts';
 import { Programs, type ProgramsConfig } from './programs.ts';
 
 export interface LeastServiceWeights {

@@ -1,5 +1,5 @@
-import type { Flow } from '../flows/flow.ts';
 import type { BandFairness, Fairness } from './fairness.ts';
+import type { Flow } from './flow.ts';
 
 /** So many turns at other replicas make a flow wait here, at most. */
 const TURNS_ELSEWHERE_MAX = 8;

@@ -1,8 +1,8 @@
 import type { InferenceRequest } from '../../../framework/request.ts';
 import type { Served } from '../../discipline.ts';
 import { IndexedHeap } from '../../indexed-heap.ts';
-import type { Flow, Item } from '../flows/flow.ts';
 import type { BandFairness, Fairness } from './fairness.ts';
+import type { Flow, Item } from './flow.ts';
 
 export interface TokenCountersConfig {
   /** What one token of a prompt costs, and one of an answer. */

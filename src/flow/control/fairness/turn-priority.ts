@@ -1,7 +1,7 @@
 import type { Millis } from '../../../framework/runtime.ts';
 import { IndexedHeap } from '../../indexed-heap.ts';
-import type { Flow, Item } from '../flows/flow.ts';
 import type { BandFairness, Fairness } from './fairness.ts';
+import type { Flow, Item } from './flow.ts';
 import { Programs, type ProgramsConfig } from './programs.ts';
 
 export interface TurnPriorityConfig {
