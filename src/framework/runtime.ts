@@ -27,7 +27,7 @@ export interface Random {
 
 export interface HttpResponse {
   readonly status: number;
-  /** The whole body. Valid only until the next `get`, which may reuse the memory. */
+  /** The whole body. Valid only until the event loop's next turn: other answers may use its memory. */
   readonly body: Uint8Array;
 }
 

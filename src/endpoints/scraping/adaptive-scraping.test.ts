@@ -164,6 +164,43 @@ describe('an adaptive interval', () => {
     expect(new Set(late.map(({ url }) => url)).size).toBe(300);
   });
 
+  test.each([
+    [100, 1 / 8],
+    [1000, 1 / 8],
+    [8, 1],
+  ])(
+    '[B220] scrapes of %i endpoints without requests begin together, and samples stay fresh',
+    async (endpoints, wakeUpsPerPage) => {
+      const { clock, network, add, oldestMs } = setUp();
+      for (let n = 1; n <= endpoints; n++) add(`a${n}:1`);
+      await clock.run(3000);
+      const before = network.sent.length;
+      let oldest = 0;
+      for (let at = 3000; at < 6000; at += 7) {
+        await clock.run(at);
+        oldest = Math.max(oldest, oldestMs());
+      }
+      const perTurn = new Map<number, number>();
+      const sent = network.sent.slice(before);
+      for (const { at } of sent) perTurn.set(at, (perTurn.get(at) ?? 0) + 1);
+      expect(perTurn.size / sent.length).toBeLessThanOrEqual(1.6 * wakeUpsPerPage);
+      expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(16);
+      expect(oldest).toBeLessThan(endpoints > 100 ? 250 : 200);
+    },
+  );
+
+  test('[B220] scrapes of a pool with a request begin one by one', async () => {
+    const { clock, network, source, add, routedTo } = setUp();
+    for (let n = 1; n <= 100; n++) add(`a${n}:1`);
+    await clock.run(3000);
+    source.onRouted?.(routedTo('a1:1'));
+    await clock.run(3300);
+    const before = network.sent.length;
+    await clock.run(5000);
+    const sent = network.sent.slice(before);
+    expect(new Set(sent.map(({ at }) => at)).size / sent.length).toBeGreaterThan(0.9);
+  });
+
   test('[B150] an endpoint that goes is counted no more', async () => {
     const { clock, network, pool, add } = setUp();
     for (let n = 1; n <= 1000; n++) add(`a${n}:1`, 1);

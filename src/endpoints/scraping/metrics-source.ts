@@ -12,6 +12,7 @@ import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { INTERVAL_MS, Rhythm } from './rhythm.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
+import { SlotTimers } from './slot-timers.ts';
 
 const TIMEOUT_MS = 1000;
 /** 60 times a usual page; vLLM's page with every histogram of many models is under 1 MiB. */
@@ -63,6 +64,7 @@ class MetricsSource implements DataSource {
   readonly #host: DataSourceHost;
   readonly #random: Random;
   readonly #rhythm: Rhythm;
+  readonly #slots: SlotTimers;
   readonly #scrapers = new Map<Endpoint['id'], Scraper>();
 
   constructor(parsed: MetricsConfig, host: DataSourceHost) {
@@ -70,6 +72,7 @@ class MetricsSource implements DataSource {
     this.#host = host;
     this.#random = host.runtime.random.fork(host.name);
     this.#rhythm = new Rhythm(parsed.interval);
+    this.#slots = new SlotTimers(host.timers ?? host.runtime.clock);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
@@ -81,6 +84,7 @@ class MetricsSource implements DataSource {
         host: this.#host,
         random,
         rhythm: this.#rhythm,
+        slots: this.#slots,
         endpoint,
       }),
     );

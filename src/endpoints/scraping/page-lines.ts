@@ -66,9 +66,25 @@ function decimalAt(page: Buffer, from: number, end: number): number {
   return point < 0 ? value : value / 10 ** (at - point - 1);
 }
 
+/** So many bytes are looked at one by one: a call of `indexOf` takes as long. */
+const NEAR_BYTES = 160;
+
 export function lineEnd(page: Buffer, from: number): number {
-  const newline = page.indexOf(NEWLINE, from);
+  const near = Math.min(page.length, from + NEAR_BYTES);
+  let at = from;
+  while (at < near && page[at] !== NEWLINE) at += 1;
+  if (at < near || near === page.length) return at;
+  const newline = page.indexOf(NEWLINE, near);
   return newline < 0 ? page.length : newline;
+}
+
+/** Where the line begins that has the byte before `end`. */
+export function lineStart(page: Buffer, end: number): number {
+  const near = Math.max(0, end - NEAR_BYTES);
+  let at = end;
+  while (at > near && page[at - 1] !== NEWLINE) at -= 1;
+  if (at > near || near === 0) return at;
+  return page.lastIndexOf(NEWLINE, near - 1) + 1;
 }
 
 export function skipBlanks(page: Buffer, from: number): number {
@@ -85,4 +101,14 @@ function isBlank(byte: number | undefined): boolean {
 export function isSkipped(page: Buffer, at: number): boolean {
   const first = page[at];
   return first === HASH || first === NEWLINE || first === RETURN;
+}
+
+/**
+ * A copy that stays, as the next page uses the same memory. Without Node's pool, of which it would
+ * keep 64 KB.
+ */
+export function copyOf(page: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafeSlow(end - start);
+  page.copy(copy, 0, start, end);
+  return copy;
 }

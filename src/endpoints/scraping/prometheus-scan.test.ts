@@ -35,6 +35,22 @@ describe('SeriesFinder', () => {
     expect(total(page, spec('a'))).toBeUndefined();
   });
 
+  it('[B224] finds lines that moved by a few bytes without a search', () => {
+    const work = { bytes: 0 };
+    const finder = new SeriesFinder(spec('v:waiting'), work);
+    const pageOf = (above: string): Buffer =>
+      Buffer.from(
+        `# TYPE v:running gauge\nv:running ${above}\n# TYPE v:waiting gauge\nv:waiting 3\n`,
+      );
+    expect(finder.combined(pageOf('10'), sum)).toBe(3);
+    const perLine = work.bytes - pageOf('10').indexOf('\nv:waiting');
+    for (const above of ['1000', '9', '100', '1', '1']) {
+      work.bytes = 0;
+      expect(finder.combined(pageOf(above), sum)).toBe(3);
+      expect(work.bytes).toBe(perLine);
+    }
+  });
+
   it('adds up the series of one metric, past comments and empty lines', () => {
     const page = 'q{engine="0"} 1\nq{engine="1"} 2\n# by hand\n\nq{engine="2"} 4\nr 8\n';
     expect(total(page, spec('q'))).toBe(7);

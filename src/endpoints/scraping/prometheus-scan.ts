@@ -1,7 +1,9 @@
 import {
+  copyOf,
   isSkipped,
   LINE_BYTES_MAX,
   lineEnd,
+  lineStart,
   NEWLINE,
   numberAt,
   OPEN_BRACE,
@@ -145,13 +147,13 @@ export class SeriesFinder {
       return this.#lastSample;
     }
     this.#lastSample = this.#read(page, at + this.#name.length);
-    // A copy, as the next page uses the same memory.
-    this.#lastLine = Buffer.from(page.subarray(at, this.#lastSample === undefined ? at : end));
+    this.#lastLine = copyOf(page, at, this.#lastSample === undefined ? at : end);
     return this.#lastSample;
   }
 
   #first(page: Buffer): number {
-    if (this.#isAt(page, this.#guess) && !this.#follows(page, this.#guess)) return this.#guess;
+    const near = this.#near(page);
+    if (near >= 0) return this.#found(near);
     if (this.#unsearched > 0) {
       this.#unsearched -= 1;
       return -1;
@@ -159,6 +161,21 @@ export class SeriesFinder {
     const at = this.#searched(page);
     if (at < 0 && this.#isOptional) this.#unsearched = PAGES_UNTIL_SEARCHED - 1;
     return at;
+  }
+
+  /** Where it was, or a few bytes from there, as values above it get longer and shorter; or -1. */
+  #near(page: Buffer): number {
+    const guess = this.#guess;
+    if (this.#isFirst(page, guess)) return guess;
+    if (guess >= page.length) return -1;
+    const start = lineStart(page, guess);
+    if (this.#isFirst(page, start)) return start;
+    const next = lineEnd(page, guess) + 1;
+    return this.#isFirst(page, next) ? next : -1;
+  }
+
+  #isFirst(page: Buffer, at: number): boolean {
+    return this.#isAt(page, at) && !this.#follows(page, at);
   }
 
   #searched(page: Buffer): number {
@@ -181,7 +198,7 @@ export class SeriesFinder {
   #follows(page: Buffer, at: number): boolean {
     let end = at;
     for (let skipped = 0; end >= 2 && skipped <= SKIPPED_LINES_MAX; skipped++) {
-      const start = page.lastIndexOf(NEWLINE, end - 2) + 1;
+      const start = lineStart(page, end - 1);
       if (!isSkipped(page, start)) return this.#isAt(page, start);
       end = start;
     }

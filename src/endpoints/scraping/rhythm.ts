@@ -16,6 +16,10 @@ const PAGES_PER_MS = 6.25;
 const BUSY_PAGES_PER_MS = 2;
 /** So many scrapes may begin at once after a pause, such as a collection of the heap. */
 const BURST = 8;
+/** So many begin together in a pool without requests, on average, and twice as many at most. */
+const TOGETHER = 8;
+/** Scrapes of a pool without requests begin up to so much earlier, to begin together. */
+const SLOT_MS_MAX = 16;
 /** Late scrapes begin at up to this multiple of the usual rate. */
 const CATCH_UP = 2;
 
@@ -49,13 +53,23 @@ export class Rhythm {
   }
 
   /**
+   * The scrapes of so many milliseconds may begin together; 0 where each begins by itself. In a pool
+   * without requests no pick waits for them, and a wake-up of the process takes as long as a page.
+   */
+  get slotMs(): Millis {
+    if (this.#interval !== 'adaptive' || this.#busy > 0) return 0;
+    return Math.min(SLOT_MS_MAX, (TOGETHER * this.intervalMs(false)) / this.#idle);
+  }
+
+  /**
    * How long a scrape that is due has to wait, so that not all begin, and answer, in one turn of
    * the event loop, in which a pick would wait for them. Takes the place of the scrape.
    */
   waitMs(now: Millis): Millis {
     const perMs = this.#busy / this.intervalMs(true) + this.#idle / this.intervalMs(false);
     const gapMs = 1 / (CATCH_UP * perMs);
-    const at = Math.max(this.#freeAt, now - BURST * gapMs);
+    const burst = this.#busy > 0 ? BURST : 2 * TOGETHER - 1;
+    const at = Math.max(this.#freeAt, now - burst * gapMs);
     this.#freeAt = at + gapMs;
     return Math.max(0, at - now);
   }

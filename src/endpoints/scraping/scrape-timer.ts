@@ -2,6 +2,7 @@ import type { EndpointMetrics } from '../../framework/endpoint.ts';
 import type { Clock, Millis, Random, Timer } from '../../framework/runtime.ts';
 import { Activity } from './activity.ts';
 import type { Rhythm } from './rhythm.ts';
+import type { SlotTimers } from './slot-timers.ts';
 
 /** Each scrape is early or late by up to this share of the interval: so scrapes stay spread. */
 const JITTER = 0.1;
@@ -17,6 +18,7 @@ interface ScrapeTimerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly rhythm: Rhythm;
+  readonly slots: SlotTimers;
   /** Called when a scrape shall begin: after this it is quiet until `next`. */
   readonly onDue: () => void;
 }
@@ -65,7 +67,7 @@ export class ScrapeTimer {
     sentAt: Millis,
     { failures, workBytes }: { readonly failures: number; readonly workBytes: number },
   ): void {
-    const { clock, random } = this.#options;
+    const { clock, random, rhythm } = this.#options;
     this.#activity.age(clock.now());
     const interval = this.#activity.intervalMs;
     const backoff = interval * 2 ** Math.min(failures, 10);
@@ -74,7 +76,15 @@ export class ScrapeTimer {
     this.#scrapes += 1;
     // Endpoints are often added together: their second scrapes are spread over a whole interval.
     const share = this.#scrapes === 1 ? random.next() : 1 + JITTER * (2 * random.next() - 1);
-    this.#set(Math.max(0, sentAt + wanted * share - clock.now()), this.#onTimer);
+    const delay = Math.max(0, sentAt + wanted * share - clock.now());
+    if (rhythm.slotMs > 0) this.#setInSlot(delay);
+    else this.#set(delay, this.#onTimer);
+  }
+
+  #setInSlot(delay: Millis): void {
+    const { clock, rhythm, slots } = this.#options;
+    this.#dueAt = clock.now() + delay;
+    this.#timer = slots.setTimer(delay, rhythm.slotMs, this.#onTimer);
   }
 
   /** Endpoints that become busy together are scraped at different moments. */

@@ -14,6 +14,7 @@ import { PageReader, type PageReading, type PageRefusal } from './page-reader.ts
 import type { Interval, Rhythm } from './rhythm.ts';
 import { type ScrapeErrors, type ScrapeFailure, scrapeErrorsOf } from './scrape-errors.ts';
 import { ScrapeTimer } from './scrape-timer.ts';
+import type { SlotTimers } from './slot-timers.ts';
 
 /** The beginning of a page that a log line shows. */
 const BEGINNING_BYTES = 40;
@@ -34,6 +35,7 @@ interface ScraperOptions {
   readonly host: DataSourceHost;
   readonly random: Random;
   readonly rhythm: Rhythm;
+  readonly slots: SlotTimers;
   readonly endpoint: Endpoint;
 }
 
@@ -56,7 +58,7 @@ export class Scraper {
   #workBytes = 0;
   #stopped = false;
 
-  constructor({ config, host, random, rhythm, endpoint }: ScraperOptions) {
+  constructor({ config, host, random, rhythm, slots, endpoint }: ScraperOptions) {
     this.#config = config;
     this.#host = host;
     this.#errors = scrapeErrorsOf(host.pool);
@@ -66,7 +68,13 @@ export class Scraper {
     const tls = httpTlsOf({ ...config, serverName: config.serverName ?? endpoint.hostName });
     this.#getOptions = config.scheme === 'https' ? { ...limits, tls } : limits;
     const { timers: clock = host.runtime.clock } = host;
-    this.timer = new ScrapeTimer({ clock, random, rhythm, onDue: () => void this.#scrape() });
+    this.timer = new ScrapeTimer({
+      clock,
+      random,
+      rhythm,
+      slots,
+      onDue: () => void this.#scrape(),
+    });
   }
 
   stop(): void {
@@ -126,14 +134,14 @@ export class Scraper {
       ];
     }
     if (response instanceof Error) return ['unreachable', response.message];
-    const { href } = this.#url;
-    if (response.status !== 200) return ['status', `${href} answered ${response.status}`];
+    const url = this.#url;
+    if (response.status !== 200) return ['status', `${url.href} answered ${response.status}`];
     const page = asBuffer(response.body);
     const reading = this.#read(page);
     if (reading === undefined) {
-      return ['no-series', `${href} has no series of a known engine; it ${beginningOf(page)}`];
+      return ['no-series', `${url.href} has no series of a known engine; it ${beginningOf(page)}`];
     }
-    if ('refused' in reading) return ['bad-value', `${href} ${reading.refused}`];
+    if ('refused' in reading) return ['bad-value', `${url.href} ${reading.refused}`];
     this.#store(reading, sampledAt);
     return undefined;
   }

@@ -21,6 +21,7 @@ export class HttpOrigin {
   /** Undefined where answers need a whole HTTP client. */
   #plain: PlainConnection | undefined;
   #usedAt: Millis = 0;
+  #isClosed = false;
 
   constructor(name: string, keepAliveMs: Millis, tls: HttpTls | undefined) {
     this.#name = name;
@@ -29,6 +30,10 @@ export class HttpOrigin {
     // Windows would fill the memory that all these connections share while another reads it.
     const mayBePlain = name.startsWith('http:') && process.platform !== 'win32';
     this.#plain = mayBePlain ? new PlainConnection() : undefined;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   isIdleSince(before: Millis): boolean {
@@ -67,6 +72,7 @@ export class HttpOrigin {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#plain?.close();
     await this.#client?.destroy();
   }

@@ -43,6 +43,47 @@ async function text(network: NodeNetwork, url: URL): Promise<string> {
   return `${status} ${Buffer.from(body).toString()}`;
 }
 
+test('[B222] answers that arrive together are each given as they came', async () => {
+  const servers = await Promise.all(
+    Array.from({ length: 12 }, async (_, index) => {
+      const body = String(index).repeat(20_000 + index);
+      const head = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`;
+      return { body, ...(await serve((socket) => socket.write(head + body))) };
+    }),
+  );
+  const network = createNodeNetwork();
+  closers.push(() => network.close());
+  for (let round = 0; round < 5; round++) {
+    const texts = await Promise.all(servers.map(({ url }) => text(network, url)));
+    expect(texts).toEqual(servers.map(({ body }) => `200 ${body}`));
+  }
+});
+
+test('[B223] a head counts as the last one only where every byte of it is the same', async () => {
+  const answers = [
+    `${LENGTH_5}first`,
+    `${LENGTH_5}again`,
+    'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nlonger',
+    'HTTP/1.1 503 No\r\ncontent-length: 4\r\n\r\nbusy',
+    `${LENGTH_5}after`,
+    'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx: y\r\n\r\nother',
+  ];
+  const { network, url, seen } = await serve((socket, request) => {
+    socket.write(answers[request] ?? '');
+  });
+  const read: string[] = [];
+  for (const _ of answers) read.push(await text(network, url));
+  expect(read).toEqual([
+    '200 first',
+    '200 again',
+    '200 longer',
+    '503 busy',
+    '200 after',
+    '200 other',
+  ]);
+  expect(seen()).toEqual({ requests: 6, connections: 1 });
+});
+
 test('[D221] an answer that is not plain is asked for again, and later ones only once', async () => {
   const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n';
   const { network, url, seen } = await serve((socket) => socket.write(chunked));

@@ -5,12 +5,13 @@ import {
   type HttpResponse,
   type Millis,
 } from '../../framework/runtime.ts';
-import { plainHead } from './plain-answer.ts';
+import { PlainHeads } from './plain-answer.ts';
 import { ReusedBody } from './reused-body.ts';
 
 /**
- * All connections read into this memory, one after the other: what was read is copied before the
- * next read. The operating system fills it only when data is there.
+ * All connections read into this memory, one after the other. An answer that is whole in it is
+ * given away as it lies there, and what awaits it runs before the next read; a part of one is
+ * copied. The operating system fills it only when data is there.
  */
 const READ = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -40,13 +41,14 @@ export class PlainConnection {
   #deadline: NodeJS.Timeout | undefined;
   #timeoutMs: Millis = 0;
   #request: { readonly url: URL; readonly bytes: Buffer } | undefined;
+  readonly #heads = new PlainHeads();
 
   /** Whether a request is under way: then no other may begin. */
   get isBusy(): boolean {
     return this.#exchange !== undefined;
   }
 
-  /** Calls `onEnd` once. The body is valid until the next request ends. */
+  /** Calls `onEnd` once. The body is valid until the event loop's next turn. */
   get(url: URL, options: HttpGetOptions, onEnd: (outcome: PlainOutcome) => void): void {
     const isReused = this.#socket !== undefined;
     this.#exchange = { url, options, onEnd, isReused, status: undefined, bodyBytes: 0 };
@@ -94,36 +96,50 @@ export class PlainConnection {
 
   #read(memory: Buffer, bytes: number): void {
     const exchange = this.#exchange;
-    let from = 0;
     if (exchange === undefined) {
       // Nothing was asked for.
       this.#drop();
       return;
     }
-    if (exchange.status === undefined) {
-      const head = plainHead(memory.subarray(0, bytes));
-      if (head === undefined) {
-        this.#drop();
-        this.#end('not-plain');
-        return;
-      }
-      if (head.bodyBytes > exchange.options.bodyBytesMax) {
-        this.#drop();
-        this.#end(tooLarge(exchange));
-        return;
-      }
-      exchange.status = head.status;
-      exchange.bodyBytes = head.bodyBytes;
-      from = head.headBytes;
-      this.#body.clear(head.bodyBytes);
+    if (exchange.status === undefined) this.#readHead(exchange, memory, bytes);
+    else this.#readBody(exchange, exchange.status, memory, { from: 0, to: bytes });
+  }
+
+  #readHead(exchange: Exchange, memory: Buffer, bytes: number): void {
+    const head = this.#heads.read(memory, bytes);
+    if (head === undefined) {
+      this.#drop();
+      this.#end('not-plain');
+      return;
     }
-    const left = exchange.bodyBytes - this.#body.bytes;
-    const to = Math.min(bytes, from + left);
-    this.#body.append(memory, from, to);
+    const { status, headBytes, bodyBytes } = head;
+    if (bodyBytes > exchange.options.bodyBytesMax) {
+      this.#drop();
+      this.#end(tooLarge(exchange));
+      return;
+    }
+    exchange.status = status;
+    exchange.bodyBytes = bodyBytes;
+    if (headBytes + bodyBytes === bytes) {
+      this.#end({ status, body: memory.subarray(headBytes, bytes) });
+      return;
+    }
+    this.#body.clear(bodyBytes);
+    this.#readBody(exchange, status, memory, { from: headBytes, to: bytes });
+  }
+
+  #readBody(
+    { bodyBytes }: Exchange,
+    status: number,
+    memory: Buffer,
+    read: { readonly from: number; readonly to: number },
+  ): void {
+    const left = bodyBytes - this.#body.bytes;
+    const to = Math.min(read.to, read.from + left);
+    this.#body.append(memory, read.from, to);
     // What follows the answer belongs to no request.
-    if (to < bytes) this.#drop();
-    if (to - from < left) return;
-    this.#end({ status: exchange.status, body: this.#body.view() });
+    if (to < read.to) this.#drop();
+    if (to - read.from === left) this.#end({ status, body: this.#body.view() });
   }
 
   /** A server that ends a kept connection may not have seen the request: it is sent once more. */

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { SlotTimers } from './slot-timers.ts';
+
+const SLOT_MS = 10;
+
+function setUp() {
+  const clock = new SimulatedClock();
+  const timers = new SlotTimers(clock);
+  const fired: (readonly [name: string, at: number])[] = [];
+  const set = (name: string, delay: number) =>
+    timers.setTimer(delay, SLOT_MS, () => fired.push([name, clock.now()]));
+  return { clock, fired, set };
+}
+
+test('[B220] timers of one slot fire together, at its beginning', async () => {
+  const { clock, fired, set } = setUp();
+  set('late', 39);
+  set('first', 21);
+  set('next', 40);
+  set('second', 29.5);
+  await clock.run(100);
+  expect(fired).toEqual([
+    ['first', 20],
+    ['second', 20],
+    ['late', 30],
+    ['next', 40],
+  ]);
+});
+
+test('[B220] a timer of the slot that has begun fires when it is due', async () => {
+  const { clock, fired, set } = setUp();
+  set('soon', 4);
+  clock.advanceTo(50);
+  set('now', 0);
+  set('later', 9);
+  await clock.run(100);
+  expect(fired).toEqual([
+    ['soon', 4],
+    ['now', 50],
+    ['later', 59],
+  ]);
+});
+
+test('[B220] a timer that is cancelled does not fire, and the others of its slot do', async () => {
+  const { clock, fired, set } = setUp();
+  const cancelled = set('cancelled', 25);
+  set('other', 26);
+  cancelled.cancel();
+  await clock.run(100);
+  expect(fired).toEqual([['other', 20]]);
+});
