@@ -35,6 +35,14 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     'sharing',
     { file: 'overhead/sharing', about: 'the cost of sharing with another picker over NATS' },
   ],
+  [
+    'toggle',
+    {
+      file: 'toggle/main',
+      about:
+        'what page, traces and sharing cost a request, with and without in turn in one process',
+    },
+  ],
   ['capture', { file: 'overhead/capture', about: 'the cost of --capture' }],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
   [

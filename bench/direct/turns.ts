@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import type { Child } from '../load/child.ts';
+import { type CountedThreads, cpuMs } from './cpu-ms.ts';
 import type { PreparedRequest } from './requests.ts';
 import { sendRequest } from './send-request.ts';
 
@@ -42,21 +42,4 @@ export class MeasuredPicker {
     this.#child.pause();
     return used / count;
   }
-}
-
-/** The first thread of a picker decides. */
-export type CountedThreads = 'all' | 'deciding';
-
-/**
- * CPU time of the threads of a process so far, in steps of a microsecond or less: the first field
- * of each thread's `schedstat` is in nanoseconds. Throws where there is no such process or file.
- */
-function cpuMs(pid: number, threads: CountedThreads): number {
-  let nanoseconds = 0;
-  const counted = threads === 'all' ? readdirSync(`/proc/${pid}/task`) : [String(pid)];
-  for (const thread of counted) {
-    const stat = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1');
-    nanoseconds += Number(stat.split(' ')[0]);
-  }
-  return nanoseconds / 1e6;
 }

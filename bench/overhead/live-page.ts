@@ -4,25 +4,12 @@ import { compare } from './compare.ts';
 import { addedBy, addedShare, addedText, type MakePicker } from './decisions.ts';
 import { messageShare } from './live-message.ts';
 import { overheadOptions, overheadText } from './options.ts';
+import { view } from './view.ts';
 
 const ABOUT = `CPU of the picker for each request through a real Envoy, with a viewer of the live page and without one, in turn; then
 the CPU of the messages alone, and what the page's counts add to a request without any viewer.`;
 
 const SHARE_MAX = 0.02;
-
-/** Reads the events of the live page, as a browser does, until it is stopped. */
-async function view(metricsPort: number): Promise<{ stop(): void; readonly bytes: () => number }> {
-  const abort = new AbortController();
-  const response = await fetch(`http://127.0.0.1:${metricsPort}/debug/live`, {
-    signal: abort.signal,
-  });
-  let bytes = 0;
-  const reading = async (): Promise<void> => {
-    for await (const chunk of response.body ?? []) bytes += chunk.length;
-  };
-  void reading().catch(() => undefined);
-  return { stop: () => abort.abort(), bytes: () => bytes };
-}
 
 const bare: MakePicker = (options) => ({ picker: new EndpointPicker(options) });
 const counted: MakePicker = (options) => ({

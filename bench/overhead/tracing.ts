@@ -1,5 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startCollector } from './collector.ts';
 import { compare } from './compare.ts';
 import { overheadOptions, overheadText } from './options.ts';
 
@@ -7,31 +6,6 @@ const ABOUT = `CPU of the picker for each request through a real Envoy, with --t
 written, or OTEL_TRACES_SAMPLER_ARG of them, and sent over HTTP to a collector that drops them.`;
 
 const SHARE_MAX = 0.03;
-
-/** Takes what is sent and answers as a collector does that has accepted all. */
-async function startCollector(): Promise<{
-  readonly url: string;
-  readonly bytes: () => number;
-  stop(): void;
-}> {
-  let bytes = 0;
-  const server = createServer((request, response) => {
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-    });
-    request.on('end', () => {
-      response.setHeader('content-type', 'application/x-protobuf');
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const stop = (): void => {
-    server.close();
-    server.closeAllConnections();
-  };
-  return { url: `http://127.0.0.1:${port}`, bytes: () => bytes, stop };
-}
 
 const options = await overheadOptions('tracing', ABOUT);
 if (options !== undefined) {

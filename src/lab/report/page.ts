@@ -87,11 +87,11 @@ p { max-width: 46rem; color: var(--faint); }
   linear-gradient(270deg, var(--paper) 40%, transparent) 100% 0 / 3rem 100% local no-repeat,
   linear-gradient(90deg, var(--shade), transparent) 0 0 / 1.2rem 100% scroll no-repeat,
   linear-gradient(270deg, var(--shade), transparent) 100% 0 / 1.2rem 100% scroll no-repeat; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .4rem .8rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
-thead th { color: var(--faint); font-size: .85rem; vertical-align: bottom; white-space: normal; min-width: 5.5rem; line-height: 1.3; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .875rem; }
+th, td { text-align: right; padding: .4rem .55rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
+thead th { color: var(--faint); font-size: .85rem; vertical-align: bottom; white-space: normal; min-width: 4.2rem; line-height: 1.3; }
 thead th:first-child, tbody th:first-child { text-align: left; } tbody th { font-weight: 600; }
-.told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 11rem; }
+.told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 10rem; }
 small { color: var(--faint); }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; padding: 0; margin: 1.6rem 0 .6rem; }
 .legend .key { display: inline-block; width: 32px; height: 14px; margin-right: .5rem; vertical-align: -1px; }

@@ -1,0 +1,42 @@
+import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
+
+/** Four segments: without, with, with, without, so that a machine that gets slower harms both alike. */
+export interface Block {
+  /** CPU ms of a request. */
+  readonly without: readonly number[];
+  readonly with: readonly number[];
+}
+
+/** With the feature over without it. */
+export interface Ratio {
+  readonly median: number;
+  /** The 95 % interval of the median. */
+  readonly low: number;
+  readonly high: number;
+  readonly blocks: number;
+}
+
+/** 95 % of a normal distribution are within so many standard deviations of its mean. */
+const DEVIATIONS = 1.96;
+
+/**
+ * The median of the blocks' ratios. How many of n values are below the median is binomial, with the deviation √n / 2: the
+ * interval goes from the value of that rank below it to the one above.
+ */
+export function ratioOf(blocks: readonly Block[]): Ratio {
+  const ratios = sorted(blocks.map((block) => sum(block.with) / sum(block.without)));
+  const { length } = ratios;
+  const away = (DEVIATIONS * Math.sqrt(length)) / 2;
+  const at = (rank: number): number =>
+    ratios[Math.min(length - 1, Math.max(0, rank))] ?? Number.NaN;
+  return {
+    median: quantile(ratios, 0.5),
+    low: at(Math.floor(length / 2 - away)),
+    high: at(Math.ceil(length / 2 + away) - 1),
+    blocks: length,
+  };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
