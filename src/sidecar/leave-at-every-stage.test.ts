@@ -287,11 +287,17 @@ async function metricsOf(sidecar: Sidecar): Promise<ReadonlyMap<string, number>>
   return new Map(rows.map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]));
 }
 
+function isCounted(metrics: ReadonlyMap<string, number>): boolean {
+  const rows = [...metrics].filter(([name]) => name.startsWith('pointsman_sidecar_requests_total'));
+  return rows.reduce((sum, [, count]) => sum + count, 0) === 1;
+}
+
 /** Nothing of the request is left: no open answer, no timer, no memory. */
 async function expectNothingLeft({ visits, sidecar }: Run): Promise<ReadonlyMap<string, number>> {
   const metrics = await eventually(
     () => metricsOf(sidecar),
-    (found) => found.get('pointsman_sidecar_open_requests') === 0,
+    // A request is counted a moment after its connection has closed.
+    (found) => found.get('pointsman_sidecar_open_requests') === 0 && isCounted(found),
   );
   await Promise.all(visits.map(({ closed }) => closed));
   await eventually(
@@ -331,11 +337,9 @@ describe.each(WALKS)('$name', (walk) => {
       await again();
       const found = await run(walk, 'client leaves', place);
       const metrics = await expectNothingLeft(found);
-      const { visits } = found;
       expect(outcome(metrics, 'client-gone'), nameOf(place)).toBe(1);
       expect(found.sidecar.counts.fellBack, nameOf(place)).toBe(0);
       expect(bed.logged, nameOf(place)).toEqual([]);
-      expect(visits.length, nameOf(place)).toBe(found.visits.length);
     }
   });
 
