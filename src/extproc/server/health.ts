@@ -14,23 +14,28 @@ const SERVICES = [
   'readiness',
 ] as const;
 const LIVENESS = 'liveness';
+const SERVICE = '/grpc.health.v1.Health';
 const isPicker = (service: string): boolean => SERVICES.some((each) => each === service);
 
 /** Values of `ServingStatus` in grpc.health.v1. */
 const STATUS = { serving: 1, notServing: 2, serviceUnknown: 3 } as const;
 /** A name of a service is much shorter. */
 const REQUEST_BYTES_MAX = 4096;
+/** Calls that are open at once, on all connections together. A gateway and a probe have one each. */
+const CALLS_MAX = 1000;
 
 const nothing = (): void => undefined;
 
 /** gRPC health for all servers of the picker: live from the start, serving after `setServing`. */
 export class Health {
   readonly methods: ReadonlyMap<string, Method> = new Map([
-    ['/grpc.health.v1.Health/Check', unary((service) => statusMessage(this.#statusOf(service)))],
-    ['/grpc.health.v1.Health/List', unary(() => this.#list())],
-    ['/grpc.health.v1.Health/Watch', (stream) => this.#watch(stream)],
+    [`${SERVICE}/Check`, this.#counted(unary((name) => statusMessage(this.#statusOf(name))))],
+    [`${SERVICE}/List`, this.#counted(unary(() => this.#list()))],
+    [`${SERVICE}/Watch`, this.#counted((stream) => this.#watch(stream))],
   ]);
   #serving = false;
+  /** The oldest first. */
+  readonly #open = new Set<Http2Stream>();
   /** Clients that are sent each change, with the service they ask for. */
   readonly #watches = new Map<Http2Stream, string>();
 
@@ -40,6 +45,25 @@ export class Health {
     for (const [stream, service] of this.#watches) {
       if (isPicker(service)) send(stream, this.#known(service));
     }
+  }
+
+  /** Where too many calls are open, the oldest ends: a new check must not fail because others wait. */
+  #counted(method: Method): Method {
+    return (stream) => {
+      const [oldest] = this.#open.size >= CALLS_MAX ? this.#open : [];
+      if (oldest !== undefined) {
+        this.#open.delete(oldest);
+        const why = `more than ${CALLS_MAX} health calls are open, and this is the oldest`;
+        endCall(oldest, GRPC.resourceExhausted, why);
+      }
+      this.#open.add(stream);
+      const handler = method(stream);
+      const closed = (): void => {
+        this.#open.delete(stream);
+        handler.closed();
+      };
+      return { ...handler, closed };
+    };
   }
 
   /** A check by any other name, too, asks for the picker, as with the reference. */
