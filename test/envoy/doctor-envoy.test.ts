@@ -237,10 +237,9 @@ describe.skipIf(binary === undefined)('pointsman doctor beside a real Envoy', ()
 });
 
 describe('pointsman doctor without what it asks', () => {
-  it('wants something to look at, and says what did not answer', async () => {
-    const nothing = await doctor();
-    expect(nothing.code).toBe(2);
-    expect(nothing.text).toContain('give at least one of --envoy, --admin');
+  it('[O187] looks at the picker of this machine without options, and says what did not answer', async () => {
+    // Something may answer at that port of this machine.
+    expect((await doctor()).text).toContain('127.0.0.1:9090');
     const dead = await doctor('--envoy', '127.0.0.1:1');
     expect(dead.code).toBe(1);
     expect(dead.text).toContain('no answer from 127.0.0.1:1');
