@@ -1,6 +1,6 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { BlockTable } from '../../picker/prefix-index/block-table.ts';
-import { doubled } from '../../picker/prefix-index/doubled.ts';
+import { withRoom } from '../../picker/prefix-index/with-room.ts';
 
 const NONE = -1;
 const INITIAL_BLOCKS = 256;
@@ -203,8 +203,8 @@ export class ResidentBlocks {
   }
 
   #grow(): void {
-    this.#parent = doubled(this.#parent);
-    this.#children = doubled(this.#children);
-    this.#copies = doubled(this.#copies);
+    this.#parent = withRoom(this.#parent, this.#parent.length + 1);
+    this.#children = withRoom(this.#children, this.#parent.length);
+    this.#copies = withRoom(this.#copies, TIERS_MAX * this.#parent.length);
   }
 }

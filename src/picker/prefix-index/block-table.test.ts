@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { BlockTable } from './block-table.ts';
-import { doubled } from './doubled.ts';
+import { withRoom } from './with-room.ts';
 
 const SEED = 11;
 
@@ -42,12 +42,13 @@ describe('the table of blocks', () => {
     }
   });
 
-  test('[G175] a long array gets longer where it is, a short one in another place', () => {
+  test('[G175] an array is copied seldom: a long one gets room for many more at once', () => {
     const short = Int32Array.of(1, 2);
-    expect([...doubled(short)]).toEqual([1, 2, 0, 0]);
-    const long = doubled(new Uint16Array(200_000).fill(7));
-    const longer = doubled(long);
-    expect(longer).toBe(long);
-    expect([longer.length, longer[199_999], longer[400_000]]).toEqual([800_000, 7, 0]);
+    expect(withRoom(short, 2)).toBe(short);
+    expect([...withRoom(short, 3)]).toEqual([1, 2, 0, 0]);
+    const long = withRoom(new Uint16Array(1_000_000).fill(7), 1_500_000);
+    expect([long[999_999], long[1_000_000]]).toEqual([7, 0]);
+    expect(withRoom(long, 16_000_000)).toBe(long);
+    expect(withRoom(long, 20_000_000)).toHaveLength(2 * long.length);
   });
 });

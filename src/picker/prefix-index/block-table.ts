@@ -1,4 +1,4 @@
-import { doubled } from './doubled.ts';
+import { withRoom } from './with-room.ts';
 
 const NONE = -1;
 const INITIAL_ENTRIES = 256;
@@ -73,7 +73,11 @@ export class BlockTable {
 
   /** Sets the key of an entry that is not inserted. */
   setKey(entry: number, low: number, high: number): void {
-    while (entry >= this.#low.length) this.#grow();
+    if (entry >= this.#low.length) {
+      this.#low = withRoom(this.#low, entry + 1);
+      this.#high = withRoom(this.#high, entry + 1);
+    }
+    while (SLOTS_PER_ENTRY * entry >= this.#slots.length) this.#grow();
     this.#low[entry] = low;
     this.#high[entry] = high;
   }
@@ -144,8 +148,6 @@ export class BlockTable {
 
   #grow(): void {
     if (this.#former !== undefined) this.#move(this.#former, this.#former.length);
-    this.#low = doubled(this.#low);
-    this.#high = doubled(this.#high);
     this.#former = this.#slots;
     this.#moved = 0;
     // Memory that was not used yet is made when it is: a longer array of zeros costs little.

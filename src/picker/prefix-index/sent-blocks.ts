@@ -1,6 +1,6 @@
 import type { PromptBlocks } from '../../framework/request.ts';
 import { BlockTable } from './block-table.ts';
-import { doubled } from './doubled.ts';
+import { withRoom } from './with-room.ts';
 
 const NONE = -1;
 const INITIAL_NODES = 256;
@@ -120,7 +120,7 @@ export class SentBlocks {
     const known = this.#table.find(low, high);
     if (known !== NONE) return known;
     const entry = this.#freeEntry === NONE ? this.#entries++ : this.#freeEntry;
-    if (entry === this.#first.length) this.#first = doubled(this.#first);
+    if (entry === this.#first.length) this.#first = withRoom(this.#first, entry + 1);
     if (entry === this.#freeEntry) this.#freeEntry = this.#first[entry] as number;
     this.#first[entry] = NONE;
     this.#table.setKey(entry, low, high);
@@ -193,10 +193,11 @@ export class SentBlocks {
   }
 
   #grow(): void {
-    this.#entryOf = doubled(this.#entryOf);
-    this.#serverOf = doubled(this.#serverOf);
-    this.#next = doubled(this.#next);
-    this.#older = doubled(this.#older);
-    this.#newer = doubled(this.#newer);
+    const length = this.#next.length + 1;
+    this.#entryOf = withRoom(this.#entryOf, length);
+    this.#serverOf = withRoom(this.#serverOf, length);
+    this.#next = withRoom(this.#next, length);
+    this.#older = withRoom(this.#older, length);
+    this.#newer = withRoom(this.#newer, length);
   }
 }
