@@ -41,6 +41,16 @@ const states = fc.record({
 });
 
 describe('what a request costs at a place', () => {
+  it('[Q181] is that of a prompt with the attention within it', () => {
+    const breakdown = emptyBreakdown();
+    const prompt = { ...REQUEST, promptTokens: 40_000 };
+    computeCost(prompt, { ...STATE, cachedTokens: 30_000 }, breakdown);
+    expect(breakdown.ownPrefillMs).toBeCloseTo(0.04 * 10_000 + 5e-7 * (40_000 ** 2 - 30_000 ** 2));
+    const linear = { ...PRIOR_STEP_TIME, perSquaredTokenMs: 0 };
+    computeCost(prompt, { ...STATE, cachedTokens: 30_000, engine: linear }, breakdown);
+    expect(breakdown.ownPrefillMs).toBeCloseTo(400);
+  });
+
   it('is finite and above 0 wherever it goes, and no term is below 0', () => {
     fc.assert(
       fc.property(tokens, states, (promptTokens, state) => {

@@ -1,5 +1,5 @@
 import { queueingDelayForOthersMs, type Traffic } from '../src/cost-model/queueing-delay.ts';
-import { decodeStepMs, prefillSteps } from '../src/cost-model/step-time.ts';
+import { decodeStepMs, prefillSteps, promptMs } from '../src/cost-model/step-time.ts';
 import type { InFlightLoad, StepTime } from '../src/framework/keys.ts';
 
 /** Above this share of KV memory a wait is expected: answers grow as they are written. */
@@ -73,12 +73,13 @@ export function computeCost(
   breakdown: CostBreakdown,
 ): number {
   const { load, engine, traffic } = state;
-  const uncachedTokens = Math.max(0, request.promptTokens - state.cachedTokens);
+  const { promptTokens } = request;
+  const uncachedTokens = Math.max(0, promptTokens - state.cachedTokens);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
-  breakdown.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
+  breakdown.cachedTokens = Math.min(state.cachedTokens, promptTokens);
   breakdown.overheadMs = engine.overheadMs;
   breakdown.queuedPrefillMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
-  breakdown.ownPrefillMs = engine.perPrefillTokenMs * uncachedTokens;
+  breakdown.ownPrefillMs = promptMs({ promptTokens, uncachedTokens }, engine);
   breakdown.stepsMs = stepMs * prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
   breakdown.queueingDelayForOthersMs = queueingDelayForOthersMs(
     traffic,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { createPicker } from '../../src/index.ts';
 import { summarize } from '../../src/lab/run-summary/summarize.ts';
 import { simulate } from '../../src/lab/simulate/simulate.ts';
@@ -28,6 +29,18 @@ it('runs every baseline, tuned or not, in a pool with separate prefill servers, 
   expect(new Set(configs).size).toBe(1 + 7 * 8);
   const shares = configs.map((config) => summaryOf(scenario, config)).map(({ failed }) => failed);
   expect(new Set(shares)).toEqual(new Set([0]));
+});
+
+it('[D291] gives our policy the prefix index that the others have there', () => {
+  const { ours, baselines } = contestOf(named('prefill-decode'));
+  const indexOf = (config = ''): unknown =>
+    (parse(config) as { plugins: { type: string; parameters?: unknown }[] }).plugins.find(
+      ({ type }) => type === 'approx-prefix-cache-producer',
+    )?.parameters;
+  expect(indexOf(ours)).toEqual({ keepInFlight: true });
+  for (const { variants } of baselines) {
+    expect(indexOf(variants.get(''))).toEqual(indexOf(ours));
+  }
 });
 
 it('judges each objective by its own figure', () => {

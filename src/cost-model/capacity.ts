@@ -48,7 +48,7 @@ export function saturationOf(
   const memoryTokens =
     heldTokens + load.pendingPrefillTokens + mix.uncachedTokens + mix.outputTokens;
   return Math.max(
-    predictedTtftMs(load, mix.uncachedTokens, engine) / objective.ttftMs,
+    predictedTtftMs(load, mix, engine) / objective.ttftMs,
     mix.outputTokens === 0
       ? 0
       : decodeStepMs(load.requests + 1, contextTokens, engine) / objective.tpotMs,

@@ -24,10 +24,12 @@ export function headroomOf(endpoint: Endpoint, context: SchedulingContext): SloH
   const load = context.get(IN_FLIGHT).load(endpoint);
   const match = context.get(prefixMatchKey());
   const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
-  const uncachedTokens = Math.max(0, request.promptTokens - cachedTokens);
-  const contextTokens = load.contextTokens + request.promptTokens;
+  const { promptTokens } = request;
+  const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
+  const contextTokens = load.contextTokens + promptTokens;
   return {
-    ttftMs: (request.ttftSloMs ?? 0) - predictedTtftMs(load, uncachedTokens, engine),
+    ttftMs:
+      (request.ttftSloMs ?? 0) - predictedTtftMs(load, { promptTokens, uncachedTokens }, engine),
     tpotMs: (request.tpotSloMs ?? 0) - decodeStepMs(load.requests + 1, contextTokens, engine),
   };
 }

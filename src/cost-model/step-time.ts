@@ -4,14 +4,15 @@ import type { Millis } from '../framework/runtime.ts';
 /**
  * The step time assumed before anything is learned: that of an 8 B model on one current
  * accelerator. Its 6 ms and 0.04 ms a token are the linear engine of the policy study and lie
- * between the published regressions for H100 (6.5 ms, 0.02 ms) and A100 (16 ms, 0.05 ms). Only
- * ratios between endpoints matter to a pick, so a wrong prior distorts trade-offs, but not the
+ * between the published regressions for H100 (6.5 ms, 0.02 ms) and A100 (16 ms, 0.05 ms); attention
+ * within prompts is that of an 8 B model on an H100. Only ratios between endpoints matter to a pick, so a wrong prior distorts trade-offs, but not the
  * order of equal endpoints.
  */
 export const PRIOR_STEP_TIME: StepTime = {
   overheadMs: 0,
   baseMs: 6,
   perPrefillTokenMs: 0.04,
+  perSquaredTokenMs: 5e-7,
   perSequenceMs: 0.05,
   perContextTokenMs: 0.00002,
   prefillTokensMax: 8192,
@@ -22,16 +23,40 @@ export function prefillSteps(prefillTokens: number, { prefillTokensMax }: StepTi
   return Math.max(1, Math.ceil(prefillTokens / prefillTokensMax));
 }
 
-/** Milliseconds until the first token of a prompt with `uncachedTokens` to compute. */
+/** A prompt at an endpoint. */
+export interface PromptSize {
+  readonly promptTokens: number;
+  /** Those that are to be computed there, at most all of them. */
+  readonly uncachedTokens: number;
+}
+
+/** n² − c² of a prompt with n tokens of which c are cached: what attention within it grows with. */
+export function attendedSquares({ promptTokens, uncachedTokens }: PromptSize): number {
+  return uncachedTokens * (2 * promptTokens - uncachedTokens);
+}
+
+/** Milliseconds of an engine that computing a prompt takes, beside the fixed time of its steps. */
+export function promptMs(prompt: PromptSize, engine: StepTime = PRIOR_STEP_TIME): Millis {
+  return (
+    engine.perPrefillTokenMs * prompt.uncachedTokens +
+    engine.perSquaredTokenMs * attendedSquares(prompt)
+  );
+}
+
+/**
+ * Milliseconds until the first token of a prompt. Prompts that were sent before it count by their
+ * tokens alone.
+ */
 export function predictedTtftMs(
   { requests, pendingPrefillTokens, contextTokens }: InFlightLoad,
-  uncachedTokens: number,
+  prompt: PromptSize,
   engine: StepTime = PRIOR_STEP_TIME,
 ): Millis {
-  const prefillTokens = pendingPrefillTokens + uncachedTokens;
+  const prefillTokens = pendingPrefillTokens + prompt.uncachedTokens;
   return (
     engine.overheadMs +
-    engine.perPrefillTokenMs * prefillTokens +
+    engine.perPrefillTokenMs * pendingPrefillTokens +
+    promptMs(prompt, engine) +
     prefillSteps(prefillTokens, engine) * decodeStepMs(requests, contextTokens, engine)
   );
 }

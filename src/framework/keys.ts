@@ -193,6 +193,11 @@ export interface StepTime {
   /** Duration of an empty step. */
   readonly baseMs: Millis;
   readonly perPrefillTokenMs: Millis;
+  /**
+   * Attention within prompts: a prompt of n tokens of which c are cached takes n² − c² times this
+   * beside the time of its tokens.
+   */
+  readonly perSquaredTokenMs: Millis;
   readonly perSequenceMs: Millis;
   readonly perContextTokenMs: Millis;
   /** Most prompt tokens that are computed in one step (chunked prefill). */

@@ -408,17 +408,17 @@ describe('an explanation', () => {
 
            endpoint   total  predicted-cost-scorer×1
         →  near           1                        1
-           far       0.5892                   0.5892
+           far       0.5873                   0.5873
 
         predicted-cost-scorer   near    far
         cachedTokens             640      0
-        ownPrefillMs               0   25.6
+        ownPrefillMs               0   25.8
         stepsMs                    6      6
         answersMs              30.72  30.72
-        costMs                 36.72  62.32
+        costMs                 36.72  62.52
 
-        the runner-up far would have cost 62.32 ms (costMs), 25.6 ms more than the pick
-        the runner-up far is behind by 0.4108 in score
+        the runner-up far would have cost 62.52 ms (costMs), 25.8 ms more than the pick
+        the runner-up far is behind by 0.4127 in score
       "
     `);
   });

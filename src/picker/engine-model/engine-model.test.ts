@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { makePool, makeRequest, makeRouted } from '../../../test/makers.ts';
-import { decodeStepMs, PRIOR_STEP_TIME, predictedTtftMs } from '../../cost-model/step-time.ts';
+import {
+  decodeStepMs,
+  PRIOR_STEP_TIME,
+  predictedTtftMs,
+  prefillSteps,
+} from '../../cost-model/step-time.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../framework/keys.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -10,6 +15,10 @@ interface Truth {
   readonly perPrefillTokenMs: number;
   readonly stepFactor: number;
   readonly overheadMs: number;
+  /** Of attention within a prompt; 0 by default. */
+  readonly perSquaredTokenMs?: number;
+  /** 4,000 by default. */
+  readonly promptTokensMax?: number;
 }
 
 /**
@@ -27,7 +36,8 @@ function teach(
     pool.forEach((endpoint, index) => {
       const truth = truths[index];
       if (truth === undefined) return;
-      const promptTokens = Math.round(50 + 4000 * random.next());
+      const { perSquaredTokenMs = 0, promptTokensMax = 4000 } = truth;
+      const promptTokens = Math.round(50 + promptTokensMax * random.next());
       const load = {
         requests: Math.floor(60 * random.next()),
         pendingPrefillTokens: Math.floor(3000 * random.next()),
@@ -36,7 +46,10 @@ function teach(
       const ttftMs =
         truth.overheadMs +
         truth.perPrefillTokenMs * (load.pendingPrefillTokens + promptTokens) +
-        truth.stepFactor * decodeStepMs(load.requests, load.contextTokens);
+        perSquaredTokenMs * promptTokens ** 2 +
+        truth.stepFactor *
+          prefillSteps(load.pendingPrefillTokens + promptTokens, PRIOR_STEP_TIME) *
+          decodeStepMs(load.requests, load.contextTokens);
       const request = makeRequest({ promptTokens });
       const routed = makeRouted(endpoint, { request, load });
       model.onFirstToken(routed, routed.at + ttftMs * (0.9 + 0.2 * random.next()));
@@ -58,10 +71,32 @@ describe('EngineModel', () => {
     const model = new EngineModel();
     teach(model, pool, [H100, H100, H100], 100);
     const load = { requests: 20, pendingPrefillTokens: 1000, contextTokens: 30_000 };
+    const prompt = { promptTokens: 2000, uncachedTokens: 2000 };
     for (const endpoint of pool) {
-      const predicted = predictedTtftMs(load, 2000, model.stepTime(endpoint));
+      const predicted = predictedTtftMs(load, prompt, model.stepTime(endpoint));
       const truth = 15 + 0.02 * 3000 + 1.2 * decodeStepMs(20, 30_000);
       expect(Math.abs(predicted / truth - 1)).toBeLessThan(0.1);
+    }
+  });
+
+  it('[Q181] learns what attention within long prompts takes, and predicts with it', () => {
+    const pool = makePool([{}, {}, {}]);
+    const model = new EngineModel();
+    const long: Truth = { ...H100, perSquaredTokenMs: 1.7e-6, promptTokensMax: 32_000 };
+    teach(model, pool, [long, long, long], 100);
+    const load = { requests: 20, pendingPrefillTokens: 1000, contextTokens: 30_000 };
+    for (const promptTokens of [2000, 8000, 24_000]) {
+      const prompt = { promptTokens, uncachedTokens: promptTokens };
+      const steps = prefillSteps(1000 + promptTokens, PRIOR_STEP_TIME);
+      const truth =
+        15 +
+        0.02 * (1000 + promptTokens) +
+        1.7e-6 * promptTokens ** 2 +
+        1.2 * steps * decodeStepMs(20, 30_000);
+      for (const endpoint of pool) {
+        const predicted = predictedTtftMs(load, prompt, model.stepTime(endpoint));
+        expect(Math.abs(predicted / truth - 1)).toBeLessThan(0.1);
+      }
     }
   });
 
@@ -139,9 +174,10 @@ describe('EngineModel', () => {
       });
       model.onFirstToken(routed, routed.at + 1e7 * random.next() ** 20);
     }
-    const { perPrefillTokenMs, baseMs, overheadMs } = model.stepTime(endpoint);
+    const { perPrefillTokenMs, perSquaredTokenMs, baseMs, overheadMs } = model.stepTime(endpoint);
     for (const value of [perPrefillTokenMs, baseMs]) expect(value).toBeGreaterThan(0);
-    for (const value of [perPrefillTokenMs, baseMs, overheadMs]) {
+    for (const value of [perPrefillTokenMs, perSquaredTokenMs, baseMs, overheadMs]) {
+      expect(value).toBeGreaterThanOrEqual(0);
       expect(Number.isFinite(value)).toBe(true);
     }
   });
@@ -153,8 +189,9 @@ describe('EngineModel', () => {
       const model = new EngineModel();
       teach(model, pool, [H100, H100, H100, H100], 100);
       const load = { requests: 20, pendingPrefillTokens: 1000, contextTokens: 30_000 };
+      const prompt = { promptTokens: 1000, uncachedTokens: 1000 };
       const predicted = (): readonly number[] =>
-        pool.map((endpoint) => predictedTtftMs(load, 1000, model.stepTime(endpoint)));
+        pool.map((endpoint) => predictedTtftMs(load, prompt, model.stepTime(endpoint)));
       const before = predicted();
       const [first] = pool;
       if (first === undefined) throw new Error('no endpoint');

@@ -1,4 +1,9 @@
-import { decodeStepMs, PRIOR_STEP_TIME, prefillSteps } from '../../cost-model/step-time.ts';
+import {
+  attendedSquares,
+  decodeStepMs,
+  PRIOR_STEP_TIME,
+  prefillSteps,
+} from '../../cost-model/step-time.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { StepTime } from '../../framework/keys.ts';
 import {
@@ -25,13 +30,11 @@ import { SpeedRatios } from './speed-ratios.ts';
 
 /**
  * The features are: the time to compute the prompt tokens at the prior's speed; the time of the
- * steps at the prior's length; 1, for a fixed overhead in milliseconds; and the squared prompt
- * lengths that attention within long prompts grows with, at the 5·10⁻⁷ ms of an 8 B model on an
- * H100. Coefficients of 1, 1, 0 and 1 are the prior itself. A large model on an old accelerator is
- * ten times slower, so the prior is weak.
+ * steps at the prior's length; 1, for a fixed overhead in milliseconds; and the time of attention
+ * within the prompt at the prior's speed. Coefficients of 1, 1, 0 and 1 are the prior itself. A
+ * large model on an old accelerator is ten times slower, so the prior is weak.
  */
 const PRIOR: FitPrior = { means: [1, 1, 0, 1], deviations: [2, 2, 20, 2] };
-const SQUARE_MS = 5e-7;
 const COEFFICIENT_MIN = 0.02;
 /** Remembers about a thousand answers of the pool: it follows a drifting engine in minutes. */
 const FADING = 1 / 1000;
@@ -56,7 +59,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly #outputLength = new OutputLength();
   readonly #fit = new DecayingFit(PRIOR);
   readonly #ratios = new SpeedRatios();
-  #pool: PoolModel = { stepTime: PRIOR_STEP_TIME, square: 1 };
+  /** The step time of an endpoint whose ratio is 1. */
+  #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
   #answers = 0;
   /** By slot, as of the last update: reading them must change nothing. */
@@ -89,6 +93,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onRouted({ request, cachedTokens, endpoint, prefill, at }: Routed): void {
     const computes = prefill ?? endpoint;
     const prefillTokens = Math.max(1, request.promptTokens - cachedTokens);
+    // Without attention: decision 284 says what was measured with it.
     const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
     const answerMs = this.#answerMs(endpoint, request);
     if (prefill !== undefined)
@@ -101,12 +106,14 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     // With two engines and a transfer between them, the time shows the speed of neither.
     if (routed.prefill !== undefined || mayWaitForResources(routed)) return;
     const { endpoint, load, request, cachedTokens } = routed;
-    const tokens = load.pendingPrefillTokens + Math.max(0, request.promptTokens - cachedTokens);
+    const { promptTokens } = request;
+    const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
+    const tokens = load.pendingPrefillTokens + uncachedTokens;
     const features = [
       PRIOR_STEP_TIME.perPrefillTokenMs * tokens,
       prefillSteps(tokens, PRIOR_STEP_TIME) * decodeStepMs(load.requests, load.contextTokens),
       1,
-      SQUARE_MS * (request.promptTokens ** 2 - cachedTokens ** 2),
+      PRIOR_STEP_TIME.perSquaredTokenMs * attendedSquares({ promptTokens, uncachedTokens }),
     ];
     const ratio = this.#ratios.ratio(endpoint.slot);
     const ttftMs = at - routed.at;
@@ -120,7 +127,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#fit.observe(features, { value: pulled, deviation, fading: FADING });
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
-    this.#pool = poolModel(this.#fit.solve());
+    this.#pool = stepTimeOf(this.#fit.solve());
     this.#updateStepTimes();
   }
 
@@ -129,14 +136,12 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   #updateStepTimes(): void {
-    const { stepTime } = this.#pool;
     this.#stepTimes = [];
     for (const slot of this.#ratios.slots()) {
       const ratio = this.#ratios.ratio(slot);
-      this.#stepTimes[slot] = scaled(stepTime, ratio, ratio);
+      this.#stepTimes[slot] = scaled(this.#pool, ratio);
     }
-    const common = this.#ratios.commonRatio();
-    this.#otherStepTime = scaled(stepTime, common, common);
+    this.#otherStepTime = scaled(this.#pool, this.#ratios.commonRatio());
   }
 
   /** The time that one more sequence adds to its steps, without their fixed time. */
@@ -148,37 +153,40 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   #predict(features: readonly number[]): Millis {
-    const { stepTime, square } = this.#pool;
+    const { perPrefillTokenMs, perSquaredTokenMs, baseMs, overheadMs } = this.#pool;
     const [tokensMs = 0, stepsMs = 0, , squaresMs = 0] = features;
     return (
-      (stepTime.perPrefillTokenMs / PRIOR_STEP_TIME.perPrefillTokenMs) * tokensMs +
-      (stepTime.baseMs / PRIOR_STEP_TIME.baseMs) * stepsMs +
-      stepTime.overheadMs +
-      square * squaresMs
+      (perPrefillTokenMs / PRIOR_STEP_TIME.perPrefillTokenMs) * tokensMs +
+      (baseMs / PRIOR_STEP_TIME.baseMs) * stepsMs +
+      overheadMs +
+      (perSquaredTokenMs / PRIOR_STEP_TIME.perSquaredTokenMs) * squaresMs
     );
   }
 }
 
-interface PoolModel {
-  readonly stepTime: StepTime;
-  readonly square: number;
-}
-
-function poolModel(coefficients: readonly number[]): PoolModel {
+/** The prior with what was learned. */
+function stepTimeOf(coefficients: readonly number[]): StepTime {
   const [prefill, step, overheadMs, square] = coefficients.map((value, index) =>
     Math.max(index < 2 ? COEFFICIENT_MIN : 0, value),
   ) as [number, number, number, number];
-  return { square, stepTime: { ...scaled(PRIOR_STEP_TIME, prefill, step), overheadMs } };
+  const { perPrefillTokenMs, perSquaredTokenMs } = PRIOR_STEP_TIME;
+  return {
+    ...scaled(PRIOR_STEP_TIME, step),
+    overheadMs,
+    perPrefillTokenMs: prefill * perPrefillTokenMs,
+    perSquaredTokenMs: square * perSquaredTokenMs,
+  };
 }
 
 /** A slow engine does not make the network slower: the overhead stays. */
-function scaled(stepTime: StepTime, prefill: number, step: number): StepTime {
+function scaled(stepTime: StepTime, ratio: number): StepTime {
   return {
     overheadMs: stepTime.overheadMs,
-    baseMs: step * stepTime.baseMs,
-    perPrefillTokenMs: prefill * stepTime.perPrefillTokenMs,
-    perSequenceMs: step * stepTime.perSequenceMs,
-    perContextTokenMs: step * stepTime.perContextTokenMs,
+    baseMs: ratio * stepTime.baseMs,
+    perPrefillTokenMs: ratio * stepTime.perPrefillTokenMs,
+    perSquaredTokenMs: ratio * stepTime.perSquaredTokenMs,
+    perSequenceMs: ratio * stepTime.perSequenceMs,
+    perContextTokenMs: ratio * stepTime.perContextTokenMs,
     prefillTokensMax: stepTime.prefillTokensMax,
   };
 }

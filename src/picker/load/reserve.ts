@@ -41,7 +41,11 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   return {
     // A copy, because the ledger changes its own object.
     load: { requests, pendingPrefillTokens, contextTokens },
-    ttftMs: predictedTtftMs(ledger.load(computes), prefillTokens, engineModel.stepTime(computes)),
+    ttftMs: predictedTtftMs(
+      ledger.load(computes),
+      { promptTokens, uncachedTokens: prefillTokens },
+      engineModel.stepTime(computes),
+    ),
     tpotMs,
     decodeMs: outputTokens * tpotMs,
     reservation: combined(

@@ -1,3 +1,4 @@
+import { promptMs } from '../../cost-model/step-time.ts';
 import type { Queued } from '../../flow/endpoint-queue.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Placement, RouteOptions } from '../../framework/routing.ts';
@@ -47,7 +48,7 @@ export function targetOf(
   const cached = generation.core.cachedTokens(computes, context);
   const { promptTokens } = request;
   const uncachedTokens = Math.max(0, Math.ceil(promptTokens - cached));
-  const ownMs = engineModel.stepTime(computes).perPrefillTokenMs * uncachedTokens;
+  const ownMs = promptMs({ promptTokens, uncachedTokens }, engineModel.stepTime(computes));
   // A beginning that several waiting prompts have is computed once.
   const sharedTokens = loads.sharedWith(request)?.(computes) ?? 0;
   const prefillTokens = Math.min(uncachedTokens, Math.max(0, promptTokens - sharedTokens));

@@ -6,17 +6,18 @@ import {
   makeRequest,
   makeRuntime,
 } from '../../../test/makers.ts';
+import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad } from '../../framework/keys.ts';
 import { byCost } from './by-cost.ts';
 
 const [decode, prefill] = makePool([{}, {}]) as readonly [Endpoint, Endpoint];
 
-/** Whether 6,400 tokens, 256 ms of work, are to be computed elsewhere. */
+/** Whether 6,400 tokens, 276 ms of work, are to be computed elsewhere. */
 function elsewhere(
   load: readonly [Partial<InFlightLoad>, Partial<InFlightLoad>],
   parameters: object = {},
-  more: Pick<ContextFields, 'matchedBlocks' | 'demand'> = {},
+  more: Pick<ContextFields, 'matchedBlocks' | 'demand' | 'stepTimes'> = {},
 ): boolean | undefined {
   const decider = byCost.create(byCost.config.parse(parameters), makeRuntime());
   const request = makeRequest({ promptTokens: 6400 });
@@ -44,6 +45,24 @@ describe('cost-pd-decider', () => {
 
   it('counts the transfer: a link of a thousandth is not worth it', () => {
     expect(elsewhere([{ requests: 20 }, {}], { linkGigabytesPerSecond: 0.02 })).toBe(false);
+  });
+
+  it('[D290] counts that the request passes the front end of a second engine', () => {
+    const first = { objective: 'first-token' };
+    const load = [{ requests: 20, pendingPrefillTokens: 3000 }, {}] as const;
+    const withOverhead = (overheadMs: number) => {
+      const engine = { ...PRIOR_STEP_TIME, overheadMs };
+      return elsewhere(load, first, { stepTimes: [engine, engine] });
+    };
+    expect(withOverhead(0)).toBe(true);
+    expect(withOverhead(100)).toBe(false);
+  });
+
+  it('[D290] does not send away what waits for the prompts at the decoder anyway', () => {
+    const first = { objective: 'first-token' };
+    const load = [{ pendingPrefillTokens: 8000 }, {}] as const;
+    expect(elsewhere(load, first, { matchedBlocks: [100, 100] })).toBe(false);
+    expect(elsewhere(load, first, { matchedBlocks: [0, 100] })).toBe(true);
   });
 
   it('for first tokens alone, does not count those who are held up', () => {

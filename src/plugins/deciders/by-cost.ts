@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { queueingDelayForOthersMs, trafficOf } from '../../cost-model/queueing-delay.ts';
-import { decodeStepMs, predictedTtftMs } from '../../cost-model/step-time.ts';
+import {
+  decodeStepMs,
+  type PromptSize,
+  predictedTtftMs,
+  promptMs,
+} from '../../cost-model/step-time.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
@@ -12,8 +17,8 @@ import type { SchedulingContext } from '../../framework/scheduling.ts';
  * a first token; the time by which later requests wait longer (`queueingDelayForOthersMs`), which
  * keeps long prompts out of the way of short ones; and the time by which computing the prompt holds
  * up the answers that are decoded there, since they share its steps. Elsewhere adds the transfer of
- * the KV cache. There is nothing to tune: the time for a prompt is learned, and the link is a fact
- * about the pool.
+ * the KV cache, and a second way into an engine: that which decodes. There is nothing to tune: the
+ * time for a prompt is learned, and the link is a fact about the pool.
  */
 export const byCost: DeciderDefinition = defineDecider({
   type: 'cost-pd-decider',
@@ -33,44 +38,61 @@ export const byCost: DeciderDefinition = defineDecider({
     return {
       separates: () => true,
       keeps(decode, prefill, context) {
-        const uncached = uncachedTokens(decode, context);
-        const engine = context.get(ENGINE_MODEL).stepTime(decode);
-        const { requests, contextTokens } = context.get(IN_FLIGHT).load(decode);
-        const transferMs = transferSetupMs + perTokenMs * uncached;
-        // The last token is computed where it is decoded.
-        const joinMs = decodeStepMs(requests + 1, contextTokens, engine);
-        const there = costMs(prefill, context, others) + transferMs + joinMs;
-        return there < costMs(decode, context, others);
+        const transferMs = transferSetupMs + perTokenMs * promptAt(decode, context).uncachedTokens;
+        const arrivesAfterMs = ttftMs(prefill, context) + transferMs;
+        const there =
+          handedOverMs(decode, context, arrivesAfterMs) + delaysMs(prefill, context, others);
+        return there < ttftMs(decode, context) + delaysMs(decode, context, others);
       },
     };
   },
 });
 
+/** Until its first token, if this endpoint computes the prompt. */
+function ttftMs(endpoint: Endpoint, context: SchedulingContext): Millis {
+  const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
+  const load = context.get(IN_FLIGHT).load(endpoint);
+  return predictedTtftMs(load, promptAt(endpoint, context), engine);
+}
+
 /**
- * The cost of computing the prompt on this endpoint: for the request, for later requests and, as
- * far as they count, for answers under way.
+ * What computing the prompt on this endpoint costs others: later requests and, as far as they count,
+ * answers under way.
  */
-function costMs(endpoint: Endpoint, context: SchedulingContext, others: number): Millis {
+function delaysMs(endpoint: Endpoint, context: SchedulingContext, others: number): Millis {
   const model = context.get(ENGINE_MODEL);
   const engine = model.stepTime(endpoint);
   const load = context.get(IN_FLIGHT).load(endpoint);
-  const uncached = uncachedTokens(endpoint, context);
   const traffic = trafficOf(model.demand(endpoint), model.demandRate(context.now));
-  const promptMs = engine.perPrefillTokenMs * uncached;
+  const ownMs = promptMs(promptAt(endpoint, context), engine);
   const backlogMs =
     engine.perPrefillTokenMs * load.pendingPrefillTokens +
     decodeStepMs(load.requests, load.contextTokens, engine);
+  return queueingDelayForOthersMs(traffic, backlogMs, ownMs) + others * load.requests * ownMs;
+}
+
+/**
+ * Until its first token, if its KV is at the decoding endpoint after this time: the request passes
+ * the front end there like any other, waits for the prompts that were sent there before, as far as
+ * they are not computed meanwhile, and its last token is computed in a step.
+ */
+function handedOverMs(
+  decode: Endpoint,
+  context: SchedulingContext,
+  arrivesAfterMs: Millis,
+): Millis {
+  const engine = context.get(ENGINE_MODEL).stepTime(decode);
+  const load = context.get(IN_FLIGHT).load(decode);
+  const queuedMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
   return (
-    predictedTtftMs(load, uncached, engine) +
-    queueingDelayForOthersMs(traffic, backlogMs, promptMs) +
-    others * load.requests * promptMs
+    Math.max(arrivesAfterMs + engine.overheadMs, queuedMs) +
+    decodeStepMs(load.requests + 1, load.contextTokens, engine)
   );
 }
 
-function uncachedTokens(endpoint: Endpoint, context: SchedulingContext): number {
+function promptAt(endpoint: Endpoint, context: SchedulingContext): PromptSize {
   const match = context.get(prefixMatchKey());
-  return Math.max(
-    0,
-    context.request.promptTokens - match.matchedBlocks(endpoint) * match.blockTokens,
-  );
+  const { promptTokens } = context.request;
+  const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
+  return { promptTokens, uncachedTokens: Math.max(0, promptTokens - cachedTokens) };
 }
