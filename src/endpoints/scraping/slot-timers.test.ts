@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CountedClock } from '../../../test/support/counted-clock.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { SlotTimers } from './slot-timers.ts';
 
@@ -49,4 +50,13 @@ test('[B220] a timer that is cancelled does not fire, and the others of its slot
   cancelled.cancel();
   await clock.run(100);
   expect(fired).toEqual([['other', 20]]);
+});
+
+test('[B220] a slot of which all timers were cancelled holds no timer of the process', () => {
+  const clock = new CountedClock(new SimulatedClock());
+  const timers = new SlotTimers(clock);
+  const set = [25, 26].map((delay) => timers.setTimer(delay, SLOT_MS, () => undefined));
+  expect(clock.openTimers).toBe(1);
+  for (const timer of set) timer.cancel();
+  expect(clock.openTimers).toBe(0);
 });

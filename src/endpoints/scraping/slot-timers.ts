@@ -1,7 +1,8 @@
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 
-interface Entry extends Timer {
-  callback: (() => void) | undefined;
+interface Slot {
+  readonly timer: Timer;
+  readonly callbacks: Set<() => void>;
 }
 
 /**
@@ -11,7 +12,7 @@ interface Entry extends Timer {
 export class SlotTimers {
   readonly #clock: Clock;
   /** By the time when the slot fires, which is its beginning. */
-  readonly #slots = new Map<Millis, Entry[]>();
+  readonly #slots = new Map<Millis, Slot>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -22,25 +23,32 @@ export class SlotTimers {
     const now = this.#clock.now();
     const at = Math.floor((now + delay) / slotMs) * slotMs;
     if (at <= now) return this.#clock.setTimer(delay, callback);
-    let slot = this.#slots.get(at);
-    if (slot === undefined) {
-      slot = [];
-      this.#slots.set(at, slot);
-      this.#clock.setTimer(at - now, () => this.#fire(at));
-    }
-    const entry: Entry = {
-      callback,
+    const { timer, callbacks } = this.#slotAt(at, now);
+    // The same function may be set several times.
+    const own = (): void => callback();
+    callbacks.add(own);
+    return {
       cancel: () => {
-        entry.callback = undefined;
+        // A slot that nobody waits for keeps no process from its end.
+        if (!callbacks.delete(own) || callbacks.size > 0) return;
+        timer.cancel();
+        this.#slots.delete(at);
       },
     };
-    slot.push(entry);
-    return entry;
+  }
+
+  #slotAt(at: Millis, now: Millis): Slot {
+    const known = this.#slots.get(at);
+    if (known !== undefined) return known;
+    const timer = this.#clock.setTimer(at - now, () => this.#fire(at));
+    const slot = { timer, callbacks: new Set<() => void>() };
+    this.#slots.set(at, slot);
+    return slot;
   }
 
   #fire(at: Millis): void {
-    const slot = this.#slots.get(at) ?? [];
+    const { callbacks } = this.#slots.get(at) ?? { callbacks: [] };
     this.#slots.delete(at);
-    for (const { callback } of slot) callback?.();
+    for (const callback of callbacks) callback();
   }
 }
