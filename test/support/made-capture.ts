@@ -54,7 +54,7 @@ function headersOf(random: ReturnType<typeof seededRandom>): ReadonlyMap<string,
 }
 
 /** The number of requests after which configurations take turns. */
-export const TURN_REQUESTS: number = 100;
+const TURN_REQUESTS = 100;
 
 /**
  * Traffic of all kinds through a captured picker: its decisions and its inputs. Several
