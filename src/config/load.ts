@@ -40,7 +40,7 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   const issues: ConfigIssue[] = [];
   const notes: ConfigNote[] = [];
   const table = new PluginTable(config.plugins, { catalogue, issues, notes });
-  planInFlightMatch(table);
+  const inFlightMatch = planInFlightMatch(table);
   const profiles = planProfiles(config.schedulingProfiles, table, { issues, notes });
   const handler = planHandler(profiles, table, issues);
   planSources(config.dataLayer, table, issues);
@@ -55,7 +55,8 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   const hold = config.hold ?? undefined;
   const capacity = config.capacity ?? undefined;
   const reading = planParsers(config);
-  const decided = { plugins, profiles, scheduler, discovery, ejection, hold, capacity, ...reading };
+  const parts = { plugins, profiles, scheduler, discovery, ejection, hold, capacity };
+  const decided = { ...parts, inFlightMatch, ...reading };
   const effective = effectiveConfig({ ...decided, flowControl: flow.written });
   const warnings = notes.map(({ text: sentence }) => sentence);
   return { ...decided, ...flow.plan, handler, warnings, notes, effective };

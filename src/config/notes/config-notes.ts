@@ -2,6 +2,7 @@ import { nearest } from '../../files/nearest.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { PlannedProfile } from '../../picker/plan/picker-plan.ts';
+import { LOAD_PRODUCER, MATCH } from '../plan/in-flight-match.ts';
 import { FEATURE_GATES, gateSwitch, isGateOn } from '../reference/feature-gates.ts';
 import { olderGate } from '../reference/older-releases.ts';
 import { coreInsteadOf } from '../reference/reference-types.ts';
@@ -20,9 +21,7 @@ const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** By type whose work the picker does itself, the parameter that has an effect. */
-const EFFECTIVE: ReadonlyMap<string, string> = new Map([
-  ['inflight-load-producer', 'prefixMatchInfoProducerName'],
-]);
+const EFFECTIVE: ReadonlyMap<string, string> = new Map([[LOAD_PRODUCER, MATCH]]);
 
 /** A note for each part without effect. Adds errors in feature gates to `issues`. */
 export function configNotes(

@@ -1,15 +1,18 @@
 import type { PluginTable } from './plugin-table.ts';
 
-const LOAD_PRODUCER = 'inflight-load-producer';
+/** The reference's plugin that counts what is in flight. */
+export const LOAD_PRODUCER = 'inflight-load-producer';
 const READERS: ReadonlySet<string> = new Set(['lmetric-scorer', 'token-load-scorer']);
-const MATCH = 'prefixMatchInfoProducerName';
+/** Names the index that says what of a prompt is in a cache. */
+export const MATCH = 'prefixMatchInfoProducerName';
 
 /**
  * As in the reference, a scorer of tokens in flight takes what a prompt has in a cache from where
  * the producer of loads that it names takes it. Its own parameter, which the reference does not
- * have, counts first.
+ * have, counts first. Returns the index that the first producer of loads names, if there is one: the
+ * ledger counts cached tokens by it.
  */
-export function planInFlightMatch(table: PluginTable): void {
+export function planInFlightMatch(table: PluginTable): string | undefined {
   const plugins = [...table.plugins()];
   for (const reader of plugins) {
     if (!READERS.has(reader.definition.type) || table.gives(reader.name, MATCH)) continue;
@@ -19,6 +22,8 @@ export function planInFlightMatch(table: PluginTable): void {
     const match = textOf(producer.config, MATCH);
     if (match !== undefined) table.extend(reader, { [MATCH]: match });
   }
+  const first = plugins.find(({ definition }) => definition.type === LOAD_PRODUCER);
+  return textOf(first?.config, MATCH);
 }
 
 /** A text of a plugin's parameters; undefined where it is empty, too. */

@@ -29,9 +29,6 @@ import { createScheduler } from '../scheduling/schedule.ts';
 import { shedding } from '../scheduling/shedding.ts';
 import { type Preparation, waitForAll } from './preparation.ts';
 
-/** The reference's plugin that counts what is in flight. */
-const LOAD_PRODUCER = 'inflight-load-producer';
-
 export interface SchedulingCoreOptions {
   readonly plan: PickerPlan;
   readonly pool: EndpointPool;
@@ -221,18 +218,14 @@ function prepareOf(
 }
 
 /**
- * What the reference's producer of loads names, if the configuration has it; otherwise rather what
- * engines report themselves than what the picker expects them to hold.
+ * The index that the configuration names for this, if it has it; otherwise rather what engines
+ * report themselves than what the picker expects them to hold.
  */
 function bestPrefixMatch(
   facts: PluginParts['facts'],
-  { plugins }: PickerPlan,
+  { inFlightMatch: named }: PickerPlan,
 ): CycleKey<PrefixMatch> | undefined {
-  const loads = plugins.find(({ definition }) => definition.type === LOAD_PRODUCER);
-  const { prefixMatchInfoProducerName: named } = (loads?.config ?? {}) as {
-    readonly prefixMatchInfoProducerName?: string;
-  };
   const known = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
-  const keys = named ? [prefixMatchKey(named), ...known] : known;
+  const keys = named === undefined ? known : [prefixMatchKey(named), ...known];
   return keys.find(({ name }) => facts.has(name));
 }

@@ -63,6 +63,8 @@ export interface PickerPlan {
   readonly hold?: HoldPlan | undefined;
   /** Undefined for any number of requests in flight. */
   readonly capacity?: CapacityPlan | undefined;
+  /** The index by which the ledger counts cached tokens, where the configuration names one. */
+  readonly inFlightMatch?: string | undefined;
   /** Undefined where its feature gate is off. */
   readonly flowControl?: FlowControlPlan | undefined;
   /** By what requests with a priority below 0 are refused; undefined with flow control. */
