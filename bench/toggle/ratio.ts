@@ -1,4 +1,4 @@
-import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
+import { quantile, sorted, sum } from '../../src/lab/run-summary/statistics.ts';
 
 /** Four segments: without, with, with, without, so that a machine that gets slower harms both alike. */
 export interface Block {
@@ -35,8 +35,4 @@ export function ratioOf(blocks: readonly Block[]): Ratio {
     high: at(Math.ceil(length / 2 + away) - 1),
     blocks: length,
   };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

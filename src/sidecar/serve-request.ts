@@ -41,8 +41,8 @@ export async function serveRequest(
   const { headers: sent } = front.request;
   const { engines, options: all } = parts;
   const engine = engines[namedRank(sent, all.port) ?? rank] ?? engines[rank] ?? all.engine;
-  const ended = endedWith(front.signal);
-  const { signal } = ended;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([front.signal, ended.signal]);
   const untraced = { ...parts, ...front, signal, engine, headers: headersToForward(front.request) };
   const { exchange, endTrace } = withTrace(untraced);
   const { request, response, metrics, options, log } = exchange;
@@ -63,13 +63,6 @@ export async function serveRequest(
     endUpload(request, response, options.clock);
     respondError(response, status, message);
   }
-}
-
-/** Aborts with the client's signal, and where the request ends without an answer. */
-function endedWith(client: AbortSignal): AbortController {
-  const ended = new AbortController();
-  client.addEventListener('abort', () => ended.abort(client.reason), { once: true });
-  return ended;
 }
 
 /** The exchange with traced legs, where traces are written, and what ends its trace. */
