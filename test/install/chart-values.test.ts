@@ -34,6 +34,23 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'pool.failureMode': { set: ['pool.failureMode=FailOpen'], shows: /"FailOpen"/ },
   config: { set: ['config=kind: EndpointPickerConfig'], shows: /kind: EndpointPickerConfig/ },
   extraArgs: { set: ['extraArgs={--log-level=debug}'], shows: /"--log-level=debug"/ },
+  extraEnv: {
+    set: ['extraEnv[0].name=A', 'extraEnv[0].value=b'],
+    shows: /"env":\[\{"name":"A","value":"b"\}\]/,
+  },
+  extraVolumes: {
+    set: ['extraVolumes[0].name=mine', 'extraVolumes[0].configMap.name=plugins'],
+    shows: /"volumes":\[[^\]]*"configMap":\{"name":"plugins"\}/,
+  },
+  extraVolumeMounts: {
+    set: ['extraVolumeMounts[0].name=mine', 'extraVolumeMounts[0].mountPath=/plugins'],
+    shows: /"volumeMounts":\[[^\]]*"mountPath":"\/plugins"/,
+  },
+  'sharing.nats': { set: ['sharing.nats=nats://n'], shows: /"--replicas-nats=nats:\/\/n"/ },
+  'sharing.keySecret': {
+    set: ['sharing.nats=nats://n', 'sharing.keySecret=shared'],
+    shows: /"--replicas-key-file=.*"secretName":"shared"/,
+  },
   leaderElection: { set: ['leaderElection=true'], shows: /"leases"/ },
   nodeLabels: { set: ['nodeLabels=true'], shows: /"nodes"/ },
   'tls.secret': { set: ['tls.secret=cert'], shows: /"secretName":"cert"/ },
@@ -62,6 +79,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
     set: ['networkPolicy.monitoringNamespace=watch'],
     shows: /"kubernetes\.io\/metadata\.name":"watch"/,
   },
+  'networkPolicy.egress': {
+    set: ['networkPolicy.egress[0].ports[0].port=4222'],
+    shows: /"ports":\[\{"port":4222\}\]/,
+  },
   'serviceMonitor.enabled': {
     set: ['serviceMonitor.enabled=true'],
     shows: /"kind":"ServiceMonitor"/,
@@ -71,6 +92,14 @@ const CHANGES: Readonly<Record<string, Change>> = {
     shows: /"interval":"9s"/,
   },
   'dashboard.enabled': { set: ['dashboard.enabled=true'], shows: /grafana_dashboard/ },
+  'scaler.enabled': {
+    set: ['scaler.enabled=true'],
+    shows: /(?=.*"--scaler-port=9004")(?=.*"port":9004,"targetPort":"scaler")/,
+  },
+  'scaler.namespace': {
+    set: ['scaler.enabled=true', 'scaler.namespace=autoscaling'],
+    shows: /"kubernetes\.io\/metadata\.name":"autoscaling"/,
+  },
   podAnnotations: { set: ['podAnnotations.a=b'], shows: /"annotations":\{"a":"b"\}/ },
   nodeSelector: { set: ['nodeSelector.disk=ssd'], shows: /"nodeSelector":\{"disk":"ssd"\}/ },
   tolerations: { set: ['tolerations[0].operator=Exists'], shows: /"operator":"Exists"/ },
@@ -117,6 +146,19 @@ describe.skipIf(tools === undefined)('the chart, rendered by helm', () => {
   test('[O108] has a test for each value', () => {
     expect(Object.keys(CHANGES)).toEqual(values.map(([path]) => path));
     expect(unchanged).toMatch(POOL);
+  });
+
+  test('[O201] gives Prometheus a token that may read the metrics, where they ask for one', async () => {
+    if (tools === undefined) return;
+    const asked = await rendered(tools, ['metricsAuth=true', 'serviceMonitor.enabled=true']);
+    expect(asked).toContain(
+      '"authorization":{"credentials":{"name":"rel-pointsman-metrics-reader"',
+    );
+    expect(asked).toContain('"kubernetes.io/service-account.name":"rel-pointsman-metrics-reader"');
+    expect(asked).toContain('"name":"inference-rel-pointsman-metrics-reader"}');
+    expect(await rendered(tools, ['serviceMonitor.enabled=true'])).not.toContain(
+      'authorization":{',
+    );
   });
 
   test.each(Object.entries(CHANGES))('[O108] shows %s', async (_path, { set, shows }) => {

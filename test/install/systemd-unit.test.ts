@@ -33,6 +33,14 @@ describe('the systemd unit', () => {
     },
   );
 
+  test('[O202] takes more flags from the environment file, each as a word of its own', () => {
+    const [, line = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
+    // Systemd splits $FLAGS at spaces, and would give ${FLAGS} as one argument.
+    expect(line).toMatch(/ \$FLAGS$/);
+    expect(unit).toMatch(/^Environment=.* FLAGS= /m);
+    expect(unit).toMatch(/^StateDirectory=pointsman$/m);
+  });
+
   test('[O106] waits longer for its end than the picker takes, and gives flags that there are', () => {
     const options = new Map(
       serveCommand().options.map(({ long, defaultValue }) => [long ?? '', defaultValue]),

@@ -25,6 +25,7 @@ const overlays = readdirSync(overlaysFolder);
 const chartFolder = join(deploy, 'helm/pointsman');
 const allRoles = join(import.meta.dirname, '../fixtures/kustomize/all-roles');
 const metricsAuth = join(import.meta.dirname, '../fixtures/kustomize/metrics-auth');
+const prefixed = join(import.meta.dirname, '../fixtures/kustomize/prefixed');
 const RESTRICTED = 'restricted';
 
 const CHART_FLAGS: readonly (readonly [string, readonly string[]])[] = [
@@ -36,6 +37,11 @@ const CHART_FLAGS: readonly (readonly [string, readonly string[]])[] = [
       '--set=leaderElection=true,nodeLabels=true,serviceMonitor.enabled=true,dashboard.enabled=true',
       '--set=podDisruptionBudget.maxUnavailable=50%,image.tag=v1,podAnnotations.a=b,nodeSelector.disk=ssd',
       '--set=tls.secret=certificate,tls.clientCa=true,adminTokenSecret=admin,metricsAuth=true',
+      '--set=sharing.nats=nats://nats:4222,sharing.keySecret=key,scaler.enabled=true',
+      '--set=extraEnv[0].name=OTEL_EXPORTER_OTLP_ENDPOINT,extraEnv[0].value=http://collector:4317',
+      '--set=extraVolumes[0].name=plugins,extraVolumes[0].configMap.name=plugins',
+      '--set=extraVolumeMounts[0].name=plugins,extraVolumeMounts[0].mountPath=/plugins',
+      '--set=networkPolicy.egress[0].ports[0].port=4222',
       '--set=extraArgs={--log-level=debug},imagePullSecrets[0].name=pull,tolerations[0].operator=Exists',
       `--set-file=config=${join(deploy, 'disaggregation.yaml')}`,
     ],
@@ -119,6 +125,20 @@ describe.skipIf(binaries === undefined || found === undefined)(
       const reviewing = rulesOf(await chart(['--set=metricsAuth=true']));
       expect(reviewing).toEqual(rulesOf(await tools.overlay(metricsAuth)));
       expect(rulesOf(await chart([]))).toEqual(rulesOf(await overlay('gateway')));
+    });
+
+    it('[O200] follows a namePrefix wherever one object names another', async () => {
+      const manifests = await tools.overlay(prefixed);
+      const core = server.config.makeApiClient(CoreV1Api);
+      await core.createNamespace({ body: { metadata: { name: 'inference' } } });
+      expect(await refused(manifests)).toEqual([]);
+      const text = (kind: string): string =>
+        JSON.stringify(manifests.find((manifest) => manifest.kind === kind));
+      expect(text('InferencePool')).toContain('"name":"a-pointsman","port"');
+      expect(text('HTTPRoute')).toContain('"kind":"InferencePool","name":"a-my-pool"');
+      expect(text('Secret')).toContain('service-account.name":"a-pointsman-metrics-reader"');
+      expect(text('ServiceMonitor')).toContain('"name":"a-pointsman-metrics-reader"');
+      expect(text('NetworkPolicy')).toContain('"kubernetes.io/metadata.name":"keda"');
     });
 
     it('puts every object of the chart in the release’s namespace', async () => {

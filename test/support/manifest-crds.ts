@@ -27,6 +27,12 @@ const route = {
     },
   },
 };
+const authorization = {
+  type: 'object',
+  properties: {
+    credentials: { type: 'object', properties: { name: text, key: text }, required: ['key'] },
+  },
+};
 const monitor = {
   type: 'object',
   required: ['selector', 'endpoints'],
@@ -34,7 +40,10 @@ const monitor = {
     selector: { type: 'object', properties: { matchLabels: labels } },
     endpoints: {
       type: 'array',
-      items: { type: 'object', properties: { port: text, path: text, interval: duration } },
+      items: {
+        type: 'object',
+        properties: { port: text, path: text, interval: duration, authorization },
+      },
     },
   },
 };
