@@ -56,6 +56,7 @@ export const noHitLru: ScorerDefinition = defineScorer({
         use(endpoint);
         if (prefill !== undefined) use(prefill);
       },
+      describeState: () => ({ endpoints: [...used] }),
     };
   },
 });

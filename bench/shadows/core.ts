@@ -43,7 +43,7 @@ export function startCore(names: readonly string[]): {
     const initialRecords = (): Uint8Array =>
       capture?.begin(picker.pool.snapshot()) ?? new Uint8Array();
     const drain = (): void => capture?.drain();
-    const shadow = startShadow({ ...shadowFrom(name, []), name, initialRecords, drain, log });
+    const shadow = startShadow({ ...shadowFrom(name), name, initialRecords, drain, log });
     capture?.listen(shadow.receive);
     return shadow;
   });

@@ -59,7 +59,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
   const plan = withScrapeFlags(await planFromPlugins(config, plugin, additions), given);
   const found = plan.discovery === undefined ? given : besideFileDiscovery(given, log);
   const flags = asObserver(found, log);
-  const shadows = await shadowOptions(flags);
+  const shadows = await shadowOptions(flags, additions);
   const file = observe ? undefined : await configFileOf(config, plugin, additions);
   const { endpoints, endpointsFile } = flags;
   const listed = endpoints.length > 0 || endpointsFile !== undefined;
@@ -67,7 +67,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
     ...flags,
     ...shadows,
     plan,
-    policy: additions.text === undefined ? config : '--config-text',
+    policy: nameOf(flags),
     // An observer runs its configuration as a shadow, which is not read again.
     configFile: withScrapeFlagsOf(file, flags),
     ...(await poolFrom(flags, listed || plan.discovery !== undefined)),
@@ -81,13 +81,15 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
   };
 }
 
-function additionsOf({ config, configText, featureGates, observe }: ServeFlags): PlanAdditions {
+/** How the configuration in force is named to people. */
+function nameOf({ config, configText }: Pick<ServeFlags, 'config' | 'configText'>): string {
+  return configText === undefined ? config : '--config-text';
+}
+
+function additionsOf({ config, configText, featureGates }: ServeFlags): PlanAdditions {
   if (configText === undefined) return { featureGates };
   if (config !== CONFIG_BY_DEFAULT) {
     throw flagError('--config-text', 'cannot be used with --config: give one of them');
-  }
-  if (observe) {
-    throw flagError('--config-text', 'cannot be used with --observe: give a file to --config');
   }
   return { text: configText, featureGates };
 }
@@ -105,18 +107,21 @@ function besideFileDiscovery(flags: ServeFlags, log: Log): ServeFlags {
 
 async function shadowOptions(
   flags: ServeFlags,
+  additions: PlanAdditions,
 ): Promise<Required<Pick<ServeOptions, 'shadows' | 'shadowPlans' | 'shadowLog' | 'promotion'>>> {
-  const { config, plugin, observe, shadow, shadowState, shadowLog, shadowLogMaxBytes } = flags;
+  const { plugin, observe, shadow, shadowState: state, shadowLog, shadowLogMaxBytes } = flags;
+  const own = nameOf(flags);
   // While observing, the configuration itself is the first of the shadows.
-  const names = observe ? [...new Set([config, ...shadow])] : shadow;
+  const names = observe ? [...new Set([own, ...shadow])] : shadow;
   if (shadowLog !== undefined && names.length === 0) {
     throw flagError('--shadow-log', 'has nothing to write: add --shadow <file|name>');
   }
+  const given = (name: string): PlanAdditions => (observe && name === own ? additions : {});
   // Read here, so that errors in a shadow's configuration appear now and not later in its thread.
   const plans = new Map<string, PickerPlan>();
-  for (const name of names) plans.set(name, await planFromPlugins(name, plugin));
+  for (const name of names) plans.set(name, await planFromPlugins(name, plugin, given(name)));
   return {
-    shadows: names.map((name) => shadowFrom(name, plugin, shadowState)),
+    shadows: names.map((name) => shadowFrom(name, { plugins: plugin, state, ...given(name) })),
     shadowPlans: [...plans.values()],
     shadowLog:
       shadowLog === undefined ? undefined : { path: shadowLog, bytesMax: shadowLogMaxBytes },

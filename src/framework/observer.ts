@@ -105,5 +105,15 @@ export interface ResponseReporter {
   responseMetadata?(usage: Usage): Iterable<ReportedValue>;
 }
 
+/** Says what a plugin has learned, for people who look into a running picker. */
+export interface StateReporter {
+  /** Values for JSON, without texts of clients; long lists may be cut where they are shown. */
+  describeState?(): Readonly<Record<string, unknown>>;
+}
+
 /** A plugin learns only through these calls: nothing else may change its state. */
-export type Observer = RequestObserver & EndpointObserver & ResponseHeaderPlugin & ResponseReporter;
+export type Observer = RequestObserver &
+  EndpointObserver &
+  ResponseHeaderPlugin &
+  ResponseReporter &
+  StateReporter;

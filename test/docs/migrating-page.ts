@@ -34,7 +34,7 @@ The tables below are generated from the code: after a change of a state run \`np
 2. **Let it watch.** Run Pointsman beside the picker in charge: a second Deployment with the same arguments and \`--observe\` behind
    them. Its ext_proc filter comes second, and it decides nothing. \`pointsman shadow top\` shows how often it would have decided alike,
    and what differed ([shadows](shadows.md#beside-another-picker)). It takes no part in an election of a leader, which would be that of
-   the pickers in charge, and reads its configuration from a file (\`--config-file\`). As with the reference, its port has TLS unless the arguments say
+   the pickers in charge. As with the reference, its port has TLS unless the arguments say
    \`--secure-serving=false\`: Envoy's cluster for the observer needs the same. In one pod, give it ports of its own
    (\`--grpc-port\`, \`--grpc-health-port\`, \`--metrics-port\`).
 3. **Put the image in.** In the Deployment, or in the values of the chart that name the image, replace the reference's image by
@@ -43,7 +43,8 @@ The tables below are generated from the code: after a change of a state run \`np
 4. **Look at the flags.** The first line of the log names each given flag and variable that changes nothing here, with what holds
    instead; without such flags there is no such line. They can stay or go.
 5. **Look at dashboards and alerts.** Metrics have the reference's names, labels and buckets where the meaning is the same. The table
-   below names those that are not there. To go back, put the old image in again: the picker keeps no state outside its process.
+   below names those that are not there. \`/debug/plugins/state\` has the reference's form, for this machine only, so through
+   \`kubectl port-forward\` ([who gets in](access.md)). To go back, put the old image in again: the picker keeps no state outside its process.
 
 ## What differs in every configuration
 

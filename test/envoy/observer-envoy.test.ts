@@ -131,7 +131,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       observer = await startObserver({
         endpoints,
         capture: { folder: join(folder, 'observer'), bytesMax: 1e9 },
-        shadows: ['default', 'random'].map((name) => shadowFrom(name, [])),
+        shadows: ['default', 'random'].map((name) => shadowFrom(name)),
       });
       envoy = await envoyWith(picker.extProcPort, observer.extProcPort, edit);
       let sent = 0;

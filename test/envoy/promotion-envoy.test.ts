@@ -53,7 +53,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
       serve: {
         trustClientControls: true,
         seed: 3,
-        shadows: names.map((name) => shadowFrom(name, plugins)),
+        shadows: names.map((name) => shadowFrom(name, { plugins })),
         promotion: { rule, plans },
         adminTokenFile,
       },

@@ -69,7 +69,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
         capture: { folder: join(folder, 'capture'), bytesMax: 1e9 },
         shadowLog: { path: join(folder, 'shadows.jsonl'), bytesMax: 1e9 },
         shadows: ['default', 'random', 'reference-default', ...own].map((name) =>
-          shadowFrom(name, plugins),
+          shadowFrom(name, { plugins }),
         ),
       },
     });

@@ -91,11 +91,17 @@ const ACCEPTED: readonly AcceptedType[] = [
 
 /** Data sources that do nothing, so that configurations with these types load unchanged. */
 export const acceptedSources: readonly DataSourceDefinition[] = ACCEPTED.map(
-  ({ type, parameters }) =>
+  ({ type, parameters, instead }) =>
     defineDataSource({
       type,
       config: z.strictObject(parameters),
-      start: () => ({ stop: () => undefined }),
+      start: () => ({
+        describeState: () => ({
+          stateful: false,
+          stateLocation: { owner: 'the picker', reason: instead },
+        }),
+        stop: () => undefined,
+      }),
     }),
 );
 

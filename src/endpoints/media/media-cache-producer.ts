@@ -113,6 +113,11 @@ class MediaCache implements DataSource {
     this.counts.hits.delete(id);
   }
 
+  describeState(): Readonly<Record<string, unknown>> {
+    const pods = [...this.#sent].map(([pod, { size }]) => ({ pod, items: size }));
+    return { pods: pods.toSorted((a, b) => b.items - a.items) };
+  }
+
   stop(): void {
     this.#sent.clear();
   }

@@ -7,7 +7,16 @@ import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 interface CapturedPlanOptions {
   readonly catalogue: PluginCatalogue;
   /** Another configuration as text; without it the capture's own. */
-  readonly config?: { readonly text: string; readonly source: string } | undefined;
+  readonly config?: GivenConfig | undefined;
+}
+
+/** A configuration as text. */
+export interface GivenConfig {
+  readonly text: string;
+  /** Its name in errors. */
+  readonly source: string;
+  /** Gates that come after its own. */
+  readonly featureGates?: readonly string[] | undefined;
 }
 
 /**
@@ -22,6 +31,7 @@ export function capturedPlan(
     text: config?.text ?? JSON.stringify(captured),
     source: config?.source ?? 'the captured configuration',
     catalogue,
+    featureGates: config?.featureGates,
   });
   const own = (captured as { readonly ejection?: object } | null)?.ejection;
   // What a capture from before a setting does not have was not done.

@@ -23,7 +23,7 @@ import {
   optionsOf,
   requestOf,
 } from './captured-inputs.ts';
-import { capturedPlan } from './captured-plan.ts';
+import { capturedPlan, type GivenConfig } from './captured-plan.ts';
 import { type Comparison, compareDecision, predictsTimes } from './compare-decision.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
@@ -31,7 +31,7 @@ import { ReplayClock } from './replay-clock.ts';
 export interface RedecideOptions {
   readonly catalogue: PluginCatalogue;
   /** Another configuration as text; without it the capture's own decides. */
-  readonly config?: { readonly text: string; readonly source: string } | undefined;
+  readonly config?: GivenConfig | undefined;
   readonly randomOf: (seed: number) => Random;
   /** Later decisions build on where requests went, or where this core would have sent them. */
   readonly state?: 'as-it-happened' | 'as-if-decided';

@@ -1,10 +1,12 @@
-import { configText } from '../../catalogue/plan.ts';
+import { configText, type PlanAdditions } from '../../catalogue/plan.ts';
 
 /** What a shadow's thread starts with. */
 export interface ShadowData {
   /** A configuration as text, and its name in error messages. */
   readonly config: string;
   readonly source: string;
+  /** Gates that come after the configuration's own. */
+  readonly featureGates?: readonly string[] | undefined;
   /** Modules with additional plugin types. */
   readonly plugins: readonly string[];
   readonly state: 'as-it-happened' | 'as-if-decided';
@@ -12,11 +14,18 @@ export interface ShadowData {
   readonly reportsDecisions?: boolean;
 }
 
-/** A configuration to run as a shadow. Throws ConfigError when it cannot be read. */
+/**
+ * A configuration to run as a shadow: a file or a built-in one, or the text that is given. Throws
+ * ConfigError when it cannot be read.
+ */
 export function shadowFrom(
   config: string,
-  plugins: readonly string[],
-  state: ShadowData['state'] = 'as-it-happened',
+  {
+    text,
+    featureGates,
+    plugins = [],
+    state = 'as-it-happened',
+  }: PlanAdditions & Partial<Pick<ShadowData, 'plugins' | 'state'>> = {},
 ): ShadowData {
-  return { config: configText(config), source: config, plugins, state };
+  return { config: text ?? configText(config), source: config, featureGates, plugins, state };
 }

@@ -18,7 +18,14 @@ import type { ShadowMessage } from './start-shadow.ts';
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
 /** A shadow's thread: makes recorded decisions again and answers each batch with a report. */
-const { config, source, plugins, state, reportsDecisions = false } = workerData as ShadowData;
+const {
+  config,
+  source,
+  featureGates,
+  plugins,
+  state,
+  reportsDecisions = false,
+} = workerData as ShadowData;
 const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
 // For schedulers in other processes; everything else here takes its time from the records.
 const schedulerRuntime = createRealRuntime({ seed: 0 });
@@ -78,7 +85,7 @@ async function untilConnected(made: Redecider): Promise<void> {
 
 async function processRecord(record: CaptureRecord): Promise<void> {
   if (record.e === 'capture') {
-    const given = { text: config, source };
+    const given = { text: config, source, featureGates };
     epochMs = record.wallMs - record.t;
     redecider = new Redecider(record, {
       catalogue,

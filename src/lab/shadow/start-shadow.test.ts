@@ -72,7 +72,7 @@ it('receives a large batch in pieces, and answers each', async () => {
   let seen = 0;
   const all = new Promise<void>((resolve) => {
     shadow = startShadow({
-      ...shadowFrom('random', []),
+      ...shadowFrom('random'),
       name: 'random',
       initialRecords: () => initialRecords,
       log: createLog('silent'),
@@ -131,7 +131,7 @@ it('begins with the state at the time when it is ready, if more came before than
   let begun = 0;
   const decided = await new Promise<number>((resolve) => {
     shadow = startShadow({
-      ...shadowFrom('random', []),
+      ...shadowFrom('random'),
       name: 'random',
       initialRecords: () => {
         begun += 1;
@@ -157,7 +157,7 @@ it.runIf(process.platform === 'linux')('leaves the cores to requests', async () 
   const before = getPriority();
   await new Promise<void>((resolve) => {
     shadow = startShadow({
-      ...shadowFrom('random', []),
+      ...shadowFrom('random'),
       name: 'random',
       initialRecords: () => initialRecords,
       log: createLog('silent'),
@@ -177,7 +177,9 @@ it('[V236] is started again when a plugin has ended its thread, which is counted
   const { initialRecords } = capturedLines(1);
   const logged: unknown[] = [];
   shadow = startShadow({
-    ...shadowFrom('random', [join(import.meta.dirname, '../../../test/support/exiting-plugin.ts')]),
+    ...shadowFrom('random', {
+      plugins: [join(import.meta.dirname, '../../../test/support/exiting-plugin.ts')],
+    }),
     name: 'random',
     initialRecords: () => initialRecords,
     log: { warn: (event: object) => void logged.push(event) } as unknown as Log,

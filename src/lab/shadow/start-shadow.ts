@@ -135,9 +135,17 @@ class ShadowThread implements Shadow {
   }
 
   #start(): void {
-    const { config, source, plugins, state, initialRecords, onDecisions } = this.#options;
+    const { config, source, featureGates, plugins, state, initialRecords, onDecisions } =
+      this.#options;
     const reportsDecisions = onDecisions !== undefined;
-    const workerData: ShadowData = { config, source, plugins, state, reportsDecisions };
+    const workerData: ShadowData = {
+      config,
+      source,
+      featureGates,
+      plugins,
+      state,
+      reportsDecisions,
+    };
     const worker = new Worker(programFile('src/lab/shadow/shadow-worker'), { workerData });
     worker.unref();
     // Queued before any other record: earlier records are part of this state.

@@ -59,7 +59,7 @@ export interface PluginInstance {
   readonly instance: Observer;
 }
 
-/** By name in the configuration, without the profile handler, which is always made again. */
+/** By name in the configuration. The profile handler is always made again. */
 export type PluginInstances = ReadonlyMap<string, PluginInstance>;
 
 export interface PluginParts {
@@ -124,7 +124,10 @@ export function instantiate(plan: PickerPlan, options: InstantiateOptions): Plug
       (source): source is DataSource & Preparer => source.prepare !== undefined,
     ),
     sources: all,
-    instances: instancesOf(plan, new Map<string, Observer>([...made, ...deciders, ...sources])),
+    instances: instancesOf(
+      plan,
+      new Map<string, Observer>([...made, ...deciders, ...sources, [plan.handler.name, handler]]),
+    ),
   };
 }
 

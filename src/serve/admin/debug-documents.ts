@@ -11,6 +11,7 @@ import { isoTime } from '../../runtime/log/log.ts';
 import { headroomDocument } from '../autoscaling/headroom-document.ts';
 import type { AdminRoute } from './admin-routes.ts';
 import { decisionDocuments } from './decision-documents.ts';
+import { describePlugins } from './describe-plugins.ts';
 import { describeWaiting } from './describe-waiting.ts';
 
 /** Documents about schedulers, shadows, recent decisions and a promotion, by path. */
@@ -37,6 +38,7 @@ export function debugDocuments({
   return new Map<string, AdminRoute>([
     ['/debug/scheduler', () => describeReplacement(picker.replacement())],
     ['/debug/replicas', () => replica?.status() ?? { shares: false }],
+    ['/debug/plugins/state', () => describePlugins(picker)],
     ['/debug/headroom', () => headroomDocument(headroom)],
     [
       '/debug/waiting',

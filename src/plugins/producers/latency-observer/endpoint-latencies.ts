@@ -63,6 +63,24 @@ export class EndpointLatencies {
     return this.#anchors;
   }
 
+  /** As the reference names it, in seconds. What is not known yet is left out. */
+  describe(now: Millis): Readonly<Record<string, number>> {
+    const last = this.#newest.at(-1);
+    const anchors = this.anchors(now);
+    return {
+      observations: this.#count,
+      recentN: this.#newest.length,
+      ...(last && { lastTtftSeconds: last.ttftMs / 1000, lastInflightAtDispatch: last.requests }),
+      ...(anchors && {
+        floorSeconds: anchors.floorMs / 1000,
+        lowTtftSeconds: anchors.low.ttftMs / 1000,
+        highTtftSeconds: anchors.typical.ttftMs / 1000,
+        inflightAtLow: anchors.low.requests,
+        inflightAtHigh: anchors.typical.requests,
+      }),
+    };
+  }
+
   #compute(now: Millis): LatencyAnchors | undefined {
     const { maxObservationAge, minRequests, lowPercentile, typicalPercentile } = this.#config;
     if (this.#count < minRequests) return undefined;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Endpoint } from '../../../framework/endpoint.ts';
+import type { Endpoint, EndpointId } from '../../../framework/endpoint.ts';
 import { LATENCY_OBSERVER, latencyAnchorsKey } from '../../../framework/keys.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../../framework/plugin.ts';
 import { duration } from '../../parameters/duration.ts';
@@ -41,6 +41,7 @@ export const latencyObserver: DataSourceDefinition = defineDataSource({
   provides: (_config, name) => [latencyAnchorsKey(name)],
   start(parsed, { name, runtime }) {
     const bySlot: (EndpointLatencies | undefined)[] = [];
+    const endpoints = new Map<number, EndpointId>();
     return {
       facts: [
         {
@@ -50,10 +51,12 @@ export const latencyObserver: DataSourceDefinition = defineDataSource({
           }),
         },
       ],
-      onEndpointAdded({ slot }) {
+      onEndpointAdded({ slot, id }) {
+        endpoints.set(slot, id);
         bySlot[slot] = new EndpointLatencies(parsed, runtime.clock.now());
       },
       onEndpointRemoved({ slot }) {
+        endpoints.delete(slot);
         bySlot[slot] = undefined;
       },
       onFirstToken({ endpoint, firstTokenSeen, load, at: sentAt }, at) {
@@ -62,6 +65,12 @@ export const latencyObserver: DataSourceDefinition = defineDataSource({
         const { requests } = load;
         bySlot[endpoint.slot]?.add({ ttftMs: at - sentAt, requests, at });
       },
+      describeState: () => ({
+        endpoints: [...endpoints].map(([slot, endpoint]) => ({
+          endpoint,
+          ...bySlot[slot]?.describe(runtime.clock.now()),
+        })),
+      }),
       stop: () => undefined,
     };
   },
