@@ -17,6 +17,13 @@ export interface ProtocolConfig {
   readonly sendsBodyWithoutWaiting: boolean;
 }
 
+/** What holds for a filter that sends no configuration. */
+export const DEFAULT_PROTOCOL: ProtocolConfig = {
+  requestBodyMode: BODY_MODE.fullDuplex,
+  responseBodyMode: BODY_MODE.fullDuplex,
+  sendsBodyWithoutWaiting: false,
+};
+
 /** The dynamic metadata that a picker reads. */
 export interface LoadBalancerMetadata {
   /** Endpoints the proxy allows; undefined allows all. */

@@ -1,11 +1,11 @@
+import { echoBody, passChunk } from '../codec/echo-body.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import {
   BODY_MODE,
   type CloseReason,
-  type ProtocolConfig,
+  DEFAULT_PROTOCOL,
   type StreamEvent,
 } from '../codec/stream-event.ts';
-import { echoBody, passChunk } from './echo-body.ts';
 import {
   type BookingMode,
   ObservedRequest,
@@ -17,13 +17,6 @@ export interface ObserverSessionOptions extends ObservedRequestOptions {
   /** Called for an error that is ours. The request goes on without us. */
   readonly onFault: (error: unknown) => void;
 }
-
-/** The modes of a filter that sends no protocol configuration. */
-const DEFAULT_PROTOCOL: ProtocolConfig = {
-  requestBodyMode: BODY_MODE.fullDuplex,
-  responseBodyMode: BODY_MODE.fullDuplex,
-  sendsBodyWithoutWaiting: false,
-};
 
 /**
  * One HTTP request on the stream of a filter behind another picker's. Answers awaited are sent at
@@ -142,7 +135,7 @@ export class ObserverSession {
       case 'response-headers': {
         this.#request.onAnswered(mode);
         const { routed } = this.#request;
-        this.#response.onHeaders(event, this.#request);
+        this.#response.onHeaders(event, this.#request.routed, this.#request);
         // The engine model predicts the end: this stream ends too late to show it.
         if (!mode.endSeen) this.#response.complete(routed);
         return;

@@ -8,7 +8,7 @@ import {
   PREFILL_HEADER,
 } from '../../framework/routing.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
-import type { SessionHead } from './read-request.ts';
+import type { SessionHead } from '../request-body/read-request.ts';
 
 /**
  * Headers besides the destination that steer a request: a client could send it, or a model server's

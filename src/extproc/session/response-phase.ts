@@ -6,19 +6,18 @@ import type { AnswerBlocks } from '../../openai/answers/answer-blocks.ts';
 import { type AnswerText, answerTextFor } from '../../openai/answers/answer-text.ts';
 import { ModelRestorer } from '../../openai/answers/model-restorer.ts';
 import type { UsageReader } from '../../openai/answers/usage-reader.ts';
+import { echoBody } from '../codec/echo-body.ts';
 import type { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type CloseReason } from '../codec/stream-event.ts';
-import { echoBody } from './echo-body.ts';
 import { isRenamed } from './pick-mutation.ts';
 
 const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
 const TEXTUAL = /json|event-stream|^$/i;
 
-/** What a response needs to know of its request. */
-export interface AnsweredRequest {
-  readonly routed: RoutedRequest | undefined;
+/** What reads the answer to a request. */
+export interface AnswerReaders {
   /** Hashes the answer; undefined where no observer learns from it. */
   readonly answer: AnswerBlocks | undefined;
   /** Finds the usage in the answer; undefined where the request did not come. */
@@ -64,7 +63,8 @@ export class ResponsePhase {
 
   onHeaders(
     { headers, endOfStream }: { readonly headers: HeaderBlock; readonly endOfStream: boolean },
-    { routed, answer, usage }: AnsweredRequest,
+    routed: RoutedRequest | undefined,
+    { answer, usage }: AnswerReaders,
   ): void {
     this.#usage = usage;
     this.#status = Number(headers.get(':status') ?? 200);

@@ -7,12 +7,13 @@ import {
 } from '../../framework/request-control.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
+import type { ReadRequest, SessionHead } from '../request-body/read-request.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
-import type { SessionHead } from './read-request.ts';
 import { errorFormOf, rejection } from './rejection.ts';
 import { RequestPhase } from './request-phase.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
+import { RequestPick } from './request-pick.ts';
 import { ResponsePhase } from './response-phase.ts';
 
 export interface SessionOptions extends RequestPhaseOptions {
@@ -52,6 +53,7 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #emit: (action: StreamAction) => void;
   readonly #request: RequestPhase;
+  readonly #pick: RequestPick;
   readonly #response: ResponsePhase;
   readonly #account: ByteAccount;
   /** The header `traceparent` of the proxy's call to the picker. */
@@ -73,27 +75,30 @@ export class Session {
     this.#emit = emit;
     this.#account = account;
     this.#traceparent = traceparent;
-    this.#request = new RequestPhase(
-      options,
-      (action) => {
-        if (action.kind === 'half-close') this.#state = 'half-closed';
-        else if (action.kind === 'reject') this.#state = 'refused';
-        emit(action);
-      },
-      (go) => this.#resume(go),
-      account,
-    );
+    const answer = (action: StreamAction): void => {
+      if (action.kind === 'half-close') this.#state = 'half-closed';
+      else if (action.kind === 'reject') this.#state = 'refused';
+      emit(action);
+    };
+    this.#request = new RequestPhase(options, answer, account);
+    this.#pick = new RequestPick(options, {
+      emit: answer,
+      resume: (go) => this.#resume(go),
+      onRouted: (routed) => this.#request.onRouted(routed),
+    });
     this.#response = new ResponsePhase(emit);
   }
 
   get phase(): StreamPhase {
     if (this.#state === 'refused') return 'refused';
-    return this.#state === 'open' ? this.#request.phase : 'picked';
+    const isRead = this.#request.ended || this.#pick.routed !== undefined || this.#pick.waits;
+    if (this.#state !== 'open' || isRead) return 'picked';
+    return this.#request.gathers ? 'gathering' : 'uploading';
   }
 
   /** Whether its pick has to wait, so that the answers to what has come are still to be sent. */
   get waits(): boolean {
-    return this.#state === 'open' && this.#request.waits;
+    return this.#state === 'open' && this.#pick.waits;
   }
 
   /** Ends the request with an answer to the client; false where it is too late for one. */
@@ -105,7 +110,7 @@ export class Session {
 
   on(event: StreamEvent): void {
     if (this.#state !== 'open') return;
-    if (this.#request.waits) {
+    if (this.#pick.waits) {
       this.#waiting.push(kept(event));
       this.#account.hold(waitingBytes(event));
       return;
@@ -116,24 +121,8 @@ export class Session {
     }
     try {
       this.#configure(event);
-      switch (event.kind) {
-        case 'request-headers':
-          // Kept to the end: observers of the request may read them.
-          this.#account.hold(event.wireBytes);
-          return this.#begin(event.headers.toMap(), event.endOfStream);
-        case 'request-body':
-          return this.#request.onBody(event.chunk, event.endOfStream);
-        case 'request-trailers':
-          return this.#request.onTrailers();
-        case 'response-headers':
-          return this.#response.onHeaders(event, this.#request);
-        case 'response-body':
-          return this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
-        case 'response-trailers':
-          return this.#response.onTrailers(this.#request.routed);
-        case 'unknown':
-          return;
-      }
+      const read = this.#take(event);
+      if (read !== undefined) this.#pick.begin(read);
     } catch (error) {
       this.#reject(error);
     }
@@ -143,7 +132,7 @@ export class Session {
   closed(reason: CloseReason): void {
     if (this.#closed) return;
     this.#closed = true;
-    const { routed } = this.#request;
+    const { routed } = this.#pick;
     try {
       if (this.#state === 'half-closed') routed?.done('completed');
       else this.#response.closed(reason, routed);
@@ -151,7 +140,7 @@ export class Session {
       this.#options.onFault(error, this.#about);
     }
     this.#state = 'over';
-    this.#request.drop();
+    this.#drop();
     this.#head?.followed?.closed(this.#response.status);
   }
 
@@ -160,6 +149,31 @@ export class Session {
     const requestId = headers?.get('x-request-id') || id;
     const traceId = followed?.traceId;
     return { ...(requestId && { requestId }), ...(traceId && { traceId }) };
+  }
+
+  /** Returns the request at the event after which it can be picked. */
+  #take(event: StreamEvent): ReadRequest | undefined {
+    switch (event.kind) {
+      case 'request-headers':
+        // Kept to the end: observers of the request may read them.
+        this.#account.hold(event.wireBytes);
+        return this.#begin(event.headers.toMap(), event.endOfStream);
+      case 'request-body':
+        return this.#request.onBody(event.chunk, event.endOfStream);
+      case 'request-trailers':
+        return this.#request.onTrailers();
+      case 'response-headers':
+        this.#response.onHeaders(event, this.#pick.routed, this.#request);
+        return undefined;
+      case 'response-body':
+        this.#response.onBody(event.chunk, event.endOfStream, this.#pick.routed);
+        return undefined;
+      case 'response-trailers':
+        this.#response.onTrailers(this.#pick.routed);
+        return undefined;
+      case 'unknown':
+        return undefined;
+    }
   }
 
   /** The wait before a pick is over. Nothing is left to do when the request is over, too. */
@@ -178,14 +192,15 @@ export class Session {
   }
 
   /** A second time, headers are ignored. */
-  #begin(headers: ReadonlyMap<string, string>, endOfStream: boolean): void {
-    if (this.#head !== undefined) return;
+  #begin(headers: ReadonlyMap<string, string>, endOfStream: boolean): ReadRequest | undefined {
+    if (this.#head !== undefined) return undefined;
     const { newRequestId, follow } = this.#options;
     const head = { id: newRequestId(), path: headers.get(':path') ?? '/', headers };
     this.#head = head;
-    if (endOfStream && this.#answers(headers)) return;
+    if (endOfStream && this.#answers(headers)) return undefined;
     if (follow !== undefined) this.#head = { ...head, followed: follow(head, this.#traceparent) };
-    this.#request.onHeaders(this.#head, endOfStream);
+    this.#pick.onHeaders(this.#head, endOfStream);
+    return this.#request.onHeaders(this.#head, endOfStream);
   }
 
   /** Returns whether the picker itself has answered; the request is over then. */
@@ -206,13 +221,19 @@ export class Session {
     // Only the first message counts: a mode that changed half-way would pick twice.
     if (protocol !== undefined && !this.#begun) {
       this.#request.configure(protocol);
+      this.#pick.configure(protocol);
       this.#response.configure(protocol.responseBodyMode);
     }
     this.#begun = true;
     if (metadata?.subset !== undefined && this.#options.ignoreSubset !== true) {
-      this.#request.allow(metadata.subset);
+      this.#pick.allow(metadata.subset);
     }
-    if (metadata?.served !== undefined) this.#request.routed?.served(metadata.served);
+    if (metadata?.served !== undefined) this.#pick.routed?.served(metadata.served);
+  }
+
+  #drop(): void {
+    this.#pick.cancel();
+    this.#request.drop();
   }
 
   /** Ends the request with an answer to the client; only the end of the stream matters after it. */
@@ -221,8 +242,8 @@ export class Session {
     this.#state = 'refused';
     for (const event of this.#waiting.splice(0)) this.#account.release(waitingBytes(event));
     const { onFault, onRejected } = this.#options;
-    const { routed } = this.#request;
-    this.#request.drop();
+    const { routed } = this.#pick;
+    this.#drop();
     const expected = error instanceof RoutingError;
     const shown = expected ? error : internalFailure();
     this.#emit(rejection(shown, errorFormOf(this.#head)));

@@ -74,13 +74,13 @@ export class KeptBody {
     this.uncount();
     const blocks = this.#take();
     if (blocks.length === 0) return undefined;
-    return new SentBlocks(this.#account.blocks, blocks);
+    return new BlockMemory(this.#account.blocks, blocks);
   }
 
   /** Nothing uses the bytes any more. */
   free(): void {
     this.uncount();
-    new SentBlocks(this.#account.blocks, this.#take()).free();
+    new BlockMemory(this.#account.blocks, this.#take()).free();
   }
 
   #take(): readonly Buffer[] {
@@ -125,7 +125,8 @@ export class KeptBody {
   }
 }
 
-class SentBlocks implements SentMemory {
+/** The blocks of one body. */
+class BlockMemory implements SentMemory {
   readonly #pool: BlockPool;
   readonly #blocks: readonly Buffer[];
 

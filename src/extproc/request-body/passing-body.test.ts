@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { BlockPool } from '../streams/block-pool.ts';
-import { KeptBody } from '../streams/kept-body.ts';
 import { PassingBody } from './passing-body.ts';
 
 const CHUNK_BYTES = 16_384;
@@ -8,7 +7,7 @@ const CHUNK_BYTES = 16_384;
 function setUp() {
   const blocks = new BlockPool();
   const account = { blocks, hold: () => undefined, release: () => undefined };
-  return { blocks, body: new PassingBody(new KeptBody(account)) };
+  return { blocks, body: new PassingBody(account) };
 }
 
 /** A chunk whose memory is used again at once. */
@@ -46,11 +45,8 @@ it('[G155] copies of a settled body only what an edit takes', () => {
 });
 
 it('[G155] frees the memory of chunks that are never answered', () => {
-  const blocks = new BlockPool();
-  const kept = new KeptBody({ blocks, hold: () => undefined, release: () => undefined });
-  const body = new PassingBody(kept);
+  const { body, blocks } = setUp();
   add(body, 'a');
   body.drop();
-  kept.free();
   expect([body.release(), blocks.taken]).toEqual([[], 0]);
 });

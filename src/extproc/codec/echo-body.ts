@@ -1,6 +1,6 @@
 import type { ReportedValue } from '../../framework/observer.ts';
-import type { SentMemory, StreamAction } from '../codec/stream-action.ts';
-import { BODY_MODE } from '../codec/stream-event.ts';
+import type { SentMemory, StreamAction } from './stream-action.ts';
+import { BODY_MODE } from './stream-event.ts';
 
 /** Some proxies cap a chunk at 64 KiB, framing included. */
 const CHUNK_BYTES_MAX = 62_000;

@@ -5,7 +5,8 @@ import {
   type Replacement,
   touchesChunk,
 } from '../../openai/body/body-edit.ts';
-import type { KeptBody } from '../streams/kept-body.ts';
+import type { ByteAccount } from '../streams/byte-account.ts';
+import { KeptBody } from '../streams/kept-body.ts';
 
 /**
  * A body that streams past: chunks wait until it is known how to edit them. Nothing of a chunk is
@@ -21,9 +22,9 @@ export class PassingBody {
   #offset = 0;
   #edit: BodyEdit | undefined;
 
-  /** `kept` takes the chunks that wait. */
-  constructor(kept: KeptBody) {
-    this.#kept = kept;
+  /** `account` counts the chunks that wait. */
+  constructor(account: ByteAccount) {
+    this.#kept = new KeptBody(account);
   }
 
   /** The chunk is valid during this call only. */
@@ -60,7 +61,13 @@ export class PassingBody {
     return released;
   }
 
+  /** The chunks that wait are not counted any more: their answers are sent at once. */
+  uncount(): void {
+    this.#kept.uncount();
+  }
+
   drop(): void {
+    this.#kept.free();
     this.#waiting = [];
     this.#settled = [];
   }

@@ -1,8 +1,7 @@
 import type { FollowedRequest } from '../../framework/following.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RequestHead } from '../../openai/body/body-reader.ts';
-import type { PickMutation } from '../codec/stream-action.ts';
-import type { RequestPhaseOptions } from './request-phase-options.ts';
+import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 
 /** The head of a session's request, and what follows the request for traces and logs. */
 export interface SessionHead extends RequestHead {
@@ -17,14 +16,30 @@ export interface ReadRequest {
   readonly body: readonly Uint8Array[];
   /** In bytes; undefined where the length does not change or is not known. */
   readonly contentLength: number | undefined;
+  /** Whether the proxy gives up the response after the pick. */
+  readonly halfCloses: boolean;
   /** Answers the proxy once the pick is made. */
   readonly answer: (pick: PickMutation) => void;
 }
 
-/** A POST without a body has an empty one, which some paths refuse; others have none. */
-export function readWithoutBody(
+/** A request that is picked by its headers alone: the answer to the pick answers these. */
+export function readAtHeaders(
   head: SessionHead,
-  { openBody, headerOnly }: Pick<RequestPhaseOptions, 'openBody' | 'headerOnly'>,
-): InferenceRequest {
-  return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
+  request: InferenceRequest,
+  {
+    emit,
+    halfCloses,
+  }: {
+    readonly emit: (action: StreamAction) => void;
+    readonly halfCloses: (request: InferenceRequest) => boolean;
+  },
+): ReadRequest {
+  return {
+    head,
+    request,
+    body: [],
+    contentLength: undefined,
+    halfCloses: halfCloses(request),
+    answer: (pick) => emit({ kind: 'answer-request-headers', pick }),
+  };
 }

@@ -1,0 +1,137 @@
+import type { RoutingError } from '../../framework/error.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Placement, RoutedRequest } from '../../framework/routing.ts';
+import type { StreamAction } from '../codec/stream-action.ts';
+import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
+import type { ReadRequest, SessionHead } from '../request-body/read-request.ts';
+import { pickMutation } from './pick-mutation.ts';
+import type { RequestPhaseOptions } from './request-phase-options.ts';
+import { answerWithEndpoint, asksForEndpoint } from './reservation.ts';
+
+/** What a pick needs of its session. */
+export interface PickingSession {
+  readonly emit: (action: StreamAction) => void;
+  /** Runs what follows a wait, unless the session is over; what it throws refuses the request. */
+  readonly resume: (go: () => void) => void;
+  /** The pick is made; its answer comes next. */
+  readonly onRouted: (routed: RoutedRequest) => void;
+}
+
+/**
+ * The pick of one request, and its waits: for what the pick needs, and for an endpoint that can begin
+ * the request.
+ */
+export class RequestPick implements Placement {
+  readonly #options: RequestPhaseOptions;
+  readonly #session: PickingSession;
+  #seesTokens = true;
+  #subset: readonly string[] | undefined;
+  #asksForEndpoint = false;
+  /** The request whose pick waits for something. */
+  #preparing: InferenceRequest | undefined;
+  /** The request that waits for an endpoint. */
+  #held: ReadRequest | undefined;
+  #routed: RoutedRequest | undefined;
+
+  constructor(options: RequestPhaseOptions, session: PickingSession) {
+    this.#options = options;
+    this.#session = session;
+  }
+
+  /** Events that come while the pick waits must wait, too. */
+  get waits(): boolean {
+    return this.#preparing !== undefined || this.#held !== undefined;
+  }
+
+  /** Undefined until the pick is made. */
+  get routed(): RoutedRequest | undefined {
+    return this.#routed;
+  }
+
+  configure({ responseBodyMode }: ProtocolConfig): void {
+    this.#seesTokens = responseBodyMode !== BODY_MODE.none;
+  }
+
+  /** The request may go to these endpoints only. */
+  allow(subset: readonly string[]): void {
+    this.#subset = subset;
+  }
+
+  /** Throws RoutingError for headers that ask for an endpoint, where nothing can answer that. */
+  onHeaders({ headers }: SessionHead, endOfStream: boolean): void {
+    this.#asksForEndpoint = asksForEndpoint(headers, endOfStream, this.#options);
+  }
+
+  /** Picks, now or once what it needs is there. Throws RoutingError. Call it once. */
+  begin(read: ReadRequest): void {
+    if (!this.#prepares(read)) this.#pick(read);
+  }
+
+  /** The session is over, or the request is refused: nothing is to be placed any more. */
+  cancel(): void {
+    const { router } = this.#options;
+    if (this.#preparing !== undefined) router.abandon?.(this.#preparing);
+    if (this.#held === undefined) return;
+    this.#held = undefined;
+    router.cancel?.(this);
+  }
+
+  placed(routed: RoutedRequest): void {
+    const read = this.#held;
+    this.#held = undefined;
+    if (read === undefined) routed.done('aborted');
+    else this.#session.resume(() => this.#answer(routed, read));
+  }
+
+  refused(error: unknown): void {
+    this.#held = undefined;
+    this.#session.resume(() => fail(error));
+  }
+
+  /** Whether something has to be prepared for the pick; it is made later then. */
+  #prepares(read: ReadRequest): boolean {
+    const { head, request, body } = read;
+    head.followed?.bodyRead(request);
+    const { prepare } = this.#options.router;
+    if (prepare === undefined) return false;
+    const { resume } = this.#session;
+    const go = (): void => {
+      this.#preparing = undefined;
+      this.#pick(read);
+    };
+    const refuse = (error: RoutingError): void => resume(() => fail(error));
+    const subset = this.#subset;
+    const waits = prepare(request, body, () => resume(go), { subset, refuse });
+    this.#preparing = waits ? request : undefined;
+    return waits;
+  }
+
+  #pick(read: ReadRequest): void {
+    const { router, emitEndpointScores: scoresWanted } = this.#options;
+    const isSeen = !this.#asksForEndpoint && !read.halfCloses;
+    const options = {
+      scoresWanted,
+      subset: this.#subset,
+      firstTokenSeen: this.#seesTokens && isSeen,
+      endSeen: isSeen,
+    };
+    const routed = router.enqueue
+      ? router.enqueue(read.request, options, this)
+      : router.route(read.request, options);
+    if (routed === undefined) this.#held = read;
+    else this.#answer(routed, read);
+  }
+
+  #answer(routed: RoutedRequest, { head, contentLength, answer }: ReadRequest): void {
+    this.#routed = routed;
+    const { emit, onRouted } = this.#session;
+    onRouted(routed);
+    if (this.#asksForEndpoint) return answerWithEndpoint(routed, emit);
+    const { emitEndpointScores: withScores } = this.#options;
+    answer(pickMutation(routed, head, { contentLength, withScores }));
+  }
+}
+
+function fail(error: unknown): never {
+  throw error;
+}
