@@ -65,7 +65,9 @@ class Reply {
   #goOn(): void {
     const { answersToRequest, responseHeaders, responseBody } = this.#request;
     const stream = this.#stream;
-    if (this.complete) stream.close();
+    // Not `close`, which also resets the stream: trailers of the picker that cross the reset count as
+    // faults of the picker in Node's HTTP/2 client, which ends the connection after some thousands.
+    if (this.complete) stream.end();
     else if (this.#messages >= answersToRequest && this.#sent === 0) {
       stream.write(responseHeaders);
       this.#sendChunk(responseBody);
