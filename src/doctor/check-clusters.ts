@@ -1,4 +1,13 @@
-import { clusterNames } from './check-route.ts';
+import { clusterNames, readsDestination } from './check-route.ts';
+import {
+  BREAKER_LINES,
+  HEALTH_LINES,
+  http2Lines,
+  KEEP_ALIVE_LINES,
+  KEEPALIVE,
+  PANIC_LINES,
+  pickerClusterLines,
+} from './cluster-lines.ts';
 import type { EnvoySetup } from './envoy-setup.ts';
 import { type Cluster, type Http2Options, type HttpOptions, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
@@ -14,26 +23,43 @@ const CLEANUP_S = 5;
 const SERVER_IDLE_S = 5;
 const WINDOW_MIN = 256 * 1024;
 
-const BREAKER_LINES = [
-  'circuit_breakers:',
-  '  thresholds:',
-  '    - { max_connections: 40000, max_pending_requests: 40000, max_requests: 40000 }',
-];
-
 /** What is wrong with the clusters of the picker and of the model servers. */
 export function checkClusters({ routes, clusters }: EnvoySetup): readonly Finding[] {
-  const used = (names: readonly (string | undefined)[]): readonly Cluster[] =>
-    [...new Set(names)].flatMap((name) => clusters.get(name ?? '') ?? []);
-  const pickers = used(routes.map(({ filter }) => filter.grpc_service?.envoy_grpc?.cluster_name));
+  const used = (names: Iterable<string>): readonly Cluster[] =>
+    [...new Set(names)].flatMap((name) => clusters.get(name) ?? []);
+  const pickers = pickerNames(routes);
+  // A cluster that does not read the destination is to be replaced, which is a finding of its own.
   const servers = used(
     routes
       .filter(({ filter }) => filter.observability_mode !== true)
       .flatMap(({ route }) => clusterNames(route.route ?? {})),
-  );
+  ).filter(readsDestination);
   return [
-    ...pickers.flatMap((cluster) => [...breakerFindings(cluster), ...pickerFindings(cluster)]),
+    ...[...pickers].filter((name) => !clusters.has(name)).map(missingPicker),
+    ...used(pickers).flatMap((cluster) => [
+      ...breakerFindings(cluster),
+      ...pickerFindings(cluster),
+    ]),
     ...servers.flatMap((cluster) => [...breakerFindings(cluster), ...serverFindings(cluster)]),
   ];
+}
+
+/** The clusters that the filters ask. */
+export function pickerNames(routes: EnvoySetup['routes']): ReadonlySet<string> {
+  return new Set(
+    routes.flatMap(({ filter }) => filter.grpc_service?.envoy_grpc?.cluster_name ?? []),
+  );
+}
+
+function missingPicker(name: string): Finding {
+  return {
+    severity: 'error',
+    id: 'no-cluster',
+    where: `cluster ${name}, of the picker`,
+    what: 'Envoy does not have it: every request fails or passes without a pick.',
+    mend: 'Add it to the clusters, with the address of your picker. These lines are for one without TLS (--insecure).',
+    lines: pickerClusterLines(name),
+  };
 }
 
 function breakerFindings({ name, circuit_breakers: breakers }: Cluster): readonly Finding[] {
@@ -65,19 +91,6 @@ function http2Of(cluster: Cluster): Http2Options | undefined {
 function optionsOf({ typed_extension_protocol_options: options }: Cluster): HttpOptions {
   return options?.[HTTP_OPTIONS] ?? {};
 }
-
-function http2Lines(...lines: readonly string[]): readonly string[] {
-  return [
-    'typed_extension_protocol_options:',
-    `  ${HTTP_OPTIONS}:`,
-    `    "@type": type.googleapis.com/${HTTP_OPTIONS}`,
-    '    explicit_http_config:',
-    '      http2_protocol_options:',
-    ...lines.map((line) => `        ${line}`),
-  ];
-}
-
-const KEEPALIVE = 'connection_keepalive: { interval: 10s, timeout: 5s }';
 
 function pickerFindings(cluster: Cluster): readonly Finding[] {
   const where = `cluster ${cluster.name}, of the picker`;
@@ -130,14 +143,7 @@ function healthFindings(
         id: 'no-health-check',
         where,
         what: 'it has no health check: requests still go to a picker that is draining or gone.',
-        lines: [
-          'health_checks:',
-          '  - timeout: 2s',
-          '    interval: 2s',
-          '    unhealthy_threshold: 2',
-          '    healthy_threshold: 1',
-          '    grpc_health_check: { service_name: envoy.service.ext_proc.v3.ExternalProcessor }',
-        ],
+        lines: HEALTH_LINES,
       },
     ];
   }
@@ -150,7 +156,7 @@ function healthFindings(
       id: 'panic-threshold',
       where,
       what: 'its healthy_panic_threshold is not 0: when half of the pickers are down, requests go to those as well.',
-      lines: ['common_lb_config: { healthy_panic_threshold: { value: 0 } }'],
+      lines: PANIC_LINES,
     },
   ];
 }
@@ -168,13 +174,7 @@ function serverFindings(cluster: Cluster): readonly Finding[] {
       id: 'upstream-idle-timeout',
       where,
       what: `connections stay open ${idle === 0 ? 'without limit' : `for ${idle} s without use`}, and uvicorn (vLLM, SGLang) closes them after ${SERVER_IDLE_S} s: now and then a request uses one that is just being closed, and fails with 503.`,
-      lines: [
-        'typed_extension_protocol_options:',
-        `  ${HTTP_OPTIONS}:`,
-        `    "@type": type.googleapis.com/${HTTP_OPTIONS}`,
-        '    common_http_protocol_options: { idle_timeout: 4s }',
-        '    explicit_http_config: { http_protocol_options: {} }',
-      ],
+      lines: KEEP_ALIVE_LINES,
     }),
     ...when(cluster.type === 'ORIGINAL_DST' && cleanup < 30, {
       severity: 'warning',

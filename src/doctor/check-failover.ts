@@ -1,3 +1,4 @@
+import { OUTLIER_LINES } from './cluster-lines.ts';
 import type { EnvoySetup, PickedRoute } from './envoy-setup.ts';
 import type { Cluster } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
@@ -19,20 +20,6 @@ const RETRY_LINES = [
   '        typed_config:',
   '          "@type": type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate',
   '    host_selection_retry_max_attempts: 30',
-];
-
-const OUTLIER_LINES = [
-  'outlier_detection:',
-  '  split_external_local_origin_errors: true',
-  '  consecutive_local_origin_failure: 3',
-  '  enforcing_consecutive_local_origin_failure: 100',
-  '  enforcing_local_origin_success_rate: 0',
-  '  enforcing_consecutive_5xx: 0',
-  '  enforcing_success_rate: 0',
-  '  interval: 1s',
-  '  base_ejection_time: 10s',
-  '  max_ejection_percent: 99',
-  'common_lb_config: { healthy_panic_threshold: { value: 0 }, update_merge_window: 0s }',
 ];
 
 /** What happens to requests when one of several pickers dies. `version` is that of Envoy. */

@@ -1,3 +1,4 @@
+import { BREAKER_LINES, KEEP_ALIVE_LINES } from './cluster-lines.ts';
 import type { EnvoySetup, PickedRoute } from './envoy-setup.ts';
 import { type Cluster, type RouteAction, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
@@ -11,12 +12,12 @@ const ANSWER_SECONDS_MIN = 3600;
 const IDLE_SECONDS_MIN = 600;
 
 /** What is wrong with the limits of time of a route, and with where it leads. */
-export function checkRoute(picked: PickedRoute, { clusters }: EnvoySetup): readonly Finding[] {
+export function checkRoute(picked: PickedRoute, setup: EnvoySetup): readonly Finding[] {
   if (picked.filter.observability_mode === true) return [];
   const { route = {} } = picked.route;
   return [
     ...timeFindings(picked, route),
-    ...clusterNames(route).flatMap((name) => destinationFindings(picked, name, clusters.get(name))),
+    ...clusterNames(route).flatMap((name) => destinationFindings(picked, name, setup)),
   ];
 }
 
@@ -71,8 +72,9 @@ function timeFindings(
 function destinationFindings(
   { name: where, filter }: PickedRoute,
   name: string,
-  cluster: Cluster | undefined,
+  { clusters }: EnvoySetup,
 ): readonly Finding[] {
+  const cluster = clusters.get(name);
   if (cluster === undefined) {
     return [
       {
@@ -91,13 +93,7 @@ function destinationFindings(
         id: 'destination-not-read',
         where: `cluster ${name}, ${where}`,
         what: `it does not read ${DESTINATION_HEADER}: Envoy chooses an endpoint by itself, and the pick has no effect.`,
-        lines: [
-          'type: ORIGINAL_DST',
-          'lb_policy: CLUSTER_PROVIDED',
-          'original_dst_lb_config:',
-          '  use_http_header: true',
-          `  http_header_name: ${DESTINATION_HEADER}`,
-        ],
+        lines: linesToDestination([...clusters.values()].find(readsDestination)),
       },
     ];
   }
@@ -117,7 +113,27 @@ function destinationFindings(
   ];
 }
 
-function readsDestination(cluster: Cluster): boolean {
+/** Leads the route to a cluster that reads the destination, which is added where there is none. */
+function linesToDestination(reading: Cluster | undefined): readonly string[] {
+  if (reading !== undefined) return ['route:', `  cluster: ${reading.name}`];
+  return [
+    'route:',
+    '  cluster: picked_endpoint',
+    '# and among the clusters:',
+    '- name: picked_endpoint',
+    '  type: ORIGINAL_DST',
+    '  lb_policy: CLUSTER_PROVIDED',
+    '  original_dst_lb_config:',
+    '    use_http_header: true',
+    `    http_header_name: ${DESTINATION_HEADER}`,
+    '  connect_timeout: 5s',
+    '  cleanup_interval: 60s',
+    ...[...BREAKER_LINES, ...KEEP_ALIVE_LINES].map((line) => `  ${line}`),
+  ];
+}
+
+/** Whether the cluster goes where the picker says. */
+export function readsDestination(cluster: Cluster): boolean {
   const { type, original_dst_lb_config: original } = cluster;
   if (type === 'ORIGINAL_DST') {
     const header = original?.http_header_name?.toLowerCase();

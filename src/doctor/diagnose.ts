@@ -1,5 +1,5 @@
 import { type ClockAhead, checkClocks } from './check-clocks.ts';
-import { checkClusters } from './check-clusters.ts';
+import { checkClusters, pickerNames } from './check-clusters.ts';
 import { checkEnvoyState, type EnvoyState } from './check-envoy-state.ts';
 import { checkFailover } from './check-failover.ts';
 import { checkFilter } from './check-filter.ts';
@@ -27,9 +27,7 @@ export function diagnose({ envoy, picker, clocks }: Seen): readonly Finding[] {
 
 function checkEnvoy({ configDump, ...state }: NonNullable<Seen['envoy']>): readonly Finding[] {
   const setup = readSetup(configDump);
-  const pickers = new Set(
-    setup.routes.flatMap(({ filter }) => filter.grpc_service?.envoy_grpc?.cluster_name ?? []),
-  );
+  const pickers = [...pickerNames(setup.routes)].filter((name) => setup.clusters.has(name));
   if (setup.routes.length === 0) {
     return [
       {
@@ -45,7 +43,7 @@ function checkEnvoy({ configDump, ...state }: NonNullable<Seen['envoy']>): reado
     ...setup.routes.flatMap((picked) => [...checkFilter(picked), ...checkRoute(picked, setup)]),
     ...checkClusters(setup),
     ...checkFailover(setup, state.info.version?.split('/')[1]),
-    ...checkEnvoyState(state, [...pickers]),
+    ...checkEnvoyState(state, pickers),
   ];
   const passes = setup.routes.some(
     ({ filter }) => filter.failure_mode_allow === true && filter.observability_mode !== true,

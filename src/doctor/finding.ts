@@ -8,7 +8,7 @@ export interface Finding {
   readonly where: string;
   /** What was found, and what happens because of it. */
   readonly what: string;
-  /** What to do about it, where no lines can be pasted. */
+  /** What to do about it, or with the lines. */
   readonly mend?: string;
   /** Lines to paste, in YAML. */
   readonly lines?: readonly string[];
@@ -41,7 +41,8 @@ function blockOf({ severity, id, where, what, mend, lines = [] }: Finding): read
     `${severity.toUpperCase()} ${id}: ${where}`,
     `  ${what}`,
     ...(mend === undefined ? [] : [`  ${mend}`]),
-    ...(lines.length === 0 ? [] : ['  change it to:', ...lines.map((line) => `    ${line}`)]),
+    ...(lines.length === 0 || mend !== undefined ? [] : ['  change it to:']),
+    ...lines.map((line) => `    ${line}`),
   ];
 }
 
