@@ -1,5 +1,5 @@
 import type { Endpoint } from '../framework/endpoint.ts';
-import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../framework/keys.ts';
+import { ENGINE_MODEL, IN_FLIGHT, type PrefixMatch, prefixMatchKey } from '../framework/keys.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../framework/scheduling.ts';
 import { decodeStepMs, predictedTtftMs } from './step-time.ts';
@@ -22,14 +22,22 @@ export function headroomOf(endpoint: Endpoint, context: SchedulingContext): SloH
   const { request } = context;
   const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
   const load = context.get(IN_FLIGHT).load(endpoint);
-  const match = context.get(prefixMatchKey());
-  const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
-  const { promptTokens } = request;
-  const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-  const contextTokens = load.contextTokens + promptTokens;
+  const contextTokens = load.contextTokens + request.promptTokens;
   return {
-    ttftMs:
-      (request.ttftSloMs ?? 0) - predictedTtftMs(load, { promptTokens, uncachedTokens }, engine),
+    ttftMs: (request.ttftSloMs ?? 0) - ttftOn(endpoint, context, context.get(prefixMatchKey())),
     tpotMs: (request.tpotSloMs ?? 0) - decodeStepMs(load.requests + 1, contextTokens, engine),
   };
+}
+
+/**
+ * The time to the first token that our model expects on an endpoint, where the match says what of
+ * the prompt is cached there. The context needs ENGINE_MODEL and IN_FLIGHT.
+ */
+export function ttftOn(endpoint: Endpoint, context: SchedulingContext, match: PrefixMatch): Millis {
+  const { promptTokens } = context.request;
+  const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
+  const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
+  const load = context.get(IN_FLIGHT).load(endpoint);
+  const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
+  return predictedTtftMs(load, { promptTokens, uncachedTokens }, engine);
 }

@@ -37,10 +37,22 @@ const RULES: readonly Rule[] = [
     'a request counts from the decision on, in the same step; there it counts a moment later, so that decisions at the same time may not see each other',
   ],
   [
+    ['utilization-detector'],
+    'as a detector, a queue has what the last sample saw and what was sent there since, and an endpoint without a fresh sample counts by what is in flight there; there by the last sample alone, and as full without a fresh one',
+  ],
+  [
     ['token-producer', 'tokenizer'],
     'lengths of images, video and sound are estimated by one rule; there by the parameters of estimate',
   ],
 ];
+
+/** Deciders of whether a prompt is computed elsewhere. */
+const PREFILL_DECIDERS: ReadonlySet<string> = new Set([
+  'always-disagg-pd-decider',
+  'prefix-based-pd-decider',
+]);
+const NO_PREFILLER =
+  'a prompt for which the prefill profile finds no endpoint is computed by the decoding endpoint; releases after 0.10 refuse it there (profiles.fallback names who serves it whole)';
 
 /** One sentence for each behaviour of this configuration that differs from the reference's. */
 export function referenceDifferences(plan: PickerPlan): readonly string[] {
@@ -64,6 +76,7 @@ export function referenceDifferences(plan: PickerPlan): readonly string[] {
 function pluginDifferences({ name, definition, config }: PlannedPlugin): readonly string[] {
   const { type } = definition;
   const given = (config ?? {}) as Readonly<Record<string, unknown>>;
+  if (PREFILL_DECIDERS.has(type)) return [`${name}: ${NO_PREFILLER}`];
   if (type === 'metrics-data-source') {
     const isHttps = given['scheme'] === 'https' && given['insecureSkipVerify'] === undefined;
     return [
@@ -80,9 +93,7 @@ function pluginDifferences({ name, definition, config }: PlannedPlugin): readonl
     ];
   }
   if (type === 'prefix-cache-affinity-filter' && given['ttftSource'] === 'latencyPredictor') {
-    return [
-      `${name}: the time to the first token is tokens in flight over peakPrefillThroughput; there the predictor says it`,
-    ];
+    return [`${name}: ${PREDICTION}`];
   }
   return [];
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
+import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
 import {
   type AffinityConfig,
   affinityOutcome,
@@ -46,6 +47,26 @@ describe('prefix-cache-affinity-filter', () => {
     expect(kept(parameters, [10, 0, 0], [0, 0, 0], [5, 1, 1])).toEqual([0]);
     expect(kept(parameters, [10, 0, 0], [0, 0, 0], [6, 1, 1])).toEqual([0, 1, 2]);
     expect(kept(parameters, [10, 0, 0], [0, 100, 100], [6, 1, 1])).toEqual([0]);
+  });
+
+  it('[D323] compares the times that the model of engines predicts where the configuration asks for a predictor', () => {
+    // Two seconds pass for the uncached prompt of 640 tokens, and 10 for the backlog of the slow one.
+    const quick = { ...PRIOR_STEP_TIME, baseMs: 0, perPrefillTokenMs: 1 };
+    const slow = { ...quick, perPrefillTokenMs: 10 };
+    const keptBy = (maxTTFTPenaltyMs: number, ttftSource: string): readonly number[] => {
+      const { config, create } = prefixCacheAffinityFilter;
+      const filter = create(config.parse({ ttftSource, maxTTFTPenaltyMs }), makeRuntime());
+      const load = [1000, 0, 0].map((pendingPrefillTokens) => ({
+        pendingPrefillTokens,
+        requests: 0,
+      }));
+      const stepTimes = [slow, quick, quick];
+      const context = makeContext({ matchedBlocks: [10, 0, 0], load, stepTimes });
+      return filter.filter(pool, context).map(({ slot }) => slot);
+    };
+    expect(keptBy(5000, 'prefillThroughput')).toEqual([0]);
+    expect(keptBy(5000, 'latencyPredictor')).toEqual([0, 1, 2]);
+    expect(keptBy(20_000, 'latencyPredictor')).toEqual([0]);
   });
 
   it.each<[string, object, readonly number[], readonly number[], number]>([

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { ttftOn } from '../../cost-model/slo-headroom.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   DEFAULT_PREFIX_PRODUCER,
+  ENGINE_MODEL,
   IN_FLIGHT,
-  type InFlightView,
   type PrefixMatch,
   prefixMatchKey,
 } from '../../framework/keys.ts';
@@ -22,6 +23,7 @@ export interface AffinityConfig {
   readonly maxTTFTPenaltyMs: number;
   readonly maxTokensInFlightPenalty?: number | undefined;
   readonly maxInFlightRequestsDelta: number;
+  readonly ttftSource: 'prefillThroughput' | 'latencyPredictor';
   readonly peakPrefillThroughput: number;
   readonly prefixMatchInfoProducerName: string;
 }
@@ -38,7 +40,7 @@ const config = z
     maxInFlightRequestsDelta: z.int().nonnegative().default(0),
     /** The one penalty that there is here, under the name of a later release. */
     penaltySource: z.literal('constant').optional(),
-    /** Both values mean the formula: the latency predictor is a service of another vendor. */
+    /** The latency predictor is the model of engines that the picker itself learns. */
     ttftSource: z.enum(['prefillThroughput', 'latencyPredictor']).default('prefillThroughput'),
     /** In tokens a second. */
     peakPrefillThroughput: z.number().nonnegative().default(PEAK_TOKENS_PER_SECOND),
@@ -69,14 +71,15 @@ const config = z
  * `affinityThreshold` of the prompt, as long as the fastest of them would answer at most
  * `maxTTFTPenaltyMs` later than the fastest of the others, and has at most
  * `maxInFlightRequestsDelta` requests more. The time is tokens in flight over
- * `peakPrefillThroughput` (tokens a second).
+ * `peakPrefillThroughput` (tokens a second), or what the picker's model of the engine expects.
  */
 export const prefixCacheAffinityFilter: FilterDefinition = defineFilter({
   type: PREFIX_AFFINITY_FILTER,
   config,
-  needs: ({ prefixMatchInfoProducerName }) => [
+  needs: ({ prefixMatchInfoProducerName, ttftSource }) => [
     IN_FLIGHT,
     prefixMatchKey(prefixMatchInfoProducerName),
+    ...(ttftSource === 'latencyPredictor' ? [ENGINE_MODEL] : []),
   ],
   create: (parameters) => ({
     filter(endpoints, context) {
@@ -133,19 +136,8 @@ function partsOf(
 }
 
 /** Whether the sticky endpoints have so much to do that the others may serve the request, too. */
-function isBusy(
-  parameters: AffinityConfig,
-  { sticky, rest, match }: Parts,
-  context: SchedulingContext,
-): boolean {
-  const inFlight = context.get(IN_FLIGHT);
-  const { promptTokens } = context.request;
-  return (
-    isTooSlow(parameters, inFlight, sticky, rest) ||
-    hasTooMany(parameters, inFlight, sticky, rest, (endpoint) =>
-      uncachedTokens(match, endpoint, promptTokens),
-    )
-  );
+function isBusy(parameters: AffinityConfig, parts: Parts, context: SchedulingContext): boolean {
+  return isTooSlow(parameters, parts, context) || hasTooMany(parameters, parts, context);
 }
 
 const least = (some: readonly Endpoint[], of: (endpoint: Endpoint) => number): number =>
@@ -154,40 +146,44 @@ const least = (some: readonly Endpoint[], of: (endpoint: Endpoint) => number): n
 const msOf = ({ peakPrefillThroughput }: AffinityConfig, tokens: number): number =>
   (1000 * tokens) / (peakPrefillThroughput || PEAK_TOKENS_PER_SECOND);
 
-function uncachedTokens(match: PrefixMatch, endpoint: Endpoint, promptTokens: number): number {
-  return Math.max(0, promptTokens - match.matchedBlocks(endpoint) * match.blockTokens);
-}
-
 /** Whether the fastest of the sticky would answer too much later than the fastest of the rest. */
 function isTooSlow(
   parameters: AffinityConfig,
-  inFlight: InFlightView,
-  sticky: readonly Endpoint[],
-  rest: readonly Endpoint[],
+  { sticky, rest, match }: Parts,
+  context: SchedulingContext,
 ): boolean {
-  const { maxTTFTPenaltyMs, maxTokensInFlightPenalty } = parameters;
+  const { maxTTFTPenaltyMs, maxTokensInFlightPenalty, ttftSource } = parameters;
   const penaltyMs =
     maxTokensInFlightPenalty === undefined
       ? maxTTFTPenaltyMs
       : msOf(parameters, maxTokensInFlightPenalty);
+  const inFlight = context.get(IN_FLIGHT);
+  // A penalty in tokens compares tokens.
+  const predicts = ttftSource === 'latencyPredictor' && maxTokensInFlightPenalty === undefined;
   const ttftMs = (endpoint: Endpoint): number =>
-    msOf(parameters, inFlight.load(endpoint).pendingPrefillTokens);
+    predicts
+      ? ttftOn(endpoint, context, match)
+      : msOf(parameters, inFlight.load(endpoint).pendingPrefillTokens);
   return penaltyMs > 0 && least(sticky, ttftMs) - least(rest, ttftMs) > penaltyMs;
 }
 
 /** Whether the sticky have too many more requests, and this one would not wait too long elsewhere. */
 function hasTooMany(
   parameters: AffinityConfig,
-  inFlight: InFlightView,
-  sticky: readonly Endpoint[],
-  rest: readonly Endpoint[],
-  uncached: (endpoint: Endpoint) => number,
+  { sticky, rest, match }: Parts,
+  context: SchedulingContext,
 ): boolean {
-  const { maxInFlightRequestsDelta, maxTTFTPenaltyMs } = parameters;
+  const { maxInFlightRequestsDelta, maxTTFTPenaltyMs, ttftSource } = parameters;
   if (maxInFlightRequestsDelta === 0) return false;
+  const inFlight = context.get(IN_FLIGHT);
   const requests = (endpoint: Endpoint): number => inFlight.load(endpoint).requests;
   if (least(sticky, requests) - least(rest, requests) <= maxInFlightRequestsDelta) return false;
+  const { promptTokens } = context.request;
+  const uncached = (endpoint: Endpoint): number =>
+    Math.max(0, promptTokens - match.matchedBlocks(endpoint) * match.blockTokens);
   const ttftMs = (endpoint: Endpoint): number =>
-    msOf(parameters, inFlight.load(endpoint).pendingPrefillTokens + uncached(endpoint));
+    ttftSource === 'latencyPredictor'
+      ? ttftOn(endpoint, context, match)
+      : msOf(parameters, inFlight.load(endpoint).pendingPrefillTokens + uncached(endpoint));
   return least(rest, ttftMs) - least(sticky, ttftMs) <= maxTTFTPenaltyMs;
 }

@@ -16,7 +16,8 @@ import { pdProfiles } from './pd-profiles.ts';
 const decode = makeEndpoint('decoder', { slot: 0 });
 const prefill = makeEndpoint('prefiller', { slot: 1 });
 const encode = makeEndpoint('encoder', { slot: 2 });
-const pool = [decode, prefill, encode];
+const whole = makeEndpoint('whole', { slot: 3 });
+const pool = [decode, prefill, encode, whole];
 
 interface World {
   readonly ran: string[];
@@ -113,6 +114,42 @@ describe('disagg-profile-handler', () => {
     expect([result.prefill, headersOf(result)]).toEqual([undefined, {}]);
   });
 
+  it.each([
+    ['no endpoint can decode', ['decode'], ['decode', 'whole']],
+    ['no endpoint can prefill', ['prefill'], ['decode', 'prefill by decoder', 'whole by decoder']],
+  ])('[D322] serves a request whole by the fallback profile where %s', (_why, empty, wanted) => {
+    const ran: string[] = [];
+    const parameters = { profiles: { fallback: 'whole' }, deciders: { prefill: 'p' } };
+    const profiles = ['decode', 'prefill', 'whole'];
+    const world = { ran, empty, deciders: { p: true }, profiles };
+    const result = schedule(disaggregationProfiles, parameters, world);
+    expect(ran).toEqual(wanted);
+    expect([primaryOf(result), result.prefill, headersOf(result)]).toEqual([
+      'whole',
+      undefined,
+      {},
+    ]);
+  });
+
+  it('[D322] leaves the fallback profile alone while every stage finds its endpoint', () => {
+    const parameters = { profiles: { fallback: 'whole' }, deciders: { prefill: 'p' } };
+    const profiles = ['decode', 'prefill', 'whole'];
+    for (const p of [true, false]) {
+      const ran: string[] = [];
+      const world = { ran, deciders: { p }, profiles };
+      expect(primaryOf(schedule(disaggregationProfiles, parameters, world))).toBe('decoder');
+      expect(ran).not.toContain('whole');
+    }
+  });
+
+  it('[D322] refuses a request where not even the fallback profile finds an endpoint', () => {
+    const parameters = { profiles: { fallback: 'whole' } };
+    const ran: string[] = [];
+    const world = { ran, empty: ['decode', 'whole'], profiles: ['decode', 'whole'] };
+    expect(primaryOf(schedule(disaggregationProfiles, parameters, world))).toBe('exhausted');
+    expect(ran).toEqual(['decode', 'whole']);
+  });
+
   it('prefill first: always prefills elsewhere, and picks decode near it', () => {
     const ran: string[] = [];
     const result = schedule(disaggregationProfiles, { stageOrder: 'prefill-first' }, { ran });
@@ -132,6 +169,12 @@ describe('disagg-profile-handler', () => {
   it.each([
     ['no profile to decode with', {}, { profiles: ['prefill'] }],
     ['a decider that is not there', { deciders: { prefill: 'x' } }, {}],
+    ['a fallback profile that is not there', { profiles: { fallback: 'x' } }, {}],
+    [
+      'a fallback profile where prefill comes first',
+      { stageOrder: 'prefill-first', profiles: { fallback: 'encode' } },
+      {},
+    ],
     [
       'a prefill decider where prefill comes first',
       { stageOrder: 'prefill-first', deciders: { prefill: 'p' } },

@@ -16,7 +16,9 @@ const name = z
 
 const fields = z.strictObject({
   stageOrder: z.enum(['decode-first', 'prefill-first']).default('decode-first'),
-  profiles: z.strictObject({ decode: name, prefill: name, encode: name }).prefault({}),
+  profiles: z
+    .strictObject({ decode: name, prefill: name, encode: name, fallback: name })
+    .prefault({}),
   deciders: z.strictObject({ prefill: name, encode: name }).prefault({}),
   // The reference's older names for the same, which may not be mixed with the newer ones.
   decodeProfile: name,
@@ -43,6 +45,7 @@ const config = fields
         prefill: profiles.prefill ?? given.prefillProfile ?? 'prefill',
         encode: profiles.encode ?? given.encodeProfile ?? 'encode',
       },
+      fallback: profiles.fallback,
       deciders: {
         prefill: deciders.prefill ?? given.prefillDeciderPluginName ?? given.deciderPluginName,
         encode: deciders.encode ?? given.encodeDeciderPluginName,

@@ -16,6 +16,8 @@ export interface DisaggregationConfig {
   readonly type: string;
   readonly stageOrder: 'decode-first' | 'prefill-first';
   readonly profiles: Readonly<Record<Stage, string>>;
+  /** The profile for endpoints that serve a request whole, where a stage finds none. */
+  readonly fallback?: string | undefined;
   readonly deciders: {
     readonly prefill?: string | undefined;
     readonly encode?: string | undefined;
@@ -27,11 +29,24 @@ export interface DisaggregationConfig {
  * profile is the primary. A stage whose profile leaves no endpoint is served by the decoding
  * endpoint.
  *
+ * With a fallback profile, a request whose decode profile or whose separate prefill finds no endpoint
+ * is served whole by the pick of that profile.
+ *
  * With `decode-first` the deciders see the decoding endpoint, and without one no other profile
  * runs. With `prefill-first` the prefill profile, if there is one, always runs, and decode is
  * picked near its pick. Throws ConfigError.
  */
 export function createDisaggregation(
+  config: DisaggregationConfig,
+  parts: HandlerParts,
+): ProfileHandler {
+  const handler = byStages(config, parts);
+  const { decode, prefill } = config.profiles;
+  const whole = parts.profiles.get(config.fallback ?? '');
+  return whole === undefined ? handler : orWhole(handler, whole, [decode, prefill]);
+}
+
+function byStages(
   config: DisaggregationConfig,
   { profiles, deciders }: HandlerParts,
 ): ProfileHandler {
@@ -82,6 +97,31 @@ export function createDisaggregation(
   };
 }
 
+/** Lets the profile `whole` serve a request for which one of the needed profiles finds no endpoint. */
+function orWhole(
+  handler: ProfileHandler,
+  whole: SchedulingProfile,
+  needed: readonly string[],
+): ProfileHandler {
+  const ofWhole = (done: readonly ProfileResult[]): ProfileResult | undefined =>
+    done.find(({ profile }) => profile === whole.name);
+  return {
+    next(done, context) {
+      if (ofWhole(done) !== undefined) return undefined;
+      const failed = done.some(
+        (each) => each.kind === 'exhausted' && needed.includes(each.profile),
+      );
+      return failed ? whole : handler.next(done, context);
+    },
+    peer: (done) => handler.peer?.(done),
+    conclude(done, context) {
+      const primary = ofWhole(done);
+      if (primary === undefined) return handler.conclude(done, context);
+      return { primary, headers: new Map(), prefill: undefined, encoders: [], profiles: done };
+    },
+  };
+}
+
 function pickOf(result: ProfileResult | undefined): Endpoint | undefined {
   return picksOf(result)[0];
 }
@@ -92,7 +132,7 @@ function picksOf(result: ProfileResult | undefined): readonly Endpoint[] {
 
 /** Why the handler cannot run these profiles with these deciders. */
 export function disaggregationFaults(
-  { stageOrder, profiles: names, deciders: named }: Omit<DisaggregationConfig, 'type'>,
+  { stageOrder, profiles: names, deciders: named, fallback }: Omit<DisaggregationConfig, 'type'>,
   { profiles, deciders }: HandlerNames,
 ): readonly ConfigIssue[] {
   const issues: ConfigIssue[] = [];
@@ -106,6 +146,14 @@ export function disaggregationFaults(
       path: `deciders.${stage}`,
       message: `${name} is not the name of a decider in plugins`,
     });
+  }
+  if (fallback !== undefined && !profiles.has(fallback)) {
+    const message = `${fallback} is not the name of a profile in schedulingProfiles`;
+    issues.push({ path: 'profiles.fallback', message });
+  }
+  if (fallback !== undefined && stageOrder === 'prefill-first') {
+    const message = 'needs stageOrder decode-first';
+    issues.push({ path: 'profiles.fallback', message });
   }
   if (stageOrder === 'prefill-first' && named.prefill !== undefined) {
     const message = 'cannot be with stageOrder prefill-first, where prefill is always separate';
