@@ -17,6 +17,8 @@ export interface Routed {
   readonly waitedMs?: Millis | undefined;
   /** Prompt tokens that the endpoint was expected to hold when the pick was made. */
   readonly cachedTokens: number;
+  /** The same at `prefill`. */
+  readonly prefillCachedTokens?: number | undefined;
   /** What was in flight at the endpoint when the pick was made, without this request. */
   readonly load: InFlightLoad;
   /** What the engine model expected at the pick, where the picker itself decided. */

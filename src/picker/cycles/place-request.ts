@@ -106,6 +106,7 @@ export function reservePlaced(
     endpoint,
     prefill,
     cachedTokens,
+    prefillCachedTokens: prefill && placed.prefillCachedTokens,
     load: placed.load ?? load,
     at,
     waitedMs,

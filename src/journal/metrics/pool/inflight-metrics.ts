@@ -55,13 +55,19 @@ function countsOf(
   for (const { id } of endpoints)
     countOf(counts, id, { fairness_id: 'default-flow', priority: '0' });
   for (const { routed, servedBy, firstTokenAt } of open) {
-    const { request, endpoint: picked, cachedTokens } = routed;
+    const { request, endpoint: picked, cachedTokens, prefill, prefillCachedTokens = 0 } = routed;
     const { id } = (servedBy === undefined ? undefined : byAddress.get(servedBy)) ?? picked;
     const fairness_id = fairnessIds.admit(request.fairnessId);
-    const count = countOf(counts, id, { fairness_id, priority: String(request.priority) });
+    const labels = { fairness_id, priority: String(request.priority) };
+    const count = countOf(counts, id, labels);
     count.requests += 1;
-    if (firstTokenAt === undefined)
-      count.tokens += Math.max(0, request.promptTokens - cachedTokens);
+    if (firstTokenAt !== undefined) continue;
+    count.tokens += Math.max(0, request.promptTokens - cachedTokens);
+    if (prefill === undefined) continue;
+    // Its prompt is computed there until the first token.
+    const computed = countOf(counts, prefill.id, labels);
+    computed.requests += 1;
+    computed.tokens += Math.max(0, request.promptTokens - prefillCachedTokens);
   }
   return counts.values();
 }

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { makePool, makeRuntime, NEVER } from '../../../../test/makers.ts';
+import { makeEndpoint, makePool, makeRuntime, NEVER } from '../../../../test/makers.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import { registerPoolMetrics } from './pool-metrics.ts';
 
@@ -28,6 +28,26 @@ describe('registerPoolMetrics', () => {
     expect(page).toContain('llm_d_epp_ready_endpoints{name="pool"} 2\n');
     expect(page).toContain('inference_pool_ready_pods{name="pool"} 2\n');
     expect(page).not.toContain('llm_d_epp_per_endpoint_queue_size{model_server_endpoint="pod-2"');
+  });
+
+  it('[D324] names endpoints without their namespace, which tells two of the same name apart', async () => {
+    const page = await pageOf(() => [
+      makeEndpoint('team/prefill-rank-0', { waiting: 1 }),
+      makeEndpoint('team/decode-rank-0', { waiting: 2 }),
+      makeEndpoint('other/decode-rank-0', { waiting: 3 }),
+    ]);
+    for (const [name, waiting] of [
+      ['prefill-rank-0', 1],
+      ['team/decode-rank-0', 2],
+      ['other/decode-rank-0', 3],
+    ]) {
+      expect(page).toContain(
+        `llm_d_epp_per_endpoint_queue_size{model_server_endpoint="${name}",name="pool"} ${waiting}\n`,
+      );
+      expect(page).toContain(
+        `inference_pool_per_pod_queue_size{model_server_pod="${name}",name="pool"} ${waiting}\n`,
+      );
+    }
   });
 
   it('says zero, not NaN, of an empty pool', async () => {

@@ -1,10 +1,10 @@
 import type { Registry } from 'prom-client';
-import type { Endpoint, EndpointMetrics } from '../../../framework/endpoint.ts';
+import type { Endpoint, EndpointId, EndpointMetrics } from '../../../framework/endpoint.ts';
 import { isFresh } from '../../../framework/endpoint.ts';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import type { PickerMetrics } from '../metrics.ts';
 import { twinHelp } from '../page/deprecated-names.ts';
-import { type MetricSample, showMetric } from '../page/family.ts';
+import { endpointLabels, type MetricSample, showMetric } from '../page/family.ts';
 
 interface PoolMetricsOptions {
   readonly registry: Registry;
@@ -61,12 +61,31 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
   former([`llm_d_router_epp_${use}`], use, queuesBy('model_server_endpoint'));
 
   function queuesBy(label: string): () => readonly MetricSample[] {
-    return () =>
-      fresh(options).map(({ id, metrics }) => ({
-        labels: { [label]: id, name },
+    return () => {
+      const nameOf = shortNames(options.snapshot());
+      return fresh(options).map(({ id, metrics }) => ({
+        labels: { [label]: nameOf(id), name },
         value: metrics.waitingQueueSize,
       }));
+    };
   }
+}
+
+/**
+ * Names without their namespace, as the reference shows them, so that queries can join with
+ * `endpoint_name`. Where two namespaces have the same name both keep theirs: a series may be there
+ * only once.
+ */
+function shortNames(endpoints: readonly Endpoint[]): (id: EndpointId) => string {
+  const nameOf = (id: EndpointId): string => endpointLabels(id).endpoint_name;
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const { id } of endpoints) {
+    const name = nameOf(id);
+    if (seen.has(name)) twice.add(name);
+    seen.add(name);
+  }
+  return (id) => (twice.has(nameOf(id)) ? id : nameOf(id));
 }
 
 const QUEUES = 'Waiting requests of each ready endpoint.';
