@@ -23,6 +23,7 @@ import {
 import { prefixCacheAffinityFilter } from '../plugins/filters/prefix-cache-affinity.ts';
 import { decodeFilter, encodeFilter, prefillFilter } from '../plugins/filters/role.ts';
 import { roleMinimumFilter } from '../plugins/filters/role-minimum.ts';
+import { servedModelFilter } from '../plugins/filters/served-model.ts';
 import {
   multiclusterSessionAffinity,
   sessionAffinityFilter,
@@ -60,6 +61,7 @@ export function catalogueOf(
       assignmentFilter,
       concurrencyDetector,
       endpointAttributeFilter,
+      servedModelFilter,
       headerBasedTestingFilter,
       sessionAffinityFilter,
       multiclusterSessionAffinity,

@@ -41,6 +41,7 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
     'topology-affinity-filter',
     'utilization-filter',
     'header-based-testing-filter',
+    'served-model-filter',
     'multicluster-session-affinity-filter',
   ],
   scorer: [
@@ -163,11 +164,11 @@ export const REFERENCE_TYPES: ReadonlyMap<string, ReferenceRole> = new Map(
 export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
   ['accelerator-capability-aware', 'label-producer with endpoint-attribute-weight-scorer'],
   ['header-phase-profile-handler', 'header-profile-handler'],
+  ['kv-cache-hint-v2', 'the default configuration, which follows how long caches last'],
   ['kv-cache-retention', 'the default configuration, which follows how long caches last'],
   ['lora-load-state-scorer', 'lora-affinity-scorer'],
   ['lora-residency-filter', 'lora-affinity-scorer'],
   ['modality-filter', 'label-selector-filter in a profile of header-profile-handler'],
-  ['served-model-filter', 'models-responder'],
   ['session-interturn-latency-producer', 'the default configuration'],
   ['thunder-agent', 'agent-identity with program-aware-fairness'],
 ]);
