@@ -12,7 +12,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { envoyBinary } from '../../bench/support/stack.ts';
+import { envoyBinary, eventually } from '../../bench/support/stack.ts';
 import { PROGRAM } from '../support/program.ts';
 
 /**
@@ -75,6 +75,21 @@ const moved = (text: string, by: number): string =>
 const movedBack = (text: string, by: number): string =>
   PORTS.reduce((all, port) => all.replaceAll(String(port + by), String(port)), text);
 
+/** Has a line for each group of processes that the commands of a place have started. */
+const groupsFile = (place: string): string => join(place, '.shims', 'groups');
+
+/** The groups of processes that have not ended, after they got `signal`; 0 only asks. */
+function livingGroups(place: string, signal: 0 | 'SIGKILL'): readonly string[] {
+  const groups = readFileSync(groupsFile(place), 'utf8').trim().split('\n');
+  return groups.filter((group) => {
+    try {
+      return process.kill(-Number(group), signal);
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** A folder that looks like the repository, with shims for what a test must not do. */
 async function makePlace(name: string, shift: number): Promise<string> {
   const place = join(work, name);
@@ -90,8 +105,8 @@ async function makePlace(name: string, shift: number): Promise<string> {
   const shim = (command: string, script: string): void =>
     writeFileSync(join(place, '.shims', command), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   shim('npm', 'echo "npm $*: not run by the test"');
-  // Ports that a command has when none is named are moved, too.
-  shim('npx', `shift; exec "${process.execPath}" "${PROGRAM}" "$@"`);
+  // Like npx, it is a shell in between, which passes no signal on.
+  shim('npx', `echo $$ >> ${groupsFile(place)}; shift; "${process.execPath}" "${PROGRAM}" "$@"`);
   if (envoy !== undefined) symlinkSync(envoy, join(place, '.shims/envoy'));
   return place;
 }
@@ -122,12 +137,14 @@ async function play(
 ): Promise<readonly string[]> {
   const mark = (at: number): string => `../step ${at}../`;
   const script = [
+    // As in a terminal: each job is a group of processes.
+    'set -m',
     `trap 'echo "../failed: $BASH_COMMAND"' ERR`,
     ...steps.flatMap(({ commands }, at) => [
       `echo; echo '${mark(at)}'`,
       withPorts(moved(commands, shift), shift),
     ]),
-    'kill $(jobs -p) 2>/dev/null; wait; exit 0',
+    'wait; exit 0',
   ].join('\n');
   const shell = spawn('bash', ['--noprofile', '--norc'], {
     cwd: place,
@@ -142,11 +159,6 @@ async function play(
   shell.stderr.on('data', (piece: Buffer) => void pieces.push(piece.toString()));
   shell.stdin.end(script);
   await new Promise((resolve) => shell.once('close', resolve));
-  try {
-    process.kill(-(shell.pid ?? 0), 'SIGKILL');
-  } catch {
-    // Everything that it started has ended.
-  }
   const output = movedBack(pieces.join(''), shift);
   return steps.map((_, at) => output.split(mark(at))[1]?.split('../step')[0] ?? '');
 }
@@ -170,15 +182,24 @@ function missingLine(output: string, shown: readonly string[]): string | undefin
 
 const LIMIT_MS = 180_000;
 
-describe.each(tutorials)('[O54] docs/tutorials/%s', (file) => {
+describe.each(tutorials)('[O54] [O205] docs/tutorials/%s', (file) => {
   const steps = stepsOf(file);
   const needsEnvoy = steps.some(({ commands }) => /^envoy /m.test(commands));
   it.skipIf(needsEnvoy && envoy === undefined)(
-    'does what it says, line by line',
+    'does what it says, line by line, and its last command ends what it has started',
     async () => {
       const shift = await freeShift();
       const place = await makePlace(file, shift);
       const outputs = await play(steps, place, shift);
+      try {
+        // Pickers drain before they end.
+        await eventually(
+          () => Promise.resolve(livingGroups(place, 0)),
+          (groups) => groups.length === 0,
+        );
+      } finally {
+        livingGroups(place, 'SIGKILL');
+      }
       for (const [at, { shown }] of steps.entries()) {
         const output = outputs[at] ?? '';
         expect(output).not.toContain('../failed');

@@ -68,6 +68,16 @@ describe('the parity of a shadow', () => {
       'model big',
       'objective batch',
     ]);
+    const short = request({ model: 'a', promptTokens: 10 });
+    tally.add(decision('a', { request: short }));
+    // In an order of their own, whatever came first.
+    expect(Object.keys(tally.report().kinds)).toEqual([
+      'up to 1,000 tokens',
+      'over 8,000 tokens',
+      'model a',
+      'model big',
+      'objective batch',
+    ]);
     expect(tally.report().kinds['objective batch']?.calibration.observedMs).toBe(20);
     for (let n = 0; n < 200; n++) {
       tally.add(decision('a', { request: request({ model: `m${n}` }) }));

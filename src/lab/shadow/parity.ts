@@ -83,7 +83,7 @@ export class ParityTally {
   report(): ParityReport {
     return {
       all: this.#all,
-      kinds: Object.fromEntries(this.#kinds),
+      kinds: Object.fromEntries([...this.#kinds].toSorted(byKind)),
       calibration: this.#rows.filter(({ firstTokens }) => firstTokens > 0),
     };
   }
@@ -103,6 +103,15 @@ export class ParityTally {
     this.#kinds.set(key, made);
     return made;
   }
+}
+
+/** Prompt lengths first, from short to long; then models and objectives by name. */
+function byKind([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  const rank = (name: string): number => {
+    const at = LENGTHS.findIndex(([, length]) => length === name);
+    return at < 0 ? LENGTHS.length : at;
+  };
+  return rank(a) - rank(b) || a.localeCompare(b);
 }
 
 function emptyParity(): Parity {

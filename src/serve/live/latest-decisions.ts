@@ -46,10 +46,10 @@ function describe(
     candidates,
     profiles,
     streaming: _streaming,
+    waited,
     ...rest
   } = explain({ segment, number, decision });
-  const pick = picks.find(decision.id);
-  const { waited, expectedTtftMs } = pick ?? {};
+  const expectedTtftMs = picks.find(decision.id)?.expectedTtftMs;
   return {
     ...rest,
     candidates: candidates.length,

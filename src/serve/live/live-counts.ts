@@ -40,13 +40,12 @@ export class LiveCounts implements JournalSubscriber {
     return this.#step;
   }
 
-  onDecision({ at, error, request, options }: DecisionEvent): void {
+  onDecision({ at, error, options }: DecisionEvent): void {
     const place = this.#advance(at);
     const counts = error === undefined ? this.#picked : this.#refused;
     counts[place] = (counts[place] as number) + 1;
     if (options.waited === undefined) return;
     this.#held[place] = (this.#held[place] as number) + 1;
-    this.picks.held(request.id, options.waited);
   }
 
   onRouted(routed: Routed): void {

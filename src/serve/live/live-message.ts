@@ -93,7 +93,8 @@ export interface LiveDecisions {
 }
 
 /** An explanation with the best endpoints only, and how long the request was held. */
-export interface LiveDecision extends Omit<Explanation, 'candidates' | 'profiles' | 'streaming'> {
+export interface LiveDecision
+  extends Omit<Explanation, 'candidates' | 'profiles' | 'streaming' | 'waited'> {
   readonly candidates: number;
   readonly profiles: readonly LiveProfile[];
   /** How long the request waited at the picker, and for which endpoint. */

@@ -83,6 +83,17 @@ it('[O7] sends at most ten of the decisions of a second, the latest, and says ho
   picker.stop();
 });
 
+it('[O206] says of requests before the first viewer how long they were held, too', async () => {
+  const { clock, picker, source } = setUp({ a: {}, b: {} });
+  await clock.run(200);
+  const waited = { waitedMs: 30, endpoint: 'a' as EndpointId, cachedTokens: 0 };
+  picker.route(makeRequest({ id: 'r' }), { waited }).done('completed');
+  source.begin();
+  const [first] = source.first().decisions.shown;
+  expect(first).toMatchObject({ id: 'r', held: { ms: 30, endpoint: 'a' } });
+  picker.stop();
+});
+
 it('[O7] sends large pools less often, and of more than 1,000 endpoints those that say most', async () => {
   const names = Array.from({ length: 1200 }, (_, at) => [
     `e${at}`,
