@@ -6,13 +6,18 @@ import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/lab/envoy/
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { createLog } from '../../src/runtime/log/log.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
+import {
+  type ServeOptions,
+  type ServeSettings,
+  type Serving,
+  serveOptionsOf,
+} from '../../src/serve/serve-options.ts';
 
 export interface StackOptions {
   readonly envoy: EnvoyConfigOptions['wiring'];
   readonly endpoints: readonly string[];
   readonly config?: string;
-  readonly serve?: Partial<ServeOptions>;
+  readonly serve?: Partial<ServeSettings>;
   readonly failureModeAllow?: boolean;
   /** Final changes to the Envoy configuration. */
   readonly edit?: NonNullable<EnvoyConfigOptions['edit']>;
@@ -37,8 +42,8 @@ export async function envoyBinary(): Promise<string | undefined> {
   return undefined;
 }
 
-export function serveOptions(overrides: Partial<ServeOptions>, config = 'default'): ServeOptions {
-  return {
+export function serveOptions(overrides: Partial<ServeSettings>, config = 'default'): ServeOptions {
+  return serveOptionsOf({
     plan: planFrom(config),
     endpoints: [],
     endpointsFile: undefined,
@@ -63,7 +68,7 @@ export function serveOptions(overrides: Partial<ServeOptions>, config = 'default
     // The tests that start a picker here hold with I/O workers, too: see CONTRIBUTING.md.
     ioWorkers: Number(process.env['IO_WORKERS'] ?? 0),
     ...overrides,
-  };
+  });
 }
 
 /** Starts a picker and Envoy on free ports of the loopback. */

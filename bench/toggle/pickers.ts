@@ -4,7 +4,7 @@ import { withScrapeFlags } from '../../src/commands/options/scrape-options.ts';
 import { telemetryFrom } from '../../src/commands/options/telemetry-options.ts';
 import { limitYoungGeneration } from '../../src/runtime/process/young-generation.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
+import type { ServeSettings, Serving } from '../../src/serve/serve-options.ts';
 import { serveOptions } from '../support/stack.ts';
 
 /**
@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 
-function withFeature(): Partial<ServeOptions> {
+function withFeature(): Partial<ServeSettings> {
   if (values.feature === 'tracing') {
     return telemetryFrom({ tracing: true, accessLog: false, observe: false }, process.env);
   }
@@ -44,7 +44,7 @@ function withFeature(): Partial<ServeOptions> {
 
 limitYoungGeneration(process.execArgv);
 const endpoints = values.endpoints.split(',');
-const start = (more: Partial<ServeOptions>): Promise<Serving> => {
+const start = (more: Partial<ServeSettings>): Promise<Serving> => {
   const plan = withScrapeFlags(planFrom('default'), { scrapeIntervalMs: SCRAPE_INTERVAL_MS });
   return startServe(serveOptions({ endpoints, plan, ...more }));
 };

@@ -7,7 +7,11 @@ import { createLog, type Log } from '../runtime/log/log.ts';
 import { exitAtLatest, untilSignal, untilUncaught } from '../runtime/process/process-end.ts';
 import { readPromotionRule } from '../serve/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
-import type { ServeOptions } from '../serve/serve-options.ts';
+import {
+  type ServeOptions,
+  type ShadowingOptions,
+  serveOptionsOf,
+} from '../serve/serve-options.ts';
 import { limitsFrom } from './options/limit-options.ts';
 import { asObserver } from './options/observer-flags.ts';
 import { poolFrom } from './options/pool-options.ts';
@@ -63,7 +67,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
   const file = observe ? undefined : await configFileOf(config, plugin, additions);
   const { endpoints, endpointsFile } = flags;
   const listed = endpoints.length > 0 || endpointsFile !== undefined;
-  return {
+  return serveOptionsOf({
     ...flags,
     ...shadows,
     plan,
@@ -78,7 +82,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
     ...telemetryFrom(flags, process.env),
     capture: capture === undefined ? undefined : { folder: capture, bytesMax: captureMaxBytes },
     log,
-  };
+  });
 }
 
 /** How the configuration in force is named to people. */
@@ -108,7 +112,7 @@ function besideFileDiscovery(flags: ServeFlags, log: Log): ServeFlags {
 async function shadowOptions(
   flags: ServeFlags,
   additions: PlanAdditions,
-): Promise<Required<Pick<ServeOptions, 'shadows' | 'shadowPlans' | 'shadowLog' | 'promotion'>>> {
+): Promise<Required<ShadowingOptions>> {
   const { plugin, observe, shadow, shadowState: state, shadowLog, shadowLogMaxBytes } = flags;
   const own = nameOf(flags);
   // While observing, the configuration itself is the first of the shadows.
@@ -132,7 +136,7 @@ async function shadowOptions(
 function promotionFrom(
   { promotion, observe }: ServeFlags,
   plans: ReadonlyMap<string, PickerPlan>,
-): ServeOptions['promotion'] {
+): ShadowingOptions['promotion'] {
   if (promotion === undefined) return undefined;
   if (observe) {
     throw flagError('--promotion', 'cannot be used with --observe, which decides no requests');

@@ -53,7 +53,9 @@ export interface AdminParts extends Pick<StartedPicker, 'picker' | 'router'> {
 
 /** What the admin port serves, and to whom. */
 export function adminOptions(options: ServeOptions, parts: AdminParts): AdminServerOptions {
-  const { host, metricsPort, poolName: pool, policy = '' } = options;
+  const { admin, listen, policy = '', log } = options;
+  const { poolName, readyMinFresh, kubernetes } = options.pool;
+  const { metricsStaleMs } = options.metrics;
   const { metrics, runtime, rules, promotion } = parts;
   const { clock } = runtime;
   const now = (): number => clock.now();
@@ -62,20 +64,21 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
     ['/debug/rules', () => rules.describe()],
     ...debugDocuments({ ...parts, now }),
   ]);
-  const about = { pool, policy, documents: [...documents.keys()] };
+  const about = { pool: poolName, policy, documents: [...documents.keys()] };
   return {
-    host,
-    port: metricsPort,
-    ...adminAccess(options, { registry: metrics.registry, clock: runtime.clock, log: options.log }),
+    host: listen.host,
+    port: listen.metricsPort,
+    ...adminAccess({ ...admin, kubernetes }, { registry: metrics.registry, clock, log }),
     metricsPage: async (accept) => {
       const format = formatFor(accept);
       return { contentType: format.contentType, body: await metrics.pageBytes(format) };
     },
-    ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
+    ready: () =>
+      parts.drain.readiness ?? readiness({ readyMinFresh, metricsStaleMs, ...parts }, now()),
     documents,
     ...livePage({ ...parts, counts: parts.live, clock, about }),
-    actions: withLogLevel(options.log, promotion && promotionActions(promotion)),
-    slowPages: options.pprof === true ? profilePages(createProfiler(runtime.clock)) : undefined,
-    tls: metricsTls(options, options.log),
+    actions: withLogLevel(log, promotion && promotionActions(promotion)),
+    slowPages: admin.pprof === true ? profilePages(createProfiler(clock)) : undefined,
+    tls: metricsTls(admin, log),
   };
 }

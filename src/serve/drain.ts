@@ -1,17 +1,14 @@
 import type { ExtProcServer } from '../extproc/server/server.ts';
 import type { Readiness } from './admin/admin-routes.ts';
-import type { ServeOptions } from './serve-options.ts';
+import type { DrainOptions } from './serve-options.ts';
 
 /** The way out of service: not ready first, then no new requests, then no requests at all. */
 export class Drain {
-  readonly #options: Pick<ServeOptions, 'drainNoticeMs' | 'drainTimeoutMs'>;
+  readonly #options: DrainOptions;
   readonly #server: Pick<ExtProcServer, 'drain' | 'sessions'>;
   #begun = false;
 
-  constructor(
-    options: Pick<ServeOptions, 'drainNoticeMs' | 'drainTimeoutMs'>,
-    server: Pick<ExtProcServer, 'drain' | 'sessions'>,
-  ) {
+  constructor(options: DrainOptions, server: Pick<ExtProcServer, 'drain' | 'sessions'>) {
     this.#options = options;
     this.#server = server;
   }

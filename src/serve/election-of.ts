@@ -13,7 +13,7 @@ interface ElectionParts {
 
 /** Begins to take part in the election; undefined where the picker takes part in none. */
 export async function electionOf(
-  { kubernetes, election, log }: ServeOptions,
+  { pool: { kubernetes, election }, log }: ServeOptions,
   { metrics, runtime, serving }: ElectionParts,
 ): Promise<LeaderElection | undefined> {
   if (election === undefined || kubernetes === undefined) return undefined;

@@ -45,7 +45,7 @@ interface FollowParts {
 
 /** Follows an InferencePool; undefined without --pool-namespace. */
 async function startKubernetesDiscovery(
-  { kubernetes, plan, log }: ServeOptions,
+  { pool: { kubernetes }, plan, log }: ServeOptions,
   { picker, runtime, rules, serving }: Omit<FollowParts, 'metrics'>,
 ): Promise<KubernetesDiscovery | undefined> {
   if (kubernetes === undefined) return undefined;
@@ -74,10 +74,11 @@ async function startDiscovery(
   { clock, network }: RealRuntime,
   rules: RequestRules,
 ): Promise<ListedEndpoints> {
-  const { log, dnsKeepMs: keepMs } = options;
+  const { log } = options;
+  const { endpoints, dnsKeepMs: keepMs } = options.pool;
   const resolve = (name: string): Promise<ResolvedName> => network.resolve(name);
   const names = new ResolvedEndpoints({ pool, resolve, clock, keepMs, log });
-  for (const spec of parseStaticEndpoints(options.endpoints)) names.upsert(spec);
+  for (const spec of parseStaticEndpoints(endpoints)) names.upsert(spec);
   const file = startFile(options, names, rules);
   const late = new Promise<void>((done) => void clock.setTimer(NAMES_WAIT_MS, done));
   await Promise.race([names.asked(), late]);
@@ -92,7 +93,7 @@ async function startDiscovery(
 }
 
 function startFile(
-  { endpointsFile, plan, log }: ServeOptions,
+  { pool: { endpointsFile }, plan, log }: ServeOptions,
   pool: ResolvedEndpoints,
   rules: RequestRules,
 ): Discovery | undefined {

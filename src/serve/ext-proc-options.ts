@@ -16,7 +16,7 @@ import type { Log } from '../runtime/log/log.ts';
 import type { Telemetry } from '../telemetry/start-telemetry.ts';
 import { localAnswers } from './local-answers.ts';
 import { servedReaders } from './request-readers.ts';
-import type { ServeOptions } from './serve-options.ts';
+import type { RequestOptions, ServeOptions } from './serve-options.ts';
 import type { ServeTls } from './tls/start-tls.ts';
 
 /** Refusals because of what all requests together take. */
@@ -44,7 +44,7 @@ export interface ExtProcParts {
 
 /** Options of the ext_proc server. */
 export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtProcServerOptions {
-  const { log, bodyBytesMax, observe = false } = options;
+  const { log, listen, requests, observe = false } = options;
   const { registry } = parts.metrics;
   const reading = { router: parts.picker, ...servedReaders(options, parts) };
   const warn = limitedWarnings(log, parts.clock);
@@ -54,7 +54,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     router: parts.router,
     respond: localAnswers(parts.picker),
     answersReservations: () => parts.picker.observers().some(answersReservations),
-    ...wayOfAnswering(options),
+    ...wayOfAnswering(requests),
     follow: parts.telemetry?.follow,
     onFault: (error, about) =>
       log.error({ err: error, ...about }, 'a request failed in the picker and got status 500'),
@@ -66,14 +66,14 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     },
   };
   return {
-    host: options.host,
-    port: options.extProcPort,
-    healthPort: options.healthPort,
+    host: listen.host,
+    port: listen.extProcPort,
+    healthPort: listen.healthPort,
     tls: parts.tls.credentials,
     onClientFault: parts.tls.onClientFault,
-    messageBytesMax: bodyBytesMax,
-    limits: options.limits,
-    times: streamTimes(parts.metrics, options.grpcStreamMetrics),
+    messageBytesMax: requests.bodyBytesMax,
+    limits: requests.limits,
+    times: streamTimes(parts.metrics, options.metrics.grpcStreamMetrics),
     clock: parts.clock,
     session: observe
       ? {
@@ -92,7 +92,7 @@ function wayOfAnswering({
   halfCloseAfterPick,
   disableEndpointSubsetFilter: ignoreSubset,
   emitEndpointScores,
-}: ServeOptions): Pick<
+}: RequestOptions): Pick<
   SessionOptions,
   'earlyPickBytes' | 'halfCloseAfterPick' | 'ignoreSubset' | 'emitEndpointScores'
 > {

@@ -10,7 +10,7 @@ import { readHeaderFields } from '../openai/body/header-fields.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { ExtProcParts } from './ext-proc-options.ts';
 import { identityBy } from './request-readers.ts';
-import type { ServeOptions } from './serve-options.ts';
+import type { ListenOptions, ServeOptions } from './serve-options.ts';
 
 export interface IoWorkersParts extends ExtProcParts {
   readonly seed: number;
@@ -29,7 +29,7 @@ export function ioWorkersOptions(
 ): IoWorkersOptions {
   const { session, times, onClientFault } = served;
   return {
-    workers: options.ioWorkers ?? 0,
+    workers: options.listen.ioWorkers ?? 0,
     host: served.host,
     port: served.port,
     healthPort: served.healthPort,
@@ -45,7 +45,7 @@ export function ioWorkersOptions(
       identified: identifiedRequests(parts.picker, parts.secret),
       placedOptions: () => ({
         withLabels: parts.propagatesPriority(),
-        withScores: options.emitEndpointScores === true,
+        withScores: options.requests.emitEndpointScores === true,
       }),
       onIgnored: (control) => parts.onIgnored?.(control),
       onClientFault: (fault) => onClientFault?.(fault),
@@ -55,18 +55,18 @@ export function ioWorkersOptions(
 
 /** What a worker is given once, when it starts. */
 function givenToWorkers(
-  options: ServeOptions,
+  { requests, metrics }: ServeOptions,
   { seed, secret }: Pick<IoWorkersParts, 'seed' | 'secret'>,
   { session, times }: Pick<Served, 'session' | 'times'>,
 ): IoWorkersOptions['given'] {
-  const followed = options.grpcStreamMetrics === true ? 'streams' : 'messages';
+  const followed = metrics.grpcStreamMetrics === true ? 'streams' : 'messages';
   return {
-    bodyBytesMax: options.bodyBytesMax,
-    earlyPickBytes: options.earlyPickBytes,
-    halfCloseAfterPick: options.halfCloseAfterPick,
-    ignoreSubset: options.disableEndpointSubsetFilter === true,
-    emitEndpointScores: options.emitEndpointScores === true,
-    trustClientControls: options.trustClientControls === true,
+    bodyBytesMax: requests.bodyBytesMax,
+    earlyPickBytes: requests.earlyPickBytes,
+    halfCloseAfterPick: requests.halfCloseAfterPick,
+    ignoreSubset: requests.disableEndpointSubsetFilter === true,
+    emitEndpointScores: requests.emitEndpointScores === true,
+    trustClientControls: requests.trustClientControls === true,
     seed,
     secret,
     follows: session.follow !== undefined,
@@ -95,7 +95,10 @@ const REPORTERS: readonly string[] = ['request-attribute-reporter'];
 
 /** Throws ConfigError for what I/O workers cannot do. */
 export function checkIoWorkers(
-  { ioWorkers = 0, observe = false }: Pick<ServeOptions, 'ioWorkers' | 'observe'>,
+  {
+    ioWorkers = 0,
+    observe = false,
+  }: Pick<ListenOptions, 'ioWorkers'> & Pick<ServeOptions, 'observe'>,
   { plugins }: Pick<PickerPlan, 'plugins'>,
 ): void {
   if (ioWorkers === 0) return;
@@ -106,7 +109,7 @@ export function checkIoWorkers(
 
 /** Throws ConfigError for plugins of `--plugin` that I/O workers cannot call. */
 export function checkReporters(
-  { ioWorkers = 0 }: Pick<ServeOptions, 'ioWorkers'>,
+  { ioWorkers = 0 }: Pick<ListenOptions, 'ioWorkers'>,
   plugins: readonly Observer[],
 ): void {
   if (ioWorkers === 0 || !plugins.some((each) => 'responseMetadata' in each)) return;

@@ -12,7 +12,7 @@ const NO_ENDPOINTS =
 
 /** One line that says what serves: version, policy, TLS, ports and endpoints. */
 export function logStart(
-  { log, policy, observe, kubernetes, metricsCertDir }: ServeOptions,
+  { log, policy, observe, pool: { kubernetes }, admin: { metricsCertDir } }: ServeOptions,
   parts: {
     readonly picker: EndpointPicker;
     readonly tls: ServeTls;

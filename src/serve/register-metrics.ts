@@ -55,7 +55,7 @@ export function registerSchedulers(
 
 /** Puts the pool on the metrics page, and logs minimums of roles and failed scrapes. */
 export function registerPool(
-  { poolName, metricsStaleMs: staleMs, log }: ServeOptions,
+  { pool: { poolName }, metrics: { metricsStaleMs: staleMs }, log }: ServeOptions,
   { picker, metrics, runtime: { clock } }: PoolParts,
 ): void {
   const { registry } = metrics;

@@ -24,7 +24,7 @@ interface ReaderParts {
 
 /** How the requests of a listener are read. */
 export function servedReaders(
-  { bodyBytesMax, observe = false }: ServeOptions,
+  { requests: { bodyBytesMax }, observe = false }: ServeOptions,
   { picker, rules, secret, parsers, onIgnored, ...parts }: ReaderParts,
 ): Pick<SessionOptions, 'openBody' | 'headerOnly'> {
   return requestReaders({
@@ -51,7 +51,7 @@ export function identityBy(picker: EndpointPicker): ReturnType<typeof requestIde
 
 /** Counts controls of clients that are ignored; undefined where none is. */
 export function ignoredControls(
-  { trustClientControls = false, observe = false }: ServeOptions,
+  { requests: { trustClientControls = false }, observe = false }: ServeOptions,
   registry: Registry,
 ): ((control: string) => void) | undefined {
   if (trustClientControls || observe) return undefined;

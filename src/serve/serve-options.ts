@@ -17,26 +17,57 @@ import type { ReplicasOptions } from './replicas/create-replica.ts';
 import type { MetricsTlsOptions } from './tls/metrics-tls.ts';
 import type { TlsOptions } from './tls/start-tls.ts';
 
-/** The options of `pointsman serve`, read and checked. */
-export interface ServeOptions
-  extends AdminAccessOptions,
-    TlsOptions,
-    MetricsTlsOptions,
-    Pick<TelemetryOptions, 'tracing' | 'accessLog'>,
-    Partial<AutoscalingOptions> {
+/** The options of `pointsman serve`, read and checked, by the part of the picker that reads them. */
+export interface ServeOptions {
   readonly plan: PickerPlan;
   /** The file or name of `plan`, for the log. */
   readonly policy?: string | undefined;
   /** The file of `plan`, which is read again when it changes. */
   readonly configFile?: ConfigFile | undefined;
+  /** Decide nothing: follow the picker whose ext_proc filter comes first, see `ObserverSession`. */
+  readonly observe?: boolean | undefined;
+  readonly seed: number | undefined;
+  /** With a level, it can be changed by `/log-level` of the metrics port. */
+  readonly log: Log | LevelledLog;
+  readonly listen: ListenOptions;
+  readonly tls: TlsOptions;
+  readonly admin: AdminOptions;
+  readonly pool: PoolOptions;
+  readonly requests: RequestOptions;
+  readonly drain: DrainOptions;
+  readonly metrics: MetricsOptions;
+  readonly recording: RecordingOptions;
+  readonly shadowing: ShadowingOptions;
+  /** Shares with other pickers over NATS; undefined: with none. */
+  readonly replicas?: ReplicasOptions | undefined;
+  readonly autoscaling: Partial<AutoscalingOptions>;
+  readonly telemetry: Pick<TelemetryOptions, 'tracing' | 'accessLog'>;
+}
+
+/** The ports, 0 selecting a free one, and the threads behind them. */
+export interface ListenOptions {
+  readonly host: string;
+  readonly extProcPort: number;
+  readonly healthPort: number | undefined;
+  readonly metricsPort: number;
+  /** Threads that serve gateways beside the one that decides; 0: that one serves them, too. */
+  readonly ioWorkers?: number | undefined;
+}
+
+/** Who may use the metrics port, and for what. */
+export interface AdminOptions extends Omit<AdminAccessOptions, 'kubernetes'>, MetricsTlsOptions {
+  /** Makes profiles of the process at `/debug/pprof/` of the metrics port. */
+  readonly pprof?: boolean | undefined;
+}
+
+/** Which endpoints there are, and how much of them this picker may use. */
+export interface PoolOptions {
+  readonly poolName: string;
   /** `host:port`; host names are resolved and followed. */
   readonly endpoints: readonly string[];
   readonly endpointsFile: string | undefined;
-  readonly poolName: string;
   /** How long the last addresses of a host name are kept while it cannot be resolved. */
   readonly dnsKeepMs: number;
-  /** With fewer endpoints that have a fresh sample, `/readyz` answers 503. */
-  readonly readyMinFresh: number;
   /** The InferencePool to follow, or the pods of `spec`; there are no other endpoints then. */
   readonly kubernetes?:
     | {
@@ -49,30 +80,14 @@ export interface ServeOptions
   readonly election?:
     | { readonly identity: string; readonly timing?: ElectionTiming | undefined }
     | undefined;
-  /** Shares with other pickers over NATS; undefined: with none. */
-  readonly replicas?: ReplicasOptions | undefined;
+  /** With fewer endpoints that have a fresh sample, `/readyz` answers 503. */
+  readonly readyMinFresh: number;
   /** The part of each endpoint's capacity that this picker may use. */
   readonly capacityPart?: CapacityPart | undefined;
-  readonly host: string;
-  /** 0 selects a free port, here and below. */
-  readonly extProcPort: number;
-  readonly healthPort: number | undefined;
-  readonly metricsPort: number;
-  /** The most lines of the metrics page with labels of clients, and when unused ones are dropped. */
-  readonly metricsMaxSeries?: number | undefined;
-  readonly metricsIdleMs?: Millis | undefined;
-  /** The most fairness ids with lines of their own on the metrics page; 0: none. */
-  readonly metricsMaxFairnessIds?: number | undefined;
-  /** Shows metrics under the reference's former names, too. */
-  readonly deprecatedMetrics?: boolean | undefined;
-  /** Shows metrics of the streams of gateways as the reference has them. */
-  readonly grpcStreamMetrics?: boolean | undefined;
-  /** Makes profiles of the process at `/debug/pprof/` of the metrics port. */
-  readonly pprof?: boolean | undefined;
-  /** A sample that is older does not count as fresh in metrics and readiness. */
-  readonly metricsStaleMs?: Millis | undefined;
-  /** The picker is degraded while the event loop is later than this (p99); 0 for never. */
-  readonly loopDelayMaxMs?: Millis | undefined;
+}
+
+/** How requests are read, bounded and answered. */
+export interface RequestOptions {
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
   readonly halfCloseAfterPick: boolean;
@@ -82,23 +97,47 @@ export interface ServeOptions
   readonly emitEndpointScores?: boolean | undefined;
   /** Control headers and fields of clients count, see docs/model-rewrites.md. */
   readonly trustClientControls?: boolean | undefined;
-  /** After SIGTERM, requests are accepted for so long, while health says NOT_SERVING. */
-  readonly drainNoticeMs: number;
-  readonly drainTimeoutMs: number;
   /** A reservation that is still open at this age is released; without it, or at 0, none is. */
   readonly maxReservationAgeMs?: number | undefined;
   readonly limits: ServerLimits;
-  /** Threads that serve gateways beside the one that decides; 0: that one serves them, too. */
-  readonly ioWorkers?: number | undefined;
-  readonly seed: number | undefined;
+}
+
+/** How the picker goes out of service. */
+export interface DrainOptions {
+  /** After SIGTERM, requests are accepted for so long, while health says NOT_SERVING. */
+  readonly drainNoticeMs: number;
+  readonly drainTimeoutMs: number;
+}
+
+/** What the picker's own metrics page shows. */
+export interface MetricsOptions {
+  /** The most lines of the metrics page with labels of clients, and when unused ones are dropped. */
+  readonly metricsMaxSeries?: number | undefined;
+  readonly metricsIdleMs?: Millis | undefined;
+  /** The most fairness ids with lines of their own on the metrics page; 0: none. */
+  readonly metricsMaxFairnessIds?: number | undefined;
+  /** Shows metrics under the reference's former names, too. */
+  readonly deprecatedMetrics?: boolean | undefined;
+  /** Shows metrics of the streams of gateways as the reference has them. */
+  readonly grpcStreamMetrics?: boolean | undefined;
+  /** A sample that is older does not count as fresh in metrics and readiness. */
+  readonly metricsStaleMs?: Millis | undefined;
+  /** The picker is degraded while the event loop is later than this (p99); 0 for never. */
+  readonly loopDelayMaxMs?: Millis | undefined;
+}
+
+/** What is kept of decisions. */
+export interface RecordingOptions {
   /** Where to write a capture, and how much at most; undefined writes none. */
   readonly capture?: { readonly folder: string; readonly bytesMax: number } | undefined;
-  /** Decide nothing: follow the picker whose ext_proc filter comes first, see `ObserverSession`. */
-  readonly observe?: boolean | undefined;
   /** The number of recent decisions that can be explained; 0 records none. */
   readonly explainDecisions: number;
   /** In larger pools only the scores of the best endpoints are kept for explanations. */
   readonly explainEndpoints?: number | undefined;
+}
+
+/** Which configurations decide beside the one in charge. */
+export interface ShadowingOptions {
   /** Configurations that decide every request, too, without effect. */
   readonly shadows?: readonly ShadowData[] | undefined;
   /** The plans of the shadows: their records include the headers that these read. */
@@ -109,8 +148,48 @@ export interface ServeOptions
   readonly promotion?:
     | { readonly rule?: PromotionRule | undefined; readonly plans: ReadonlyMap<string, PickerPlan> }
     | undefined;
-  /** With a level, it can be changed by `/log-level` of the metrics port. */
-  readonly log: Log | LevelledLog;
+}
+
+/** The same options side by side, as flags give them. */
+export type ServeSettings = Pick<
+  ServeOptions,
+  'plan' | 'policy' | 'configFile' | 'observe' | 'seed' | 'log' | 'replicas'
+> &
+  ListenOptions &
+  TlsOptions &
+  AdminOptions &
+  PoolOptions &
+  RequestOptions &
+  DrainOptions &
+  MetricsOptions &
+  RecordingOptions &
+  ShadowingOptions &
+  ServeOptions['autoscaling'] &
+  ServeOptions['telemetry'];
+
+/** These settings, of which each part sees its own. */
+export function serveOptionsOf(settings: ServeSettings): ServeOptions {
+  const { plan, policy, configFile, observe, seed, log, replicas } = settings;
+  return {
+    plan,
+    policy,
+    configFile,
+    observe,
+    seed,
+    log,
+    replicas,
+    listen: settings,
+    tls: settings,
+    admin: settings,
+    pool: settings,
+    requests: settings,
+    drain: settings,
+    metrics: settings,
+    recording: settings,
+    shadowing: settings,
+    autoscaling: settings,
+    telemetry: settings,
+  };
 }
 
 export interface Serving {

@@ -25,10 +25,10 @@ import { logStart } from './log-start.ts';
 import { PromotionControl } from './promotion-control.ts';
 import { registerPool, registerSchedulers } from './register-metrics.ts';
 import { sharedSecret } from './replicas/create-replica.ts';
-import type { ServeOptions, Serving } from './serve-options.ts';
+import type { RecordingOptions, ServeOptions, Serving } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
 import { ServingState } from './serving-state.ts';
-import { type StartedPicker, startPicker } from './start-picker.ts';
+import { type StartedPicker, type StartPickerParts, startPicker } from './start-picker.ts';
 import { type StartedServer, startServer } from './start-server.ts';
 import { startTls } from './tls/start-tls.ts';
 import { type ProcessWatch, watchProcess } from './watch-process.ts';
@@ -40,12 +40,11 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   checkOptions(options);
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed, secret: sharedSecret(options) });
-  const { metrics, process } = metricsOf(options, runtime.clock);
-  const tls = await startTls(options, { registry: metrics.registry, clock: runtime.clock, log });
-  const recorder = recorderOf(options, runtime.clock);
-  const promotionControl = promotionControlOf(options, runtime);
-  const telemetry = await telemetryOf(options, { metrics, runtime });
-  const observing = { metrics, recorder, promotionControl, telemetry };
+  const { clock } = runtime;
+  const { metrics, process } = metricsOf(options, clock);
+  const tls = await startTls(options.tls, { registry: metrics.registry, clock, log });
+  const observing = await observingOf(options, { metrics, runtime });
+  const { recorder, promotionControl, telemetry } = observing;
   const started = startPicker(options, { seed, runtime, ...observing });
   const { picker, router, live, headroom, replica } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
@@ -54,9 +53,10 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const shadows = startShadows(options, { ...started, shadowLog });
   const promotion = promotionControl?.start(picker, shadows);
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
-  const states = logScheduler(() => picker.replacement(), { clock: runtime.clock, log });
+  const states = logScheduler(() => picker.replacement(), { clock, log });
   registerPool(options, { picker, metrics, runtime });
-  const scaling = await startAutoscaling(options, { headroom, metrics, clock: runtime.clock });
+  const scaled = { ...options.autoscaling, host: options.listen.host, log };
+  const scaling = await startAutoscaling(scaled, { headroom, metrics, clock });
   const { deciding, reading, serving } = servingOf(options);
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
   const served = { ...runtime, ...started, ...reading, metrics, rules, tls, telemetry, seed };
@@ -65,7 +65,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const reload = reloadOf(options, { ...started, metrics, deciding, refresh });
   const observers = { recorder, live, shadows, promotion, process, headroom, replica };
   const followers = { ...endpoints, election, reload, serving };
-  const drain = new Drain(options, server);
+  const drain = new Drain(options.drain, server);
   const parts = { ...started, metrics, runtime, rules, server, drain, ...observers, ...followers };
   const admin = await startAdminServer(adminOptions(options, parts));
   serving.attach(server);
@@ -89,8 +89,9 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
 
 /** Says what may be wrong. Throws ConfigError for what is. */
 function checkOptions(options: ServeOptions): void {
-  checkIoWorkers(options, options.plan);
-  for (const warning of options.plan.warnings) options.log.warn({ warning }, 'configuration');
+  const { plan, observe, listen, log } = options;
+  checkIoWorkers({ observe, ...listen }, plan);
+  for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
 }
 
 function portsOf(
@@ -113,7 +114,7 @@ function servingOf(options: ServeOptions): {
   readonly reading: Pick<ExtProcParts, 'parsers' | 'propagatesPriority' | 'referenceText'>;
   readonly serving: ServingState;
 } {
-  const { plan, election, log } = options;
+  const { plan, pool, log } = options;
   const deciding = decidingOf(plan, options);
   const parsers = (): readonly ParserType[] => deciding.parsers;
   const reading = {
@@ -121,10 +122,15 @@ function servingOf(options: ServeOptions): {
     propagatesPriority: () => deciding.propagatesPriority,
     referenceText: () => deciding.referenceText,
   };
-  return { deciding, reading, serving: new ServingState(election === undefined, { parsers, log }) };
+  return {
+    deciding,
+    reading,
+    serving: new ServingState(pool.election === undefined, { parsers, log }),
+  };
 }
 
-function decidingOf(plan: PickerPlan, { observe, shadowPlans = [] }: ServeOptions): Deciding {
+function decidingOf(plan: PickerPlan, { observe, shadowing }: ServeOptions): Deciding {
+  const { shadowPlans = [] } = shadowing;
   const { parsers = [], propagatesPriority = false } = plan;
   // Where this picker decides nothing, shadows of the reference shall know what the reference knows.
   const referenceText =
@@ -133,24 +139,46 @@ function decidingOf(plan: PickerPlan, { observe, shadowPlans = [] }: ServeOption
 }
 
 function metricsOf(
-  options: ServeOptions,
+  { metrics: shown, log }: ServeOptions,
   clock: Clock,
 ): Pick<AdminParts, 'metrics'> & { readonly process: ProcessWatch } {
-  const { metricsMaxSeries: linesMax, metricsIdleMs: idleMs } = options;
-  const { deprecatedMetrics: deprecated, metricsMaxFairnessIds: fairnessIdsMax } = options;
+  const { metricsMaxSeries: linesMax, metricsIdleMs: idleMs } = shown;
+  const { deprecatedMetrics: deprecated, metricsMaxFairnessIds: fairnessIdsMax } = shown;
   const metrics = new PickerMetrics({ linesMax, idleMs, clock, deprecated, fairnessIdsMax });
-  return { metrics, process: watchProcess(options, { registry: metrics.registry, clock }) };
+  return {
+    metrics,
+    process: watchProcess({ ...shown, log }, { registry: metrics.registry, clock }),
+  };
+}
+
+/** What learns of each decision, to show it or to build on it. */
+async function observingOf(
+  options: ServeOptions,
+  parts: Pick<AdminParts, 'metrics' | 'runtime'>,
+): Promise<Omit<StartPickerParts, 'seed' | 'runtime'>> {
+  return {
+    metrics: parts.metrics,
+    recorder: recorderOf(options.recording, parts.runtime.clock),
+    promotionControl: promotionControlOf(options, parts.runtime),
+    telemetry: await telemetryOf(options, parts),
+  };
 }
 
 function telemetryOf(
   options: ServeOptions,
   { metrics: { registry }, runtime: { clock } }: Pick<AdminParts, 'metrics' | 'runtime'>,
 ): Promise<Telemetry | undefined> {
-  return startTelemetry({ ...options, version: packageVersion(), registry, clock });
+  return startTelemetry({
+    ...options.telemetry,
+    version: packageVersion(),
+    registry,
+    clock,
+    log: options.log,
+  });
 }
 
 function promotionControlOf(
-  { promotion, log }: ServeOptions,
+  { shadowing: { promotion }, log }: ServeOptions,
   { clock, random }: RealRuntime,
 ): PromotionControl | undefined {
   return (
@@ -159,7 +187,7 @@ function promotionControlOf(
 }
 
 function recorderOf(
-  { explainDecisions: decisionsMax, explainEndpoints: endpointsMax }: ServeOptions,
+  { explainDecisions: decisionsMax, explainEndpoints: endpointsMax }: RecordingOptions,
   clock: Clock,
 ): DecisionRecorder | undefined {
   return decisionsMax === 0
@@ -179,11 +207,11 @@ function reloadOf(
     StartedPicker &
     Pick<StartedServer, 'refresh'> & { readonly deciding: Deciding },
 ): ConfigReload | undefined {
-  const { configFile: file, plan, log, capacityPart, ioWorkers } = options;
+  const { configFile: file, plan, log, listen, pool } = options;
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
-    const adopted = servingPlan(next, capacityPart);
-    checkIoWorkers({ ioWorkers }, adopted);
+    const adopted = servingPlan(next, pool.capacityPart);
+    checkIoWorkers(listen, adopted);
     picker.adopt(adopted);
     router.configure(adopted.flowControl);
     Object.assign(deciding, decidingOf(next, options));

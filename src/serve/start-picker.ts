@@ -14,11 +14,13 @@ import { FlowControlMetrics } from '../journal/metrics/waiting/flow-control-metr
 import type { EjectionChange } from '../picker/ejection/ejector.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
+import type { JournalSubscriber } from '../picker/events/journal.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import type { Replica } from '../replicas/replica.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { Telemetry } from '../telemetry/start-telemetry.ts';
-import { createHeadroom } from './autoscaling/start-autoscaling.ts';
+import { createHeadroom, type ScaledParts } from './autoscaling/start-autoscaling.ts';
 import { checkReporters } from './io-workers-options.ts';
 import { LiveCounts } from './live/live-counts.ts';
 import type { PromotionControl } from './promotion-control.ts';
@@ -50,16 +52,16 @@ export interface StartedPicker {
 }
 
 /** Starts the decision core with the real clock and network, and its subscribers. */
-export function startPicker(
-  options: ServeOptions,
-  { seed, runtime, metrics, recorder, promotionControl, telemetry }: StartPickerParts,
-): StartedPicker {
-  const { capture: captured, shadows = [], shadowPlans, log } = options;
-  const plan = servingPlan(options.plan, options.capacityPart);
+export function startPicker(options: ServeOptions, parts: StartPickerParts): StartedPicker {
+  const { seed, runtime, metrics, promotionControl } = parts;
+  const { log } = options;
+  const { shadows = [], shadowPlans } = options.shadowing;
+  const plan = servingPlan(options.plan, options.pool.capacityPart);
   const { clock } = runtime;
   const live = new LiveCounts(clock);
   const { router, replica } = startRouter(options, { clock, metrics });
-  const headroom = createHeadroom(options, clock, () => ({ picker: started.picker, router }));
+  const scaled = (): ScaledParts => ({ picker: started.picker, router });
+  const headroom = createHeadroom(options.autoscaling, clock, scaled);
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
       plan,
@@ -70,19 +72,14 @@ export function startPicker(
       },
       subscribers: [
         ...(capture === undefined ? [] : [capture]),
-        ...(recorder === undefined ? [] : [recorder]),
-        ...(telemetry === undefined ? [] : [telemetry.subscriber]),
-        metricsSubscriber(metrics, seenTraces(telemetry, clock)),
-        disaggregationSubscriber(metrics, plan),
-        affinitySubscriber(metrics, plan),
-        latencySubscriber(metrics, plan),
+        ...reportingSubscribers(plan, parts),
         router.observer,
         live,
         headroom,
         ...(promotionControl?.subscribers ?? []),
         ...(replica === undefined ? [] : [replica.subscriber]),
       ],
-      checkPlugins: (plugins) => checkReporters(options, plugins),
+      checkPlugins: (plugins) => checkReporters(options.listen, plugins),
       elsewhereObservers: [router.elsewhereObserver],
       wrapPlugin: timedPlugins(metrics, runtime.clock),
       stopwatch: runtime.clock,
@@ -92,7 +89,7 @@ export function startPicker(
       onFault: ({ error, ...fault }) =>
         log.error({ ...fault, err: error }, 'a plugin failed; requests go on without it'),
     });
-  const isCaptured = captured !== undefined || shadows.length > 0;
+  const isCaptured = options.recording.capture !== undefined || shadows.length > 0;
   const started = isCaptured
     ? startCapture({ plan, shadows: shadowPlans, seed }, start)
     : { picker: start(), capture: undefined };
@@ -101,12 +98,27 @@ export function startPicker(
   return { ...started, router, live, replica, headroom };
 }
 
+/** What explains, traces and counts decisions. */
+function reportingSubscribers(
+  plan: PickerPlan,
+  { runtime: { clock }, metrics, recorder, telemetry }: StartPickerParts,
+): readonly JournalSubscriber[] {
+  return [
+    ...(recorder === undefined ? [] : [recorder]),
+    ...(telemetry === undefined ? [] : [telemetry.subscriber]),
+    metricsSubscriber(metrics, seenTraces(telemetry, clock)),
+    disaggregationSubscriber(metrics, plan),
+    affinitySubscriber(metrics, plan),
+    latencySubscriber(metrics, plan),
+  ];
+}
+
 /** Flow control, and what tells it and the other replicas of each other's waiting requests. */
 function startRouter(
   options: ServeOptions,
   { clock, metrics }: { readonly clock: Clock; readonly metrics: PickerMetrics },
 ): Pick<StartedPicker, 'router' | 'replica'> {
-  const { poolName } = options;
+  const { poolName } = options.pool;
   const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
   const waiting = (): FirstBand | undefined => router.firstBand;
   const replica = createReplica(options, { registry: metrics.registry, clock, waiting });
@@ -136,7 +148,7 @@ function logEjection({ endpoint, ejected }: EjectionChange, log: ServeOptions['l
 
 /** Undefined where reservations have no maximum age. */
 function reservationsOf({
-  maxReservationAgeMs: maxAgeMs = 0,
+  requests: { maxReservationAgeMs: maxAgeMs = 0 },
   log,
 }: ServeOptions): EndpointPickerOptions['reservations'] {
   if (maxAgeMs === 0) return undefined;

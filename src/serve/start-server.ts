@@ -26,13 +26,13 @@ export async function startServer(
   const { registry } = parts.metrics;
   const given = { ...parts, onIgnored: ignoredControls(options, registry) };
   const started = await start(options, given);
-  registerStreamMetrics(registry, () => started.server.usage(), options.grpcStreamMetrics);
+  registerStreamMetrics(registry, () => started.server.usage(), options.metrics.grpcStreamMetrics);
   return started;
 }
 
 async function start(options: ServeOptions, parts: IoWorkersParts): Promise<StartedServer> {
   const served = extProcOptions(options, parts);
-  const { ioWorkers = 0 } = options;
+  const { ioWorkers = 0 } = options.listen;
   const { session } = served;
   if (ioWorkers === 0 || 'observer' in session) {
     return { server: await startExtProcServer(served), refresh: () => undefined };

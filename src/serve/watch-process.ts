@@ -2,7 +2,7 @@ import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { Clock } from '../framework/runtime.ts';
 import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../journal/metrics/process/loop-watchdog.ts';
 import { measureLoopDelay } from '../runtime/clock/loop-delay.ts';
-import type { ServeOptions } from './serve-options.ts';
+import type { MetricsOptions, ServeOptions } from './serve-options.ts';
 
 export interface ProcessWatch {
   /** Why the picker is degraded, as a sentence; undefined for no reason. */
@@ -12,7 +12,10 @@ export interface ProcessWatch {
 
 /** Puts the process on the metrics page: CPU, memory, files, garbage collection, the event loop. */
 export function watchProcess(
-  { loopDelayMaxMs = LOOP_DELAY_MAX_MS, log }: Pick<ServeOptions, 'loopDelayMaxMs' | 'log'>,
+  {
+    loopDelayMaxMs = LOOP_DELAY_MAX_MS,
+    log,
+  }: Pick<MetricsOptions, 'loopDelayMaxMs'> & Pick<ServeOptions, 'log'>,
   { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
 ): ProcessWatch {
   collectDefaultMetrics({ register: registry });

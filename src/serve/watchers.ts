@@ -15,7 +15,7 @@ const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Starts the capture, if asked for. Throws ConfigError for a folder that cannot be made. */
 export function startCaptureWriter(
-  { capture: captured, log }: ServeOptions,
+  { recording: { capture: captured }, log }: ServeOptions,
   { picker, capture, registry }: StartedPicker & { readonly registry: Registry },
 ): CaptureWriter | undefined {
   if (captured === undefined || capture === undefined) return undefined;
@@ -40,7 +40,10 @@ export function startCaptureWriter(
 }
 
 /** Undefined without --shadow-log. Throws ConfigError for a folder that cannot be made. */
-export function openShadowLog({ shadowLog, log }: ServeOptions): ShadowLog | undefined {
+export function openShadowLog({
+  shadowing: { shadowLog },
+  log,
+}: ServeOptions): ShadowLog | undefined {
   if (shadowLog === undefined) return undefined;
   const { path } = shadowLog;
   requireFolder('--shadow-log', dirname(path), PRIVATE_FOLDER);
@@ -54,7 +57,7 @@ export function openShadowLog({ shadowLog, log }: ServeOptions): ShadowLog | und
 
 /** Starts the shadows. Each reads the records of a capture. */
 export function startShadows(
-  { shadows = [], log }: ServeOptions,
+  { shadowing: { shadows = [] }, log }: ServeOptions,
   { picker, capture, shadowLog }: StartedPicker & { readonly shadowLog: ShadowLog | undefined },
 ): readonly Shadow[] {
   if (capture === undefined) return [];

@@ -23,7 +23,7 @@ import { shadowFrom } from '../../src/lab/shadow/shadow-data.ts';
 import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
+import type { ServeSettings, Serving } from '../../src/serve/serve-options.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
@@ -78,9 +78,9 @@ async function envoyWith(
 }
 
 /** Stands for the reference picker: another ext_proc server, with the reference's configuration. */
-const startPicker = (options: Partial<ServeOptions>): Promise<Serving> =>
+const startPicker = (options: Partial<ServeSettings>): Promise<Serving> =>
   startServe(serveOptions(options, 'reference-default'));
-const startObserver = (options: Partial<ServeOptions>): Promise<Serving> =>
+const startObserver = (options: Partial<ServeSettings>): Promise<Serving> =>
   startServe(serveOptions({ observe: true, ...options }));
 
 function ask(url: string, prompt: string, stream = false): Promise<Response> {

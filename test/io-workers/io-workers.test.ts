@@ -14,7 +14,7 @@ import { redecide } from '../../src/lab/redecide/redecide.ts';
 import { sameDecision } from '../../src/lab/redecide/redecision.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
+import type { ServeSettings, Serving } from '../../src/serve/serve-options.ts';
 import {
   type Answer,
   headersSet,
@@ -32,7 +32,7 @@ const open: { readonly client: Client; readonly stream: ProcessorStream }[] = []
 let serving: Serving;
 
 /** A picker with two I/O workers. Nothing listens at its endpoints. */
-function start(more: Partial<ServeOptions> = {}): Promise<Serving> {
+function start(more: Partial<ServeSettings> = {}): Promise<Serving> {
   const endpoints = ['127.0.0.1:1', '127.0.0.1:2'];
   return startServe(serveOptions({ endpoints, ioWorkers: 2, drainTimeoutMs: 60_000, ...more }));
 }
@@ -128,7 +128,7 @@ it('[D251] two workers serve one port, and their requests make one ledger and on
 });
 
 it('[D252] refuses what workers cannot do, and a port where another process listens', async () => {
-  const refused = (more: Partial<ServeOptions>): Promise<string> =>
+  const refused = (more: Partial<ServeSettings>): Promise<string> =>
     start(more).then(String, String);
   expect(await refused({ observe: true })).toContain('--io-workers: cannot be used with --observe');
   const plan = await planFromPlugins('default', [], { text: REPORTER });

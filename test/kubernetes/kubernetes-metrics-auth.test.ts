@@ -135,12 +135,13 @@ interface Picker {
 async function startPicker(config: KubeConfig): Promise<Picker> {
   const warnings: string[] = [];
   const pool = { namespace: NAMESPACE, name: 'my-pool', group: INFERENCE_GROUP, version: 'v1' };
-  const serving = await startServe({
-    ...serveOptions({}),
-    kubernetes: { config, pool },
-    metricsEndpointAuth: true,
-    log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) }),
-  });
+  const serving = await startServe(
+    serveOptions({
+      kubernetes: { config, pool },
+      metricsEndpointAuth: true,
+      log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) }),
+    }),
+  );
   const get = (path: string, token?: string): Promise<Response> =>
     fetch(`http://127.0.0.1:${serving.metricsPort}${path}`, {
       ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),

@@ -189,12 +189,16 @@ describe.skipIf(binaries === undefined || tools === undefined)(
         reasons.push(String((JSON.parse(line) as { readonly reason?: unknown }).reason));
       };
       const pool = { namespace: NAMESPACE, name: POOL, group: INFERENCE_GROUP, version: 'v1' };
-      const serving = await startServe({
-        ...serveOptions({}, CONFIG),
-        kubernetes: { config, pool },
-        election: { identity: 'picker' },
-        log: pino({ level: 'warn' }, { write }),
-      });
+      const serving = await startServe(
+        serveOptions(
+          {
+            kubernetes: { config, pool },
+            election: { identity: 'picker' },
+            log: pino({ level: 'warn' }, { write }),
+          },
+          CONFIG,
+        ),
+      );
       try {
         return await eventually(
           () => reasons,

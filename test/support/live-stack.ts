@@ -4,7 +4,7 @@ import { GATEWAY_BOUNDS } from '../../src/gateway/gateway-bounds.ts';
 import { startGateway } from '../../src/gateway/start-gateway.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
+import type { ServeSettings, Serving } from '../../src/serve/serve-options.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 
@@ -17,14 +17,14 @@ const DEAD = '127.0.0.1:9';
 export class LiveStack {
   readonly #pool: StubPool;
   readonly #gateway: Gateway;
-  readonly #options: Partial<ServeOptions>;
+  readonly #options: Partial<ServeSettings>;
   serving: Serving;
 
   private constructor(
     pool: StubPool,
     gateway: Gateway,
     serving: Serving,
-    options: Partial<ServeOptions>,
+    options: Partial<ServeSettings>,
   ) {
     this.#pool = pool;
     this.#gateway = gateway;
@@ -32,7 +32,7 @@ export class LiveStack {
     this.#options = options;
   }
 
-  static async start(more: Partial<ServeOptions> = {}): Promise<LiveStack> {
+  static async start(more: Partial<ServeSettings> = {}): Promise<LiveStack> {
     const pool = await startStubPool(stubOptions.parse({ count: 3, port: 0, speed: 10 }));
     const endpoints = [...pool.endpoints.map(({ address }) => address), DEAD];
     const options = { endpoints, poolName: 'llama', policy: 'default', ...more };

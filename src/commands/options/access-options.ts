@@ -1,24 +1,10 @@
 import type { Command } from 'commander';
-import type { ServeOptions } from '../../serve/serve-options.ts';
+import type { AdminOptions, RequestOptions } from '../../serve/serve-options.ts';
+import type { TlsOptions } from '../../serve/tls/start-tls.ts';
 import { adminTokenOption } from '../admin-client/ask-picker.ts';
 
 /** Flags of `serve` about who gets in, which `startServe` takes as they are. */
-export type AccessFlags = Pick<
-  ServeOptions,
-  | 'insecure'
-  | 'certPath'
-  | 'clientCaFile'
-  | 'tlsMinVersion'
-  | 'tlsCipherSuites'
-  | 'adminTokenFile'
-  | 'adminRemote'
-  | 'metricsTokenFile'
-  | 'metricsEndpointAuth'
-  | 'metricsCertDir'
-  | 'metricsClientCaFile'
-  | 'pprof'
-  | 'trustClientControls'
->;
+export type AccessFlags = TlsOptions & AdminOptions & Pick<RequestOptions, 'trustClientControls'>;
 
 export function addAccessOptions(command: Command): Command {
   return command

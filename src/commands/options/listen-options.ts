@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { ServeOptions } from '../../serve/serve-options.ts';
+import type { ListenOptions } from '../../serve/serve-options.ts';
 import { port, wholeNumber } from './option-values.ts';
 
 /** By far more than one deciding thread can serve. */
 const IO_WORKERS_MAX = 64;
 
 export interface ListenFlags
-  extends Pick<ServeOptions, 'host' | 'healthPort' | 'metricsPort' | 'ioWorkers'> {
+  extends Pick<ListenOptions, 'host' | 'healthPort' | 'metricsPort' | 'ioWorkers'> {
   readonly extprocPort: number;
 }
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { readSelector } from '../../endpoints/discovery/kubernetes/label-selector.ts';
 import { ConfigError } from '../../framework/error.ts';
-import type { ServeOptions } from '../../serve/serve-options.ts';
+import type { PoolOptions } from '../../serve/serve-options.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
 import { port } from './option-values.ts';
 
@@ -56,7 +56,7 @@ export function addPoolOptions(command: Command): Command {
 export async function poolFrom(
   flags: PoolFlags,
   otherwise: boolean,
-): Promise<Pick<ServeOptions, 'poolName' | 'kubernetes' | 'election'>> {
+): Promise<Pick<PoolOptions, 'poolName' | 'kubernetes' | 'election'>> {
   const { poolName = UNNAMED } = flags;
   const spec = selected(flags);
   if (!asksForPods(flags, otherwise)) {
@@ -90,7 +90,7 @@ function asksForPods(flags: PoolFlags, otherwise: boolean): boolean {
 function selected({
   endpointSelector,
   endpointTargetPorts,
-}: PoolFlags): NonNullable<ServeOptions['kubernetes']>['spec'] {
+}: PoolFlags): NonNullable<PoolOptions['kubernetes']>['spec'] {
   const count = endpointTargetPorts.length;
   if (endpointSelector === undefined) {
     if (count === 0) return undefined;

@@ -1,7 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ENDPOINTS_MAX } from '../../journal/explain/decision-recorder.ts';
 import type { ShadowData } from '../../lab/shadow/shadow-data.ts';
-import type { ServeOptions } from '../../serve/serve-options.ts';
+import type {
+  DrainOptions,
+  PoolOptions,
+  RecordingOptions,
+  RequestOptions,
+  ServeOptions,
+} from '../../serve/serve-options.ts';
 import { type AccessFlags, addAccessOptions } from './access-options.ts';
 import { type AutoscalingFlags, addAutoscalingOptions } from './autoscaling-options.ts';
 import { addLimitOptions, type LimitFlags } from './limit-options.ts';
@@ -34,22 +40,11 @@ const EXPLAIN_DECISIONS = 100_000;
 export const CONFIG_BY_DEFAULT = 'default';
 
 /** Flags that `startServe` takes as they are. */
-type DirectFlag =
-  | 'capacityPart'
-  | 'endpoints'
-  | 'endpointsFile'
-  | 'readyMinFresh'
-  | 'dnsKeepMs'
-  | 'earlyPickBytes'
-  | 'halfCloseAfterPick'
-  | 'drainNoticeMs'
-  | 'drainTimeoutMs'
-  | 'maxReservationAgeMs'
-  | 'explainDecisions'
-  | 'explainEndpoints'
-  | 'disableEndpointSubsetFilter'
-  | 'emitEndpointScores'
-  | 'seed';
+type DirectFlags = Omit<PoolOptions, 'poolName' | 'kubernetes' | 'election'> &
+  Omit<RequestOptions, 'bodyBytesMax' | 'trustClientControls' | 'limits'> &
+  DrainOptions &
+  Omit<RecordingOptions, 'capture'> &
+  Pick<ServeOptions, 'seed'>;
 
 export interface ServeFlags
   extends AccessFlags,
@@ -61,7 +56,7 @@ export interface ServeFlags
     ScrapeFlags,
     MetricsFlags,
     TelemetryFlags,
-    Pick<ServeOptions, DirectFlag> {
+    DirectFlags {
   readonly config: string;
   readonly configText?: string;
   readonly featureGates: readonly string[];

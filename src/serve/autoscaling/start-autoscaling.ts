@@ -19,11 +19,17 @@ export interface AutoscalingOptions {
   readonly scalerPort?: number | undefined;
 }
 
+/** Where the load of the pool is known. */
+export interface ScaledParts {
+  readonly picker: EndpointPicker;
+  readonly router: ControlledRouter;
+}
+
 /** The headroom of a picker, which is made after it. */
 export function createHeadroom(
   options: Partial<AutoscalingOptions>,
   clock: Clock,
-  scaled: () => { readonly picker: EndpointPicker; readonly router: ControlledRouter },
+  scaled: () => ScaledParts,
 ): Headroom {
   const { ttftMs, tpotMs } = DEFAULT_OBJECTIVE;
   const { sloTtftMs = ttftMs, sloTpotMs = tpotMs } = options;
