@@ -1,5 +1,6 @@
 import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
 import type { Candidates, Declined } from '../framework/replacement.ts';
+import { NEWER_SERVER_HEADERS } from '../framework/routing.ts';
 import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
 import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation.ts';
 import type { DecisionMessage } from './messages.ts';
@@ -16,9 +17,13 @@ export interface CheckedDecision {
 const PROFILE = 'remote';
 const HEADERS_MAX = 32;
 const HEADER_CHARACTERS_MAX = 4096;
+/** Names and values of all together: model servers refuse requests with more than 16 to 64 KB of headers. */
+const HEADERS_CHARACTERS_MAX = 8192;
 /** Headers that only the proxy, the picker or the protocol may set. */
 const RESERVED =
   /^(?:host|connection|content-length|transfer-encoding|te|upgrade|keep-alive|x-gateway-.*|x-envoy-.*)$/;
+/** They lead the sidecar to other servers: those must be candidates, which headers say nothing about. */
+const TO_SERVERS = new Set(Object.entries(NEWER_SERVER_HEADERS).flat());
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Visible characters, spaces and tabs. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -46,9 +51,9 @@ export function checkDecision(
   }
   if (prefillSlot !== undefined && prefill === undefined) return { declined: 'not-a-candidate' };
   const headers = Object.entries(decision.headers);
-  if (headers.length > HEADERS_MAX || !headers.every(isValidHeader)) {
-    return { declined: 'bad-header' };
-  }
+  const characters = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  const many = headers.length > HEADERS_MAX || characters > HEADERS_CHARACTERS_MAX;
+  if (many || !headers.every(isValidHeader)) return { declined: 'bad-header' };
   const elsewhere = prefill === targets[0]?.id ? undefined : prefill;
   return { refuse: false, targets, prefill: elsewhere, headers: new Map(headers) };
 }
@@ -57,6 +62,7 @@ function isValidHeader([name, value]: readonly [name: string, value: string]): b
   return (
     HEADER_NAME.test(name) &&
     !RESERVED.test(name) &&
+    !TO_SERVERS.has(name) &&
     value.length <= HEADER_CHARACTERS_MAX &&
     HEADER_VALUE.test(value)
   );

@@ -104,6 +104,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     const pending: PendingDecision = { request, candidates, deadline, ready: undefined };
     this.#pending.set(request.id, pending);
     const message = toRequestMessage(request, candidates, welcome.blockHashesMax, this.#headers);
+    this.#link.expectAnswer(candidates.endpoints.length);
     this.#batch.push(message);
     this.#batchBytes += message.blockHashes.length;
     this.#flushSoon();
@@ -168,7 +169,8 @@ export class RemoteScheduler implements ReplacementScheduler {
   }
 
   #onWelcome(welcome: Welcome): void {
-    this.#headers = welcome.headers.filter((name) => this.#options.headers.includes(name));
+    const asked = new Set(welcome.headers);
+    this.#headers = this.#options.headers.filter((name) => asked.has(name));
     if (welcome.name !== '') this.#name = welcome.name.slice(0, 64);
     this.#updates.restart(welcome);
     this.#breaker.allowTrial();

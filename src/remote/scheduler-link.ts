@@ -1,4 +1,5 @@
-import type { Call, Clock, Network, Timer } from '../framework/runtime.ts';
+import type { Call, Clock, Millis, Network, Timer } from '../framework/runtime.ts';
+import { AnswerCredit } from './answer-credit.ts';
 import {
   type DecisionMessage,
   decodeSchedulerMessage,
@@ -21,7 +22,7 @@ interface LinkOptions {
   /** The stream ended, or could not be opened. Called before `onDown`. */
   readonly onFailed: (reason: string) => void;
   /** The stream ended after a Welcome. */
-  readonly onDown: (reason: string) => void;
+  readonly onDown: () => void;
 }
 
 /** Enough for the scores of thousands of endpoints for hundreds of requests. */
@@ -32,8 +33,15 @@ const WELCOME_MS = 5000;
 /** Time between attempts: at first, and at most. */
 const RECONNECT_MS = 100;
 const RECONNECT_MS_MAX = 5000;
+/** A stream that lasts so long ends the growth of the time between attempts. */
+const STEADY_MS = 5000;
+/** A reason for which a stream ended may come from the other side, and be of any length. */
+const REASON_CHARACTERS_MAX = 300;
 
-/** A scheduler's stream: reopened when it ends, and closed if it violates the protocol. */
+/**
+ * A scheduler's stream: reopened when it ends, and closed if it violates the protocol or sends more
+ * than answers to what it was asked.
+ */
 export class SchedulerLink {
   readonly #options: LinkOptions;
   #call: Call | undefined;
@@ -41,11 +49,18 @@ export class SchedulerLink {
   welcome: Welcome | undefined;
   #timer: Timer | undefined;
   #attempts = 0;
+  #credit = new AnswerCredit();
+  #welcomedAt: Millis = 0;
   #stopped = false;
 
   constructor(options: LinkOptions) {
     this.#options = options;
     this.#open();
+  }
+
+  /** A request with so many candidates will be sent, and its answer may come. */
+  expectAnswer(candidates: number): void {
+    this.#credit.grant(candidates);
   }
 
   send(message: PickerMessage): void {
@@ -84,6 +99,7 @@ export class SchedulerLink {
       },
     });
     this.#call = call;
+    this.#credit = new AnswerCredit();
     call.send(encodePickerMessage(hello()));
     this.#timer = clock.setTimer(WELCOME_MS, () =>
       this.reset(`no Welcome came within ${WELCOME_MS} ms`),
@@ -91,6 +107,10 @@ export class SchedulerLink {
   }
 
   #onMessage(bytes: Uint8Array): void {
+    if (this.welcome !== undefined && !this.#credit.spend(bytes)) {
+      this.reset('it has sent more than answers to what it was asked');
+      return;
+    }
     const message = decodeSchedulerMessage(bytes);
     if (message === undefined) {
       this.reset('it sent bytes that are not a SchedulerMessage, or one of over 100,000 fields');
@@ -116,7 +136,7 @@ export class SchedulerLink {
       return;
     }
     this.#timer?.cancel();
-    this.#attempts = 0;
+    this.#welcomedAt = this.#options.clock.now();
     this.welcome = welcome;
     this.#options.onWelcome(welcome);
   }
@@ -128,10 +148,12 @@ export class SchedulerLink {
     this.welcome = undefined;
     this.#timer?.cancel();
     if (this.#stopped) return;
+    // One that greets and goes, again and again, is not connected any more often than one that is gone.
+    if (was !== undefined && clock.now() - this.#welcomedAt >= STEADY_MS) this.#attempts = 0;
     const waitMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
     this.#attempts += 1;
     this.#timer = clock.setTimer(waitMs, () => this.#open());
-    onFailed(reason);
-    if (was !== undefined) onDown(reason);
+    onFailed(reason.slice(0, REASON_CHARACTERS_MAX));
+    if (was !== undefined) onDown();
   }
 }

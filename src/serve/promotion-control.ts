@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readFollowed } from '../files/read-followed.ts';
 import { readYaml } from '../files/read-yaml.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
@@ -110,7 +110,7 @@ export function readPromotionRule(
 ): PromotionRule {
   const issue = (message: string, at: string): ConfigError =>
     new ConfigError(path, [{ path: at, message }]);
-  const parsed = promotionRule.safeParse(readYaml(readFileSync(path, 'utf8'), path));
+  const parsed = promotionRule.safeParse(readYaml(readFollowed(path).toString('utf8'), path));
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path: at, message }) => ({
       path: z.core.toDotPath(at),

@@ -41,7 +41,7 @@ export class PrecisePrompts {
       runtime: host.runtime,
       deadlineMs: () => tokenizerOf(host.pool).deadlineMs,
       cacheBytesMax: CACHE_BYTES_MAX,
-      address: (form) => this.#address(form),
+      address: (form, shouldBeAsked) => this.#address(form, shouldBeAsked),
       tls: () => tokenizerOf(host.pool).tls,
     });
   }
@@ -95,23 +95,25 @@ export class PrecisePrompts {
   }
 
   /** The configured server's render API, or else the tokenizer of each model server in turn. */
-  #address(form: 'completion' | 'chat'): URL | undefined {
+  #address(form: 'completion' | 'chat', shouldBeAsked: (host: string) => boolean): URL | undefined {
     const { url, scheme } = tokenizerOf(this.#host.pool);
     if (url !== undefined) {
       const path = form === 'chat' ? 'chat/completions' : 'completions';
       return new URL(`${url.replace(/\/+$/, '')}/v1/${path}/render`);
     }
-    const endpoint = this.#nextEndpoint();
+    const endpoint = this.#nextEndpoint(shouldBeAsked);
     return endpoint && new URL(`${scheme}://${endpoint.address}/tokenize`);
   }
 
-  #nextEndpoint(): Endpoint | undefined {
+  /** In turn: one that answers its scrapes and questions, or else the next one. */
+  #nextEndpoint(shouldBeAsked: (host: string) => boolean): Endpoint | undefined {
     const endpoints = this.#host.pool.snapshot();
     const now = this.#host.runtime.clock.now();
     this.#turn += 1;
     for (let at = 0; at < endpoints.length; at++) {
       const endpoint = endpoints[(this.#turn + at) % endpoints.length];
-      if (endpoint !== undefined && isFresh(endpoint, now)) return endpoint;
+      if (endpoint === undefined || !isFresh(endpoint, now)) continue;
+      if (shouldBeAsked(endpoint.address)) return endpoint;
     }
     return endpoints[this.#turn % endpoints.length];
   }

@@ -3,7 +3,7 @@ import type { HttpResponse, HttpTls } from '../../framework/runtime.ts';
 import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { RemoteTokenizer } from './remote-tokenizer.ts';
+import { RemoteTokenizer, type RemoteTokenizerOptions } from './remote-tokenizer.ts';
 
 type Text = Extract<Prompt, { readonly kind: 'text' }>;
 
@@ -21,31 +21,40 @@ function json(value: unknown, status = 200): HttpResponse {
 function setUp({
   cacheBytesMax = 10_000,
   url = new URL('http://a:1/tokenize'),
+  address = () => url,
   tls,
 }: {
   cacheBytesMax?: number;
   url?: URL;
+  address?: RemoteTokenizerOptions['address'];
   tls?: HttpTls;
 } = {}) {
   const asked: (HttpTls | undefined)[] = [];
   const clock = new SimulatedClock();
-  const questions: { body: string; answer: (response: HttpResponse) => void; fail: () => void }[] =
-    [];
+  const questions: {
+    host: string;
+    body: string;
+    bodyBytesMax: number;
+    answer: (response: HttpResponse) => void;
+    fail: () => void;
+  }[] = [];
   const tokenizer = new RemoteTokenizer({
     runtime: {
       clock,
       random: seededRandom(1),
       network: {
         get: () => Promise.reject(new Error('not asked')),
-        post: (_url, body, options) =>
+        post: ({ host }, body, options) =>
           new Promise((answer, reject) => {
             asked.push(options.tls);
             const fail = (): void => reject(new Error('refused'));
-            questions.push({ body: new TextDecoder().decode(body), answer, fail });
+            const { bodyBytesMax } = options;
+            const text = new TextDecoder().decode(body);
+            questions.push({ host, body: text, bodyBytesMax, answer, fail });
           }),
       },
     },
-    address: () => url,
+    address,
     tls: () => tls,
     deadlineMs: () => 100,
     cacheBytesMax,
@@ -101,6 +110,56 @@ describe('a remote tokenizer', () => {
     expect(answers).toEqual(['failed']);
     ask('a');
     expect(questions).toHaveLength(2);
+  });
+
+  it.each([
+    ['millions of brackets', `{"tokens":[${'[],'.repeat(100_000)}0]}`],
+    ['nothing but depth', '['.repeat(300_000)],
+    ['more tokens than the prompt has bytes', `{"tokens":[${'1,'.repeat(20_000)}0]}`],
+    ['what is no token id', '{"tokens":[1,-2]}'],
+    ['a fraction', '{"tokens":[1.5]}'],
+    ['an id past 32 bits', '{"tokens":[4294967296]}'],
+    ['null', 'null'],
+    ['a list of null', '[null]'],
+  ])('[V264] has failed where it answers %s', async (_what, body) => {
+    const { ask, questions, answers, clock } = setUp();
+    ask('a');
+    questions[0]?.answer({ status: 200, body: new TextEncoder().encode(body) });
+    await clock.run();
+    expect(answers).toEqual(['failed']);
+  });
+
+  it('[V264] may answer as many bytes as the prompt can need', () => {
+    const { ask, questions } = setUp();
+    ask('a');
+    ask('x'.repeat(400_000));
+    const [short = 0, long = 0] = questions.map(({ bodyBytesMax }) => bodyBytesMax);
+    expect(short).toBeLessThan(300_000);
+    // As many ids of six digits, each with a comma and a space.
+    expect(long).toBeGreaterThan(8 * 400_000);
+    expect(long).toBeLessThan(8_000_000);
+  });
+
+  it('[V265] that never answers leaves the others to be asked', async () => {
+    const hosts = ['silent:1', 'good:1', 'better:1'];
+    let turn = 0;
+    const { ask, questions, answers, clock } = setUp({
+      address: (_form, shouldBeAsked) => {
+        turn += 1;
+        const inTurn = hosts.map((_, at) => hosts[(turn + at) % 3] ?? '');
+        return new URL(`http://${inTurn.find(shouldBeAsked) ?? inTurn[0]}/tokenize`);
+      },
+    });
+    for (let n = 0; n < 1000; n++) {
+      ask(`${n}`);
+      const question = questions.at(-1);
+      if (question?.host !== 'silent:1') question?.answer(json({ tokens: [n] }));
+      await clock.run(10 * n);
+    }
+    const silent = questions.filter(({ host }) => host === 'silent:1').length;
+    expect(silent).toBeLessThan(64);
+    expect(answers.filter((answer) => typeof answer !== 'string').length).toBeGreaterThan(930);
+    expect(answers).not.toContain('busy');
   });
 
   it('[E9] has no more than 64 questions under way', () => {

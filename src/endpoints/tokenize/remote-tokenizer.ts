@@ -1,13 +1,21 @@
 import type { HttpResponse, HttpTls, Millis, Runtime, Timer } from '../../framework/runtime.ts';
+import { parseBounded } from '../../openai/json/parse-bounded.ts';
 import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
 import { TokenCache } from './token-cache.ts';
+import { TokenizerHosts } from './tokenizer-hosts.ts';
 
 type TextPrompt = Extract<Prompt, { readonly kind: 'text' }>;
 
-interface RemoteTokenizerOptions {
+export interface RemoteTokenizerOptions {
   readonly runtime: Runtime;
-  /** The URL for the next request, such as `http://10.0.0.1:8000/tokenize`; undefined: none. */
-  readonly address: (form: TextPrompt['form']) => URL | undefined;
+  /**
+   * The URL for the next request, such as `http://10.0.0.1:8000/tokenize`; undefined: none. Where
+   * there is a choice it should be one of a host that `shouldBeAsked`.
+   */
+  readonly address: (
+    form: TextPrompt['form'],
+    shouldBeAsked: (host: string) => boolean,
+  ) => URL | undefined;
   /** How to reach an `https:` URL; without it the certificate is verified. */
   readonly tls?: () => HttpTls | undefined;
   /** The longest that a request waits for its tokens. */
@@ -31,11 +39,17 @@ const QUESTIONS_MAX = 64;
 const ASKED_CHARS_MAX = 32 * 1024 * 1024;
 /** An answer after its request's deadline still serves later requests, up to this time. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/** Room for two million ids, the longest context there is, of eight bytes each, and for text. */
-const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+/** What a chat template may add to a prompt; of the prompt itself each token has a byte or more. */
+const TEMPLATE_TOKENS_MAX = 16_384;
+/** An id has up to 8 digits; what separates ids, and what else is in the answer, takes no more. */
+const BYTES_A_TOKEN = 16;
 
-const utf8 = new TextDecoder();
 const encoder = new TextEncoder();
+
+interface Question {
+  readonly host: string;
+  readonly waiters: Set<Waiter>;
+}
 
 interface Waiter {
   readonly onTokens: OnTokens;
@@ -48,12 +62,14 @@ export class RemoteTokenizer {
   readonly stats: TokenizerStats = { hits: 0, answers: 0, waitedMs: 0 };
   readonly #options: RemoteTokenizerOptions;
   readonly #cache: TokenCache;
-  readonly #asked = new Map<string, Set<Waiter>>();
+  readonly #asked = new Map<string, Question>();
+  readonly #hosts: TokenizerHosts;
   #askedChars = 0;
 
   constructor(options: RemoteTokenizerOptions) {
     this.#options = options;
     this.#cache = new TokenCache(options.cacheBytesMax);
+    this.#hosts = new TokenizerHosts(options.runtime.clock);
   }
 
   get cacheBytes(): number {
@@ -72,30 +88,32 @@ export class RemoteTokenizer {
       this.stats.hits += 1;
       return known;
     }
-    let waiters = this.#asked.get(key);
-    if (waiters === undefined) {
+    let open = this.#asked.get(key);
+    if (open === undefined) {
       if (this.#options.runtime.network.post === undefined) return 'no-tokenizer';
       if (this.#asked.size >= QUESTIONS_MAX || this.#askedChars + key.length > ASKED_CHARS_MAX) {
         return 'busy';
       }
-      const url = this.#options.address(form);
+      const url = this.#options.address(form, (host) => this.#hosts.shouldBeAsked(host));
       if (url === undefined) return 'no-tokenizer';
-      waiters = new Set();
-      this.#asked.set(key, waiters);
+      open = { host: url.host, waiters: new Set() };
+      this.#asked.set(key, open);
       this.#askedChars += key.length;
+      this.#hosts.onAsked(url.host);
       this.#ask(url, key, question);
     }
-    this.#wait(waiters, onTokens);
+    this.#wait(open, onTokens);
     return undefined;
   }
 
-  #wait(waiters: Set<Waiter>, onTokens: OnTokens): void {
+  #wait({ host, waiters }: Question, onTokens: OnTokens): void {
     const { clock } = this.#options.runtime;
     const waiter: Waiter = {
       onTokens,
       since: clock.now(),
       timer: clock.setTimer(this.#options.deadlineMs(), () => {
         waiters.delete(waiter);
+        this.#hosts.onLate(host);
         this.#finish(waiter, 'deadline');
       }),
     };
@@ -111,34 +129,45 @@ export class RemoteTokenizer {
   #ask(url: URL, key: string, question: string): void {
     const { network } = this.#options.runtime;
     const tls = this.#options.tls?.();
-    const options = { timeoutMs: ANSWER_TIMEOUT_MS, bodyBytesMax: ANSWER_BYTES_MAX, tls };
-    const answered = (tokens: Uint32Array | NoTokensReason): void => {
-      const waiters = this.#asked.get(key) ?? new Set();
-      this.#asked.delete(key);
-      this.#askedChars -= key.length;
-      if (typeof tokens !== 'string') {
-        this.stats.answers += 1;
-        this.#cache.set(key, tokens);
-      }
-      for (const waiter of waiters) this.#finish(waiter, tokens);
-    };
-    network.post?.(url, encoder.encode(question), options).then(
-      (answer) => answered(tokensIn(answer)),
-      () => answered('failed'),
+    const asked = encoder.encode(question);
+    const tokensMax = asked.length + TEMPLATE_TOKENS_MAX;
+    const bodyBytesMax = BYTES_A_TOKEN * tokensMax;
+    network.post?.(url, asked, { timeoutMs: ANSWER_TIMEOUT_MS, bodyBytesMax, tls }).then(
+      (answer) => {
+        const tokens = tokensIn(answer, tokensMax);
+        // A refusal is about the prompt, and says nothing of the server.
+        const isRefusal = answer.status >= 400 && answer.status < 500;
+        this.#onAnswer(key, tokens, tokens !== 'failed' || isRefusal);
+      },
+      () => this.#onAnswer(key, 'failed', false),
     );
+  }
+
+  #onAnswer(key: string, tokens: Uint32Array | 'failed', isGood: boolean): void {
+    const open = this.#asked.get(key);
+    if (open === undefined) return;
+    this.#asked.delete(key);
+    this.#askedChars -= key.length;
+    this.#hosts.onAnswered(open.host, isGood);
+    if (tokens !== 'failed') {
+      this.stats.answers += 1;
+      this.#cache.set(key, tokens);
+    }
+    for (const waiter of open.waiters) this.#finish(waiter, tokens);
   }
 }
 
-/** vLLM's `/tokenize` answers `tokens`; its render API `token_ids`, for completions in a list. */
-function tokensIn({ status, body }: HttpResponse): Uint32Array | NoTokensReason {
+/**
+ * vLLM's `/tokenize` answers `tokens`; its render API `token_ids`, for completions in a list. What is
+ * no answer, or one of more tokens than the prompt can have, failed.
+ */
+function tokensIn({ status, body }: HttpResponse, tokensMax: number): Uint32Array | 'failed' {
   if (status !== 200) return 'failed';
-  try {
-    const answer: unknown = JSON.parse(utf8.decode(body));
-    const [only = {}] = Array.isArray(answer) ? answer : [answer];
-    const { tokens, token_ids: ids = tokens } = only as Readonly<Record<string, unknown>>;
-    if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'number')) return 'failed';
-    return Uint32Array.from(ids);
-  } catch {
-    return 'failed';
-  }
+  const answer = parseBounded([body]);
+  const [only] = Array.isArray(answer) ? (answer as readonly unknown[]) : [answer];
+  const { tokens, token_ids: ids = tokens } = (only ?? {}) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(ids) || ids.length > tokensMax || !ids.every(isTokenId)) return 'failed';
+  return Uint32Array.from(ids as readonly number[]);
 }
+
+const isTokenId = (id: unknown): boolean => typeof id === 'number' && id >>> 0 === id;

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFollowed } from '../../files/read-followed.ts';
 import type { CurveFiles } from '../../framework/runtime.ts';
 
 /** The options of a ZMQ socket that uses CURVE. */
@@ -14,26 +14,26 @@ const KEY = /^[0-9a-zA-Z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/;
 
 /**
  * Reads keys for a socket. One that listens is the server and needs a certificate. One that connects
- * needs the server's public key; without a certificate of its own it makes a new pair. Rejects with
- * an Error that names the file.
+ * needs the server's public key; without a certificate of its own it makes a new pair. Throws an Error
+ * that names the file.
  */
-export async function readCurveKeys(
+export function readCurveKeys(
   { certPath, serverKeyPath }: CurveFiles,
   { bind, newPair }: { readonly bind: boolean; readonly newPair: () => CurvePair },
-): Promise<CurveOptions> {
+): CurveOptions {
   if (bind) {
     const path = certPath ?? '';
-    return { curveServer: true, curveSecretKey: await readKey(path, 'secret-key') };
+    return { curveServer: true, curveSecretKey: readKey(path, 'secret-key') };
   }
-  const curveServerKey = await readKey(serverKeyPath ?? '', 'public-key');
+  const curveServerKey = readKey(serverKeyPath ?? '', 'public-key');
   if (certPath === undefined) {
     const { publicKey, secretKey } = newPair();
     return { curveServerKey, curvePublicKey: publicKey, curveSecretKey: secretKey };
   }
   return {
     curveServerKey,
-    curvePublicKey: await readKey(certPath, 'public-key'),
-    curveSecretKey: await readKey(certPath, 'secret-key'),
+    curvePublicKey: readKey(certPath, 'public-key'),
+    curveSecretKey: readKey(certPath, 'secret-key'),
   };
 }
 
@@ -43,8 +43,8 @@ interface CurvePair {
 }
 
 /** A key of a certificate as `zmq.auth.create_certificates` of pyzmq writes it, or of a file with a key alone. */
-async function readKey(path: string, name: 'public-key' | 'secret-key'): Promise<string> {
-  const text = await readFile(path, 'utf8');
+function readKey(path: string, name: 'public-key' | 'secret-key'): string {
+  const text = readFollowed(path).toString('utf8');
   const line = new RegExp(`^\\s*${name}\\s*=\\s*"(.*)"\\s*$`, 'm').exec(text);
   const key = line?.[1] ?? text.trim();
   if (KEY.test(key)) return key;

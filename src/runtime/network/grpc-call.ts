@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { ChannelCredentials, Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
+import { readFollowed } from '../../files/read-followed.ts';
 import { messageOf } from '../../framework/error.ts';
 import type { Call, CallOptions } from '../../framework/runtime.ts';
 import { loadGrpc } from './load-packages.ts';
@@ -76,5 +76,5 @@ export class GrpcCall implements Call {
 function credentialsOf({ tls }: CallOptions): ChannelCredentials {
   const { credentials } = loadGrpc();
   if (tls === undefined) return credentials.createInsecure();
-  return credentials.createSsl(tls.caPath === undefined ? null : readFileSync(tls.caPath));
+  return credentials.createSsl(tls.caPath === undefined ? null : readFollowed(tls.caPath));
 }

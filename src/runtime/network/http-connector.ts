@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { buildConnector } from 'undici';
+import { readFollowed } from '../../files/read-followed.ts';
 import type { HttpTls } from '../../framework/runtime.ts';
 import { loadUndici } from './load-packages.ts';
 
@@ -35,7 +35,7 @@ export function httpConnector(tls: HttpTls | undefined): buildConnector.connecto
 }
 
 function read(path: string | undefined): Buffer | undefined {
-  return path === undefined ? undefined : readFileSync(path);
+  return path === undefined ? undefined : readFollowed(path);
 }
 
 const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [

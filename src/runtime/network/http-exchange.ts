@@ -7,6 +7,15 @@ import {
 import { tlsFailure } from './http-connector.ts';
 import type { ReusedBody } from './reused-body.ts';
 
+/** Answers before the answer, such as 103: servers send one or two. */
+const INTERIM_MAX = 10;
+/**
+ * Each piece of a body costs as much as a hundred of its bytes. Servers send pieces of kilobytes, or
+ * a line each.
+ */
+const PIECES_MAX = 10_000;
+const PIECE_BYTES_MIN = 256;
+
 interface HttpExchangeOptions {
   readonly url: URL;
   readonly options: HttpGetOptions;
@@ -23,6 +32,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   readonly #deadline: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
+  #interim = 0;
+  #pieces = 0;
   #ended = false;
 
   constructor(options: HttpExchangeOptions) {
@@ -40,7 +51,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     else this.#controller = controller;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number): void {
+  onResponseStart(controller: Dispatcher.DispatchController, statusCode: number): void {
+    if (statusCode < 200) {
+      this.#interim += 1;
+      if (this.#interim > INTERIM_MAX) {
+        controller.abort(new Error(`it answered ${this.#interim} times that it will answer`));
+      }
+      return;
+    }
     this.#status = statusCode;
     this.#options.body.clear();
   }
@@ -50,7 +68,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     if (body.bytes + chunk.length > options.bodyBytesMax) {
       const message = `${url.href} answered more than ${options.bodyBytesMax} bytes`;
       controller.abort(new BodyTooLargeError(message));
-    } else body.append(chunk);
+      return;
+    }
+    this.#pieces += 1;
+    if (this.#pieces > PIECES_MAX + body.bytes / PIECE_BYTES_MIN) {
+      controller.abort(new Error(`it answered in ${this.#pieces} pieces of a few bytes each`));
+      return;
+    }
+    body.append(chunk);
   }
 
   onResponseEnd(): void {

@@ -96,6 +96,34 @@ describe('createNodeNetwork', () => {
     expect(await text(ours, url, { bodyBytesMax: 1000 })).toBe(`200 ${'x'.repeat(1000)}`);
   });
 
+  it('[V266] gives up on a server that only says that it will answer, and on one that answers byte by byte', async () => {
+    const floods = ['HTTP/1.1 103 Early\r\n\r\n', '1\r\nx\r\n'];
+    for (const flood of floods) {
+      let written = 0;
+      const server = createTcpServer((socket) => {
+        socket.on('error', () => undefined);
+        if (flood.startsWith('1'))
+          socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+        const piece = flood.repeat(1000);
+        const more = (): void => {
+          while (!socket.destroyed && written < 100_000_000 && socket.write(piece))
+            written += piece.length;
+        };
+        socket.on('drain', more);
+        more();
+      });
+      await new Promise<void>((resolve) => {
+        server.listen(0, '127.0.0.1', resolve);
+      });
+      closers.push(() => new Promise((resolve) => void server.close(resolve)));
+      const { port } = server.address() as AddressInfo;
+      const url = new URL(`http://127.0.0.1:${port}/metrics`);
+      await expect(text(network(), url, { bodyBytesMax: 50_000_000 })).rejects.toThrow(
+        /answered (?:11 times|in \d+ pieces)/,
+      );
+    }
+  });
+
   it('gives up on a server that is silent, before or within its answer, and asks again', async () => {
     let answers: 'none' | 'half' | 'all' = 'none';
     const { url } = await serve((_, response) => {

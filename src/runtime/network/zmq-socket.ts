@@ -110,7 +110,7 @@ async function createSocket({
   const zmq = await import('zeromq');
   const newPair = zmq.curveKeyPair;
   const common = {
-    ...(curve && (await readCurveKeys(curve, { bind, newPair }))),
+    ...(curve && readCurveKeys(curve, { bind, newPair })),
     linger: 0,
     receiveHighWaterMark: RECEIVED_QUEUE_MAX,
     maxMessageSize: MESSAGE_BYTES_MAX,

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readCurveKeys } from './curve-keys.ts';
+import { GrpcCall } from './grpc-call.ts';
+import { httpConnector } from './http-connector.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'outgoing-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.skipIf(process.platform === 'win32')('a pipe in the place of a file', () => {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const why = `${pipe} is not a file`;
+
+  it('[V267] of authorities, a certificate or a key refuses an HTTPS connection at once', () => {
+    const given = [{ caPath: pipe }, { certPath: pipe }, { keyPath: pipe }];
+    const failures = given.map((tls) => {
+      let failure: Error | null = null;
+      const to = { hostname: 'a', protocol: 'https:', port: '1' };
+      httpConnector(tls)(to, (...[error]) => {
+        failure = error;
+      });
+      return failure;
+    });
+    expect(failures).toEqual(given.map(() => new Error(why)));
+  });
+
+  it('[V267] of authorities ends the stream to a scheduler at once', async () => {
+    const reason = await new Promise((onClosed) => {
+      const address = '127.0.0.1:1';
+      const tls = { caPath: pipe };
+      const options = { address, method: '/a/B', messageBytesMax: 1, onMessage: () => undefined };
+      new GrpcCall({ ...options, tls, onClosed });
+    });
+    expect(reason).toBe(why);
+  });
+
+  it('[V267] of CURVE keys refuses the socket at once', () => {
+    const newPair = () => ({ publicKey: '', secretKey: '' });
+    for (const files of [{ certPath: pipe }, { serverKeyPath: pipe }]) {
+      const bind = files.certPath !== undefined;
+      expect(() => readCurveKeys(files, { bind, newPair })).toThrow(why);
+    }
+  });
+});
