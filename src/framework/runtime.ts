@@ -145,4 +145,9 @@ export interface Runtime {
    * captures contain, and no decision depends on it. Undefined where no outsider takes part.
    */
   readonly secret?: HashSecret;
+  /**
+   * The share of the last second or so in which this thread had something to do, 0 to 1. Undefined
+   * where nothing measures it.
+   */
+  readonly busyShare?: (() => number) | undefined;
 }

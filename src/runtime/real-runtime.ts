@@ -1,4 +1,5 @@
 import type { Runtime } from '../framework/runtime.ts';
+import { measureBusyShare } from './clock/busy-share.ts';
 import { nodeClock } from './clock/node-clock.ts';
 import { createNodeNetwork, type NodeNetwork } from './network/node-network.ts';
 import { randomSecret } from './random-seed.ts';
@@ -25,5 +26,6 @@ export function createRealRuntime({
     random: seededRandom(seed),
     network: createNodeNetwork(),
     secret,
+    busyShare: measureBusyShare(),
   };
 }

@@ -10,7 +10,7 @@ import {
 import type { Millis, Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
-import { INTERVAL_MS, Rhythm } from './rhythm.ts';
+import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
 import { SlotTimers } from './slot-timers.ts';
 
@@ -71,8 +71,9 @@ class MetricsSource implements DataSource {
     this.#config = parsed;
     this.#host = host;
     this.#random = host.runtime.random.fork(host.name);
-    this.#rhythm = new Rhythm(parsed.interval);
-    this.#slots = new SlotTimers(host.timers ?? host.runtime.clock);
+    const { busyShare } = host.runtime;
+    this.#rhythm = new Rhythm({ interval: parsed.interval, busyShare });
+    this.#slots = new SlotTimers(host.timers ?? host.runtime.clock, TOGETHER_MAX);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {

@@ -7,35 +7,45 @@ export const INTERVAL_MS = 50;
  * 200 ms, from which on detectors of the reference count it as stale.
  */
 const IDLE_MS = 160;
+/** The same without jitter, which scrapes that begin together do not have. */
+const IDLE_TOGETHER_MS = 176;
 /** All endpoints together are read so often: a thousand at `IDLE_MS`. More endpoints share it. */
 const PAGES_PER_MS = 6.25;
 /**
- * The busy ones are read so often: a hundred at `INTERVAL_MS`, and more of them less often, up to
- * `IDLE_MS`.
+ * The busy ones are read so often in the time that this thread has free: a hundred at `INTERVAL_MS`
+ * where it has little else to do. That is about a tenth of a core. More of them, and where it has
+ * less time, are read less often, down to the pace of idle ones.
  */
 const BUSY_PAGES_PER_MS = 2;
 /** So many scrapes may begin at once after a pause, such as a collection of the heap. */
 const BURST = 8;
-/** So many begin together in a pool without requests, on average, and twice as many at most. */
-const TOGETHER = 8;
-/** Scrapes of a pool without requests begin up to so much earlier, to begin together. */
-const SLOT_MS_MAX = 16;
+/** So many begin together in a pool without requests, on average and at most. */
+const TOGETHER = 16;
+export const TOGETHER_MAX = 24;
 /** Late scrapes begin at up to this multiple of the usual rate. */
 const CATCH_UP = 2;
 
 /** `adaptive`: often where requests are, seldom elsewhere. */
 export type Interval = Millis | 'adaptive';
 
+export interface RhythmOptions {
+  readonly interval: Interval;
+  /** As of `Runtime`. */
+  readonly busyShare?: (() => number) | undefined;
+}
+
 /** How often the endpoints of a pool are scraped, by how many of them are busy. */
 export class Rhythm {
   readonly #interval: Interval;
+  readonly #busyShare: () => number;
   #busy = 0;
   #idle = 0;
   /** When the next scrape may begin, of any endpoint. */
   #freeAt: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(interval: Interval) {
+  constructor({ interval, busyShare = () => 0 }: RhythmOptions) {
     this.#interval = interval;
+    this.#busyShare = busyShare;
   }
 
   /** An endpoint has come (1), has gone (-1), or is counted otherwise from now on (both). */
@@ -47,18 +57,21 @@ export class Rhythm {
   /** The time between two scrapes of an endpoint. A fixed interval is what it says. */
   intervalMs(isBusy: boolean): Millis {
     if (this.#interval !== 'adaptive') return this.#interval;
-    const idleMs = Math.max(IDLE_MS, (this.#busy + this.#idle) / PAGES_PER_MS);
+    const atLeastMs = this.#busy === 0 ? IDLE_TOGETHER_MS : IDLE_MS;
+    const idleMs = Math.max(atLeastMs, (this.#busy + this.#idle) / PAGES_PER_MS);
     if (!isBusy || this.#busy === 0) return idleMs;
-    return Math.min(idleMs, Math.max(INTERVAL_MS, this.#busy / BUSY_PAGES_PER_MS));
+    const pagesPerMs = BUSY_PAGES_PER_MS * (1 - this.#busyShare());
+    return Math.min(idleMs, Math.max(INTERVAL_MS, this.#busy / pagesPerMs));
   }
 
   /**
    * The scrapes of so many milliseconds may begin together; 0 where each begins by itself. In a pool
-   * without requests no pick waits for them, and a wake-up of the process takes as long as a page.
+   * without requests no pick waits for them, and a wake-up of the process takes as long as a page. An
+   * interval is a whole number of slots, so that an endpoint comes again just after it.
    */
   get slotMs(): Millis {
     if (this.#interval !== 'adaptive' || this.#busy > 0) return 0;
-    return Math.min(SLOT_MS_MAX, (TOGETHER * this.intervalMs(false)) / this.#idle);
+    return this.intervalMs(false) / Math.max(1, Math.round(this.#idle / TOGETHER));
   }
 
   /**
@@ -68,7 +81,7 @@ export class Rhythm {
   waitMs(now: Millis): Millis {
     const perMs = this.#busy / this.intervalMs(true) + this.#idle / this.intervalMs(false);
     const gapMs = 1 / (CATCH_UP * perMs);
-    const burst = this.#busy > 0 ? BURST : 2 * TOGETHER - 1;
+    const burst = this.#busy > 0 ? BURST : TOGETHER_MAX - 1;
     const at = Math.max(this.#freeAt, now - burst * gapMs);
     this.#freeAt = at + gapMs;
     return Math.max(0, at - now);

@@ -74,17 +74,19 @@ export class ScrapeTimer {
     const rest = Math.max(backoff, workBytes / WORK_BYTES_PER_MS);
     const wanted = Math.min(rest, Math.max(BACKOFF_MAX_MS, interval));
     this.#scrapes += 1;
+    const { slotMs } = rhythm;
+    const jitter = slotMs > 0 ? 0 : JITTER * (2 * random.next() - 1);
     // Endpoints are often added together: their second scrapes are spread over a whole interval.
-    const share = this.#scrapes === 1 ? random.next() : 1 + JITTER * (2 * random.next() - 1);
+    const share = this.#scrapes === 1 ? random.next() : 1 + jitter;
     const delay = Math.max(0, sentAt + wanted * share - clock.now());
-    if (rhythm.slotMs > 0) this.#setInSlot(delay);
+    if (slotMs > 0) this.#setInSlot(delay, slotMs);
     else this.#set(delay, this.#onTimer);
   }
 
-  #setInSlot(delay: Millis): void {
-    const { clock, rhythm, slots } = this.#options;
+  #setInSlot(delay: Millis, slotMs: Millis): void {
+    const { clock, slots } = this.#options;
     this.#dueAt = clock.now() + delay;
-    this.#timer = slots.setTimer(delay, rhythm.slotMs, this.#onTimer);
+    this.#timer = slots.setTimer(delay, slotMs, this.#onTimer);
   }
 
   /** Endpoints that become busy together are scraped at different moments. */
