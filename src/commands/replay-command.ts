@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
+import { writeWhole } from '../files/write-whole.ts';
 import { ConfigError } from '../framework/error.ts';
 import { type Api, SERVED_BY_HEADER } from '../lab/replay/completion-target.ts';
 import { describeReplay } from '../lab/replay/describe-replay.ts';
@@ -186,7 +187,7 @@ async function writeReport(
     // The memory of the target's servers is unknown.
     ladder: hitLadder(first.workload, undefined, binLength(lastMs)),
   });
-  writeFileSync(file, page);
+  writeWhole(file, [page]);
   process.stderr.write(`wrote ${file}\n`);
 }
 

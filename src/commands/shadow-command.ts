@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
+import { writeWhole } from '../files/write-whole.ts';
 import type { PromotionStatus } from '../lab/promotion/promotion.ts';
 import { promotionText } from '../lab/promotion/promotion-text.ts';
 import type { Parity } from '../lab/shadow/parity.ts';
@@ -47,7 +47,7 @@ export function shadowCommand(): Command {
       const { parityPage } = await import('../lab/report/parity-page.ts');
       const names = shadows.map(({ name }) => name).join(', ') || 'none';
       const facts = [['Picker', flags.admin], ['Shadows', names], ...originFacts()] as const;
-      writeFileSync(page, parityPage(`Shadows at ${flags.admin}`, shadows, facts));
+      writeWhole(page, [parityPage(`Shadows at ${flags.admin}`, shadows, facts)]);
     });
   return new Command('shadow')
     .description('compare and promote the shadows of a picker, which `serve --shadow` starts')

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { configText } from '../catalogue/plan.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
+import { writeWhole } from '../files/write-whole.ts';
 import { ConfigError } from '../framework/error.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
@@ -148,7 +149,7 @@ async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void
       }),
     },
   });
-  writeFileSync(report, page);
+  writeWhole(report, [page]);
   process.stderr.write(`wrote ${report}\n`);
 }
 

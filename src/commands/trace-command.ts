@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
+import { isStandardOutput } from '../files/write-whole.ts';
 import { formatNamed, TRACE_FORMATS } from '../lab/traces/reading/find-format.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
 import type { Trace, TraceReading, TraceRequest } from '../lab/traces/trace.ts';
@@ -40,7 +41,8 @@ export function traceCommand(): Command {
       const { requests, repaired, notes } = trace;
       const lost = lostIn(trace, format);
       const summary = { requests: requests.length, repaired, notes, lost };
-      process.stdout.write(flags.json ? `${JSON.stringify(summary)}\n` : textOf(to, summary));
+      const output = isStandardOutput(to) ? process.stderr : process.stdout;
+      output.write(flags.json ? `${JSON.stringify(summary)}\n` : textOf(to, summary));
     });
   return new Command('trace')
     .description('convert traces and captures to other formats')

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../framework/error.ts';
+import { partialOf } from './write-whole.ts';
 
 /** Throws ConfigError where `to` is a folder, in no folder, or one of `inputs` or in theirs. */
 export function refuseOverwriting(
@@ -11,7 +12,7 @@ export function refuseOverwriting(
   const refuse = (message: string): never => {
     throw new ConfigError('command line', [{ path: to, message }]);
   };
-  const input = inputs.find((each) => isSame(to, each) || isSame(`${to}.partial`, each));
+  const input = inputs.find((each) => isSame(to, each) || isSame(partialOf(to), each));
   if (input !== undefined) {
     refuse(`is the input ${input}, which writing would destroy; name another file`);
   }

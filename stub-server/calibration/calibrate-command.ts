@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'yaml';
+import { writeWhole } from '../../src/files/write-whole.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { renderReport, reportOn } from './calibration-report.ts';
 import { fitPoints } from './fit-points.ts';
@@ -97,7 +98,7 @@ function writeResult(
   { json, out }: CalibrateFlags,
   { value, text, coefficients = value }: { value: object; text: string; coefficients?: object },
 ): void {
-  if (out !== undefined) writeFileSync(out, stringify(coefficients));
+  if (out !== undefined) writeWhole(out, [stringify(coefficients)]);
   process.stdout.write(json ? `${JSON.stringify(value)}\n` : text);
 }
 

@@ -76,6 +76,17 @@ describe('pointsman trace convert', () => {
     expect(existsSync(`${folder}.partial`)).toBe(false);
   });
 
+  it('[V280] gives a pipe the trace and nothing else', () => {
+    const command = `"$0" "$1" trace convert "$2" /dev/stdout | cat`;
+    const args = ['-c', command, process.execPath, PROGRAM, slice];
+    const { stdout, stderr } = spawnSync('sh', args, { encoding: 'utf8' });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => typeof JSON.parse(line))).toEqual(
+      Array(REQUESTS + 1).fill('object'),
+    );
+    expect(stderr).toBe(`wrote ${REQUESTS} requests to /dev/stdout\n`);
+  });
+
   it('refuses to overwrite its input, by any name, and does not change it', () => {
     const text = readFileSync(slice, 'utf8');
     const own = join(folder, 'held');

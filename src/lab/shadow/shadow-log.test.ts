@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -48,6 +49,18 @@ it('continues an existing file', async () => {
 
 it('refuses a file that it cannot open', () => {
   expect(() => logIn(folder, 1e6)).toThrow(/EISDIR/);
+});
+
+it('[V282] refuses a pipe and a device, and leaves them as they are', () => {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', ['-m', '666', pipe]);
+  const before = statSync('/dev/null').mode;
+  for (const path of [pipe, '/dev/null']) {
+    expect(() => logIn(path, 1e6)).toThrow(
+      `${path} is a pipe or a device, which cannot be rotated`,
+    );
+  }
+  expect([statSync(pipe).isFIFO(), statSync('/dev/null').mode]).toEqual([true, before]);
 });
 
 it('[V75] goes on after a failure, says so once, and how many lines are missing', async () => {

@@ -2,7 +2,7 @@ import { closeSync, fchmodSync, openSync, statSync } from 'node:fs';
 import { appendFile, rename, rm, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../../files/folders.ts';
-import { messageOf } from '../../framework/error.ts';
+import { ConfigError, messageOf } from '../../framework/error.ts';
 import type { Redecision } from '../redecide/redecision.ts';
 
 export interface ShadowLogOptions {
@@ -34,11 +34,12 @@ export class ShadowLog {
   #writing: Promise<void> = Promise.resolve();
   #failed = false;
 
-  /** Throws when the file cannot be opened. */
+  /** Throws when the file cannot be opened, and ConfigError for a pipe or a device. */
   constructor(options: ShadowLogOptions) {
     this.#options = options;
     this.#fileBytesMax = Math.max(1, Math.floor(options.bytesMax / FILES));
     makeFolder(dirname(options.path), PRIVATE_FOLDER);
+    refuseOtherThanFile(options.path);
     const file = openSync(options.path, 'a', PRIVATE_FILE);
     // An earlier version may have made it for all to read.
     fchmodSync(file, PRIVATE_FILE);
@@ -95,6 +96,14 @@ export class ShadowLog {
     await rename(path, `${path}.1`);
     this.#fileBytes = 0;
   }
+}
+
+/** Opening a pipe waits for its reader; a device would be made private, and renamed when it is full. */
+function refuseOtherThanFile(path: string): void {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined || there.isFile() || there.isDirectory()) return;
+  const message = `${path} is a pipe or a device, which cannot be rotated; name a file`;
+  throw new ConfigError('serve', [{ path: '--shadow-log', message }]);
 }
 
 async function renameIfThere(from: string, age: number, path: string): Promise<void> {

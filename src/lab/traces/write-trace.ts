@@ -1,5 +1,5 @@
-import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { writeWhole } from '../../files/write-whole.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Trace } from './trace.ts';
 import type { TraceFormat } from './trace-format.ts';
@@ -17,24 +17,7 @@ export function writeTrace(path: string, trace: Trace, { name, write }: TraceFor
     const message = `${name} can only be read; see trace convert --help for the others`;
     throw new ConfigError('trace', [{ path: 'format', message }]);
   }
-  const partial = `${path}.partial`;
-  try {
-    writeAll(partial, compress(write(trace), path));
-    renameSync(partial, path);
-  } catch (error) {
-    rmSync(partial, { force: true });
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new ConfigError('trace', [{ path, message: `cannot be written: ${error.message}` }]);
-  }
-}
-
-function writeAll(path: string, pieces: Iterable<Buffer>): void {
-  const file = openSync(path, 'w');
-  try {
-    for (const bytes of pieces) writeFileSync(file, bytes);
-  } finally {
-    closeSync(file);
-  }
+  writeWhole(path, compress(write(trace), path));
 }
 
 function* compress(pieces: Iterable<string>, path: string): Generator<Buffer, void> {
