@@ -18,6 +18,18 @@ describe('token-load-scorer', () => {
     expect(scorer.score(makePool([{}, {}, {}, {}]), context)).toEqual([0.5, 1, 0.5, 0]);
   });
 
+  it('[D327] counts estimated answers, its own at most as long as the client allows', () => {
+    const parameters = { queueThresholdTokens: 1280, outputEstimate: { ratio: 0.5, max: 300 } };
+    const scorer = tokenLoad.create(tokenLoad.config.parse(parameters), makeRuntime());
+    const load = [{}, { countedTokens: 320, pendingPrefillTokens: 10 }];
+    const score = (outputTokensMax: number | undefined) => {
+      const asked = makeRequest({ promptTokens: 640, outputTokensMax });
+      return scorer.score(makePool([{}, {}]), makeContext({ request: asked, load }));
+    };
+    expect(score(undefined)).toEqual([1 - 940 / 1280, 1 - 1260 / 1280]);
+    expect(score(0)).toEqual([0.5, 0.25]);
+  });
+
   it('reaches nothing at four million tokens unless configured otherwise', () => {
     const scorer = tokenLoad.create(tokenLoad.config.parse({}), makeRuntime());
     const context = makeContext({

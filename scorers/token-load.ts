@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../src/framework/keys.ts';
+import {
+  countedTokens,
+  DEFAULT_PREFIX_PRODUCER,
+  IN_FLIGHT,
+  prefixMatchKey,
+} from '../src/framework/keys.ts';
+import { estimatedOutputTokens } from '../src/framework/output-estimate.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { positiveOr } from '../src/plugins/parameters/positive-or.ts';
 import { otherProducer, producerName } from '../src/plugins/parameters/producer-name.ts';
@@ -17,19 +23,25 @@ export const tokenLoad: ScorerDefinition = defineScorer({
      */
     nonTextTokenWeight: z.number().optional(),
     prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+    /** How the tokens of the answer count; taken from inflight-load-producer where it is left out. */
+    outputEstimate: z
+      .strictObject({ ratio: z.number().positive(), max: z.int().nonnegative().optional() })
+      .optional(),
   }),
   needs: ({ prefixMatchInfoProducerName }) => [
     IN_FLIGHT,
     prefixMatchKey(prefixMatchInfoProducerName),
   ],
-  create: ({ queueThresholdTokens, prefixMatchInfoProducerName }) => ({
+  create: ({ queueThresholdTokens, prefixMatchInfoProducerName, outputEstimate }) => ({
     score(endpoints, context) {
+      const { request } = context;
+      const output = outputEstimate ? estimatedOutputTokens(request, outputEstimate) : 0;
       const inFlight = context.get(IN_FLIGHT);
       const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
       return endpoints.map((endpoint) => {
         const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
-        const uncachedTokens = Math.max(0, context.request.promptTokens - cachedTokens);
-        const tokens = inFlight.load(endpoint).pendingPrefillTokens + uncachedTokens;
+        const uncachedTokens = Math.max(0, request.promptTokens - cachedTokens);
+        const tokens = countedTokens(inFlight.load(endpoint)) + uncachedTokens + output;
         return 1 - Math.min(tokens, queueThresholdTokens) / queueThresholdTokens;
       });
     },

@@ -118,7 +118,7 @@ plugins:
 - type: active-request-scorer
 - type: session-affinity-scorer
 - type: inflight-load-producer
-  parameters: {addEstimatedOutputTokens: true}
+  parameters: {syncCrossReplicaState: true}
 schedulingProfiles:
 - name: default
   plugins:

@@ -12,7 +12,7 @@ import { checkReferences } from './check-references.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { configNotes } from './notes/config-notes.ts';
-import { planInFlightMatch } from './plan/in-flight-match.ts';
+import { planInFlightMatch, planOutputEstimate } from './plan/in-flight-match.ts';
 import { planFlowControl } from './plan/plan-flow-control.ts';
 import { planParsers } from './plan/plan-parsers.ts';
 import { planHandler, planProfiles } from './plan/plan-profiles.ts';
@@ -41,6 +41,7 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   const notes: ConfigNote[] = [];
   const table = new PluginTable(config.plugins, { catalogue, issues, notes });
   const inFlightMatch = planInFlightMatch(table);
+  const outputEstimate = planOutputEstimate(table);
   const profiles = planProfiles(config.schedulingProfiles, table, { issues, notes });
   const handler = planHandler(profiles, table, issues);
   planSources(config.dataLayer, table, issues);
@@ -56,7 +57,7 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   const capacity = config.capacity ?? undefined;
   const reading = planParsers(config);
   const parts = { plugins, profiles, scheduler, discovery, ejection, hold, capacity };
-  const decided = { ...parts, inFlightMatch, ...reading };
+  const decided = { ...parts, inFlightMatch, outputEstimate, ...reading };
   const effective = effectiveConfig({ ...decided, flowControl: flow.written });
   const warnings = notes.map(({ text: sentence }) => sentence);
   return { ...decided, ...flow.plan, handler, warnings, notes, effective };

@@ -122,6 +122,17 @@ export interface InFlightLoad {
   readonly pendingPrefillTokens: number;
   /** Prompt tokens and expected output tokens of the requests in flight. */
   readonly contextTokens: number;
+  /**
+   * Pending prompt tokens where nothing else is asked for. Where the configuration adds estimated
+   * output, uncached prompt and estimated output of each request until its end. Left out for
+   * `pendingPrefillTokens`.
+   */
+  readonly countedTokens?: number | undefined;
+}
+
+/** The tokens in flight that detectors, filters and scorers of the reference compare. */
+export function countedTokens(load: InFlightLoad): number {
+  return load.countedTokens ?? load.pendingPrefillTokens;
 }
 
 export interface InFlightView {

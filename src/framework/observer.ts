@@ -19,6 +19,8 @@ export interface Routed {
   readonly cachedTokens: number;
   /** The same at `prefill`. */
   readonly prefillCachedTokens?: number | undefined;
+  /** Counted for its answer until its end, where the configuration asks for it. */
+  readonly estimatedOutputTokens?: number | undefined;
   /** What was in flight at the endpoint when the pick was made, without this request. */
   readonly load: InFlightLoad;
   /** What the engine model expected at the pick, where the picker itself decided. */

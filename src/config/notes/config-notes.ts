@@ -2,7 +2,7 @@ import { nearest } from '../../files/nearest.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { PlannedProfile } from '../../picker/plan/picker-plan.ts';
-import { LOAD_PRODUCER, MATCH } from '../plan/in-flight-match.ts';
+import { LOAD_PRODUCER, MATCH, OUTPUT_PARAMETERS } from '../plan/in-flight-match.ts';
 import { FEATURE_GATES, gateSwitch, isGateOn } from '../reference/feature-gates.ts';
 import { olderGate } from '../reference/older-releases.ts';
 import { coreInsteadOf } from '../reference/reference-types.ts';
@@ -20,8 +20,10 @@ const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
   ['prefill-header-handler', 'disagg-profile-handler'],
 ]);
 
-/** By type whose work the picker does itself, the parameter that has an effect. */
-const EFFECTIVE: ReadonlyMap<string, string> = new Map([[LOAD_PRODUCER, MATCH]]);
+/** By type whose work the picker does itself, the parameters that have an effect. */
+const EFFECTIVE: ReadonlyMap<string, readonly string[]> = new Map([
+  [LOAD_PRODUCER, [MATCH, ...OUTPUT_PARAMETERS]],
+]);
 
 /** A note for each part without effect. Adds errors in feature gates to `issues`. */
 export function configNotes(
@@ -114,7 +116,7 @@ function pluginNotes({ plugins }: EndpointPickerConfig): readonly ConfigNote[] {
 /** Notes for parameters of a type whose work the picker does itself. */
 function coreNotes(type: string, names: readonly string[], path: string): readonly ConfigNote[] {
   const instead = coreInsteadOf(type);
-  const idle = names.filter((name) => name !== EFFECTIVE.get(type));
+  const idle = names.filter((name) => !EFFECTIVE.get(type)?.includes(name));
   if (instead === undefined || idle.length === 0) return [];
   if (idle.length === names.length) {
     const text = `${path} have no effect on ${type}: ${instead}`;

@@ -33,8 +33,28 @@ test('[D307] tokens in flight are counted by the match that the producer of load
   const plugins = [exact, { ...loads, name: 'other' }, named];
   expect(load({ plugins }).plugins[2]?.config).toMatchObject(match);
   expect(notesOf({ plugins: [exact, loads, { type: 'token-load-scorer' }] })).toEqual([]);
-  const more = { ...loads, parameters: { ...match, addEstimatedOutputTokens: true } };
+  const more = { ...loads, parameters: { ...match, syncCrossReplicaState: true } };
   expect(notesOf({ plugins: [exact, more] })).toEqual([
-    'plugins[1].parameters.addEstimatedOutputTokens: core',
+    'plugins[1].parameters.syncCrossReplicaState: core',
   ]);
+});
+
+test('[D327] tokens of answers count as the producer of loads says, without a note', () => {
+  const loads = (parameters: object) => ({ type: 'inflight-load-producer', parameters });
+  const scorer = { type: 'token-load-scorer' };
+  const outputOf = (...plugins: readonly object[]) => {
+    const plan = load({ plugins });
+    const named = plan.plugins.find(({ name }) => name === 'token-load-scorer');
+    const own = named?.config as { readonly outputEstimate?: unknown } | undefined;
+    expect(load(plan.effective).outputEstimate).toEqual(plan.outputEstimate);
+    return [plan.outputEstimate, own?.outputEstimate];
+  };
+  expect(outputOf(scorer, loads({}))).toEqual([undefined, undefined]);
+  expect(outputOf(scorer, loads({ outputRatio: 3 }))).toEqual([undefined, undefined]);
+  const usual = { ratio: 1.5 };
+  expect(outputOf(scorer, loads({ addEstimatedOutputTokens: true }))).toEqual([usual, usual]);
+  const given = { addEstimatedOutputTokens: true, outputRatio: 2, maxEstimatedOutputTokens: 100 };
+  const bounded = { ratio: 2, max: 100 };
+  expect(outputOf(loads(given), scorer)).toEqual([bounded, bounded]);
+  expect(notesOf({ plugins: [loads(given), scorer] })).toEqual([]);
 });

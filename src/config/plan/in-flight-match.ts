@@ -1,8 +1,24 @@
+import type { OutputEstimate } from '../../framework/output-estimate.ts';
 import type { PluginTable } from './plugin-table.ts';
 
 /** The reference's plugin that counts what is in flight. */
 export const LOAD_PRODUCER = 'inflight-load-producer';
 const READERS: ReadonlySet<string> = new Set(['lmetric-scorer', 'token-load-scorer']);
+/** What it says about tokens of answers. */
+export const OUTPUT_PARAMETERS: readonly string[] = [
+  'addEstimatedOutputTokens',
+  'outputRatio',
+  'maxEstimatedOutputTokens',
+];
+/** The reference's default. */
+const OUTPUT_RATIO = 1.5;
+
+interface LoadParameters {
+  readonly addEstimatedOutputTokens?: boolean | undefined;
+  readonly outputRatio?: number | undefined;
+  readonly maxEstimatedOutputTokens?: number | undefined;
+}
+
 /** Names the index that says what of a prompt is in a cache. */
 export const MATCH = 'prefixMatchInfoProducerName';
 
@@ -24,6 +40,31 @@ export function planInFlightMatch(table: PluginTable): string | undefined {
   }
   const first = plugins.find(({ definition }) => definition.type === LOAD_PRODUCER);
   return textOf(first?.config, MATCH);
+}
+
+/** Counts its own estimate of an answer beside what is in flight. */
+const COUNTS_OUTPUT = 'token-load-scorer';
+const OUTPUT = 'outputEstimate';
+
+/**
+ * How tokens of answers are counted: as the first producer of loads says, undefined where it does
+ * not count them. The scorer of tokens in flight counts the answer of its request alike, unless its
+ * own parameter says otherwise.
+ */
+export function planOutputEstimate(table: PluginTable): OutputEstimate | undefined {
+  const plugins = [...table.plugins()];
+  const producer = plugins.find(({ definition }) => definition.type === LOAD_PRODUCER);
+  const { addEstimatedOutputTokens, outputRatio, maxEstimatedOutputTokens } =
+    (producer?.config as LoadParameters | undefined) ?? {};
+  if (addEstimatedOutputTokens !== true) return undefined;
+  const ratio = outputRatio ?? OUTPUT_RATIO;
+  const max = maxEstimatedOutputTokens;
+  const estimate = { ratio, ...(max !== undefined && { max }) };
+  for (const reader of plugins) {
+    if (reader.definition.type !== COUNTS_OUTPUT || table.gives(reader.name, OUTPUT)) continue;
+    table.extend(reader, { [OUTPUT]: estimate });
+  }
+  return estimate;
 }
 
 /** A text of a plugin's parameters; undefined where it is empty, too. */

@@ -219,8 +219,8 @@ describe('notes', () => {
   });
 
   test('[D172] a type of a branch is an error that names what does similar work', () => {
-    expect(issuesOf({ plugins: [{ type: 'served-model-filter' }] })).toEqual([
-      'plugins[0].type: served-model-filter is in no release of the reference picker, and is not here; models-responder does a similar work',
+    expect(issuesOf({ plugins: [{ type: 'modality-filter' }] })).toEqual([
+      'plugins[0].type: modality-filter is in no release of the reference picker, and is not here; label-selector-filter in a profile of header-profile-handler does a similar work',
     ]);
   });
 

@@ -34,7 +34,7 @@ const ACCEPTED: readonly AcceptedType[] = [
     parameters: {
       addEstimatedOutputTokens: z.boolean().optional(),
       outputRatio: z.number().positive().optional(),
-      maxEstimatedOutputTokens: z.int().positive().optional(),
+      maxEstimatedOutputTokens: z.int().nonnegative().optional(),
       prefixMatchInfoProducerName: z.string().optional(),
       syncCrossReplicaState: z.boolean().optional(),
     },

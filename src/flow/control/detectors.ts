@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightView } from '../../framework/keys.ts';
+import { countedTokens, type InFlightView } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /**
@@ -88,9 +88,9 @@ export function concurrency(
   inFlight: InFlightView,
 ): Detector {
   const ofEndpoint = (endpoint: Endpoint): number => {
-    const { requests, pendingPrefillTokens } = inFlight.load(endpoint);
-    const byRequests = requests / maxConcurrency;
-    const byTokens = pendingPrefillTokens / maxTokenConcurrency;
+    const load = inFlight.load(endpoint);
+    const byRequests = load.requests / maxConcurrency;
+    const byTokens = countedTokens(load) / maxTokenConcurrency;
     if (concurrencyMode === 'hybrid') return Math.max(byRequests, byTokens);
     return concurrencyMode === 'tokens' ? byTokens : byRequests;
   };

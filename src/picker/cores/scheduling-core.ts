@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { PRECISE_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import type { OutputEstimate } from '../../framework/output-estimate.ts';
 import type { CycleFact } from '../../framework/plugin.ts';
 import type {
   Candidates,
@@ -70,6 +71,8 @@ export interface SchedulingCore {
         ready: () => void,
       ) => boolean)
     | undefined;
+  /** By what the tokens of answers are counted; undefined where they are not. */
+  readonly outputEstimate: OutputEstimate | undefined;
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined;
 }
@@ -105,6 +108,7 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
       return createContext({ request, now, random }, endpoints, parts.facts);
     },
     cachedTokens,
+    outputEstimate: options.plan.outputEstimate,
     prepare: prepareOf(parts, { ...options, replacement }),
     replacement: () => replaced && reportOf(replaced, replacement),
   };

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
+import { estimatedOutputTokens } from '../../framework/output-estimate.ts';
 import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
 import type { Generation } from '../cores/active-cores.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
@@ -36,6 +37,7 @@ export function reserveRequest(
   const cachedTokens = cachedAt(endpoint);
   const prefillCachedTokens = prefill === undefined ? 0 : cachedAt(prefill);
   const waitedMs = waited?.waitedMs;
+  const { outputEstimate: output } = generation.core;
   const placed = { number, at, request, endpoint, prefill, waitedMs, firstTokenSeen: seen };
   return reservePlaced(
     {
@@ -43,6 +45,7 @@ export function reserveRequest(
       decision: keepsRuns ? decision : withoutRuns(decision),
       cachedTokens,
       prefillCachedTokens,
+      estimatedOutputTokens: output && estimatedOutputTokens(request, output),
       endSeen,
     },
     generation,
@@ -67,7 +70,14 @@ function withoutRun(result: ProfileResult): ProfileResult {
 export interface PlacedRequest
   extends Pick<
     Routed,
-    'number' | 'at' | 'request' | 'endpoint' | 'prefill' | 'waitedMs' | 'cachedTokens'
+    | 'number'
+    | 'at'
+    | 'request'
+    | 'endpoint'
+    | 'prefill'
+    | 'waitedMs'
+    | 'cachedTokens'
+    | 'estimatedOutputTokens'
   > {
   readonly decision: Decision;
   readonly prefillCachedTokens: number;
@@ -87,16 +97,15 @@ export function reservePlaced(
   { ledger, engineModel, backlog, isElsewhere, ...parts }: ReserveParts,
 ): ReservedRequest {
   const { number, at, request, endpoint, prefill, cachedTokens, decision } = placed;
-  const { waitedMs, firstTokenSeen, endSeen } = placed;
-  const { encoders = [] } = decision;
-  const computes = prefill && { endpoint: prefill, cachedTokens: placed.prefillCachedTokens };
+  const { waitedMs, firstTokenSeen, endSeen, estimatedOutputTokens: estimated } = placed;
   const about = {
     request,
-    prefill: computes,
-    encoders,
+    prefill: prefill && { endpoint: prefill, cachedTokens: placed.prefillCachedTokens },
+    encoders: decision.encoders ?? [],
     cachedTokens,
     ledger,
     engineModel,
+    estimatedOutputTokens: estimated,
     isElsewhere,
   };
   const { load, ttftMs, tpotMs, decodeMs, reservation } = reserve(endpoint, about);
@@ -107,6 +116,7 @@ export function reservePlaced(
     prefill,
     cachedTokens,
     prefillCachedTokens: prefill && placed.prefillCachedTokens,
+    estimatedOutputTokens: estimated,
     load: placed.load ?? load,
     at,
     waitedMs,

@@ -1,6 +1,6 @@
 import type { Share } from '../../flow/fair-shares.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import type { InFlightLoad } from '../../framework/keys.ts';
+import { countedTokens, type InFlightLoad } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';
 
@@ -137,6 +137,7 @@ export function plus(load: InFlightLoad, held: HeldSum | undefined): InFlightLoa
     requests: load.requests + requests,
     pendingPrefillTokens: load.pendingPrefillTokens + prefillTokens,
     contextTokens: load.contextTokens + contextTokens,
+    countedTokens: countedTokens(load) + prefillTokens,
   };
 }
 

@@ -30,6 +30,7 @@ describe('Ledger', () => {
       requests: 1,
       pendingPrefillTokens: 11,
       contextTokens: 40,
+      countedTokens: 11,
     });
     reservation.prefilled();
     reservation.prefilled();
@@ -41,6 +42,7 @@ describe('Ledger', () => {
       requests: 0,
       pendingPrefillTokens: 0,
       contextTokens: 0,
+      countedTokens: 0,
     });
   });
 
@@ -79,6 +81,7 @@ describe('Ledger', () => {
                 model: 'm',
                 prefillTokens: tokens,
                 contextTokens: tokens,
+                ...(which % 2 === 0 && { keptTokens: tokens + 1 }),
               }),
             );
           } else if (kind === 'prefilled') reservation?.prefilled();
@@ -95,6 +98,7 @@ describe('Ledger', () => {
             requests: 0,
             pendingPrefillTokens: 0,
             contextTokens: 0,
+            countedTokens: 0,
           });
         }
       }),

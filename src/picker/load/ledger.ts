@@ -15,6 +15,8 @@ export interface ReservationSize {
   readonly prefillTokens: number;
   /** Prompt and expected output. */
   readonly contextTokens: number;
+  /** What counts until the end, in place of `prefillTokens` until the first token. */
+  readonly keptTokens?: number | undefined;
   /** Another replica of this picker has sent the request. */
   readonly isElsewhere?: boolean | undefined;
 }
@@ -31,7 +33,12 @@ export interface Reservation {
 
 /** What is in flight at one endpoint. */
 interface EndpointEntry {
-  readonly load: { requests: number; pendingPrefillTokens: number; contextTokens: number };
+  readonly load: {
+    requests: number;
+    pendingPrefillTokens: number;
+    contextTokens: number;
+    countedTokens: number;
+  };
   /** Requests whose prompts are not computed yet. */
   pendingRequests: number;
   /** Requests that other replicas have sent, which `load` has, too. */
@@ -69,7 +76,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
 
   onEndpointAdded(endpoint: Endpoint): void {
     this.#entries[endpoint.slot] = {
-      load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
+      load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0, countedTokens: 0 },
       models: new Map(),
       pendingRequests: 0,
       elsewhere: 0,
@@ -122,6 +129,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     let entry = this.#entries[endpoint.slot];
     let prefillTokens = Math.ceil(size.prefillTokens);
     const contextTokens = Math.ceil(size.contextTokens);
+    const keptTokens = size.keptTokens === undefined ? undefined : Math.ceil(size.keptTokens);
     let open = true;
     let pending: 0 | 1 = 1;
     const add = (sign: 1 | -1): void => {
@@ -133,6 +141,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
       if (size.isElsewhere === true) entry.elsewhere += sign;
       load.pendingPrefillTokens += sign * prefillTokens;
       load.contextTokens += sign * contextTokens;
+      load.countedTokens += sign * (keptTokens ?? prefillTokens);
       const count = (models.get(size.model) ?? 0) + sign;
       if (count > 0) models.set(size.model, count);
       else models.delete(size.model);
@@ -143,6 +152,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
         if (!open) return;
         if (entry !== undefined) {
           entry.load.pendingPrefillTokens -= prefillTokens;
+          if (keptTokens === undefined) entry.load.countedTokens -= prefillTokens;
           entry.pendingRequests -= pending;
         }
         prefillTokens = 0;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makePool, makeRequest } from '../../../test/makers.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { countedTokens } from '../../framework/keys.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
 import { Ledger } from './ledger.ts';
 import { reserve } from './reserve.ts';
@@ -33,6 +34,25 @@ describe('reserve', () => {
     expect(requests()).toEqual([1, 0, 0, 0]);
     reservation.release();
     expect(held()).toBe(0);
+  });
+
+  it('[D327] counts the estimated answer and the prompt until the end, and a prompt elsewhere until its first token', () => {
+    const { ledger, decode, prefill, parts } = setUp();
+    const estimated = { ...parts, encoders: [], estimatedOutputTokens: 300 };
+    const counted = (): number[] =>
+      [decode, prefill].map((each) => countedTokens(ledger.load(each)));
+    const whole = reserve(decode, { ...estimated, prefill: undefined, cachedTokens: 400 });
+    expect(counted()).toEqual([900, 0]);
+    whole.reservation.prefilled();
+    expect(counted()).toEqual([900, 0]);
+    const computes = { endpoint: prefill, cachedTokens: 200 };
+    const split = reserve(decode, { ...estimated, prefill: computes });
+    expect(counted()).toEqual([1200, 800]);
+    split.reservation.prefilled();
+    expect(counted()).toEqual([1200, 0]);
+    split.reservation.release();
+    whole.reservation.release();
+    expect(counted()).toEqual([0, 0]);
   });
 
   it('counts a prompt on the decoder where only its media go elsewhere', () => {

@@ -11,6 +11,8 @@ export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens
   readonly encoders: readonly Endpoint[];
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
+  /** Counted until the end of the request, where the configuration asks for it. */
+  readonly estimatedOutputTokens?: number | undefined;
   readonly isElsewhere?: boolean | undefined;
 }
 
@@ -30,6 +32,7 @@ const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 /** Reserves a request's load where it is decoded, computed and encoded. */
 export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const { request, prefill, encoders, ledger, engineModel, isElsewhere } = parts;
+  const { estimatedOutputTokens: estimated } = parts;
   const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };
   const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
@@ -37,6 +40,7 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const { model, promptTokens } = request;
   const prompt = { model, prefillTokens, contextTokens: promptTokens, isElsewhere };
   const whole = { ...prompt, contextTokens: request.promptTokens + outputTokens };
+  const here = prefill === undefined ? whole : { ...whole, prefillTokens: 0 };
   const tpotMs = decodeStepMs(requests, contextTokens, engineModel.stepTime(target));
   return {
     // A copy, because the ledger changes its own object.
@@ -49,7 +53,10 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
     tpotMs,
     decodeMs: outputTokens * tpotMs,
     reservation: combined(
-      ledger.reserve(target, prefill === undefined ? whole : { ...whole, prefillTokens: 0 }),
+      ledger.reserve(
+        target,
+        estimated === undefined ? here : { ...here, keptTokens: here.prefillTokens + estimated },
+      ),
       [
         ...(prefill === undefined ? [] : [ledger.reserve(prefill.endpoint, prompt)]),
         ...encoders.map((encoder) => ledger.reserve(encoder, { ...prompt, ...NO_TOKENS })),

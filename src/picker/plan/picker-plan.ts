@@ -1,4 +1,5 @@
 import type { DetectorPlan, FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
+import type { OutputEstimate } from '../../framework/output-estimate.ts';
 import type { ParserType } from '../../framework/parser-type.ts';
 import type {
   DataSourceDefinition,
@@ -65,6 +66,8 @@ export interface PickerPlan {
   readonly capacity?: CapacityPlan | undefined;
   /** The index by which the ledger counts cached tokens, where the configuration names one. */
   readonly inFlightMatch?: string | undefined;
+  /** By what tokens of answers count in flight; undefined where they do not. */
+  readonly outputEstimate?: OutputEstimate | undefined;
   /** Undefined where its feature gate is off. */
   readonly flowControl?: FlowControlPlan | undefined;
   /** By what requests with a priority below 0 are refused; undefined with flow control. */

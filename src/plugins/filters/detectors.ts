@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { IN_FLIGHT } from '../../framework/keys.ts';
+import { countedTokens, IN_FLIGHT } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { duration } from '../parameters/duration.ts';
 
@@ -52,9 +52,9 @@ export const concurrencyDetector: FilterDefinition = defineFilter({
     filter(endpoints, context) {
       const inFlight = context.get(IN_FLIGHT);
       const isBelow = (endpoint: Endpoint): boolean => {
-        const { requests, pendingPrefillTokens } = inFlight.load(endpoint);
-        const requestsBelow = requests < maxConcurrency * (1 + headroom);
-        const tokensBelow = pendingPrefillTokens < maxTokenConcurrency * (1 + headroom);
+        const load = inFlight.load(endpoint);
+        const requestsBelow = load.requests < maxConcurrency * (1 + headroom);
+        const tokensBelow = countedTokens(load) < maxTokenConcurrency * (1 + headroom);
         if (concurrencyMode === 'requests') return requestsBelow;
         return concurrencyMode === 'tokens' ? tokensBelow : requestsBelow && tokensBelow;
       };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ttftOn } from '../../cost-model/slo-headroom.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import {
+  countedTokens,
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
@@ -163,7 +164,7 @@ function isTooSlow(
   const ttftMs = (endpoint: Endpoint): number =>
     predicts
       ? ttftOn(endpoint, context, match)
-      : msOf(parameters, inFlight.load(endpoint).pendingPrefillTokens);
+      : msOf(parameters, countedTokens(inFlight.load(endpoint)));
   return penaltyMs > 0 && least(sticky, ttftMs) - least(rest, ttftMs) > penaltyMs;
 }
 
@@ -184,6 +185,6 @@ function hasTooMany(
   const ttftMs = (endpoint: Endpoint): number =>
     ttftSource === 'latencyPredictor'
       ? ttftOn(endpoint, context, match)
-      : msOf(parameters, inFlight.load(endpoint).pendingPrefillTokens + uncached(endpoint));
+      : msOf(parameters, countedTokens(inFlight.load(endpoint)) + uncached(endpoint));
   return least(rest, ttftMs) - least(sticky, ttftMs) <= maxTTFTPenaltyMs;
 }

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { countedTokens } from '../../framework/keys.ts';
 import type { Observer } from '../../framework/observer.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -54,8 +55,8 @@ function stateOf(picker: EndpointPicker, type: string, instance: Observer): Stat
 /** The busiest endpoint first. */
 function loadsOf({ pool, ledger }: EndpointPicker): State {
   const loads = pool.snapshot().map((endpoint) => {
-    const { requests, pendingPrefillTokens } = ledger.load(endpoint);
-    return { endpoint: endpoint.id, requests, tokens: pendingPrefillTokens };
+    const load = ledger.load(endpoint);
+    return { endpoint: endpoint.id, requests: load.requests, tokens: countedTokens(load) };
   });
   return {
     endpoints: loads.toSorted((a, b) => b.requests + b.tokens - (a.requests + a.tokens)),

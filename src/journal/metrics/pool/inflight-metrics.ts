@@ -40,7 +40,7 @@ export function registerInFlight(
     );
   gauge('requests', 'Requests sent to an endpoint and not yet ended.', (each) => each.requests);
   const tokens =
-    'Uncached prompt tokens sent to an endpoint that wait for their first output token.';
+    'Uncached prompt tokens sent to an endpoint that wait for their first output token; with addEstimatedOutputTokens, these and the expected output until the end.';
   gauge('tokens', tokens, (each) => each.tokens);
 }
 
@@ -61,8 +61,11 @@ function countsOf(
     const labels = { fairness_id, priority: String(request.priority) };
     const count = countOf(counts, id, labels);
     count.requests += 1;
+    const { estimatedOutputTokens: output } = routed;
+    const uncached = Math.max(0, request.promptTokens - cachedTokens);
+    if (output !== undefined) count.tokens += output + (prefill === undefined ? uncached : 0);
     if (firstTokenAt !== undefined) continue;
-    count.tokens += Math.max(0, request.promptTokens - cachedTokens);
+    if (output === undefined) count.tokens += uncached;
     if (prefill === undefined) continue;
     // Its prompt is computed there until the first token.
     const computed = countOf(counts, prefill.id, labels);
