@@ -73,6 +73,27 @@ describe('the report', () => {
     expect(readFileSync(to, 'utf8')).toBe(before);
   });
 
+  it.skipIf(browserLaunch === undefined).each([
+    ['across', 1032],
+    ['upright', 703],
+  ])('[O207] is light and whole on paper of A4, %s', async (_direction, width) => {
+    const browser = await chromium.launch(browserLaunch);
+    try {
+      const viewport = { width, height: 900 };
+      const tab = await (await browser.newContext({ colorScheme: 'dark', viewport })).newPage();
+      await tab.emulateMedia({ media: 'print', colorScheme: 'dark' });
+      await tab.goto(`file://${page}`);
+      const seen = await tab.evaluate(`({
+        paper: getComputedStyle(document.body).backgroundColor,
+        cut: [...document.querySelectorAll('table, figure, dl')]
+          .filter((each) => each.getBoundingClientRect().right > innerWidth + 1).length,
+      })`);
+      expect(seen).toEqual({ paper: 'rgb(255, 255, 255)', cut: 0 });
+    } finally {
+      await browser.close();
+    }
+  });
+
   describe.skipIf(browserLaunch === undefined).each([
     ['light', 1280],
     ['dark', 1280],

@@ -18,8 +18,14 @@ export function goodputCurves(curves: readonly LoadCurve[], share: number): stri
     label: { show: false },
     data: [{ yAxis: 100 * share }],
   };
+  const shares = curves.flatMap(({ probes }) => probes.map(({ summary }) => summary.goodput));
+  // Most lie close below 100 %, where an axis from 0 shows no difference.
+  const min = 10 * Math.floor(10 * Math.min(share, ...shares) - 0.5);
   return figureChart(
-    [axis('load, requests/s', { min: 0 }), axis('good answers, %', { min: 0, max: 100 })],
+    [
+      axis('load, requests/s', { min: 0 }),
+      axis('good answers, %', { min: Math.max(0, min), max: 100 }),
+    ],
     curves.map(({ probes }, at) => ({
       ...curve(
         at,
@@ -45,7 +51,7 @@ export function waitingOverTime(drawn: readonly Drawn[]): string {
   );
 }
 
-/** One figure of each row of a plan as bars, without rows that have no limit. */
+/** One figure of each row of a plan as bars, without rows that do not have it. */
 export function planBars(
   { rows }: ServerPlan,
   configs: readonly string[],
@@ -53,11 +59,11 @@ export function planBars(
   name: string,
 ): string {
   const bars = rows
-    .filter(({ limitPerSecond }) => limitPerSecond.mean > 0)
+    .filter((row) => Number.isFinite(row[figure].mean) && row.limitPerSecond.mean > 0)
     .map(({ shape, config, [figure]: { mean, plusMinus } }) => ({
       name: `${shape === '' ? 'as it is' : shape}${configs.length > 1 ? `, ${config}` : ''}`,
       value: mean,
-      text: `${mean.toPrecision(3)}${plusMinus > 0 ? ` ±${plusMinus.toPrecision(2)}` : ''}`,
+      text: `${mean.toPrecision(3)}${plusMinus > 1e-9 * mean ? ` ±${plusMinus.toPrecision(2)}` : ''}`,
       color: colour(configs.indexOf(config)),
     }));
   return barChart(name, bars);

@@ -74,10 +74,15 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
 }
 
+/** Escaped text whose flags in brackets stay on one line. */
+export function withFlags(html: string): string {
+  return html.replaceAll(/\((--[^)]*)\)/g, '(<code>$1</code>)');
+}
+
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2127; --faint: #626b77; --line: #d9dde3; --paper: #fff; --shade: #0004;
   --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #cc79a7; --c4: #b58900; --c5: #56b4e9; --c6: #7a5195; --c7: #4d4d4d; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --faint: #a0a8b3; --line: #363c46; --paper: #15181c; --shade: #fff4;
+@media screen and (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --faint: #a0a8b3; --line: #363c46; --paper: #15181c; --shade: #fff4;
   --c0: #56a9e4; --c1: #f08a3c; --c2: #35c49a; --c3: #e39cc4; --c4: #e0b83e; --c5: #8fd0f5; --c6: #b795d4; --c7: #b5bac2; } }
 * { box-sizing: border-box; }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 96rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
@@ -92,6 +97,7 @@ th, td { text-align: right; padding: .4rem .55rem; border-bottom: 1px solid var(
 thead th { color: var(--faint); font-size: .85rem; vertical-align: bottom; white-space: normal; min-width: 4.2rem; line-height: 1.3; }
 thead th:first-child, tbody th:first-child { text-align: left; } tbody th { font-weight: 600; }
 .told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 10rem; }
+.plan th:nth-child(3), .plan td:nth-child(3) { text-align: left; } code { white-space: nowrap; font: inherit; }
 small { color: var(--faint); }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; padding: 0; margin: 1.6rem 0 .6rem; }
 .legend .key { display: inline-block; width: 32px; height: 14px; margin-right: .5rem; vertical-align: -1px; }
@@ -105,5 +111,8 @@ figure { margin: 0; min-width: 0; container-type: inline-size; } figcaption { fo
 figcaption span { display: block; font-weight: 400; color: var(--faint); font-size: .9rem; }
 svg { display: block; width: 100%; height: auto; }
 @container (min-width: 500px) { svg text { font-size: 13px !important; } }
-@media print { body { max-width: none; } figure { break-inside: avoid; } }
+@page { size: landscape; margin: 12mm; }
+@media print { :root { color-scheme: light; } body { max-width: none; padding: 0; font-size: 12px; } h2 { break-after: avoid; } tr, figure { break-inside: avoid; }
+  .scroll { overflow: visible; background: none; } table { font-size: clamp(7.5px, 1.05vw, 12px); } thead th { min-width: 0; font-size: 1em; } th, td { padding: 3px; }
+  .told th:nth-child(2), .told td:nth-child(2) { min-width: 7em; } section { grid-template-columns: 1fr 1fr; } }
 `;

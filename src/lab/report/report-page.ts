@@ -6,7 +6,16 @@ import { planRows } from '../simulate/render-plan.ts';
 import type { ServerPlan } from '../simulate/server-plan.ts';
 import { type Drawn, distribution, hitLadderBars, hitRates, loadMap, pareto } from './charts.ts';
 import { goodputCurves, type LoadCurve, planBars, waitingOverTime } from './load-charts.ts';
-import { escaped, type Facts, factBox, figure, htmlPage, htmlTable, legend } from './page.ts';
+import {
+  escaped,
+  type Facts,
+  factBox,
+  figure,
+  htmlPage,
+  htmlTable,
+  legend,
+  withFlags,
+} from './page.ts';
 
 export interface ReportInput {
   /** Names the trace and the pool. */
@@ -49,7 +58,7 @@ export function reportPage(input: ReportInput): string {
   return htmlPage(
     title,
     `<p class="verdict">${escaped(verdict.headline)}</p>
-${verdict.cautions.map((caution) => `<p class="caution"><b>Caution.</b> ${escaped(caution)}</p>`).join('\n')}
+${verdict.cautions.map((caution) => `<p class="caution"><b>Caution.</b> ${withFlags(escaped(caution))}</p>`).join('\n')}
 ${factBox(facts)}
 <div class="scroll${reports.length > 1 ? ' told' : ''}">${htmlTable(verdictRows(reports, verdict))}</div>
 <p>${escaped(TABLE_LEGEND)}${(reports[0]?.seeds ?? 1) > 1 ? ` ${escaped(INTERVAL_LEGEND)}` : ''}</p>
@@ -132,7 +141,7 @@ function capacitySection({ plan, curves, costUnit }: Capacity): string {
   const hasLimits = plan.rows.some(({ limitPerSecond }) => limitPerSecond.mean > 0);
   return `<h2>Capacity</h2>
 <p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${ttftMs} ms and ${tpotMs} ms per further token. The limit is the highest load that meets it. Costs are in ${escaped(costUnit)}, for the tokens of good answers at the limit. A row is called cheapest only if no other row is as cheap within the noise.</p>
-<div class="scroll told">${htmlTable([PLAN_HEAD, ...rows])}</div>
+<div class="scroll told plan">${htmlTable([PLAN_HEAD, ...rows])}</div>
 <section>
 ${figure('Good answers against load', 'The share of good answers if requests come faster. The dotted line is the objective: the load where a curve falls below it is the limit.', goodputCurves(curves, share))}
 ${hasLimits ? planFigures(plan, names) : ''}

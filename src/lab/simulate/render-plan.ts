@@ -48,7 +48,8 @@ function limitOf({ limitPerSecond, limitIsHigher }: PlanRow): string {
 function estimateText({ mean, plusMinus }: Estimate): string {
   if (!Number.isFinite(mean)) return '–';
   const digits = mean < 1 ? 3 : 2;
-  const interval = plusMinus > 0 ? ` ±${plusMinus.toFixed(digits)}` : '';
+  // Draws that agree differ by the rounding of their sums.
+  const interval = plusMinus > 1e-9 * mean ? ` ±${plusMinus.toFixed(digits)}` : '';
   return `${mean.toFixed(digits)}${interval}`;
 }
 
