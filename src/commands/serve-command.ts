@@ -74,7 +74,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
     policy: nameOf(flags),
     // An observer runs its configuration as a shadow, which is not read again.
     configFile: withScrapeFlagsOf(file, flags),
-    ...(await poolFrom(flags, listed || plan.discovery !== undefined)),
+    ...(await poolFrom(flags, { isListed: listed || plan.discovery !== undefined })),
     extProcPort: flags.extprocPort,
     bodyBytesMax: flags.maxBodyBytes,
     limits: limitsFrom(flags),

@@ -35,18 +35,23 @@ export class ExchangeLimits {
 
   owes(debt: PickerDebt): void {
     this.#owed.add(debt);
-    this.onPicker(true);
+    this.awaitPicker();
   }
 
   paid(debt: PickerDebt): void {
     this.#owed.delete(debt);
-    this.onPicker(true);
+    this.awaitPicker();
   }
 
-  /** After an answer of the picker; `heard` is false while its answers are not read. */
-  onPicker(heard: boolean): void {
-    if (heard && this.#owed.size > 0 && !this.#stopped) this.#picker.restart();
+  /** Its time begins anew, if it owes an answer. To be called when it has answered. */
+  awaitPicker(): void {
+    if (this.#owed.size > 0 && !this.#stopped) this.#picker.restart();
     else this.#picker.pause();
+  }
+
+  /** Its answers are not read at the moment: no time passes for it. */
+  pausePicker(): void {
+    this.#picker.pause();
   }
 
   /** For good, as far as the picker is concerned. */

@@ -125,7 +125,9 @@ export class GatewayExchange {
     if (this.#over) return;
     try {
       this.#onAnswer(answer);
-      if (!this.#over) this.#limits.onPicker(!this.#stream.isPaused());
+      if (this.#over) return;
+      if (this.#stream.isPaused()) this.#limits.pausePicker();
+      else this.#limits.awaitPicker();
     } catch (error) {
       // Such as a header that HTTP does not allow.
       this.#fail(502, `the endpoint picker's answer cannot be used: ${String(error)}`);
@@ -185,7 +187,7 @@ export class GatewayExchange {
     receiver.once('drain', () => {
       onDrained();
       this.#stream.resume();
-      if (!this.#over) this.#limits.onPicker(true);
+      if (!this.#over) this.#limits.awaitPicker();
     });
   }
 

@@ -97,11 +97,14 @@ export class Outbox implements JournalSubscriber {
   }
 
   /** Without a connection nothing is kept: the others release what this replica has open. */
-  connected(is: boolean): void {
-    this.#connected = is;
+  connected(): void {
+    this.#connected = true;
     // What happened in between was not sent: the others shall see that a batch is missing.
-    if (is) this.#sequence += 1;
-    if (is) return;
+    this.#sequence += 1;
+  }
+
+  disconnected(): void {
+    this.#connected = false;
     this.#sent.dropped += this.#waiting.length;
     this.#waiting = [];
     this.#waitingBytes = 0;

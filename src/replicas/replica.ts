@@ -145,7 +145,7 @@ export class Replica {
       this.#outbox.flush();
       this.#outbox.sendOther(MESSAGE_KIND.bye, undefined);
     }
-    this.#outbox.connected(false);
+    this.#outbox.disconnected();
     this.#outbox.stop();
     this.#exchange?.stop();
     this.#peers.stop();
@@ -155,8 +155,9 @@ export class Replica {
   #onConnected(): void {
     if (this.#connected) return;
     this.#lost = false;
-    this.#changed(true);
-    this.#outbox.connected(true);
+    this.#connected = true;
+    this.#changedAt = this.#options.clock.now();
+    this.#outbox.connected();
     this.#warming = undefined;
     this.#outbox.sendOther(MESSAGE_KIND.hello, undefined);
     this.#options.onNotice?.({ kind: 'connected' });
@@ -167,15 +168,11 @@ export class Replica {
     this.#lost = true;
     // Otherwise it has never been connected.
     if (this.#connected) {
-      this.#changed(false);
-      this.#outbox.connected(false);
+      this.#connected = false;
+      this.#changedAt = this.#options.clock.now();
+      this.#outbox.disconnected();
     }
     this.#options.onNotice?.({ kind: 'disconnected', reason });
-  }
-
-  #changed(connected: boolean): void {
-    this.#connected = connected;
-    this.#changedAt = this.#options.clock.now();
   }
 
   #beat(): void {

@@ -13,7 +13,9 @@ import {
   requestBody,
   requestHeaders,
   responseBody,
+  responseEnd,
   responseHeaders,
+  responsePart,
 } from '../support/ext-proc-client.ts';
 import { type ServerState, startMetricServer } from '../support/metric-servers.ts';
 
@@ -296,8 +298,8 @@ describe('the reference’s hermetic cases', () => {
     const answers = await exchange(pool.serving.extProcPort, [
       ...request([body]),
       responseHeaders({ ':status': '200', 'content-type': 'text/event-stream' }),
-      ...pieces.map((piece) => responseBody(piece, false)),
-      responseBody('', true),
+      ...pieces.map((piece) => responsePart(piece)),
+      responseEnd(''),
     ]);
     expect(bodyOf(answers, 'response_body')).toEqual({ text: pieces.join(''), ends: true });
     const metrics = await page(pool.serving);

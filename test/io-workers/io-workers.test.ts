@@ -22,7 +22,7 @@ import {
   processorClient,
   requestBody,
   requestHeaders,
-  responseBody,
+  responseEnd,
   responseHeaders,
 } from '../support/ext-proc-client.ts';
 
@@ -66,7 +66,7 @@ const whole = (content: string): readonly object[] => [
   requestHeaders(HEADERS),
   requestBody(chat(content)),
   responseHeaders({ ':status': '200', 'content-type': 'application/json' }),
-  responseBody('{"usage":{"prompt_tokens":3,"completion_tokens":2}}', true),
+  responseEnd('{"usage":{"prompt_tokens":3,"completion_tokens":2}}'),
 ];
 
 function destinationIn(answers: readonly Answer[]): string | undefined {

@@ -11,8 +11,9 @@ import {
   exchange,
   requestBody,
   requestHeaders,
-  responseBody,
+  responseEnd,
   responseHeaders,
+  responsePart,
 } from '../support/ext-proc-client.ts';
 
 /**
@@ -115,9 +116,9 @@ async function stream(): Promise<void> {
     requestHeaders(HEADERS),
     requestBody(BODY),
     responseHeaders({ ':status': '200', 'content-type': 'text/event-stream' }),
-    responseBody('data: {"choices":[{"text":"a"}]}\n\n', false),
-    responseBody('data: {"choices":[{"text":"b"}]}\n\n', false),
-    responseBody(`data: {"choices":[],"usage":${USAGE}}\n\ndata: [DONE]\n\n`, true),
+    responsePart('data: {"choices":[{"text":"a"}]}\n\n'),
+    responsePart('data: {"choices":[{"text":"b"}]}\n\n'),
+    responseEnd(`data: {"choices":[],"usage":${USAGE}}\n\ndata: [DONE]\n\n`),
   ]);
 }
 

@@ -131,12 +131,26 @@ export function requestBody(text: string, endOfStream = true): object {
   return { request_body: { body: Buffer.from(text), end_of_stream: endOfStream } };
 }
 
+/** A piece of a request's body that is not the last. */
+export function requestPart(text: string): object {
+  return requestBody(text, false);
+}
+
 export function responseHeaders(headers: Readonly<Record<string, string>>): object {
   return { response_headers: { headers: headerMap(headers), end_of_stream: false } };
 }
 
 export function responseBody(text: string, endOfStream: boolean): object {
   return { response_body: { body: Buffer.from(text), end_of_stream: endOfStream } };
+}
+
+/** A piece of an answer that is not the last, and its last one. */
+export function responsePart(text: string): object {
+  return responseBody(text, false);
+}
+
+export function responseEnd(text: string): object {
+  return responseBody(text, true);
 }
 
 /** Headers that a mutation sets. */

@@ -182,18 +182,23 @@ export const requestBody = (text: string, endOfStream = true): StreamEvent => ({
   chunk: Buffer.from(text),
   endOfStream,
 });
+/** A piece of a request's body that is not the last. */
+export const requestPart = (text: string): StreamEvent => requestBody(text, false);
 export const responseHeaders = (status = 200, endOfStream = false): StreamEvent => ({
   ...PLAIN,
   kind: 'response-headers',
   headers: headers({ ':status': String(status) }),
   endOfStream,
 });
-export const responseBody = (text: string, endOfStream = false): StreamEvent => ({
+const responseBody = (text: string, endOfStream: boolean): StreamEvent => ({
   ...PLAIN,
   kind: 'response-body',
   chunk: Buffer.from(text),
   endOfStream,
 });
+/** A piece of an answer that is not the last, and its last one. */
+export const responsePart = (text: string): StreamEvent => responseBody(text, false);
+export const responseEnd = (text: string): StreamEvent => responseBody(text, true);
 
 export function mode(
   requestBodyMode: number,

@@ -29,9 +29,9 @@ test.each([
   [{ kubeconfig }, true, 'default', 'default'],
   [{ kubeconfig, poolName: 'p' }, true, 'default', 'p'],
   [{ kubeconfig, poolName: 'p', poolNamespace: 'ns' }, false, 'ns', 'p'],
-])('%j asks for a pool', async (given, otherwise, namespace, name) => {
+])('%j asks for a pool', async (given, isListed, namespace, name) => {
   vi.stubEnv('NAMESPACE', '');
-  const { kubernetes, poolName } = await poolFrom(flags(given), otherwise);
+  const { kubernetes, poolName } = await poolFrom(flags(given), { isListed });
   expect(kubernetes?.pool).toEqual({ namespace, name, group: 'g', version: 'v1' });
   expect(poolName).toBe(name);
 });
@@ -39,16 +39,16 @@ test.each([
 test('a pool’s name alone asks for it where nothing else lists endpoints', async () => {
   vi.stubEnv('NAMESPACE', 'mine');
   vi.stubEnv('KUBECONFIG', kubeconfig);
-  const { kubernetes } = await poolFrom(flags({ poolName: 'p' }), false);
+  const { kubernetes } = await poolFrom(flags({ poolName: 'p' }), { isListed: false });
   expect(kubernetes?.pool).toMatchObject({ namespace: 'mine', name: 'p' });
-  const listed = await poolFrom(flags({ poolName: 'p' }), true);
+  const listed = await poolFrom(flags({ poolName: 'p' }), { isListed: true });
   expect([listed.kubernetes, listed.poolName]).toEqual([undefined, 'p']);
-  expect((await poolFrom(flags({}), false)).kubernetes).toBeUndefined();
+  expect((await poolFrom(flags({}), { isListed: false })).kubernetes).toBeUndefined();
 });
 
 test('[D90] a selector gives the pods and ports of the pool', async () => {
   const selecting = flags({ kubeconfig, endpointSelector: 'a=b', endpointTargetPorts: [1, 2] });
-  const { kubernetes } = await poolFrom(selecting, false);
+  const { kubernetes } = await poolFrom(selecting, { isListed: false });
   expect(kubernetes?.spec).toEqual({ selector: 'a=b', ports: [1, 2] });
 });
 
@@ -62,5 +62,5 @@ test.each([
   [{ endpointSelector: 'a b' }, '--endpoint-selector: has "a b"'],
   [{ haEnableLeaderElection: true }, '--ha-enable-leader-election: needs --pool-namespace'],
 ])('%j is refused', async (given, sentence) => {
-  await expect(poolFrom(flags(given), true)).rejects.toThrow(sentence);
+  await expect(poolFrom(flags(given), { isListed: true })).rejects.toThrow(sentence);
 });

@@ -52,14 +52,14 @@ export function addPoolOptions(command: Command): Command {
     );
 }
 
-/** Where the pods are; `otherwise`: whether other flags, or the configuration, list endpoints. */
+/** Where the pods are. `isListed`: other flags, or the configuration, list endpoints. */
 export async function poolFrom(
   flags: PoolFlags,
-  otherwise: boolean,
+  { isListed }: { readonly isListed: boolean },
 ): Promise<Pick<PoolOptions, 'poolName' | 'kubernetes' | 'election'>> {
   const { poolName = UNNAMED } = flags;
   const spec = selected(flags);
-  if (!asksForPods(flags, otherwise)) {
+  if (!asksForPods(flags, isListed)) {
     if (flags.haEnableLeaderElection) {
       const message = 'needs --pool-namespace: the Lease is in the namespace of the pool';
       throw flagError('--ha-enable-leader-election', message);
@@ -81,10 +81,10 @@ export async function poolFrom(
  * A flag that only makes sense with an API server asks for pods; so does the name of a pool where
  * nothing else lists endpoints, which would otherwise follow nothing.
  */
-function asksForPods(flags: PoolFlags, otherwise: boolean): boolean {
+function asksForPods(flags: PoolFlags, isListed: boolean): boolean {
   const { poolName, poolNamespace, endpointSelector, kubeconfig } = flags;
   if (poolNamespace !== undefined || endpointSelector !== undefined) return true;
-  return kubeconfig !== undefined || (poolName !== undefined && !otherwise);
+  return kubeconfig !== undefined || (poolName !== undefined && !isListed);
 }
 
 function selected({

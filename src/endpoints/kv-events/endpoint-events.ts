@@ -94,7 +94,7 @@ export class EndpointEvents {
         address?.replay === undefined ? undefined : (from) => this.#client?.requestReplay(from),
       sink: {
         apply: (payload) => this.#apply(payload),
-        reset: (complete) => this.#reset(complete),
+        reset: (knowledge) => this.#reset(knowledge),
       },
     });
     this.#client = address && this.#connect(shared, address);
@@ -180,9 +180,9 @@ export class EndpointEvents {
     this.#observer.onUnusable(problem);
   }
 
-  #reset(complete: boolean): void {
+  #reset(knowledge: 'complete' | 'partial'): void {
     this.#work.cancel();
-    this.view.reset(complete ? 'complete' : 'partial');
+    this.view.reset(knowledge);
     if (this.stats.restarts === this.#restarts) return;
     this.stats.health.restart();
     this.#restarts = this.stats.restarts;

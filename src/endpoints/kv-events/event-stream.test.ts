@@ -29,7 +29,7 @@ function open({ replay = true, slots = new ReplaySlots(8) } = {}) {
         log.push(`${life}:${low + 256 * high}`);
         return life !== 0xff;
       },
-      reset: (complete) => log.push(complete ? 'complete' : 'reset'),
+      reset: (knowledge) => log.push(knowledge === 'complete' ? 'complete' : 'reset'),
     },
     requestReplay: replay ? (from) => void asked.push(from) : undefined,
     replaySlots: slots,

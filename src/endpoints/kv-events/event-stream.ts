@@ -5,8 +5,11 @@ import type { StreamStats } from './stream-stats.ts';
 interface StreamSink {
   /** Takes the next batch in order. Returns false where the payload is not a batch. */
   apply(payload: Uint8Array): boolean;
-  /** Discards what was applied. `complete`: the next batch is the publisher's first. */
-  reset(complete: boolean): void;
+  /**
+   * Discards what was applied. What the next batches say is `complete` where they begin with the
+   * publisher's first.
+   */
+  reset(knowledge: 'complete' | 'partial'): void;
 }
 
 interface EventStreamOptions {
@@ -66,7 +69,7 @@ export class EventStream {
   /** For each new connection. Asks for what came before it; without replay, all is discarded. */
   connected(): void {
     if (this.#closed || this.#replay !== undefined) return;
-    if (this.#mayReplay) this.#startReplay(false);
+    if (this.#mayReplay) this.#startReplay('from-start');
     else if (this.#next !== undefined) this.#giveUp(undefined);
   }
 
@@ -81,7 +84,7 @@ export class EventStream {
     if (replay === undefined || !replay.requested) return;
     replay.onBatch();
     // A publisher that has dropped its oldest batches sends only the rest.
-    if (this.#next === undefined) this.#begin(sequence, sequence === 0);
+    if (this.#next === undefined) this.#begin(sequence);
     const next = this.#next ?? 0;
     if (sequence < next) {
       // The last known batch is requested again, to check that it is still the same stream.
@@ -103,7 +106,7 @@ export class EventStream {
       return;
     }
     // Nothing was ever published, so nothing is cached.
-    if (this.#next === undefined) this.#begin(0, true);
+    if (this.#next === undefined) this.#begin(0);
     const first = this.#held[0];
     if (first !== undefined && first.sequence > (this.#next ?? 0)) {
       replay.again();
@@ -137,18 +140,18 @@ export class EventStream {
     const { sequence, payload } = batch;
     if (this.#next === undefined) {
       if (sequence > 0 && this.#mayReplay) {
-        this.#startReplay(false);
+        this.#startReplay('from-start');
         this.#hold(batch);
         return;
       }
-      this.#begin(sequence, sequence === 0);
+      this.#begin(sequence);
     }
     const next = this.#next ?? 0;
     if (sequence === next) this.#apply(batch);
     else if (sequence > next) {
       stats.gaps += 1;
       if (this.#mayReplay) {
-        this.#startReplay(true);
+        this.#startReplay('gap');
         this.#hold(batch);
       } else this.#giveUp(batch);
     } else if (this.#isKnown(sequence, payload)) stats.duplicates += 1;
@@ -164,9 +167,9 @@ export class EventStream {
     if (!this.#options.sink.apply(payload)) this.batchFailed();
   }
 
-  #begin(next: number, complete: boolean): void {
+  #begin(next: number): void {
     this.#next = next;
-    this.#options.sink.reset(complete);
+    this.#options.sink.reset(next === 0 ? 'complete' : 'partial');
   }
 
   /** The publisher has restarted: it counts from 0 again. */
@@ -174,13 +177,13 @@ export class EventStream {
     this.#options.stats.restarts += 1;
     this.#fingerprints.fill(0);
     this.#next = undefined;
-    this.#options.sink.reset(false);
+    this.#options.sink.reset('partial');
   }
 
   /** Batches are lost for good, so nothing known can be trusted. */
   #discard(): void {
     this.#options.stats.drops += 1;
-    this.#options.sink.reset(false);
+    this.#options.sink.reset('partial');
   }
 
   /** Continues without the missing batches, from `batch` or from the first one held back. */
@@ -208,9 +211,9 @@ export class EventStream {
     for (const batch of held) this.message(batch.sequence, batch.payload);
   }
 
-  #startReplay(fillsGap: boolean): void {
+  #startReplay(asked: 'from-start' | 'gap'): void {
     const { clock, replaySlots, requestReplay } = this.#options;
-    this.#fillsGap = fillsGap;
+    this.#fillsGap = asked === 'gap';
     this.#replay = new Replay({
       clock,
       slots: replaySlots,

@@ -201,7 +201,7 @@ describe('floods', () => {
 
   it('[V188] of requests end the connection of a peer that takes no answers', () => {
     const peer = new Http2Peer().begin();
-    peer.onOpen = (stream) => stream.respond(REQUEST, true);
+    peer.onOpen = (stream) => stream.respondOnly(REQUEST);
     peer.transport.blocked = true;
     for (let id = 1; id <= 20_001; id += 2) peer.receive(headers(id, true));
     expect(peer.errors.map(({ code }) => code)).toEqual([HTTP2.enhanceYourCalm]);
@@ -221,7 +221,7 @@ describe('the end of a connection', () => {
     ]);
     expect(peer.transport.ended).toBe(false);
     peer.receive(data(1, 'x', true));
-    peer.stream(1).respond(REQUEST, true);
+    peer.stream(1).respondOnly(REQUEST);
     peer.transport.turn();
     expect(peer.transport.ended).toBe(true);
     expect(peer.calls).toEqual(['1 open', '1 data x', '1 ended', '1 closed']);

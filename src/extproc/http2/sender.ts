@@ -59,8 +59,8 @@ export class Sender implements StreamConnection {
     return Math.min(windowBytes, this.#window, this.#settings.frameBytesMax);
   }
 
-  sendHeaders(streamId: number, block: Uint8Array, last: boolean): void {
-    const flags = FLAG.endHeaders | (last ? FLAG.endStream : 0);
+  sendHeaders(streamId: number, block: Uint8Array, stream: 'open' | 'ends'): void {
+    const flags = FLAG.endHeaders | (stream === 'ends' ? FLAG.endStream : 0);
     const before = this.#headersSent ? NO_BYTES : NO_TABLE;
     this.#headersSent = true;
     this.#countUnsent();

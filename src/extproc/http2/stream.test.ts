@@ -59,7 +59,7 @@ describe('a stream', () => {
   it('[V187] whose answer ends first is reset, and what still comes is ignored', () => {
     const peer = new Http2Peer().begin();
     peer.receive(headers(1));
-    peer.stream(1).respond(REQUEST, true);
+    peer.stream(1).respondOnly(REQUEST);
     peer.receive(data(1, 'late'));
     expect(peer.frames().map(({ type, payload }) => [type, payload.length])).toEqual([
       [FRAME.headers, REQUEST.length + 1],

@@ -15,7 +15,8 @@ export interface StreamHandler {
 export interface StreamConnection {
   /** How much DATA may leave now of one stream, whose window is so much larger than the first one of all streams. */
   room(windowOffset: number): number;
-  sendHeaders(streamId: number, block: Uint8Array, last: boolean): void;
+  /** `ends`: nothing follows the headers on this stream. */
+  sendHeaders(streamId: number, block: Uint8Array, stream: 'open' | 'ends'): void;
   /** `bytes` of the pieces in one frame, from `at` in the first one on. */
   sendData(streamId: number, pieces: readonly Uint8Array[], at: number, bytes: number): void;
   sendReset(streamId: number, code: number): void;
@@ -84,12 +85,18 @@ export class Http2Stream {
     return this.#remoteEnded;
   }
 
-  /** Sends the answer's headers, an encoded block; `last` where nothing follows them. */
-  respond(block: Uint8Array, last = false): void {
+  /** Sends the answer's headers, an encoded block. */
+  respond(block: Uint8Array): void {
     if (this.closed || this.#headersSent) return;
     this.#headersSent = true;
-    this.#connection.sendHeaders(this.id, block, last);
-    if (last) this.#localEnd();
+    this.#connection.sendHeaders(this.id, block, 'open');
+  }
+
+  /** Sends an answer that has nothing but these headers, an encoded block. */
+  respondOnly(block: Uint8Array): void {
+    if (this.closed || this.#headersSent) return;
+    this.#headersSent = true;
+    this.#sendTrailers(block);
   }
 
   /**
@@ -124,7 +131,7 @@ export class Http2Stream {
   reset(code: number): void {
     if (this.closed) return;
     this.#connection.sendReset(this.id, code);
-    this.#close(false);
+    this.#close('here');
   }
 
   /** Keeps what comes, at most a window, until `resume`. */
@@ -174,7 +181,7 @@ export class Http2Stream {
     // Nothing can be sent any more: a proxy that ends a stream and resets it needs no trailers.
     this.closed = true;
     if (this.#remoteEnded) this.handleEnd();
-    this.#close(true);
+    this.#close('by-peer');
   }
 
   /** How much larger its window is than the first one of all streams. */
@@ -238,22 +245,22 @@ export class Http2Stream {
   }
 
   #sendTrailers(trailers: Uint8Array): void {
-    this.#connection.sendHeaders(this.id, trailers, true);
+    this.#connection.sendHeaders(this.id, trailers, 'ends');
     this.#localEnd();
   }
 
   /** What the peer still sends is not needed any more (RFC 9113, section 8.1). */
   #localEnd(): void {
     if (!this.#remoteEnded) this.#connection.sendReset(this.id, HTTP2.noError);
-    this.#close(false);
+    this.#close('here');
   }
 
   /** Keeps nothing of the request: the stream itself may stay in the memory for a while. */
-  #close(byPeer: boolean): void {
+  #close(ended: 'here' | 'by-peer'): void {
     this.closed = true;
     this.#held = [];
     this.#waiting = [];
-    this.#connection.forget(this, byPeer);
+    this.#connection.forget(this, ended === 'by-peer');
   }
 }
 

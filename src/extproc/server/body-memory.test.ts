@@ -6,6 +6,7 @@ import {
   bodyOf,
   requestBody,
   requestHeaders,
+  requestPart,
 } from '../../../test/support/ext-proc-client.ts';
 import {
   data,
@@ -124,10 +125,10 @@ function framesOfUpload(upload: Upload, index: number): Buffer[] {
   let at = 0;
   const messages = [HEADERS];
   for (const bytes of upload.chunks) {
-    messages.push(requestBody(text.slice(at, at + bytes), false));
+    messages.push(requestPart(text.slice(at, at + bytes)));
     at += bytes;
   }
-  if (upload.end !== 'left') messages.push(requestBody(text.slice(at), true));
+  if (upload.end !== 'left') messages.push(requestBody(text.slice(at)));
   const bytes = Buffer.concat(messages.map(frameOf));
   const frames = [headers(streamId)];
   for (let from = 0; from < bytes.length; from += FRAME_BYTES)

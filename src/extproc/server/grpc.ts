@@ -26,7 +26,7 @@ export function respond(stream: Http2Stream): void {
 /** Ends a call with a status, after the messages that have been sent. */
 export function endCall(stream: Http2Stream, code: number, message: string): void {
   if (stream.headersSent) stream.end(code === GRPC.ok ? OK_TRAILERS : status([], code, message));
-  else stream.respond(status([[':status', '200'], CONTENT_TYPE], code, message), true);
+  else stream.respondOnly(status([[':status', '200'], CONTENT_TYPE], code, message));
 }
 
 /** Serves these methods, `/package.Service/Method`, and refuses all others. */
@@ -42,7 +42,7 @@ export function serveMethods(methods: ReadonlyMap<string, Method>): Method {
         GRPC.unimplemented,
         `This server has no method ${path.slice(0, SHOWN_CHARS)}`,
       );
-    else stream.respond(NOT_GRPC, true);
+    else stream.respondOnly(NOT_GRPC);
     return REFUSED;
   };
 }

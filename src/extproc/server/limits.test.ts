@@ -10,6 +10,7 @@ import {
   processorClient,
   requestBody,
   requestHeaders,
+  requestPart,
 } from '../../../test/support/ext-proc-client.ts';
 import {
   type ReservingServer,
@@ -49,8 +50,8 @@ function upload(client: ProcessorClient, refused: Answer[], bytes: number): Proc
     if (answer.response === 'immediate_response') refused.push(answer);
   });
   stream.write(HEADERS);
-  stream.write(requestBody('{"model":"m","prompt":"', false));
-  for (let at = 0; at < bytes; at += 60_000) stream.write(requestBody('x'.repeat(60_000), false));
+  stream.write(requestPart('{"model":"m","prompt":"'));
+  for (let at = 0; at < bytes; at += 60_000) stream.write(requestPart('x'.repeat(60_000)));
   return stream;
 }
 
@@ -108,15 +109,15 @@ describe('the limits of the ext_proc server', () => {
     const stuck = openRawStream(session);
     const closed = new Promise((resolve) => stuck.once('close', resolve));
     stuck.write(frameOf(HEADERS));
-    stuck.write(frameOf(requestBody('{"model":"m","prompt":"', false)));
-    const piece = frameOf(requestBody('x'.repeat(60_000), false));
+    stuck.write(frameOf(requestPart('{"model":"m","prompt":"')));
+    const piece = frameOf(requestPart('x'.repeat(60_000)));
     for (let sent = 0; sent < 100; sent++) stuck.write(piece);
     stuck.write(frameOf(requestBody('"}')));
     await eventually(
       () => server.reservations(),
       (held) => held === 1,
     );
-    for (let sent = 0; sent < 40; sent++) old.write(requestBody('x'.repeat(60_000), false));
+    for (let sent = 0; sent < 40; sent++) old.write(requestPart('x'.repeat(60_000)));
     await eventually(
       () => server.reservations(),
       (held) => held === 0,

@@ -52,7 +52,7 @@ describe('the reader of gRPC messages', () => {
     expect(whole?.buffer === bytes.buffer).toBe(true);
     const [joined] = allOf(reader, [bytes.subarray(0, 17_000), bytes.subarray(17_000)]);
     expect([joined?.length, joined?.buffer.byteLength]).toEqual([50_000, 50_005]);
-    reader.handled(false);
+    reader.handled('free');
     expect(joined?.length).toBe(0);
   });
 
@@ -63,13 +63,13 @@ describe('the reader of gRPC messages', () => {
     for (let each = 0; each < 10; each++) {
       expect(allOf(reader, [bytes.subarray(0, 9000), bytes.subarray(9000)])).toHaveLength(1);
       expect(blocks.taken).toBe(1);
-      reader.handled(false);
+      reader.handled('free');
     }
     allOf(reader, [bytes.subarray(0, 9000)]);
     reader.close();
     expect([blocks.taken, blocks.made]).toEqual([0, 1]);
     allOf(reader, [bytes.subarray(0, 9000), bytes.subarray(9000)]);
-    reader.handled(true);
+    reader.handled('used');
     expect([blocks.taken, blocks.size]).toEqual([0, 0]);
   });
 

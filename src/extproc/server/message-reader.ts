@@ -43,13 +43,13 @@ export class MessageReader {
     return this.#compressed;
   }
 
-  /** The last message has been handled; `used` where its memory still is. */
-  handled(used: boolean): void {
+  /** The last message has been handled: its memory is free, or is used further. */
+  handled(memory: 'free' | 'used'): void {
     const own = this.#own;
     if (own === undefined) return;
     this.#own = undefined;
     if (own.length === BLOCK_BYTES && this.#blocks.withdraw()) return;
-    if (used) this.#leave(own);
+    if (memory === 'used') this.#leave(own);
     else this.#free(own);
   }
 

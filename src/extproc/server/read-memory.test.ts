@@ -6,8 +6,10 @@ import {
   bodyOf,
   requestBody,
   requestHeaders,
-  responseBody,
+  requestPart,
+  responseEnd,
   responseHeaders,
+  responsePart,
 } from '../../../test/support/ext-proc-client.ts';
 import {
   data,
@@ -103,11 +105,11 @@ function framesOfCase(streamId: number, one: Case): Buffer {
   const pieces = ends.map((end, index) => body.slice(ends[index - 1] ?? 0, end));
   return requestFrames(streamId, [
     HEADERS,
-    ...pieces.map((piece) => requestBody(piece, false)),
-    requestBody(body.slice(ends.at(-1) ?? 0), true),
+    ...pieces.map((piece) => requestPart(piece)),
+    requestBody(body.slice(ends.at(-1) ?? 0)),
     responseHeaders({ ':status': '200' }),
-    responseBody('a'.repeat(one.answerBytes), false),
-    responseBody(String(streamId), true),
+    responsePart('a'.repeat(one.answerBytes)),
+    responseEnd(String(streamId)),
   ]);
 }
 
@@ -139,11 +141,11 @@ describe('the memory of what is read from a connection', () => {
   it('[V200] is not kept for uploads that go on', async () => {
     const connection = new Connection();
     await connection.receive(BEGIN);
-    const first = [HEADERS, requestBody('{"model":"m","prompt":"', false)];
+    const first = [HEADERS, requestPart('{"model":"m","prompt":"')];
     await connection.receive(requestFrames(1, first));
     connection.bytes.kept = 0;
     for (let each = 0; each < 10; each++) {
-      const message = frameOf(requestBody('x'.repeat(FRAME_BYTES), false));
+      const message = frameOf(requestPart('x'.repeat(FRAME_BYTES)));
       await connection.receive(data(1, message.subarray(0, FRAME_BYTES)));
       await connection.receive(data(1, message.subarray(FRAME_BYTES)));
     }

@@ -130,11 +130,11 @@ class RunningSession implements StreamOwner {
         this.account.delivered(event.wireBytes);
         if (this.#tooMany !== undefined) this.refuse(this.#tooMany);
         else this.session.on(event);
-        reader.handled(usedLater);
+        reader.handled(usedLater ? 'used' : 'free');
       }
     } catch (error) {
       if (!(error instanceof FramingError)) throw error;
-      reader.handled(false);
+      reader.handled('free');
       this.#call.fail(error.status, error.message);
     }
     this.#watch?.pieceEnds();

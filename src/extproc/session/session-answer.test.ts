@@ -8,8 +8,9 @@ import {
   RESPONSE_TRAILERS,
   requestBody,
   requestHeaders,
-  responseBody,
+  responseEnd,
   responseHeaders,
+  responsePart,
   setUp,
   textOf,
 } from '../../../test/support/session-bed.ts';
@@ -29,16 +30,16 @@ describe('the answer to a request', () => {
     });
     const told = (begin: StreamEvent, ...rest: readonly StreamEvent[]) => {
       const { send, session, conversations } = setUp();
-      send(requestHeaders(), requestBody(BODY), begin, responseBody(answer), ...rest);
+      send(requestHeaders(), requestBody(BODY), begin, responsePart(answer), ...rest);
       session.closed('cancelled');
       return conversations.map(({ count }) => count);
     };
-    expect(told(head({}), responseBody('data: [DONE]\n\n', true))).toEqual([2]);
+    expect(told(head({}), responseEnd('data: [DONE]\n\n'))).toEqual([2]);
     expect(told(head({}), RESPONSE_TRAILERS)).toEqual([2]);
     expect(told(head({}))).toEqual([]);
-    expect(told(head({ 'content-encoding': 'gzip' }), responseBody('', true))).toEqual([]);
-    expect(told(head({ ':status': '404' }), responseBody('', true))).toEqual([]);
-    expect(told(head({ 'content-type': 'text/plain' }), responseBody('', true))).toEqual([]);
+    expect(told(head({ 'content-encoding': 'gzip' }), responseEnd(''))).toEqual([]);
+    expect(told(head({ ':status': '404' }), responseEnd(''))).toEqual([]);
+    expect(told(head({ 'content-type': 'text/plain' }), responseEnd(''))).toEqual([]);
   });
 
   it('[P13][P14][P15] lets the response through byte for byte and takes the usage at its end', () => {
@@ -47,7 +48,7 @@ describe('the answer to a request', () => {
     expect(kinds().at(-1)).toBe('answer-response-headers');
     const usage =
       'data: {"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}}\n\n';
-    send(responseBody('data: a\n\n'), responseBody(usage), responseBody('data: [DONE]\n\n', true));
+    send(responsePart('data: a\n\n'), responsePart(usage), responseEnd('data: [DONE]\n\n'));
     expect(textOf(actions, 'echo-response-body')).toBe(`data: a\n\n${usage}data: [DONE]\n\n`);
     expect(actions.at(-1)).toMatchObject({ endOfStream: true });
     expect(firstTokens()).toBeGreaterThan(0);
@@ -58,7 +59,7 @@ describe('the answer to a request', () => {
 
   it.each([400, 404, 429, 500, 503])('[P15] sees no first token in an error: %i', (status) => {
     const { send, firstTokens, ended } = setUp();
-    const error = responseBody('{"error":{}}', true);
+    const error = responseEnd('{"error":{}}');
     send(requestHeaders(), requestBody(BODY), responseHeaders(status), error);
     expect([firstTokens(), ended.length]).toEqual([0, 1]);
   });
@@ -68,13 +69,13 @@ describe('the answer to a request', () => {
     const accepted = event('response.created') + event('response.in_progress');
     const { send, firstTokens } = setUp();
     send(requestHeaders(), requestBody(BODY), responseHeaders(200));
-    send(responseBody(accepted, false), responseBody(event('response.in_progress'), false));
+    send(responsePart(accepted), responsePart(event('response.in_progress')));
     expect(firstTokens()).toBe(0);
-    send(responseBody(event('response.output_item.added'), false));
+    send(responsePart(event('response.output_item.added')));
     expect(firstTokens()).toBe(1);
     const together = setUp();
     together.send(requestHeaders(), requestBody(BODY), responseHeaders(200));
-    together.send(responseBody(accepted + event('response.output_text.delta'), false));
+    together.send(responsePart(accepted + event('response.output_text.delta')));
     expect(together.firstTokens()).toBe(1);
   });
 
@@ -97,7 +98,7 @@ describe('the answer to a request', () => {
       requestHeaders(mode(BODY_MODE.fullDuplex, BODY_MODE.streamed)),
       requestBody(BODY),
       responseHeaders(),
-      responseBody('a', true),
+      responseEnd('a'),
     );
     expect(kinds().slice(-2)).toEqual(['answer-response-headers', 'answer-response-body']);
   });
@@ -130,7 +131,7 @@ describe('the answer to a request', () => {
 
   it('[P21] answers response messages that no request went before', () => {
     const { send, kinds } = setUp();
-    send(responseHeaders(), responseBody('x', true), RESPONSE_TRAILERS);
+    send(responseHeaders(), responseEnd('x'), RESPONSE_TRAILERS);
     expect(kinds()).toEqual([
       'answer-response-headers',
       'echo-response-body',
@@ -170,7 +171,7 @@ describe('what plugins report of an answer', () => {
   it('[D61] goes with the last message of the body, and the usage is read once', () => {
     const { send, actions, ended, reported } = setUpReporting(metadata);
     send(...POST, responseHeaders());
-    send(responseBody(text.slice(0, 20)), responseBody(text.slice(20), true));
+    send(responsePart(text.slice(0, 20)), responseEnd(text.slice(20)));
     const bodies = actions.filter(({ kind }) => kind === 'echo-response-body');
     expect(bodies.map((each) => ('metadata' in each ? each.metadata : undefined))).toEqual([
       undefined,
@@ -183,14 +184,14 @@ describe('what plugins report of an answer', () => {
   it('[D61] goes with the trailers where there are any', () => {
     const { send, actions, ended } = setUpReporting(metadata);
     send(...POST, responseHeaders());
-    send(responseBody(text), RESPONSE_TRAILERS);
+    send(responsePart(text), RESPONSE_TRAILERS);
     expect(actions.at(-1)).toEqual({ kind: 'answer-response-trailers', metadata });
     expect(ended).toEqual([{ outcome: 'completed', usage }]);
   });
 
   it('[D61] is left out where it is nothing', () => {
     const { send, actions } = setUpReporting([]);
-    send(...POST, responseHeaders(), responseBody(text, true));
+    send(...POST, responseHeaders(), responseEnd(text));
     expect(actions.at(-1)).not.toHaveProperty('metadata', expect.anything());
   });
 });

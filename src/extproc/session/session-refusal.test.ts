@@ -6,6 +6,7 @@ import {
   REQUEST,
   requestBody,
   requestHeaders,
+  requestPart,
   responseHeaders,
   setUp,
 } from '../../../test/support/session-bed.ts';
@@ -40,7 +41,7 @@ describe('a request that is refused', () => {
     const { send, actions } = setUp();
     const sent = headers({ ...REQUEST, ':path': '/x.Y/Z', 'content-type': 'application/grpc' });
     const metadata = { subset: [], served: undefined };
-    send(requestHeaders({ headers: sent, metadata }), requestBody('', true));
+    send(requestHeaders({ headers: sent, metadata }), requestBody(''));
     expect(actions).toMatchObject([{ kind: 'reject', status: 200, grpcStatus: 14, body: '' }]);
   });
 
@@ -67,13 +68,13 @@ describe('a request that is refused', () => {
     const start = `{"model":"m","messages":[{"content":"${'x'.repeat(2000)}"}]`;
     const duplex = setUp({ openBody });
     const end = ',"ec_transfer_params":[{"a":"}"}, 1] , "n":1}';
-    duplex.send(requestHeaders(), requestBody(start, false), requestBody(end));
+    duplex.send(requestHeaders(), requestPart(start), requestBody(end));
     const sent = duplex.actions.flatMap((action) =>
       action.kind === 'echo-request-body' ? [Buffer.concat(action.pieces).toString()] : [],
     );
     expect(sent.join('')).toBe(`${start},"ec_transfer_params":null , "n":1}`);
     const early = setUp({ openBody });
-    early.send(requestHeaders(EARLY), requestBody(start, false), requestBody(end));
+    early.send(requestHeaders(EARLY), requestPart(start), requestBody(end));
     expect(early.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
     expect(JSON.stringify(early.actions.at(-1))).toContain('ec_transfer_params');
   });

@@ -5,8 +5,10 @@ import {
   RESPONSE_TRAILERS,
   requestBody,
   requestHeaders,
-  responseBody,
+  requestPart,
+  responseEnd,
   responseHeaders,
+  responsePart,
   setUp,
   textOf,
 } from '../../../test/support/session-bed.ts';
@@ -29,7 +31,7 @@ describe('a request that goes on under another model’s name', () => {
     const whole = setUp({ openBody: served('chat') });
     whole.send(
       requestHeaders({ pairs: lengths } as never),
-      requestBody(chat('chat').slice(0, 20), false),
+      requestPart(chat('chat').slice(0, 20)),
       requestBody(chat('chat').slice(20)),
     );
     expect(textOf(whole.actions, 'echo-request-body')).toBe(chat('served-7b'));
@@ -74,11 +76,11 @@ describe('a request that goes on under another model’s name', () => {
     const { send, actions, ended } = setUp({ openBody: served('chat') });
     send(requestHeaders(), requestBody(chat('chat')), responseHeaders());
     expect(actions.at(-1)).toMatchObject({ removeHeaders: ['content-length'] });
-    send(responseBody('{"id":1,"model":"serv'));
+    send(responsePart('{"id":1,"model":"serv'));
     expect(textOf(actions, 'echo-response-body')).toBe('{"id":1,"model":');
-    send(responseBody('ed-7b","text":"served-7b"'));
+    send(responsePart('ed-7b","text":"served-7b"'));
     expect(textOf(actions, 'echo-response-body')).toBe('{"id":1,"model":"chat","text":"served-7b"');
-    send(responseBody('}', true));
+    send(responseEnd('}'));
     expect(textOf(actions, 'echo-response-body')).toBe(
       '{"id":1,"model":"chat","text":"served-7b"}',
     );
@@ -89,7 +91,7 @@ describe('a request that goes on under another model’s name', () => {
   it('[P33] gives back what it held when trailers come instead of the rest', () => {
     const { send, actions } = setUp({ openBody: served('chat') });
     send(requestHeaders(), requestBody(chat('chat')), responseHeaders());
-    send(responseBody('{"model":"serv'), RESPONSE_TRAILERS);
+    send(responsePart('{"model":"serv'), RESPONSE_TRAILERS);
     expect(textOf(actions, 'echo-response-body')).toBe('{"model":"serv');
   });
 
@@ -99,8 +101,8 @@ describe('a request that goes on under another model’s name', () => {
       requestHeaders(mode(BODY_MODE.fullDuplex, BODY_MODE.streamed)),
       requestBody(chat('chat')),
       responseHeaders(),
-      responseBody('{"model":"serv'),
-      responseBody('ed-7b"}', true),
+      responsePart('{"model":"serv'),
+      responseEnd('ed-7b"}'),
     );
     const bodies = actions.flatMap((action) =>
       action.kind === 'answer-response-body' ? [Buffer.concat(action.body ?? []).toString()] : [],
@@ -125,7 +127,7 @@ describe('a request that goes on under another model’s name', () => {
       ['other', false],
     ] as const) {
       const { send, kinds, actions } = setUp({ openBody: served(requested) });
-      send(requestHeaders(EARLY), requestBody(late.slice(0, 1500), false));
+      send(requestHeaders(EARLY), requestPart(late.slice(0, 1500)));
       expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body']);
       send(requestBody(late.slice(1500)));
       const rejection = { kind: 'reject', status: 400 };

@@ -5,7 +5,8 @@ import {
   REQUEST_TRAILERS,
   requestBody,
   requestHeaders,
-  responseBody,
+  requestPart,
+  responseEnd,
   responseHeaders,
   setUp,
 } from '../../../test/support/session-bed.ts';
@@ -25,7 +26,7 @@ describe('a session whose request needs something first', () => {
 
   it('[E10] answers nothing until it is there, and then as if it had not waited', () => {
     const at = BODY.length - 10;
-    const pieces = [requestBody(BODY.slice(0, at), false), requestBody(BODY.slice(at))];
+    const pieces = [requestPart(BODY.slice(0, at)), requestBody(BODY.slice(at))];
     const plain = setUp();
     plain.send(requestHeaders(), ...pieces);
     const waiting = setUpWaiting();
@@ -39,8 +40,8 @@ describe('a session whose request needs something first', () => {
 
   it('[E10] takes what comes meanwhile afterwards, in its order', () => {
     const plain = setUp();
-    const events = [requestHeaders(), requestBody(BODY, false), REQUEST_TRAILERS];
-    const after = [responseHeaders(), responseBody('x', true)];
+    const events = [requestHeaders(), requestPart(BODY), REQUEST_TRAILERS];
+    const after = [responseHeaders(), responseEnd('x')];
     plain.send(...events, ...after);
     const waiting = setUpWaiting();
     waiting.send(...events, ...after);

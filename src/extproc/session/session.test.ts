@@ -9,8 +9,10 @@ import {
   RESPONSE_TRAILERS,
   requestBody,
   requestHeaders,
-  responseBody,
+  requestPart,
+  responseEnd,
   responseHeaders,
+  responsePart,
   SCORED,
   setUp,
   textOf,
@@ -25,7 +27,7 @@ describe('a session', () => {
   it('[P1] withholds everything until the body has ended, then answers and echoes it in pieces', () => {
     const { send, kinds, actions } = setUp();
     const long = `{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(150_000)}"}]}`;
-    send(requestHeaders(), requestBody(long.slice(0, 70_000), false));
+    send(requestHeaders(), requestPart(long.slice(0, 70_000)));
     expect(kinds()).toEqual([]);
     send(requestBody(long.slice(70_000)));
     expect(kinds()).toEqual([
@@ -58,7 +60,7 @@ describe('a session', () => {
 
   it('[P3] completes a request whose body ends with trailers', () => {
     const { send, kinds, actions } = setUp();
-    send(requestHeaders(), requestBody(BODY, false), REQUEST_TRAILERS);
+    send(requestHeaders(), requestPart(BODY), REQUEST_TRAILERS);
     expect(kinds()).toEqual([
       'answer-request-headers',
       'echo-request-body',
@@ -83,7 +85,7 @@ describe('a session', () => {
       const { send, actions } = setUp();
       send(requestHeaders(mode(bodyMode)));
       expect(actions).toEqual([{ kind: 'answer-request-headers', pick: undefined }]);
-      send(requestBody(BODY, false), REQUEST_TRAILERS);
+      send(requestPart(BODY), REQUEST_TRAILERS);
       expect(actions.slice(1)).toMatchObject([
         { kind: 'answer-request-body', pick: { destination: '10.0.0.1:8000' } },
         { kind: 'answer-request-trailers' },
@@ -95,9 +97,9 @@ describe('a session', () => {
     const { send, kinds, routed } = setUp();
     const body = `{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(40_000)}"}]}`;
     const pairs = { 'content-length': String(body.length) };
-    send(requestHeaders({ ...EARLY, pairs } as never), requestBody(body.slice(0, 500), false));
+    send(requestHeaders({ ...EARLY, pairs } as never), requestPart(body.slice(0, 500)));
     expect(kinds()).toEqual([]);
-    send(requestBody(body.slice(500, 1500), false));
+    send(requestPart(body.slice(500, 1500)));
     expect(kinds()).toEqual([
       'answer-request-headers',
       'answer-request-body',
@@ -118,10 +120,7 @@ describe('a session', () => {
       for (const off of [-1, 1, 70_000]) {
         const { send, actions, routed, ended } = setUp();
         const pairs = { 'content-length': String(BODY.length + off) };
-        send(
-          requestHeaders({ ...protocol, pairs } as never),
-          requestBody(BODY.slice(0, 20), false),
-        );
+        send(requestHeaders({ ...protocol, pairs } as never), requestPart(BODY.slice(0, 20)));
         send(requestBody(BODY.slice(20)));
         const refused = actions.at(-1);
         expect(refused).toMatchObject({ kind: 'reject', status: 503 });
@@ -138,7 +137,7 @@ describe('a session', () => {
 
   it('[P6] does not wait for the end of a body that is complete', () => {
     const { send, kinds } = setUp();
-    send(requestHeaders(EARLY), requestBody(BODY, false));
+    send(requestHeaders(EARLY), requestPart(BODY));
     expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body']);
     send(REQUEST_TRAILERS);
     expect(kinds().at(-1)).toBe('answer-request-trailers');
@@ -149,13 +148,13 @@ describe('a session', () => {
     const good = setUp();
     good.send(
       requestHeaders(EARLY),
-      requestBody(body.slice(0, 2000), false),
+      requestPart(body.slice(0, 2000)),
       requestBody(body.slice(2000)),
     );
     expect(good.read).toHaveLength(1);
     expect(good.read[0]?.prompt.count).toBeGreaterThan(good.routed[0]?.request.prompt.count ?? 0);
     const bad = setUp();
-    bad.send(requestHeaders(EARLY), requestBody(body.slice(0, 2000), false), requestBody('\u0001'));
+    bad.send(requestHeaders(EARLY), requestPart(body.slice(0, 2000)), requestBody('\u0001'));
     expect(bad.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
     expect(bad.ended).toEqual([{ outcome: 'aborted', usage: undefined }]);
   });
@@ -244,12 +243,12 @@ describe('a session', () => {
 
   it('[P21] keeps to the mode of the first message', () => {
     const { send, session, routed, ended } = setUp();
-    send(requestHeaders(), requestBody('x'.repeat(10), false));
+    send(requestHeaders(), requestPart('x'.repeat(10)));
     expect(routed).toHaveLength(0);
     const { send: go, session: whole, routed: picks, ended: ends } = setUp();
     go(
       requestHeaders(),
-      requestBody(BODY.slice(0, 5), false),
+      requestPart(BODY.slice(0, 5)),
       requestHeaders(EARLY),
       requestBody(BODY.slice(5)),
     );
@@ -271,8 +270,8 @@ describe('a session', () => {
         REQUEST_TRAILERS,
         responseHeaders(),
         responseHeaders(500, true),
-        responseBody('a'),
-        responseBody('', true),
+        responsePart('a'),
+        responseEnd(''),
         RESPONSE_TRAILERS,
         { ...PLAIN, kind: 'unknown' },
       ),
@@ -297,9 +296,9 @@ describe('a session', () => {
 
   it('[V13] counts what it keeps of a body until the answers do, and refuses with what it has', () => {
     const { send, session, heldBytes, actions, routed, blocks } = setUp();
-    send(requestHeaders(), requestBody(BODY.slice(0, 20), false));
+    send(requestHeaders(), requestPart(BODY.slice(0, 20)));
     expect([session.phase, heldBytes()]).toEqual(['uploading', 512 + 20 + 2]);
-    send(requestBody(BODY.slice(20, 30), false));
+    send(requestPart(BODY.slice(20, 30)));
     const blockCost = BLOCK_BYTES + 512 + BLOCK_BYTES / 16;
     expect([heldBytes(), blocks.taken]).toEqual([512 + 20 + 2 + blockCost, 1]);
     expect(session.refuse(new RoutingError('memory-full', 'too much'))).toBe(true);
@@ -315,7 +314,7 @@ describe('a session', () => {
 
   it('[P24] picks by the part of a body that fitted the proxy’s buffer', () => {
     const { send, actions } = setUp();
-    send(requestHeaders(mode(BODY_MODE.bufferedPartial)), requestBody(BODY.slice(0, 20), false));
+    send(requestHeaders(mode(BODY_MODE.bufferedPartial)), requestPart(BODY.slice(0, 20)));
     expect(actions.at(-1)).toMatchObject({ pick: { destination: '10.0.0.1:8000' } });
     const whole = setUp();
     whole.send(requestHeaders(mode(BODY_MODE.bufferedPartial)), requestBody(BODY.slice(0, 20)));
@@ -350,7 +349,7 @@ describe('a session', () => {
       const { send, actions, session } = setUp({
         openBody: createOpenBody({ bodyBytesMax: 10, hashSeed: 1 }),
       });
-      send(begin({}, { 'content-length': '24' }), requestBody('{"not json: ', false));
+      send(begin({}, { 'content-length': '24' }), requestPart('{"not json: '));
       expect(actions.slice(1)).toMatchObject([{ kind: 'echo-request-body', endOfStream: false }]);
       send(requestBody('{"not json: '));
       expect(actions.slice(2)).toMatchObject([{ kind: 'echo-request-body', endOfStream: true }]);
@@ -362,10 +361,10 @@ describe('a session', () => {
       known.send(begin({}, { 'content-length': '3' }), requestBody('abc'));
       expect(known.read).toEqual([]);
       const chunked = setUp();
-      chunked.send(begin(), requestBody('abcd', false), requestBody('efgh'));
+      chunked.send(begin(), requestPart('abcd'), requestBody('efgh'));
       expect(chunked.read).toMatchObject([{ promptTokens: 2, bodyBytes: 8 }]);
       const byTrailers = setUp();
-      byTrailers.send(begin(), requestBody('abcd', false), REQUEST_TRAILERS);
+      byTrailers.send(begin(), requestPart('abcd'), REQUEST_TRAILERS);
       expect(byTrailers.read).toMatchObject([{ bodyBytes: 4 }]);
       expect(byTrailers.kinds().at(-1)).toBe('answer-request-trailers');
     });
@@ -384,7 +383,7 @@ describe('a session', () => {
 
     it('[D33] half-closes after its last piece, where that is asked for', () => {
       const { send, kinds } = setUp({ halfCloseAfterPick: true });
-      send(begin(), requestBody('abc', false), requestBody('d'));
+      send(begin(), requestPart('abc'), requestBody('d'));
       expect(kinds().slice(1)).toEqual(['echo-request-body', 'echo-request-body', 'half-close']);
     });
   });
@@ -403,7 +402,7 @@ describe('a session', () => {
 
   it('[P21] answers a body whose headers were not sent, and passes over all that comes after the end', () => {
     const headless = setUp();
-    headless.send(requestBody('x', true), requestBody('y', true), REQUEST_TRAILERS);
+    headless.send(requestBody('x'), requestBody('y'), REQUEST_TRAILERS);
     expect(headless.kinds()).toEqual(['echo-request-body', 'answer-request-trailers']);
     const twice = setUp();
     twice.send(requestHeaders(), requestBody(BODY), requestBody(BODY), requestHeaders());

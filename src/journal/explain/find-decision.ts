@@ -34,6 +34,6 @@ export function findDecision(segments: readonly Segment[], id: string): FoundDec
 
 function decisionAt(segment: Segment, index: number): FoundDecision {
   const reader = new SegmentReader(segment);
-  for (let before = 0; before < index; before++) reader.next(false);
-  return { segment, number: segment.first + index, decision: reader.next(true) };
+  for (let before = 0; before < index; before++) reader.next('without-scores');
+  return { segment, number: segment.first + index, decision: reader.next('all') };
 }

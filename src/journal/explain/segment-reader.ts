@@ -99,8 +99,8 @@ export class SegmentReader {
     this.#slotsEnd = endpoints.length;
   }
 
-  /** `full` false leaves out scores, which take long to copy, of decisions only passed over. */
-  next(full: boolean): RecordedDecision {
+  /** The next decision. `without-scores`: these take long to copy, and are left out. */
+  next(parts: 'all' | 'without-scores'): RecordedDecision {
     const reader = this.#reader;
     const flags = reader.u8();
     this.#id = this.#id.slice(0, reader.u8()) + reader.text();
@@ -116,7 +116,7 @@ export class SegmentReader {
     const streaming = (flags & RECORD_FLAG.streaming) !== 0;
     const runs: RecordedRun[] = [];
     for (let profile = reader.u8(); profile !== NO_NUMBER; profile = reader.u8()) {
-      runs.push(this.#run(profile, full));
+      runs.push(this.#run(profile, parts === 'all'));
     }
     const candidates = this.#candidates;
     const what = { streaming, faults, insteadOf, waited, candidates, runs };

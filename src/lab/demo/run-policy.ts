@@ -60,7 +60,7 @@ async function measure(
   const send = async (
     requests: readonly TraceRequest[],
     firstIndex: number,
-    cutAfterFirstTokens: boolean,
+    { cutAfterFirstTokens }: { readonly cutAfterFirstTokens: boolean },
   ): Promise<OpenLoopResult> => {
     const run = await sendWorkload(
       { requests, blockTokens },
@@ -79,9 +79,9 @@ async function measure(
     signal.throwIfAborted();
     return run;
   };
-  await send(warmUp, 0, false);
+  await send(warmUp, 0, { cutAfterFirstTokens: false });
   const before = await readPrefixCounters(endpoints);
-  const run = await send(measured, warmUp.length, true);
+  const run = await send(measured, warmUp.length, { cutAfterFirstTokens: true });
   const after = await readPrefixCounters(endpoints);
   const queried = after.queriedTokens - before.queriedTokens;
   const prefixHitRate = queried === 0 ? 0 : (after.hitTokens - before.hitTokens) / queried;

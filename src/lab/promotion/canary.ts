@@ -84,12 +84,12 @@ export class Canary implements JournalSubscriber {
 
   /** A refused request is never routed: it counts as failed. */
   onDecision({ request, error }: DecisionEvent): void {
-    if (error instanceof RoutingError) this.#ended(request, true);
+    if (error instanceof RoutingError) this.#ended(request, 'failed');
   }
 
   /** Leaves the request to the plan in charge, and counts it as a failure of the challenger. */
   fallBack(request: InferenceRequest): void {
-    this.#ended(request, true);
+    this.#ended(request, 'failed');
     this.#counted.delete(request);
     this.#arms.set(request, 'incumbent');
   }
@@ -103,17 +103,18 @@ export class Canary implements JournalSubscriber {
 
   onDone(routed: Routed, at: number, outcome: Outcome): void {
     if (outcome === 'aborted') return;
-    this.#ended(routed.request, outcome === 'failed');
+    this.#ended(routed.request, outcome);
     const tally = this.#counted.get(routed.request);
     if (tally === undefined) return;
     if (outcome === 'completed' && !this.#answered.has(routed)) tally.answered(at - routed.at);
   }
 
   /** Counts a request that was chosen at random, and each request while nothing is promoted. */
-  #ended(request: InferenceRequest, failed: boolean): void {
+  #ended(request: InferenceRequest, outcome: Outcome): void {
     const tally = this.#counted.get(request);
     const promoted = this.#percent !== undefined;
     if (tally === undefined && (promoted || this.#earlierArms.has(request))) return;
+    const failed = outcome === 'failed';
     tally?.ended(failed);
     this.#recent[this.#arms.get(request) ?? 'incumbent'].ended(failed);
   }

@@ -49,24 +49,24 @@ parentPort?.on('message', (batch: Uint8Array) => {
 });
 
 // Says that everything is loaded.
-sendReport(true);
+sendReport('batch-done');
 
 async function processBatch(batch: Uint8Array): Promise<void> {
   reportedAt = performance.now();
   for (const line of utf8.decode(batch).split('\n')) {
     if (line === '') continue;
     await processRecord(recordOf(line));
-    if (performance.now() - reportedAt > REPORT_INTERVAL_MS) sendReport(false);
+    if (performance.now() - reportedAt > REPORT_INTERVAL_MS) sendReport('within-batch');
   }
-  sendReport(true);
+  sendReport('batch-done');
 }
 
-function sendReport(ended: boolean): void {
+function sendReport(when: 'batch-done' | 'within-batch'): void {
   const replacement = redecider?.replacement();
   parentPort?.postMessage({
     report: comparison.report(replacement && (replacement.name ?? 'module')),
     lines: lines.join(''),
-    batchDone: ended,
+    batchDone: when === 'batch-done',
   } satisfies ShadowMessage);
   lines = [];
   reportedAt = performance.now();

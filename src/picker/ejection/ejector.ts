@@ -180,7 +180,7 @@ export class Ejector implements EndpointObserver {
 
   #succeed(health: EndpointHealth, routed: Routed, at: Millis): void {
     health.progressed(routed, at);
-    health.share.add(false, at);
+    health.share.add('good', at);
     health.consecutiveFailures = 0;
     if (health.ejected === undefined || this.#plan === undefined) return;
     // What was slow, and answers after all, works.
@@ -205,7 +205,7 @@ export class Ejector implements EndpointObserver {
       reason,
     }: { readonly at: Millis; readonly plan: EjectionPlan; readonly reason?: EjectionReason },
   ): void {
-    health.share.add(true, at);
+    health.share.add('failed', at);
     health.consecutiveFailures += 1;
     if (health.ejected !== undefined) {
       if (health.trials.has(routed)) this.#eject(health, 'trial-failed', at);

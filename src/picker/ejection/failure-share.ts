@@ -9,10 +9,10 @@ export class FailureShare {
   #all = 0;
   #at: Millis = 0;
 
-  add(failed: boolean, at: Millis): void {
+  add(answer: 'failed' | 'good', at: Millis): void {
     this.#fade(at);
     this.#all += 1;
-    if (failed) this.#failed += 1;
+    if (answer === 'failed') this.#failed += 1;
   }
 
   failed(at: Millis): number {

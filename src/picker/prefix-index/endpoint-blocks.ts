@@ -58,7 +58,7 @@ export class EndpointBlocks {
 
   /** How many blocks of the chain are held without a gap, counted from the first. */
   matchedBlocks(chain: PromptBlocks): number {
-    return this.#removed ? 0 : this.#leading(chain, false);
+    return this.#removed ? 0 : this.#leading(chain, 'held');
   }
 
   /** Makes the whole chain the most recent; keeps the head of one for which there is no room. */
@@ -138,17 +138,17 @@ export class EndpointBlocks {
   #fitting(chain: PromptBlocks): number {
     const room = Math.max(0, this.#capacity - this.#pinned);
     if (chain.count <= room || this.#pinned === 0) return Math.min(chain.count, room);
-    return Math.min(chain.count, room + this.#leading(chain, true));
+    return Math.min(chain.count, room + this.#leading(chain, 'pinned'));
   }
 
   /** How many blocks of the chain are held, or pinned, without a gap, counted from the first. */
-  #leading({ count, words }: PromptBlocks, pinnedOnly: boolean): number {
+  #leading({ count, words }: PromptBlocks, which: 'held' | 'pinned'): number {
     const index = this.#index;
     let block = 0;
     while (block < count) {
       const run = index.runs.find(words, block);
       const holding = run === NO_RECORD ? NO_RECORD : index.holdingOf(run, this.owner);
-      if (holding === NO_RECORD || (pinnedOnly && index.pins(holding) === 0)) break;
+      if (holding === NO_RECORD || (which === 'pinned' && index.pins(holding) === 0)) break;
       const length = index.runs.matching(run, words, block, count);
       const held = index.held(holding);
       block += Math.min(held, length);

@@ -119,7 +119,7 @@ function fits({ model, outcome }: DecisionLine, query: URLSearchParams): boolean
 function linesOf(segment: Segment): readonly DecisionLine[] {
   const reader = new SegmentReader(segment);
   return Array.from({ length: segment.count }, (_, at) => {
-    const { candidates, ending, ...decision }: RecordedDecision = reader.next(false);
+    const { candidates, ending, ...decision }: RecordedDecision = reader.next('without-scores');
     const { id, requestId, model, promptTokens } = decision;
     return {
       number: segment.first + at,

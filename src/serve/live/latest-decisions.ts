@@ -30,7 +30,7 @@ function decisionsFrom(segment: Segment, first: number, picks: RecentPicks): Liv
   for (let at = 0; at < segment.count; at++) {
     const number = segment.first + at;
     const isShown = number >= first;
-    const decision = reader.next(isShown);
+    const decision = reader.next(isShown ? 'all' : 'without-scores');
     if (isShown) found.push(describe(segment, number, decision, picks));
   }
   return found;

@@ -36,14 +36,14 @@ export class LiveSource implements MessageSource {
 
   begin(): void {
     const { counts, clock, recorder } = this.#parts;
-    counts.picks.watch(true);
+    counts.picks.watch();
     this.#nextStep = counts.step;
     this.#nextDecision = recorder === undefined ? 0 : recorder.ring.next;
     this.#poolAt = clock.now();
   }
 
   end(): void {
-    this.#parts.counts.picks.watch(false);
+    this.#parts.counts.picks.unwatch();
   }
 
   first(): LiveMessage {
@@ -53,7 +53,7 @@ export class LiveSource implements MessageSource {
       ...this.#frame(),
       picker: { version: packageVersion(), stepMs: STEP_MS, explains, ...about },
       steps: counts.ended(0),
-      pool: this.#pool(true),
+      pool: this.#pool('with-labels'),
       decisions: { made: 0, shown: this.#shown(0).shown },
     };
   }
@@ -68,10 +68,11 @@ export class LiveSource implements MessageSource {
     const now = clock.now();
     const pause = (1000 * Math.min(1000, picker.pool.snapshot().length)) / ROWS_PER_SECOND;
     const isDue = now - this.#poolAt >= pause;
+    const labelsDue = now - this.#labelsAt >= LABELS_EVERY_MS;
     return {
       ...this.#frame(),
       steps,
-      ...(isDue && { pool: this.#pool(now - this.#labelsAt >= LABELS_EVERY_MS) }),
+      ...(isDue && { pool: this.#pool(labelsDue ? 'with-labels' : 'without') }),
       decisions: { made: next - before, shown },
     };
   }
@@ -91,10 +92,11 @@ export class LiveSource implements MessageSource {
     };
   }
 
-  #pool(labels: boolean): LivePool {
+  #pool(which: 'with-labels' | 'without'): LivePool {
     const { picker, counts, clock } = this.#parts;
     const now = clock.now();
     this.#poolAt = now;
+    const labels = which === 'with-labels';
     if (labels) this.#labelsAt = now;
     return poolRows(picker, counts.hits, { now, labels });
   }

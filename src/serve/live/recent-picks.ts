@@ -15,9 +15,14 @@ export class RecentPicks {
   #next = 0;
   #watched = false;
 
-  watch(watched: boolean): void {
-    this.#watched = watched;
-    if (!watched) this.#kept = [];
+  watch(): void {
+    this.#watched = true;
+    this.#next = 0;
+  }
+
+  unwatch(): void {
+    this.#watched = false;
+    this.#kept = [];
     this.#next = 0;
   }
 
