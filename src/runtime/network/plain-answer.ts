@@ -18,31 +18,6 @@ export interface PlainHead {
 }
 
 /**
- * The heads of one server's answers. Answers of the same length within a second have the same head,
- * which is compared and not read again.
- */
-export class PlainHeads {
-  #last: Buffer = Buffer.alloc(0);
-  #head: PlainHead | undefined;
-
-  /** As `plainHead`, of the first `bytes` of the memory. */
-  read(memory: Buffer, bytes: number): PlainHead | undefined {
-    const { length } = this.#last;
-    const isSame =
-      this.#head !== undefined &&
-      length <= bytes &&
-      memory.compare(this.#last, 0, length, 0, length) === 0;
-    if (isSame) return this.#head;
-    this.#head = plainHead(memory.subarray(0, bytes));
-    if (this.#head === undefined) return undefined;
-    // A copy, as the next answer uses the same memory; Node's pool would be kept by it.
-    this.#last = Buffer.allocUnsafeSlow(this.#head.headBytes);
-    memory.copy(this.#last, 0, 0, this.#head.headBytes);
-    return this.#head;
-  }
-}
-
-/**
  * Reads the head of an HTTP answer that has a length and leaves the connection open: nothing else
  * has to be known to read its body. Undefined for all other answers, for a head that is not whole,
  * and for what is no HTTP.

@@ -59,7 +59,7 @@ test('[B222] answers that arrive together are each given as they came', async ()
   }
 });
 
-test('[B223] a head counts as the last one only where every byte of it is the same', async () => {
+test('[B223] each answer is read by its own head, also where it differs by one byte', async () => {
   const answers = [
     `${LENGTH_5}first`,
     `${LENGTH_5}again`,

@@ -5,7 +5,7 @@ import {
   type HttpResponse,
   type Millis,
 } from '../../framework/runtime.ts';
-import { PlainHeads } from './plain-answer.ts';
+import { plainHead } from './plain-answer.ts';
 import { ReusedBody } from './reused-body.ts';
 
 /**
@@ -41,7 +41,6 @@ export class PlainConnection {
   #deadline: NodeJS.Timeout | undefined;
   #timeoutMs: Millis = 0;
   #request: { readonly url: URL; readonly bytes: Buffer } | undefined;
-  readonly #heads = new PlainHeads();
 
   /** Whether a request is under way: then no other may begin. */
   get isBusy(): boolean {
@@ -106,7 +105,7 @@ export class PlainConnection {
   }
 
   #readHead(exchange: Exchange, memory: Buffer, bytes: number): void {
-    const head = this.#heads.read(memory, bytes);
+    const head = plainHead(memory.subarray(0, bytes));
     if (head === undefined) {
       this.#drop();
       this.#end('not-plain');
