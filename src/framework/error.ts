@@ -7,6 +7,7 @@ export type RoutingErrorCode =
   | 'body-incomplete'
   | 'not-cached'
   | 'saturated'
+  | 'unknown-profile'
   | 'shed'
   | 'queue-timeout'
   | 'evicted'
@@ -87,6 +88,7 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
     label: 'PreconditionFailed',
   },
   saturated: { ...EXHAUSTED, droppedReason: 'rejected-saturated' },
+  'unknown-profile': EXHAUSTED,
   shed: EXHAUSTED,
   'queue-timeout': { ...EXHAUSTED, droppedReason: 'rejected-ttl-expired' },
   evicted: { ...EXHAUSTED, droppedReason: 'evicted' },

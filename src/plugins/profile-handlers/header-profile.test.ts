@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makeRequest, makeRuntime } from '../../../test/makers.ts';
-import { RoutingError } from '../../framework/error.ts';
+import { ERRORS, RoutingError } from '../../framework/error.ts';
 import type { SchedulingProfile } from '../../framework/scheduling.ts';
 import { headerProfile } from './header-profile.ts';
 
@@ -26,8 +26,11 @@ describe('header-profile-handler', () => {
     expect(asked(['any'], 'prefill')).toBe('any');
   });
 
-  it('refuses a request for a profile that is not there', () => {
+  it('[D328] refuses a request for a profile that is not there, which is no matter of load', () => {
     expect(() => asked(['decode', 'prefill'], 'encode')).toThrow(RoutingError);
+    expect(() => asked(['decode', 'prefill'], 'encode')).toThrow('[unknown-profile]');
+    const { status, droppedReason } = ERRORS['unknown-profile'];
+    expect([status, droppedReason]).toEqual([429, undefined]);
   });
 
   it('refuses a request without the header where there is no default profile', () => {

@@ -41,7 +41,7 @@ export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
           name === ''
             ? `header ${headerName} is missing, and the profile ${defaultProfile} for that case is none of ${known}`
             : `header ${headerName} names the profile ${name}, which is none of ${known}`;
-        throw new RoutingError('saturated', why);
+        throw new RoutingError('unknown-profile', why);
       },
       conclude(done) {
         const [primary] = done;
