@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { PluginFault } from '../framework/error.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { createPicker } from './picker-maker.ts';
 
@@ -18,6 +19,10 @@ flowControl:
   defaultRequestTTL: 1s
   saturationDetector: { pluginRef: concurrency-detector }
 `;
+
+function fail({ error }: PluginFault): never {
+  throw error;
+}
 
 /** Lets what promises have to do be done. */
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
@@ -71,6 +76,38 @@ describe('createPicker', () => {
       'removeEndpoint: no endpoint has the id b (1 known)',
     );
     expect(picker.endpoints().map(({ id }) => id)).toEqual(['a']);
+  });
+
+  it.each([
+    [{ promptTokens: Number.NaN }, 'promptTokens is NaN; give a number of 0 or more'],
+    [{ promptTokens: undefined }, 'promptTokens is undefined'],
+    [{ promptTokens: '7' }, 'promptTokens is "7"'],
+    [{ outputTokensMax: -5 }, 'outputTokensMax is -5'],
+    [{ ttftSloMs: Number.POSITIVE_INFINITY }, 'ttftSloMs is Infinity'],
+    [{ priority: Number.NaN }, 'priority is NaN; give a finite number'],
+    [{ blockTokens: 0 }, 'blockTokens is 0; give a whole number of 1 or more'],
+  ])('[V283] refuses %j, and decides the next request as if it had not come', (wrong, message) => {
+    const picker = createPicker({ seed: 1, clock: new SimulatedClock(), onFault: fail });
+    for (const id of ['a', 'b']) picker.addEndpoint({ id });
+    const request = { model: 'm', promptTokens: 7, ...wrong } as {
+      model: string;
+      promptTokens: number;
+    };
+    expect(() => picker.route(request)).toThrow(message);
+    picker.route({ model: 'm', promptTokens: 7 });
+  });
+
+  it.each([
+    [
+      { waitingQueueSize: Number.NaN },
+      'setMetrics: waitingQueueSize is NaN; give a number of 0 or more',
+    ],
+    [{ runningRequests: -3 }, 'setMetrics: runningRequests is -3'],
+    [{ kvCacheUsage: 7 }, 'setMetrics: kvCacheUsage is 7; give a number from 0 to 1'],
+  ])('[V283] refuses the sample %j', (wrong, message) => {
+    const picker = createPicker({ seed: 1, clock: new SimulatedClock() });
+    picker.addEndpoint({ id: 'a' });
+    expect(() => picker.setMetrics('a', { ...IDLE, ...wrong })).toThrow(message);
   });
 
   it('refuses requests before an endpoint is added', () => {

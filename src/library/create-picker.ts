@@ -14,6 +14,7 @@ import type { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { warnOfFault } from '../runtime/log/fault-warning.ts';
 import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
+import { checkSample } from './check-numbers.ts';
 import { type BodyRequest, type CountedRequest, requestReader } from './read-request.ts';
 import { type EmbeddedReplica, startCore } from './start-core.ts';
 
@@ -65,7 +66,7 @@ export interface EmbeddedPicker {
   /**
    * What the endpoint reports of itself. Until its first sample an endpoint counts as unknown, not
    * as idle. Ignored when `sampledAt` lies before the last sample. Throws an Error for an id that
-   * is not in the pool.
+   * is not in the pool, and RangeError for a number that its metric cannot have.
    */
   setMetrics(id: string, sample: MetricsSample): void;
   endpoints(): readonly Endpoint[];
@@ -129,6 +130,7 @@ export function createPickerFrom(
     removeEndpoint: (id) => picker.pool.remove(knownId(id, picker.pool, 'removeEndpoint')),
     setMetrics: (name, { lora, sampledAt = clock.now(), ...metrics }) => {
       const id = knownId(name, picker.pool, 'setMetrics');
+      checkSample(metrics);
       picker.pool.observe(id, { ...metrics, sampledAt });
       if (lora !== undefined) picker.pool.set(id, LORA, lora);
     },

@@ -4,6 +4,7 @@ import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
 import { chainBlockIds } from '../openai/prompts/chain-block-ids.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { checkSizes } from './check-numbers.ts';
 
 /** A request as a client sends it to a model server. */
 export interface BodyRequest {
@@ -75,6 +76,7 @@ function readBody(
 }
 
 function counted(request: CountedRequest, id: string): InferenceRequest {
+  checkSizes(request);
   const { model, promptTokens, blockIds, blockTokens = BLOCK_TOKENS_DEFAULT } = request;
   return {
     id,

@@ -170,7 +170,7 @@ export class BodyFields implements JsonHandler {
   }
 
   #endScalar(type: FieldType, end: number): void {
-    if (this.#depth === 0) throw notAnObjectError(`a ${type}`);
+    if (this.#depth === 0) throw notAnObjectError(type === 'null' ? type : `a ${type}`);
     if (this.#depth === 1 && this.#kept) this.types.set(this.#field, type);
     this.#countElement();
     this.#endValue(end);
@@ -207,9 +207,14 @@ export class BodyFields implements JsonHandler {
       checkRepeated('model', this.models.length + 1);
       this.models.push({ start: end - this.#textBytes - 1, end: end + 1 });
     }
-    this.#setValue(this.#textBytes <= bytesMax ? decodeJsonString(this.#text) : '');
+    this.#setValue(this.#textBytes <= bytesMax ? this.#decoded() : '');
     this.#text = [];
     this.#textBytes = 0;
+  }
+
+  /** Half a surrogate pair cannot be written as UTF-8: two names would be one on the metrics page. */
+  #decoded(): string {
+    return decodeJsonString(this.#text).toWellFormed();
   }
 
   #promptText(run: ContentBlocks, from: number, to: number, last: boolean): void {

@@ -170,9 +170,11 @@ export class JsonBodyReader implements BodyReader {
     }
   }
 
-  #checkRequired({ name, required, requiredTypes }: RequestShape): void {
+  #checkRequired({ name, required, requiredTypes, orRequired }: RequestShape): void {
     if (required === undefined) return;
     const { types, empty } = this.#fields;
+    const isGiven = (field: string): boolean => (types.get(field) ?? 'null') !== 'null';
+    if (orRequired !== undefined && isGiven(orRequired) && !isGiven(required)) return;
     const what = `${name} needs its ${required}`;
     this.#expect(required, requiredTypes, what);
     if (types.get(required) === 'array' && empty.has(required)) {

@@ -197,10 +197,30 @@ describe('reading requests', () => {
     ['{"model":"m","messages":[{}],"max_tokens":1.5}', /field "max_tokens" must be a whole number/],
     ['[1]', /must be a JSON object, got an array/],
     ['"x"', /must be a JSON object, got a string/],
+    ['null', /must be a JSON object, got null/],
     ['', /the request body is empty/],
     ['{"model":"m"', /ends early/],
   ])('refuses %s with a sentence that says what and where', (body, sentence) => {
     expect(() => read(body)).toThrow(sentence);
+  });
+
+  it.each(['', '"prompt":null,'])(
+    '[V285] takes a completion whose prompt is given as embeddings, with %j before them',
+    (before) => {
+      const embeds = JSON.stringify('x'.repeat(10_000));
+      const body = `{"model":"m",${before}"prompt_embeds":${embeds}}`;
+      expect(read(body, { path: '/v1/completions' }).promptTokens).toBe(1);
+    },
+  );
+
+  it('[V285] refuses a completion with neither prompt nor embeddings', () => {
+    const body = '{"model":"m","prompt_embeds":null}';
+    expect(() => read(body, { path: '/v1/completions' })).toThrow('field "prompt" is missing');
+  });
+
+  it('[V284] reads half a surrogate pair in the name of a model as the character that replaces it', () => {
+    const { model } = read(String.raw`{"model":"m\ud83d","messages":[{}]}`);
+    expect(model).toBe('m\ufffd');
   });
 
   it('refuses a body over the bound as soon as its length or its bytes tell', () => {

@@ -17,6 +17,8 @@ const COMPLETION = {
   promptFields: ['prompt'],
   required: 'prompt',
   requiredTypes: TEXT_OR_LIST,
+  // vLLM takes a prompt as embeddings, too.
+  orRequired: 'prompt_embeds',
 } as const;
 
 export const CHAT_SHAPE: RequestShape = shapeOf({

@@ -27,6 +27,8 @@ export interface RequestShape {
   /** The prompt field that must be present; undefined where any body is passed on. */
   readonly required: string | undefined;
   readonly requiredTypes: readonly FieldType[];
+  /** A field that may stand in its place. Its bytes say nothing about the prompt's length. */
+  readonly orRequired: string | undefined;
   /** Whether a body without a model is refused. */
   readonly needsModel: boolean;
   /** Whether a rewrite puts a model into a body that names none. */
@@ -55,6 +57,7 @@ export function shapeOf(
   const shape = {
     required: 'messages',
     requiredTypes: ['array'],
+    orRequired: undefined,
     needsModel: true,
     takesModel: given.needsModel ?? true,
     outputCaps: ['max_tokens'],
@@ -66,7 +69,7 @@ export function shapeOf(
   } as const;
   const { promptFields, required, outputCaps, saltField } = shape;
   const caps = outputCaps.map((path) => path.split('.')[0] as string);
-  const needed = required === undefined ? [] : [required];
+  const needed = [required, shape.orRequired].filter((field) => field !== undefined);
   const topFields = new Set([...COMMON_FIELDS, ...promptFields, ...needed, ...caps, saltField]);
   return { ...shape, topFields };
 }

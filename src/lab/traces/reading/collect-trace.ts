@@ -7,11 +7,17 @@ interface CollectOptions {
   readonly lenient: boolean;
   /** Whether requests must be in the order of arrival. */
   readonly ordered: boolean;
+  /** The format, where the first line told it: a first record that does not fit may be of another one. */
+  readonly guess?: string | undefined;
 }
 
 /** Two years. A later time is damaged, and would make a simulation scrape its servers for years. */
 const SPAN_MS_MAX = 2 * 366 * 86_400_000;
 const ADVICE = 'correct it, or use --lenient to skip bad lines and sort the others';
+
+function readAs(guess: string): string {
+  return `it was read as ${guess}: name another format with --from, or ${ADVICE}`;
+}
 
 /** Gathers the requests of a trace and checks their order. Throws TraceError if not lenient. */
 export class TraceCollector {
@@ -93,8 +99,10 @@ export class TraceCollector {
   }
 
   #repair(message: string, line: number): void {
-    const { lenient, source } = this.#options;
-    if (!lenient) throw new TraceError(source, line, `${message}; ${ADVICE}`);
+    const { lenient, source, guess } = this.#options;
+    const isFirst = this.#requests.length === 0 && this.#leftOut === 0;
+    const advice = isFirst && guess !== undefined ? readAs(guess) : ADVICE;
+    if (!lenient) throw new TraceError(source, line, `${message}; ${advice}`);
     this.#repaired += 1;
   }
 

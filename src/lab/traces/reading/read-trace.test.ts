@@ -39,6 +39,19 @@ describe('readTrace', () => {
     ]);
   });
 
+  it.each([
+    ['mooncake', '{"custom_id":"1","body":{}}'],
+    ['inference-perf', '[{"id":"a","conversations":[]}]'],
+  ])('[V286] says that it read a file of another kind as %s', (format, text) => {
+    expect(() => read(text)).toThrow(`it was read as ${format}: name another format with --from`);
+    // Named, or known by the records before, it is no guess.
+    expect(() => readBytes(text, { lenient: false, from: format })).not.toThrow('it was read as');
+  });
+
+  it('[V286] takes the format for right once a record has fitted', () => {
+    expect(() => read(`${mooncake(0)}\n{}`)).not.toThrow('it was read as');
+  });
+
   it('reads what zstd has packed', () => {
     const { requests } = read(zstdCompressSync(Buffer.from(mooncake(0))));
     expect(requests).toHaveLength(1);

@@ -45,7 +45,8 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
   if (typeof format === 'string') throw new TraceError(source, first.line, format);
   const reader = format.reader(first.text);
   if (typeof reader === 'string') throw new TraceError(source, first.line, reader);
-  const collector = new TraceCollector({ source, lenient, ordered: format.ordered });
+  const guess = from === undefined ? format.name : undefined;
+  const collector = new TraceCollector({ source, lenient, ordered: format.ordered, guess });
   const { shape } = format;
   const inLines = shape === 'lines' || (shape === 'lines-or-values' && isJsonObject(first.text));
   for (const piece of inLines ? splitLines(all) : splitValues(all)) {
