@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+import { type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../bench/support/stack.ts';
+import type { ScriptedServer } from '../../test/support/scripted-server.ts';
+import { SidecarBed } from '../../test/support/sidecar-bed.ts';
+import {
+  ASKED,
+  complete,
+  metric,
+  outcomes,
+  prefilledAt,
+  type Sent,
+} from '../../test/support/sidecar-client.ts';
+import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { SIDECAR_BOUNDS } from './sidecar-options.ts';
+
+/** What a client gets where the engine, a prefilling server or an encoder fails. */
+
+let engine: ScriptedServer;
+let prefiller: ScriptedServer;
+let clock: SimulatedClock;
+const bed = new SidecarBed();
+const { logged, stops } = bed;
+const started = bed.started.bind(bed);
+
+beforeEach(async () => {
+  ({ engine, prefiller, clock } = await bed.begin());
+});
+afterEach(() => bed.end());
+
+const apart = (): Pick<Sent, 'headers'> => prefilledAt(prefiller);
+
+const { prefillTimeoutMs, encodeTimeoutMs, firstByteTimeoutMs, idleTimeoutMs, connectTimeoutMs } =
+  SIDECAR_BOUNDS;
+
+describe('other servers that are silent', () => {
+  it('[V60] computes a prompt here when the prefilling server does not answer in time', async () => {
+    const sidecar = await started();
+    const answer = complete(sidecar, apart());
+    const visit = await prefiller.next();
+    clock.advanceTo(prefillTimeoutMs);
+    await visit.closed;
+    const here = await engine.next();
+    expect(JSON.parse(here.body)).toEqual(ASKED);
+    here.response.end('{}');
+    expect((await answer).status).toBe(200);
+    expect(sidecar.counts.fellBack).toBe(1);
+    expect(logged).toEqual([
+      `prefill at ${prefiller.address} failed, computing here: did not answer within ${prefillTimeoutMs} ms`,
+    ]);
+    const line = 'pointsman_sidecar_stages_total{stage="prefill",outcome="timeout"}';
+    expect(await metric(sidecar, line)).toBe(1);
+  });
+
+  it('[V60] does so, too, when the answer begins and does not end', async () => {
+    const sidecar = await started();
+    const answer = complete(sidecar, apart());
+    (await prefiller.next()).response.write('{"id":');
+    // The headers are on their way while the clock jumps: the limit is for the whole.
+    clock.advanceTo(prefillTimeoutMs);
+    (await engine.next()).response.end('{}');
+    expect((await answer).status).toBe(200);
+  });
+
+  it('[V60] encodes media here when an encoder does not answer in time', async () => {
+    const sidecar = await started();
+    const content = [{ type: 'image_url', image_url: { url: 'http://a/1.png' } }];
+    const body = { model: 'm', messages: [{ role: 'user', content }] };
+    const headers = { 'x-encoder-hosts-ports': prefiller.address };
+    const answer = complete(sidecar, { body, headers, path: '/v1/chat/completions' });
+    await prefiller.next();
+    clock.advanceTo(encodeTimeoutMs);
+    (await engine.next()).response.end('{}');
+    expect((await answer).status).toBe(200);
+    expect(sidecar.counts).toMatchObject({ encoded: 0, fellBack: 1 });
+  });
+
+  it('[V60] computes a prompt here when the connection does not come about', async () => {
+    // Accepts the connection and answers no TLS handshake.
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const accepted = once(silent, 'connection');
+    stops.push(async () => void silent.close());
+    const sidecar = await started({ tls: { roles: ['prefiller'], unverified: [] } });
+    const { port } = silent.address() as AddressInfo;
+    const headers = { 'x-prefiller-host-port': `127.0.0.1:${port}` };
+    const answer = complete(sidecar, { headers });
+    await accepted;
+    clock.advanceTo(connectTimeoutMs);
+    (await engine.next()).response.end('{}');
+    expect((await answer).status).toBe(200);
+    expect(logged.join()).toContain(`no connection within ${connectTimeoutMs} ms`);
+  });
+
+  it('[V62] answers 504 when the engine sends no headers in time', async () => {
+    const sidecar = await started();
+    const answer = complete(sidecar);
+    const visit = await engine.next();
+    clock.advanceTo(firstByteTimeoutMs);
+    await visit.closed;
+    expect((await answer).status).toBe(504);
+    expect(await outcomes(sidecar, 'engine-failed')).toBe(1);
+  });
+
+  it('[V62] answers 503 while the engine does not listen', async () => {
+    const sidecar = await started();
+    await engine.stop();
+    expect((await complete(sidecar)).status).toBe(503);
+  });
+
+  it.each([
+    ['/v1/completions', { message: 'M', type: 'ServiceUnavailable', param: null, code: 503 }],
+    ['/v1/messages', { message: 'M', type: 'overloaded_error' }],
+  ])('[B216] answers clients of %s with an error in the form of their API', async (path, error) => {
+    const sidecar = await started();
+    await engine.stop();
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+    const answer = await fetch(`http://${sidecar.address}${path}`, init);
+    const body = (await answer.json()) as { type?: string; error: { message: string } };
+    expect(body.error.message).toContain(engine.address);
+    expect({ ...body, error: { ...body.error, message: 'M' } }).toEqual(
+      path === '/v1/messages' ? { type: 'error', error } : { error },
+    );
+  });
+
+  it.each([
+    ['breaks off', (): void => undefined],
+    ['falls silent', (): void => clock.advanceTo(clock.now() + idleTimeoutMs)],
+  ])('[V62] ends an answer with an error when the engine %s', async (what, silence) => {
+    const sidecar = await started();
+    const answer = complete(sidecar);
+    const visit = await engine.next();
+    visit.response.write('data: 1\n\n');
+    const reader = (await answer).body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('data: 1\n\n');
+    if (what === 'breaks off') visit.response.destroy();
+    silence();
+    await expect(reader?.read()).rejects.toThrow();
+    await visit.closed;
+    expect(await outcomes(sidecar, 'engine-failed')).toBe(1);
+  });
+
+  it('[V62] resets the connection of a client that knows no chunks', async () => {
+    const sidecar = await started();
+    const [host = '', port = ''] = sidecar.address.split(':');
+    const socket = connect(Number(port), host);
+    socket.write('GET /v1/models HTTP/1.0\r\n\r\n');
+    const visit = await engine.next();
+    visit.response.write('half');
+    await once(socket, 'data');
+    visit.response.destroy();
+    const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNRESET');
+  });
+
+  it('does not count the time in which the client reads', async () => {
+    const sidecar = await started();
+    const answer = complete(sidecar);
+    const visit = await engine.next();
+    visit.response.write('1');
+    const response = await answer;
+    clock.advanceTo(idleTimeoutMs - 1);
+    visit.response.write('2');
+    await eventually(
+      () => metric(sidecar, 'pointsman_sidecar_open_requests'),
+      (count) => count === 1,
+    );
+    visit.response.end('3');
+    expect(await response.text()).toBe('123');
+  });
+});
+
+describe('answers of a prefilling server that cannot be used', () => {
+  const page = (text: string) => (response: ServerResponse) => void response.end(text);
+  it.each([
+    ['no JSON', page('<html>')],
+    ['no object', page('[1]')],
+    ['no parameters', page('{"id":"x"}')],
+    ['null', page('{"kv_transfer_params":null}')],
+    ['parameters of the wrong type', page('{"kv_transfer_params":["10.0.0.9"]}')],
+    ['an object of 3 MB', page(JSON.stringify({ kv_transfer_params: { a: 'x'.repeat(3e6) } }))],
+    ['too many levels', page('{"a":'.repeat(1000))],
+    ['an error', (response: ServerResponse) => void response.writeHead(500).end('{}')],
+    [
+      'a redirect',
+      (response: ServerResponse) =>
+        void response.writeHead(307, { location: `http://${engine.address}/elsewhere` }).end(),
+    ],
+    ['a reset', (response: ServerResponse) => void response.socket?.resetAndDestroy()],
+    ['half of it', (response: ServerResponse) => response.write('{', () => response.destroy())],
+    [
+      'no HTTP',
+      (response: ServerResponse) => void response.socket?.end('SSH-2.0-OpenSSH_9.9\r\n\r\n'),
+    ],
+    [
+      'endless headers',
+      (response: ServerResponse) => void response.setHeader('x', 'x'.repeat(1e6)).end('{}'),
+    ],
+  ])('[V65] leave the prompt to the engine: %s', async (_, answerWith) => {
+    const sidecar = await started();
+    const answer = complete(sidecar, apart());
+    answerWith((await prefiller.next()).response);
+    const visit = await engine.next();
+    expect([visit.path, JSON.parse(visit.body)]).toEqual(['/v1/completions', ASKED]);
+    visit.response.end('{}');
+    expect((await answer).status).toBe(200);
+    expect(sidecar.counts).toEqual({ prefilled: 0, encoded: 0, fellBack: 1 });
+  });
+
+  it('[V65] leave one line in the log for many, and the next line counts the others', async () => {
+    const sidecar = await started();
+    for (let index = 0; index < 4; index++) {
+      const answer = complete(sidecar, apart());
+      (await prefiller.next()).response.writeHead(500).end();
+      (await engine.next()).response.end('{}');
+      await answer;
+      if (index === 2) clock.advanceTo(1_000);
+    }
+    const line = `prefill at ${prefiller.address} failed, computing here: answered 500`;
+    expect(logged).toEqual([line, `${line} (and 2 more before)`]);
+  });
+});
