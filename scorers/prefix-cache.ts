@@ -10,7 +10,7 @@ import { producerName } from '../src/plugins/parameters/producer-name.ts';
  */
 export const prefixCache: ScorerDefinition = prefixScorer('prefix-cache-scorer');
 
-/** The same for endpoints that are clusters. */
+/** `prefix-cache-scorer` for endpoints that are clusters. */
 export const multiclusterPrefixCache: ScorerDefinition = prefixScorer(
   'multicluster-prefix-cache-scorer',
 );

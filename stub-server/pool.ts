@@ -100,7 +100,7 @@ async function tlsOf({ tls }: StubOptions): Promise<PoolTls | undefined> {
   return (await import('./tls.ts')).startTls(tls);
 }
 
-/** The same of ZMQ and msgpack. */
+/** Loaded only where it is used: ZMQ and msgpack take much memory. */
 async function kvEventsOf(
   options: StubOptions,
   place: EngineAddress,

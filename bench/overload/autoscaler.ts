@@ -9,7 +9,7 @@ export interface AutoscalerOptions {
   readonly join: () => void;
   /** Takes one replica out of the pool: it ends what it has. */
   readonly leave: () => void;
-  /** Those that serve. */
+  /** The number of replicas that serve. */
   readonly serving: () => number;
 }
 

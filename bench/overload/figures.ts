@@ -26,7 +26,7 @@ function rowOf(
   return { claim, measured: value.toFixed(digits), bound, holds };
 }
 
-/** Those that were sent in a time, by someone. */
+/** The requests whose sending fits, such as those of one client or of some time. */
 export function among(ended: readonly Ended[], fits: (sent: Sent) => boolean): readonly Ended[] {
   return ended.filter(({ sent }) => fits(sent));
 }

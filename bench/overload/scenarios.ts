@@ -87,7 +87,7 @@ export function overload(scale: Scale): readonly Row[] {
   ];
 }
 
-/** The same without any configuration, and with requests of one kind. */
+/** Overload of a picker without any configuration, by requests of one kind. */
 export function overloadByDefault(scale: Scale): readonly Row[] {
   const at = (load: number): readonly Ended[] =>
     run('default', [{ tenant: 'a', priority: 0, rate: load * CAPACITY }], scale);

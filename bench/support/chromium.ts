@@ -50,7 +50,7 @@ export async function fetchChromium(log: ProgressLog): Promise<FetchedChromium> 
   }
 }
 
-/** The same for tests: undefined with a message where there is none, and an error in CI. */
+/** Chromium for tests: undefined with a message where there is none, and an error in CI. */
 export async function chromiumOrSkip(what: string): Promise<LaunchOptions | undefined> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const fetched = await fetchChromium(log);

@@ -9,7 +9,7 @@ export interface Segment {
   readonly requests: number;
   /** CPU of the pickers' process for each request. */
   readonly ownMs: number;
-  /** The same with that of the other picker, where there is one. */
+  /** CPU of both pickers' processes for each request; that of the one where there is no other. */
   readonly allMs: number;
 }
 

@@ -27,7 +27,7 @@ export interface PlanAdditions {
   readonly featureGates?: readonly string[] | undefined;
 }
 
-/** The same, with the plugin types of these modules. Rejects with ConfigError. */
+/** The plan of a configuration that may use the plugin types of these modules. Rejects with ConfigError. */
 export async function planFromPlugins(
   config: string,
   plugins: readonly string[],

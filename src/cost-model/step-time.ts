@@ -26,7 +26,7 @@ export function prefillSteps(prefillTokens: number, { prefillTokensMax }: StepTi
 /** A prompt at an endpoint. */
 export interface PromptSize {
   readonly promptTokens: number;
-  /** Those that are to be computed there, at most all of them. */
+  /** How many of `promptTokens` are to be computed there. */
   readonly uncachedTokens: number;
 }
 

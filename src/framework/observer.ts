@@ -17,7 +17,7 @@ export interface Routed {
   readonly waitedMs?: Millis | undefined;
   /** Prompt tokens that the endpoint was expected to hold when the pick was made. */
   readonly cachedTokens: number;
-  /** The same at `prefill`. */
+  /** Prompt tokens that `prefill` was expected to hold when the pick was made. */
   readonly prefillCachedTokens?: number | undefined;
   /** Counted for its answer until its end, where the configuration asks for it. */
   readonly estimatedOutputTokens?: number | undefined;

@@ -46,7 +46,7 @@ export interface RouteOptions {
   readonly waited?: Waited;
   /** For a decision of a capture: what waited then, as the capture has it. */
   readonly held?: readonly HeldSum[] | undefined;
-  /** The same: what `InFlightView.isCrowdedOut` was. Used with `held` only. */
+  /** For a decision of a capture: what `InFlightView.isCrowdedOut` was. Used with `held` only. */
   readonly crowdedOut?: boolean | undefined;
 }
 

@@ -126,7 +126,7 @@ export interface ResolvedName {
 export interface Network {
   /** Rejects on a time-out, a failed connection or transfer, or a body over `bodyBytesMax`. */
   get(url: URL, options: HttpGetOptions): Promise<HttpResponse>;
-  /** The same with a JSON body. Undefined where posting is not possible. */
+  /** Posts a JSON body; rejects as `get` does. Undefined where posting is not possible. */
   post?(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
   /** Rejects where the name has no address, or no server answers. Undefined without name service. */
   resolve?(name: string): Promise<ResolvedName>;

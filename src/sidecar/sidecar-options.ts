@@ -21,7 +21,7 @@ export interface SidecarBounds {
   readonly connectTimeoutMs: Millis;
   /** From the request to a prefilling server to the end of its answer. */
   readonly prefillTimeoutMs: Millis;
-  /** The same for all encoders of a request together. */
+  /** From the first request to an encoder to the end of the last encoder's answer. */
   readonly encodeTimeoutMs: Millis;
   /** From the request to the engine to the headers of its answer. */
   readonly firstByteTimeoutMs: Millis;
@@ -84,7 +84,7 @@ export interface KvOptions {
   readonly p2pPort: number;
   /** Port of SGLang's bootstrap server on prefilling servers. */
   readonly sglangBootstrapPort: number;
-  /** The same of Mooncake's. */
+  /** Port of Mooncake's bootstrap server on prefilling servers. */
   readonly mooncakeBootstrapPort: number;
   /** Data-parallel ranks of ATOM engines. */
   readonly atomRanks: number;

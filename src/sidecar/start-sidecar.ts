@@ -15,7 +15,7 @@ import { type LegSender, Upstreams } from './upstreams.ts';
 export interface Sidecar {
   /** `host:port` of the first data-parallel rank. */
   readonly address: string;
-  /** The same of every rank. */
+  /** `host:port` of every data-parallel rank. */
   readonly addresses: readonly string[];
   readonly counts: Readonly<SidecarCounts>;
   readonly registry: Registry;

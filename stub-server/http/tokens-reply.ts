@@ -25,7 +25,7 @@ export function wholeTokens(
   };
 }
 
-/** The same as server-sent events, one chunk per token. */
+/** An answer of tokens as server-sent events, one chunk per token. */
 export class TokensReply {
   readonly #requestId: string;
   readonly #response: ServerResponse;

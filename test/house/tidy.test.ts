@@ -289,3 +289,13 @@ it('[T15] begins no sentence of a comment with what only the line above explains
     all.flatMap(({ path, found }) => (found === undefined ? [] : [`${path}: ${found}`])),
   ).toEqual([]);
 });
+
+it('[T20] says in each comment what it is about, without the comment above', () => {
+  const borrowed =
+    /^(?:The same(?:[,.:]| (?:as|at|behind|by|for|in|of|per|where|while|with|without)\b)|Those (?:that|which)\b).{0,40}/;
+  const wrong = sourceFiles()
+    .filter((path) => !isTest(path) && !path.startsWith('test/'))
+    .flatMap((path) => commentsOf(path).map((comment) => ({ path, found: borrowed.exec(comment) })))
+    .flatMap(({ path, found }) => (found === null ? [] : [`${path}: ${found[0]}`]));
+  expect(wrong).toEqual([]);
+});

@@ -48,7 +48,7 @@ export function withScrapeFlags(plan: PickerPlan, flags: ScrapeFlags): PickerPla
   return { ...plan, plugins };
 }
 
-/** The same for a file that is read again. */
+/** Has a configuration file that is read again follow the flags about scraping each time. */
 export function withScrapeFlagsOf(
   file: ConfigFile | undefined,
   flags: ScrapeFlags,

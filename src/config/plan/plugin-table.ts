@@ -16,7 +16,7 @@ import type { PluginEntry } from '../schema/schema.ts';
 import { readParameters } from './read-parameters.ts';
 
 export const FILE_DISCOVERY = 'file-discovery';
-/** The same for endpoints that are clusters: host names are taken by both. */
+/** `file-discovery` for endpoints that are clusters: both take host names. */
 const CLUSTER_DISCOVERY = 'multicluster-file-discovery';
 
 const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.strictObject({

@@ -106,7 +106,7 @@ export function olderType(type: string): string | undefined {
   return sentence(TYPES.get(type));
 }
 
-/** The same for a feature gate. */
+/** What to write in place of a feature gate, as the end of a sentence; undefined for another one. */
 export function olderGate(gate: string): string | undefined {
   return GATES.has(gate) ? sentence('what it switched on always is, so leave it out') : undefined;
 }
@@ -122,7 +122,7 @@ export function withOlderFields(issues: readonly ConfigIssue[]): readonly Config
   });
 }
 
-/** The same for the parameters of a plugin, which are at `at`. */
+/** The issues of a plugin's parameters, which are at `at`, with what to write in place of older fields. */
 export function withOlderParameters(
   issues: readonly ConfigIssue[],
   type: string,

@@ -7,7 +7,7 @@ export const INTERVAL_MS = 50;
  * 200 ms, from which on detectors of the reference count it as stale.
  */
 const IDLE_MS = 160;
-/** The same without jitter, which scrapes that begin together do not have. */
+/** `IDLE_MS` for scrapes that begin together, which have no jitter. */
 const IDLE_TOGETHER_MS = 176;
 /** All endpoints together are read so often: a thousand at `IDLE_MS`. More endpoints share it. */
 const PAGES_PER_MS = 6.25;

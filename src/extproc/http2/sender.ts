@@ -175,7 +175,7 @@ export class Sender implements StreamConnection {
   /** Sends what waits as far as there is room, each stream a share at a time. */
   pump(): void {
     if (!this.#transport.blocked) this.#unsentControlFrames = 0;
-    // Those that wait on come again at the end.
+    // A stream that still waits after its share is added again, at the end.
     for (const stream of this.#waiting) {
       if (this.#transport.blocked || this.#window === 0) return;
       this.#waiting.delete(stream);

@@ -30,7 +30,7 @@ export interface FlowControlParts {
   readonly maxRequests: number;
   /** How long a request may wait while there are endpoints; infinity for no limit. */
   readonly requestTtlMs: Millis;
-  /** The same while there are none. */
+  /** How long a request may wait while there are no endpoints; infinity for no limit. */
   readonly noEndpointTtlMs: Millis;
   /** By priority. */
   readonly bands: ReadonlyMap<number, BandParts>;

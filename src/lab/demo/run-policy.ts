@@ -22,7 +22,7 @@ export interface RunPolicyOptions {
 }
 
 const MODEL = 'stub-model';
-/** The same in all runs, so that they differ by their policy only. */
+/** All runs have this seed, so that they differ by their policy only. */
 const SEED = 1;
 const TIMEOUT_MS = 600_000;
 

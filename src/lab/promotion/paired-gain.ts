@@ -7,7 +7,7 @@ export interface GainReport {
    * second is better; with its 95 % interval.
    */
   readonly percent: number;
-  /** The same in milliseconds of the mean; NaN before the first decision. */
+  /** The gain in milliseconds of the mean predicted time; NaN before the first decision. */
   readonly meanMs: number;
   /** NaN until there are enough decisions. */
   readonly lowPercent: number;

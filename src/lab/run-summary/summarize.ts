@@ -6,7 +6,7 @@ import { mean, quantile, sorted, sum } from './statistics.ts';
 export interface SimulationSummary {
   readonly requests: number;
   readonly failed: number;
-  /** Like the times below: NaN if no request was served. */
+  /** NaN if no request was served, as are the times below. */
   readonly ttftMeanMs: number;
   readonly ttftP50Ms: number;
   readonly ttftP99Ms: number;

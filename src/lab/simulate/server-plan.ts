@@ -32,7 +32,7 @@ export interface PlanRow {
   readonly limitIsHigher: boolean;
   /** At the limit, per million prompt and output tokens of requests that met the objective. */
   readonly costPerMillion: Estimate;
-  /** The same per million output tokens. */
+  /** At the limit, per million output tokens of requests that met the objective. */
   readonly costPerMillionOutput: Estimate;
 }
 

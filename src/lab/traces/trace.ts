@@ -7,12 +7,13 @@ export interface TraceRequest {
   readonly atMs: Millis;
   /** A model or an adapter; empty if the trace does not say. */
   readonly model: string;
-  /** At least 1, like the next. */
+  /** At least 1. */
   readonly promptTokens: number;
+  /** At least 1. */
   readonly outputTokens: number;
   /** One for each full block of the prompt. Equal ids up to a place mean equal text up to it. */
   readonly blockIds: readonly (number | string)[];
-  /** The same for all turns of a conversation. Absent if the trace does not say. */
+  /** The conversation whose turn it is. Absent if the trace does not say. */
   readonly session?: string;
   /** From the end of the answer before it in its session to this request. Absent if unknown. */
   readonly thinkMs?: Millis;

@@ -20,7 +20,7 @@ export class PriorityField {
   readonly #priority: number;
   /** A colon, the place of the sign, and the digits. Replacements that were made show changes. */
   readonly #value: Uint8Array;
-  /** The same behind the field's name, with a comma. */
+  /** The value behind the field's name, with a comma. */
   readonly #field: Uint8Array;
   #start: number | undefined;
 

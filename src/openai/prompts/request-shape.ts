@@ -22,7 +22,7 @@ export interface RequestShape {
   readonly name: string;
   /** The fields that make the prompt, in the order of the model's template. */
   readonly promptFields: readonly string[];
-  /** The same for the reference's text of the prompt; by default, strings of these fields. */
+  /** The parts of the reference's text of the prompt, in their order; by default, strings of `promptFields`. */
   readonly referenceParts: readonly ReferencePart[];
   /** The prompt field that must be present; undefined where any body is passed on. */
   readonly required: string | undefined;

@@ -10,7 +10,7 @@ const TIMES_OTHERS = 2;
 const DEVIATIONS = 4;
 /** Failures in succession are no chance where they are less probable than this at the others. */
 const CHANCE_MAX = 1e-6;
-/** The same for an endpoint that has just come back: it is known to fail. */
+/** `CHANCE_MAX` for an endpoint that has just come back: it is known to fail. */
 const CHANCE_AGAIN_MAX = 5e-4;
 /** The share of others of which nothing is known. */
 const SHARE_PRIOR = 0.01;

@@ -14,7 +14,7 @@ export class RequestObservers {
   readonly #faults: PluginFaults;
   /** Whether any of them needs `answered`. */
   readonly wantsAnswer: boolean;
-  /** Those that need `token`: few, as it is called for each piece of a stream. */
+  /** The subscribers that need `token`: few, as it is called for each piece of a stream. */
   readonly #ofTokens: readonly JournalSubscriber[];
 
   constructor(

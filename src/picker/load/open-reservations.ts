@@ -12,7 +12,7 @@ export interface OpenReservationsOptions {
 /** What the sweep needs to know of a routed request. */
 export interface OpenReservation {
   readonly at: Millis;
-  /** Those that were made just before and after it. Only `OpenReservations` sets them. */
+  /** The reservations made just before and after it. Only `OpenReservations` sets them. */
   older: OpenReservation | undefined;
   newer: OpenReservation | undefined;
   /** Releases the reservation, as if the client had gone. */

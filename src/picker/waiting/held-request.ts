@@ -28,7 +28,7 @@ export interface HeldRequest extends Queued {
   decidedAt: Millis;
 }
 
-/** The same for all requests that wait for the same: they can begin at the same time. */
+/** A name of what a request waits for: requests with equal names can begin at the same time. */
 export function placeOf(target: Target | undefined): string {
   if (target === undefined) return '';
   const { endpoint, prefill } = target;

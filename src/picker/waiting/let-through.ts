@@ -9,7 +9,7 @@ interface Passed extends Pick<PrepareOptions, 'refuse'> {
 
 /** The requests that flow control has let go on, by id, until each of them has ended. */
 export class LetThrough {
-  /** Those that the ledger does not have yet, with the time that each has waited. */
+  /** The requests that the ledger does not have yet, with the time that each has waited. */
   readonly unrouted: Map<string, Millis> = new Map();
   readonly #refusals = new Map<string, Passed['refuse']>();
 

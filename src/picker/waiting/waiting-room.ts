@@ -236,7 +236,7 @@ export class WaitingRoom {
     return (this.#plan ?? DEFAULT_HOLD).maxWaitMs;
   }
 
-  /** Those that have waited for as long as is allowed are refused. */
+  /** Refuses the requests that have waited for as long as is allowed. */
   #endLongWaits(): void {
     const { clock } = this.#options;
     const maxWaitMs = this.#maxWaitMs;

@@ -114,7 +114,7 @@ export function affinityOutcome(
 }
 
 interface Parts {
-  /** Those that hold enough of the prompt. */
+  /** The endpoints that hold enough of the prompt. */
   readonly sticky: readonly Endpoint[];
   readonly rest: readonly Endpoint[];
   readonly match: PrefixMatch;

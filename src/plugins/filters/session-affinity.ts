@@ -9,7 +9,7 @@ import {
 /** Keeps only the endpoint that a session is bound to, while it is a candidate. */
 export const sessionAffinityFilter: FilterDefinition = affinityFilter('session-affinity-filter');
 
-/** The same for endpoints that are clusters. */
+/** `session-affinity-filter` for endpoints that are clusters. */
 export const multiclusterSessionAffinity: FilterDefinition = affinityFilter(
   'multicluster-session-affinity-filter',
 );

@@ -9,7 +9,7 @@ export function producerName(byDefault: string): z.ZodType<string, string | unde
 }
 
 /**
- * The same, of a fact that the picker has from one place: read as the reference reads it, without
- * effect.
+ * The name of the plugin that provides a fact, where the picker has this fact from one place only:
+ * read as the reference reads it, without effect.
  */
 export const otherProducer: z.ZodOptional<z.ZodString> = z.string().optional();

@@ -13,7 +13,7 @@ export interface ApproxPrefixConfig {
   readonly autoTune: boolean;
   /** Without `autoTune`, or until an engine has reported its block. */
   readonly blockSizeTokens?: number | undefined;
-  /** The same, by the reference's older name. */
+  /** `blockSizeTokens` by the reference's older name. */
   readonly blockSize?: number | undefined;
   /** Counts only where `maxPrefixTokensToMatch` is zero. Zero means no limit. */
   readonly maxPrefixBlocksToMatch?: number | undefined;

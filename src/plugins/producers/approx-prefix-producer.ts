@@ -50,7 +50,7 @@ export const approxPrefixProducer: DataSourceDefinition = approxProducer(
   'approx-prefix-cache-producer',
 );
 
-/** The same for endpoints that are clusters. */
+/** `approx-prefix-cache-producer` for endpoints that are clusters. */
 export const multiclusterPrefixProducer: DataSourceDefinition = approxProducer(
   'multicluster-approx-prefix-cache-producer',
 );

@@ -6,7 +6,7 @@ const REVISION_HEADER = 'x-llm-d-disagg-revision';
 
 /** A header of request and answer that carries the value of a label. */
 export interface HeaderSelector {
-  /** For metrics. */
+  /** The selector's name in metrics. */
   readonly name: string;
   /** Lower-case. */
   readonly headerName: string;

@@ -18,7 +18,7 @@ export interface AdminPages {
   readonly ready: () => Readiness;
   /** JSON documents by path. An HttpError that one throws becomes the answer. */
   readonly documents: ReadonlyMap<string, AdminRoute>;
-  /** The same for actions: they answer only POST. All their parameters are in the query. */
+  /** Actions by path, which answer only POST with JSON. All their parameters are in the query. */
   readonly actions?: ReadonlyMap<string, AdminRoute> | undefined;
   /** Pages that take a while to make, such as profiles, by path: JSON. For those who may read. */
   readonly slowPages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<string>> | undefined;

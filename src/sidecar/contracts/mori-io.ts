@@ -20,7 +20,7 @@ export interface MoriIoOptions {
   readonly dataParallelSizeLocal: number;
   /** The pods of the decoding side, by rank; none where there is one. */
   readonly decodeHosts: () => readonly string[];
-  /** The same of the prefilling side. */
+  /** The pods of the prefilling side, by rank; none where there is one. */
   readonly prefillHosts: () => readonly string[];
   /** Whether both legs are sent at once. */
   readonly atOnce: boolean;

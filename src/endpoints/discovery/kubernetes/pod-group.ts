@@ -16,7 +16,7 @@ export const GROUP_ANNOTATIONS: readonly string[] = [SIZE];
 export const WORKER_SELECTOR: string = `${SET},${WORKER_INDEX},${WORKER_INDEX}!=0`;
 
 interface GroupMember {
-  /** The same for all pods of a group, also after it was recreated. */
+  /** Names the group of a pod; a group that is created anew keeps its name. */
   readonly group: string;
   readonly isLeader: boolean;
   /** The number of pods of a whole group; undefined where the set does not state it. */

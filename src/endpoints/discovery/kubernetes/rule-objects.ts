@@ -54,8 +54,8 @@ export function prioritiesOf(
 }
 
 /**
- * The same of objects of version v1. Those that name no pool are left out: the API server shows
- * objects of the older version so.
+ * The priorities of a pool's InferenceObjectives of version v1, by name. Objects that name no pool
+ * are left out: so the API server shows objects of the older version.
  */
 export function prioritiesOfV1(
   objects: Iterable<RuleObject>,

@@ -51,7 +51,7 @@ export class ResolvedEndpoints {
     this.#log = new NameLog({ ...options, stateOf });
   }
 
-  /** The same as in a pool, with a host name in the address. */
+  /** Adds or replaces an endpoint, as a pool does; its address may have a host name. */
   upsert(spec: EndpointSpec): void {
     const known = this.#listed.get(spec.id);
     if (known?.spec.address === spec.address) {

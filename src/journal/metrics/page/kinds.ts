@@ -19,7 +19,7 @@ export interface Kind<Child> {
   create(): Child;
   add(into: Child, from: Child): void;
   samples(name: string, labels: MetricLabels, child: Child): readonly MetricSample[];
-  /** The same as text. `labels` as `labelText` makes them. */
+  /** The samples as text of the page. `labels` as `labelText` makes them. */
   text(name: string, labels: string, child: Child, format: PageFormat): string;
 }
 

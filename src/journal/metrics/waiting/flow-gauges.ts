@@ -61,7 +61,7 @@ function showSaturation(options: FlowGaugesOptions): void {
   );
 }
 
-/** Those that measure themselves. */
+/** The detectors that measure themselves. */
 function detectorsOf({
   detector,
   parts: { detector: plan },
