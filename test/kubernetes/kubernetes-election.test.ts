@@ -154,6 +154,21 @@ describe.skipIf(binaries === undefined || envoy === undefined)('two pickers of o
     // On a busy machine a health check of the living one may come too late, for a moment.
     await eventually(row, (statuses) => statuses.every((status) => status === 200));
   });
+
+  it('[D312] are not kept from leading by an observer with their arguments, which follows the pool beside them', async () => {
+    await deleteLease(server);
+    const flags = ['--kubeconfig', kubeconfig, '--ha-enable-leader-election', '--observe'];
+    const observer = await startPicker(flags);
+    stops.push(() => observer.kill('SIGKILL'));
+    const known = async (): Promise<Ready> => ready(observer);
+    const { detail } = await eventually(known, ({ ok }) => ok, TAKE_OVER_ATTEMPTS);
+    expect(detail).toMatchObject({ endpoints: 1 });
+    expect(detail).not.toHaveProperty('leading');
+    await expect(lease(server)).rejects.toThrow('404');
+    const leader = await leaderOf(await startTwo('--ha-enable-leader-election'));
+    expect((await ready(leader)).detail).toMatchObject({ leading: true });
+    expect((await known()).ok).toBe(true);
+  });
 });
 
 interface Picker {
@@ -246,6 +261,11 @@ async function complete(url: string): Promise<number> {
 function lease({ config }: ApiServer): Promise<V1Lease> {
   const api = config.makeApiClient(CoordinationV1Api);
   return api.readNamespacedLease({ namespace: NAMESPACE, name: LEASE });
+}
+
+async function deleteLease({ config }: ApiServer): Promise<void> {
+  const api = config.makeApiClient(CoordinationV1Api);
+  await api.deleteNamespacedLease({ namespace: NAMESPACE, name: LEASE });
 }
 
 /** A pool of one pod, which is the stub at `address`. */

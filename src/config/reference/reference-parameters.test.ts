@@ -60,6 +60,13 @@ describe("the reference's parameters", () => {
     },
   );
 
+  test('[D7] a factor of the latency predictor that the reference refuses is refused', () => {
+    const of = (sloBufferFactor: number): unknown =>
+      load('predicted-latency-producer', { sloBufferFactor });
+    expect(of(0.5)).toBeDefined();
+    expect(() => of(0)).toThrow('sloBufferFactor');
+  });
+
   test('[D7] durations are texts in Go’s notation or numbers of nanoseconds', () => {
     const minute = parsed('utilization-detector', { metricsStalenessThreshold: '1m' });
     for (const metricsStalenessThreshold of [60_000_000_000, '+1m', '.5m30s', '60.s']) {

@@ -45,7 +45,7 @@ const ACCEPTED: readonly AcceptedType[] = [
     type: 'predicted-latency-producer',
     instead: OWN_PREDICTION,
     parameters: {
-      sloBufferFactor: z.number().optional(),
+      sloBufferFactor: z.number().positive().optional(),
       contextTTL: z.union([z.string(), z.number()]).optional(),
       encoderCacheMatchInfoProducerName: z.string().optional(),
       streamingMode: z.boolean().optional(),

@@ -95,7 +95,7 @@ describe('prefix-cache-affinity-filter', () => {
     expect(parsing({ maxInFlightRequestsDelta: 1, maxTTFTPenaltyMs: 0 })).toThrow('above 0');
     expect(parsing({ peakPrefillThroughput: 0 })).toThrow('above 0');
     expect(parsing({ peakPrefillThroughput: 0, maxTTFTPenaltyMs: 0 })).not.toThrow();
-    expect(parsing({ penaltySource: 'sessionCost' })).toThrow();
+    expect(parsing({ penaltySource: 'sessionCost' })).toThrow('has one penalty here');
   });
 
   it('explores when configured to', () => {

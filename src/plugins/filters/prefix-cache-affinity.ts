@@ -40,7 +40,9 @@ const config = z
     /** So many more requests in flight than elsewhere are too many; 0 is no bound. */
     maxInFlightRequestsDelta: z.int().nonnegative().default(0),
     /** The one penalty that there is here, under the name of a later release. */
-    penaltySource: z.literal('constant').optional(),
+    penaltySource: z
+      .literal('constant', 'has one penalty here: leave it out, or write constant')
+      .optional(),
     /** The latency predictor is the model of engines that the picker itself learns. */
     ttftSource: z.enum(['prefillThroughput', 'latencyPredictor']).default('prefillThroughput'),
     /** In tokens a second. */
