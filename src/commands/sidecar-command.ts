@@ -199,7 +199,7 @@ async function startMetrics(
     }),
     ready: () => readinessOf(sidecar),
     documents: new Map(),
-    tls: metricsTls({ metricsCertDir }, createLog('info')),
+    tls: metricsTls({ metricsCertDir }, { log: createLog('info'), registry: sidecar.registry }),
   });
   return admin.port;
 }

@@ -79,6 +79,6 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
     ...livePage({ ...parts, counts: parts.live, clock, about }),
     actions: withLogLevel(log, promotion && promotionActions(promotion)),
     slowPages: admin.pprof === true ? profilePages(createProfiler(clock)) : undefined,
-    tls: metricsTls(admin, log),
+    tls: metricsTls(admin, { log, registry: metrics.registry }),
   };
 }

@@ -3,6 +3,7 @@ import { get, type RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
+import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
 import { issue, newAuthority } from '../../../test/support/certificates.ts';
@@ -14,6 +15,7 @@ import { type MetricsTlsOptions, metricsTls } from './metrics-tls.ts';
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-metrics-tls-'));
 const authorities = join(folder, 'clients.pem');
 const log = createLog('silent');
+let registry = new Registry();
 let authority: Certificate;
 let first: Certificate;
 let second: Certificate;
@@ -32,6 +34,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await server?.stop();
   server = undefined;
+  registry = new Registry();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -42,7 +45,7 @@ async function start(options: MetricsTlsOptions): Promise<void> {
     metricsPage: () => Promise.resolve({ contentType: 'text/plain', body: 'a_total 1\n' }),
     ready: () => ({ ok: true, state: 'ready', reasons: [], detail: {} }),
     documents: new Map(),
-    tls: metricsTls(options, log),
+    tls: metricsTls(options, { log, registry }),
   });
 }
 
@@ -82,12 +85,40 @@ test('[D102] it answers only clients with a certificate of its authorities', asy
 
 test('[D102] flags and files that cannot be used are refused by their names', () => {
   write(first);
-  expect(() => metricsTls({ metricsClientCaFile: authorities }, log)).toThrow(
+  expect(() => metricsTls({ metricsClientCaFile: authorities }, { log, registry })).toThrow(
     '--metrics-client-ca-file: needs --metrics-cert-dir',
   );
   const odd = { metricsCertDir: folder, metricsClientCaFile: join(folder, 'tls.key') };
-  expect(() => metricsTls(odd, log)).toThrow('--metrics-client-ca-file');
+  expect(() => metricsTls(odd, { log, registry })).toThrow('--metrics-client-ca-file');
   writeFileSync(join(folder, 'tls.key'), second.key);
-  expect(() => metricsTls({ metricsCertDir: folder }, log)).toThrow('--metrics-cert-dir');
-  expect(metricsTls({}, log)).toBeUndefined();
+  expect(() => metricsTls({ metricsCertDir: folder }, { log, registry })).toThrow(
+    '--metrics-cert-dir',
+  );
+  expect(metricsTls({}, { log, registry })).toBeUndefined();
+});
+
+test('[V268] a bad change is one line in its log, and is counted, however many events it causes', async () => {
+  write(first);
+  const lines: unknown[] = [];
+  const counted = Object.assign(createLog('silent'), {
+    error: (line: unknown) => lines.push(line),
+  });
+  const tls = metricsTls({ metricsCertDir: folder }, { log: counted, registry });
+  let used = 0;
+  const following = tls?.follow(() => {
+    used += 1;
+  });
+  const outcomes = async (): Promise<readonly (number | undefined)[]> => {
+    const [metric] = await registry.getMetricsAsJSON();
+    return (metric?.values ?? []).map(({ value }) => Number(value));
+  };
+  writeFileSync(join(folder, 'tls.key'), '');
+  await eventually(outcomes, ([, refused]) => refused === 1);
+  for (const name of ['tls.key', 'tls.crt', 'tls.key']) writeFileSync(join(folder, name), '');
+  await eventually(outcomes, ([, refused]) => refused === 2);
+  write(second);
+  await eventually(outcomes, ([adopted]) => adopted === 1);
+  await following?.stop();
+  // One for the key alone, one for the certificate that is checked before it.
+  expect([lines.length, used]).toEqual([2, 1]);
 });

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
+import type { Registry } from 'prom-client';
 import { followFiles } from '../../files/follow-files.ts';
-import { ConfigError, messageOf } from '../../framework/error.ts';
+import { ConfigError } from '../../framework/error.ts';
+import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
 
@@ -31,7 +34,7 @@ export interface MetricsTls {
  */
 export function metricsTls(
   { metricsCertDir: folder, metricsClientCaFile: authorities }: MetricsTlsOptions,
-  log: Log,
+  { log, registry }: { readonly log: Log; readonly registry: Registry },
 ): MetricsTls | undefined {
   if (folder === undefined) {
     if (authorities === undefined) return undefined;
@@ -43,7 +46,21 @@ export function metricsTls(
     ...(authorities !== undefined && { ca: readAuthorities(authorities, AUTHORITIES) }),
     minVersion: 'TLSv1.2',
   });
-  context();
+  let used = context();
+  const reloads = new Reloads({
+    registry,
+    name: 'pointsman_metrics_certificate_reloads_total',
+    help: 'Changes of the certificate or of the authorities of the metrics port, adopted or refused.',
+  });
+  const refused = (reason: unknown): void =>
+    log.error({ reason }, 'certificate of the metrics port refused; the previous one serves on');
+  const take = (use: (context: SecureContextOptions) => void): void => {
+    const next = context();
+    if (isDeepStrictEqual(next, used)) return;
+    use(next);
+    used = next;
+    reloads.adopted();
+  };
   const paths = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   if (authorities !== undefined) paths.push(authorities);
   return {
@@ -51,12 +68,8 @@ export function metricsTls(
     needsClientCertificate: authorities !== undefined,
     follow: (use) =>
       followFiles(paths, {
-        take: () => use(context()),
-        onRefused: (error) =>
-          log.error(
-            { reason: messageOf(error) },
-            'certificate of the metrics port refused; the previous one serves on',
-          ),
+        take: () => reloads.attempt(() => take(use), refused),
+        onRefused: refused,
         onUnwatched: (error) =>
           log.error({ err: error }, 'the certificate of the metrics port cannot be watched'),
       }),

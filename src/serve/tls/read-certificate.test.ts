@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
-import { readCertificate } from './read-certificate.ts';
+import { readAuthorities, readCertificate } from './read-certificate.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-certificate-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -15,4 +15,13 @@ it('returns a certificate with its chain, and its key, unchanged', async () => {
   writeFileSync(join(folder, 'tls.crt'), chain);
   writeFileSync(join(folder, 'tls.key'), key);
   expect(readCertificate(folder)).toEqual({ cert: chain, key });
+});
+
+it('[V269] refuses a list of authorities that is cut off within one of them', async () => {
+  const [one, two] = [await selfSignedCertificate(), await selfSignedCertificate()];
+  const path = join(folder, 'authorities.pem');
+  writeFileSync(path, Buffer.concat([one.cert, Buffer.from('\n'), two.cert]));
+  expect(readAuthorities(path).length).toBeGreaterThan(one.cert.length);
+  writeFileSync(path, Buffer.concat([one.cert, Buffer.from('\n'), two.cert.subarray(0, 300)]));
+  expect(() => readAuthorities(path)).toThrow('begins 2 certificates, of which 1 are whole');
 });

@@ -25,9 +25,16 @@ export function readCertificate(folder: string, flag = '--cert-path'): Certifica
  */
 export function readAuthorities(path: string, flag = '--client-ca-file'): Buffer {
   const pem = readFollowed(path);
-  const blocks = pem.toString('latin1').match(CERTIFICATES) ?? [];
+  const text = pem.toString('latin1');
+  const blocks = text.match(CERTIFICATES) ?? [];
   if (blocks.length === 0) {
     throw new ConfigError(flag, [{ path, message: whyNot(pem, 'CERTIFICATE') }]);
+  }
+  const begun = text.split(BEGIN_CERTIFICATE).length - 1;
+  if (begun !== blocks.length) {
+    // Without this, half a file would lock out the clients of the authorities in the other half.
+    const message = `begins ${begun} certificates, of which ${blocks.length} are whole: it is cut off or damaged`;
+    throw new ConfigError(flag, [{ path, message }]);
   }
   for (const block of blocks) {
     attempt(path, () => new X509Certificate(block), 'is a damaged CERTIFICATE', flag);
@@ -35,6 +42,7 @@ export function readAuthorities(path: string, flag = '--client-ca-file'): Buffer
   return pem;
 }
 
+const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----';
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 function attempt(path: string, use: () => unknown, why: string, flag: string): void {
