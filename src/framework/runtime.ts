@@ -14,6 +14,12 @@ export interface Clock {
   now(): Millis;
   /** Wall-clock time since the Unix epoch. May jump: for logs and traces only. */
   wallTime(): Millis;
+  /**
+   * What this thread has computed until now. What other processes took of its time is not in it, so
+   * that a busy machine is not taken for costly work. May have steps of some milliseconds; left out
+   * where the system does not say.
+   */
+  readonly cpuTime?: (() => Millis) | undefined;
   /** Calls back once, after `delay`. A real timer does not keep the process alive. */
   setTimer(delay: Millis, callback: () => void): Timer;
 }

@@ -44,6 +44,8 @@ const ANSWER_MS = 250;
 const ALL_SHARE = 0.3;
 /** Prompts are taken from the replica that was asked, for so long. */
 const PREFIXES_MS = 60_000;
+/** How often they are asked for on one connection: what comes while the time is used up is lost. */
+const WARMINGS_MAX = 3;
 
 /**
  * Shares with other replicas what this picker does, and books here what they do. Without a
@@ -67,6 +69,8 @@ export class Replica {
   #beatSequence = -1;
   /** Who was asked for prompts, and when; undefined: nobody since the last connection. */
   #warming: { readonly peer: string; readonly at: Millis } | undefined;
+  /** How often prompts were asked for since then. */
+  #warmings = 0;
 
   constructor(options: ReplicaOptions) {
     const { id, boot, clock, intervalMs = SEND_INTERVAL_MS } = options;
@@ -159,6 +163,7 @@ export class Replica {
     this.#changedAt = this.#options.clock.now();
     this.#outbox.connected();
     this.#warming = undefined;
+    this.#warmings = 0;
     this.#outbox.sendOther(MESSAGE_KIND.hello, undefined);
     this.#options.onNotice?.({ kind: 'connected' });
   }
@@ -204,7 +209,12 @@ export class Replica {
   /** What floods the link must not hold up requests: what it misses, a replica asks for later. */
   #takeInTime(head: MessageHead, reader: ByteReader, peer: Peer): void {
     const inTime = this.#time.run(() => peer.time.run(() => this.#take(head, reader, peer)));
-    if (!inTime) peer.counts.hurried += 1;
+    if (inTime) return;
+    peer.counts.hurried += 1;
+    // Prompts are sent once. The next answer of a peer asks for them again.
+    if (head.kind === MESSAGE_KIND.prefixes && this.#warmings < WARMINGS_MAX) {
+      this.#warming = undefined;
+    }
   }
 
   #take({ kind, sequence }: MessageHead, reader: ByteReader, peer: Peer): void {
@@ -238,8 +248,9 @@ export class Replica {
       peer.apply(entries, origin);
     });
     if (heldBlocks === 0 || this.#warming !== undefined) return;
-    if (this.#outbox.sendOther(MESSAGE_KIND.ask, peer.id))
-      this.#warming = { peer: peer.id, at: now };
+    if (!this.#outbox.sendOther(MESSAGE_KIND.ask, peer.id)) return;
+    this.#warmings += 1;
+    this.#warming = { peer: peer.id, at: now };
   }
 
   #takePrefixes(reader: ByteReader, peer: Peer): void {

@@ -4,11 +4,21 @@ import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 /** Node's longest timeout: it treats a longer one as 1 ms. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
+/** Node has it since 23.9. */
+const THREAD_CPU: (() => Millis) | undefined =
+  typeof process.threadCpuUsage === 'function'
+    ? () => {
+        const { user, system } = process.threadCpuUsage();
+        return (user + system) / 1000;
+      }
+    : undefined;
+
 /** The machine's own time. Timers do not keep the process alive. */
 export function nodeClock(): Clock {
   return {
     now: () => performance.now(),
     wallTime: () => Date.now(),
+    cpuTime: THREAD_CPU,
     setTimer: (delay, callback) => new NodeTimer(delay, callback),
   };
 }

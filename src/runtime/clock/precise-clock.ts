@@ -22,6 +22,7 @@ export function preciseClock(
   return {
     now: () => coarse.now(),
     wallTime: () => coarse.wallTime(),
+    cpuTime: coarse.cpuTime,
     setTimer: (delay, callback) => new PreciseTimer(delay, callback, { coarse, spinner }),
   };
 }
