@@ -18,7 +18,14 @@ import { costPerHour, type ServerPlan, serverPlan } from '../lab/simulate/server
 import { reshape } from '../lab/simulate/what-if.ts';
 import { describeReading } from '../lab/traces/trace.ts';
 import { needPackages } from '../runtime/need-packages.ts';
-import { above0, atLeastOne, collect, notNegative, pluginOption } from './options/option-values.ts';
+import {
+  above0,
+  atLeastOne,
+  collect,
+  from1To,
+  notNegative,
+  pluginOption,
+} from './options/option-values.ts';
 import { addPlanningOptions, type PlanningFlags, planningOf } from './options/planning-options.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 import { startProgress } from './output/progress.ts';
@@ -58,7 +65,7 @@ export function simulateCommand(): Command {
     .requiredOption('--pool <file>', 'the model servers, in YAML; see docs/simulate.md')
     .option('--config <name|file>', 'a configuration to simulate; may be repeated', collect, [])
     .addOption(pluginOption())
-    .option('--seeds <n>', 'draws of each configuration, for intervals', atLeastOne, 1)
+    .option('--seeds <n>', 'draws of each configuration, for intervals', from1To(10_000), 1)
     .option('--speed <times>', 'how many times faster than in the trace requests arrive', above0, 1)
     .option('--closed-loop', 'turns of a conversation wait for the answer before them', false)
     .option('--spread <ms>', 'with several seeds, move arrivals by up to this', notNegative, 10_000)
@@ -66,7 +73,7 @@ export function simulateCommand(): Command {
     .option(
       '--replicas <n>',
       'pickers in front of the pool, among which requests are divided',
-      atLeastOne,
+      from1To(1000),
       1,
     )
     .option(

@@ -26,6 +26,14 @@ export const atLeastOne: NumberParser = parserOf(
   'whole number of 1 or more',
 );
 
+/** For counts that are made at once, so that a slip of the finger does not fill the memory. */
+export function from1To(most: number): NumberParser {
+  return parserOf(
+    (n) => Number.isSafeInteger(n) && n >= 1 && n <= most,
+    `whole number from 1 to ${most}`,
+  );
+}
+
 function parserOf(fits: (value: number) => boolean, what: string): NumberParser {
   return (text) => {
     const value = anyNumber(text);
