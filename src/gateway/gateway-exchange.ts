@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../framework/runtime.ts';
-import { TimeoutError, within } from '../runtime/clock/deadline.ts';
+import { within } from '../runtime/clock/deadline.ts';
 import { endUpload, type FrontExchange } from '../runtime/network/http-front.ts';
 import { breakOff, passAnswer } from '../runtime/network/pass-answer.ts';
 import { ExchangeLimits } from './exchange-limits.ts';
@@ -10,7 +10,9 @@ import type { ExtProcClient, ExtProcStream, ProcessingResponse } from './ext-pro
 import type { GatewayBounds } from './gateway-bounds.ts';
 import { applyMutation, endToEndHeaders, type HeaderPair } from './header-mutation.ts';
 import {
+  endpointFailure,
   errorBody,
+  ownHead,
   requestHead,
   responseEnd,
   responseHead,
@@ -72,12 +74,11 @@ export class GatewayExchange {
   }
 
   async #sendBody(): Promise<void> {
-    const { request } = this.#options;
     const { upload, uploadIdle } = this.#limits;
     upload.restart();
     uploadIdle.restart();
     // Destroying the request would take the answer with it.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    for await (const chunk of this.#options.request.iterator({ destroyOnReturn: false })) {
       uploadIdle.pause();
       await this.#write({ request_body: { body: chunk as Buffer, end_of_stream: false } });
       if (this.#over) return;
@@ -142,10 +143,7 @@ export class GatewayExchange {
         answer.request_headers.response?.header_mutation,
       );
       if (!this.#hasBody) this.#onRequestReturned();
-      this.#forward(headers).catch((error: unknown) => {
-        if (error instanceof TimeoutError) this.#fail(504, `the picked endpoint ${error.message}`);
-        else this.#fail(503, `the picked endpoint cannot be reached: ${String(error)}`);
-      });
+      this.#forward(headers).catch((error: unknown) => this.#answerFor(error));
     } else if (answer.request_body !== undefined) this.#passRequestBody(answer.request_body);
     else if (answer.response_headers !== undefined) {
       this.#limits.paid('response');
@@ -219,16 +217,26 @@ export class GatewayExchange {
     else await this.#askPicker(upstream);
   }
 
+  /** Answers for an endpoint that did not. The picker learns of it, as it does from Envoy. */
+  async #answerFor(error: unknown): Promise<void> {
+    const { status, sentence } = endpointFailure(error);
+    if (!this.#passing && this.#upstream === undefined) await this.#tellHead(ownHead(status));
+    this.#fail(status, sentence);
+  }
+
+  /** Resolves when the picker has answered the head of a response, or has ended its stream. */
+  async #tellHead(head: Parameters<ExtProcStream['write']>[0]): Promise<void> {
+    this.#limits.owes('response');
+    const answered = Promise.withResolvers<void>();
+    this.#onHeadAnswered = answered.resolve;
+    await this.#write(head);
+    if (!this.#over) await answered.promise;
+  }
+
   /** Sends the response through the picker. */
   async #askPicker(upstream: Dispatcher.ResponseData): Promise<void> {
     const { endpointIdle } = this.#limits;
-    this.#limits.owes('response');
-    const answered = new Promise<void>((resolve) => {
-      this.#onHeadAnswered = resolve;
-    });
-    await this.#write(responseHead(upstream));
-    // A picker that ends its stream instead gets nothing of the body, which would be lost.
-    await answered;
+    await this.#tellHead(responseHead(upstream));
     if (this.#over) return;
     if (this.#passing) return await this.#passResponse(upstream);
     endpointIdle.restart();
@@ -253,19 +261,17 @@ export class GatewayExchange {
 
   #passResponseBody({ response: answer }: NonNullable<ProcessingResponse['response_body']>): void {
     const { response } = this.#options;
-    const { client } = this.#limits;
     const { body, end_of_stream: last } = answer?.body_mutation?.streamed_response ?? {};
     if (body !== undefined && body.length > 0 && !response.write(body)) {
-      client.restart();
-      this.#pauseUntilDrained(response, () => client.pause());
+      this.#limits.client.restart();
+      this.#pauseUntilDrained(response, () => this.#limits.client.pause());
     }
     if (last === true) this.#finish();
   }
 
   #finish(): void {
     const { response } = this.#options;
-    const trailers = Object.entries(this.#upstream?.trailers ?? {});
-    if (trailers.length > 0) response.addTrailers(trailers);
+    response.addTrailers(Object.entries(this.#upstream?.trailers ?? {}));
     this.#limits.paid('end');
     response.end();
     if (!response.writableFinished) this.#limits.client.restart();
@@ -278,7 +284,6 @@ export class GatewayExchange {
     if (!this.#requestReturned) {
       this.#fail(503, 'the endpoint picker ended its stream before the request');
     } else if (this.#options.response.headersSent) {
-      // Parts of the response were on their way through the picker.
       this.#fail(502, 'the endpoint picker ended its stream within the response');
     } else {
       this.#passing = true;

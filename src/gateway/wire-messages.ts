@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { TimeoutError } from '../runtime/clock/deadline.ts';
 import type { ProcessingRequest } from './ext-proc-client.ts';
 import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 
@@ -35,6 +36,12 @@ export function responseHead(upstream: Dispatcher.ResponseData): ProcessingReque
   return { response_headers: { headers: { headers }, end_of_stream: false } };
 }
 
+/** The head of an answer of the gateway's own, which is all of it that a picker needs. */
+export function ownHead(status: number): ProcessingRequest {
+  const headers = toWire([[':status', String(status)]]);
+  return { response_headers: { headers: { headers }, end_of_stream: true } };
+}
+
 /** The message after the last piece of a response's body. */
 export function responseEnd({ trailers }: Dispatcher.ResponseData): ProcessingRequest {
   const pairs = Object.entries(trailers);
@@ -49,6 +56,16 @@ export function responseHeaders({ headers }: Dispatcher.ResponseData): readonly 
   return endToEndHeaders(
     flat.map((each) => (typeof each === 'string' ? each : each.toString('latin1'))),
   );
+}
+
+/** What a client gets where the picked endpoint gave no answer. */
+export function endpointFailure(error: unknown): {
+  readonly status: number;
+  readonly sentence: string;
+} {
+  return error instanceof TimeoutError
+    ? { status: 504, sentence: `the picked endpoint ${error.message}` }
+    : { status: 503, sentence: `the picked endpoint cannot be reached: ${String(error)}` };
 }
 
 /** An error of the gateway itself, in OpenAI's format, with the HTTP status as the picker's. */

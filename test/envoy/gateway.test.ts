@@ -202,3 +202,29 @@ describe('the embedded gateway without a picker', () => {
     await upstream.stop();
   });
 });
+
+it('[O209] tells the picker of an endpoint that it cannot reach', async () => {
+  const serving = await startServe(serveOptions({ endpoints: ['127.0.0.1:9'] }));
+  const gateway = await startGateway({
+    host: '127.0.0.1',
+    port: 0,
+    extProcAddress: `127.0.0.1:${serving.extProcPort}`,
+    extProcTls: false,
+    clock: nodeClock(),
+    log: () => undefined,
+  });
+  try {
+    const url = `http://127.0.0.1:${gateway.port}/v1/chat/completions`;
+    const response = await fetch(url, { method: 'POST', body: chat('x'), headers: JSON_TYPE });
+    expect([response.status, await response.text()]).toEqual([
+      503,
+      expect.stringContaining('the picked endpoint cannot be reached'),
+    ]);
+    const metrics = await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`);
+    // A request that the client ended would say nothing about the endpoint.
+    expect(await metrics.text()).not.toContain('error_code="ClientClosed"');
+  } finally {
+    await gateway.stop();
+    await serving.stop();
+  }
+});

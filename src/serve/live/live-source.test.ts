@@ -30,8 +30,8 @@ function setUp(servers: Readonly<Record<string, Partial<FakeServer>>>) {
     picker.pool.upsert({ id: name as EndpointId, address: `${name}:8000`, labels });
   }
   const about = { pool: 'p', policy: 'default', documents: ['/debug/shadows'] };
-  const source = new LiveSource({ picker, counts, recorder, clock, viewers: () => 1, about });
-  return { clock, picker, source };
+  const parts = { picker, counts, recorder, clock, viewers: () => 1, about };
+  return { clock, picker, parts, source: new LiveSource(parts) };
 }
 
 it('[O2] says of each endpoint why it is not scraped', async () => {
@@ -80,6 +80,13 @@ it('[O7] sends at most ten of the decisions of a second, the latest, and says ho
   expect(latest?.profiles[0]?.scorers[0]?.terms).toContain('costMs');
   expect(latest?.profiles[0]?.runnerUp?.costs[0]?.more).toBeGreaterThanOrEqual(0);
   expect(source.next().decisions).toEqual({ made: 0, shown: [] });
+  picker.stop();
+});
+
+it('[O208] counts what waits for flow control among what waits', () => {
+  const { picker, parts } = setUp({ a: {} });
+  const router = { waitingRequests: [1, 2, 3] };
+  expect(new LiveSource({ ...parts, router }).first().totals).toMatchObject({ waiting: 3 });
   picker.stop();
 });
 

@@ -15,6 +15,8 @@ const LABELS_EVERY_MS: Millis = 30_000;
 
 export interface LiveSourceParts {
   readonly picker: EndpointPicker;
+  /** Has what waits for flow control. */
+  readonly router?: { readonly waitingRequests: Iterable<unknown> };
   readonly counts: LiveCounts;
   readonly recorder: DecisionRecorder | undefined;
   readonly clock: Clock;
@@ -78,7 +80,7 @@ export class LiveSource implements MessageSource {
   }
 
   #frame(): Pick<LiveMessage, 'wallMs' | 'totals'> {
-    const { picker, clock, viewers } = this.#parts;
+    const { picker, clock, viewers, router } = this.#parts;
     const endpoints = picker.pool.snapshot();
     const inFlight = endpoints.reduce((sum, each) => sum + picker.ledger.load(each).requests, 0);
     return {
@@ -86,7 +88,7 @@ export class LiveSource implements MessageSource {
       totals: {
         endpoints: endpoints.length,
         inFlight,
-        waiting: picker.waiting.requests,
+        waiting: picker.waiting.requests + [...(router?.waitingRequests ?? [])].length,
         viewers: viewers(),
       },
     };
