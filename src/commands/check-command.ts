@@ -4,8 +4,12 @@ import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { planInWords } from '../config/notes/plan-in-words.ts';
 import { referenceDifferences } from '../config/reference/reference-differences.ts';
 import { ConfigError } from '../framework/error.ts';
+import { PluginFaults } from '../picker/faults/plugin-faults.ts';
 import type { ConfigNote } from '../picker/plan/config-note.ts';
+import { createPlugins } from '../picker/plan/create-plugins.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
 import { pluginOption } from './options/option-values.ts';
 
 interface CheckFlags {
@@ -28,6 +32,7 @@ export function checkCommand(): Command {
     .option('--json', 'print one JSON document', false)
     .action(async (file: string | undefined, flags: CheckFlags) => {
       const plan = await planFromPlugins(configOf(file, flags.config), flags.plugin);
+      tryPlugins(plan);
       const shown = shownOf(plan, flags.likeReference);
       const text = flags.json ? `${JSON.stringify(shown, undefined, 2)}\n` : asText(shown);
       process.stdout.write(text);
@@ -45,6 +50,13 @@ function configOf(file: string | undefined, config: string | undefined): string 
   const names = [...NAMED_CONFIGS.keys()].join(', ');
   const message = `is missing; give a file, or a built-in configuration: ${names}`;
   throw new ConfigError('check', [{ path: '--config', message }]);
+}
+
+/** Makes the plugins that start nothing, because their own code may fail only then. Throws ConfigError. */
+function tryPlugins(plan: PickerPlan): void {
+  const network = { get: () => Promise.reject(new Error('check has no network')) };
+  const runtime = { clock: new SimulatedClock(), random: seededRandom(0), network };
+  createPlugins(plan, { runtime, kept: new Map(), faults: new PluginFaults() });
 }
 
 interface Shown {

@@ -31,7 +31,7 @@ import type { ConcurrencyLimit } from './load/concurrency-limit.ts';
 import type { Ledger } from './load/ledger.ts';
 import type { OpenReservations } from './load/open-reservations.ts';
 import { type PickerParts, pickerParts } from './picker-parts.ts';
-import type { PluginInstances } from './plan/instantiate.ts';
+import type { PluginInstances } from './plan/create-plugins.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
 import type { EndpointPool } from './pool/endpoint-pool.ts';
 import { sameEndpoints, subsetOf } from './pool/subset.ts';

@@ -57,6 +57,26 @@ describe('check', () => {
     await expect(check()).rejects.toThrow('--config: is missing');
   });
 
+  test('[V252] makes plugins of modules, and names the one that cannot be made', async () => {
+    const module = join(folder, 'throwing-plugin.mjs');
+    writeFileSync(
+      module,
+      `export const plugins = { scorers: [{
+        type: 'tide-scorer',
+        config: { parse: () => ({}) },
+        create() { throw new Error('no tide table'); },
+      }] };`,
+    );
+    const using = join(folder, 'tide.yaml');
+    writeFileSync(
+      using,
+      'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\nplugins: [{type: tide-scorer}]\n',
+    );
+    await expect(check(using, '--plugin', module)).rejects.toThrow(
+      'tide-scorer (scorer of type tide-scorer): its create() has thrown: Error: no tide table',
+    );
+  });
+
   test('[D173] an empty file is the default configuration, with a warning', async () => {
     const empty = join(folder, 'empty.yaml');
     writeFileSync(empty, '\n');

@@ -52,7 +52,11 @@ export class BodyReading {
   /** Throws RoutingError `invalid-request` or `body-too-large` at the first fault. */
   push(chunk: Buffer): void {
     this.#bytes += chunk.length;
-    this.#reader.push(chunk);
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      throw withEncoding(error, this.head);
+    }
   }
 
   /** The request as known so far. */
@@ -63,9 +67,13 @@ export class BodyReading {
   /** The whole request. Throws RoutingError for a fault, and where the body is shorter than announced. */
   end(): InferenceRequest {
     checkWhole(this.head, this.#bytes);
-    const request = this.#reader.end();
-    this.#keepAnswerBlocks?.(this.#reader.answerBlocks());
-    return request;
+    try {
+      const request = this.#reader.end();
+      this.#keepAnswerBlocks?.(this.#reader.answerBlocks());
+      return request;
+    } catch (error) {
+      throw withEncoding(error, this.head);
+    }
   }
 
   /** The pick is made: what `edit` returned may change, but not in length. */
@@ -86,4 +94,17 @@ function checkWhole({ headers }: SessionHead, bodyBytes: number): void {
     'body-incomplete',
     `the gateway has sent ${bodyBytes} bytes of a body of ${announced} (content-length); try again`,
   );
+}
+
+/** So much of a client's header is repeated in an error. */
+const ENCODING_CHARACTERS_MAX = 40;
+
+/** A fault of a body that says how it is compressed, with a sentence about that. */
+function withEncoding(error: unknown, { headers }: SessionHead): unknown {
+  const encoding = headers.get('content-encoding') ?? 'identity';
+  const isFault = error instanceof RoutingError && error.code === 'invalid-request';
+  if (!isFault || encoding === 'identity') return error;
+  const named = encoding.slice(0, ENCODING_CHARACTERS_MAX);
+  const why = `the body has content-encoding ${named}, which is not read; send it without`;
+  return new RoutingError(error.code, `${error.sentence}; ${why}`);
 }

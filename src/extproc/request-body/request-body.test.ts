@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { inertRouted } from '../../../test/support/inert-routed.ts';
 import { createOpenBody } from '../../openai/parsers/open-body.ts';
@@ -15,12 +16,13 @@ const HEAD = { id: 'a', path: '/v1/completions', headers: new Map<string, string
 const PICK: PickMutation = { destination: '10.0.0.1:80', setHeaders: [], removeHeaders: [] };
 
 /** A body without a session. */
-function setUp(create: (parts: BodyParts) => RequestBody) {
+function setUp(create: (parts: BodyParts) => RequestBody, headers = HEAD.headers) {
   const actions: StreamAction[] = [];
   let heldBytes = 0;
-  const reader = createOpenBody({ bodyBytesMax: 10_000, hashSeed: 1 })(HEAD);
+  const head = { ...HEAD, headers };
+  const reader = createOpenBody({ bodyBytesMax: 10_000, hashSeed: 1 })(head);
   const body = create({
-    reading: new BodyReading({ head: HEAD, reader, keepAnswerBlocks: undefined }),
+    reading: new BodyReading({ head, reader, keepAnswerBlocks: undefined }),
     emit: (action) => void actions.push(action),
     account: {
       blocks: new BlockPool(),
@@ -71,6 +73,16 @@ it('[P3] answers what trailers end at once where it was picked before', () => {
   answer(body, early);
   expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body', 'answer-request-body']);
   expect([body.onTrailers(), heldBytes()]).toEqual([undefined, 0]);
+});
+
+it('[V253] says of a compressed body that it is compressed', () => {
+  const headers = new Map([['content-encoding', 'gzip']]);
+  const { body } = setUp((parts) => new DuplexBody(parts), headers);
+  expect(() => body.onChunk(gzipSync(BODY), true)).toThrow(
+    /byte 0x1f.*; the body has content-encoding gzip, which is not read; send it without/,
+  );
+  const plain = setUp((parts) => new DuplexBody(parts), headers).body;
+  expect(plain.onChunk(Buffer.from(BODY), true)?.request.model).toBe('m');
 });
 
 it('picks for a message at once, whether or not it says that it is the end', () => {

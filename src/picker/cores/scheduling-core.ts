@@ -12,9 +12,9 @@ import type { Clock, Millis, Runtime } from '../../framework/runtime.ts';
 import type { CycleKey, Scheduler, SchedulingContext } from '../../framework/scheduling.ts';
 import { guardedRuntime } from '../faults/guarded-runtime.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
+import type { PluginInstances } from '../plan/create-plugins.ts';
 import {
   instantiate,
-  type PluginInstances,
   type PluginPart,
   type PluginParts,
   type PluginWrap,

@@ -8,7 +8,6 @@ import type {
 } from '../../framework/plugin.ts';
 import type { Clock, Runtime } from '../../framework/runtime.ts';
 import type {
-  Decider,
   Filter,
   NamedFilter,
   Picker,
@@ -20,8 +19,14 @@ import type {
 import { guardedDecider, guardedFact } from '../faults/guarded-plugins.ts';
 import { guardedRuntime } from '../faults/guarded-runtime.ts';
 import { PluginFaults } from '../faults/plugin-faults.ts';
+import {
+  type CreatedPlugins,
+  created,
+  createPlugins,
+  keptInstance,
+  type PluginInstances,
+} from './create-plugins.ts';
 import type { PickerPlan, PlannedPlugin, PlannedProfile } from './picker-plan.ts';
-import { sameParameters } from './same-parameters.ts';
 
 /** Where a plugin is used. Several profiles may name it. */
 export interface PluginUse {
@@ -54,14 +59,6 @@ export interface InstantiateOptions {
 /** A plugin instance that observes requests and endpoints, and may have to be stopped. */
 export type PluginPart = Observer & { stop?(): void };
 
-export interface PluginInstance {
-  readonly plugin: PlannedPlugin;
-  readonly instance: Observer;
-}
-
-/** By name in the configuration. The profile handler is always made again. */
-export type PluginInstances = ReadonlyMap<string, PluginInstance>;
-
 export interface PluginParts {
   readonly handler: ProfileHandler;
   /** By the name of their key. */
@@ -90,23 +87,7 @@ const NO_WRAP: PluginWrap = {
  */
 export function instantiate(plan: PickerPlan, options: InstantiateOptions): PluginParts {
   const { coreFacts, wrap = NO_WRAP, kept = new Map(), faults = new PluginFaults() } = options;
-  const made = new Map<string, (Filter | Scorer | Picker) & Observer>();
-  const deciders = new Map<string, Decider & Observer>();
-  for (const plugin of plan.plugins) {
-    const { name, kind, definition, config } = plugin;
-    if (kind === 'source' || kind === 'handler') continue;
-    const known = keptInstance(kept, plugin);
-    const runtime = guardedRuntime(options.runtime, plugin, faults);
-    if (kind === 'decider') {
-      const decider = (known as Decider | undefined) ?? definition.create(config, runtime);
-      faults.identify(decider, plugin);
-      deciders.set(name, decider);
-    } else {
-      const instance = (known as Filter | undefined) ?? definition.create(config, runtime);
-      faults.identify(instance, plugin);
-      made.set(name, instance);
-    }
-  }
+  const { made, deciders } = createPlugins(plan, { runtime: options.runtime, kept, faults });
   const profiles = new Map(
     plan.profiles.map((profile) => [profile.name, profileOf(profile, { made, wrap, faults })]),
   );
@@ -141,10 +122,9 @@ function handlerOf(
   const guarded = [...deciders].map(
     ([name, decider]) => [name, guardedDecider(decider, faults)] as const,
   );
-  const handler = plugin.definition.create(
-    plugin.config,
-    { profiles, deciders: new Map(guarded) },
-    guardedRuntime(runtime, plugin, faults),
+  const parts = { profiles, deciders: new Map(guarded) };
+  const handler = created(plugin, 'next', () =>
+    plugin.definition.create(plugin.config, parts, guardedRuntime(runtime, plugin, faults)),
   );
   faults.identify(handler, plugin);
   return handler;
@@ -164,7 +144,7 @@ function startSources(
       const guarded = guardedRuntime(runtime, plugin, faults);
       const { clock } = guardedRuntime({ ...runtime, clock: timers }, plugin, faults);
       const host = { name, pool, runtime: guarded, timers: clock };
-      const source = known ?? definition.start(config, host);
+      const source = known ?? created(plugin, 'stop', () => definition.start(config, host));
       faults.identify(source, plugin);
       if (known === undefined) begun.push(source);
       sources.set(name, source);
@@ -174,16 +154,6 @@ function startSources(
     for (const source of begun) source.stop();
     throw error;
   }
-}
-
-function keptInstance(kept: PluginInstances, plugin: PlannedPlugin): Observer | undefined {
-  const known = kept.get(plugin.name);
-  const same =
-    known !== undefined &&
-    known.plugin.kind === plugin.kind &&
-    known.plugin.definition.type === plugin.definition.type &&
-    sameParameters(known.plugin.config, plugin.config);
-  return same ? known.instance : undefined;
 }
 
 function instancesOf(plan: PickerPlan, byName: ReadonlyMap<string, Observer>): PluginInstances {
@@ -202,7 +172,7 @@ function profileOf(
     wrap,
     faults,
   }: {
-    readonly made: ReadonlyMap<string, Filter | Scorer | Picker>;
+    readonly made: CreatedPlugins['made'];
     readonly wrap: PluginWrap;
     readonly faults: PluginFaults;
   },

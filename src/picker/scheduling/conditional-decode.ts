@@ -2,7 +2,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import { hasPreference, IF_AVAILABLE } from '../../framework/preference.ts';
 import type { Decider, Decision, SchedulingContext } from '../../framework/scheduling.ts';
-import type { PluginInstances } from '../plan/instantiate.ts';
+import type { PluginInstances } from '../plan/create-plugins.ts';
 
 /** Throws RoutingError `not-cached` for a request that is to be served from a cache, or not at all. */
 export type CacheGate = (decision: Decision, context: SchedulingContext) => void;
