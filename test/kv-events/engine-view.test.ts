@@ -170,7 +170,7 @@ describe('the view of an engine through its events', () => {
                 view.apply(payload);
                 return true;
               },
-              reset: (complete) => view.reset(complete ? 'complete' : 'partial'),
+              reset: (knowledge) => view.reset(knowledge),
             },
           });
           const serve = (): void => {
