@@ -4,6 +4,7 @@ import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { planInWords } from '../config/notes/plan-in-words.ts';
 import { referenceDifferences } from '../config/reference/reference-differences.ts';
 import { ConfigError } from '../framework/error.ts';
+import { noNetwork } from '../framework/runtime.ts';
 import { PluginFaults } from '../picker/faults/plugin-faults.ts';
 import type { ConfigNote } from '../picker/plan/config-note.ts';
 import { createPlugins } from '../picker/plan/create-plugins.ts';
@@ -54,7 +55,7 @@ function configOf(file: string | undefined, config: string | undefined): string 
 
 /** Makes the plugins that start nothing, because their own code may fail only then. Throws ConfigError. */
 function tryPlugins(plan: PickerPlan): void {
-  const network = { get: () => Promise.reject(new Error('check has no network')) };
+  const network = noNetwork('check');
   const runtime = { clock: new SimulatedClock(), random: seededRandom(0), network };
   createPlugins(plan, { runtime, kept: new Map(), faults: new PluginFaults() });
 }

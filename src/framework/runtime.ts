@@ -142,6 +142,11 @@ export interface Network {
   openCall?(options: CallOptions): Call;
 }
 
+/** For those who take no part in a network: every request fails with a sentence that names them. */
+export function noNetwork(who: string): Network {
+  return { get: () => Promise.reject(new Error(`${who} has no network`)) };
+}
+
 export interface Runtime {
   readonly clock: Clock;
   readonly random: Random;

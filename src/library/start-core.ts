@@ -2,7 +2,7 @@ import type { PluginFault } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { Observer } from '../framework/observer.ts';
 import type { FirstBand } from '../framework/routing.ts';
-import type { Clock, Random } from '../framework/runtime.ts';
+import { type Clock, noNetwork, type Random } from '../framework/runtime.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
@@ -40,7 +40,7 @@ export function startCore({
   readonly replica: Replica | undefined;
 } {
   const random = seededRandom(seed);
-  const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
+  const network = noNetwork('an embedded picker');
   const waiting = (): FirstBand | undefined => router.firstBand;
   const replica =
     rest.replica && new Replica({ ...rest.replica, boot: bootOf(random), clock, waiting });

@@ -3,7 +3,7 @@ import type { PluginCatalogue } from '../../framework/plugin.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import type { Millis, Random, Runtime } from '../../framework/runtime.ts';
+import { type Millis, noNetwork, type Random, type Runtime } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
 import {
@@ -81,7 +81,7 @@ export class Redecider {
     const plan = this.#planOf(captured);
     this.#predicts = predictsTimes(plan);
     this.#isReplaced = plan.scheduler !== undefined;
-    const network = { get: () => Promise.reject(new Error('a replay has no network')) };
+    const network = noNetwork('a replay');
     this.#picker = new EndpointPicker({
       plan,
       runtime: { clock: this.#clock, random: randomOf(seed), network },

@@ -45,16 +45,13 @@ export function createPlugins(
     const guarded = guardedRuntime(runtime, plugin, faults);
     if (kind === 'decider') {
       const decider =
-        (known as Decider | undefined) ??
-        created(plugin, 'separates', () => definition.create(config, guarded));
+        (known as Decider | undefined) ?? created(plugin, () => definition.create(config, guarded));
       faults.identify(decider, plugin);
       deciders.set(name, decider);
     } else {
       const instance =
         (known as Filter | undefined) ??
-        created<Filter | Scorer | Picker>(plugin, METHOD[kind], () =>
-          definition.create(config, guarded),
-        );
+        created<Filter | Scorer | Picker>(plugin, () => definition.create(config, guarded));
       faults.identify(instance, plugin);
       made.set(name, instance);
     }
@@ -62,11 +59,20 @@ export function createPlugins(
   return { made, deciders };
 }
 
-const METHOD = { filter: 'filter', scorer: 'score', picker: 'pick' } as const;
+/** A method that each plugin of the kind has. */
+const METHOD: Readonly<Record<PlannedPlugin['kind'], string>> = {
+  filter: 'filter',
+  scorer: 'score',
+  picker: 'pick',
+  decider: 'separates',
+  handler: 'next',
+  source: 'stop',
+};
 
-/** What `create` returns, which must be an object with this method. Throws ConfigError. */
-export function created<Part>(plugin: PlannedPlugin, method: string, create: () => Part): Part {
+/** What `create` returns, which must be an object with the kind's method. Throws ConfigError. */
+export function created<Part>(plugin: PlannedPlugin, create: () => Part): Part {
   const { name, kind, definition } = plugin;
+  const method = METHOD[kind];
   const call = kind === 'source' ? 'start' : 'create';
   const refuse = (what: string): never => {
     const path = `${name} (${kind} of type ${definition.type})`;

@@ -123,7 +123,7 @@ function handlerOf(
     ([name, decider]) => [name, guardedDecider(decider, faults)] as const,
   );
   const parts = { profiles, deciders: new Map(guarded) };
-  const handler = created(plugin, 'next', () =>
+  const handler = created(plugin, () =>
     plugin.definition.create(plugin.config, parts, guardedRuntime(runtime, plugin, faults)),
   );
   faults.identify(handler, plugin);
@@ -144,7 +144,7 @@ function startSources(
       const guarded = guardedRuntime(runtime, plugin, faults);
       const { clock } = guardedRuntime({ ...runtime, clock: timers }, plugin, faults);
       const host = { name, pool, runtime: guarded, timers: clock };
-      const source = known ?? created(plugin, 'stop', () => definition.start(config, host));
+      const source = known ?? created(plugin, () => definition.start(config, host));
       faults.identify(source, plugin);
       if (known === undefined) begun.push(source);
       sources.set(name, source);
