@@ -10,8 +10,10 @@ import type { ExtProcClient, ExtProcStream, ProcessingResponse } from './ext-pro
 import type { GatewayBounds } from './gateway-bounds.ts';
 import { applyMutation, endToEndHeaders, type HeaderPair } from './header-mutation.ts';
 import {
+  DESTINATION,
   endpointFailure,
   errorBody,
+  firstDestination,
   ownHead,
   requestHead,
   responseEnd,
@@ -25,8 +27,6 @@ interface ExchangeOptions extends FrontExchange {
   readonly bounds: GatewayBounds;
   readonly clock: Clock;
 }
-
-const DESTINATION = 'x-gateway-destination-endpoint';
 
 /** One HTTP request: to the picker in full duplex, to the picked endpoint, and back. */
 export class GatewayExchange {
@@ -190,9 +190,7 @@ export class GatewayExchange {
   }
 
   async #forward(headers: readonly HeaderPair[]): Promise<void> {
-    const destinations = headers.find(([name]) => name === DESTINATION)?.[1] ?? '';
-    const first = destinations.split(',', 1)[0]?.trim() ?? '';
-    if (first === '') throw new Error('the picker named no destination');
+    const first = firstDestination(headers);
     const { request, upstreams, clock, bounds } = this.#options;
     const { signal } = this.#abort;
     const { firstByteTimeoutMs: limitMs } = bounds;
@@ -237,6 +235,7 @@ export class GatewayExchange {
   async #askPicker(upstream: Dispatcher.ResponseData): Promise<void> {
     const { endpointIdle } = this.#limits;
     await this.#tellHead(responseHead(upstream));
+    // A picker that ends its stream instead gets nothing of the body, which would be lost.
     if (this.#over) return;
     if (this.#passing) return await this.#passResponse(upstream);
     endpointIdle.restart();
@@ -284,6 +283,7 @@ export class GatewayExchange {
     if (!this.#requestReturned) {
       this.#fail(503, 'the endpoint picker ended its stream before the request');
     } else if (this.#options.response.headersSent) {
+      // Parts of the response were on their way through the picker.
       this.#fail(502, 'the endpoint picker ended its stream within the response');
     } else {
       this.#passing = true;

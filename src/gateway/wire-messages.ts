@@ -6,6 +6,8 @@ import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 
 /** What the gateway tells the picker about a request and its response. */
 
+export const DESTINATION = 'x-gateway-destination-endpoint';
+
 export function requestHead(
   { method = 'GET', url = '/', headers }: IncomingMessage,
   pairs: readonly HeaderPair[],
@@ -73,4 +75,12 @@ export function errorBody(status: number, message: string): string {
   const type = status < 500 ? 'invalid_request_error' : 'server_error';
   const error = { message, type, param: null, code: status, reason: 'gateway' };
   return JSON.stringify({ error });
+}
+
+/** Where the picker sends the request: the first of the endpoints that it names. Throws without one. */
+export function firstDestination(headers: readonly HeaderPair[]): string {
+  const destinations = headers.find(([name]) => name === DESTINATION)?.[1] ?? '';
+  const first = destinations.split(',', 1)[0]?.trim() ?? '';
+  if (first === '') throw new Error('the picker named no destination');
+  return first;
 }
