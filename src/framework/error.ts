@@ -172,9 +172,13 @@ export interface PluginFault extends FaultCount {
   readonly error: unknown;
 }
 
-/** For experiments, whose result means nothing without a plugin. */
-export function faultError({ kind, name, call, error }: PluginFault): Error {
-  return new Error(`${kind} ${name} failed in ${call}: ${messageOf(error)}`, { cause: error });
+/** Ends an experiment, whose result means nothing without the plugin. `cause` is what the plugin threw. */
+export class PluginFailure extends Error {
+  override readonly name = 'PluginFailure';
+
+  constructor({ kind, name, call, error }: PluginFault) {
+    super(`${kind} ${name} failed in ${call}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** What an error says, or its name where it says nothing; of anything else that was thrown, its text. */

@@ -1,3 +1,6 @@
+import { pathToFileURL } from 'node:url';
+import { packageFile } from '../../files/folders.ts';
+
 /** A command was used correctly and failed. The message is a sentence for the user. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
@@ -14,6 +17,7 @@ const EXIT_CODES: ReadonlyMap<string, ErrorReport['exitCode']> = new Map([
   ['CommandFailure', 1],
   ['ConfigError', 2],
   ['ListenError', 2],
+  ['PluginFailure', 1],
   ['TraceError', 2],
 ]);
 
@@ -32,10 +36,23 @@ const FILE_FAULTS: Readonly<Record<string, string>> = {
 export function reportOf(error: unknown): ErrorReport | undefined {
   if (!(error instanceof Error)) return undefined;
   const exitCode = EXIT_CODES.get(error.name);
-  if (exitCode !== undefined) return { sentence: error.message, exitCode };
+  if (exitCode !== undefined)
+    return { sentence: [error.message, ...framesOutside(error.cause)].join('\n'), exitCode };
   const { code, path } = error as NodeJS.ErrnoException;
   const fault = code === undefined ? undefined : FILE_FAULTS[code];
   // Only for a folder that is read as a file, the system does not name the path.
   if (fault === undefined || (path === undefined && code !== 'EISDIR')) return undefined;
   return { sentence: `${path ?? 'the file that was given'}: ${fault}`, exitCode: 2 };
+}
+
+/** Where the program itself is, from sources and built. */
+const PROGRAM = ['src', 'scorers', 'dist'];
+
+/** Those frames of the stack that are in a module of the user, where the fault can be mended. */
+function framesOutside(cause: unknown): readonly string[] {
+  if (!(cause instanceof Error)) return [];
+  const ours = PROGRAM.map((folder) => `${pathToFileURL(packageFile(folder)).href}/`);
+  return (cause.stack ?? '').split('\n').filter((line) => {
+    return /^ +at .*file:/.test(line) && !ours.some((folder) => line.includes(folder));
+  });
 }

@@ -1,4 +1,4 @@
-import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
+import { PluginFailure, type PluginFault, RoutingError } from '../../framework/error.ts';
 import type { PluginCatalogue } from '../../framework/plugin.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
@@ -117,7 +117,7 @@ export class Redecider {
    */
   take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
     const redecision = this.#apply(record);
-    if (this.#fault !== undefined && !this.#isOwn) throw faultError(this.#fault);
+    if (this.#fault !== undefined && !this.#isOwn) throw new PluginFailure(this.#fault);
     return redecision;
   }
 

@@ -1,6 +1,6 @@
 import type { RemoteKv, Submission } from '../../../stub-server/engine/sequence.ts';
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
-import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
+import { PluginFailure, type PluginFault, RoutingError } from '../../framework/error.ts';
 import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
 import type { Clock, Millis, Random } from '../../framework/runtime.ts';
 import type { EmbeddedPicker } from '../../library/create-picker.ts';
@@ -84,7 +84,7 @@ class Simulation {
     while (this.#open > 0 || this.#arrivals.left > 0) {
       if (!this.#clock.step()) break;
       // The result would not be that of the configuration.
-      if (this.#fault !== undefined) throw faultError(this.#fault);
+      if (this.#fault !== undefined) throw new PluginFailure(this.#fault);
     }
     for (const picker of this.#pickers) picker.stop();
     return {
