@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool } from '../../../test/makers.ts';
 import type { Clock } from '../../framework/runtime.ts';
+import type { CycleKey } from '../../framework/scheduling.ts';
+import { type Preparation, waitForAll } from '../../picker/cores/preparation.ts';
+import { PluginFaults } from '../../picker/faults/plugin-faults.ts';
 import type { PluginUse } from '../../picker/plan/instantiate.ts';
 import type { PlannedPlugin } from '../../picker/plan/picker-plan.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { PickerMetrics } from './metrics.ts';
 import { timedPlugins } from './timed-plugins.ts';
+
+const TOKENS: CycleKey<number> = { name: 'tokens' };
 
 /** A clock on which every reading comes 3 ms after the last. */
 function steppingClock(): Clock {
@@ -42,4 +48,40 @@ describe('timedPlugins', () => {
       );
     }
   });
+
+  it('[D330] times what a data source computes for a request, and prepares until it is ready', async () => {
+    const metrics = new PickerMetrics();
+    const plugins = timedPlugins(metrics, steppingClock());
+    const fact = plugins.fact?.(plugin, { key: TOKENS, compute: () => 7 });
+    expect(fact?.compute([], makeContext())).toBe(7);
+    const stopwatch = plugins.preparations?.(plugin);
+    const later: (() => void)[] = [];
+    const begins: readonly Preparation['begin'][] = [
+      () => false,
+      (done) => {
+        later.push(done, done);
+        return true;
+      },
+      () => {
+        throw new Error('broken on purpose');
+      },
+    ];
+    const preparations = begins.map((begin): Preparation => ({ part: {}, begin, stopwatch }));
+    const parts = { faults: new PluginFaults(), clock: new SimulatedClock() };
+    expect(waitForAll(preparations, () => undefined, parts)).toBe(true);
+    expect(await countOf(metrics)).toBe('3');
+    for (const done of later) done();
+    expect(await countOf(metrics)).toBe('4');
+  });
 });
+
+/** How often data sources were timed. */
+async function countOf(metrics: PickerMetrics): Promise<string | undefined> {
+  const labels = 'extension_point="DataProducer",plugin_name="my-queue",plugin_type="queue-scorer"';
+  const line = `llm_d_epp_plugin_duration_seconds_count{${labels}} `;
+  const page = await metrics.page();
+  return page
+    .split('\n')
+    .find((each) => each.startsWith(line))
+    ?.slice(line.length);
+}

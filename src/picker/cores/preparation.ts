@@ -1,11 +1,14 @@
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
+import type { Stopwatch } from '../plan/instantiate.ts';
 
 export interface Preparation {
   /** The plugin, which is reported where it fails. */
   readonly part: object;
   /** Begins to prepare something. Returns whether the request has to wait until `done` is called. */
   readonly begin: (done: () => void) => boolean;
+  /** Is told how long it took, until `done` where the request had to wait. */
+  readonly stopwatch?: Stopwatch | undefined;
 }
 
 /** Plugins have limits of their own, of milliseconds to seconds. This ends the wait without them. */
@@ -43,16 +46,27 @@ export function waitForAll(
 }
 
 /** Returns whether the request has to wait. */
-function attempt({ part, begin }: Preparation, faults: PluginFaults, done: () => void): boolean {
+function attempt(
+  { part, begin, stopwatch }: Preparation,
+  faults: PluginFaults,
+  done: () => void,
+): boolean {
   let over = false;
+  const startedAt = stopwatch?.now() ?? 0;
+  const end = (): void => {
+    if (!over) stopwatch?.observe(stopwatch.now() - startedAt);
+    over = true;
+  };
   try {
     const waits = begin(() => {
-      over = true;
+      end();
       done();
     });
-    return waits && !over;
+    if (!waits) end();
+    return !over;
   } catch (error) {
     faults.report(part, 'prepare', error);
+    end();
     return false;
   }
 }

@@ -209,9 +209,10 @@ function prepareOf(
   return (request, body, candidates, ready) => {
     // Data sources read what they need from the body.
     const sources = body.length === 0 ? [] : preparers;
-    const preparations: Preparation[] = sources.map((part) => ({
-      part,
-      begin: (done) => part.prepare(request, body, done),
+    const preparations: Preparation[] = sources.map(({ source, stopwatch }) => ({
+      part: source,
+      begin: (done) => source.prepare(request, body, done),
+      stopwatch,
     }));
     if (replacement !== undefined && prepare !== undefined) {
       const begin: Preparation['begin'] = (done) => prepare(request, candidates(), done);

@@ -6,7 +6,7 @@ import type {
   EndpointWriter,
   HandlerParts,
 } from '../../framework/plugin.ts';
-import type { Clock, Runtime } from '../../framework/runtime.ts';
+import type { Clock, Millis, Runtime } from '../../framework/runtime.ts';
 import type {
   Filter,
   NamedFilter,
@@ -28,6 +28,12 @@ import {
 } from './create-plugins.ts';
 import type { PickerPlan, PlannedPlugin, PlannedProfile } from './picker-plan.ts';
 
+/** Times what ends later than the call that begins it. */
+export interface Stopwatch {
+  now(): Millis;
+  observe(tookMs: Millis): void;
+}
+
 /** Where a plugin is used. Several profiles may name it. */
 export interface PluginUse {
   readonly profile: string;
@@ -37,6 +43,10 @@ export interface PluginUse {
 
 /** Wraps plugins where they are used. Each method returns an object with the same interface. */
 export interface PluginWrap {
+  /** A fact of a data source. */
+  fact?(plugin: PlannedPlugin, fact: CycleFact<unknown>): CycleFact<unknown>;
+  /** What times the preparations of a data source. */
+  preparations?(plugin: PlannedPlugin): Stopwatch;
   filter(plugin: PlannedPlugin, filter: Filter, use: PluginUse): Filter;
   scorer(plugin: PlannedPlugin, scorer: Scorer, use: PluginUse): Scorer;
   picker(plugin: PlannedPlugin, picker: Picker, use: PluginUse): Picker;
@@ -72,7 +82,10 @@ export interface PluginParts {
   readonly instances: PluginInstances;
 }
 
-export type Preparer = Required<Pick<DataSource, 'prepare'>>;
+export interface Preparer {
+  readonly source: Required<Pick<DataSource, 'prepare'>>;
+  readonly stopwatch: Stopwatch | undefined;
+}
 
 const NO_WRAP: PluginWrap = {
   filter: (_plugin, filter) => filter,
@@ -92,24 +105,42 @@ export function instantiate(plan: PickerPlan, options: InstantiateOptions): Plug
     plan.profiles.map((profile) => [profile.name, profileOf(profile, { made, wrap, faults })]),
   );
   const handler = handlerOf(plan, { ...options, faults }, { profiles, deciders });
-  const sources = startSources(plan, { ...options, faults });
-  const all = [...sources.values()];
-  const factsOf = (source: DataSource): readonly CycleFact<unknown>[] =>
-    (source.facts ?? []).map((fact) => guardedFact(source, fact, faults));
-  const facts = [...coreFacts, ...all.flatMap(factsOf)];
+  const started = startSources(plan, { ...options, faults });
+  const sources = [...started.values()];
+  const facts = [...coreFacts, ...factsOf(started, wrap, faults)];
+  const all = new Map<string, Observer>([...made, ...deciders, [plan.handler.name, handler]]);
+  for (const [{ name }, source] of started) all.set(name, source);
   return {
     handler,
     facts: new Map(facts.map((fact) => [fact.key.name, fact])),
-    observers: [...all, ...made.values(), ...deciders.values(), handler],
-    preparers: all.filter(
-      (source): source is DataSource & Preparer => source.prepare !== undefined,
-    ),
-    sources: all,
-    instances: instancesOf(
-      plan,
-      new Map<string, Observer>([...made, ...deciders, ...sources, [plan.handler.name, handler]]),
-    ),
+    observers: [...sources, ...made.values(), ...deciders.values(), handler],
+    preparers: preparersOf(started, wrap),
+    sources,
+    instances: instancesOf(plan, all),
   };
+}
+
+type StartedSources = ReadonlyMap<PlannedPlugin, DataSource>;
+
+function factsOf(
+  started: StartedSources,
+  wrap: PluginWrap,
+  faults: PluginFaults,
+): readonly CycleFact<unknown>[] {
+  return [...started].flatMap(([plugin, source]) =>
+    (source.facts ?? []).map((fact) => {
+      const guarded = guardedFact(source, fact, faults);
+      return wrap.fact?.(plugin, guarded) ?? guarded;
+    }),
+  );
+}
+
+function preparersOf(started: StartedSources, wrap: PluginWrap): readonly Preparer[] {
+  return [...started].flatMap(([plugin, source]): readonly Preparer[] => {
+    if (source.prepare === undefined) return [];
+    const preparing = source as Preparer['source'];
+    return [{ source: preparing, stopwatch: wrap.preparations?.(plugin) }];
+  });
 }
 
 type GuardedOptions = InstantiateOptions & { readonly faults: PluginFaults };
@@ -133,8 +164,8 @@ function handlerOf(
 function startSources(
   plan: PickerPlan,
   { pool, runtime, timers = runtime.clock, faults, kept = new Map() }: GuardedOptions,
-): ReadonlyMap<string, DataSource> {
-  const sources = new Map<string, DataSource>();
+): StartedSources {
+  const sources = new Map<PlannedPlugin, DataSource>();
   const begun: DataSource[] = [];
   try {
     for (const plugin of plan.plugins) {
@@ -147,7 +178,7 @@ function startSources(
       const source = known ?? created(plugin, () => definition.start(config, host));
       faults.identify(source, plugin);
       if (known === undefined) begun.push(source);
-      sources.set(name, source);
+      sources.set(plugin, source);
     }
     return sources;
   } catch (error) {

@@ -9,7 +9,7 @@ import type { Cell, Tally } from '../page/tally.ts';
 
 const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
 
-export type ExtensionPoint = 'Filter' | 'Scorer' | 'Picker';
+export type ExtensionPoint = 'DataProducer' | 'Filter' | 'Scorer' | 'Picker';
 
 interface PluginIdentity {
   readonly extensionPoint: ExtensionPoint;
@@ -62,7 +62,7 @@ export function createDecisionFamilies(
   };
   const pluginSeconds = seconds(
     'plugin_duration_seconds',
-    'Time one plugin took in one scheduling cycle.',
+    'Time one plugin took for one request.',
     ['extension_point', ...PLUGIN_LABELS],
   );
   const cycle = 'Time one whole scheduling cycle took.';
