@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, type Option } from 'commander';
 import { readYaml } from '../src/files/read-yaml.ts';
 import { ConfigError } from '../src/framework/error.ts';
 import { createLog } from '../src/runtime/log/log.ts';
@@ -17,6 +17,10 @@ const SHARED: ReadonlySet<string> = new Set([
   'engine',
   'data-parallel-size',
 ]);
+
+/** Flags that say where the servers of a file listen; they count more than the file. */
+const PLACES: ReadonlySet<string> = new Set(['host', 'port', 'spread']);
+const OF_A_POOL: ReadonlySet<string> = new Set([...PLACES, 'pool', 'control', 'json']);
 
 interface ServerFlags extends Readonly<Record<string, unknown>> {
   readonly calibrated?: string;
@@ -57,7 +61,7 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
   return withServerOptions(command).action(
     async ({ json, pool: file, control, ...flags }: StubFlags) => {
       const servers =
-        file === undefined ? equalServers(flags, command) : readPool(file, command.args);
+        file === undefined ? equalServers(flags, command) : readPool(file, flags, command);
       const pool = await startMixedPool(servers, { controlPort: control });
       const addresses = pool.endpoints.map(({ address }) => address);
       process.stdout.write(
@@ -105,12 +109,28 @@ function withServerOptions(command: Command): Command {
     .option('--kv-events-format <name>', 'array (2025), map or map-batch (newer)');
 }
 
-/** Throws ConfigError, also for settings beside the file: they belong to no server. */
-function readPool(file: string, others: readonly string[]): readonly StubOptions[] {
-  const [first] = others;
-  if (first === undefined) return readPoolFile(readFileSync(file, 'utf8'), file);
-  const message = 'cannot be used with --pool: put the options of servers into the file';
-  throw new ConfigError('command line', [{ path: first, message }]);
+/**
+ * The servers of the file, at the addresses of the command line where it names some. Throws
+ * ConfigError, also for other settings beside the file: they belong to no server.
+ */
+function readPool(file: string, flags: ServerFlags, command: Command): readonly StubOptions[] {
+  const given = flagsGiven(command);
+  const others = given.filter((option) => !OF_A_POOL.has(option.name()));
+  const [first] = [...command.args, ...others.map((option) => option.long ?? option.name())];
+  if (first !== undefined) {
+    const message = 'cannot be used with --pool: put the options of servers into the file';
+    throw new ConfigError('command line', [{ path: first, message }]);
+  }
+  const names = given.map((option) => option.name()).filter((name) => PLACES.has(name));
+  const places = Object.fromEntries(names.map((name) => [name, flags[name]]));
+  return readPoolFile(readFileSync(file, 'utf8'), file, places);
+}
+
+/** The options that stand on the command line. */
+function flagsGiven(command: Command): readonly Option[] {
+  return command.options.filter(
+    (option) => command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
 }
 
 /** Servers with the flags of this command and, beside them, of vLLM and llm-d-inference-sim. */
@@ -118,10 +138,8 @@ function equalServers(
   { calibrated, config, asSimulator, ...flags }: ServerFlags,
   command: Command,
 ): readonly StubOptions[] {
-  const given = Object.keys(flags).filter((name) => command.getOptionValueSource(name) === 'cli');
-  const shared = command.options.filter(
-    (option) => given.includes(option.attributeName()) && SHARED.has(option.name()),
-  );
+  const given = flagsGiven(command).filter((option) => option.attributeName() in flags);
+  const shared = given.filter((option) => SHARED.has(option.name()));
   const { options: settings, idle } = readCommandLine({
     args: command.args,
     own: Object.fromEntries(shared.map((each) => [each.name(), flags[each.attributeName()]])),
@@ -135,7 +153,7 @@ function equalServers(
     ...coefficientsIn(calibrated),
     ...flags,
     ...settings,
-    ...Object.fromEntries(given.map((name) => [name, flags[name]])),
+    ...Object.fromEntries(given.map((each) => [each.attributeName(), flags[each.attributeName()]])),
     // The name that is served, which is not always the one of --model.
     ...(settings['model'] !== undefined && { model: settings['model'] }),
   };

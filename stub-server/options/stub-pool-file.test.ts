@@ -26,6 +26,14 @@ faults:
     expect(each[0]?.faults).toHaveLength(1);
   });
 
+  it('[O212] lets servers listen where the command line says', () => {
+    const file = '{port: 8000, servers: [{count: 2}, {host: 127.0.0.9}]}';
+    const each = readPoolFile(file, 'pool.yaml', { host: '127.0.0.1', port: 9000 });
+    expect(each.map(({ host, port }) => `${host}:${port}`)).toEqual(
+      Array.from({ length: 3 }, () => '127.0.0.1:9000'),
+    );
+  });
+
   it('draws chaos from the seed', () => {
     const read = (seed: number): unknown =>
       readPoolFile(

@@ -16,8 +16,15 @@ const schema = z.looseObject({
   chaos: z.strictObject({ everyMs: positive, forMs: positive, untilMs: positive }).optional(),
 });
 
-/** Reads the options of each server of a pool from YAML. Throws ConfigError with every issue. */
-export function readPoolFile(text: string, source: string): readonly StubOptions[] {
+/**
+ * Reads the options of each server of a pool from YAML; `places` (host, port, spread) count more
+ * than what the file says of them. Throws ConfigError with every issue.
+ */
+export function readPoolFile(
+  text: string,
+  source: string,
+  places: object = {},
+): readonly StubOptions[] {
   const pool = parseOptions(schema, readYaml(text, source), { source, fallback: 'pool' });
   const { servers, chaos: random, ...common } = pool;
   const faults = [...pool.faults];
@@ -31,7 +38,7 @@ export function readPoolFile(text: string, source: string): readonly StubOptions
     throw new ConfigError(source, [{ path: 'faults', message }]);
   }
   return servers.flatMap((server, index) => {
-    const own = { ...common, ...server, faults };
+    const own = { ...common, ...server, faults, ...places };
     const options = parseOptions(stubOptions, own, { source, at: [`servers.${index}`] });
     return Array.from({ length: server.count }, () => options);
   });

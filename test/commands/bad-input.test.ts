@@ -135,6 +135,10 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
     ],
     [['stub', '--pool', 'missing.yaml'], /^missing\.yaml: is not there$/m],
     [['stub', '--pool', 'broken.yaml'], /line 2, column \d+: /],
+    [
+      ['stub', '--pool', POOL, '--preset', 'llama-3.1-8b-l40s'],
+      /--preset: cannot be used with --pool: put the options of servers into the file/,
+    ],
     [['stub', '--calibrated', 'folder'], /folder/],
     [[...SIMULATE, '--pool', 'broken.yaml'], /line 2, column \d+: /],
     [['simulate', '--trace', 'empty.jsonl', '--pool', POOL], /is empty/],
