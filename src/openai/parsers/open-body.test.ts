@@ -160,10 +160,16 @@ describe('reading requests', () => {
 
   it('passes on what it does not know without reading it', () => {
     expect(read('not json', { path: '/v1/files' }).model).toBe('');
-    expect(
-      read('raw', { headers: { 'content-type': 'application/octet-stream' } }).promptTokens,
-    ).toBe(1);
   });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
+    '[V310] reads the body of an API it knows as JSON, whatever the content type: %s',
+    (type) => {
+      const headers = { 'content-type': type };
+      expect(read({ model: 'm', messages: [{}] }, { headers }).model).toBe('m');
+      expect(() => read('raw', { headers })).toThrow(/not valid JSON/);
+    },
+  );
 
   it('reads objective, fairness id and targets from the headers, the current name first', () => {
     const request = read(

@@ -34,8 +34,8 @@ const USUAL: readonly ParserType[] = [];
 type PriorityOf = (objective: string | undefined) => number;
 
 /**
- * Makes readers by path and content type. They throw RoutingError `body-too-large`, and
- * `invalid-request` for a path that no parser reads.
+ * Makes readers by path. They throw RoutingError `body-too-large`, and `invalid-request` for a path
+ * that no parser reads.
  */
 export function createOpenBody({
   bodyBytesMax,

@@ -31,18 +31,10 @@ export function suffixParser(readings: Readonly<Record<string, Reading>>): Parse
 
 export const UNREAD: Reading = { open: (parts) => new UnreadBody(parts) };
 
-/** Reads JSON bodies of the shape, and none of another content type. */
+/**
+ * Reads JSON bodies of the shape, whatever their content type says: some servers do not look at it,
+ * and a body that passed unread would keep its model and its control fields.
+ */
 export function jsonReading(shape: RequestShape): Reading {
-  return {
-    shape,
-    open: (parts) =>
-      isJsonType(parts.head.headers.get('content-type'))
-        ? new JsonBodyReader({ ...parts, shape })
-        : new UnreadBody(parts),
-  };
-}
-
-/** Clients that send no content type send JSON to these paths, too. */
-function isJsonType(contentType: string | undefined): boolean {
-  return contentType === undefined || contentType === '' || /\bjson\b/i.test(contentType);
+  return { shape, open: (parts) => new JsonBodyReader({ ...parts, shape }) };
 }
