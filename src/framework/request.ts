@@ -52,4 +52,7 @@ export interface InferenceRequest {
   readonly bodyBytes: number;
 }
 
+/** What metrics tell requests apart by. */
+export type RequestLabels = Pick<InferenceRequest, 'model' | 'rewrite' | 'fairnessId' | 'priority'>;
+
 export const NO_BLOCKS: PromptBlocks = { count: 0, blockTokens: 64, words: new Uint32Array(0) };

@@ -8,6 +8,7 @@ import { type Batch, BatchReader } from './batch.ts';
 import { CoreFollowing } from './core-following.ts';
 import { CoreRequests, type CoreRequestsOptions } from './core-requests.ts';
 import { TO_CORE } from './operations.ts';
+import { readLabels } from './request-facts.ts';
 import type { TurnOutbox } from './turn-outbox.ts';
 
 export interface CoreLinkOptions
@@ -98,8 +99,8 @@ export class CoreLink {
     switch (operation) {
       case TO_CORE.rejected: {
         const error = new RoutingError(reader.next(), reader.next());
-        const model = reader.next<string>();
-        return onRejected(error, model, this.#about(reader.next(), reader.next()));
+        const request = readLabels(reader);
+        return onRejected(error, request, this.#about(reader.next(), reader.next()));
       }
       case TO_CORE.fault: {
         const error = new Error(reader.next());

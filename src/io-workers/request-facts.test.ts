@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
 import type { PromptBlocks } from '../framework/request.ts';
 import { BatchReader, BatchWriter } from './batch.ts';
-import { readRequest, writeRequest } from './request-facts.ts';
+import { readLabels, readRequest, writeLabels, writeRequest } from './request-facts.ts';
 
 /** The last block stands for the rest of the prompt. */
 const withRest = (blocks: PromptBlocks): PromptBlocks => ({
@@ -67,4 +67,13 @@ it('[D240] keeps the number of media, and leaves it out where there are none', (
       given.mediaItems !== undefined,
     );
   }
+});
+
+it('[D350] gives the deciding thread what metrics say of a refused request', () => {
+  const request = { model: 'm', rewrite: undefined, fairnessId: 'f', priority: -1 };
+  const writer = new BatchWriter();
+  writeLabels(writer, request);
+  writeLabels(writer, undefined);
+  const reader = new BatchReader(writer.take().batch);
+  expect([readLabels(reader), readLabels(reader)]).toEqual([request, undefined]);
 });

@@ -1,4 +1,9 @@
-import type { InferenceRequest, ModelRewrite, PromptBlocks } from '../framework/request.ts';
+import type {
+  InferenceRequest,
+  ModelRewrite,
+  PromptBlocks,
+  RequestLabels,
+} from '../framework/request.ts';
 import type { BatchReader, BatchWriter } from './batch.ts';
 
 /** Writes all that a decision may read of a request; `readRequest` makes an equal one of it. */
@@ -36,6 +41,19 @@ export function readRequest(reader: BatchReader): InferenceRequest {
     headers: readHeaders(reader),
   };
   return mediaItems === undefined ? request : { ...request, mediaItems };
+}
+
+/** Writes what metrics say of a refused request; `readLabels` reads it. */
+export function writeLabels(writer: BatchWriter, request: RequestLabels | undefined): void {
+  writer.put(request?.model, request?.rewrite, request?.fairnessId, request?.priority);
+}
+
+export function readLabels(reader: BatchReader): RequestLabels | undefined {
+  const model = reader.next<string | undefined>();
+  const rewrite = reader.next<ModelRewrite | undefined>();
+  const fairnessId = reader.next<string>();
+  const priority = reader.next<number>();
+  return model === undefined ? undefined : { model, rewrite, fairnessId, priority };
 }
 
 export function writeBlocks(writer: BatchWriter, blocks: PromptBlocks): void {

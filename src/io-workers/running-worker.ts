@@ -10,6 +10,7 @@ import type { IoWorkerSetup, ReadingRules, ToCore, ToWorker } from './io-worker-
 import { TO_CORE } from './operations.ts';
 import { RemoteFollowing } from './remote-following.ts';
 import { RemoteRouter } from './remote-router.ts';
+import { writeLabels } from './request-facts.ts';
 import { TurnOutbox } from './turn-outbox.ts';
 import { newUsageCell, usageElsewhere, writeUsage } from './usage-cell.ts';
 
@@ -135,8 +136,12 @@ export class RunningWorker {
         const { message, stack } = error instanceof Error ? error : new Error(String(error));
         this.#outbox.writer.put(TO_CORE.fault, message, stack, requestId, traceId);
       },
-      onRejected: ({ code, sentence }, model, { requestId, traceId }: AboutRequest) =>
-        this.#outbox.writer.put(TO_CORE.rejected, code, sentence, model, requestId, traceId),
+      onRejected: ({ code, sentence }, request, { requestId, traceId }: AboutRequest) => {
+        const { writer } = this.#outbox;
+        writer.put(TO_CORE.rejected, code, sentence);
+        writeLabels(writer, request);
+        writer.put(requestId, traceId);
+      },
     };
   }
 

@@ -58,8 +58,9 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     follow: parts.telemetry?.follow,
     onFault: (error, about) =>
       log.error({ err: error, ...about }, 'a request failed in the picker and got status 500'),
-    onRejected: ({ code, sentence }, model, about) => {
-      parts.metrics.countError(code, model);
+    onRejected: ({ code, sentence }, request, about) => {
+      parts.metrics.countError(code, request);
+      const model = request?.rewrite?.requestedModel ?? request?.model ?? '';
       refused({ code, sentence, ...(model !== '' && { model }), ...about }, 'request refused');
       // It affects many clients, and an operator can change the limit.
       if (LIMITS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);

@@ -27,6 +27,7 @@ export class RequestPick implements Placement {
   #seesTokens = true;
   #subset: readonly string[] | undefined;
   #asksForEndpoint = false;
+  #request: InferenceRequest | undefined;
   /** The request whose pick waits for something. */
   #preparing: InferenceRequest | undefined;
   /** The request that waits for an endpoint. */
@@ -41,6 +42,11 @@ export class RequestPick implements Placement {
   /** Events that come while the pick waits must wait, too. */
   get waits(): boolean {
     return this.#preparing !== undefined || this.#held !== undefined;
+  }
+
+  /** Undefined until all is read that the pick needs. */
+  get request(): InferenceRequest | undefined {
+    return this.#request;
   }
 
   /** Undefined until the pick is made. */
@@ -64,6 +70,7 @@ export class RequestPick implements Placement {
 
   /** Picks, now or once what it needs is there. Throws RoutingError. Call it once. */
   begin(read: ReadRequest): void {
+    this.#request = read.request;
     if (!this.#prepares(read)) this.#pick(read);
   }
 

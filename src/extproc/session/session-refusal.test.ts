@@ -14,6 +14,7 @@ import { RoutingError } from '../../framework/error.ts';
 import type { LocalResponse, RequestLine } from '../../framework/request-control.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody } from '../../openai/parsers/open-body.ts';
+import type { SessionOptions } from './session.ts';
 
 describe('a request that is refused', () => {
   it('[P10] refuses in OpenAI’s shape, with a reason and a time to wait, and then says nothing more', () => {
@@ -35,6 +36,16 @@ describe('a request that is refused', () => {
     const error = { message: 'none of 3', type: 'server_error', param: null, code: 503 };
     expect(JSON.parse(reject.body)).toEqual({ error: { ...error, reason: 'no-endpoints' } });
     expect(rejected).toEqual(['no-endpoints']);
+  });
+
+  it('[D350] says which request was refused, unless it could not be read', () => {
+    const refused: unknown[] = [];
+    const onRejected: SessionOptions['onRejected'] = (_error, request) =>
+      void refused.push(request?.model);
+    const none = { metadata: { subset: [], served: undefined } };
+    setUp({ onRejected }).send(requestHeaders(none), requestBody(BODY));
+    setUp({ onRejected }).send(requestHeaders(), requestBody('{'));
+    expect(refused).toEqual(['m', undefined]);
   });
 
   it('[D30] refuses a gRPC request with a gRPC status', () => {

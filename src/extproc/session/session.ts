@@ -1,5 +1,6 @@
 import { internalFailure, RoutingError } from '../../framework/error.ts';
 import type { FollowRequest } from '../../framework/following.ts';
+import type { RequestLabels } from '../../framework/request.ts';
 import {
   LocalAnswer,
   type LocalResponse,
@@ -20,7 +21,12 @@ export interface SessionOptions extends RequestPhaseOptions {
   readonly newRequestId: () => string;
   /** Called for an error of ours. The request has been answered with 500, unless it was over. */
   readonly onFault: (error: unknown, about: AboutRequest) => void;
-  readonly onRejected: (error: RoutingError, model: string, about: AboutRequest) => void;
+  /** Without a request where it was refused before it could be picked for. */
+  readonly onRejected: (
+    error: RoutingError,
+    request: RequestLabels | undefined,
+    about: AboutRequest,
+  ) => void;
   /** Notes what becomes of requests. Undefined where no trace or log needs it. */
   readonly follow?: FollowRequest | undefined;
   /** Requests may go to any endpoint, whatever subset the proxy names. */
@@ -242,7 +248,7 @@ export class Session {
     this.#state = 'refused';
     for (const event of this.#waiting.splice(0)) this.#account.release(waitingBytes(event));
     const { onFault, onRejected } = this.#options;
-    const { routed } = this.#pick;
+    const { routed, request } = this.#pick;
     this.#drop();
     const expected = error instanceof RoutingError;
     const shown = expected ? error : internalFailure();
@@ -252,8 +258,7 @@ export class Session {
     if (!expected) onFault(error, about);
     try {
       routed?.done('aborted');
-      const { model = '', rewrite } = routed?.request ?? {};
-      onRejected(shown, rewrite?.requestedModel ?? model, about);
+      onRejected(shown, request, about);
     } catch (fault) {
       onFault(fault, about);
     }

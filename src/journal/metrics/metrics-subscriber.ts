@@ -6,7 +6,7 @@ import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journ
 import type { MeasuredRequest, PickerMetrics } from './metrics.ts';
 import { SCHEDULER_SECONDS, TTFT_SECONDS } from './page/bucket-bounds.ts';
 import type { SeenTrace } from './page/tally.ts';
-import type { RequestSeries } from './requests/request-series.ts';
+import { type RequestSeries, seriesKeyOf } from './requests/request-series.ts';
 
 /** `error_code` of requests that had an endpoint. The reference has only the first of the two. */
 const MODEL_SERVER_ERROR = 'ModelServerError';
@@ -77,12 +77,14 @@ export function metricsSubscriber(
 }
 
 function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): MeasuredRequest {
-  const { model: targetModel, rewrite, fairnessId, priority, bodyBytes } = routed.request;
-  const model = rewrite?.requestedModel ?? targetModel;
-  const series = requests.of({ model, targetModel, fairnessId, priority });
+  const { rewrite, bodyBytes } = routed.request;
+  const key = seriesKeyOf(routed.request);
+  const series = requests.of(key);
   series.requests.value += 1;
   series.running.value += 1;
-  if (rewrite?.rule !== undefined) decisions.rewrite(rewrite.rule, model, targetModel).value += 1;
+  if (rewrite?.rule !== undefined) {
+    decisions.rewrite(rewrite.rule, key.model, key.targetModel).value += 1;
+  }
   return {
     routed,
     series,

@@ -57,17 +57,32 @@ describe('PickerMetrics', () => {
 
   it('counts refused requests under the reference’s error names', async () => {
     const metrics = new PickerMetrics();
-    metrics.countError('saturated', 'm');
-    metrics.countError('no-endpoints', 'm');
-    metrics.countError('no-endpoints', 'm');
+    const request = makeRequest({ model: 'm' });
+    metrics.countError('saturated', request);
+    metrics.countError('no-endpoints', request);
+    metrics.countError('no-endpoints', request);
     const page = await metrics.page();
     expect(page).toContain(errorLine('m', 'ResourceExhausted', 1));
     expect(page).toContain(errorLine('m', 'ServiceUnavailable', 2));
   });
 
+  it('[D350] counts a refusal under the labels of its request, and without a model where none was read', async () => {
+    const metrics = new PickerMetrics();
+    const rewrite = { requestedModel: 'alias', rule: undefined };
+    metrics.countError('shed', makeRequest({ model: 'm', rewrite, fairnessId: 'f', priority: -1 }));
+    metrics.countError('invalid-request', undefined);
+    const page = await metrics.page();
+    expect(page).toContain(
+      'llm_d_epp_request_error_total{error_code="ResourceExhausted",fairness_id="f",model_name="alias",priority="-1",target_model_name="m"} 1\n',
+    );
+    expect(page).toContain(errorLine('', 'BadRequest', 1));
+  });
+
   it('gives no label to a model name that only ever came in bad requests', async () => {
     const metrics = new PickerMetrics();
-    for (let index = 0; index < 50; index++) metrics.countError('unknown-model', `junk-${index}`);
+    for (let index = 0; index < 50; index++) {
+      metrics.countError('unknown-model', makeRequest({ model: `junk-${index}` }));
+    }
     const page = await metrics.page();
     expect(page).not.toContain('junk');
     expect(page).toContain('model_name="other"');

@@ -4,6 +4,7 @@ import { ERRORS, type RoutingErrorCode } from '../../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts';
 import type { Observer, Routed } from '../../framework/observer.ts';
 import type { DataSource } from '../../framework/plugin.ts';
+import { DEFAULT_FLOW, type RequestLabels } from '../../framework/request.ts';
 import { RequestMap } from '../../framework/request-map.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
 import { formerNames, showTwins, twinHelp } from './page/deprecated-names.ts';
@@ -17,6 +18,7 @@ import {
   createRequestSeries,
   type RequestSeries,
   type RequestSeriesTable,
+  seriesKeyOf,
 } from './requests/request-series.ts';
 
 interface BuildInfo {
@@ -49,8 +51,8 @@ const CLIENTS_FAULT: ReadonlySet<RoutingErrorCode> = new Set<RoutingErrorCode>([
   'body-too-large',
 ]);
 
-/** Labels of a request whose body was not read: the reference's default flow. */
-const UNREAD = { fairnessId: 'default-flow', priority: 0 };
+/** Labels of a request that could not be read: no model, and the default flow. */
+const UNREAD = { model: '', targetModel: '', fairnessId: DEFAULT_FLOW, priority: 0 };
 
 const OK = 200;
 const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
@@ -112,10 +114,11 @@ export class PickerMetrics {
     return Buffer.concat(await this.pageBytes(format)).toString();
   }
 
-  /** Counts a request that was refused. `model` may be any text of the client, or empty. */
-  countError(code: RoutingErrorCode, model: string): void {
-    const newNames = !CLIENTS_FAULT.has(code);
-    const series = this.requests.of({ model, targetModel: model, ...UNREAD }, { newNames });
+  /** Counts a request that was refused: undefined where it was before it could be picked for. */
+  countError(code: RoutingErrorCode, request: RequestLabels | undefined): void {
+    const newNames = request === undefined || !CLIENTS_FAULT.has(code);
+    const key = request === undefined ? UNREAD : seriesKeyOf(request);
+    const series = this.requests.of(key, { newNames });
     series.error(ERRORS[code].label).value += 1;
   }
 

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { RequestLabels } from '../../../framework/request.ts';
 import type { MetricLabels } from '../page/family.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
@@ -17,6 +18,11 @@ interface SeriesKey {
   readonly targetModel: string;
   readonly fairnessId: string;
   readonly priority: number;
+}
+
+/** The labels of a request. A rewritten one has the name that the client gave as its model. */
+export function seriesKeyOf({ model, rewrite, fairnessId, priority }: RequestLabels): SeriesKey {
+  return { model: rewrite?.requestedModel ?? model, targetModel: model, fairnessId, priority };
 }
 
 type Tallies = Exclude<keyof RequestFamilies, 'requests' | 'running' | 'errors' | 'ttftSeconds'>;
