@@ -269,9 +269,9 @@ schedulingProfiles:
 dataLayer: {sorces: []}
 `),
     ).toEqual([
-      'plugins[0].type: is missing (expected string)',
-      'schedulingProfiles[0].plugins[0].pluginRef: is missing (expected string)',
-      'schedulingProfiles[0].plugins[0].weight: Invalid input: expected number, received string',
+      'plugins[0].type: is missing (expected a string)',
+      'schedulingProfiles[0].plugins[0].pluginRef: is missing (expected a string)',
+      'schedulingProfiles[0].plugins[0].weight: must be a number, not a string',
       'schedulingProfiles[0].plugins[0].pluginref: is not a known field (did you mean pluginRef?)',
       'dataLayer.sorces: is not a known field (did you mean sources?)',
       'plugin: is not a known field (did you mean plugins?)',

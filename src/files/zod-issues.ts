@@ -10,6 +10,21 @@ const COUNTED: Readonly<Record<string, string>> = {
   map: 'entries',
 };
 
+/** Types by zod's names for them, as a sentence has them. */
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  bigint: 'a whole number',
+  boolean: 'true or false',
+  int: 'a whole number',
+  nan: 'not a number',
+  number: 'a number',
+  object: 'a map with fields',
+  record: 'a map with fields',
+  string: 'a string',
+};
+/** Zod's own text about a type. */
+const WRONG_TYPE = /^Invalid input: expected \w+, received (\w+)$/;
+
 /** `at` is the path of the parsed value, such as `plugins[0].parameters`. */
 export function zodIssues(
   error: z.ZodError,
@@ -25,7 +40,9 @@ export function zodIssues(
       }));
     }
     const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-    const message = missing ? `is missing (expected ${issue.expected})` : issueText(issue);
+    const message = missing
+      ? `is missing (expected ${typeText(issue.expected)})`
+      : issueText(issue);
     return [{ path: path || '(top level)', message }];
   });
 }
@@ -38,6 +55,14 @@ export function issueText(issue: z.core.$ZodIssue): string {
     );
     return `must be ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}`;
   }
+  if (issue.code === 'invalid_type') {
+    const received = WRONG_TYPE.exec(issue.message)?.[1];
+    if (received === undefined) return issue.message;
+    if (issue.expected === 'int' && received === 'number') return 'must be a whole number';
+    return `must be ${typeText(issue.expected)}, not ${typeText(received)}`;
+  }
+  if (issue.code === 'invalid_union' && issue.message === 'Invalid input') return formsText(issue);
+  if (issue.code === 'invalid_format' && issue.message === 'Invalid URL') return 'must be a URL';
   // A schema's own text stays.
   if (!/^Too (small|big): /.test(issue.message)) return issue.message;
   if (issue.code === 'too_small') {
@@ -47,6 +72,24 @@ export function issueText(issue: z.core.$ZodIssue): string {
     return boundText(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue);
   }
   return issue.message;
+}
+
+function typeText(type: string): string {
+  return TYPES[type] ?? type;
+}
+
+/** What each of the forms misses that the value may have. */
+function formsText({ errors }: z.core.$ZodIssueInvalidUnion): string {
+  const texts = errors.flatMap(([first]) => {
+    if (first === undefined) return [];
+    const text = issueText(first);
+    return first.path.length > 0 ? [`${pathText(first.path, '')} ${text}`] : [text];
+  });
+  const types = texts.map((text) => /^must be (.+), not .+$/.exec(text)?.[1]);
+  if (types.length > 0 && types.every((type) => type !== undefined)) {
+    return `must be ${types.join(' or ')}`;
+  }
+  return texts.length > 0 ? texts.join(', or ') : 'fits no form that it may have';
 }
 
 function boundText(

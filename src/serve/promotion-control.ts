@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { readFollowed } from '../files/read-followed.ts';
 import { readYaml } from '../files/read-yaml.ts';
+import { zodIssues } from '../files/zod-issues.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { InferenceRequest } from '../framework/request.ts';
@@ -111,13 +111,8 @@ export function readPromotionRule(
   const issue = (message: string, at: string): ConfigError =>
     new ConfigError(path, [{ path: at, message }]);
   const parsed = promotionRule.safeParse(readYaml(readFollowed(path).toString('utf8'), path));
-  if (!parsed.success) {
-    const issues = parsed.error.issues.map(({ path: at, message }) => ({
-      path: z.core.toDotPath(at),
-      message,
-    }));
-    throw new ConfigError(path, issues);
-  }
+  if (!parsed.success)
+    throw new ConfigError(path, zodIssues(parsed.error, { schema: promotionRule }));
   const { shadow } = parsed.data;
   const plan = plans.get(shadow);
   if (plan === undefined) throw issue(unknownShadow(shadow, [...plans.keys()]), 'shadow');

@@ -23,7 +23,7 @@ faults:
 
   it.each([
     ['no servers', 'servers: []', /servers/],
-    ['an unknown preset', 'servers: [{preset: abacus}]', /servers\.0\.preset/],
+    ['an unknown preset', 'servers: [{preset: abacus}]', /servers\[0\]\.preset/],
     ['a misspelt field', 'servers: [{cuont: 3}]', /cuont/],
     [
       'a fault at a server that is not there',

@@ -3,6 +3,7 @@ import { LORA_DEFAULTS } from '../../../stub-server/engine/lora-slots.ts';
 import { KV_LINK_DEFAULT } from '../../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
 import { readYaml } from '../../files/read-yaml.ts';
+import { zodIssues } from '../../files/zod-issues.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { type PoolSpec, presetServer, ROLE_LABEL, type ServerSpec } from './pool-spec.ts';
 
@@ -50,13 +51,7 @@ const file = z.strictObject({
 /** Reads a pool of simulated servers from YAML. Throws ConfigError with every issue. */
 export function readPool(text: string, source: string): PoolSpec {
   const parsed = file.safeParse(readYaml(text, source));
-  if (!parsed.success) {
-    const issues = parsed.error.issues.map(({ path, message }) => ({
-      path: path.join('.') || 'pool',
-      message,
-    }));
-    throw new ConfigError(source, issues);
-  }
+  if (!parsed.success) throw new ConfigError(source, zodIssues(parsed.error, { schema: file }));
   const servers = parsed.data.servers
     .flatMap((group) => Array.from({ length: group.count }, () => serverOf(group)))
     .map((each, index) => ({ ...each, id: `server-${index}` }));

@@ -112,7 +112,7 @@ endpoints:
       'endpoints[1].weight: is not a known field',
       'endpoints[2].address: must be an IPv4 or IPv6 address or a host name, without a port',
       'endpoints[2].port: must be a port number, 1 to 65535',
-      'endpoints[2].labels.rank: Invalid input: expected string, received number',
+      'endpoints[2].labels.rank: must be a string, not a number',
       'endpoints[3].role: differs from the label llm-d.ai/role; keep one of the two',
       'endpoints[5]: has the same name default/e as endpoints[4]; give it another',
       'endpoints[6]: has the same address 10.0.0.4:8000 as endpoints[4]; give it another',
