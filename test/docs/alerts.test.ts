@@ -82,7 +82,7 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
     series('pointsman_endpoint_ejected', 'endpoint_name="e1", namespace="n"', '1x60'),
   ],
   PointsmanEndpointMetricsOld: [
-    series('pointsman_endpoints_failing', 'reason="unreachable"', '2x60'),
+    series('pointsman_endpoints_failing', 'reason="unreachable"', '1x60'),
   ],
   PointsmanRequestsRefused: [errors('ResourceExhausted', '0+100x60')],
   PointsmanModelServerErrors: [errors('ModelServerError', '0+60x60')],
@@ -106,6 +106,9 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
   PointsmanReplicasLost: [series('pointsman_replica_connected', '', '1x10 0x50')],
   PointsmanTracesNotSent: [series('pointsman_trace_spans_total', 'outcome="failed"', '0+60x60')],
 };
+
+/** At little load servers that are gone get no requests, so that none is ejected. */
+const HALF_NOT_SCRAPED = [series('pointsman_endpoints_failing', 'reason="unreachable"', '2x60')];
 
 /** Alerts that such a fault raises, too. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
@@ -187,6 +190,14 @@ describe('the alerts', () => {
   test.skipIf(promtool === undefined)('[O96] are silent while nothing is wrong', async () => {
     expect(await firing([])).toEqual([]);
   });
+
+  test.skipIf(promtool === undefined)(
+    '[O214] PointsmanHalfThePoolEjected fires where half cannot be scraped, and none is ejected',
+    async () => {
+      const alerts = ['PointsmanEndpointMetricsOld', 'PointsmanHalfThePoolEjected'];
+      expect(await firing(HALF_NOT_SCRAPED)).toEqual(alerts);
+    },
+  );
 
   test.skipIf(promtool === undefined).each(Object.entries(FAULTS))(
     '[O96] %s fires on its fault, and no other does',
