@@ -7,6 +7,7 @@ import type { Headroom } from '../journal/headroom/headroom.ts';
 import { affinitySubscriber } from '../journal/metrics/answers/affinity-metrics.ts';
 import { disaggregationSubscriber } from '../journal/metrics/answers/disaggregation-metrics.ts';
 import { latencySubscriber } from '../journal/metrics/answers/latency-metrics.ts';
+import { predictionSubscriber } from '../journal/metrics/answers/prediction-metrics.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
 import { metricsSubscriber, type SeenTraceOf } from '../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
@@ -109,6 +110,7 @@ function reportingSubscribers(
     metricsSubscriber(metrics, seenTraces(telemetry, clock)),
     disaggregationSubscriber(metrics, plan),
     affinitySubscriber(metrics, plan),
+    predictionSubscriber(metrics),
     latencySubscriber(metrics, plan),
   ];
 }

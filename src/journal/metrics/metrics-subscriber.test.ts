@@ -99,26 +99,6 @@ describe('metricsSubscriber', () => {
     expect(lines).toContain(`llm_d_epp_request_ntpot_seconds_sum{${MP}} ${1.25 / 11}`);
   });
 
-  it('[O213] sums predicted and observed times of the same streamed answers, without their waits', async () => {
-    const metrics = new PickerMetrics();
-    const observer = metricsSubscriber(metrics);
-    const streamed = { at: 1000, waitedMs: 400, request: makeRequest({ streaming: true }) };
-    const whole = makeRequest({ streaming: false });
-    for (const parts of [
-      { ...streamed, expectedTtftMs: 200 },
-      { ...streamed, expectedTtftMs: undefined },
-      { ...streamed, expectedTtftMs: 200, request: whole },
-    ]) {
-      const routed = makeRouted(makeEndpoint('a'), parts);
-      observer.onRouted?.(routed);
-      observer.onFirstToken?.(routed, 1300);
-    }
-    const lines = await linesOf(metrics);
-    expect(lines).toContain('pointsman_first_token_predicted_seconds_total 0.2');
-    expect(lines).toContain('pointsman_first_token_observed_seconds_total 0.3');
-    expect(lines).toContain('pointsman_first_token_predictions_total 1');
-  });
-
   it('records the token counts of the model server, zero only for cached ones', async () => {
     const metrics = new PickerMetrics();
     const observer = metricsSubscriber(metrics);

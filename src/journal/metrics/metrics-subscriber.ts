@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -32,7 +32,6 @@ export function metricsSubscriber(
   const { open } = metrics;
   const prepareSeconds = createPrepareHistogram(metrics.registry);
   const holdSeconds = createHoldHistogram(metrics.registry);
-  const firstTokens = createFirstTokenSums(metrics.registry);
   return {
     onPrepared: (_request, waitedMs) => prepareSeconds.observe(waitedMs / 1000),
     onDecision: (event) => countAttempt(metrics, event),
@@ -51,7 +50,6 @@ export function metricsSubscriber(
       entry.firstTokenAt = at;
       entry.lastTokenAt = at;
       recordFirstToken(entry, at, seenTraceOf(routed.request));
-      comparePrediction(firstTokens, routed, at);
     },
     onToken(routed, at) {
       const entry = open.get(routed);
@@ -105,32 +103,6 @@ function recordFirstToken(
   const { streamingTtftSeconds, wholeTtftSeconds } = series;
   const tally = routed.request.streaming ? streamingTtftSeconds : wholeTtftSeconds;
   tally.observe(secondsSinceArrival(routed, at), seen);
-}
-
-/** Seconds from picks to first tokens, of requests with both, and how many requests these are. */
-interface FirstTokenSums {
-  readonly predicted: Counter;
-  readonly observed: Counter;
-  readonly requests: Counter;
-}
-
-function createFirstTokenSums(registry: Registry): FirstTokenSums {
-  const sum = (name: string, help: string): Counter =>
-    new Counter({ name: `pointsman_first_token_${name}_total`, help, registers: [registry] });
-  return {
-    predicted: sum('predicted_seconds', 'Predicted time from the pick to the first token, summed.'),
-    observed: sum('observed_seconds', 'Observed time from the pick to the first token, summed.'),
-    requests: sum('predictions', 'Streamed answers of which both times are known.'),
-  };
-}
-
-/** Without the wait at the picker, which is in neither, so that a full pool looks no slower. */
-function comparePrediction(sums: FirstTokenSums, routed: Routed, at: Millis): void {
-  const { expectedTtftMs, request } = routed;
-  if (!request.streaming || expectedTtftMs === undefined) return;
-  sums.predicted.inc(expectedTtftMs / 1000);
-  sums.observed.inc(Math.max(0, at - routed.at) / 1000);
-  sums.requests.inc();
 }
 
 function secondsSinceArrival({ at: pickedAt, waitedMs = 0 }: Routed, at: Millis): number {
