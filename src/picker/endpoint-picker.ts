@@ -14,7 +14,11 @@ import type {
 import type { Decision } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './cores/active-cores.ts';
 import { preparing } from './cores/preparing.ts';
-import { createSchedulingCore, type SchedulingCore } from './cores/scheduling-core.ts';
+import {
+  createSchedulingCore,
+  type PrefixSource,
+  type SchedulingCore,
+} from './cores/scheduling-core.ts';
 import type { CandidateRules } from './cycles/candidates.ts';
 import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
 import { Cycles } from './cycles/cycles.ts';
@@ -105,6 +109,11 @@ export class EndpointPicker implements Router, BookingRouter {
   /** Plugin instances that observe requests and endpoints, data sources included. */
   observers(): readonly Observer[] {
     return this.#cores.core.observers;
+  }
+
+  /** The plugin by which cached tokens are counted; undefined where none is. */
+  prefixSource(): PrefixSource | undefined {
+    return this.#cores.core.prefixSource;
   }
 
   /** The plugins in charge, by name. */

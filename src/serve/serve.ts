@@ -3,6 +3,7 @@ import { hashesReferenceText } from '../catalogue/hashes-reference-text.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServer } from '../extproc/server/server.ts';
 import { packageVersion } from '../files/folders.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
 import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
@@ -217,7 +218,8 @@ function reloadOf(
     Object.assign(deciding, decidingOf(next, options));
     refresh();
     registerSchedulerMetrics(registry, () => picker.replacement());
-    metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
+    const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
+    metrics.observePrefixIndexes(picker.observers(), snapshot, picker.prefixSource());
   };
   return file && startConfigReload({ file, plan, adopt, registry, log });
 }

@@ -149,7 +149,7 @@ describe('the metrics of the reference', () => {
         for (const line of found)
           expect([each.name, labelsIn(line)]).toEqual([each.name, each.labels]);
         const bounds = (lines.get(`${each.name}_bucket`) ?? []).flatMap((line) => {
-          const [, bound = '+Inf'] = /le="([^"]+)"/.exec(line) ?? [];
+          const [, bound = '+Inf'] = /[{,]le="([^"]+)"/.exec(line) ?? [];
           return bound === '+Inf' ? [] : [Number(bound)];
         });
         expect([...new Set(bounds)]).toEqual(buckets);

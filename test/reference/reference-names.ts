@@ -57,6 +57,8 @@ export const REFERENCE_METRICS: readonly string[] = [
   'prefix_indexer_size',
   'prefix_indexer_hit_ratio',
   'prefix_indexer_hit_bytes',
+  'prefix_predicted_cached_tokens',
+  'prefix_prompt_tokens',
   'encoder_cache_queries_total',
   'encoder_cache_hits_total',
   'encoder_cache_hit_ratio',

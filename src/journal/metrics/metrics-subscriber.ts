@@ -12,9 +12,6 @@ import { type RequestSeries, seriesKeyOf } from './requests/request-series.ts';
 const MODEL_SERVER_ERROR = 'ModelServerError';
 const CLIENT_CLOSED = 'ClientClosed';
 
-/** Bytes of prompt that count as one token, as in the reference. */
-const BYTES_PER_TOKEN = 4;
-
 /** The trace of a request that is written; undefined for a request without one. */
 export type SeenTraceOf = (request: InferenceRequest) => SeenTrace | undefined;
 
@@ -37,7 +34,7 @@ export function metricsSubscriber(
     onDecision: (event) => countAttempt(metrics, event),
     onRouted(routed) {
       open.set(routed, recordRouted(metrics, routed));
-      recordHit(metrics, routed);
+      metrics.decisions.prefixHits.record(routed);
       if (routed.waitedMs !== undefined) holdSeconds.observe(routed.waitedMs / 1000);
     },
     onBodyRead(routed, { bodyBytes }) {
@@ -139,20 +136,13 @@ function countAttempt(
   decisions.attempt(request.model, target).value += 1;
 }
 
-function recordHit(metrics: PickerMetrics, { request, cachedTokens }: Routed): void {
-  const hits = metrics.prefixHits;
-  if (hits === undefined || request.promptTokens === 0) return;
-  hits.ratio.observe(cachedTokens / request.promptTokens);
-  hits.bytes.observe(cachedTokens * BYTES_PER_TOKEN);
-}
-
 /** Counts both or neither: their quotient shows how accurate the predictions are. */
 function recordPrediction(
-  { prefixHits, decisions }: PickerMetrics,
+  { decisions }: PickerMetrics,
   { cachedTokens }: Routed,
   usage: Usage,
 ): void {
-  if (prefixHits === undefined || usage.cachedTokens === undefined) return;
+  if (!decisions.prefixHits.isCounted || usage.cachedTokens === undefined) return;
   decisions.predictedCachedTokens.value += cachedTokens;
   decisions.reportedCachedTokens.value += usage.cachedTokens;
 }

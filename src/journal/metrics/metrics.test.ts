@@ -43,6 +43,8 @@ describe('PickerMetrics', () => {
       llm_d_epp_plugin_duration_seconds: 'histogram',
       llm_d_epp_prefix_indexer_hit_ratio: 'histogram',
       llm_d_epp_prefix_indexer_hit_bytes: 'histogram',
+      llm_d_epp_prefix_predicted_cached_tokens: 'histogram',
+      llm_d_epp_prefix_prompt_tokens: 'histogram',
       llm_d_epp_prefix_predicted_tokens_total: 'counter',
       llm_d_epp_prefix_reported_tokens_total: 'counter',
       llm_d_epp_datalayer_poll_errors_total: 'counter',
@@ -193,7 +195,8 @@ describe('PickerMetrics', () => {
       runtime: makeRuntime(),
     });
     for (const endpoint of pool) source.onEndpointAdded?.(endpoint);
-    metrics.observePrefixIndexes([{}, source], () => pool);
+    const name = 'approx-prefix-cache-producer';
+    metrics.observePrefixIndexes([{}, source], () => pool, { name, type: name });
     metricsSubscriber(metrics).onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
     const page = await metrics.page();
     const labels =
@@ -201,6 +204,25 @@ describe('PickerMetrics', () => {
     expect(page).toContain(`llm_d_epp_prefix_indexer_size{${labels}} 0\n`);
     expect(page).toContain(`llm_d_epp_prefix_indexer_hit_ratio_sum{${labels}} 0.5\n`);
     expect(page).toContain(`llm_d_epp_prefix_indexer_hit_bytes_sum{${labels}} 1280\n`);
+  });
+
+  it('[D351] counts the tokens that were expected to be cached where prompts are computed', async () => {
+    const metrics = new PickerMetrics();
+    const precise = { name: 'mine', type: 'precise-prefix-cache-producer' };
+    const { onRouted } = metricsSubscriber(metrics);
+    metrics.observePrefixIndexes([], () => [], precise);
+    onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
+    const elsewhere = { prefill: makeEndpoint('b'), prefillCachedTokens: 64 };
+    onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320, ...elsewhere }));
+    metrics.observePrefixIndexes([], () => [], undefined);
+    onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
+    const page = await metrics.page();
+    const plugin = 'plugin_name="mine",plugin_type="precise-prefix-cache-producer"';
+    for (const [role, cached] of Object.entries({ decode: 320, prefill: 64 })) {
+      const labels = `{endpoint_role="${role}",${plugin}}`;
+      expect(page).toContain(`llm_d_epp_prefix_predicted_cached_tokens_sum${labels} ${cached}\n`);
+      expect(page).toContain(`llm_d_epp_prefix_prompt_tokens_sum${labels} 640\n`);
+    }
   });
 });
 

@@ -7,12 +7,13 @@ import type { DataSource } from '../../framework/plugin.ts';
 import { DEFAULT_FLOW, type RequestLabels } from '../../framework/request.ts';
 import { RequestMap } from '../../framework/request-map.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
+import type { PrefixSource } from '../../picker/cores/scheduling-core.ts';
 import { formerNames, showTwins, twinHelp } from './page/deprecated-names.ts';
 import { type MetricSample, showMetric } from './page/family.ts';
 import { MetricsPage } from './page/metrics-page.ts';
 import { type PageFormat, PLAIN_TEXT } from './page/page-format.ts';
 import { SeriesLimit, type SeriesLimitOptions } from './page/series-limit.ts';
-import type { Cell, Tally } from './page/tally.ts';
+import type { Cell } from './page/tally.ts';
 import { createDecisionFamilies, type DecisionFamilies } from './requests/decision-families.ts';
 import {
   createRequestSeries,
@@ -24,12 +25,6 @@ import {
 interface BuildInfo {
   readonly commit: string;
   readonly buildRef: string;
-}
-
-/** How much of the prompt was thought to be cached at the endpoint picked. */
-interface PrefixHits {
-  readonly ratio: Tally;
-  readonly bytes: Tally;
 }
 
 /** A routed request that has not ended. */
@@ -77,7 +72,6 @@ export class PickerMetrics {
   readonly #pollErrors = new Map<string, Cell>();
   /** The requests that have not ended. */
   readonly open: RequestMap<MeasuredRequest> = new RequestMap<MeasuredRequest>();
-  #prefixHits: PrefixHits | undefined;
   #prefixIndexes: readonly PrefixIndex[] = [];
 
   constructor({
@@ -97,11 +91,6 @@ export class PickerMetrics {
     this.decisions = createDecisionFamilies(registry, this.seriesLimit, { onFolded: folded, show });
     const labels = { build_ref: build.buildRef, commit: build.commit };
     this.#gauge('info', 'The build that is running.', () => [{ labels, value: 1 }]);
-  }
-
-  /** Undefined without a prefix index: a pick is not a miss then. */
-  get prefixHits(): PrefixHits | undefined {
-    return this.#prefixIndexes.length === 0 ? undefined : this.#prefixHits;
   }
 
   /** The page's bytes in order, made in slices. Scrapes at the same time share them. */
@@ -132,18 +121,23 @@ export class PickerMetrics {
     cell.value += 1;
   }
 
-  /** Shows the prefix indexes among `observers` and their hits, instead of those shown so far. */
-  observePrefixIndexes(observers: readonly Observer[], snapshot: () => readonly Endpoint[]): void {
+  /**
+   * Shows the prefix indexes among `observers`, and what `source` expects to be cached, instead of
+   * those shown so far.
+   */
+  observePrefixIndexes(
+    observers: readonly Observer[],
+    snapshot: () => readonly Endpoint[],
+    source: PrefixSource | undefined,
+  ): void {
     this.#prefixIndexes = prefixIndexes(observers);
+    this.decisions.prefixHits.follow(source);
     if (this.#prefixIndexes.length === 0) return;
-    const labels = pluginLabels(DEFAULT_PREFIX_PRODUCER);
-    const { hitRatio, hitBytes } = this.decisions;
-    this.#prefixHits ??= { ratio: hitRatio.child(labels), bytes: hitBytes.child(labels) };
     const name = 'prefix_indexer_size';
     if (this.registry.getSingleMetric(`llm_d_epp_${name}`) !== undefined) return;
     this.#gauge(name, 'Blocks in a prefix index, all endpoints together.', () =>
       this.#prefixIndexes.map((index) => ({
-        labels: pluginLabels(index.name),
+        labels: { plugin_name: index.name, plugin_type: DEFAULT_PREFIX_PRODUCER },
         value: snapshot().reduce((sum, endpoint) => sum + index.size(endpoint), 0),
       })),
     );
@@ -178,10 +172,6 @@ function registerLimit(
   );
   const count = (kind: FoldedKind) => (): void => void (counts[kind] += 1);
   return { requests: count('requests'), attempts: count('attempts'), rewrites: count('rewrites') };
-}
-
-function pluginLabels(name: string): { plugin_name: string; plugin_type: string } {
-  return { plugin_name: name, plugin_type: DEFAULT_PREFIX_PRODUCER };
 }
 
 interface PrefixIndex {

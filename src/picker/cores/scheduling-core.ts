@@ -62,6 +62,8 @@ export interface SchedulingCore {
   ): SchedulingContext;
   /** Prompt tokens that the endpoint is expected to hold; 0 without a context. */
   cachedTokens(endpoint: Endpoint, context: SchedulingContext | undefined): number;
+  /** The plugin that says so; undefined where none does. */
+  readonly prefixSource: PrefixSource | undefined;
   /** As `Router.prepare`; undefined where no plugin ever prepares anything. */
   readonly prepare:
     | ((
@@ -75,6 +77,11 @@ export interface SchedulingCore {
   readonly outputEstimate: OutputEstimate | undefined;
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined;
+}
+
+export interface PrefixSource {
+  readonly name: string;
+  readonly type: string;
 }
 
 /** A scheduler in place of the profiles. */
@@ -92,7 +99,8 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
     if (replacedBy !== options.before?.replacedBy) replacement?.stop?.();
   });
   const shed = options.plan.shedding && shedding(options.plan.shedding);
-  const cachedTokens = cachedTokensOf(parts.facts, options.plan);
+  const matchKey = bestPrefixMatch(parts.facts, options.plan);
+  const cachedTokens = cachedTokensBy(matchKey);
   const gate = cacheGate(parts.instances, cachedTokens);
   const profiles = createScheduler(parts.handler, faults, { shed, gate });
   const replaced = replacement && replacedScheduler(replacement, profiles, faults);
@@ -108,6 +116,7 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
       return createContext({ request, now, random }, endpoints, parts.facts);
     },
     cachedTokens,
+    prefixSource: matchKey && prefixSourceOf(matchKey, options.plan),
     outputEstimate: options.plan.outputEstimate,
     prepare: prepareOf(parts, { ...options, replacement }),
     replacement: () => replaced && reportOf(replaced, replacement),
@@ -127,11 +136,17 @@ function checkObservers(
   }
 }
 
-function cachedTokensOf(
-  facts: PluginParts['facts'],
-  plan: PickerPlan,
+function prefixSourceOf(
+  matchKey: CycleKey<PrefixMatch>,
+  { plugins }: PickerPlan,
+): PrefixSource | undefined {
+  const found = plugins.find(({ name }) => prefixMatchKey(name).name === matchKey.name);
+  return found && { name: found.name, type: found.definition.type };
+}
+
+function cachedTokensBy(
+  matchKey: CycleKey<PrefixMatch> | undefined,
 ): SchedulingCore['cachedTokens'] {
-  const matchKey = bestPrefixMatch(facts, plan);
   return (endpoint, context) => {
     if (matchKey === undefined || context === undefined) return 0;
     try {

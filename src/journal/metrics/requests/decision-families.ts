@@ -1,11 +1,12 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../../framework/endpoint.ts';
-import { HIT_BYTES, HIT_RATIO, SCHEDULER_SECONDS } from '../page/bucket-bounds.ts';
+import { SCHEDULER_SECONDS } from '../page/bucket-bounds.ts';
 import type { ShowTwins } from '../page/deprecated-names.ts';
 import { counters, eppPage, type Family, histograms } from '../page/family.ts';
 import { createAttemptCells, createRewriteCells } from '../page/label-counters.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
+import { PrefixHits } from './prefix-hits.ts';
 
 const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
 
@@ -26,8 +27,7 @@ export interface DecisionFamilies {
   forgetEndpoint(endpoint: Endpoint): void;
   /** Requests for `model` that a rule gave to `targetModel`. */
   rewrite(rule: string, model: string, targetModel: string): Cell;
-  readonly hitRatio: Family<Tally>;
-  readonly hitBytes: Family<Tally>;
+  readonly prefixHits: PrefixHits;
   /** Both only for responses whose server reported the tokens it found. */
   readonly predictedCachedTokens: Cell;
   readonly reportedCachedTokens: Cell;
@@ -56,10 +56,6 @@ export function createDecisionFamilies(
     page(counters(), name, help, labels);
   const seconds = (name: string, help: string, labels: readonly string[]): Family<Tally> =>
     page(histograms(SCHEDULER_SECONDS), name, help, labels);
-  const hits = (bounds: readonly number[], unit: string, what: string): Family<Tally> => {
-    const help = `${what} of the prompt the picked endpoint was thought to hold in its prefix cache.`;
-    return page(histograms(bounds), `prefix_indexer_hit_${unit}`, help, PLUGIN_LABELS);
-  };
   const pluginSeconds = seconds(
     'plugin_duration_seconds',
     'Time one plugin took for one request.',
@@ -75,8 +71,7 @@ export function createDecisionFamilies(
       pluginSeconds.child({ extension_point, plugin_type, plugin_name }),
     ...createAttemptCells(registry, limit, { onFolded: onFolded.attempts, show }),
     rewrite: createRewriteCells(registry, limit, { onFolded: onFolded.rewrites, show }),
-    hitRatio: hits(HIT_RATIO, 'ratio', 'Share'),
-    hitBytes: hits(HIT_BYTES, 'bytes', 'Bytes'),
+    prefixHits: new PrefixHits(registry, show),
     predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted).child({}),
     reportedCachedTokens: counter('prefix_reported_tokens_total', reported).child({}),
     pollErrors: createPollErrors(registry, show),
