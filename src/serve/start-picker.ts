@@ -4,8 +4,8 @@ import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
 import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../journal/headroom/headroom.ts';
-import { affinitySubscriber } from '../journal/metrics/answers/affinity-metrics.ts';
 import { disaggregationSubscriber } from '../journal/metrics/answers/disaggregation-metrics.ts';
+import { filterSubscriber } from '../journal/metrics/answers/filter-metrics.ts';
 import { latencySubscriber } from '../journal/metrics/answers/latency-metrics.ts';
 import { predictionSubscriber } from '../journal/metrics/answers/prediction-metrics.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
@@ -109,7 +109,7 @@ function reportingSubscribers(
     ...(telemetry === undefined ? [] : [telemetry.subscriber]),
     metricsSubscriber(metrics, seenTraces(telemetry, clock)),
     disaggregationSubscriber(metrics, plan),
-    affinitySubscriber(metrics, plan),
+    filterSubscriber(metrics, plan),
     predictionSubscriber(metrics),
     latencySubscriber(metrics, plan),
   ];

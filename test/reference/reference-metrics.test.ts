@@ -54,13 +54,16 @@ plugins:
 - { type: queue-scorer }
 - { type: prefix-cache-scorer }
 - { type: prefix-cache-affinity-filter }
+- { type: models-data-source }
+- { type: models-data-extractor }
+- { type: served-model-filter }
 - { type: predicted-latency-producer }
 - { type: always-disagg-pd-decider }
 - type: disagg-profile-handler
   parameters: { profiles: { decode: decode }, deciders: { prefill: always-disagg-pd-decider } }
 schedulingProfiles:
 - name: decode
-  plugins: [{ pluginRef: prefix-cache-affinity-filter }, { pluginRef: queue-scorer, weight: 1 }, { pluginRef: prefix-cache-scorer, weight: 1 }]
+  plugins: [{ pluginRef: served-model-filter }, { pluginRef: prefix-cache-affinity-filter }, { pluginRef: queue-scorer, weight: 1 }, { pluginRef: prefix-cache-scorer, weight: 1 }]
 `;
 const PAGE =
   'vllm:num_requests_waiting 1\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../../../test/makers.ts';
 import { MODELS, type ServedModel } from '../../framework/keys.ts';
-import { servedModelFilter } from './served-model.ts';
+import { type ServedModelConfig, servedModelFilter, servedModelOutcome } from './served-model.ts';
 
 const base: ServedModel = { id: 'base', isAdapter: false };
 const lora: ServedModel = { id: 'lora', isAdapter: true };
@@ -35,3 +35,21 @@ it.each([
 it('[D326] keeps none where all endpoints have answered and none lists the model', () => {
   expect(keptFor('other', {}, [[base], [base], [base]])).toEqual([]);
 });
+
+it.each([
+  ['lora', {}, 'listed', 1],
+  ['base', { onMissing: 'Fail' }, 'listed', 1],
+  ['other', {}, 'unlisted', 1],
+  ['other', { onMissing: 'Fail' }, 'empty', 1],
+  ['other', { onMissing: 'Fail', fallbackOnEmpty: true }, 'fallback', 1],
+  ['', {}, 'not_applicable', 0],
+] as const)(
+  '[D331] a request for "%s" with %j counts as %s',
+  (model, parameters, outcome, unlisted) => {
+    const config = servedModelFilter.config.parse(parameters) as ServedModelConfig;
+    const endpoints = makePool(LISTS.map((list) => ({ attributes: [[MODELS as never, list]] })));
+    const context = makeContext({ request: makeRequest({ model }) });
+    const kept = servedModelFilter.create(config, makeRuntime()).filter(endpoints, context);
+    expect(servedModelOutcome(config, { endpoints, kept }, model)).toEqual({ outcome, unlisted });
+  },
+);

@@ -3,20 +3,39 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { MODELS, SERVED_MODELS } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
+export const SERVED_MODEL_FILTER = 'served-model-filter';
+
+/** What the filter decided about one request, under the reference's names. */
+export type ServedModelOutcome = 'listed' | 'unlisted' | 'fallback' | 'empty' | 'not_applicable';
+export const SERVED_MODEL_OUTCOMES: readonly ServedModelOutcome[] = [
+  'listed',
+  'unlisted',
+  'fallback',
+  'empty',
+  'not_applicable',
+];
+
+export interface ServedModelConfig {
+  readonly onMissing: 'Pass' | 'Fail';
+  readonly fallbackOnEmpty: boolean;
+}
+
+const config: z.ZodType<ServedModelConfig> = z.strictObject({
+  onMissing: z
+    .enum(['Pass', 'Fail', ''])
+    .default('Pass')
+    .transform((given) => given || 'Pass'),
+  /** All endpoints stay where none would. */
+  fallbackOnEmpty: z.boolean().default(false),
+});
+
 /**
  * Keeps the endpoints that list the model of the request. An endpoint that has not answered yet is
  * kept for a model that no endpoint lists as an adapter, unless `onMissing` is `Fail`.
  */
 export const servedModelFilter: FilterDefinition = defineFilter({
-  type: 'served-model-filter',
-  config: z.strictObject({
-    onMissing: z
-      .enum(['Pass', 'Fail', ''])
-      .default('Pass')
-      .transform((given) => given || 'Pass'),
-    /** All endpoints stay where none would. */
-    fallbackOnEmpty: z.boolean().default(false),
-  }),
+  type: SERVED_MODEL_FILTER,
+  config,
   needs: () => [SERVED_MODELS],
   create: ({ onMissing, fallbackOnEmpty }) => ({
     filter(endpoints, { request: { model } }) {
@@ -41,4 +60,23 @@ function listing(
     const found = listed[at];
     return found === undefined ? keepsUnknown && !isAdapter : found !== 'not listed';
   });
+}
+
+/** Why the filter has kept `kept` of `endpoints`, and how many of these list no models yet. */
+export function servedModelOutcome(
+  { onMissing }: ServedModelConfig,
+  { endpoints, kept }: Readonly<Record<'endpoints' | 'kept', readonly Endpoint[]>>,
+  model: string,
+): { readonly outcome: ServedModelOutcome; readonly unlisted: number } {
+  if (model === '') return { outcome: 'not_applicable', unlisted: 0 };
+  let unlisted = 0;
+  let isListed = false;
+  for (const endpoint of endpoints) {
+    const models = endpoint.attribute(MODELS);
+    if (models === undefined) unlisted += 1;
+    else isListed ||= models.some(({ id }) => id === model);
+  }
+  if (isListed) return { outcome: 'listed', unlisted };
+  if (kept.length === 0) return { outcome: 'empty', unlisted };
+  return { outcome: onMissing === 'Pass' && unlisted > 0 ? 'unlisted' : 'fallback', unlisted };
 }
