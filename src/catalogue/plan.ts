@@ -60,9 +60,21 @@ export async function configFileOf(
   };
 }
 
-/** The text of a built-in configuration or of a file. Throws ConfigError where there is neither. */
-export function configText(config: string): string {
-  return NAMED_CONFIGS.get(config) ?? readText(config);
+/**
+ * The text of a built-in configuration or of a file, or the one that is given in its place; that of
+ * the default where it is empty. Throws ConfigError where there is none of them.
+ */
+export function configText(config: string, given?: string): string {
+  const text = givenText(config, given);
+  return isBlank(text) ? ZERO_KNOB : text;
+}
+
+function givenText(config: string, given: string | undefined): string {
+  return given ?? NAMED_CONFIGS.get(config) ?? readText(config);
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === '';
 }
 
 function planWith(
@@ -72,8 +84,8 @@ function planWith(
 ): PickerPlan {
   const named = NAMED_CONFIGS.has(config) ? `built-in configuration ${config}` : config;
   const source = text === undefined ? named : '--config-text';
-  const given = text ?? configText(config);
-  if (given.trim() !== '') return loadConfig({ text: given, source, catalogue, featureGates });
+  const given = givenText(config, text);
+  if (!isBlank(given)) return loadConfig({ text: given, source, catalogue, featureGates });
   const plan = loadConfig({ text: ZERO_KNOB, source, catalogue, featureGates });
   const note: ConfigNote = { path: source, reason: 'empty', text: `${source} ${EMPTY}` };
   return { ...plan, notes: [note, ...plan.notes], warnings: [note.text, ...plan.warnings] };

@@ -98,6 +98,7 @@ function boundText(
   { origin }: { readonly origin: string },
 ): string {
   const counted = COUNTED[origin];
+  if (counted !== undefined && how === 'at least' && bound === 1) return 'must not be empty';
   return counted === undefined ? `must be ${how} ${bound}` : `must have ${how} ${bound} ${counted}`;
 }
 

@@ -57,6 +57,18 @@ The tables below are generated from the code: after a change of a state run \`np
   and at start; the reference starts and refuses each request.
 - A plugin that has the name of another built-in type, such as a scorer named \`max-score-picker\`, is an error where that type is needed.
 - The configuration file is followed, and plugins marked as experimental need no flag.
+
+## What later releases do otherwise
+
+Pointsman reads the configurations of releases after 0.10 of the reference, too. In these it decides otherwise:
+
+- Where filters leave no endpoint, the answer has status 429 and \`rejected-saturated\`, as in 0.10; later releases answer 503.
+- A prompt for which the prefill profile finds no endpoint is computed by the decoding endpoint, as in 0.10; later releases refuse it
+  unless \`profiles.fallback\` names who serves it whole. That parameter has its meaning here, too.
+- \`penaltySource: sessionCost\` of \`prefix-cache-affinity-filter\` is refused, because the filter weighs the wait at the endpoints that hold
+  the prompt against the one elsewhere, and nothing else: leave it out, or use the configuration \`default\`, which prices lost locality.
+- \`prefillCalibrationRequired: true\` of the same filter is refused, because there is no calibration: write the measured speed as
+  \`peakPrefillThroughput\`.
 `;
 
 /** The text of docs/migrating-from-llm-d.md, with tables made from the code. */

@@ -105,6 +105,7 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   'token-load-scorer': { inFlightLoadProducerName: ONE_LEDGER, nonTextTokenWeight: ALIKE },
   'token-producer': tokens,
   tokenizer: tokens,
+  'utilization-detector': { inFlightLoadProducerName: ONE_LEDGER },
   'utilization-filter': { inFlightLoadProducerName: ONE_LEDGER },
 };
 

@@ -15,8 +15,8 @@ export interface ShadowData {
 }
 
 /**
- * A configuration to run as a shadow: a file or a built-in one, or the text that is given. Throws
- * ConfigError when it cannot be read.
+ * A configuration to run as a shadow: a file or a built-in one, or the text that is given; the
+ * default one where it is empty. Throws ConfigError when it cannot be read.
  */
 export function shadowFrom(
   config: string,
@@ -27,5 +27,5 @@ export function shadowFrom(
     state = 'as-it-happened',
   }: PlanAdditions & Partial<Pick<ShadowData, 'plugins' | 'state'>> = {},
 ): ShadowData {
-  return { config: text ?? configText(config), source: config, featureGates, plugins, state };
+  return { config: configText(config, text), source: config, featureGates, plugins, state };
 }

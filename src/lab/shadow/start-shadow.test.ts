@@ -194,3 +194,20 @@ it('[V236] is started again when a plugin has ended its thread, which is counted
     { ...ended, restartInMs: 2000 },
   ]);
 });
+
+it('[D332] decides by the default configuration where that of the picker is empty', async () => {
+  const { initialRecords, lines } = capturedLines(5);
+  await new Promise<void>((resolve) => {
+    shadow = startShadow({
+      ...shadowFrom('serve.yaml', { text: ' \n' }),
+      name: 'empty',
+      initialRecords: () => initialRecords,
+      log: createLog('silent'),
+      onDecisions: (text) => {
+        if (text !== '') resolve();
+      },
+    });
+    for (const line of lines) shadow.receive(line, 1);
+  });
+  expect(shadow?.status()).toMatchObject({ restarts: 0 });
+});

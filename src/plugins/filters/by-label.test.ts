@@ -21,4 +21,9 @@ describe('by-label', () => {
   it('refuses to filter by no label', () => {
     expect(() => byLabelFilter.config.parse({ validValues: ['gold'] })).toThrow();
   });
+
+  it('[D333] refuses to keep no endpoint at all', () => {
+    expect(() => byLabelFilter.config.parse({ label: 'tier' })).toThrow('no endpoint could stay');
+    expect(kept({ label: 'tier', allowsNoLabel: true })).toEqual([2]);
+  });
 });

@@ -35,8 +35,7 @@ describe('utilization-detector as a filter', () => {
       'pod-0',
       'pod-3',
     ]);
-    expect(kept(utilizationDetector, { queueDepthThreshold: 0.001 })).toHaveLength(4);
-    expect(kept(utilizationDetector, { metricsStalenessThreshold: '0' })).toEqual(['pod-0']);
+    expect(kept(utilizationDetector, { kvCacheUtilThreshold: 0.001 })).toHaveLength(4);
   });
 });
 
@@ -59,5 +58,21 @@ describe('concurrency-detector as a filter', () => {
     const config = concurrencyDetector.config.parse({ maxConcurrency: 50 });
     const filter = concurrencyDetector.create(config, makeRuntime());
     expect(filter.filter(pool.slice(0, 3), makeContext({ load }))).toEqual([]);
+  });
+});
+
+describe('[D333] parameters of detectors are refused as in the reference', () => {
+  it.each([
+    [{ queueDepthThreshold: 0 }, utilizationDetector],
+    [{ queueDepthThreshold: 1.5 }, utilizationDetector],
+    [{ kvCacheUtilThreshold: 1.1 }, utilizationDetector],
+    [{ metricsStalenessThreshold: '0s' }, utilizationDetector],
+    [{ metricsStalenessThreshold: '-1s' }, utilizationDetector],
+    [{ headroom: -0.1 }, utilizationDetector],
+    [{ maxConcurrency: 0.5 }, concurrencyDetector],
+    [{ maxTokenConcurrency: -1 }, concurrencyDetector],
+    [{ concurrencyMode: 'bytes' }, concurrencyDetector],
+  ])('%j', (parameters, { config }) => {
+    expect(() => config.parse(parameters)).toThrow();
   });
 });

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { countedTokens, IN_FLIGHT } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { duration } from '../parameters/duration.ts';
+import { otherProducer } from '../parameters/producer-name.ts';
 
 /** The reference's saturation detectors as filters. */
 
@@ -10,12 +11,15 @@ import { duration } from '../parameters/duration.ts';
 export const utilizationDetector: FilterDefinition = defineFilter({
   type: 'utilization-detector',
   config: z.strictObject({
-    queueDepthThreshold: z.number().positive().default(5),
+    queueDepthThreshold: z.int().positive().default(5),
     kvCacheUtilThreshold: z.number().positive().max(1).default(0.8),
-    metricsStalenessThreshold: duration.default(200),
+    metricsStalenessThreshold: duration
+      .refine((given) => given > 0, 'must be longer than 0')
+      .default(200),
     /** For saturation only: the filter always drops endpoints with old samples. */
     stalenessPolicy: z.enum(['saturated', 'ignore']).optional(),
     headroom: z.number().nonnegative().default(0),
+    inFlightLoadProducerName: otherProducer,
   }),
   create: ({ queueDepthThreshold, kvCacheUtilThreshold, metricsStalenessThreshold, headroom }) => {
     const [queueMax, kvMax] = [
@@ -41,11 +45,10 @@ export const concurrencyDetector: FilterDefinition = defineFilter({
   type: 'concurrency-detector',
   config: z.strictObject({
     concurrencyMode: z.enum(['requests', 'tokens', 'hybrid']).default('requests'),
-    maxConcurrency: z.number().positive().default(100),
-    maxTokenConcurrency: z.number().positive().default(1_000_000),
+    maxConcurrency: z.int().positive().default(100),
+    maxTokenConcurrency: z.int().positive().default(1_000_000),
     headroom: z.number().nonnegative().default(0),
-    /** Accepted for compatibility, without effect: the picker has one ledger. */
-    inFlightLoadProducerName: z.string().optional(),
+    inFlightLoadProducerName: otherProducer,
   }),
   needs: () => [IN_FLIGHT],
   create: ({ concurrencyMode, maxConcurrency, maxTokenConcurrency, headroom }) => ({

@@ -29,11 +29,16 @@ export const byLabelSelectorFilter: FilterDefinition = labelSelector('by-label-s
 /** Keeps endpoints whose label has one of the values; deprecated in favour of label selectors. */
 export const byLabelFilter: FilterDefinition = defineFilter({
   type: 'by-label',
-  config: z.strictObject({
-    label: z.string().min(1),
-    validValues: z.array(z.string()).default([]),
-    allowsNoLabel: z.boolean().default(false),
-  }),
+  config: z
+    .strictObject({
+      label: z.string().min(1),
+      validValues: z.array(z.string()).default([]),
+      allowsNoLabel: z.boolean().default(false),
+    })
+    .refine(({ validValues, allowsNoLabel }) => validValues.length > 0 || allowsNoLabel, {
+      path: ['validValues'],
+      message: 'is empty, so that no endpoint could stay; give values, or set allowsNoLabel',
+    }),
   create: ({ label, validValues, allowsNoLabel }) => ({
     filter: (endpoints) =>
       endpoints.filter(({ labels }) => {
