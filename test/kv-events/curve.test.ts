@@ -6,7 +6,7 @@ import { curveKeyPair, Publisher } from 'zeromq';
 import { eventually } from '../../bench/support/stack.ts';
 import { precisePrefixProducer } from '../../src/endpoints/kv-events/precise-prefix-producer.ts';
 import type { MessageSocketOptions } from '../../src/framework/runtime.ts';
-import { openZmqSocket } from '../../src/runtime/network/zmq-socket.ts';
+import { openZmqSocket } from '../../src/runtime/network/zmq/zmq-socket.ts';
 import { KvEventPublisher } from '../../stub-server/kv-events/kv-event-publisher.ts';
 
 /** Real loopback sockets with CURVE. */

@@ -14,7 +14,7 @@ import type {
 import { GrpcCall } from './grpc-call.ts';
 import { HttpOrigin } from './http-origin.ts';
 import { NameResolver } from './name-resolver.ts';
-import { openZmqSocket } from './zmq-socket.ts';
+import { openZmqSocket } from './zmq/zmq-socket.ts';
 
 /** An origin unused for this long has left the pool: its connection and memory are released. */
 const IDLE_MS = 30_000;

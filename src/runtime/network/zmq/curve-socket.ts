@@ -1,8 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Dealer, Subscriber } from 'zeromq';
-import { messageOf } from '../../framework/error.ts';
-import type { MessageSocket, MessageSocketOptions } from '../../framework/runtime.ts';
+import { messageOf } from '../../../framework/error.ts';
+import type {
+  CurveFiles,
+  MessageSocket,
+  MessageSocketOptions,
+} from '../../../framework/runtime.ts';
 import { readCurveKeys } from './curve-keys.ts';
 
 /** Messages handled in a row before other work gets a turn: the socket itself never pauses. */
@@ -23,8 +27,15 @@ const REOPEN_MS = 5000;
 const RECONNECT_MS = 100;
 const RECONNECT_MS_MAX = 5000;
 
-/** Loads the native addon at first use. Never throws: failures go to `onFailed`. */
-export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
+interface CurveSocketOptions extends MessageSocketOptions {
+  readonly curve: CurveFiles;
+}
+
+/**
+ * A socket of libzmq, with encryption. Loads the native addon at first use. libzmq bounds each frame of
+ * a message and not how many there are: only a peer that has the right key can send them.
+ */
+export function openCurveSocket(options: CurveSocketOptions): MessageSocket {
   let closed = false;
   let socket: Subscriber | Dealer | undefined;
   let reopening: NodeJS.Timeout | undefined;
@@ -106,11 +117,11 @@ async function createSocket({
   curve,
   topic = '',
   onConnected,
-}: MessageSocketOptions): Promise<Subscriber | Dealer> {
+}: CurveSocketOptions): Promise<Subscriber | Dealer> {
   const zmq = await import('zeromq');
   const newPair = zmq.curveKeyPair;
   const common = {
-    ...(curve && readCurveKeys(curve, { bind, newPair })),
+    ...readCurveKeys(curve, { bind, newPair }),
     linger: 0,
     receiveHighWaterMark: RECEIVED_QUEUE_MAX,
     maxMessageSize: MESSAGE_BYTES_MAX,

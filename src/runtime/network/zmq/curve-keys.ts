@@ -1,5 +1,5 @@
-import { readFollowed } from '../../files/read-followed.ts';
-import type { CurveFiles } from '../../framework/runtime.ts';
+import { readFollowed } from '../../../files/read-followed.ts';
+import type { CurveFiles } from '../../../framework/runtime.ts';
 
 /** The options of a ZMQ socket that uses CURVE. */
 export interface CurveOptions {

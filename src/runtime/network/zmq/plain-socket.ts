@@ -1,0 +1,180 @@
+import { lstatSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { messageOf } from '../../../framework/error.ts';
+import type { MessageSocket, MessageSocketOptions, Millis } from '../../../framework/runtime.ts';
+import { BadPeer, messageBytes, speakZmtp } from './zmtp-connection.ts';
+import { ZMQ_MESSAGE_BYTES_MAX } from './zmtp-reader.ts';
+
+/** The first and the longest wait between attempts to connect; the reference's figures. */
+const RECONNECT_MS = 100;
+const RECONNECT_MS_MAX = 5000;
+/** The wait before listening again, or after a peer that sent what it must not. */
+const REOPEN_MS = 5000;
+/** Publishers that may be connected to one address of ours, and what they may have begun to send. */
+const PUBLISHERS_MAX = 4096;
+const UNFINISHED_BYTES_MAX: number = 16 * ZMQ_MESSAGE_BYTES_MAX;
+/** Bad publishers at an address of ours are reported this often: anyone may connect to it. */
+const REPORT_MS = 60_000;
+/** Messages that wait for a connection; the last ones count. */
+const EARLY_MAX = 16;
+
+/** A ZMQ socket without encryption. Connects and listens again by itself. */
+export function openPlainSocket(options: MessageSocketOptions): MessageSocket {
+  let at: Place;
+  try {
+    at = placeOf(options.address);
+  } catch (error) {
+    const what = options.bind === true ? 'listen at' : 'connect to';
+    queueMicrotask(() =>
+      options.onFailed?.(`cannot ${what} ${options.address}: ${messageOf(error)}`),
+    );
+    return { send: () => undefined, close: () => undefined };
+  }
+  return options.bind === true ? listenAt(at, options) : new Connecting(at, options);
+}
+
+/** `host` and `port`, or the `path` of a Unix socket. */
+type Place = { readonly host: string; readonly port: number } | { readonly path: string };
+
+function placeOf(address: string): Place {
+  if (address.startsWith('ipc://')) return { path: address.slice('ipc://'.length) };
+  const parts = /^tcp:\/\/(?:\[(?<ipv6>[^\]]+)\]|(?<host>[^\s:/]+)):(?<port>\d{1,5})$/.exec(
+    address,
+  );
+  const { ipv6, host, port = '' } = parts?.groups ?? {};
+  const name = ipv6 ?? host;
+  if (name === undefined || Number(port) > 65_535) {
+    throw new Error('it must be tcp://host:port or ipc:///path');
+  }
+  return { host: name === '*' ? '0.0.0.0' : name, port: Number(port) };
+}
+
+/** A socket that connects, and again when the connection has ended. */
+class Connecting implements MessageSocket {
+  readonly #at: Place;
+  readonly #options: MessageSocketOptions;
+  readonly #room = { left: ZMQ_MESSAGE_BYTES_MAX };
+  #socket: Socket | undefined;
+  /** Messages to send once the peer is ready; undefined while it is. */
+  #early: (readonly Uint8Array[])[] | undefined = [];
+  #waitMs: Millis = RECONNECT_MS;
+  #reconnecting: NodeJS.Timeout | undefined;
+  #reported = '';
+  #closed = false;
+
+  constructor(at: Place, options: MessageSocketOptions) {
+    this.#at = at;
+    this.#options = options;
+    void this.#connect();
+  }
+
+  send(frames: readonly Uint8Array[]): void {
+    if (this.#early === undefined) this.#socket?.write(messageBytes(frames));
+    else if (this.#early.push(frames) > EARLY_MAX) this.#early.shift();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#reconnecting);
+    this.#socket?.destroy();
+  }
+
+  async #connect(): Promise<void> {
+    const socket = connect(this.#at).unref();
+    this.#socket = socket;
+    try {
+      await speakZmtp({
+        ...this.#options,
+        socket,
+        room: this.#room,
+        onReady: () => this.#ready(),
+        onMessage: (frames) => {
+          this.#reported = '';
+          this.#options.onMessage(frames);
+        },
+      });
+    } catch (error) {
+      // A peer that is not there, or has gone, is tried again without a word, as by libzmq.
+      if (error instanceof BadPeer) this.#blame(error);
+    }
+    if (this.#closed) return;
+    this.#early ??= [];
+    this.#reconnecting = setTimeout(() => void this.#connect(), this.#waitMs).unref();
+    this.#waitMs = Math.min(2 * this.#waitMs, RECONNECT_MS_MAX);
+  }
+
+  #ready(): void {
+    if (this.#closed) return;
+    this.#waitMs = RECONNECT_MS;
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const frames of early) this.send(frames);
+    this.#options.onConnected?.();
+  }
+
+  /** Says once what is wrong, until a message has come. */
+  #blame({ message }: BadPeer): void {
+    this.#waitMs = REOPEN_MS;
+    if (this.#closed || this.#reported === message) return;
+    this.#reported = message;
+    this.#options.onFailed?.(
+      `cannot read from ${this.#options.address}: ${message}; trying again every ${REOPEN_MS / 1000} s`,
+    );
+  }
+}
+
+/** A subscriber that publishers connect to. */
+function listenAt(at: Place, options: MessageSocketOptions): MessageSocket {
+  const { address, onFailed } = options;
+  const sockets = new Set<Socket>();
+  const room = { left: UNFINISHED_BYTES_MAX };
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let closed = false;
+  let reopening: NodeJS.Timeout | undefined;
+  let server: Server;
+  const blame = (error: unknown): void => {
+    if (closed || !(error instanceof BadPeer) || performance.now() - reportedAt < REPORT_MS) return;
+    reportedAt = performance.now();
+    onFailed?.(`a publisher at ${address} is cut off: ${error.message}`);
+  };
+  const open = (): void => {
+    removeOldSocket(at);
+    server = createServer((socket) => {
+      sockets.add(socket);
+      const onReady = (): void => options.onConnected?.();
+      void speakZmtp({ ...options, socket: socket.unref(), room, onReady })
+        .catch(blame)
+        .finally(() => sockets.delete(socket));
+    }).unref();
+    server.maxConnections = PUBLISHERS_MAX;
+    server.on('error', ({ message }) => {
+      onFailed?.(
+        `cannot listen at ${address}: ${message}; trying again every ${REOPEN_MS / 1000} s`,
+      );
+      server.close();
+      if (!closed) reopening = setTimeout(open, REOPEN_MS).unref();
+    });
+    server.listen(at);
+  };
+  open();
+  return {
+    send: () => undefined,
+    close: () => {
+      closed = true;
+      clearTimeout(reopening);
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** One that a killed process has left would keep the address taken for ever. */
+function removeOldSocket(at: Place): void {
+  if (!('path' in at)) return;
+  try {
+    if (lstatSync(at.path).isSocket()) rmSync(at.path);
+  } catch {
+    // There is none, or what is wrong with the path is said when we listen there.
+  }
+}

@@ -1,0 +1,53 @@
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { expect, it } from 'vitest';
+import { messageBytes, speakZmtp } from './zmtp-connection.ts';
+import { ZMQ_MESSAGE_BYTES_MAX } from './zmtp-reader.ts';
+
+const GREETING = Buffer.concat([
+  Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]),
+  Buffer.from('NULL'),
+  Buffer.alloc(48),
+]);
+const READY = Buffer.concat([Buffer.from([4, 6, 5]), Buffer.from('READY')]);
+const PING = Buffer.from([4, 15, 4, ...Buffer.from('PING'), 0, 10, ...Buffer.from('contextt')]);
+
+/** A connection whose peer has sent these bytes and has gone; `reads`: whether it takes what we send. */
+async function spokenWith(bytes: readonly Uint8Array[], reads: boolean) {
+  const written: Buffer[] = [];
+  const received: string[] = [];
+  const stream = new Duplex({
+    read: () => undefined,
+    write: (piece: Buffer, _encoding, taken) => {
+      written.push(piece);
+      if (reads) taken();
+    },
+  });
+  const socket = Object.assign(stream, { setNoDelay: () => stream, setKeepAlive: () => stream });
+  stream.push(Buffer.concat(bytes));
+  stream.push(null);
+  await speakZmtp({
+    socket: socket as unknown as Socket,
+    kind: 'subscriber',
+    topic: 'kv@',
+    room: { left: ZMQ_MESSAGE_BYTES_MAX },
+    onReady: () => void received.push('ready'),
+    onMessage: (frames) => void received.push(String(Buffer.concat(frames))),
+  });
+  return { received, written: Buffer.concat(written).toString('latin1') };
+}
+
+it('subscribes once the peer is ready, and takes messages of the topic', async () => {
+  const message = (text: string): Uint8Array => messageBytes([Buffer.from(text)]);
+  const sent = [GREETING, READY, message('kv@a'), message('other'), message('kv@b')];
+  const { received, written } = await spokenWith(sent, true);
+  expect(received).toEqual(['ready', 'kv@a', 'kv@b']);
+  expect(written).toContain('\u0001kv@');
+});
+
+it('[V311] answers pings, and cuts off a peer that does not read the answers', async () => {
+  const { written } = await spokenWith([GREETING, READY, PING, PING], true);
+  expect(written.split('PONGcontextt')).toHaveLength(3);
+  const flood = spokenWith([GREETING, READY, ...Array(6000).fill(PING)], false);
+  await expect(flood).rejects.toThrow(/does not read our answers/);
+});
