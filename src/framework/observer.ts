@@ -30,6 +30,17 @@ export interface Routed {
   readonly firstTokenSeen: boolean;
 }
 
+/** Prompt tokens that were to be computed, where the prompt is, when the pick was made. */
+export function tokensToCompute({
+  request,
+  cachedTokens,
+  prefill,
+  prefillCachedTokens = 0,
+}: Pick<Routed, 'request' | 'cachedTokens' | 'prefill' | 'prefillCachedTokens'>): number {
+  const held = prefill === undefined ? cachedTokens : prefillCachedTokens;
+  return Math.max(0, request.promptTokens - held);
+}
+
 export type Outcome = 'completed' | 'aborted' | 'failed';
 
 /** Token counts as the model server reports them. */

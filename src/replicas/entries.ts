@@ -1,5 +1,5 @@
 import type { InFlightLoad } from '../framework/keys.ts';
-import type { Outcome, Routed, Usage } from '../framework/observer.ts';
+import { type Outcome, type Routed, tokensToCompute, type Usage } from '../framework/observer.ts';
 import type { PromptBlocks } from '../framework/request.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';
@@ -96,7 +96,7 @@ export function writeRouted(
   writer.number(texts.numberOf(request.fairnessId));
   writer.byte((request.streaming ? STREAMING : 0) | (routed.firstTokenSeen ? TOKEN_SEEN : 0));
   writer.number(request.promptTokens);
-  writer.number(routed.cachedTokens);
+  writer.number(request.promptTokens - tokensToCompute(routed));
   writer.number(outputTokensMax === undefined ? 0 : outputTokensMax + 1);
   writer.number(request.bodyBytes);
   writer.number(load.requests);

@@ -1,4 +1,4 @@
-import type { Outcome, Routed, Usage } from '../framework/observer.ts';
+import { type Outcome, type Routed, tokensToCompute, type Usage } from '../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
@@ -118,7 +118,7 @@ export class Outbox implements JournalSubscriber {
     const afterMs = this.#begin(routed.at);
     if (afterMs === undefined) return;
     writeRouted(this.#entries, this.#texts, { routed, afterMs, blocks: Number.POSITIVE_INFINITY });
-    this.#batchTokens += routed.request.promptTokens - routed.cachedTokens;
+    this.#batchTokens += tokensToCompute(routed);
     if (this.#batchTokens >= URGENT_TOKENS) this.#flushIn(URGENT_MS);
     this.#written();
   }

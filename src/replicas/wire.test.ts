@@ -99,6 +99,19 @@ describe('messages between replicas', () => {
   );
 
   it.each([
+    ['where it is decoded', undefined, 700],
+    ['where its prompt is computed', makeEndpoint('p'), 100],
+  ])('[Q198] say how much of a request is cached %s', (_where, prefill, cachedTokens) => {
+    const request = makeRequest({ promptTokens: 1000 });
+    const about = { request, prefill, cachedTokens: 700, prefillCachedTokens: 100 };
+    const writer = new ByteWriter();
+    const routed = makeRouted(makeEndpoint('a'), about);
+    writeRouted(writer, new TextTable(), { routed, afterMs: 5, blocks: 0 });
+    const names = Array.from({ length: 9 }, (_, at) => `text ${at}`);
+    expect(readEntry(new ByteReader(writer.view()), names)).toMatchObject({ cachedTokens });
+  });
+
+  it.each([
     ['with a rest', 3, true],
     ['a rest alone', 0, true],
     ['whole blocks alone', 3, false],

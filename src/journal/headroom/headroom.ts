@@ -7,7 +7,7 @@ import {
   IN_FLIGHT,
   type InFlightView,
 } from '../../framework/keys.ts';
-import type { Routed } from '../../framework/observer.ts';
+import { type Routed, tokensToCompute } from '../../framework/observer.ts';
 import { servesRole } from '../../framework/roles.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
@@ -89,9 +89,10 @@ export class Headroom implements JournalSubscriber {
     this.#loads = context.get(IN_FLIGHT);
   }
 
-  onRouted({ request, cachedTokens, prefill, at }: Routed): void {
+  onRouted(routed: Routed): void {
+    const { request, prefill, at } = routed;
     const { promptTokens } = request;
-    const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
+    const uncachedTokens = tokensToCompute(routed);
     const outputTokens = this.#engines?.expectedOutputTokens(request) ?? 0;
     this.#all.add({ promptTokens, uncachedTokens, outputTokens }, at);
     if (prefill !== undefined) {

@@ -162,6 +162,16 @@ describe('EngineModel', () => {
     expect(model.demand(decode).workMs).toBeCloseTo(0.701, 4);
   });
 
+  it('[Q198] counts the demand of a prompt by what is cached where it is computed', () => {
+    const [decode, prefill] = makePool([{}, {}]);
+    if (decode === undefined || prefill === undefined) throw new Error('no endpoint');
+    const model = new EngineModel();
+    const request = makeRequest({ promptTokens: 1000, outputTokensMax: 10 });
+    const cached = { cachedTokens: 1000, prefillCachedTokens: 200 };
+    model.onRouted(makeRouted(decode, { request, prefill, ...cached, at: 0 }));
+    expect(model.demand(prefill)).toEqual({ requests: 1, workMs: 32 });
+  });
+
   it('stays finite and positive for any observations', () => {
     const [endpoint] = makePool([{}]);
     if (endpoint === undefined) throw new Error('no endpoint');

@@ -13,12 +13,13 @@ import {
   type EngineModelView,
   LORA,
 } from '../../framework/keys.ts';
-import type {
-  EndpointObserver,
-  Outcome,
-  RequestObserver,
-  Routed,
-  Usage,
+import {
+  type EndpointObserver,
+  type Outcome,
+  type RequestObserver,
+  type Routed,
+  tokensToCompute,
+  type Usage,
 } from '../../framework/observer.ts';
 import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
@@ -58,7 +59,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly fact: CycleFact<EngineModelView> = { key: ENGINE_MODEL, compute: () => this };
   readonly #outputLength = new OutputLength();
   readonly #fit = new DecayingFit(PRIOR);
-  readonly #ratios = new SpeedRatios();
+  readonly #ratios = new SpeedRatios((features) => this.#predict(features));
   /** The step time of an endpoint whose ratio is 1. */
   #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
@@ -90,9 +91,10 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#updateStepTimes();
   }
 
-  onRouted({ request, cachedTokens, endpoint, prefill, at }: Routed): void {
+  onRouted(routed: Routed): void {
+    const { request, endpoint, prefill, at } = routed;
     const computes = prefill ?? endpoint;
-    const prefillTokens = Math.max(1, request.promptTokens - cachedTokens);
+    const prefillTokens = Math.max(1, tokensToCompute(routed));
     // Without attention: decision 284 says what was measured with it.
     const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
     const answerMs = this.#answerMs(endpoint, request);
@@ -118,7 +120,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const ratio = this.#ratios.ratio(endpoint.slot);
     const ttftMs = at - routed.at;
     const predictedMs = this.#predict(features);
-    this.#ratios.observe(endpoint.slot, ttftMs, predictedMs);
+    this.#ratios.observe(endpoint.slot, { features, observedMs: ttftMs, predictedMs });
     // Divided by the endpoint's own ratio, the time says something about the pool.
     const value = ttftMs / ratio;
     const deviation = NOISE_MS + NOISE_SHARE * predictedMs;
@@ -128,6 +130,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
     this.#pool = stepTimeOf(this.#fit.solve());
+    this.#ratios.update();
     this.#updateStepTimes();
   }
 
@@ -154,11 +157,11 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   #predict(features: readonly number[]): Millis {
     const { perPrefillTokenMs, perSquaredTokenMs, baseMs, overheadMs } = this.#pool;
-    const [tokensMs = 0, stepsMs = 0, , squaresMs = 0] = features;
+    const [tokensMs = 0, stepsMs = 0, overheads = 0, squaresMs = 0] = features;
     return (
       (perPrefillTokenMs / PRIOR_STEP_TIME.perPrefillTokenMs) * tokensMs +
       (baseMs / PRIOR_STEP_TIME.baseMs) * stepsMs +
-      overheadMs +
+      overheadMs * overheads +
       (perSquaredTokenMs / PRIOR_STEP_TIME.perSquaredTokenMs) * squaresMs
     );
   }

@@ -1,28 +1,55 @@
 /** Errors of successive answers are correlated: this many count as one independent observation. */
 const ANSWERS_PER_OBSERVATION = 5;
-/** Remembers about this many answers of an endpoint. */
+/** Remembers about this many answers of an endpoint, or so many times those that each has had since. */
 const MEMORY_ANSWERS = 200;
 /** Larger ratios are cut off, so that single slow answers do not dominate. */
 const LOG_RATIO_MAX = Math.log(4);
+/** A spread between endpoints is real beyond so many standard deviations of what chance gives. */
+const CHANCE_DEVIATIONS = 2;
+/** For the last endpoint that is left, nothing fades. */
+const WEIGHT_MIN = 1e-6;
 
+/** What the answers of one endpoint say, as sums over them that fade. */
 interface SlotRecord {
+  /** How many answers there are, after fading. */
   answers: number;
+  /** Means of the observed time, and of each feature, relative to what was predicted then. */
+  observed: number;
+  readonly features: number[];
+  /** The logarithm of observed over predicted time, by the prediction of the last `update`. */
   mean: number;
-  square: number;
+}
+
+/** An answer and what the pool model predicted for it. */
+interface TimedAnswer {
+  readonly features: readonly number[];
+  readonly observedMs: number;
+  readonly predictedMs: number;
 }
 
 /**
  * The ratio of each endpoint's observed times to the pool model's predictions. Whether a difference
- * is real is judged from the pool itself (empirical Bayes, after James and Stein): where endpoints
- * differ no more than chance explains, they are taken to be equal; where the spread between them is
- * clear, each keeps its own ratio.
+ * is real is judged from the pool itself, as the results of studies are put together (DerSimonian
+ * and Laird 1986): where endpoints differ no more than chance may explain, they are taken to be
+ * equal, so that none is avoided for what one answer seemed to show; where the spread between them
+ * is clear, each keeps its own ratio, the more its answers say. An endpoint that gets no answers
+ * while others do is forgotten in time, and so is tried again.
  */
 export class SpeedRatios {
   readonly #records = new Map<number, SlotRecord>();
+  readonly #predict: (features: readonly number[]) => number;
   #grandMean = 0;
   /** Variance between endpoints beyond what chance explains. */
   #between = 0;
+  /** Variance of the answers of one endpoint. */
   #within = 0;
+  #answers = 0;
+  #answersAtUpdate = 0;
+
+  /** `predict` is the pool model as it is now, and linear in the features. */
+  constructor(predict: (features: readonly number[]) => number) {
+    this.#predict = predict;
+  }
 
   /** Slots of the endpoints that have answered. */
   slots(): Iterable<number> {
@@ -34,7 +61,7 @@ export class SpeedRatios {
     return Math.exp(this.#grandMean);
   }
 
-  /** Observed over predicted time: above 1 for a slow endpoint, 1 until it is known to differ. */
+  /** Observed over predicted time: above 1 for a slow endpoint, as of the last `update`. */
   ratio(slot: number): number {
     const record = this.#records.get(slot);
     if (record === undefined) return this.commonRatio();
@@ -42,48 +69,80 @@ export class SpeedRatios {
     return Math.exp(this.#grandMean + trust * (record.mean - this.#grandMean));
   }
 
-  observe(slot: number, observed: number, predicted: number): void {
-    const ratio = Math.log(Math.max(observed, 1e-3) / Math.max(predicted, 1e-3));
-    const value = Math.max(-LOG_RATIO_MAX, Math.min(LOG_RATIO_MAX, ratio));
-    const record = this.#records.get(slot) ?? { answers: 0, mean: 0, square: 0 };
+  observe(slot: number, { features, observedMs, predictedMs }: TimedAnswer): void {
+    const unit = Math.max(predictedMs, 1e-3);
+    const log = Math.log(Math.max(observedMs, 1e-3) / unit);
+    const limited = Math.max(-LOG_RATIO_MAX, Math.min(LOG_RATIO_MAX, log));
+    const record = this.#records.get(slot) ?? {
+      answers: 0,
+      observed: 0,
+      features: features.map(() => 0),
+      mean: limited,
+    };
     this.#records.set(slot, record);
+    this.#answers += 1;
     record.answers = Math.min(MEMORY_ANSWERS, record.answers + 1);
     const weight = 1 / record.answers;
-    record.mean += weight * (value - record.mean);
-    record.square += weight * (value * value - record.square);
-    this.#updateSpread();
+    record.observed += weight * (Math.exp(limited) - record.observed);
+    for (let index = 0; index < features.length; index++) {
+      const mean = record.features[index] as number;
+      record.features[index] = mean + weight * ((features[index] as number) / unit - mean);
+    }
+    const residual = limited - record.mean;
+    const memory = Math.min(this.#answers, MEMORY_ANSWERS * this.#records.size);
+    this.#within += (residual * residual - this.#within) / memory;
   }
 
   forget(slot: number): void {
     this.#records.delete(slot);
-    this.#updateSpread();
+    this.update();
   }
 
-  /** Splits the spread of the means into chance and real differences. */
-  #updateSpread(): void {
-    let endpoints = 0;
-    let means = 0;
-    let within = 0;
-    for (const { mean, square } of this.#records.values()) {
-      endpoints += 1;
-      means += mean;
-      within += Math.max(0, square - mean * mean);
-    }
+  /**
+   * Judges all answers again, by the pool model of now: it may have been far from what it is when
+   * the first of them came. Splits the spread of the means into chance and real differences.
+   */
+  update(): void {
+    const endpoints = this.#records.size;
     if (endpoints === 0) return;
-    this.#grandMean = means / endpoints;
-    this.#within = within / endpoints;
-    let spread = 0;
-    let chance = 0;
+    const since = this.#answers - this.#answersAtUpdate;
+    const kept = (1 - 1 / (MEMORY_ANSWERS * endpoints)) ** since;
+    this.#answersAtUpdate = this.#answers;
+    let [weights, squares, sum] = [0, 0, 0];
     for (const record of this.#records.values()) {
-      spread += (record.mean - this.#grandMean) ** 2;
-      chance += this.#chanceOf(record);
+      record.answers = Math.max(WEIGHT_MIN, kept * record.answers);
+      record.mean = Math.log(record.observed / Math.max(this.#predict(record.features), 1e-3));
+      const weight = 1 / this.#chanceOf(record);
+      weights += weight;
+      squares += weight * weight;
+      sum += weight * record.mean;
     }
-    this.#between =
-      endpoints === 1 ? 0 : Math.max(0, spread / (endpoints - 1) - chance / endpoints);
+    const mean = sum / weights;
+    let spread = 0;
+    for (const record of this.#records.values()) {
+      spread += (record.mean - mean) ** 2 / this.#chanceOf(record);
+    }
+    const others = endpoints - 1;
+    const byChance = others + CHANCE_DEVIATIONS * Math.sqrt(2 * others);
+    const precision = weights - squares / weights;
+    // Where all but one have faded, nothing can be said about differences.
+    this.#between = precision > 0 ? Math.max(0, spread - byChance) / precision : 0;
+    this.#grandMean = this.#meanOf();
   }
 
-  /** The variance that chance alone gives a mean of this many answers. */
+  /** Each endpoint counts by how well it is known. */
+  #meanOf(): number {
+    let [weights, sum] = [0, 0];
+    for (const record of this.#records.values()) {
+      const weight = 1 / (this.#between + this.#chanceOf(record));
+      weights += weight;
+      sum += weight * record.mean;
+    }
+    return sum / weights;
+  }
+
+  /** The variance that chance alone gives a mean of so many answers. */
   #chanceOf({ answers }: SlotRecord): number {
-    return (this.#within * ANSWERS_PER_OBSERVATION) / answers;
+    return ((this.#within + Number.EPSILON) * ANSWERS_PER_OBSERVATION) / answers;
   }
 }

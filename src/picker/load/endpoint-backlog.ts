@@ -1,6 +1,6 @@
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
-import type { EndpointObserver, Routed } from '../../framework/observer.ts';
+import { type EndpointObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
@@ -68,12 +68,13 @@ export class EndpointBacklog implements EndpointObserver {
   }
 
   /** The request has been sent there. */
-  routed({ request, cachedTokens, endpoint, prefill, at }: Routed): void {
+  routed(routed: Routed): void {
+    const { endpoint, prefill, at } = routed;
     const computes = prefill ?? endpoint;
     const { ledger, engineModel } = this.#options;
     const engine = engineModel.stepTime(computes);
     const { requests, contextTokens } = ledger.load(computes);
-    const tokens = Math.max(0, request.promptTokens - cachedTokens);
+    const tokens = tokensToCompute(routed);
     const ownMs = engine.perPrefillTokenMs * tokens + decodeStepMs(requests, contextTokens, engine);
     this.#meanTokens += MEAN_SHARE * (tokens - this.#meanTokens);
     const work = (this.#work[computes.slot] ??= { until: at, sentAt: at, pendingAtSample: 0 });
