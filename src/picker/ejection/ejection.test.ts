@@ -57,6 +57,7 @@ class Bed {
   readonly #random = seededRandom(7);
   readonly #faults = new Map<number, Fault>();
   readonly #streaming: boolean;
+  readonly #patienceMs: number;
   #requests = 0;
   refused = 0;
 
@@ -66,15 +67,19 @@ class Bed {
     servers = SERVERS,
     labels = () => new Map<string, string>(),
     streaming = true,
+    patienceMs = 60_000,
   }: {
     readonly policy?: string;
     readonly ejection?: EjectionPlan;
     readonly servers?: number;
     readonly streaming?: boolean;
+    /** After this the client of a request that has no answer leaves. */
+    readonly patienceMs?: number;
     readonly labels?: (at: number) => ReadonlyMap<string, string>;
   } = {}) {
     const network = { get: () => Promise.reject(new Error('no network')) };
     this.#streaming = streaming;
+    this.#patienceMs = patienceMs;
     this.picker = new EndpointPicker({
       plan: withEjection(planWith(policy), ejection),
       runtime: { clock: this.clock, random: seededRandom(3), network },
@@ -165,7 +170,7 @@ class Bed {
       this.clock.setTimer(2, () => routed.done('failed'));
     } else if (fault === 'hangs' || fault === 'stuck' || fault === 'takes nothing new') {
       sent.failed = true;
-      this.clock.setTimer(60_000, () => routed.done('aborted'));
+      this.clock.setTimer(this.#patienceMs, () => routed.done('aborted'));
     } else {
       const isSlow = fault === 'slow' || fault === 'slow, seldom scraped';
       const ttftMs =
@@ -225,6 +230,26 @@ describe('an endpoint that fails', () => {
       bed.run(10_000);
       expect(bed.isOut(3)).toBe(false);
       expect(bed.refused).toBe(0);
+    },
+  );
+
+  it.each([true, false])(
+    '[V290] gets no trial right after one whose client left, so that impatient clients cost at most 0.1 percent of requests, streaming %s',
+    (streaming) => {
+      const bed = new Bed({ streaming, patienceMs: 800 });
+      bed.run(5000);
+      bed.set(3, 'refuses');
+      bed.run(2000);
+      expect(bed.isOut(3)).toBe(true);
+      bed.set(3, 'stuck');
+      bed.run(10_000);
+      const from = bed.clock.now();
+      bed.run(60_000);
+      const later = bed.sent.filter(({ at }) => at >= from);
+      expect(later.filter(({ failed }) => failed).length).toBeLessThanOrEqual(0.001 * later.length);
+      bed.set(3, 'works');
+      bed.run(10_000);
+      expect(bed.isOut(3)).toBe(false);
     },
   );
 

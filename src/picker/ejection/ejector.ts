@@ -131,7 +131,7 @@ export class Ejector implements EndpointObserver {
     const health = this.#healthOf(servedBy);
     if (health === undefined) return;
     if (outcome === 'failed') this.#fail(health, routed, { at, plan });
-    else if (outcome === 'aborted') health.trialEnded(routed);
+    else if (outcome === 'aborted') health.trialAborted(routed, plan);
     // With a first token, the request has counted already.
     else if (waited || !routed.firstTokenSeen) this.#succeed(health, routed, at);
     else health.progressed(routed, at);

@@ -99,17 +99,21 @@ export class EndpointHealth {
   }
 
   /** The back-off runs from the last request that was sent to it in vain. */
-  eject(reason: EjectionReason, at: Millis, { backoffMs, backoffMaxMs }: EjectionPlan): void {
+  eject(reason: EjectionReason, at: Millis, plan: EjectionPlan): void {
     if (this.ejected === undefined && at - this.#backAt > RELAPSE_MS) this.#ejections = 0;
-    const doubled = backoffMs * 2 ** Math.min(DOUBLINGS_MAX, this.#ejections);
-    this.#ejections += 1;
     const since = this.ejected?.since ?? at;
     const from = lastOf(this.#trials)?.at ?? at;
     const all = this.share.all(at);
     if (this.ejected === undefined) this.#failedShare = all > 0 ? this.share.failed(at) / all : 0;
-    this.ejected = { reason, since, until: from + Math.min(backoffMaxMs, doubled) };
+    this.ejected = { reason, since, until: from + this.#nextBackoffMs(plan) };
     this.#trials.clear();
     this.#trialsPassed = 0;
+  }
+
+  #nextBackoffMs({ backoffMs, backoffMaxMs }: EjectionPlan): Millis {
+    const doubled = backoffMs * 2 ** Math.min(DOUBLINGS_MAX, this.#ejections);
+    this.#ejections += 1;
+    return Math.min(backoffMaxMs, doubled);
   }
 
   /** Whether the next request should try whether it works again: one, then more with each success. */
@@ -149,9 +153,15 @@ export class EndpointHealth {
     return 'back';
   }
 
-  /** The trial's end says nothing, such as a client that left. */
-  trialEnded(routed: Routed): void {
-    if (this.#trials.delete(routed)) this.#offeredAt = Number.NEGATIVE_INFINITY;
+  /**
+   * The trial's client left, which does not say whether the endpoint works. The next trial waits as
+   * after a failure: else impatient clients would be sent one after the other to one that hangs.
+   */
+  trialAborted(routed: Routed, plan: EjectionPlan): void {
+    if (this.ejected === undefined || !this.#trials.delete(routed)) return;
+    this.#offeredAt = Number.NEGATIVE_INFINITY;
+    const until = Math.max(this.ejected.until, routed.at + this.#nextBackoffMs(plan));
+    this.ejected = { ...this.ejected, until };
   }
 
   comeBack(at: Millis): void {
