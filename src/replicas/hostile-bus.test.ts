@@ -33,6 +33,7 @@ class Hostile {
       onMessage: (message) => void this.received.push(message.slice()),
       onConnected: () => undefined,
       onDisconnected: () => undefined,
+      onForged: () => undefined,
     });
     this.#send = (message) => link.send(message);
     this.pass(100);
@@ -93,6 +94,11 @@ function routedAt(id: string, number: number, prompt = promptOf(0)): Routed {
   return { number, request, endpoint, at: 0, cachedTokens: 0, load, firstTokenSeen: true };
 }
 
+const IDLE = {
+  pause: () => undefined,
+  resume: () => undefined,
+  close: () => Promise.resolve(),
+};
 const KNOWN = '10.0.0.0:8000';
 
 describe('who may write to the subject of the replicas', () => {
@@ -184,7 +190,7 @@ describe('who may write to the subject of the replicas', () => {
       clock: slow,
       openLink: (_id, events) => {
         link = events;
-        return { send: () => true, close: () => Promise.resolve() };
+        return { send: () => true, ...IDLE };
       },
     });
     replica.start({
@@ -269,7 +275,7 @@ describe('a new replica whose time for messages is used up', () => {
           if (kind === MESSAGE_KIND.ask) asked.push(clock.now());
           return true;
         };
-        return { send, close: () => Promise.resolve() };
+        return { send, ...IDLE };
       },
     });
     replica.start({

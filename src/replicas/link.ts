@@ -5,6 +5,9 @@ export interface ReplicaLink {
    * message is not sent: there is no connection, or too much waits already.
    */
   send(message: Uint8Array, to?: string): boolean;
+  /** Disconnects until `resume`, without a call of `onDisconnected`. */
+  pause(): void;
+  resume(): void;
   close(): Promise<void>;
 }
 
@@ -12,8 +15,8 @@ export interface ReplicaLink {
 export interface LinkEvents {
   onMessage(message: Uint8Array): void;
   onConnected(): void;
-  /** A message was not taken: who sent it does not have the key. */
-  onForged?(): void;
+  /** A message of so many bytes was not taken: who sent it does not have the key. */
+  onForged(bytes: number): void;
   /** Nothing is sent or received from now on, until `onConnected`. */
   onDisconnected(reason: string): void;
 }

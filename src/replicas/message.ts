@@ -8,8 +8,8 @@ export const MESSAGE_BYTES_MAX: number = 768 * 1024;
 /** Entries in one message: applying so many takes some tens of milliseconds. */
 export const ENTRIES_MAX = 2048;
 const TEXT_UNITS_MAX = 512;
-/** Texts in one message: endpoints, models, tenants. */
-const TEXTS_MAX = 65_536;
+/** Texts in one message: endpoints, models, tenants, of which an entry names five at most. */
+const TEXTS_MAX: number = 6 * ENTRIES_MAX;
 const MAGIC = 0x50;
 /** Times are written in tenths of a millisecond, and are at most a day. */
 const TENTHS = 10;

@@ -12,6 +12,8 @@ export const GONE_MS: Millis = 5000;
 const PEERS_MAX = 64;
 /** How much of the time the messages of one replica may take. */
 const PEER_SHARE = 0.1;
+/** How much of the time replicas that come and go may take. */
+const COMING_SHARE = 0.02;
 
 /** Counts of messages that were received. */
 export type Received = { -readonly [Name in keyof ReplicaStatus['received']]: number };
@@ -21,6 +23,7 @@ export const newReceived = (): Received => ({
   bytes: 0,
   malformed: 0,
   forged: 0,
+  flooded: 0,
   otherVersions: 0,
   sameId: 0,
   refusedPeers: 0,
@@ -44,10 +47,12 @@ export class Peers {
   readonly #options: PeersOptions;
   readonly #peers = new Map<string, Peer>();
   readonly #bookings = new Bookings();
+  readonly #comings: TimeShare;
   #picker: SharedPicker | undefined;
 
   constructor(options: PeersOptions) {
     this.#options = options;
+    this.#comings = new TimeShare(options.clock, COMING_SHARE);
   }
 
   /** Replicas join from now on. */
@@ -66,8 +71,8 @@ export class Peers {
   }
 
   /**
-   * Who sent a message. Undefined for own messages, and beyond the bound. A peer that has started
-   * anew is a new one.
+   * Who sent a message. Undefined for own messages, and beyond the bounds of how many there are and
+   * how often they come. A peer that has started anew is a new one.
    */
   of({ id, boot, sentAt }: MessageHead): Peer | undefined {
     const { clock, id: ownId, boot: ownBoot, onNotice, received } = this.#options;
@@ -77,13 +82,12 @@ export class Peers {
       onNotice?.({ kind: 'same-id', peer: id });
       return undefined;
     }
-    let peer = this.#peers.get(id);
-    if (peer !== undefined && peer.boot !== boot) {
-      this.drop(peer, 'restarted');
-      peer = undefined;
+    const known = this.#peers.get(id);
+    const peer = known?.boot === boot ? known : this.#come(known, { id, boot });
+    if (peer === undefined) {
+      received.refusedPeers += 1;
+      return undefined;
     }
-    peer ??= this.#join(id, boot);
-    if (peer === undefined) return undefined;
     peer.heardAt = clock.now();
     peer.lagMs = Math.max(0, clock.wallTime() - sentAt);
     return peer;
@@ -93,6 +97,23 @@ export class Peers {
     const now = this.#options.clock.now();
     for (const peer of this.#peers.values())
       if (now - peer.heardAt > GONE_MS) this.drop(peer, 'silent');
+  }
+
+  /** A peer says that it ends. One that cannot be heard in time is dropped for its silence. */
+  leave(peer: Peer): void {
+    this.#comings.run(() => this.drop(peer, 'ended'));
+  }
+
+  #come(
+    before: Peer | undefined,
+    { id, boot }: Pick<MessageHead, 'id' | 'boot'>,
+  ): Peer | undefined {
+    let peer: Peer | undefined;
+    this.#comings.run(() => {
+      if (before !== undefined) this.drop(before, 'restarted');
+      peer = this.#join(id, boot);
+    });
+    return peer;
   }
 
   drop(peer: Peer, reason: 'silent' | 'restarted' | 'ended'): void {
@@ -110,11 +131,8 @@ export class Peers {
   }
 
   #join(id: string, boot: number): Peer | undefined {
-    const { clock, onNotice, received, blockTokens, onJoined } = this.#options;
-    if (this.#peers.size >= PEERS_MAX || this.#picker === undefined) {
-      received.refusedPeers += 1;
-      return undefined;
-    }
+    const { clock, onNotice, blockTokens, onJoined } = this.#options;
+    if (this.#peers.size >= PEERS_MAX || this.#picker === undefined) return undefined;
     const time = new TimeShare(clock, PEER_SHARE);
     const parts = { picker: this.#picker, bookings: this.#bookings, blockTokens, time };
     const peer = new Peer({ id, boot }, parts, clock.now());

@@ -23,6 +23,8 @@ export interface ReceivedCounts {
   readonly otherVersions: number;
   /** Messages of who does not have the key. */
   readonly forged: number;
+  /** Messages beyond what is taken in a second, for which the subject was left. */
+  readonly flooded: number;
   /** Messages of another process with the id of this one. */
   readonly sameId: number;
   readonly refusedPeers: number;

@@ -3,6 +3,7 @@ import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import { OPEN_MAX } from './bookings.ts';
+import { FloodGuard } from './flood-guard.ts';
 import type { OpenReplicaLink, ReplicaLink } from './link.ts';
 import { MESSAGE_KIND, type MessageHead, readHead, VersionError } from './message.ts';
 import { Outbox } from './outbox.ts';
@@ -57,6 +58,7 @@ export class Replica {
   readonly #peers: Peers;
   readonly #startedAt: Millis;
   readonly #time: TimeShare;
+  readonly #flood: FloodGuard;
   readonly #received = newReceived();
   #picker: SharingPicker | undefined;
   #exchange: PrefixExchange | undefined;
@@ -78,6 +80,14 @@ export class Replica {
     this.#startedAt = clock.now();
     this.#time = new TimeShare(clock, ALL_SHARE);
     this.#changedAt = this.#startedAt;
+    this.#flood = new FloodGuard({
+      clock,
+      pause: (reason) => {
+        this.#link?.pause();
+        this.#onDisconnected(reason);
+      },
+      resume: () => this.#link?.resume(),
+    });
     const send: ReplicaLink['send'] = (message, to) => this.#link?.send(message, to) ?? false;
     const waiting = (): FirstBand | undefined => options.waiting?.();
     this.#outbox = new Outbox({ id, boot, clock, intervalMs, waiting, send });
@@ -109,8 +119,8 @@ export class Replica {
     this.#link = openLink(id, {
       onMessage: (message) => this.#onMessage(message),
       onConnected: () => this.#onConnected(),
-      onForged: () => {
-        this.#received.forged += 1;
+      onForged: (bytes) => {
+        if (this.#takesMore(bytes)) this.#received.forged += 1;
       },
       onDisconnected: (reason) => this.#onDisconnected(reason),
     });
@@ -152,6 +162,7 @@ export class Replica {
     this.#outbox.disconnected();
     this.#outbox.stop();
     this.#exchange?.stop();
+    this.#flood.stop();
     this.#peers.stop();
     await this.#link?.close();
   }
@@ -188,9 +199,17 @@ export class Replica {
     this.#tick = clock.setTimer(HEARTBEAT_MS, () => this.#beat());
   }
 
-  #onMessage(message: Uint8Array): void {
+  /** Counts a message; false where too many come. */
+  #takesMore(bytes: number): boolean {
     this.#received.messages += 1;
-    this.#received.bytes += message.length;
+    this.#received.bytes += bytes;
+    const takes = this.#flood.takes(bytes);
+    if (!takes) this.#received.flooded += 1;
+    return takes;
+  }
+
+  #onMessage(message: Uint8Array): void {
+    if (!this.#takesMore(message.length)) return;
     try {
       const reader = new ByteReader(message);
       const head = readHead(reader);
@@ -223,7 +242,7 @@ export class Replica {
     else if (kind === MESSAGE_KIND.open) this.#takeOpen(reader, peer);
     else if (kind === MESSAGE_KIND.ask) this.#exchange?.sendTo(peer.id);
     else if (kind === MESSAGE_KIND.prefixes) this.#takePrefixes(reader, peer);
-    else if (kind === MESSAGE_KIND.bye) this.#peers.drop(peer, 'ended');
+    else if (kind === MESSAGE_KIND.bye) this.#peers.leave(peer);
   }
 
   #takeBatch(sequence: number, reader: ByteReader, peer: Peer): void {

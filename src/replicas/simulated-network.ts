@@ -32,6 +32,8 @@ export class SimulatedNetwork {
           if (other !== id && (to === undefined || to === other)) this.#deliver(copy, id, other);
         return true;
       },
+      pause: () => void this.#cutOff.add(id),
+      resume: () => this.cut(id, false),
       close: () => {
         if (this.#isMember(id, events)) this.#members.delete(id);
         return Promise.resolve();

@@ -28,7 +28,12 @@ function listener(): { readonly picker: SharedPicker; receive(message: Uint8Arra
     clock,
     openLink: (_id, events) => {
       links.push(events);
-      return { send: () => true, close: () => Promise.resolve() };
+      return {
+        send: () => true,
+        pause: () => undefined,
+        resume: () => undefined,
+        close: () => Promise.resolve(),
+      };
     },
   });
   return { picker, receive: (message) => links[0]?.onMessage(message) };

@@ -1,6 +1,14 @@
 /** What is read is not what a replica of this version writes. */
 export class WireError extends Error {
   override readonly name = 'WireError';
+
+  /** Without a stack, which would be most of what a message costs that cannot be read. */
+  constructor(message: string) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(message);
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 const encoder = new TextEncoder();

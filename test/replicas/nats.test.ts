@@ -99,6 +99,28 @@ describe('replicas over a real NATS server', () => {
     await until(() => expect(total(first)).toBe(0));
   }, 60_000);
 
+  it('[V291] receives nothing while it has left the subject, and again when it is back', async () => {
+    const subject = 'pointsman.pause';
+    const events = { onForged: () => undefined, onDisconnected: () => undefined };
+    let connected = 0;
+    const received: string[] = [];
+    const open = natsLink({ servers: server.url, subject });
+    const onConnected = (): void => void (connected += 1);
+    const onMessage = (data: Uint8Array): void =>
+      void received.push(new TextDecoder().decode(data));
+    const paused = open('a', { ...events, onConnected, onMessage });
+    const other = open('b', { ...events, onConnected, onMessage: () => undefined });
+    await until(() => expect(connected).toBe(2));
+    paused.pause();
+    expect(paused.send(key('x'))).toBe(false);
+    await until(() => expect(other.send(key('while it is away'))).toBe(true));
+    paused.resume();
+    await until(() => expect(connected).toBe(3));
+    other.send(key('when it is back.'));
+    await until(() => expect(received).toEqual(['when it is back.']));
+    await Promise.all([paused.close(), other.close()]);
+  }, 60_000);
+
   it('[O154] goes on without NATS, and shares again when it is back', async () => {
     const own = await startNatsServer();
     const pickers = await startAll(2, { url: own.url });

@@ -53,7 +53,7 @@ class NatsLink implements ReplicaLink {
     this.#events = events;
     this.#id = id;
     this.#seal = options.key && new Seal(options.key);
-    this.#connect().catch((error: unknown) => this.#lost(messageOf(error)));
+    this.resume();
   }
 
   send(message: Uint8Array, to?: string): boolean {
@@ -71,6 +71,19 @@ class NatsLink implements ReplicaLink {
     this.#unconfirmed += bytes.length;
     if (this.#unconfirmed > CONFIRM_BYTES) this.#confirm(connection);
     return true;
+  }
+
+  /** Closes the connection: what NATS has on the way would else still be read. */
+  pause(): void {
+    this.#connected = false;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.close().catch(() => undefined);
+  }
+
+  resume(): void {
+    if (this.#closed) return;
+    this.#connect().catch((error: unknown) => this.#lost(messageOf(error)));
   }
 
   async close(): Promise<void> {
@@ -112,6 +125,8 @@ class NatsLink implements ReplicaLink {
     connection.subscribe(directTo(subject, this.#id), { callback });
     this.#found();
     for await (const { type } of connection.status()) {
+      // One that was closed for a pause says so later, when another may be there.
+      if (connection !== this.#connection) return;
       if (type === 'disconnect' || type === 'staleConnection') this.#lost('the connection is lost');
       else if (type === 'reconnect') this.#found();
     }
@@ -130,9 +145,9 @@ class NatsLink implements ReplicaLink {
   }
 
   #received(data: Uint8Array): void {
-    if (data.length > MESSAGE_BYTES_MAX) return this.#events.onForged?.();
+    if (data.length > MESSAGE_BYTES_MAX) return this.#events.onForged(data.length);
     const message = this.#seal === undefined ? data : this.#seal.open(data);
-    if (message === undefined) this.#events.onForged?.();
+    if (message === undefined) this.#events.onForged(data.length);
     else this.#events.onMessage(message);
   }
 

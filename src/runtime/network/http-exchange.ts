@@ -4,6 +4,7 @@ import {
   type HttpGetOptions,
   type HttpResponse,
 } from '../../framework/runtime.ts';
+import { FloodingServerError } from './head-guard.ts';
 import { tlsFailure } from './http-connector.ts';
 import type { ReusedBody } from './reused-body.ts';
 
@@ -24,6 +25,8 @@ interface HttpExchangeOptions {
   readonly onEnd: (outcome: HttpResponse | Error) => void;
   /** Called before `onEnd` when the deadline passed before the request was sent. */
   readonly onUnsent: () => void;
+  /** Called when the server has begun to answer, or sent a part of the body. */
+  readonly onProgress: () => void;
 }
 
 /** One HTTP request and its answer, which is read into the origin's memory. */
@@ -49,13 +52,17 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended) controller.abort(new Error('expired before it was sent'));
     else this.#controller = controller;
+    this.#options.onProgress();
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, statusCode: number): void {
+    this.#options.onProgress();
     if (statusCode < 200) {
       this.#interim += 1;
       if (this.#interim > INTERIM_MAX) {
-        controller.abort(new Error(`it answered ${this.#interim} times that it will answer`));
+        controller.abort(
+          new FloodingServerError(`it answered ${this.#interim} times that it will answer`),
+        );
       }
       return;
     }
@@ -64,7 +71,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { body, options, url } = this.#options;
+    const { body, options, url, onProgress } = this.#options;
+    onProgress();
     if (body.bytes + chunk.length > options.bodyBytesMax) {
       const message = `${url.href} answered more than ${options.bodyBytesMax} bytes`;
       controller.abort(new BodyTooLargeError(message));
@@ -72,7 +80,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     }
     this.#pieces += 1;
     if (this.#pieces > PIECES_MAX + body.bytes / PIECE_BYTES_MIN) {
-      controller.abort(new Error(`it answered in ${this.#pieces} pieces of a few bytes each`));
+      const message = `it answered in ${this.#pieces} pieces of a few bytes each`;
+      controller.abort(new FloodingServerError(message));
       return;
     }
     body.append(chunk);

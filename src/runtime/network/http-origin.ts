@@ -1,11 +1,18 @@
 import { performance } from 'node:perf_hooks';
 import type { Client, Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../../framework/runtime.ts';
+import { FloodingServerError, HeadGuard } from './head-guard.ts';
 import { httpConnector } from './http-connector.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { loadUndici } from './load-packages.ts';
 import { PlainConnection } from './plain-connection.ts';
 import { ReusedBody } from './reused-body.ts';
+
+/** A server that floods its client is left alone for so long at first, and at most. */
+const REST_MS: Millis = 1000;
+const REST_MAX_MS: Millis = 30_000;
+/** Larger than what the guard of heads lets pass. */
+const UNBOUNDED_HEAD_BYTES: number = 1024 * 1024;
 
 /**
  * One server: its connection, and the memory its answers are read into. Pages without TLS come over
@@ -18,6 +25,9 @@ export class HttpOrigin {
   readonly #body = new ReusedBody();
   readonly #open = new Set<HttpExchange>();
   #client: Client | undefined;
+  #guard: HeadGuard | undefined;
+  /** Why and for how long the server is not asked; undefined where it has not flooded its client. */
+  #rest: { readonly why: Error; readonly ms: Millis; readonly until: Millis } | undefined;
   /** Undefined where answers need a whole HTTP client. */
   #plain: PlainConnection | undefined;
   #usedAt: Millis = 0;
@@ -82,7 +92,9 @@ export class HttpOrigin {
     url: URL,
     options: HttpGetOptions,
   ): Promise<HttpResponse> {
-    this.#usedAt = performance.now();
+    const now = performance.now();
+    this.#usedAt = now;
+    if (this.#rest !== undefined && now < this.#rest.until) return Promise.reject(this.#rest.why);
     return new Promise((resolve, reject) => {
       const exchange = new HttpExchange({
         url,
@@ -90,15 +102,27 @@ export class HttpOrigin {
         body: this.#body,
         onEnd: (outcome) => {
           this.#open.delete(exchange);
+          this.#learn(outcome);
           if (outcome instanceof Error) reject(outcome);
           else resolve(outcome);
         },
+        onProgress: () => this.#guard?.progressed(),
         onUnsent: () => this.#reconnect(),
       });
       this.#open.add(exchange);
       this.#client ??= this.#connect();
       this.#client.dispatch(request, exchange);
     });
+  }
+
+  /** Each flood costs some milliseconds, so that they must not come one after the other. */
+  #learn(outcome: HttpResponse | Error): void {
+    if (!(outcome instanceof Error)) this.#rest = undefined;
+    else if (outcome.cause instanceof FloodingServerError) {
+      const ms = Math.min(REST_MAX_MS, 2 * (this.#rest?.ms ?? REST_MS / 2));
+      const why = new Error(`${outcome.message}; it is not asked for ${ms / 1000} s`);
+      this.#rest = { why, ms, until: performance.now() + ms };
+    }
   }
 
   /** Packets are lost. A new connection tries at once; the old one waits longer each time. */
@@ -110,13 +134,20 @@ export class HttpOrigin {
 
   #connect(): Client {
     const { Client: UndiciClient } = loadUndici();
+    const connector = httpConnector(this.#tls);
     return new UndiciClient(this.#name, {
       pipelining: 1,
       // Each exchange has its own deadline. undici's are per part, with a resolution of 0.5 s.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: this.#keepAliveMs,
-      connect: httpConnector(this.#tls),
+      maxHeaderSize: UNBOUNDED_HEAD_BYTES,
+      connect: (target, callback) =>
+        connector(target, (...[error, socket]) => {
+          if (error !== null) return callback(error, null);
+          this.#guard = new HeadGuard(socket);
+          callback(null, socket);
+        }),
     });
   }
 }

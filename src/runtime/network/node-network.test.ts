@@ -124,6 +124,34 @@ describe('createNodeNetwork', () => {
     }
   });
 
+  it.each([
+    ['headers', 'HTTP/1.1 200 OK\r\n'],
+    ['trailers', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n'],
+  ])(
+    '[V293] takes a few reads of %s without end, and does not ask that server again at once',
+    async (_, begin) => {
+      let connections = 0;
+      const server = createTcpServer((socket) => {
+        connections += 1;
+        socket.on('error', () => undefined);
+        const headers = 'a:\r\n'.repeat(10_000);
+        socket.write(begin + headers);
+        socket.on('drain', () => socket.write(headers));
+        socket.resume();
+      });
+      await new Promise<void>((resolve) => {
+        server.listen(0, '127.0.0.1', resolve);
+      });
+      closers.push(() => new Promise((resolve) => void server.close(resolve)));
+      const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`);
+      const ours = network();
+      const flooded = 'it sent more than 16384 bytes of headers';
+      await expect(text(ours, url)).rejects.toThrow(flooded);
+      await expect(text(ours, url)).rejects.toThrow(`${flooded}; it is not asked for 1 s`);
+      expect(connections).toBeLessThanOrEqual(2);
+    },
+  );
+
   it('gives up on a server that is silent, before or within its answer, and asks again', async () => {
     let answers: 'none' | 'half' | 'all' = 'none';
     const { url } = await serve((_, response) => {

@@ -34,6 +34,7 @@ const DROPS: readonly (readonly [reason: string, read: Read])[] = [
   ['malformed', ({ received }) => received.malformed],
   ['version', ({ received }) => received.otherVersions],
   ['forged', ({ received }) => received.forged],
+  ['flooded', ({ received }) => received.flooded],
   ['same-id', ({ received }) => received.sameId],
   ['too-many-replicas', ({ received }) => received.refusedPeers],
   ['duplicate', ({ peers }) => sumOf(peers, ({ duplicates }) => duplicates)],

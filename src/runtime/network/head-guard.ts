@@ -1,0 +1,45 @@
+import type { Socket } from 'node:net';
+
+/** Heads of servers have some hundred bytes. */
+export const HEAD_BYTES_MAX: number = 16 * 1024;
+/** The HTTP client gets no more at once: of what it has, it reads all headers. */
+const READ_BYTES_MAX = 16 * 1024;
+
+/** A server sends what no sound one does, to keep its client at work. */
+export class FloodingServerError extends Error {
+  override readonly name = 'FloodingServerError';
+}
+
+/**
+ * Ends a connection whose server sends headers or trailers without end. undici goes on reading the
+ * headers of what it has got after its own limit, and makes an error for each: a server that sent
+ * the shortest ones kept a processor busy. Its limit is left out, and this one stands before it.
+ */
+export class HeadGuard {
+  readonly #socket: Socket;
+  #bytes = 0;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    const read = socket.read.bind(socket);
+    socket.read = (size?: number): unknown => {
+      if (this.#isFlooded()) return null;
+      const isLong = size === undefined && socket.readableLength > READ_BYTES_MAX;
+      const piece: unknown = read(isLong ? READ_BYTES_MAX : size);
+      if (piece instanceof Uint8Array) this.#bytes += piece.length;
+      return piece;
+    };
+  }
+
+  /** The server has begun to answer, or sent a part of a body. */
+  progressed(): void {
+    this.#bytes = 0;
+  }
+
+  #isFlooded(): boolean {
+    if (this.#bytes <= HEAD_BYTES_MAX) return false;
+    const message = `it sent more than ${HEAD_BYTES_MAX} bytes of headers`;
+    this.#socket.destroy(new FloodingServerError(message));
+    return true;
+  }
+}
