@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
+import { poolVersionOf } from '../../endpoints/discovery/kubernetes/inference-pool.ts';
 import { readSelector } from '../../endpoints/discovery/kubernetes/label-selector.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { PoolOptions } from '../../serve/serve-options.ts';
@@ -68,7 +69,8 @@ export async function poolFrom(
   }
   const namespace = flags.poolNamespace ?? (process.env['NAMESPACE'] || 'default');
   const config = await loadKubeconfig(flags.kubeconfig);
-  const pool = { namespace, name: poolName, group: flags.poolGroup, version: 'v1' };
+  const { poolGroup: group } = flags;
+  const pool = { namespace, name: poolName, group, version: poolVersionOf(group) };
   const identity = `${hostname()}_${randomUUID()}`;
   return {
     poolName,

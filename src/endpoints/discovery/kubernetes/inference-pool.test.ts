@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readInferencePool } from './inference-pool.ts';
+import { poolVersionOf, readInferencePool } from './inference-pool.ts';
 
 const selector = { matchLabels: { tier: 'gold', app: 'vllm' } };
 const targetPorts = [{ number: 8000 }];
@@ -11,6 +11,14 @@ describe('a pool', () => {
       selector: 'app=vllm,tier=gold',
       ports: [9000, 8000],
     });
+  });
+
+  it('[D352] of the former version has bare labels and one port', () => {
+    const spec = { selector: { tier: 'gold', app: 'vllm' }, targetPortNumber: 8000 };
+    const read = readInferencePool({ spec });
+    expect(read).toEqual({ selector: 'app=vllm,tier=gold', ports: [8000] });
+    expect(poolVersionOf('inference.networking.x-k8s.io')).toBe('v1alpha2');
+    expect(poolVersionOf('inference.networking.k8s.io')).toBe('v1');
   });
 
   it.each([
@@ -29,6 +37,11 @@ describe('a pool', () => {
     ['port 0', { selector, targetPorts: [{ number: 0 }] }, 'is 0: make it a port from 1 to 65535'],
     ['half a port', { selector, targetPorts: [{ number: 80.5 }] }, 'is 80.5: make it a port'],
     ['a port as text', { selector, targetPorts: [{ number: '80' }] }, 'is "80": make it a port'],
+    [
+      'a former port that is none',
+      { selector: { app: 'vllm' }, targetPortNumber: 0 },
+      'spec.targetPortNumber is 0: make it a port',
+    ],
     [
       'a port twice',
       { selector, targetPorts: [{ number: 80 }, { number: 80 }] },

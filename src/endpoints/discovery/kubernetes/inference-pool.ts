@@ -13,34 +13,49 @@ export interface InferencePoolSpec {
   readonly appProtocol?: string | undefined;
 }
 
+/** The group of pools before v1. It has one version, whose pools have bare labels and one port. */
+const FORMER_GROUP = 'inference.networking.x-k8s.io';
+
+/** The version of InferencePool that is followed in a group. */
+export function poolVersionOf(group: string): string {
+  return group === FORMER_GROUP ? 'v1alpha2' : 'v1';
+}
+
 /** Each port is an endpoint of each pod: a pool with thousands of ports is a mistake. */
 const PORTS_MAX = 64;
 
-/** Reads a pool. `fault` is one sentence that says what to correct in it. */
+/** Reads a pool of either version. `fault` is one sentence that says what to correct in it. */
 export function readInferencePool({
   spec,
 }: InferencePool): InferencePoolSpec | { readonly fault: string } {
-  const { selector, targetPorts, appProtocol: speaks } = fieldsOf(spec);
-  const labels = Object.entries(fieldsOf(fieldsOf(selector)['matchLabels']));
+  const fields = fieldsOf(spec);
+  const { targetPortNumber, appProtocol: speaks } = fields;
+  const isFormer = targetPortNumber !== undefined && fields['targetPorts'] === undefined;
+  const targetPorts = isFormer ? [{ number: targetPortNumber }] : fields['targetPorts'];
+  const selector = fieldsOf(fields['selector']);
+  const path = isFormer ? 'spec.selector' : 'spec.selector.matchLabels';
+  const labels = Object.entries(isFormer ? selector : fieldsOf(selector['matchLabels']));
   // An empty selector would select every pod of the namespace.
-  if (labels.length === 0) {
-    return { fault: 'the pool selects no pods: give spec.selector.matchLabels a label' };
-  }
+  if (labels.length === 0) return { fault: `the pool selects no pods: give ${path} a label` };
   const wrong = labels.find(([, value]) => typeof value !== 'string');
   if (wrong !== undefined) {
     const [name, value] = wrong;
-    return {
-      fault: `the pool’s spec.selector.matchLabels.${name} is ${shown(value)}: make it text`,
-    };
+    return { fault: `the pool’s ${path}.${name} is ${shown(value)}: make it text` };
   }
-  const ports = readPorts(targetPorts);
+  const ports = readPorts(
+    targetPorts,
+    isFormer ? () => 'spec.targetPortNumber' : (at) => `spec.targetPorts[${at}].number`,
+  );
   if (!Array.isArray(ports)) return ports;
   const pairs = labels.map(([name, value]) => `${name}=${String(value)}`);
   const appProtocol = typeof speaks === 'string' ? speaks : undefined;
   return { selector: pairs.sort().join(','), ports, ...(appProtocol && { appProtocol }) };
 }
 
-function readPorts(targetPorts: unknown): number[] | { readonly fault: string } {
+function readPorts(
+  targetPorts: unknown,
+  pathOf: (at: number) => string,
+): number[] | { readonly fault: string } {
   if (!Array.isArray(targetPorts) || targetPorts.length === 0) {
     return { fault: 'the pool has no port: give spec.targetPorts one, such as - number: 8000' };
   }
@@ -53,7 +68,7 @@ function readPorts(targetPorts: unknown): number[] | { readonly fault: string } 
     const { number } = fieldsOf(each);
     const isPort = typeof number === 'number' && Number.isInteger(number);
     if (!isPort || number < 1 || number > 65_535) {
-      const fault = `the pool’s spec.targetPorts[${at}].number is ${shown(number)}: make it a port from 1 to 65535`;
+      const fault = `the pool’s ${pathOf(at)} is ${shown(number)}: make it a port from 1 to 65535`;
       return { fault };
     }
     if (ports.includes(number)) {
