@@ -1,3 +1,4 @@
+import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
 import {
   attendedSquares,
   decodeStepMs,
@@ -24,7 +25,6 @@ import {
 import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import { DecayingFit, type FitPrior } from './decaying-fit.ts';
 import { OutputLength } from './output-length.ts';
 import { RecentDemand } from './recent-demand.ts';
 import { SpeedRatios } from './speed-ratios.ts';

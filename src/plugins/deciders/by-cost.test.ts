@@ -4,6 +4,7 @@ import {
   makeContext,
   makePool,
   makeRequest,
+  makeRouted,
   makeRuntime,
 } from '../../../test/makers.ts';
 import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
@@ -63,6 +64,23 @@ describe('cost-pd-decider', () => {
     const load = [{ pendingPrefillTokens: 8000 }, {}] as const;
     expect(elsewhere(load, first, { matchedBlocks: [100, 100] })).toBe(false);
     expect(elsewhere(load, first, { matchedBlocks: [0, 100] })).toBe(true);
+  });
+
+  it('[Q199] learns from first tokens how much later they come than prompt and link say', () => {
+    const decider = byCost.create(byCost.config.parse({ objective: 'first-token' }), makeRuntime());
+    const request = makeRequest({ promptTokens: 6400 });
+    const load = [{ requests: 20, pendingPrefillTokens: 9000 }, {}];
+    const keeps = () => decider.keeps?.(decode, prefill, makeContext({ request, load }));
+    expect(keeps()).toBe(true);
+    const routed = makeRouted(decode, { request, prefill, expectedTtftMs: 300, expectedTpotMs: 6 });
+    for (let n = 0; n < 50; n++) decider.onFirstToken?.(routed, routed.at + 360);
+    expect(keeps()).toBe(true);
+    // It waited for the prompts there: that says nothing of the way.
+    const waited = { ...routed, load: { requests: 1, pendingPrefillTokens: 1, contextTokens: 0 } };
+    for (let n = 0; n < 500; n++) decider.onFirstToken?.(waited, routed.at + 2000);
+    expect(keeps()).toBe(true);
+    for (let n = 0; n < 500; n++) decider.onFirstToken?.(routed, routed.at + 1500);
+    expect(keeps()).toBe(false);
   });
 
   it('for first tokens alone, does not count those who are held up', () => {

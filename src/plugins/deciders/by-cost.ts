@@ -8,9 +8,11 @@ import {
 } from '../../cost-model/step-time.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
+import type { Routed } from '../../framework/observer.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
+import { HandoverTime } from './handover-time.ts';
 
 /**
  * Serves the prompt elsewhere when that costs less in total. The cost is the request's own time to
@@ -18,7 +20,8 @@ import type { SchedulingContext } from '../../framework/scheduling.ts';
  * keeps long prompts out of the way of short ones; and the time by which computing the prompt holds
  * up the answers that are decoded there, since they share its steps. Elsewhere adds the transfer of
  * the KV cache, and a second way into an engine: that which decodes. There is nothing to tune: the
- * time for a prompt is learned, and the link is a fact about the pool.
+ * time for a prompt is learned, the link is a fact about the pool, and by how much first tokens come
+ * later than these two say is learned from them.
  */
 export const byCost: DeciderDefinition = defineDecider({
   type: 'cost-pd-decider',
@@ -35,14 +38,26 @@ export const byCost: DeciderDefinition = defineDecider({
   create({ objective, kvBytesPerToken, linkGigabytesPerSecond, transferSetupMs }) {
     const others = objective === 'end-to-end' ? 1 : 0;
     const perTokenMs = kvBytesPerToken / (1e6 * linkGigabytesPerSecond);
+    const transferMs = (tokens: number): Millis => transferSetupMs + perTokenMs * tokens;
+    const handover = new HandoverTime();
     return {
       separates: () => true,
       keeps(decode, prefill, context) {
-        const transferMs = transferSetupMs + perTokenMs * promptAt(decode, context).uncachedTokens;
-        const arrivesAfterMs = ttftMs(prefill, context) + transferMs;
-        const there =
-          handedOverMs(decode, context, arrivesAfterMs) + delaysMs(prefill, context, others);
+        const { uncachedTokens } = promptAt(decode, context);
+        const arrivesAfterMs = ttftMs(prefill, context) + transferMs(uncachedTokens);
+        const { overheadMs } = context.get(ENGINE_MODEL).stepTime(decode);
+        const readyMs = handover.expected(arrivesAfterMs, overheadMs);
+        const there = handedOverMs(decode, context, readyMs) + delaysMs(prefill, context, others);
         return there < ttftMs(decode, context) + delaysMs(decode, context, others);
+      },
+      onFirstToken(routed: Routed, at: Millis) {
+        const { prefill, request, cachedTokens, load, expectedTtftMs, expectedTpotMs = 0 } = routed;
+        if (prefill === undefined || expectedTtftMs === undefined) return;
+        // It may have waited for other prompts there, and not for its own.
+        if (load.pendingPrefillTokens > 0) return;
+        const uncachedTokens = Math.max(0, request.promptTokens - cachedTokens);
+        const arrivesAfterMs = expectedTtftMs + transferMs(uncachedTokens);
+        handover.learn(arrivesAfterMs, at - routed.at - expectedTpotMs);
       },
     };
   },
@@ -72,22 +87,15 @@ function delaysMs(endpoint: Endpoint, context: SchedulingContext, others: number
 }
 
 /**
- * Until its first token, if its KV is at the decoding endpoint after this time: the request passes
- * the front end there like any other, waits for the prompts that were sent there before, as far as
- * they are not computed meanwhile, and its last token is computed in a step.
+ * Until its first token, if the decoding endpoint can use its KV after this time: the request waits
+ * for the prompts that were sent there before, as far as they are not computed meanwhile, and its
+ * last token is computed in a step.
  */
-function handedOverMs(
-  decode: Endpoint,
-  context: SchedulingContext,
-  arrivesAfterMs: Millis,
-): Millis {
+function handedOverMs(decode: Endpoint, context: SchedulingContext, readyMs: Millis): Millis {
   const engine = context.get(ENGINE_MODEL).stepTime(decode);
   const load = context.get(IN_FLIGHT).load(decode);
   const queuedMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
-  return (
-    Math.max(arrivesAfterMs + engine.overheadMs, queuedMs) +
-    decodeStepMs(load.requests + 1, load.contextTokens, engine)
-  );
+  return Math.max(readyMs, queuedMs) + decodeStepMs(load.requests + 1, load.contextTokens, engine);
 }
 
 function promptAt(endpoint: Endpoint, context: SchedulingContext): PromptSize {

@@ -36,9 +36,8 @@ export class DecayingFit {
     });
   }
 
-  /** The most likely coefficients, given the prior. */
-  solve(): readonly number[] {
-    const { means, deviations } = this.#prior;
+  /** The most likely coefficients, given the prior, or another in its place. */
+  solve({ means, deviations }: FitPrior = this.#prior): readonly number[] {
     const rows = this.#squares.map((sums, row) => {
       const precision = 1 / (deviations[row] as number) ** 2;
       const values = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../runtime/seeded-random.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
 import { DecayingFit } from './decaying-fit.ts';
 
 const prior = { means: [1, 1, 0], deviations: [2, 2, 20] };
