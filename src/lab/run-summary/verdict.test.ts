@@ -44,6 +44,11 @@ describe('[O40] the verdict of a report', () => {
     expect(rows[1]).toMatch(/^33\.3 ±\d\.\d % sooner$/);
   });
 
+  it('[O215] never says that something may be more than 100 % sooner', () => {
+    const few = [...runs('slow', [4000, 4900, 4400]), ...runs('fast', [640, 620, 650])];
+    expect(verdictOf(few).headline).toMatch(/interval: \d\d\.\d to 100\.0 %, 3 draws/);
+  });
+
   it('says so where the difference may be chance, in the headline and in the row', () => {
     const { headline, rows } = verdictOf([
       ...runs('a', SLOW),

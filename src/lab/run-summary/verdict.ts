@@ -58,7 +58,7 @@ function mainSentence(
   if (best.seeds === 1) {
     return `In this one draw ${best.name} gives the first token soonest, after ${after}, ${sooner}. One draw cannot say whether that is chance.`;
   }
-  const range = rangeText({ ...later, mean: -later.mean });
+  const range = rangeText({ ...later, mean: -later.mean }, 1);
   if (!isClear(later)) {
     return `No configuration is clearly soonest: ${best.name} gives the first token after ${after}, ${next.name} after ${milliseconds(next.figures.ttftMeanMs.mean)}, which may be chance (${INTERVAL} of the difference: ${range}, ${best.seeds} draws).`;
   }
@@ -135,8 +135,10 @@ function isClear({ mean, plusMinus }: Estimate): boolean {
   return Math.abs(mean) > plusMinus;
 }
 
-function rangeText({ mean, plusMinus }: Estimate): string {
-  const [low, high] = [mean - plusMinus, mean + plusMinus].map((value) => signed(100 * value));
+/** `most` bounds what can be: nothing comes more than 100 % sooner. */
+function rangeText({ mean, plusMinus }: Estimate, most = Number.POSITIVE_INFINITY): string {
+  const ends = [mean - plusMinus, Math.min(most, mean + plusMinus)];
+  const [low, high] = ends.map((value) => signed(100 * value));
   return `${low} to ${high} %`;
 }
 
