@@ -10,7 +10,7 @@
  * @property {'ms' | 'tokens' | ''} unit
  * @property {boolean} isPart whether it is a part of the cost or of the total score
  */
-import { count, duration, words } from './format.js';
+import { count, duration, isTie, words } from './format.js';
 
 /** What the terms of `predicted-cost-scorer` are. docs/explain.md says more. @type {Readonly<Record<string, string>>} */
 const ABOUT = {
@@ -82,7 +82,9 @@ export function reasonsOf(terms) {
     .map((term) => ({ ...term, gain: gainOf(term) }));
   const whole = parts.reduce((sum, { gain }) => sum + Math.abs(gain), 0);
   const told = parts
-    .filter(({ gain }) => Math.abs(gain) > TOLD_SHARE * whole)
+    .filter(
+      ({ gain, unit }) => Math.abs(gain) > TOLD_SHARE * whole && !(unit === 'ms' && isTie(gain)),
+    )
     .sort((a, b) => Math.abs(b.gain) - Math.abs(a.gain))
     .slice(0, TOLD_MAX);
   return [
