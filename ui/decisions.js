@@ -7,7 +7,7 @@
 import { h } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Explained } from './explained.js';
-import { clock, count, duration, isTie, rate, sharedStart } from './format.js';
+import { clock, count, duration, isScoreTie, isTie, rate, sharedStart } from './format.js';
 import { pace } from './state.js';
 
 const LISTED = 12;
@@ -125,6 +125,9 @@ function becauseOf({ outcome, profiles, held }) {
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
   if (runnerUp === undefined) return `${wait}the only one`;
   const cost = runnerUp.costs[0];
-  if (cost === undefined) return `${wait}ahead by ${runnerUp.scoreBehind.toFixed(3)}`;
+  if (cost === undefined) {
+    const { scoreBehind } = runnerUp;
+    return `${wait}${isScoreTie(scoreBehind) ? 'a tie' : `ahead by ${scoreBehind.toFixed(3)}`}`;
+  }
   return `${wait}${isTie(cost.more) ? 'a tie' : `${duration(cost.more)} better`}`;
 }

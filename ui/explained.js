@@ -5,7 +5,7 @@
  * @import { Term } from './terms.js'
  */
 import { h } from 'preact';
-import { clock, count, duration, isTie } from './format.js';
+import { clock, count, duration, isScoreTie, isTie } from './format.js';
 import { reasonsOf, termsOf } from './terms.js';
 
 /**
@@ -62,6 +62,7 @@ function headline({ outcome, profiles }, nameOf) {
   const second = nameOf(runnerUp.endpoint);
   const [cost] = runnerUp.costs;
   if (cost === undefined) {
+    if (isScoreTie(runnerUp.scoreBehind)) return `${picked} has the same score as ${second}`;
     return `${picked} is ahead of ${second} by ${runnerUp.scoreBehind.toFixed(4)} in score`;
   }
   const more = isTie(cost.more) ? 'the same' : `${duration(cost.more)} more`;

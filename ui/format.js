@@ -75,3 +75,8 @@ export function sharedStart(names) {
 export function isTie(moreMs) {
   return Math.abs(moreMs) < 0.05;
 }
+
+/** The same of a difference in score. @param {number} behind */
+export function isScoreTie(behind) {
+  return Math.abs(behind) < 0.0005;
+}

@@ -48,6 +48,12 @@ export function Waiting({ waiting }) {
     h('p', null, `${count(requests)} ${requests === 1 ? 'request waits' : 'requests wait'}.`),
     most.length > 0 && h('p', { class: 'hint' }, `For ${most.join(', ')}.`),
     hidden > 0 &&
-      h('p', { class: 'hint' }, `${count(hidden)} groups with fewer requests are not shown.`),
+      h(
+        'p',
+        { class: 'hint' },
+        hidden === 1
+          ? 'One more group, with fewer requests, is not shown.'
+          : `${count(hidden)} more groups, with fewer requests, are not shown.`,
+      ),
   );
 }

@@ -14,6 +14,7 @@ import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import { limitedWarnings, linesPerSecond } from '../runtime/log/limited-log.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { Telemetry } from '../telemetry/start-telemetry.ts';
+import type { LiveCounts } from './live/live-counts.ts';
 import { localAnswers } from './local-answers.ts';
 import { servedReaders } from './request-readers.ts';
 import type { RequestOptions, ServeOptions } from './serve-options.ts';
@@ -38,6 +39,7 @@ export interface ExtProcParts {
   readonly tls: ServeTls;
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;
+  readonly live: Pick<LiveCounts, 'onRefused'>;
   /** Called with the name of a control of a client that is ignored; undefined: none is. */
   readonly onIgnored: ((control: string) => void) | undefined;
 }
@@ -56,9 +58,12 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     answersReservations: () => parts.picker.observers().some(answersReservations),
     ...wayOfAnswering(requests),
     follow: parts.telemetry?.follow,
-    onFault: (error, about) =>
-      log.error({ err: error, ...about }, 'a request failed in the picker and got status 500'),
+    onFault: (error, about) => {
+      parts.live.onRefused();
+      log.error({ err: error, ...about }, 'a request failed in the picker and got status 500');
+    },
     onRejected: ({ code, sentence }, request, about) => {
+      parts.live.onRefused();
       parts.metrics.countError(code, request);
       const model = request?.rewrite?.requestedModel ?? request?.model ?? '';
       refused({ code, sentence, ...(model !== '' && { model }), ...about }, 'request refused');

@@ -22,7 +22,7 @@ import {
 } from '../journal/metrics/process/fault-metrics.ts';
 import { kvEventCounters } from '../journal/metrics/process/refusal-metrics.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-metrics.ts';
-import { registerHoldMetrics } from '../journal/metrics/waiting/hold-metrics.ts';
+import { registerWaitingMetrics } from '../journal/metrics/waiting/waiting-metrics.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
 import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
 import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
@@ -39,6 +39,7 @@ interface SchedulerParts {
 
 interface PoolParts {
   readonly picker: EndpointPicker;
+  readonly router: Parameters<typeof registerWaitingMetrics>[2];
   readonly metrics: PickerMetrics;
   readonly runtime: RealRuntime;
 }
@@ -56,12 +57,12 @@ export function registerSchedulers(
 /** Puts the pool on the metrics page, and logs minimums of roles and failed scrapes. */
 export function registerPool(
   { pool: { poolName }, metrics: { metricsStaleMs: staleMs }, log }: ServeOptions,
-  { picker, metrics, runtime: { clock } }: PoolParts,
+  { picker, router, metrics, runtime: { clock } }: PoolParts,
 ): void {
   const { registry } = metrics;
   registerFaultMetrics(registry, picker.faults);
   registerEjectionMetrics(registry, picker);
-  registerHoldMetrics(registry, picker);
+  registerWaitingMetrics(registry, picker, router);
   registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
   const { deprecated } = metrics;

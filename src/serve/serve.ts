@@ -55,7 +55,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const promotion = promotionControl?.start(picker, shadows);
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
   const states = logScheduler(() => picker.replacement(), { clock, log });
-  registerPool(options, { picker, metrics, runtime });
+  registerPool(options, { picker, router, metrics, runtime });
   const scaled = { ...options.autoscaling, host: options.listen.host, log };
   const scaling = await startAutoscaling(scaled, { headroom, metrics, clock });
   const { deciding, reading, serving } = servingOf(options);

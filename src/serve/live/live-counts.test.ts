@@ -46,6 +46,7 @@ it('[O9] counts nothing for the time in which nothing happened', () => {
   counts.onDecision(decided(0));
   clock.advanceTo(10 * STEP_MS);
   counts.onDecision(decided(clock.now(), { error: new Error('full') }));
+  counts.onRefused();
   const waited = { waitedMs: 30, endpoint: undefined, cachedTokens: 0 };
   counts.onDecision(decided(clock.now(), { options: { waited } }));
   clock.advanceTo(5000 * STEP_MS);
@@ -53,6 +54,16 @@ it('[O9] counts nothing for the time in which nothing happened', () => {
   expect(counts.ended(0).every(({ picked, refused }) => picked + refused === 0)).toBe(true);
   clock.advanceTo(5001 * STEP_MS);
   expect(counts.ended(5000)).toMatchObject([{ picked: 1, refused: 0, held: 0, ttftMs: null }]);
+});
+
+it('[O217] counts each client that is refused once, with a decision or without', () => {
+  const clock = new SimulatedClock();
+  const counts = new LiveCounts(clock);
+  counts.onDecision(decided(0, { error: new Error('no endpoint') }));
+  counts.onRefused();
+  counts.onRefused();
+  clock.advanceTo(STEP_MS);
+  expect(counts.ended(0)).toMatchObject([{ picked: 0, refused: 2 }]);
 });
 
 it('[O1] compares times to first token with what was predicted, each within 5 %', () => {

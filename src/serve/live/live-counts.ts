@@ -41,11 +41,17 @@ export class LiveCounts implements JournalSubscriber {
   }
 
   onDecision({ at, error, options }: DecisionEvent): void {
+    if (error !== undefined) return;
     const place = this.#advance(at);
-    const counts = error === undefined ? this.#picked : this.#refused;
-    counts[place] = (counts[place] as number) + 1;
+    this.#picked[place] = (this.#picked[place] as number) + 1;
     if (options.waited === undefined) return;
     this.#held[place] = (this.#held[place] as number) + 1;
+  }
+
+  /** A client has been refused, for whatever reason: most refusals come without a decision. */
+  onRefused(): void {
+    const place = this.#advance(this.#clock.now());
+    this.#refused[place] = (this.#refused[place] as number) + 1;
   }
 
   onRouted(routed: Routed): void {
