@@ -131,6 +131,7 @@ function Tiles({ state }) {
   const ttft = steps.findLast(({ ttftMs }) => ttftMs !== null)?.ttftMs;
   const troubled = pool.rows.filter((row) => row.state !== 'ok').length;
   const refused = (last?.refused ?? 0) / seconds;
+  const failed = (last?.failed ?? 0) / seconds;
   return h(
     'ul',
     { class: 'tiles', 'aria-label': 'Now' },
@@ -140,7 +141,12 @@ function Tiles({ state }) {
       note: refused > 0 ? `${rate(refused)}/s refused` : 'none refused',
       tone: refused > 0 ? 'bad' : '',
     }),
-    h(Tile, { name: 'In flight', value: count(totals?.inFlight ?? 0), note: 'sent and not ended' }),
+    h(Tile, {
+      name: 'In flight',
+      value: count(totals?.inFlight ?? 0),
+      note: failed > 0 ? `${rate(failed)}/s failed at servers` : 'sent and not ended',
+      tone: failed > 0 ? 'bad' : '',
+    }),
     h(Tile, { name: 'Waiting', value: count(totals?.waiting ?? 0), note: 'at the picker' }),
     h(Tile, {
       name: 'First token',

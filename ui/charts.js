@@ -22,6 +22,12 @@ export function RequestsChart({ state: { steps, picker } }) {
       values: steps.map((step) => step.held / seconds),
     },
     { label: 'refused', colour: '--series-3', values: steps.map((step) => step.refused / seconds) },
+    {
+      label: 'failed at servers',
+      colour: '--series-3',
+      values: steps.map((step) => step.failed / seconds),
+      dashed: true,
+    },
   ];
   const times = steps.map((step) => step.wallMs / 1000);
   return h(Chart, { title: 'Requests each second', times, lines, format: perSecond });

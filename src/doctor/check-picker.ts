@@ -45,7 +45,7 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
       what: 'its pool is empty: every request is refused with 503.',
       mend: 'Give --endpoints or --endpoints-file, or correct the selector of the InferencePool.',
     }),
-    ...group(never, 'error', 'metrics-unreachable', 'no metrics page was ever read', endpoints),
+    ...group(never, 'error', 'metrics-unreachable', 'their metrics are not known', endpoints),
     ...group(old, 'warning', 'metrics-old', 'metrics are old', endpoints),
     ...group(ejected, 'warning', 'endpoint-ejected', 'ejected', endpoints),
   ];

@@ -79,7 +79,7 @@ function requestLines({ steps, picker }: TopState): readonly string[] {
   const ttft = steps.findLast((step) => step.ttftMs !== null)?.ttftMs;
   const bars = spark(steps.map(({ picked }) => picked));
   return [
-    `decided ${perSecond(last?.picked)}   held before ${perSecond(last?.held)}   refused ${perSecond(last?.refused)}   ${bars}`,
+    `decided ${perSecond(last?.picked)}   held before ${perSecond(last?.held)}   refused ${perSecond(last?.refused)}   failed ${perSecond(last?.failed)}   ${bars}`,
     ttft === undefined || ttft === null
       ? 'first token: no streamed answer yet'
       : `first token  median ${ms(ttft.median)}   predicted ${ms(ttft.predictedMedian)}   95th percentile ${ms(ttft.p95)}`,

@@ -66,6 +66,17 @@ it('[O217] counts each client that is refused once, with a decision or without',
   expect(counts.ended(0)).toMatchObject([{ picked: 0, refused: 2 }]);
 });
 
+it('[O219] counts requests that model servers have failed', () => {
+  const clock = new SimulatedClock();
+  const counts = new LiveCounts(clock);
+  const routed = makeRouted(makeEndpoint('a'), { at: 0 });
+  for (const outcome of ['failed', 'failed', 'completed', 'aborted'] as const) {
+    counts.onDone(routed, 0, outcome);
+  }
+  clock.advanceTo(2 * STEP_MS);
+  expect(counts.ended(0)).toMatchObject([{ failed: 2 }, { failed: 0 }]);
+});
+
 it('[O1] compares times to first token with what was predicted, each within 5 %', () => {
   const clock = new SimulatedClock();
   const counts = new LiveCounts(clock);

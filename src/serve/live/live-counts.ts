@@ -1,4 +1,4 @@
-import type { Routed } from '../../framework/observer.ts';
+import type { Outcome, Routed } from '../../framework/observer.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { LatencyHistograms } from './latency-histogram.ts';
@@ -21,6 +21,8 @@ export class LiveCounts implements JournalSubscriber {
   readonly #picked = new Uint32Array(STEPS);
   readonly #refused = new Uint32Array(STEPS);
   readonly #held = new Uint32Array(STEPS);
+  readonly #failed = new Uint32Array(STEPS);
+  readonly #counts = [this.#picked, this.#refused, this.#held, this.#failed];
   readonly #observed = new LatencyHistograms(STEPS);
   readonly #predicted = new LatencyHistograms(STEPS);
   readonly #clock: Clock;
@@ -67,6 +69,12 @@ export class LiveCounts implements JournalSubscriber {
     if (expectedTtftMs !== undefined) this.#predicted.add(place, expectedTtftMs + waitedMs);
   }
 
+  onDone(_routed: Routed, at: Millis, outcome: Outcome): void {
+    if (outcome !== 'failed') return;
+    const place = this.#advance(at);
+    this.#failed[place] = (this.#failed[place] as number) + 1;
+  }
+
   onEndpointRemoved({ slot }: { readonly slot: number }): void {
     this.hits.forget(slot);
   }
@@ -90,6 +98,7 @@ export class LiveCounts implements JournalSubscriber {
       picked: this.#picked[place] as number,
       refused: this.#refused[place] as number,
       held: this.#held[place] as number,
+      failed: this.#failed[place] as number,
       ttftMs:
         median === undefined
           ? null
@@ -113,7 +122,7 @@ export class LiveCounts implements JournalSubscriber {
     if (step > this.#step) {
       for (let next = Math.max(this.#step, step - STEPS) + 1; next <= step; next++) {
         const place = next % STEPS;
-        for (const counts of [this.#picked, this.#refused, this.#held]) counts[place] = 0;
+        for (const counts of this.#counts) counts[place] = 0;
         this.#observed.clear(place);
         this.#predicted.clear(place);
       }

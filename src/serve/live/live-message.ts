@@ -38,11 +38,13 @@ export interface LiveTotals {
 export interface LiveStep {
   /** The beginning, in milliseconds since the epoch. */
   readonly wallMs: number;
-  /** Decisions with an endpoint, and those without one. */
+  /** Decisions with an endpoint, and clients that were refused. */
   readonly picked: number;
   readonly refused: number;
   /** Requests that waited at the picker before their decision. */
   readonly held: number;
+  /** Requests that have ended with a failure of the model server. */
+  readonly failed: number;
   /** Times of streamed answers; null where none began in this step. */
   readonly ttftMs: LiveTtft | null;
 }
