@@ -109,7 +109,8 @@ function whereOf({ outcome }, nameOf) {
   if (outcome.kind === 'threw') return 'no decision';
   if (outcome.kind === 'exhausted') return 'no endpoint was left';
   const name = nameOf(outcome.endpoint);
-  return `→ ${name.length > NAME_CHARS ? `…${name.slice(1 - NAME_CHARS)}` : name}`;
+  // With a space at which no line ends.
+  return `→\u00a0${name.length > NAME_CHARS ? `…${name.slice(1 - NAME_CHARS)}` : name}`;
 }
 
 /** @param {LiveDecision} decision @param {boolean} withModel */

@@ -29,7 +29,10 @@ export function Explained({ decision, nameOf }) {
         name: 'At',
         value: `${clock(decision.wallMs)}, decision ${count(decision.number)}`,
       }),
-      h(Fact, { name: 'Out of', value: `${count(candidates)} endpoints` }),
+      h(Fact, {
+        name: 'Out of',
+        value: `${count(candidates)} ${candidates === 1 ? 'endpoint' : 'endpoints'}`,
+      }),
       held !== undefined &&
         h(Fact, {
           name: 'Held',

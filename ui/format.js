@@ -58,12 +58,11 @@ export function words(name) {
 }
 
 /**
- * Names with the beginning that all of them share left out, such as the namespace.
+ * What all names begin with, up to a slash, such as the namespace; of one name all before its last part.
  * @param {readonly string[]} names
  */
 export function sharedStart(names) {
   const [first = '', ...others] = names;
-  if (others.length === 0) return '';
   let length = first.lastIndexOf('/') + 1;
   while (length > 0 && !others.every((name) => name.startsWith(first.slice(0, length)))) {
     length = first.lastIndexOf('/', length - 2) + 1;
@@ -76,7 +75,7 @@ export function isTie(moreMs) {
   return Math.abs(moreMs) < 0.05;
 }
 
-/** The same of a difference in score. @param {number} behind */
+/** Less than is shown of a difference in score. @param {number} behind */
 export function isScoreTie(behind) {
   return Math.abs(behind) < 0.0005;
 }

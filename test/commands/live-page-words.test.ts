@@ -10,9 +10,9 @@ interface Term {
 }
 
 /** The page is plain JavaScript, so that no types come with it. */
-const page = (await import(join(import.meta.dirname, '../../ui/terms.js'))) as {
-  reasonsOf(terms: readonly Term[]): string;
-};
+const ui = (file: string): Promise<unknown> => import(join(import.meta.dirname, '../../ui', file));
+const page = (await ui('terms.js')) as { reasonsOf(terms: readonly Term[]): string };
+const { sharedStart } = (await ui('format.js')) as { sharedStart(names: string[]): string };
 const term = (name: string, picked: number, runnerUp: number): Term => ({
   name,
   picked,
@@ -27,4 +27,10 @@ it('[O216] the live page names no difference that it would show as 0.00 ms', () 
   expect(page.reasonsOf([almost, term('own prefill', 1, 9)])).toBe(
     'It saves 8.0 ms of own prefill.',
   );
+});
+
+it('[O216] the live page leaves out what all endpoints’ names begin with, also of a single one', () => {
+  expect(sharedStart(['default/10.0.0.1:8000'])).toBe('default/');
+  expect(sharedStart(['a/b/pod-1', 'a/c/pod-2'])).toBe('a/');
+  expect(sharedStart(['pod-1'])).toBe('');
 });
