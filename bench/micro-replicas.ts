@@ -1,88 +1,206 @@
-import type { EmbeddedPicker } from '../src/library/create-picker.ts';
-import { createPicker } from '../src/library/picker-maker.ts';
-import type { OpenReplicaLink } from '../src/replicas/link.ts';
-import { SimulatedNetwork } from '../src/replicas/simulated-network.ts';
-import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { packageFile } from '../src/files/folders.ts';
+import type { EmbeddedPicker, PickerOptions } from '../src/library/create-picker.ts';
+import type { LinkEvents, OpenReplicaLink } from '../src/replicas/link.ts';
+import type { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 
-/**
- * Measures the CPU that sharing adds to a request, in one process with two pickers, in virtual time
- * and without sockets, and the bytes that it sends: `node bench/micro-replicas.ts`. Both ways are
- * measured in turn.
- */
+const HELP = `node bench/micro-replicas.ts [options]
+
+What sharing adds to the CPU of a request, in one process, in virtual time and without sockets: where the request is sent
+(\`sends\`), and at each other replica, which books it (\`books\`). Requests come at a steady rate, and have their first
+token and their end later, in other batches. Prints the median of the rounds, the least and the most.
+
+  --against <dir>  another checkout of the project: both are measured in turn, and the ratio is printed, too
+  --rounds <n>     (9)
+  --blocks <n,…>   blocks of a prompt (4,40)
+`;
 
 const REQUESTS = 6000;
 const CHAINS = 200;
 const BLOCK_TOKENS = 64;
 const ENDPOINTS = 8;
-const ROUNDS = 5;
-const FIRST_TOKEN_MS = 2.5;
+/** Requests come so far apart, have their first token after so long, and end after so long. */
+const APART_MS = 0.5;
+const FIRST_TOKEN_MS = 80;
+const LENGTH_MS = 400;
 
-interface Sent {
-  bytes: number;
-  messages: number;
+const { values } = parseArgs({
+  options: {
+    help: { type: 'boolean', default: false },
+    against: { type: 'string' },
+    rounds: { type: 'string', default: '9' },
+    blocks: { type: 'string', default: '4,40' },
+  },
+});
+
+/** What is measured of a checkout. */
+interface Side {
+  readonly createPicker: (options: PickerOptions) => EmbeddedPicker;
+  readonly SimulatedClock: new () => SimulatedClock;
 }
 
-/** As the network's, and counts what is sent. */
-function countingLink(network: SimulatedNetwork, sent: Sent): OpenReplicaLink {
-  return (id, events) => {
-    const link = network.open(id, events);
+async function sideOf(folder: string): Promise<Side> {
+  const from = (path: string): string => resolve(folder, 'src', path);
+  const { createPicker } = await import(from('library/picker-maker.ts'));
+  const { SimulatedClock } = await import(from('runtime/clock/simulated-clock.ts'));
+  return { createPicker, SimulatedClock };
+}
+
+/** What one replica has sent, and when. */
+interface Sent {
+  readonly at: number;
+  readonly message: Uint8Array;
+}
+
+/** What a link here has nothing to do for. */
+const QUIET = {
+  pause: (): void => undefined,
+  resume: (): void => undefined,
+  close: (): Promise<void> => Promise.resolve(),
+};
+
+function pickerOf(side: Side, clock: SimulatedClock, openLink?: OpenReplicaLink): EmbeddedPicker {
+  const id = randomUUID();
+  const picker = side.createPicker({
+    seed: 1,
+    clock,
+    ...(openLink && { replica: { id, openLink } }),
+  });
+  for (let n = 0; n < ENDPOINTS; n++) picker.addEndpoint({ id: `10.0.0.${n}:8000` });
+  return picker;
+}
+
+function cpuMicros(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+/** CPU microseconds of a request where it is sent, and the messages. */
+function send(
+  side: Side,
+  blocks: number,
+  shares: boolean,
+): { micros: number; sent: readonly Sent[] } {
+  const sent: Sent[] = [];
+  const clock = new side.SimulatedClock();
+  const openLink: OpenReplicaLink = (_id, events) => {
+    clock.setTimer(0, () => events.onConnected());
     return {
-      ...link,
-      send: (message, to) => {
-        sent.bytes += message.length;
-        sent.messages += 1;
-        return link.send(message, to);
-      },
+      send: (message) => sent.push({ at: clock.now(), message: message.slice() }) > 0,
+      ...QUIET,
     };
   };
-}
-
-/** CPU microseconds of a request, for both pickers together. */
-function measure(shares: boolean, blocks: number, sent: Sent = { bytes: 0, messages: 0 }): number {
-  const clock = new SimulatedClock();
-  const network = new SimulatedNetwork({ clock, delayMs: 1 });
-  const pickers = ['a', 'b'].map((id, seed): EmbeddedPicker => {
-    const picker = createPicker({
-      seed,
-      clock,
-      ...(shares && { replica: { id, openLink: countingLink(network, sent) } }),
-    });
-    for (let n = 0; n < ENDPOINTS; n++) picker.addEndpoint({ id: `10.0.0.${n}:8000` });
-    return picker;
-  });
+  const picker = pickerOf(side, clock, shares ? openLink : undefined);
   clock.advanceTo(100);
   const chains = Array.from({ length: CHAINS }, (_, chain) =>
     Array.from({ length: blocks }, (_, block) => 1000 * chain + block),
   );
   const promptTokens = BLOCK_TOKENS * blocks + 10;
-  const before = process.cpuUsage();
+  const usage = { promptTokens, completionTokens: 100, cachedTokens: 0 };
+  const before = cpuMicros();
   for (let n = 0; n < REQUESTS; n++) {
     const blockIds = chains[n % CHAINS] ?? [];
-    const routed = pickers[n % pickers.length]?.route({ model: 'm', promptTokens, blockIds });
-    clock.advanceTo(clock.now() + FIRST_TOKEN_MS);
-    routed?.firstToken();
-    routed?.done('completed', { promptTokens, completionTokens: 100, cachedTokens: 0 });
+    const routed = picker.route({ model: 'm', promptTokens, blockIds });
+    clock.setTimer(FIRST_TOKEN_MS, () => routed.firstToken());
+    clock.setTimer(LENGTH_MS, () => routed.done('completed', usage));
+    clock.advanceTo(clock.now() + APART_MS);
   }
-  const { user, system } = process.cpuUsage(before);
-  for (const picker of pickers) picker.stop();
-  return (user + system) / REQUESTS;
+  clock.advanceTo(clock.now() + LENGTH_MS + 100);
+  const micros = (cpuMicros() - before) / REQUESTS;
+  picker.stop();
+  return { micros, sent };
 }
 
-measure(false, 8);
-measure(true, 8);
-for (const blocks of [4, 40]) {
-  const sent: Sent = { bytes: 0, messages: 0 };
-  const added = Array.from({ length: ROUNDS }, () => {
-    const apart = measure(false, blocks);
-    return measure(true, blocks, sent) - apart;
-  }).toSorted((a, b) => a - b);
-  const [least = 0, , median = 0] = added;
-  process.stdout.write(
-    `${blocks} blocks: sharing adds ${median.toFixed(1)} µs to a request (median of ${ROUNDS} rounds; ` +
-      `${least.toFixed(1)} to ${(added.at(-1) ?? 0).toFixed(1)})\n`,
-  );
-  const requests = ROUNDS * REQUESTS;
-  process.stdout.write(
-    `  ${(sent.bytes / requests).toFixed(0)} bytes and ${(sent.messages / requests).toFixed(2)} messages a request\n`,
-  );
+/** CPU microseconds of a request at a replica that gets these messages. */
+function book(side: Side, sent: readonly Sent[]): number {
+  let events: LinkEvents | undefined;
+  const openLink: OpenReplicaLink = (_id, taken) => {
+    events = taken;
+    return { send: () => true, ...QUIET };
+  };
+  const clock = new side.SimulatedClock();
+  const picker = pickerOf(side, clock, openLink);
+  clock.advanceTo(50);
+  events?.onConnected();
+  const before = cpuMicros();
+  for (const { at, message } of sent) {
+    clock.advanceTo(Math.max(clock.now(), at));
+    events?.onMessage(message);
+  }
+  const micros = (cpuMicros() - before) / REQUESTS;
+  picker.stop();
+  return micros;
 }
+
+const sorted = (numbers: readonly number[]): readonly number[] => numbers.toSorted((a, b) => a - b);
+const median = (numbers: readonly number[]): number =>
+  sorted(numbers)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+const text = (numbers: readonly number[], digits: number): string => {
+  const [least = 0] = sorted(numbers);
+  const range = `${least.toFixed(digits)} to ${(sorted(numbers).at(-1) ?? 0).toFixed(digits)}`;
+  return `${median(numbers).toFixed(digits)} (${range})`;
+};
+
+/** The figures of one round. */
+interface Round {
+  readonly sends: number;
+  readonly books: number;
+  readonly sent: readonly Sent[];
+}
+
+function measure(side: Side, blocks: number): Round {
+  const apart = send(side, blocks, false).micros;
+  const { micros, sent } = send(side, blocks, true);
+  return { sends: micros - apart, books: book(side, sent), sent };
+}
+
+async function main(): Promise<void> {
+  if (values.help) return void process.stdout.write(HELP);
+  const here = await sideOf(packageFile(''));
+  const other = values.against === undefined ? undefined : await sideOf(values.against);
+  for (const blocks of values.blocks.split(',').map(Number)) {
+    const rounds: Round[] = [];
+    const others: Round[] = [];
+    for (let round = 0; round <= Number(values.rounds); round++) {
+      const [mine, its] = [measure(here, blocks), other && measure(other, blocks)];
+      // The first one compiles.
+      if (round === 0) continue;
+      rounds.push(mine);
+      if (its !== undefined) others.push(its);
+    }
+    process.stdout.write(
+      `${blocks} blocks, µs a request: sends ${text(
+        rounds.map((r) => r.sends),
+        1,
+      )}, `,
+    );
+    process.stdout.write(
+      `books ${text(
+        rounds.map((r) => r.books),
+        1,
+      )}\n`,
+    );
+    const sent = rounds[0]?.sent ?? [];
+    const bytes = sent.reduce((sum, { message }) => sum + message.length, 0);
+    process.stdout.write(
+      `  ${(bytes / REQUESTS).toFixed(0)} bytes and ${(sent.length / REQUESTS).toFixed(3)} messages a request\n`,
+    );
+    if (others.length === 0) continue;
+    const sends = `sends ${text(
+      others.map((r) => r.sends),
+      1,
+    )}`;
+    const ratios = rounds.map((round, at) => round.books / (others[at]?.books ?? Number.NaN));
+    process.stdout.write(
+      `  there: ${sends}, books ${text(
+        others.map((r) => r.books),
+        1,
+      )}; `,
+    );
+    process.stdout.write(`books here over there ${text(ratios, 3)}\n`);
+  }
+}
+
+await main();

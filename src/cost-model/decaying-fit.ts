@@ -10,14 +10,20 @@ export interface FitPrior {
  */
 export class DecayingFit {
   readonly #prior: FitPrior;
+  readonly #size: number;
   /** Weighted sums of products of features, row by row. */
-  readonly #squares: number[][];
-  readonly #products: number[];
+  readonly #squares: Float64Array;
+  readonly #products: Float64Array;
+  /** The equations while they are solved: it happens on the path of requests, and makes no arrays. */
+  readonly #rows: Float64Array;
 
   constructor(prior: FitPrior) {
+    const size = prior.means.length;
     this.#prior = prior;
-    this.#squares = prior.means.map(() => prior.means.map(() => 0));
-    this.#products = prior.means.map(() => 0);
+    this.#size = size;
+    this.#squares = new Float64Array(size * size);
+    this.#products = new Float64Array(size);
+    this.#rows = new Float64Array(size * (size + 1));
   }
 
   /** Adds an observation. Earlier ones keep `1 - fading` of their weight. */
@@ -25,43 +31,59 @@ export class DecayingFit {
     features: readonly number[],
     { value, deviation, fading }: { value: number; deviation: number; fading: number },
   ): void {
+    const size = this.#size;
+    const squares = this.#squares;
+    const products = this.#products;
     const weight = 1 / (deviation * deviation);
-    features.forEach((feature, row) => {
-      const sums = this.#squares[row] as number[];
-      features.forEach((other, column) => {
-        sums[column] = (1 - fading) * (sums[column] as number) + weight * feature * other;
-      });
-      this.#products[row] =
-        (1 - fading) * (this.#products[row] as number) + weight * feature * value;
-    });
+    for (let row = 0; row < size; row++) {
+      const weighted = weight * (features[row] as number);
+      for (let column = 0; column < size; column++) {
+        const at = row * size + column;
+        squares[at] =
+          (1 - fading) * (squares[at] as number) + weighted * (features[column] as number);
+      }
+      products[row] = (1 - fading) * (products[row] as number) + weighted * value;
+    }
   }
 
   /** The most likely coefficients, given the prior, or another in its place. */
   solve({ means, deviations }: FitPrior = this.#prior): readonly number[] {
-    const rows = this.#squares.map((sums, row) => {
+    const size = this.#size;
+    const rows = this.#rows;
+    const width = size + 1;
+    for (let row = 0; row < size; row++) {
       const precision = 1 / (deviations[row] as number) ** 2;
-      const values = [
-        ...sums,
-        (this.#products[row] as number) + precision * (means[row] as number),
-      ];
-      values[row] = (values[row] as number) + precision;
-      return values;
-    });
-    return eliminate(rows);
+      const start = row * width;
+      for (let column = 0; column < size; column++) {
+        rows[start + column] = this.#squares[row * size + column] as number;
+      }
+      rows[start + row] = (rows[start + row] as number) + precision;
+      rows[start + size] = (this.#products[row] as number) + precision * (means[row] as number);
+    }
+    eliminate(rows, size);
+    return means.map(
+      (_, row) => (rows[row * width + size] as number) / (rows[row * width + row] as number),
+    );
   }
 }
 
-/** Gauss-Jordan elimination. The prior's precision keeps every pivot above zero. */
-function eliminate(rows: readonly number[][]): readonly number[] {
-  rows.forEach((pivotRow, pivot) => {
-    const divisor = pivotRow[pivot] as number;
-    rows.forEach((row, index) => {
-      if (index === pivot) return;
-      const factor = (row[pivot] as number) / divisor;
-      for (let column = pivot; column < row.length; column++) {
-        row[column] = (row[column] as number) - factor * (pivotRow[column] as number);
+/**
+ * Gauss-Jordan elimination of so many equations, each a row with its right side last. The prior's precision keeps every
+ * pivot above zero.
+ */
+function eliminate(rows: Float64Array, size: number): void {
+  const width = size + 1;
+  for (let pivot = 0; pivot < size; pivot++) {
+    const pivotAt = pivot * width;
+    const divisor = rows[pivotAt + pivot] as number;
+    for (let row = 0; row < size; row++) {
+      if (row === pivot) continue;
+      const at = row * width;
+      const factor = (rows[at + pivot] as number) / divisor;
+      for (let column = pivot; column < width; column++) {
+        rows[at + column] =
+          (rows[at + column] as number) - factor * (rows[pivotAt + column] as number);
       }
-    });
-  });
-  return rows.map((row, index) => (row.at(-1) as number) / (row[index] as number));
+    }
+  }
 }

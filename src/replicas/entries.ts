@@ -176,44 +176,45 @@ export function writeWaiting(writer: ByteWriter, { priority, requests }: FirstBa
 
 /** Undefined for a kind that a later version has. Throws WireError. */
 export function readEntry(reader: ByteReader, texts: readonly string[]): Entry | undefined {
-  let entry: Entry | undefined;
-  reader.entry((code) => {
-    entry = READERS.get(code)?.(reader, texts);
-  });
+  const code = reader.beginEntry();
+  const entry = readCode(code, reader, texts);
+  reader.endEntry();
   return entry;
 }
 
-type ReadEntry = (reader: ByteReader, texts: readonly string[]) => Entry;
-
-const READERS: ReadonlyMap<number, ReadEntry> = new Map<number, ReadEntry>([
-  [CODE.routed, readRouted],
-  [CODE['first-token'], (reader) => readChange(reader, 'first-token', [])],
-  [CODE.served, (reader, texts) => readChange(reader, 'served', texts)],
-  [CODE['body-read'], (reader) => readPrompt(reader, 'body-read')],
-  [CODE.answered, (reader) => readPrompt(reader, 'answered')],
-  [CODE.done, readDone],
-  [
-    CODE.waiting,
-    (reader) => ({
-      kind: 'waiting',
-      priority: reader.signed(),
-      requests: reader.number(COUNT_MAX),
-    }),
-  ],
-]);
+function readCode(code: number, reader: ByteReader, texts: readonly string[]): Entry | undefined {
+  switch (code) {
+    case CODE.routed:
+      return readRouted(reader, texts);
+    case CODE['first-token']:
+      return readChange(reader, 'first-token', texts);
+    case CODE.served:
+      return readChange(reader, 'served', texts);
+    case CODE['body-read']:
+      return readPrompt(reader, 'body-read');
+    case CODE.answered:
+      return readPrompt(reader, 'answered');
+    case CODE.done:
+      return readDone(reader);
+    case CODE.waiting:
+      return { kind: 'waiting', priority: reader.signed(), requests: reader.number(COUNT_MAX) };
+    default:
+      return undefined;
+  }
+}
 
 function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
   const number = reader.number();
   const afterMs = readTime(reader);
   const endpoint = textAt(texts, reader.number());
-  const prefill = optional(reader.number(), (at) => textAt(texts, at));
+  const prefill = textAfter(texts, reader.number());
   const model = textAt(texts, reader.number());
-  const objective = optional(reader.number(), (at) => textAt(texts, at));
+  const objective = textAfter(texts, reader.number());
   const fairnessId = textAt(texts, reader.number());
   const flags = reader.byte();
   const promptTokens = reader.number(TOKENS_MAX);
   const cachedTokens = Math.min(promptTokens, reader.number());
-  const outputTokensMax = optional(reader.number(), (count) => count);
+  const outputTokensMax = countAfter(reader.number());
   const bodyBytes = reader.number();
   const load = {
     requests: reader.number(COUNT_MAX),
@@ -274,15 +275,19 @@ function readDone(reader: ByteReader): DoneEntry {
     ? {
         promptTokens: reader.number(),
         completionTokens: reader.number(),
-        cachedTokens: optional(reader.number(), (count) => count),
+        cachedTokens: countAfter(reader.number()),
       }
     : undefined;
   return { kind: 'done', number, afterMs, outcome, usage };
 }
 
-/** Zero stands for what is not there. */
-function optional<T>(value: number, read: (value: number) => T): T | undefined {
-  return value === 0 ? undefined : read(value - 1);
+/** Zero stands for what is not there, and other counts are one more. */
+function countAfter(value: number): number | undefined {
+  return value === 0 ? undefined : value - 1;
+}
+
+function textAfter(texts: readonly string[], value: number): string | undefined {
+  return value === 0 ? undefined : textAt(texts, value - 1);
 }
 
 function textAt(texts: readonly string[], number: number): string {

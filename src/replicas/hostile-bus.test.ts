@@ -202,7 +202,7 @@ describe('who may write to the subject of the replicas', () => {
           tookMs += 5;
           apply();
         },
-        happened: (_at, happen) => happen(),
+        happenedAt: () => undefined,
         book: () => {
           throw new Error('no endpoint is known');
         },
@@ -286,7 +286,7 @@ describe('a new replica whose time for messages is used up', () => {
         events: () => {
           cpuMs += 2000;
         },
-        happened: (_at, happen) => happen(),
+        happenedAt: () => undefined,
         book: () => {
           throw new Error('no endpoint is known');
         },

@@ -1,4 +1,4 @@
-import { type Outcome, type Routed, tokensToCompute, type Usage } from '../framework/observer.ts';
+import type { Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
@@ -13,16 +13,11 @@ import {
   writeTime,
 } from './message.ts';
 import { type OpenRequest, writeOpen } from './open-requests.ts';
+import { UrgentPrompts } from './urgent-prompts.ts';
 import { ByteWriter } from './wire.ts';
 
 /** A batch this long is sent before its time. */
 const BATCH_BYTES = 256 * 1024;
-/**
- * Prompt tokens to compute that the others must know of soon: a server takes a tenth of a second for
- * them. Smaller prompts wait for the batch, because one message for each would cost too much.
- */
-const URGENT_TOKENS = 2048;
-const URGENT_MS: Millis = 1;
 /** A batch can exceed that by one entry and its texts, and stays far below what is sent. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -71,7 +66,7 @@ export class Outbox implements JournalSubscriber {
   /** The origin of times in the batch: when it began. */
   #begunAt: Millis = 0;
   #batchEvents = 0;
-  #batchTokens = 0;
+  readonly #urgent = new UrgentPrompts();
   readonly #sent = { messages: 0, bytes: 0, events: 0, dropped: 0 };
 
   constructor(options: OutboxOptions) {
@@ -118,8 +113,8 @@ export class Outbox implements JournalSubscriber {
     const afterMs = this.#begin(routed.at);
     if (afterMs === undefined) return;
     writeRouted(this.#entries, this.#texts, { routed, afterMs, blocks: Number.POSITIVE_INFINITY });
-    this.#batchTokens += tokensToCompute(routed);
-    if (this.#batchTokens >= URGENT_TOKENS) this.#flushIn(URGENT_MS);
+    const urgentMs = this.#urgent.add(routed, this.#options.clock.now());
+    if (urgentMs !== undefined) this.#flushIn(urgentMs);
     this.#written();
   }
 
@@ -242,7 +237,7 @@ export class Outbox implements JournalSubscriber {
     this.#entries.clear();
     this.#texts.clear();
     this.#batchEvents = 0;
-    this.#batchTokens = 0;
+    this.#urgent.begin(this.#options.clock.now());
   }
 
   #compose(kind: number, write: (writer: ByteWriter) => void): Uint8Array {

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../framework/endpoint.ts';
 import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../framework/request.ts';
+import { InFlightMap } from '../framework/request-map.ts';
 import type { FirstBand, RoutedRequest } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { Elsewhere } from '../picker/cycles/elsewhere.ts';
@@ -12,7 +13,7 @@ import type { TimeShare } from './time-share.ts';
 /** The picker as others' requests reach it. */
 export interface SharedPicker {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
-  readonly elsewhere: Pick<Elsewhere, 'book' | 'happened' | 'events'>;
+  readonly elsewhere: Pick<Elsewhere, 'book' | 'happenedAt' | 'events'>;
 }
 
 /** Batches that are missing and may still come: a link that reorders does so within a few. */
@@ -22,6 +23,7 @@ const ENDED_MAX = 4096;
 
 /** A request of the peer. */
 interface OpenElsewhere {
+  readonly number: number;
   readonly prompt: PromptBlocks;
   /** Undefined where its endpoint is not known here. */
   readonly routed: RoutedRequest | undefined;
@@ -81,8 +83,8 @@ export class Peer {
   readonly time: TimeShare;
   readonly #picker: SharedPicker;
   readonly #parts: PeerParts;
-  readonly #open = new Map<number, OpenElsewhere>();
-  readonly #ended = new Set<number>();
+  readonly #open = new InFlightMap<number, OpenElsewhere>((number) => number);
+  readonly #ended = new RecentNumbers(ENDED_MAX);
   readonly #missing = new Set<number>();
   #sequence: number | undefined;
 
@@ -117,13 +119,13 @@ export class Peer {
     }
     this.counts.missed += sequence - last - 1;
     for (let each = Math.max(last + 1, sequence - MISSING_MAX); each < sequence; each++)
-      addBounded(this.#missing, each, MISSING_MAX);
+      addBounded(this.#missing, each);
     this.#sequence = sequence;
     return true;
   }
 
   /** Applies what has happened. `origin` is the time here from which its times count. */
-  apply(entries: Iterable<Entry>, origin: Millis): void {
+  apply(entries: readonly Entry[], origin: Millis): void {
     for (const entry of entries) {
       this.counts.events += 1;
       if (entry.kind === 'waiting') this.waiting = entry;
@@ -135,10 +137,11 @@ export class Peer {
 
   /** Releases what is booked in this range of numbers, from the first to before the last. */
   keepOnly(numbers: ReadonlySet<number>, from: number, to: number, now: Millis): void {
-    for (const [number, { routed }] of this.#open) {
+    for (const { number, routed } of Array.from(this.#open.values())) {
       if (number < from || number >= to || numbers.has(number)) continue;
       this.#end(number);
-      this.#picker.elsewhere.happened(now, () => routed?.done('aborted'));
+      this.#picker.elsewhere.happenedAt(now);
+      routed?.done('aborted');
     }
   }
 
@@ -148,8 +151,8 @@ export class Peer {
   }
 
   #routed(entry: RoutedEntry, at: Millis): void {
-    const { number } = entry;
-    if (this.#open.has(number) || this.#ended.has(number)) return;
+    const { number, cachedTokens, load, firstTokenSeen } = entry;
+    if (this.#open.get(number) !== undefined || this.#ended.has(number)) return;
     if (!this.#parts.bookings.takesRequest()) {
       this.counts.refused += 1;
       return;
@@ -160,16 +163,14 @@ export class Peer {
     const endpoint = pool.get(entry.endpoint as EndpointId);
     if (endpoint === undefined) {
       this.counts.unknownEndpoints += 1;
-      this.#open.set(number, { prompt, blocks, routed: undefined });
+      this.#open.set(number, { number, prompt, blocks, routed: undefined });
       return;
     }
     const prefill = entry.prefill === undefined ? undefined : pool.get(entry.prefill as EndpointId);
-    const { cachedTokens, load, firstTokenSeen } = entry;
-    const request = requestOf(this.id, { ...entry, prompt });
-    elsewhere.happened(at, () => {
-      const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen };
-      this.#open.set(number, { prompt, blocks, routed: elsewhere.book(booked) });
-    });
+    const request = requestOf(this.id, entry, prompt);
+    elsewhere.happenedAt(at);
+    const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen };
+    this.#open.set(number, { number, prompt, blocks, routed: elsewhere.book(booked) });
   }
 
   #prompt({ kind, number, promptTokens, from, words: added, rest }: PromptEntry): void {
@@ -190,11 +191,10 @@ export class Peer {
     const routed = this.#open.get(entry.number)?.routed;
     if (entry.kind === 'done') this.#end(entry.number);
     if (routed === undefined) return;
-    this.#picker.elsewhere.happened(at, () => {
-      if (entry.kind === 'done') routed.done(entry.outcome, entry.usage);
-      else if ('address' in entry && entry.address !== '') routed.served(entry.address);
-      else routed.firstToken();
-    });
+    this.#picker.elsewhere.happenedAt(at);
+    if (entry.kind === 'done') routed.done(entry.outcome, entry.usage);
+    else if (entry.kind === 'served') routed.served(entry.address);
+    else routed.firstToken();
   }
 
   /** Blocks of another size cannot be compared with those of this picker's prompts. */
@@ -207,25 +207,48 @@ export class Peer {
 
   /** Remembers the end, so that what comes late does not open the request again. */
   #end(number: number): void {
-    const open = this.#open.get(number);
+    const open = this.#open.delete(number);
     if (open !== undefined) this.#parts.bookings.release(open.blocks);
-    this.#open.delete(number);
-    addBounded(this.#ended, number, ENDED_MAX);
+    this.#ended.add(number);
   }
 }
 
-function addBounded(numbers: Set<number>, number: number, max: number): void {
-  numbers.add(number);
-  if (numbers.size <= max) return;
-  const [oldest] = numbers;
-  if (oldest !== undefined) numbers.delete(oldest);
+function addBounded(missing: Set<number>, number: number): void {
+  missing.add(number);
+  if (missing.size <= MISSING_MAX) return;
+  const [oldest] = missing;
+  if (oldest !== undefined) missing.delete(oldest);
+}
+
+/** The numbers that were added last: at least so many, and at most twice as many. */
+class RecentNumbers {
+  readonly #least: number;
+  #newer = new Set<number>();
+  #older = new Set<number>();
+
+  constructor(least: number) {
+    this.#least = least;
+  }
+
+  has(number: number): boolean {
+    return this.#newer.has(number) || this.#older.has(number);
+  }
+
+  /** Drops many old ones seldom: a set from which each new number drops an old one grows slow. */
+  add(number: number): void {
+    if (this.#newer.size >= this.#least) {
+      this.#older = this.#newer;
+      this.#newer = new Set();
+    }
+    this.#newer.add(number);
+  }
 }
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
 /** What is sent of a request is what load, prefix index, speeds and shares of tenants need. */
-function requestOf(peer: string, entry: RoutedEntry): InferenceRequest {
-  const { number, model, streaming, outputTokensMax, promptTokens, prompt } = entry;
+function requestOf(peer: string, entry: RoutedEntry, prompt: PromptBlocks): InferenceRequest {
+  const { number, model, streaming, outputTokensMax, promptTokens } = entry;
   const { fairnessId, objective, priority, bodyBytes } = entry;
   return {
     id: `${peer}/${number}`,

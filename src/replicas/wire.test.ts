@@ -56,7 +56,8 @@ describe('messages between replicas', () => {
       fc.property(
         number,
         fc.string({ maxLength: 60, unit: fc.constantFrom(...LETTERS) }),
-        fc.uint32Array(),
+        // Short ones are written and read in another way.
+        fc.uint32Array({ maxLength: 60 }),
         (value, text, words) => {
           const even = words.subarray(0, 2 * Math.floor(words.length / 2));
           const writer = new ByteWriter();

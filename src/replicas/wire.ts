@@ -20,6 +20,8 @@ const ASCII_UNITS_MAX = 128;
 const INITIAL_BYTES = 4096;
 /** The length of an entry is written after it, in a place of this size: up to 2 MB. */
 const LENGTH_BYTES = 3;
+/** V8 keeps typed arrays so short within its heap, until somebody asks for their buffer. */
+const IN_HEAP_BYTES = 64;
 
 /**
  * Writes numbers, texts and block hashes into one growing array. Numbers are whole, not negative,
@@ -70,7 +72,20 @@ export class ByteWriter {
   /** 64-bit hashes, two words each, from the one with index `from` up to `to`. */
   hashes(words: Uint32Array, from: number, to: number): void {
     this.number(to - from);
-    this.bytes(new Uint8Array(words.buffer, words.byteOffset + 8 * from, 8 * (to - from)));
+    if (8 * (to - from) > IN_HEAP_BYTES) {
+      this.bytes(new Uint8Array(words.buffer, words.byteOffset + 8 * from, 8 * (to - from)));
+      return;
+    }
+    this.#reserve(8 * (to - from));
+    for (let at = 2 * from; at < 2 * to; at++) this.#word(words[at] as number);
+  }
+
+  /** Four bytes, of which the first is the lowest, as in the memory of all processors of today. */
+  #word(value: number): void {
+    this.#bytes[this.#length++] = value & 0xff;
+    this.#bytes[this.#length++] = (value >>> 8) & 0xff;
+    this.#bytes[this.#length++] = (value >>> 16) & 0xff;
+    this.#bytes[this.#length++] = value >>> 24;
   }
 
   /** Begins an entry that readers can skip; to be ended with `endEntry` of what it returns. */
@@ -129,10 +144,13 @@ export class ByteReader {
   readonly #bytes: Uint8Array;
   #at = 0;
   #end: number;
+  /** The end of what the entry that is read is in. */
+  #after: number;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
     this.#end = bytes.length;
+    this.#after = bytes.length;
   }
 
   get left(): number {
@@ -175,22 +193,37 @@ export class ByteReader {
   }
 
   hashes(countMax: number): Uint32Array {
-    const bytes = this.bytes(8 * this.number(countMax));
-    const words = new Uint32Array(bytes.length / 4);
-    new Uint8Array(words.buffer).set(bytes);
+    const length = 8 * this.number(countMax);
+    if (length > this.left) throw new WireError('a message is cut off');
+    const words = new Uint32Array(length / 4);
+    if (length <= IN_HEAP_BYTES) {
+      for (let word = 0; word < words.length; word++) {
+        words[word] = wordAt(this.#bytes, this.#at + 4 * word);
+      }
+      this.#at += length;
+    } else new Uint8Array(words.buffer).set(this.bytes(length));
     return words;
   }
 
-  /** Limits reading to the next entry while `read` runs, and goes on after the entry. */
-  entry(read: (kind: number) => void): void {
+  /** Limits reading to the next entry, and returns its kind; to be ended with `endEntry`. */
+  beginEntry(): number {
     const kind = this.byte();
     const length = this.number(this.left);
-    const outer = this.#end;
+    if (length > this.left) throw new WireError('a message is cut off');
+    this.#after = this.#end;
     this.#end = this.#at + length;
-    if (this.#end > outer) throw new WireError('a message is cut off');
-    const after = this.#end;
-    read(kind);
-    this.#at = after;
-    this.#end = outer;
+    return kind;
   }
+
+  /** Goes on after the entry, whatever of it was read. */
+  endEntry(): void {
+    this.#at = this.#end;
+    this.#end = this.#after;
+  }
+}
+
+/** As `#word` writes it. */
+function wordAt(bytes: Uint8Array, at: number): number {
+  const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
+  return low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24);
 }

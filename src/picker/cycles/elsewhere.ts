@@ -34,6 +34,7 @@ export interface ElsewhereOptions {
 /** Above the time limit of any request, as in `serve`. */
 const AGE_MS_MAX: Millis = 90_000_000;
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+const NONE: readonly never[] = [];
 const DECIDED_BY = 'replica';
 
 /**
@@ -75,23 +76,17 @@ export class Elsewhere {
     }
   }
 
-  /** What is called within `happen` has happened at this time, or now where that is earlier. */
-  happened(at: Millis, happen: () => void): void {
+  /** What is called from now on has happened at this time, or now where that is earlier. */
+  happenedAt(at: Millis): void {
     this.#at = Math.min(at, this.#options.parts.clock.now());
-    happen();
   }
 
-  /** Reserves. To be called within `happened`, like the methods of what it returns. */
+  /** Reserves. To be called after `happenedAt`, like the methods of what it returns. */
   book(booked: RequestElsewhere): RoutedRequest {
     const { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen } = booked;
-    const primary: Decision['primary'] = {
-      kind: 'picked',
-      profile: DECIDED_BY,
-      targets: [{ endpoint, score: 0 }],
-    };
     const decision: Decision = {
-      primary,
-      profiles: [],
+      primary: { kind: 'picked', profile: DECIDED_BY, targets: [{ endpoint, score: 0 }] },
+      profiles: NONE,
       headers: NO_HEADERS,
       decidedBy: DECIDED_BY,
       prefill,
@@ -113,8 +108,8 @@ export class Elsewhere {
       },
       {
         requestObservers: this.#options.cores().inCharge.elsewhereObservers,
-        responseHeaderPlugins: [],
-        reporters: [],
+        responseHeaderPlugins: NONE,
+        reporters: NONE,
       },
       this.#parts,
     );

@@ -193,7 +193,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     const leftMs = outcome === 'completed' ? (endsAt ?? 0) - at : 0;
     // What is predicted has a limit, too: nothing else would release the reservation.
     const waitMs = Math.min(leftMs, open?.maxAgeMs ?? leftMs);
-    if (leftMs > 0) clock.setTimer(waitMs, () => this.#settle(ending));
+    if (leftMs > 0) this.#settleIn(waitMs, ending);
     else this.#settle(ending);
     clock.end();
   }
@@ -220,6 +220,10 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     const place = this.destinations.indexOf(address);
     const target = primary.kind === 'picked' ? primary.targets[place]?.endpoint : undefined;
     return target ?? pool.snapshot().find((endpoint) => endpoint.address === address);
+  }
+
+  #settleIn(waitMs: Millis, ending: Ending): void {
+    this.#parts.clock.setTimer(waitMs, () => this.#settle(ending));
   }
 
   #settle(ending: Ending): void {

@@ -32,42 +32,52 @@ const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 /** Reserves a request's load where it is decoded, computed and encoded. */
 export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const { request, prefill, encoders, ledger, engineModel, isElsewhere } = parts;
-  const { estimatedOutputTokens: estimated } = parts;
-  const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };
-  const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
+  const { model, promptTokens } = request;
+  const computes = prefill?.endpoint ?? target;
+  const cachedTokens = prefill?.cachedTokens ?? parts.cachedTokens;
+  const prefillTokens = Math.max(0, promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
   const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
-  const { model, promptTokens } = request;
-  const prompt = { model, prefillTokens, contextTokens: promptTokens, isElsewhere };
-  const whole = { ...prompt, contextTokens: request.promptTokens + outputTokens };
-  const here = prefill === undefined ? whole : { ...whole, prefillTokens: 0 };
   const tpotMs = decodeStepMs(requests, contextTokens, engineModel.stepTime(target));
+  const tokens = { promptTokens, uncachedTokens: prefillTokens };
+  const ttftMs = predictedTtftMs(ledger.load(computes), tokens, engineModel.stepTime(computes));
+  const hereTokens = prefill === undefined ? prefillTokens : 0;
+  const estimated = parts.estimatedOutputTokens;
+  const decode = ledger.reserve(target, {
+    model,
+    prefillTokens: hereTokens,
+    contextTokens: promptTokens + outputTokens,
+    keptTokens: estimated === undefined ? undefined : hereTokens + estimated,
+    isElsewhere,
+  });
   return {
     // A copy, because the ledger changes its own object.
     load: { requests, pendingPrefillTokens, contextTokens },
-    ttftMs: predictedTtftMs(
-      ledger.load(computes),
-      { promptTokens, uncachedTokens: prefillTokens },
-      engineModel.stepTime(computes),
-    ),
+    ttftMs,
     tpotMs,
     decodeMs: outputTokens * tpotMs,
-    reservation: combined(
-      ledger.reserve(
-        target,
-        estimated === undefined ? here : { ...here, keptTokens: here.prefillTokens + estimated },
-      ),
-      [
-        ...(prefill === undefined ? [] : [ledger.reserve(prefill.endpoint, prompt)]),
-        ...encoders.map((encoder) => ledger.reserve(encoder, { ...prompt, ...NO_TOKENS })),
-      ],
-    ),
+    reservation:
+      prefill === undefined && encoders.length === 0
+        ? decode
+        : combined(decode, reserveBefore(parts, prefillTokens)),
   };
+}
+
+/** The load of the prompt and its media where they are computed for another endpoint. */
+function reserveBefore(
+  { request, prefill, encoders, ledger, isElsewhere }: ReservationParts,
+  prefillTokens: number,
+): readonly Reservation[] {
+  const { model, promptTokens } = request;
+  const prompt = { model, prefillTokens, contextTokens: promptTokens, isElsewhere };
+  return [
+    ...(prefill === undefined ? [] : [ledger.reserve(prefill.endpoint, prompt)]),
+    ...encoders.map((encoder) => ledger.reserve(encoder, { ...prompt, ...NO_TOKENS })),
+  ];
 }
 
 /** A prompt or media that are computed elsewhere stay reserved there until the first token. */
 function combined(decode: Reservation, before: readonly Reservation[]): Reservation {
-  if (before.length === 0) return decode;
   const releaseAll = (): void => {
     for (const each of before) each.release();
   };

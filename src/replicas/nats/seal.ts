@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 /** Enough that nobody guesses it. */
 const TAG_BYTES = 16;
@@ -6,10 +6,11 @@ const SECRET_WORDS = 4;
 
 /** Marks messages with the key that all replicas have, so that others cannot send any. */
 export class Seal {
-  readonly #key: Uint8Array;
+  /** Made once: from bytes, each mark would make it anew. */
+  readonly #key: KeyObject;
 
   constructor(key: Uint8Array) {
-    this.#key = key;
+    this.#key = createSecretKey(key);
   }
 
   /** A copy of the message with its mark. */
