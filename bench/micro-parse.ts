@@ -1,4 +1,5 @@
 import { Bench } from 'tinybench';
+import { DEFAULT_MEDIA } from '../src/framework/prompt-reading.ts';
 import { createOpenBody } from '../src/openai/parsers/open-body.ts';
 
 /**
@@ -81,7 +82,8 @@ function agentConversation(bytes: number): unknown {
 const options = { bodyBytesMax: 64 * 1024 * 1024, hashSeed: 7 };
 const openBody = createOpenBody(options);
 /** As a configuration of the reference has it. */
-const openReferenceBody = createOpenBody({ ...options, referenceText: () => true });
+const prompts = { referenceText: true, media: DEFAULT_MEDIA };
+const openReferenceBody = createOpenBody({ ...options, prompts: () => prompts });
 const head = { id: 'r', path: '/v1/chat/completions', headers: new Map<string, string>() };
 
 /** Separate buffers, as a body arrives from Envoy. */

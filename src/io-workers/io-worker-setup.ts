@@ -2,6 +2,7 @@ import type { ModelRewriteRule } from '../endpoints/rewrites/model-rewrites.ts';
 import type { ServerLimits } from '../extproc/server/server-limits.ts';
 import type { TlsContext } from '../extproc/server/tls-credentials.ts';
 import type { ParserType } from '../framework/parser-type.ts';
+import type { PromptReading } from '../framework/prompt-reading.ts';
 import type { Batch } from './batch.ts';
 import type { Preparing } from './remote-router.ts';
 
@@ -42,7 +43,7 @@ export interface ReadingRules {
   readonly rewrites: readonly ModelRewriteRule[];
   readonly parsers: readonly ParserType[];
   readonly propagatesPriority: boolean;
-  readonly referenceText: boolean;
+  readonly prompts: PromptReading;
   /** Whether requests may ask for an endpoint alone. */
   readonly answersReservations: boolean;
   readonly preparing: Preparing;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { limitsFor } from '../extproc/server/server-limits.ts';
+import { DEFAULT_MEDIA } from '../framework/prompt-reading.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { IoWorkerSetup } from './io-worker-setup.ts';
@@ -31,7 +32,7 @@ const SETUP: IoWorkerSetup = {
     rewrites: [],
     parsers: [],
     propagatesPriority: false,
-    referenceText: false,
+    prompts: { referenceText: false, media: DEFAULT_MEDIA },
     answersReservations: false,
     preparing: 'nothing',
   },

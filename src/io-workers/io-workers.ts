@@ -168,7 +168,7 @@ function sameRules(one: ReadingRules, other: ReadingRules): boolean {
     one.rewrites === other.rewrites &&
     one.parsers === other.parsers &&
     one.propagatesPriority === other.propagatesPriority &&
-    one.referenceText === other.referenceText &&
+    one.prompts === other.prompts &&
     one.answersReservations === other.answersReservations &&
     one.preparing === other.preparing
   );

@@ -123,7 +123,7 @@ export class RunningWorker {
         rewriteOf: this.#rules.rewriteOf.bind(this.#rules),
         parsers: () => this.#reading.parsers,
         propagatesPriority: () => this.#reading.propagatesPriority,
-        referenceText: () => this.#reading.referenceText,
+        prompts: () => this.#reading.prompts,
         onIgnored: trustClientControls ? undefined : ignored,
       }),
       earlyPickBytes,

@@ -1,4 +1,4 @@
-import { hashesReferenceText } from '../catalogue/hashes-reference-text.ts';
+import { promptReading } from '../catalogue/prompt-reading.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
@@ -56,12 +56,12 @@ export function requestReader(
 
 function openBodyOf(plan: PickerPlan, hashSeed: HashSecret): ReturnType<typeof createOpenBody> {
   const { parsers = [] } = plan;
-  const referenceText = hashesReferenceText(plan);
+  const prompts = promptReading(plan);
   return createOpenBody({
     bodyBytesMax: BODY_BYTES_MAX,
     hashSeed,
     parsers: () => parsers,
-    referenceText: () => referenceText,
+    prompts: () => prompts,
   });
 }
 

@@ -6,6 +6,7 @@ import type { SessionOptions } from '../extproc/session/session.ts';
 import type { RoutingErrorCode } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { ParserType } from '../framework/parser-type.ts';
+import type { PromptReading } from '../framework/prompt-reading.ts';
 import type { Router } from '../framework/routing.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { streamTimes } from '../journal/metrics/answers/stream-metrics.ts';
@@ -35,7 +36,7 @@ export interface ExtProcParts {
   readonly secret: HashSecret;
   readonly parsers: () => readonly ParserType[];
   readonly propagatesPriority: () => boolean;
-  readonly referenceText: () => boolean;
+  readonly prompts: () => PromptReading;
   readonly tls: ServeTls;
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;

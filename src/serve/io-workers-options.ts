@@ -84,7 +84,7 @@ function readingRules(
     rewrites: parts.rules.rewrites,
     parsers: parts.parsers(),
     propagatesPriority: parts.propagatesPriority(),
-    referenceText: parts.referenceText(),
+    prompts: parts.prompts(),
     answersReservations: session.answersReservations?.() === true,
     preparing: preparingOf(parts),
   };

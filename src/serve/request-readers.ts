@@ -3,6 +3,7 @@ import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { SessionOptions } from '../extproc/session/session.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { ParserType } from '../framework/parser-type.ts';
+import type { PromptReading } from '../framework/prompt-reading.ts';
 import { countBy } from '../journal/metrics/process/refusal-metrics.ts';
 import { CONTROL_FIELDS } from '../openai/body/control-fields.ts';
 import { CONTROL_HEADERS } from '../openai/control-headers.ts';
@@ -18,7 +19,7 @@ interface ReaderParts {
   /** The parsers of the plan in charge. */
   readonly parsers: () => readonly ParserType[];
   readonly propagatesPriority: () => boolean;
-  readonly referenceText: () => boolean;
+  readonly prompts: () => PromptReading;
   readonly onIgnored: ((control: string) => void) | undefined;
 }
 
@@ -35,7 +36,7 @@ export function servedReaders(
     // An observer sees requests after the other picker has rewritten them, and changes none.
     rewriteOf: observe ? undefined : rules.rewriteOf.bind(rules),
     propagatesPriority: observe ? undefined : parts.propagatesPriority,
-    referenceText: parts.referenceText,
+    prompts: parts.prompts,
     onIgnored,
     identified: identityBy(picker),
   });

@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { hashesReferenceText } from '../catalogue/hashes-reference-text.ts';
+import { promptReading } from '../catalogue/prompt-reading.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServer } from '../extproc/server/server.ts';
 import { packageVersion } from '../files/folders.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { ParserType } from '../framework/parser-type.ts';
+import type { PromptReading } from '../framework/prompt-reading.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
@@ -106,13 +107,13 @@ function portsOf(
 interface Deciding {
   parsers: readonly ParserType[];
   propagatesPriority: boolean;
-  referenceText: boolean;
+  prompts: PromptReading;
 }
 
 /** How requests are read, and what health says by it. */
 function servingOf(options: ServeOptions): {
   readonly deciding: Deciding;
-  readonly reading: Pick<ExtProcParts, 'parsers' | 'propagatesPriority' | 'referenceText'>;
+  readonly reading: Pick<ExtProcParts, 'parsers' | 'propagatesPriority' | 'prompts'>;
   readonly serving: ServingState;
 } {
   const { plan, pool, log } = options;
@@ -121,7 +122,7 @@ function servingOf(options: ServeOptions): {
   const reading = {
     parsers,
     propagatesPriority: () => deciding.propagatesPriority,
-    referenceText: () => deciding.referenceText,
+    prompts: () => deciding.prompts,
   };
   return {
     deciding,
@@ -134,9 +135,8 @@ function decidingOf(plan: PickerPlan, { observe, shadowing }: ServeOptions): Dec
   const { shadowPlans = [] } = shadowing;
   const { parsers = [], propagatesPriority = false } = plan;
   // Where this picker decides nothing, shadows of the reference shall know what the reference knows.
-  const referenceText =
-    hashesReferenceText(plan) || (observe === true && shadowPlans.some(hashesReferenceText));
-  return { parsers, propagatesPriority, referenceText };
+  const prompts = promptReading(plan, observe === true ? shadowPlans : []);
+  return { parsers, propagatesPriority, prompts };
 }
 
 function metricsOf(

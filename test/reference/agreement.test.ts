@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../src/framework/keys.ts';
+import { DEFAULT_MEDIA } from '../../src/framework/prompt-reading.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import { createOpenBody } from '../../src/openai/parsers/open-body.ts';
 import { approxPrefixProducer } from '../../src/plugins/producers/approx-prefix-producer.ts';
@@ -14,7 +15,7 @@ import { bestOf, type ModelBody, type ModelEndpoint, ReferenceModel } from './re
 const openBody = createOpenBody({
   bodyBytesMax: 10_000_000,
   hashSeed: 7,
-  referenceText: () => true,
+  prompts: () => ({ referenceText: true, media: DEFAULT_MEDIA }),
 });
 
 function read(body: ModelBody): InferenceRequest {

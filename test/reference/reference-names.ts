@@ -119,6 +119,7 @@ export const REFERENCE_HEADERS: readonly (readonly [name: string, what: string])
   ['x-llm-d-video-fps', 'frames a second of a video'],
   ['x-llm-d-video-duration-seconds', 'the length of a video'],
   ['x-llm-d-video-resolution', 'the size of a video'],
+  ['x-llm-d-audio-duration-seconds', 'the length of a sound'],
   ['x-llm-d-request-dropped-reason', 'why a request was refused'],
   ['x-request-id', 'the id of the request'],
   ['x-original-path', 'the path, where :path is not there'],

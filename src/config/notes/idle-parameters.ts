@@ -44,7 +44,6 @@ const precise: Readonly<Record<string, Rule>> = {
 };
 const tokens: Readonly<Record<string, Rule>> = {
   backend: ['obsolete', 'vllm chooses the tokenizer by being there; leave it out'],
-  estimate: ['own-way', 'lengths are estimated by one built-in rule'],
   modelName: ['own-way', 'the server that is asked knows its model'],
   udsTokenizerConfig: ['obsolete', 'its tokenizer is gone; give vllm.url'],
   'vllm.endpointDiscovery': ['own-way', 'each prompt is sent to the next server of the pool'],

@@ -36,6 +36,20 @@ describe('configurations of older releases of the reference', () => {
     ]);
   });
 
+  test('[D335] a parameter of later releases is an error that says what happens without it', () => {
+    const plugins = [
+      { type: 'approx-prefix-cache-producer', parameters: { prefixHashSource: 'metadata' } },
+      { type: 'inflight-load-producer', parameters: { outputEstimator: 'static' } },
+      { type: 'active-request-filter' },
+    ];
+    const later = 'is of a later release of the reference picker, and is not here; leave it out: ';
+    expect(issuesOf({ plugins })).toEqual([
+      `plugins[0].parameters.prefixHashSource: ${later}blocks are made from the text of prompts`,
+      `plugins[1].parameters.outputEstimator: ${later}answers are counted by outputRatio`,
+      'plugins[2].type: active-request-filter is in no release of the reference picker, and is not here; utilization-filter with active-requests does a similar work',
+    ]);
+  });
+
   test('[D306] a profile handler with an error counts as one that is there', () => {
     const plugins = [
       { type: 'queue-scorer' },

@@ -55,6 +55,14 @@ const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'session-affinity-scorer': SESSION,
 };
 
+const OF_LENGTHS = 'answers are counted by outputRatio';
+
+/** Parameters that only branches and releases after the newest one known here have. */
+const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'approx-prefix-cache-producer': { prefixHashSource: 'blocks are made from the text of prompts' },
+  'inflight-load-producer': { outputEstimator: OF_LENGTHS, sketch: OF_LENGTHS },
+};
+
 const QUEUE_SCORER = 'list queue-scorer';
 
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -122,14 +130,22 @@ export function withOlderFields(issues: readonly ConfigIssue[]): readonly Config
   });
 }
 
-/** The issues of a plugin's parameters, which are at `at`, with what to write in place of older fields. */
+/**
+ * The issues of a plugin's parameters, which are at `at`, with what to write in place of older
+ * fields, and what happens without later ones.
+ */
 export function withOlderParameters(
   issues: readonly ConfigIssue[],
   type: string,
   at: string,
 ): readonly ConfigIssue[] {
-  const known = PARAMETERS[type] ?? {};
-  return issues.map((issue) => renamed(issue, known[issue.path.slice(at.length + 1)]));
+  return issues.map((issue) => {
+    const path = issue.path.slice(at.length + 1);
+    const later = LATER_PARAMETERS[type]?.[path];
+    if (later === undefined) return renamed(issue, PARAMETERS[type]?.[path]);
+    const message = `is of a later release of the reference picker, and is not here; leave it out: ${later}`;
+    return { ...issue, message };
+  });
 }
 
 function renamed(issue: ConfigIssue, instead: string | undefined): ConfigIssue {

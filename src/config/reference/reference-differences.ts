@@ -40,10 +40,6 @@ const RULES: readonly Rule[] = [
     ['utilization-detector'],
     'as a detector, a queue has what the last sample saw and what was sent there since, and an endpoint without a fresh sample counts by what is in flight there; there by the last sample alone, and as full without a fresh one',
   ],
-  [
-    ['token-producer', 'tokenizer'],
-    'lengths of images, video and sound are estimated by one rule; there by the parameters of estimate',
-  ],
 ];
 
 /** Deciders of whether a prompt is computed elsewhere. */

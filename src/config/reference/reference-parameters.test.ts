@@ -27,7 +27,6 @@ const IDLE: readonly (readonly [type: string, parameters: object, reason: string
   ['no-hit-lru-scorer', { prefixPluginName: 'x' }, 'obsolete'],
   ['latency-scorer', { latencyPredictionInfoProducerName: 'x' }, 'own-way'],
   ['latency-scorer', { prefixMatchInfoProducerName: 'x' }, 'own-way'],
-  ['token-producer', { estimate: { imageTokens: 1 } }, 'own-way'],
   ['predicted-latency-producer', { contextTTL: 300_000_000_000 }, 'core'],
   ['predicted-latency-producer', { encoderCacheMatchInfoProducerName: 'x' }, 'core'],
   ['approx-prefix-cache-producer', { maxPrefixBlocksToMatch: 256 }, 'replaced'],

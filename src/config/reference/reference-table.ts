@@ -163,12 +163,14 @@ export const REFERENCE_TYPES: ReadonlyMap<string, ReferenceRole> = new Map(
  */
 export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
   ['accelerator-capability-aware', 'label-producer with endpoint-attribute-weight-scorer'],
+  ['active-request-filter', 'utilization-filter with active-requests'],
   ['header-phase-profile-handler', 'header-profile-handler'],
   ['kv-cache-hint-v2', 'the default configuration, which follows how long caches last'],
   ['kv-cache-retention', 'the default configuration, which follows how long caches last'],
   ['lora-load-state-scorer', 'lora-affinity-scorer'],
   ['lora-residency-filter', 'lora-affinity-scorer'],
   ['modality-filter', 'label-selector-filter in a profile of header-profile-handler'],
+  ['model-affinity-filter', 'served-model-filter'],
   ['session-interturn-latency-producer', 'the default configuration'],
   ['thunder-agent', 'agent-identity with program-aware-fairness'],
 ]);

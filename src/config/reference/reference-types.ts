@@ -7,7 +7,8 @@ import { type DataSourceDefinition, defineDataSource } from '../../framework/plu
 const LEDGER = 'the ledger always counts what is in flight';
 const BY_HANDLER = 'the profile handler itself sets the headers';
 const OWN_PREDICTION = 'the picker predicts latencies with the model that it learns';
-const OWN_LENGTHS = 'the picker learns how long answers get';
+const OWN_LENGTHS =
+  'inflight-load-producer counts answers by outputRatio, and the default policy learns how long they get';
 const OWN_SESSIONS =
   'sessions are counted where a plugin needs them, and no plugin reads these counts';
 const BY_NATS = 'replicas find each other over NATS, where serve gets --replicas-nats';

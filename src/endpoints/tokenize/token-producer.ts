@@ -4,6 +4,7 @@ import {
   defineDataSource,
   type EndpointWriter,
 } from '../../framework/plugin.ts';
+import type { MediaEstimate } from '../../framework/prompt-reading.ts';
 import type { HttpTls, Millis } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import {
@@ -13,6 +14,7 @@ import {
   httpTlsFields,
   httpTlsOf,
 } from '../../plugins/parameters/http-tls.ts';
+import { estimateConfig } from './estimate-config.ts';
 
 interface TokenizerChoice {
   /** A server with vLLM's render API; undefined: `/tokenize` of the pool's model servers. */
@@ -27,7 +29,8 @@ interface TokenizerChoice {
 /** Less than a wrong pick costs (some 100 ms of prefill); model servers answer in 1 to 10 ms. */
 const DEADLINE_MS_DEFAULT: Millis = 100;
 
-interface TokenProducerConfig {
+export interface TokenProducerConfig {
+  readonly estimate?: MediaEstimate | undefined;
   readonly vllm?:
     | (HttpTlsParameters & {
         readonly url?: string | undefined;
@@ -56,8 +59,7 @@ const config = z.strictObject({
   modelName: z.string().optional(),
   /** Older releases of the reference have it; the presence of `vllm` says the same now. */
   backend: z.string().optional(),
-  /** Has no effect: tokens are not estimated. */
-  estimate: z.record(z.string(), z.unknown()).optional(),
+  estimate: estimateConfig.optional(),
   vllm: z
     .strictObject({
       url: z

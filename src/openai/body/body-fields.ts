@@ -3,7 +3,12 @@ import type { JsonHandler } from '../json/json-text.ts';
 import { decodeJsonString, invalidRequest } from '../json/json-text.ts';
 import { input } from '../kernel/byte-kernel.ts';
 import { ContentBlocks } from '../prompts/content-blocks.ts';
-import { MediaPlaceholder } from '../prompts/media-placeholder.ts';
+import {
+  MEDIA_KINDS,
+  type MediaKind,
+  MediaPlaceholder,
+  PromptMedia,
+} from '../prompts/media-placeholder.ts';
 import type { ReferenceText } from '../prompts/reference-text.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
 import { BillingNote } from './billing-note.ts';
@@ -33,6 +38,7 @@ interface ReplacedFields {
 interface CollectedFields extends ReplacedFields {
   /** Gets the prompt in place of `runs`. */
   readonly reference?: ReferenceText | undefined;
+  readonly media?: PromptMedia;
 }
 
 /** Collects a body's top-level fields and hashes its prompt. */
@@ -57,9 +63,12 @@ export class BodyFields implements JsonHandler {
   readonly #priority: PriorityField | undefined;
   readonly #reference: ReferenceText | undefined;
   readonly #hash: KeyedHash;
+  readonly #media: PromptMedia;
   readonly #note = new BillingNote();
   /** The medium that is being read. */
   #medium: MediaPlaceholder | undefined;
+  /** By the latest property name that says it. */
+  #mediaKind: MediaKind = 'file';
   #depth = 0;
   /** Whether a field's array is open and has no element so far. */
   #isEmpty = false;
@@ -80,12 +89,13 @@ export class BodyFields implements JsonHandler {
   constructor(
     shape: RequestShape,
     hash: KeyedHash,
-    { controls, priority, reference }: CollectedFields = {},
+    { controls, priority, reference, media = new PromptMedia() }: CollectedFields = {},
   ) {
     this.#shape = shape;
     this.#controls = controls;
     this.#priority = priority;
     this.#reference = reference;
+    this.#media = media;
     this.#hash = hash;
     this.runs = shape.promptFields.map((_, index) => new ContentBlocks(hash, index));
   }
@@ -121,7 +131,10 @@ export class BodyFields implements JsonHandler {
     this.#key = name;
     this.#reference?.key(name, this.#depth);
     this.#controls?.key(name, { depth: this.#depth, top: this.#field, end });
-    if (this.#depth !== 1) return;
+    if (this.#depth !== 1) {
+      this.#mediaKind = MEDIA_KINDS.get(name) ?? this.#mediaKind;
+      return;
+    }
     this.#priority?.key(name, end);
     this.#field = name;
     this.#kept = this.#shape.topFields.has(name);
@@ -226,7 +239,7 @@ export class BodyFields implements JsonHandler {
     if (this.#depth > 1 && LABEL_KEYS.has(this.#key)) return;
     if (this.#isSystemText() && this.#note.leavesOut(run, from, to, last)) return;
     if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) {
-      this.#media(run, input.subarray(from, to), last);
+      this.#addMedium(run, input.subarray(from, to), last);
     } else if (this.#roleSeen) {
       run.pushInput(from, to);
       if (last) run.pushByte(LINE_END);
@@ -244,13 +257,13 @@ export class BodyFields implements JsonHandler {
     else if (last) this.#keepBeforeRole(SEPARATOR);
   }
 
-  #media(run: ContentBlocks, piece: Uint8Array, last: boolean): void {
-    const medium = (this.#medium ??= new MediaPlaceholder(this.#hash));
+  #addMedium(run: ContentBlocks, piece: Uint8Array, last: boolean): void {
+    const medium = (this.#medium ??= new MediaPlaceholder(this.#hash, this.#mediaKind));
     medium.push(piece);
     if (!last) return;
     this.#medium = undefined;
     this.mediaItems += 1;
-    this.#plainText(run, medium.end(), true);
+    this.#plainText(run, medium.end(this.#media), true);
   }
 
   #endMessage(): void {

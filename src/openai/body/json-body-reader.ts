@@ -6,6 +6,7 @@ import { UsageTail } from '../answers/usage-tail.ts';
 import { JsonScanner } from '../json/json-scanner.ts';
 import { invalidRequest } from '../json/json-text.ts';
 import { BYTES_PER_TOKEN, chainPrompt, chainRuns } from '../prompts/content-blocks.ts';
+import { PromptMedia } from '../prompts/media-placeholder.ts';
 import { ReferenceText } from '../prompts/reference-text.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
 import type { BodyEdit } from './body-edit.ts';
@@ -38,12 +39,17 @@ export class JsonBodyReader implements BodyReader {
     const { shape, hash, onIgnored } = options;
     this.#controls = onIgnored && new ControlFields(onIgnored);
     this.#priority = priorityFieldOf(options);
-    const { referenceText = false } = options;
-    this.#reference = referenceText ? new ReferenceText(shape.referenceParts, hash) : undefined;
+    const { prompts, head } = options;
+    const media = new PromptMedia(prompts?.media, head.headers);
+    const isReference = prompts?.referenceText === true;
+    this.#reference = isReference
+      ? new ReferenceText(shape.referenceParts, { hash, media })
+      : undefined;
     this.#fields = new BodyFields(shape, hash, {
       controls: this.#controls,
       priority: this.#priority,
       reference: this.#reference,
+      media,
     });
     this.#scanner = new JsonScanner(this.#fields);
     this.#target = new ModelTarget(options);

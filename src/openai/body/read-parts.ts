@@ -1,4 +1,5 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { PromptReading } from '../../framework/prompt-reading.ts';
 import type { RequestHead } from './body-reader.ts';
 import type { RewriteOf } from './model-target.ts';
 
@@ -13,6 +14,5 @@ export interface ReadParts {
   readonly onIgnored: ((control: string) => void) | undefined;
   /** Whether the body gets the picker's priority of the request. */
   readonly propagatesPriority?: boolean;
-  /** Whether prompts are hashed as the reference's text of them. */
-  readonly referenceText?: boolean;
+  readonly prompts?: PromptReading | undefined;
 }

@@ -1,5 +1,6 @@
 import { type HashSecret, KeyedHash } from '../../framework/keyed-hash.ts';
 import type { ParserType } from '../../framework/parser-type.ts';
+import type { PromptReading } from '../../framework/prompt-reading.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { type BodyReader, checkBodyBytes, type RequestHead } from '../body/body-reader.ts';
 import type { RewriteOf } from '../body/model-target.ts';
@@ -20,8 +21,8 @@ export interface OpenBodyOptions {
   readonly parsers?: (() => readonly ParserType[]) | undefined;
   /** Whether bodies get the picker's priority, which can change. */
   readonly propagatesPriority?: (() => boolean) | undefined;
-  /** Whether prompts are hashed as the reference's text of them, which can change. */
-  readonly referenceText?: (() => boolean) | undefined;
+  /** How prompts are read, which can change. */
+  readonly prompts?: (() => PromptReading | undefined) | undefined;
   /**
    * Called with the name of each control header and control field that is ignored, see
    * docs/model-rewrites.md. Undefined: clients are trusted with them.
@@ -44,7 +45,7 @@ export function createOpenBody({
   rewriteOf = () => undefined,
   parsers = () => USUAL,
   propagatesPriority = () => false,
-  referenceText = () => false,
+  prompts = () => undefined,
   onIgnored,
 }: OpenBodyOptions): (head: RequestHead) => BodyReader {
   const hash = new KeyedHash(hashSeed);
@@ -63,7 +64,7 @@ export function createOpenBody({
     const reader = reading.open({
       ...given,
       propagatesPriority: propagatesPriority(),
-      referenceText: referenceText(),
+      prompts: prompts(),
     });
     if (reader.unread !== true) {
       checkBodyBytes(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);

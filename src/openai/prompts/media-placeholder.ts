@@ -1,13 +1,111 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import { DEFAULT_MEDIA, type MediaEstimate } from '../../framework/prompt-reading.ts';
 import { BYTES_PER_TOKEN, ContentBlocks, chainRuns } from './content-blocks.ts';
+import { ImageSize } from './image-size.ts';
+import { audioTokens, imageTokens, videoTokens } from './media-estimate.ts';
+import { WAV_HEAD_BYTES, wavSeconds } from './wav-seconds.ts';
 
-/** For each image, video and sound: the reference's 640 × 360 image, 1,024 pixels a token. */
-const TOKENS = 225;
+/** What a field of a message's part holds. Nothing is known about a sound behind a link. */
+export type MediaKind = 'image' | 'video' | 'audio' | 'audio link' | 'file';
+
+/** By the field that holds it, or that holds the object with it. */
+export const MEDIA_KINDS: ReadonlyMap<string, MediaKind> = new Map([
+  ['image_url', 'image'],
+  ['source', 'image'],
+  ['video_url', 'video'],
+  ['input_audio', 'audio'],
+  ['audio_url', 'audio link'],
+  ['file_data', 'file'],
+]);
+
+/** As long as the longest prompts are. A few bytes of an image may say that it is huge. */
+const TOKENS_MAX = 262_144;
+const FILE_TOKENS = 225;
 const ROOT = 'media';
+/** Where base64 begins in a data URL, and how far that may be from its beginning. */
+const [DATA_URL, BASE64, PREFIX_MAX] = ['data:', 'base64,', 256];
+const HEAD_MAX = PREFIX_MAX + WAV_HEAD_BYTES * 2;
 
 // Filled and read in one synchronous call.
-const words = new Uint32Array((TOKENS * BYTES_PER_TOKEN) / 4);
-const bytes = new Uint8Array(words.buffer);
+let words = new Uint32Array(1024);
+
+/** The media of one prompt: how they are counted, and what is left for more of them. */
+export class PromptMedia {
+  readonly #estimate: MediaEstimate;
+  readonly #headers: ReadonlyMap<string, string>;
+  #tokensLeft = TOKENS_MAX;
+
+  constructor(
+    estimate: MediaEstimate = DEFAULT_MEDIA,
+    headers: ReadonlyMap<string, string> = new Map(),
+  ) {
+    this.#estimate = estimate;
+    this.#headers = headers;
+  }
+
+  /** The tokens of one medium, of which `content` has seen all. At least 1. */
+  tokensOf(kind: MediaKind, content: SeenContent): number {
+    const tokens = Math.min(this.#tokens(kind, content), Math.max(1, this.#tokensLeft));
+    this.#tokensLeft -= tokens;
+    return tokens;
+  }
+
+  #tokens(kind: MediaKind, content: SeenContent): number {
+    if (kind === 'image') return imageTokens(this.#estimate, content.imageSize());
+    if (kind === 'video') return videoTokens(this.#estimate, this.#headers);
+    if (kind === 'file') return FILE_TOKENS;
+    const sound = kind === 'audio' ? content.sound() : {};
+    return audioTokens(this.#estimate, this.#headers, sound);
+  }
+}
+
+/** What the text of a medium says about its size. */
+class SeenContent {
+  readonly #image: ImageSize | undefined;
+  #isInBase64 = false;
+  #bytes = 0;
+  /** The beginning of the text. */
+  #head = '';
+
+  constructor(kind: MediaKind) {
+    this.#image = kind === 'image' ? new ImageSize() : undefined;
+  }
+
+  push(piece: Uint8Array): void {
+    if (this.#isInBase64) this.#image?.push(piece);
+    const before = this.#bytes;
+    this.#bytes += piece.length;
+    if (this.#head.length >= HEAD_MAX) return;
+    this.#head += Buffer.from(piece.subarray(0, HEAD_MAX - this.#head.length)).toString('latin1');
+    if (this.#isInBase64 || this.#image === undefined) return;
+    const from = this.#prefixLength();
+    if (from === undefined || this.#bytes <= from) return;
+    this.#isInBase64 = true;
+    // A prefix may have come in several pieces.
+    if (before > from) this.#image.push(Buffer.from(this.#head.slice(from, before), 'latin1'));
+    this.#image.push(piece.subarray(Math.max(0, from - before)));
+  }
+
+  imageSize(): ImageSize['size'] {
+    this.#image?.end();
+    return this.#image?.size;
+  }
+
+  sound(): Parameters<typeof audioTokens>[2] {
+    const from = this.#prefixLength() ?? 0;
+    const text = this.#head.slice(from).replaceAll('\\', '');
+    const bytes = Math.floor(((this.#bytes - from) * 3) / 4);
+    return { bytes, wavSeconds: wavSeconds(Buffer.from(text, 'base64')) };
+  }
+
+  /** The characters before the base64 text; undefined where it has not begun. */
+  #prefixLength(): number | undefined {
+    const head = this.#head.slice(0, PREFIX_MAX);
+    if (!head.startsWith(DATA_URL.slice(0, head.length)) && !head.startsWith(DATA_URL)) return 0;
+    const at = head.indexOf(BASE64);
+    return at < 0 ? undefined : at + BASE64.length;
+  }
+}
 
 /**
  * Stands for one medium in the text of a prompt: as long as its tokens, and different for other
@@ -16,24 +114,31 @@ const bytes = new Uint8Array(words.buffer);
  */
 export class MediaPlaceholder {
   readonly #hash: KeyedHash;
+  readonly #kind: MediaKind;
   readonly #content: ContentBlocks;
+  readonly #seen: SeenContent;
 
-  constructor(hash: KeyedHash) {
+  constructor(hash: KeyedHash, kind: MediaKind) {
     this.#hash = hash;
+    this.#kind = kind;
     this.#content = new ContentBlocks(hash, 0);
+    this.#seen = new SeenContent(kind);
   }
 
   /** Adds a piece of the medium's content or URL. */
   push(piece: Uint8Array): void {
     this.#content.push(piece);
+    this.#seen.push(piece);
   }
 
   /** The bytes in its place. Valid only until the next call of any placeholder. */
-  end(): Uint8Array {
+  end(media: PromptMedia): Uint8Array {
     this.#content.flush();
     const { words: hashes } = chainRuns([this.#content], ROOT, this.#hash);
     const [low = 0, high = 0] = hashes.subarray(-2);
-    for (let at = 0; at < words.length; at++) words[at] = at % 2 === 0 ? low : high;
-    return bytes;
+    const tokens = media.tokensOf(this.#kind, this.#seen);
+    if (tokens > words.length) words = new Uint32Array(tokens);
+    for (let at = 0; at < tokens; at++) words[at] = at % 2 === 0 ? low : high;
+    return new Uint8Array(words.buffer, 0, tokens * BYTES_PER_TOKEN);
   }
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_MEDIA } from '../../framework/prompt-reading.ts';
 import { createOpenBody } from '../parsers/open-body.ts';
 
 const openBody = createOpenBody({
   bodyBytesMax: 1_000_000,
   hashSeed: 7,
-  referenceText: () => true,
+  prompts: () => ({ referenceText: true, media: DEFAULT_MEDIA }),
 });
 
 /** The blocks of a body, as a number of tokens and their hashes. */

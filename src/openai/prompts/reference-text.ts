@@ -1,20 +1,13 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
 import { GoJson } from './go-json.ts';
-import { MediaPlaceholder } from './media-placeholder.ts';
+import { MEDIA_KINDS, MediaPlaceholder, type PromptMedia } from './media-placeholder.ts';
 import type { ReferencePart } from './request-shape.ts';
 import { StringDecoder } from './string-decoder.ts';
 import { TextBuffer } from './text-buffer.ts';
 
 /** Fields of a part of a message's content that are text. */
 const TEXT_KEYS: ReadonlySet<string> = new Set(['text', 'thinking', 'id', 'name', 'content']);
-const MEDIA_KEYS: ReadonlySet<string> = new Set([
-  'image_url',
-  'video_url',
-  'audio_url',
-  'input_audio',
-  'source',
-]);
 const BILLING_NOTE = Buffer.from('x-anthropic-billing-header');
 const NULL = Buffer.from('null');
 const NO_LIST = Buffer.from('[]');
@@ -28,6 +21,7 @@ const [FIELD, MESSAGE, PART, MEDIUM] = [1, 3, 5, 6];
  */
 export class ReferenceText {
   readonly #hash: KeyedHash;
+  readonly #media: PromptMedia;
   readonly #parts: readonly ReferencePart[];
   readonly #texts: readonly TextBuffer[];
   readonly #decoder = new StringDecoder((text) => {
@@ -47,9 +41,13 @@ export class ReferenceText {
   #messageFrom = 0;
   #stringFrom = -1;
 
-  constructor(parts: readonly ReferencePart[], hash: KeyedHash) {
+  constructor(
+    parts: readonly ReferencePart[],
+    { hash, media }: { readonly hash: KeyedHash; readonly media: PromptMedia },
+  ) {
     this.#parts = parts;
     this.#hash = hash;
+    this.#media = media;
     this.#texts = parts.map(() => new TextBuffer());
   }
 
@@ -157,16 +155,17 @@ export class ReferenceText {
     if (this.#part?.as !== 'messages' || this.#keys[MESSAGE] !== 'content') return false;
     const key = this.#keys[depth] ?? '';
     if (depth === PART) return key === 'image_url';
-    const names = depth === MEDIUM && MEDIA_KEYS.has(this.#keys[PART] ?? '');
+    const names = depth === MEDIUM && MEDIA_KINDS.has(this.#keys[PART] ?? '');
     return names && (key === 'url' || key === 'data');
   }
 
   #addMedium(text: TextBuffer, piece: Uint8Array, last: boolean): void {
-    this.#medium ??= new MediaPlaceholder(this.#hash);
+    const kind = MEDIA_KINDS.get(this.#keys[PART] ?? '') ?? 'image';
+    this.#medium ??= new MediaPlaceholder(this.#hash, kind);
     this.#medium.push(piece);
     if (!last) return;
     while (text.length % BYTES_PER_TOKEN !== 0) text.pushByte(0);
-    text.push(this.#medium.end());
+    text.push(this.#medium.end(this.#media));
     this.#medium = undefined;
   }
 
