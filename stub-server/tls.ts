@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createSecureContext, type Server } from 'node:tls';
 import { followFiles } from '../src/files/follow-files.ts';
+import { readFollowed } from '../src/files/read-followed.ts';
 import { ConfigError, messageOf } from '../src/framework/error.ts';
 import { createLog } from '../src/runtime/log/log.ts';
 import {
@@ -53,7 +53,7 @@ export async function startTls(tls: StubOptions['tls']): Promise<PoolTls | undef
 
 function readPair(certFile: string, keyFile: string): KeyPair {
   try {
-    const pair = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+    const pair = { cert: readFollowed(certFile), key: readFollowed(keyFile) };
     // Throws where the key is not the certificate's.
     createSecureContext(pair);
     return pair;

@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { planFromPlugins } from '../catalogue/plan.ts';
 import type { ClockAhead } from '../doctor/check-clocks.ts';
@@ -7,6 +6,7 @@ import { dateFindings } from '../doctor/check-envoy-state.ts';
 import type { DescribedEndpoint } from '../doctor/check-picker.ts';
 import { diagnose, type Seen } from '../doctor/diagnose.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
+import { readFollowed } from '../files/read-followed.ts';
 import { readToken } from '../files/token-file.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import { adminTokenOption, PICKER_HERE } from './admin-client/ask-picker.ts';
@@ -169,7 +169,7 @@ async function configFindings(
 function certificateFindings(file: string): readonly Finding[] {
   const where = `certificate ${file}`;
   try {
-    const { validTo } = new X509Certificate(readFileSync(file));
+    const { validTo } = new X509Certificate(readFollowed(file));
     return dateFindings(where, (Date.parse(validTo) - Date.now()) / DAY_MS, validTo);
   } catch (error) {
     const what = `it cannot be read: ${messageOf(error)}.`;

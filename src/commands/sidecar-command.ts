@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { Command } from 'commander';
 import { packageVersion } from '../files/folders.ts';
+import { readFollowed } from '../files/read-followed.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
@@ -173,7 +173,7 @@ function boundsOf({
 
 /** Throws ConfigError for a file that holds no certificates. */
 function readCa(path: string): string {
-  const ca = readFileSync(path, 'utf8');
+  const ca = readFollowed(path).toString('utf8');
   try {
     createSecureContext({ ca });
     if (ca.includes('-----BEGIN CERTIFICATE-----')) return ca;

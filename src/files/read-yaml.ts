@@ -1,8 +1,10 @@
-import { type Document, LineCounter, parseAllDocuments } from 'yaml';
+import { Composer, type Document, LineCounter, Parser } from 'yaml';
 import { ConfigError, type ConfigIssue, messageOf } from '../framework/error.ts';
 
 /** Stops a few lines of aliases from expanding into gigabytes. */
 const ALIASES_MAX = 100;
+/** Composing stops there: a file that is no YAML has one for each line, and only the first is shown. */
+const FAULTS_MAX = 100;
 
 /**
  * YAML or JSON as a value; documents behind the first must be empty. Throws ConfigError with line and
@@ -10,8 +12,8 @@ const ALIASES_MAX = 100;
  */
 export function readYaml(text: string, source: string): unknown {
   const lineCounter = new LineCounter();
-  const [document, ...others] = parsed(text, lineCounter, source);
-  const errors = (document?.errors ?? []).map(({ pos, message }) => ({ at: pos[0], message }));
+  const errors: SyntaxFault[] = [];
+  const [document, ...others] = parsed(text, { lineCounter, errors, source });
   const second = others.find((other) => !isEmpty(other));
   if (second !== undefined) {
     errors.push({ at: second.range[0], message: 'begins another document; keep one of them' });
@@ -34,6 +36,16 @@ interface SyntaxFault {
   readonly message: string;
 }
 
+/** Where the library finds a fault: a number of characters, a range of them, or a token. */
+type FaultPlace = number | readonly [number, ...unknown[]] | { readonly offset: number };
+
+function offsetOf(place: FaultPlace): number {
+  if (typeof place === 'number') return place;
+  return 'offset' in place ? place.offset : place[0];
+}
+
+class TooManyFaults extends Error {}
+
 /** The first error, because most others follow from it: a file that is no YAML has hundreds. */
 function syntaxIssues(
   [first, ...others]: readonly SyntaxFault[],
@@ -41,7 +53,8 @@ function syntaxIssues(
 ): readonly ConfigIssue[] {
   if (first === undefined) return [];
   const { line, col } = lineCounter.linePos(first.at);
-  const more = others.length === 0 ? '' : ` (and ${others.length} more errors behind it)`;
+  const count = others.length < FAULTS_MAX ? others.length : `at least ${FAULTS_MAX}`;
+  const more = others.length === 0 ? '' : ` (and ${count} more errors behind it)`;
   return [{ path: `line ${line}, column ${col}`, message: `${first.message}${more}` }];
 }
 
@@ -52,13 +65,33 @@ function isEmpty({ contents }: Document.Parsed): boolean {
 /** Thousands of levels exhaust the stack of the parser, which says so by a RangeError. */
 function parsed(
   text: string,
-  lineCounter: LineCounter,
-  source: string,
+  {
+    lineCounter,
+    errors,
+    source,
+  }: {
+    readonly lineCounter: LineCounter;
+    /** Gets those of the first document. */
+    readonly errors: SyntaxFault[];
+    readonly source: string;
+  },
 ): readonly Document.Parsed[] {
+  const documents: Document.Parsed[] = [];
+  const composer = new Composer({ lineCounter, prettyErrors: false });
+  // The library has no limit of its own, and makes an error with a stack for each fault.
+  Object.assign(composer, {
+    onError: (at: FaultPlace, _code: string, message: string, isWarning = false): void => {
+      if (isWarning || documents.length > 0) return;
+      errors.push({ at: offsetOf(at), message });
+      if (errors.length > FAULTS_MAX) throw new TooManyFaults();
+    },
+  });
   try {
-    const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
-    return Array.isArray(documents) ? documents : [];
+    const tokens = new Parser(lineCounter.addNewLine).parse(text);
+    for (const document of composer.compose(tokens)) documents.push(document);
+    return documents;
   } catch (error) {
+    if (error instanceof TooManyFaults) return documents;
     if (!(error instanceof RangeError)) throw error;
     throw new ConfigError(source, [
       { path: 'file', message: 'it is nested too deeply to be read' },

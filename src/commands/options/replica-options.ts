@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
+import { readFollowed } from '../../files/read-followed.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import { SEND_INTERVAL_MS } from '../../replicas/replica.ts';
 import type { ServeOptions } from '../../serve/serve-options.ts';
@@ -70,8 +70,14 @@ export function replicasFrom(flags: ReplicaFlags): ServeOptions['replicas'] {
     servers,
     subject,
     key,
-    credentials: read('--replicas-nats-creds', flags.replicasNatsCreds),
-    tls: hasTls ? { caFile, certFile, keyFile } : undefined,
+    credentials: reader('--replicas-nats-creds', flags.replicasNatsCreds),
+    tls: hasTls
+      ? {
+          ca: reader('--replicas-nats-ca', caFile),
+          cert: reader('--replicas-nats-cert', certFile),
+          key: reader('--replicas-nats-key', keyFile),
+        }
+      : undefined,
   };
 }
 
@@ -82,10 +88,17 @@ function readKey(file: string | undefined): Uint8Array | undefined {
   throw flagError('--replicas-key-file', message);
 }
 
+/** Reads the file once now, so that one that cannot be read is refused at the start. */
+function reader(flag: string, file: string | undefined): (() => Uint8Array) | undefined {
+  if (file === undefined) return undefined;
+  read(flag, file);
+  return () => readFollowed(file);
+}
+
 function read(flag: string, file: string | undefined): Uint8Array | undefined {
   if (file === undefined) return undefined;
   try {
-    return readFileSync(file);
+    return readFollowed(file);
   } catch (error) {
     throw flagError(flag, `cannot read ${file}: ${messageOf(error)}`);
   }

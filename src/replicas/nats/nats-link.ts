@@ -9,17 +9,19 @@ export interface NatsLinkOptions {
   readonly servers: string;
   /** The replicas of a pool have the same, and those of other pools another. */
   readonly subject: string;
-  /** A file of NATS credentials. */
-  readonly credentials?: Uint8Array | undefined;
-  readonly tls?:
-    | {
-        readonly caFile?: string | undefined;
-        readonly certFile?: string | undefined;
-        readonly keyFile?: string | undefined;
-      }
-    | undefined;
+  /** Reads a file of NATS credentials. */
+  readonly credentials?: (() => Uint8Array) | undefined;
+  readonly tls?: NatsTls | undefined;
   /** All replicas have it: only messages that are marked with it are taken. */
   readonly key?: Uint8Array | undefined;
+}
+
+/** Each is read for each connection, so that a file that was replaced counts from the next one. */
+export interface NatsTls {
+  /** Each throws an Error for a file that cannot be read. */
+  readonly ca?: (() => Uint8Array) | undefined;
+  readonly cert?: (() => Uint8Array) | undefined;
+  readonly key?: (() => Uint8Array) | undefined;
 }
 
 /** Between two tries to connect, and what is added by chance. */
@@ -109,7 +111,7 @@ class NatsLink implements ReplicaLink {
       pingInterval: PING_MS,
       maxPingOut: PINGS_OPEN_MAX,
       ...(credentials && { authenticator: credsAuthenticator(credentials) }),
-      ...(tls && { tls: definedOf(tls) }),
+      ...(tls && { tls: readFor(tls) }),
     };
     const connection = await connect(options).catch((error: unknown) => {
       // With `waitOnFirstConnect` from the start, an address that is wrong would never be reported.
@@ -168,7 +170,14 @@ function directTo(subject: string, id: string): string {
   return `${subject}.to.${id.replaceAll(/[^\w-]/g, '_')}`;
 }
 
-function definedOf(tls: NonNullable<NatsLinkOptions['tls']>): Record<string, string> {
-  const given = Object.entries(tls).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as Record<string, string>;
+/**
+ * The client of NATS reads these fields each time that it connects. Given names of files, it would
+ * wait for ever at a pipe in the place of one.
+ */
+function readFor(tls: NatsTls): object {
+  const fields = Object.entries(tls).filter(([, read]) => read !== undefined);
+  return Object.defineProperties(
+    {},
+    Object.fromEntries(fields.map(([name, get]) => [name, { get, enumerable: true }])),
+  );
 }

@@ -170,10 +170,15 @@ function watchOf<T extends KubeObject>(
     };
     const onEvent = (type: string, object: T): void => {
       if (stopped) return;
-      // The server accepts a watch that it refuses, and then sends the refusal as an event.
-      if (type === 'ERROR') status = (object as { readonly code?: number }).code;
-      const isWhole = type !== 'ERROR' && type !== 'BOOKMARK';
-      observer.onEvent({ type, object: isWhole ? lean(object) : object });
+      if (type === 'ERROR') {
+        // The server accepts a watch that it refuses, and then sends the refusal as an event. One
+        // that does not close the watch after it would leave it silent for ever.
+        status = (object as { readonly code?: number }).code;
+        ended(new Error((object as { readonly message?: string }).message));
+        abort?.abort();
+        return;
+      }
+      observer.onEvent({ type, object: type === 'BOOKMARK' ? object : lean(object) });
     };
     const guarded = (type: string, object: T): void => {
       try {

@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+import { expect, it } from 'vitest';
+import { objectSource } from './kube-resources.ts';
+
+it('[V296] ends a watch with the error that the API server sends, also where it leaves it open', async () => {
+  const server = createServer((_, response) => {
+    const object = { kind: 'Status', code: 410, message: 'too old' };
+    response.write(`${JSON.stringify({ type: 'ERROR', object })}\n`);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const config = new KubeConfig();
+  const { port } = server.address() as AddressInfo;
+  const cluster = { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true };
+  config.loadFromClusterAndUser(cluster, { name: 'u' });
+  const about = { group: 'g', version: 'v1', namespace: 'n', plural: 'things' };
+  const source = objectSource(config, { ...about, selector: {}, lean: (object) => object });
+  const status = await new Promise((resolve) => {
+    const events = { onOpen: () => undefined, onEvent: () => undefined };
+    source.watch('1', { ...events, onEnd: (code) => resolve(code) });
+  });
+  expect(status).toBe(410);
+  server.closeAllConnections();
+  server.close();
+});
