@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/admin-client/command-errors.ts';
 import { explainUsage } from './commands/output/explain-usage.ts';
 import { packageVersion } from './files/folders.ts';
+import { slowCollections } from './runtime/process/collection-pace.ts';
 import { freeCompilerMemoryAtOnce } from './runtime/process/compiler-memory.ts';
 import { endWithParent, untilSignal } from './runtime/process/process-end.ts';
 import { limitYoungGeneration } from './runtime/process/young-generation.ts';
@@ -101,7 +102,9 @@ try {
   const args = await argumentsOf(process.argv.slice(2));
   if (MOVES_BODIES.has(args[0] ?? '')) {
     freeCompilerMemoryAtOnce();
-    limitYoungGeneration([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
+    const nodeFlags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
+    limitYoungGeneration(nodeFlags);
+    slowCollections(nodeFlags);
   }
   await (await program(args[0] ?? '')).parseAsync(args, { from: 'user' });
 } catch (error) {

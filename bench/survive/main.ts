@@ -4,15 +4,18 @@ import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import { packageFile } from '../../src/files/folders.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import { builtMain } from '../cost/build.ts';
+import { processCpuMs } from '../cost/proc.ts';
 import {
   addressesOf,
   behindEnvoy,
   type Side,
   startPicker,
+  startServer,
   startUpstream,
   type Tools,
 } from '../load/bed.ts';
 import { type Child, startChild, startTogether } from '../load/child.ts';
+import { buildYardstick } from '../yardstick/build.ts';
 import { measureOthers, memoryOf, type Others } from './measure.ts';
 
 interface Attack {
@@ -76,6 +79,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '3' },
     'window-ms': { type: 'string', default: '10000' },
     against: { type: 'string' },
+    echo: { type: 'boolean', default: false },
     'node-flags': { type: 'string', default: '' },
   },
 });
@@ -89,16 +93,20 @@ interface Result {
   readonly memoryMb: number | undefined;
   readonly before: Others;
   readonly during: Others;
+  /** CPU of the ext_proc process while others were measured, in cores. */
+  readonly coresBefore: number;
+  readonly coresDuring: number;
   /** Collections of the whole heap while others were measured during the attack. */
   readonly collections: number;
   /** The last count that the attacker printed. */
   readonly attacker: string;
 }
 
-interface Version {
-  readonly of: string;
-  readonly main: string;
-}
+/** What is attacked: a picker by its main file, or the bare Go echo by its program. */
+type Version = { readonly of: string } & (
+  | { readonly main: string }
+  | { readonly echoPath: string }
+);
 
 interface AttackedBed {
   readonly picker: Child;
@@ -109,53 +117,89 @@ interface AttackedBed {
 
 function startBed(
   { flags, nodeFlags = [] }: Attack,
-  main: string,
+  version: Version,
   tools: Tools,
 ): Promise<AttackedBed> {
   const withFlags = { log: tools.log, nodeFlags: [...nodeFlags, ...tools.nodeFlags] };
   return startTogether(async (keep) => {
     const pool = { endpoints: 4, page: 'small', answerChunks: 0 } as const;
     const addresses = addressesOf(keep(await startUpstream(pool, tools)));
-    const options = { config: 'default', flags, main, collections: true };
-    const picker = keep(await startPicker(options, addresses, withFlags));
+    const options = { ...pool, config: 'default', flags, collections: true };
+    const picker = keep(
+      'main' in version
+        ? await startPicker({ ...options, main: version.main }, addresses, withFlags)
+        : await startServer(options, addresses, tools, {
+            kind: 'yardstick',
+            path: version.echoPath,
+          }),
+    );
     const { extProcPort } = picker.said as { readonly extProcPort: number };
     return { picker, extProcPort, envoy: await behindEnvoy(picker, extProcPort, tools, keep) };
   });
 }
 
-async function run(attack: string, { of, main }: Version, tools: Tools): Promise<Result> {
+function startAttacker(
+  flags: Readonly<Record<'attack' | 'port' | 'count', string | number>>,
+  log: (line: string) => void,
+): Promise<Child> {
+  return startChild({
+    name: 'attacker',
+    command: process.execPath,
+    args: [
+      packageFile('bench/survive/attacker.ts'),
+      ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
+    ],
+    log,
+  });
+}
+
+interface Window {
+  readonly others: Others;
+  /** CPU of the ext_proc process. */
+  readonly cores: number;
+}
+
+async function measureWindow({ picker, envoy }: AttackedBed, windowMs: number): Promise<Window> {
+  const cpuMs = processCpuMs(picker.pid);
+  const others = await measureOthers(envoy.port, windowMs);
+  return { others, cores: (processCpuMs(picker.pid) - cpuMs) / windowMs };
+}
+
+async function run(attack: string, version: Version, tools: Tools): Promise<Result> {
   const plan = ATTACKS[attack] as Attack;
   const { log } = tools;
-  const bed = await startBed(plan, main, tools);
+  const bed = await startBed(plan, version, tools);
   let attacker: Child | undefined;
   let attackerSaid = '';
   try {
     const windowMs = Number(values['window-ms']);
     await measureOthers(bed.envoy.port, 3000);
-    const before = await measureOthers(bed.envoy.port, windowMs);
+    const measured = (): Promise<Window> => measureWindow(bed, windowMs);
+    const before = await measured();
     const port = plan.target === 'envoy' ? bed.envoy.port : bed.extProcPort;
     const count = String(values.count ?? plan.count);
-    attacker = await startChild({
-      name: 'attacker',
-      command: process.execPath,
-      args: [
-        packageFile('bench/survive/attacker.ts'),
-        `--attack=${attack}`,
-        `--port=${port}`,
-        `--count=${count}`,
-      ],
-      log: (line) => {
-        attackerSaid = line;
-        log(line);
-      },
+    attacker = await startAttacker({ attack, port, count }, (line) => {
+      attackerSaid = line;
+      log(line);
     });
     await wait(plan.warmUpMs);
     const collected = bed.envoy.collections();
-    const during = await measureOthers(bed.envoy.port, windowMs);
+    const during = await measured();
     const collections = bed.envoy.collections() - collected;
     const { peakMb } = memoryOf(bed.picker.pid);
     const { memoryMb } = plan;
-    return { attack, of, peakMb, memoryMb, before, during, collections, attacker: attackerSaid };
+    return {
+      attack,
+      of: version.of,
+      peakMb,
+      memoryMb,
+      before: before.others,
+      during: during.others,
+      coresBefore: before.cores,
+      coresDuring: during.cores,
+      collections,
+      attacker: attackerSaid,
+    };
   } finally {
     await attacker?.stop();
     await bed.stop();
@@ -164,11 +208,12 @@ async function run(attack: string, { of, main }: Version, tools: Tools): Promise
 
 function report(result: Result): string {
   const { attack, of, peakMb, memoryMb, before, during, collections, attacker } = result;
+  const cores = `${result.coresDuring.toFixed(2)} cores (${result.coresBefore.toFixed(2)} before)`;
   const memory = memoryMb === undefined ? '' : `, asked < ${memoryMb}`;
   const factor = (during.p99Ms / before.p99Ms).toFixed(2);
   return [
     `${attack}: ${ATTACKS[attack]?.about ?? ''} (${of})`,
-    `  the picker's memory: ${peakMb} MB at most${memory}`,
+    `  its memory: ${peakMb} MB at most${memory}; its CPU: ${cores}`,
     `  others before: p50 ${before.p50Ms} ms, p99 ${before.p99Ms} ms, ${before.answered} answered, ${before.failed} failed`,
     `  others during: p50 ${during.p50Ms} ms, p99 ${during.p99Ms} ms, ${during.answered} answered, ${during.failed} failed`,
     `  p99 ${factor} times, asked at most 2; ${collections} full collections; ${attacker}`,
@@ -187,15 +232,20 @@ ${lines.join('\n')}
   --rounds <n>       runs of each attack (3)
   --window-ms <n>    length of each measurement of other clients (10000)
   --against <folder> another checkout, measured in turn
+  --echo             the bare Go echo, measured in turn: what Envoy, attacker and load take
   --node-flags <…>   flags of the picker's Node
   --json             one JSON document on stdout
   --verbose          what the processes say
 `;
 }
 
-async function versionsOf(against: string | undefined): Promise<readonly Version[]> {
-  const own = { of: 'this checkout', main: await builtMain(packageFile('.')) };
-  return against === undefined ? [own] : [own, { of: against, main: await builtMain(against) }];
+async function versionsOf(against: string | undefined, echo: boolean): Promise<readonly Version[]> {
+  const versions: Version[] = [{ of: 'this checkout', main: await builtMain(packageFile('.')) }];
+  if (against !== undefined) versions.push({ of: against, main: await builtMain(against) });
+  if (!echo) return versions;
+  const built = await buildYardstick(say);
+  if ('unavailable' in built) throw new Error(`no Go echo: ${built.unavailable}`);
+  return [...versions, { of: 'the Go echo', echoPath: built.path }];
 }
 
 async function main(): Promise<void> {
@@ -212,7 +262,7 @@ async function main(): Promise<void> {
   const nodeFlags = values['node-flags'].split(' ').filter((flag) => flag !== '');
   const tools: Tools = { envoyPath: envoy.path, other: undefined, log, nodeFlags };
   const results: Result[] = [];
-  const versions = await versionsOf(values.against);
+  const versions = await versionsOf(values.against, values.echo);
   for (const name of names) {
     for (let round = 0; round < Number(values.rounds); round++) {
       for (const version of versions) {
