@@ -52,6 +52,10 @@ The tables below are generated from the code: after a change of a state run \`np
 - An endpoint without a fresh sample is unknown, not idle.
 - Certificates of model servers are verified unless \`insecureSkipVerify: true\` says otherwise.
 - The subset hint counts with its ports; the reference looks at addresses only.
+- What a client sends to choose another model (\`x-llm-d-model-name-rewrite\`), or to have caches fetched from elsewhere
+  (\`kv_transfer_params\` and \`ec_transfer_params\` in bodies), counts only with \`--trust-client-controls\`, which may stand beside the
+  reference's arguments. A gateway that adds them itself needs it, and so does llm-d's coordinator
+  ([what clients can choose](model-rewrites.md#what-clients-can-choose)).
 - A changed body keeps every byte that did not have to change; the reference writes the whole JSON again, in another order.
 - A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of \`check\`
   and at start; the reference starts and refuses each request.
@@ -181,10 +185,14 @@ const codeWith = (() => {
   };
 })();
 
+/** It counts where clients are trusted. */
+const REWRITE_HEADER = /-model-name-rewrite$/;
+
 function headerState(name: string): string {
   const users = codeWith(name);
   if (users.length === 0) return 'passed on unread';
-  return users.every((path) => path === REMOVED) ? 'removed from requests' : 'works';
+  if (users.every((path) => path === REMOVED)) return 'removed from requests';
+  return REWRITE_HEADER.test(name) ? 'works with `--trust-client-controls`' : 'works';
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
