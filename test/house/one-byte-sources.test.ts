@@ -1,0 +1,47 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type OutputOptions, type RolldownOptions, rolldown } from 'rolldown';
+import { describe, expect, it } from 'vitest';
+
+const CONFIG = join(import.meta.dirname, '..', '..', 'rolldown.config.js');
+
+/** Builds one file as the program is built. */
+async function built(source: string): Promise<string> {
+  const { default: config } = (await import(pathToFileURL(CONFIG).href)) as {
+    readonly default: RolldownOptions;
+  };
+  const input = join(mkdtempSync(join(tmpdir(), 'pointsman-build-')), 'part.ts');
+  writeFileSync(input, source);
+  const bundle = await rolldown({ input, plugins: config.plugins, logLevel: 'silent' });
+  const { output } = await bundle.generate(config.output as OutputOptions);
+  return output[0].code;
+}
+
+async function valueOf(code: string): Promise<unknown> {
+  const module = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
+    readonly value: unknown;
+  };
+  return module.value;
+}
+
+const SOURCE = [
+  '/** λ arrivals, ρ busy. */',
+  "const texts = ['…', \"’\", `a${1}−😀`, String('×')];",
+  '// − and more',
+  "export const value: readonly unknown[] = [...texts, /^[λ−]+$/.test('λ−'), /^😀$/u.test('😀')];",
+].join('\n');
+
+describe('the build', () => {
+  it('[B235] has sources of one byte a character, which say the same', async () => {
+    const code = await built(SOURCE);
+    expect(Math.max(...[...code].map((each) => each.codePointAt(0) ?? 0))).toBeLessThan(256);
+    expect(code).not.toContain('arrivals');
+    expect(await valueOf(code)).toEqual(['…', '’', 'a1−😀', '×', true, true]);
+  });
+
+  it('[B235] is refused where an escape would change what a source means', async () => {
+    await expect(built('export const value = String.raw`−`;')).rejects.toThrow(/String\.raw/);
+  });
+});
