@@ -44,7 +44,7 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   ['capture', { file: 'overhead/capture', about: 'the cost of --capture' }],
-  ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
+  ['pick', { file: 'pick/main', about: 'one decision over 100 endpoints with five scorers' }],
   [
     'stub',
     { file: 'stub', about: 'the cost of the stub: requests, chunks, scrapes, idle endpoints' },

@@ -66,36 +66,57 @@ type CostBreakdown = {
   costMs: number;
 };
 
-/** Fills in the breakdown, which may hold that of another endpoint, and returns its `costMs`. */
+/**
+ * Returns the `costMs` of a request. Its terms go into `terms`, if given: they are written only for
+ * explanations, because hundreds of endpoints are scored for each of which nothing shall be stored.
+ */
 export function computeCost(
   request: RequestCost,
   state: EndpointState,
-  breakdown: CostBreakdown,
+  terms?: CostBreakdown,
 ): number {
-  const { load, engine, traffic } = state;
+  const { load, engine, traffic, adapterMs, suspectMs } = state;
   const { promptTokens } = request;
   const uncachedTokens = Math.max(0, promptTokens - state.cachedTokens);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
-  breakdown.cachedTokens = Math.min(state.cachedTokens, promptTokens);
-  breakdown.overheadMs = engine.overheadMs;
-  breakdown.queuedPrefillMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
-  breakdown.ownPrefillMs = promptMs({ promptTokens, uncachedTokens }, engine);
-  breakdown.stepsMs = stepMs * prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
-  breakdown.queueingDelayForOthersMs = queueingDelayForOthersMs(
-    traffic,
-    breakdown.queuedPrefillMs + stepMs,
-    breakdown.ownPrefillMs,
-  );
-  breakdown.heldUpMs = request.isCrowdedOut
-    ? 0
-    : HELD_UP_WEIGHT * load.requests * breakdown.ownPrefillMs;
-  breakdown.answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
-  addMemory(request, state, breakdown, stepMs);
-  breakdown.adapterMs = state.adapterMs;
-  breakdown.suspectMs = state.suspectMs;
-  breakdown.stale = state.stale ? 1 : 0;
-  breakdown.costMs = sumOf(breakdown);
-  return breakdown.costMs;
+  const { overheadMs } = engine;
+  const queuedPrefillMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
+  const ownPrefillMs = promptMs({ promptTokens, uncachedTokens }, engine);
+  const stepsMs = stepMs * prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
+  const delayMs = queueingDelayForOthersMs(traffic, queuedPrefillMs + stepMs, ownPrefillMs);
+  const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
+  const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
+  const memory = memoryUse(request, state, stepMs);
+  const memoryMs = memoryWaitMs(memory);
+  const memoryDelayMs = memoryMs === 0 ? 0 : memoryDelayForOthersMs(memory, state, ownPrefillMs);
+  const costMs =
+    overheadMs +
+    queuedPrefillMs +
+    ownPrefillMs +
+    stepsMs +
+    delayMs +
+    heldUpMs +
+    answersMs +
+    memoryMs +
+    memoryDelayMs +
+    adapterMs +
+    suspectMs;
+  if (terms === undefined) return costMs;
+  terms.cachedTokens = Math.min(state.cachedTokens, promptTokens);
+  terms.overheadMs = overheadMs;
+  terms.queuedPrefillMs = queuedPrefillMs;
+  terms.ownPrefillMs = ownPrefillMs;
+  terms.stepsMs = stepsMs;
+  terms.queueingDelayForOthersMs = delayMs;
+  terms.heldUpMs = heldUpMs;
+  terms.answersMs = answersMs;
+  terms.memoryMs = memoryMs;
+  terms.memoryDelayForOthersMs = memoryDelayMs;
+  terms.adapterMs = adapterMs;
+  terms.suspectMs = suspectMs;
+  terms.stale = state.stale ? 1 : 0;
+  terms.costMs = costMs;
+  return costMs;
 }
 
 /** How long its own answer takes, and by how much it makes those under way longer. */
@@ -109,50 +130,47 @@ function slowedAnswersMs(
   return outputTokens * (stepMs + load.requests * addedMs);
 }
 
+/** KV memory that would be in use with this request, and what it takes of it. */
+interface MemoryUse {
+  /** What would be in use, as a share of all memory; it may be above 1. */
+  readonly share: number;
+  /** This request's own part of all memory. */
+  readonly ownShare: number;
+  /** The time that one answer takes: all of the memory is given back in about this time. */
+  readonly residenceMs: number;
+}
+
 /**
- * The two memory terms. The memory in use is what the engine reports, plus what it has yet to give
- * to requests on their way and to answers as they grow.
+ * The memory in use is what the engine reports, plus what it has yet to give to requests on their
+ * way and to answers as they grow.
  */
-function addMemory(
+function memoryUse(
   { promptTokens, outputTokens }: RequestCost,
-  { load, cachedTokens, heldTokens, capacityTokens, traffic }: EndpointState,
-  breakdown: CostBreakdown,
+  { load, cachedTokens, heldTokens, capacityTokens }: EndpointState,
   stepMs: number,
-): void {
+): MemoryUse {
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
   const growthTokens = outputTokens / 2;
   const ownTokens = uncachedTokens + growthTokens;
   const othersTokens = heldTokens + load.pendingPrefillTokens + load.requests * growthTokens;
   const share = (othersTokens + ownTokens) / capacityTokens;
-  // All of the memory is given back in about the time that one answer takes.
-  const residenceMs = outputTokens * stepMs;
-  breakdown.memoryMs = residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
-  // Requests in memory stay longer by the time in which this prompt is computed.
-  const occupiedMs = (ownTokens / capacityTokens) * residenceMs + share * breakdown.ownPrefillMs;
-  breakdown.memoryDelayForOthersMs =
-    breakdown.memoryMs === 0
-      ? 0
-      : queueingDelayForOthersMs(
-          { ...traffic, utilization: share },
-          breakdown.memoryMs,
-          occupiedMs,
-        );
+  return { share, ownShare: ownTokens / capacityTokens, residenceMs: outputTokens * stepMs };
 }
 
-function sumOf(breakdown: CostBreakdown): number {
-  return (
-    breakdown.overheadMs +
-    breakdown.queuedPrefillMs +
-    breakdown.ownPrefillMs +
-    breakdown.stepsMs +
-    breakdown.queueingDelayForOthersMs +
-    breakdown.heldUpMs +
-    breakdown.answersMs +
-    breakdown.memoryMs +
-    breakdown.memoryDelayForOthersMs +
-    breakdown.adapterMs +
-    breakdown.suspectMs
-  );
+function memoryWaitMs({ share, residenceMs }: MemoryUse): number {
+  return residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
+}
+
+/** Requests in memory stay longer by the time in which this prompt is computed. */
+function memoryDelayForOthersMs(
+  memory: MemoryUse,
+  { traffic: { requestsPerMs } }: EndpointState,
+  ownPrefillMs: number,
+): number {
+  const { share, ownShare, residenceMs } = memory;
+  const occupiedMs = ownShare * residenceMs + share * ownPrefillMs;
+  const full = { requestsPerMs, utilization: share };
+  return queueingDelayForOthersMs(full, memoryWaitMs(memory), occupiedMs);
 }
 
 export function emptyBreakdown(): CostBreakdown {

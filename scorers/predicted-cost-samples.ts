@@ -1,5 +1,6 @@
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { CACHE_CONFIG, LORA, type LoraState } from '../src/framework/keys.ts';
+import type { Millis } from '../src/framework/runtime.ts';
 
 /** Capacity in tokens until an engine reports one: an 8 B model on one 80 GB accelerator. */
 const CAPACITY_TOKENS_DEFAULT = 400_000;
@@ -10,6 +11,7 @@ export interface EndpointSample {
   /** KV memory in use, as the engine reports it. */
   readonly usedTokens: number;
   readonly lora: LoraState | undefined;
+  readonly sampledAt: Millis;
 }
 
 interface KnownSample extends EndpointSample {
@@ -46,7 +48,8 @@ export class EndpointSamples {
       cache === undefined ? CAPACITY_TOKENS_DEFAULT : Math.max(1, cache.blocks * cache.blockTokens);
     const usedTokens = endpoint.metrics.kvCacheUsage * capacityTokens;
     const lora = endpoint.attribute(LORA);
-    const sample = { endpoint, capacityTokens, usedTokens, lora };
+    const { sampledAt } = endpoint.metrics;
+    const sample = { endpoint, capacityTokens, usedTokens, lora, sampledAt };
     this.#known[endpoint.slot] = sample;
     return sample;
   }

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { Traffic } from '../src/cost-model/queueing-delay.ts';
 import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import { isFresh } from '../src/framework/endpoint.ts';
+import { METRICS_STALE_MS } from '../src/framework/endpoint.ts';
 import {
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
+  type LoraState,
   MODELS_IN_FLIGHT,
   type PrefixMatch,
   prefixMatchKey,
@@ -61,7 +62,6 @@ export const predictedCost: ScorerDefinition = defineScorer({
   ],
   create({ prefixMatchInfoProducerName }) {
     const matchKey = prefixMatchKey(prefixMatchInfoProducerName);
-    const breakdown = emptyBreakdown();
     const streaks: (FailureStreak | undefined)[] = [];
     const samples = new EndpointSamples();
     const held = new HeldAdapters();
@@ -72,10 +72,15 @@ export const predictedCost: ScorerDefinition = defineScorer({
         const cycle = costCycle(context, { matchKey, streaks, samples, held, scored: endpoints });
         cycles[turn++ % CYCLES_KEPT] = cycle;
         const { request, stateOf } = cycle;
-        const costs = endpoints.map((endpoint) =>
-          computeCost(request, stateOf(endpoint), breakdown),
-        );
-        return scoresOf(costs, endpoints, context.now);
+        let least = Number.POSITIVE_INFINITY;
+        const costs = endpoints.map((endpoint) => {
+          const state = stateOf(endpoint);
+          const cost = computeCost(request, state);
+          if (state.stale) return -cost;
+          if (cost < least) least = cost;
+          return cost;
+        });
+        return scoresOf(costs, least);
       },
       explain(endpoint, context): ScoreTerms {
         const { request, stateOf } =
@@ -106,18 +111,16 @@ export const predictedCost: ScorerDefinition = defineScorer({
   },
 });
 
-/** Least cost / cost; 0 where the sample is stale, unless all samples are. Overwrites the costs. */
-function scoresOf(costs: number[], endpoints: readonly Endpoint[], now: Millis): readonly number[] {
-  const anyFresh = endpoints.some((endpoint) => isFresh(endpoint, now));
-  const counts = (index: number): boolean =>
-    !anyFresh || isFresh(endpoints[index] as Endpoint, now);
-  let least = Number.POSITIVE_INFINITY;
+/**
+ * Least cost / cost. Costs are above 0; that of a stale sample is given below 0, and its score is 0
+ * unless all are stale, where the least cost is infinite. Overwrites the costs.
+ */
+function scoresOf(costs: number[], leastFresh: number): readonly number[] {
+  const allStale = leastFresh === Number.POSITIVE_INFINITY;
+  const least = allStale ? -Math.max(...costs) : leastFresh;
   for (let index = 0; index < costs.length; index++) {
     const cost = costs[index] as number;
-    if (cost < least && counts(index)) least = cost;
-  }
-  for (let index = 0; index < costs.length; index++) {
-    costs[index] = counts(index) ? least / (costs[index] as number) : 0;
+    costs[index] = cost < 0 && !allStale ? 0 : least / Math.abs(cost);
   }
   return costs;
 }
@@ -163,21 +166,18 @@ function costCycle(
   const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
   const request = { promptTokens: context.request.promptTokens, outputTokens, isCrowdedOut };
   const demandRate = model.demandRate(now);
-  const adapter = adapterOf(context, { held, samples, scored, outputTokens });
+  const adapterMs = adapterWaits(context, { held, samples, scored, outputTokens });
   const state = emptyState();
   const stateOf = (endpoint: Endpoint): EndpointState => {
     const load = inFlight.load(endpoint);
     state.load = load;
     state.engine = model.stepTime(endpoint);
     state.cachedTokens = cachedTokens(endpoint, match, sharedAt);
-    const { capacityTokens, usedTokens, lora } = samples.of(endpoint);
+    const { capacityTokens, usedTokens, lora, sampledAt } = samples.of(endpoint);
     state.capacityTokens = capacityTokens;
-    state.adapterMs =
-      adapter === undefined || lora === undefined
-        ? 0
-        : adapterWaitMs(endpoint, lora, state, adapter);
+    state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
-    state.stale = !isFresh(endpoint, now);
+    state.stale = now - sampledAt > METRICS_STALE_MS;
     const demand = model.demand(endpoint);
     state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
     state.traffic.utilization = demandRate * demand.workMs;
@@ -213,8 +213,11 @@ function cachedTokens(
   return sharedAt === undefined ? held : Math.max(held, sharedAt(endpoint));
 }
 
-/** The adapter that the request asks for; undefined where its model is none, as far as is known. */
-function adapterOf(
+/**
+ * What the request's adapter costs at an endpoint that reports adapters. Whether its model is one is
+ * looked for only where an endpoint does: most pools have none.
+ */
+function adapterWaits(
   context: SchedulingContext,
   {
     held,
@@ -227,10 +230,14 @@ function adapterOf(
     readonly scored: readonly Endpoint[];
     readonly outputTokens: number;
   },
-): AdapterRequest | undefined {
+): (endpoint: Endpoint, lora: LoraState, state: EndpointState) => Millis {
   const { model } = context.request;
-  if (!held.isAdapter(model) && !scored.some((endpoint) => samples.hasAdapter(endpoint, model))) {
-    return undefined;
-  }
-  return { model, held, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens };
+  let adapter: AdapterRequest | undefined;
+  let isAdapter: boolean | undefined;
+  return (endpoint, lora, state) => {
+    isAdapter ??= held.isAdapter(model) || scored.some((each) => samples.hasAdapter(each, model));
+    if (!isAdapter) return 0;
+    adapter ??= { model, held, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens };
+    return adapterWaitMs(endpoint, lora, state, adapter);
+  };
 }

@@ -115,19 +115,20 @@ function weighted(
   scores: (readonly number[] | undefined)[],
   faults: PluginFaults,
 ): readonly ScoredEndpoint[] | undefined {
-  const totals = zeros(endpoints.length);
+  const { length } = endpoints;
+  const totals = zeros(length);
   let left = 0;
   for (let at = 0; at < scorers.length; at++) {
     const { weight, scorer } = scorers[at] as WeightedScorer;
     const given = scores[at];
     if (given === undefined) continue;
-    const added = add(given, weight, totals);
+    const added = given.length === length ? add(given, weight, totals) : 'unusable';
     if (added !== 'unusable') {
       left += 1;
       if (added === 'clamped') scores[at] = given.map(clampedScore);
       continue;
     }
-    const fault = faultOfScores(given, endpoints.length) ?? 'its scores cannot be read';
+    const fault = faultOfScores(given, length) ?? 'its scores cannot be read';
     faults.report(scorer, 'score', new RangeError(fault));
     scores[at] = undefined;
     // What it has added is taken out again by adding up the others anew: to subtract it would round.
@@ -143,10 +144,10 @@ function weighted(
 /** One for all decisions, because each would make another, and nothing reads it after its decision. */
 let sums = new Float64Array(64);
 
-/** So many zeros, in memory that the next call uses again. */
+/** At least so many zeros, in memory that the next call uses again. */
 function zeros(count: number): Float64Array {
   if (count > sums.length) sums = new Float64Array(2 * count);
-  return sums.subarray(0, count).fill(0);
+  return sums.fill(0, 0, count);
 }
 
 /** Adds scores, those outside [0, 1] clamped. Where one is unusable, some may have been added. */
@@ -155,9 +156,8 @@ function add(
   weight: number,
   totals: Float64Array,
 ): 'exact' | 'clamped' | 'unusable' {
-  if (given.length !== totals.length) return 'unusable';
   let clamped = false;
-  for (let index = 0; index < totals.length; index++) {
+  for (let index = 0; index < given.length; index++) {
     const score = given[index];
     if (typeof score !== 'number' || !Number.isFinite(score)) return 'unusable';
     const inRange = clampedScore(score);

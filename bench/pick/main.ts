@@ -1,14 +1,21 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Bench } from 'tinybench';
-import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
-import { NAMED_CONFIGS } from '../src/config/defaults.ts';
-import { loadConfig } from '../src/config/load.ts';
-import type { EndpointId } from '../src/framework/endpoint.ts';
-import type { InferenceRequest } from '../src/framework/request.ts';
-import { chainBlockIds } from '../src/openai/prompts/chain-block-ids.ts';
-import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
-import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
-import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
+import { packageFile } from '../../src/files/folders.ts';
+import type { InferenceRequest } from '../../src/framework/request.ts';
+import { requireCheckout } from '../cost/against.ts';
+import { compare } from './compare.ts';
+import {
+  codeOf,
+  makePicker,
+  makeRequests,
+  type PickCode,
+  picking,
+  REQUESTS,
+  type Row,
+  SEED,
+} from './picking.ts';
 
 /**
  * Measures one decision: the whole of `route`, which makes the context and its facts, filters,
@@ -16,14 +23,6 @@ import { seededRandom } from '../src/runtime/seeded-random.ts';
  * before each pick, so that no pick reuses the snapshot of the previous one. Prompts are hashed
  * beforehand, because a session hashes them while their bytes arrive.
  */
-
-const SEED = 1;
-const BLOCK_TOKENS = 64;
-/** Conversations that share their first half: most prompts are partly cached somewhere. */
-const FAMILIES = 200;
-const REQUESTS = 4000;
-/** More than the blocks of one text, so that texts have different block ids. */
-const BLOCKS_MAX = 1_000_000;
 
 const FIVE_SCORERS = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
@@ -34,13 +33,6 @@ plugins:
 - type: active-request-scorer
 - type: prefix-cache-scorer
 `;
-
-interface Row {
-  readonly policy: string;
-  readonly config: string;
-  readonly endpoints: number;
-  readonly promptTokens: number;
-}
 
 interface Figure extends Omit<Row, 'config'> {
   readonly picks: number;
@@ -62,81 +54,15 @@ const ROWS: readonly Row[] = [
   { policy: 'default', config: DEFAULT, endpoints: 256, promptTokens: 100_000 },
 ];
 
-function makeRequests(promptTokens: number): readonly InferenceRequest[] {
-  const random = seededRandom(SEED).fork('requests');
-  const blocks = Math.floor(promptTokens / BLOCK_TOKENS);
-  return Array.from({ length: REQUESTS }, (_, turn) => {
-    const family = Math.floor(random.next() * FAMILIES);
-    const ids = Array.from(
-      { length: blocks },
-      (_unused, at) => (at < blocks / 2 ? family : FAMILIES + turn) * BLOCKS_MAX + at,
-    );
-    return {
-      id: `r${turn}`,
-      model: 'm',
-      streaming: true,
-      outputTokensMax: undefined,
-      promptTokens,
-      prompt: chainBlockIds(ids, { seedText: 'm', blockTokens: BLOCK_TOKENS }),
-      priority: 0,
-      fairnessId: 'default-flow',
-      objective: undefined,
-      ttftSloMs: undefined,
-      tpotSloMs: undefined,
-      headers: new Map(),
-      bodyBytes: 4 * promptTokens,
-    };
-  });
-}
-
-function makePicker({ config, endpoints }: Row): EndpointPicker {
-  const plan = loadConfig({
-    text: config,
-    source: 'bench',
-    catalogue: EMBEDDED_CATALOGUE,
-  });
-  const network = { get: () => Promise.reject(new Error('no network in this bench')) };
-  // The time does not advance, so nothing is scraped and no sample becomes stale.
-  const runtime = { clock: new SimulatedClock(), random: seededRandom(SEED), network };
-  const picker = new EndpointPicker({ plan, runtime });
-  for (let index = 0; index < endpoints; index++) {
-    const address = `10.0.${index >> 8}.${index & 255}:8000`;
-    picker.pool.upsert({ id: address as EndpointId, address, labels: new Map() });
-  }
-  return picker;
-}
-
-/** Returns a function that samples one endpoint, picks one request and releases it. */
-function picking(picker: EndpointPicker, requests: readonly InferenceRequest[]): () => void {
-  const random = seededRandom(SEED).fork('metrics');
-  const ids = picker.pool.snapshot().map(({ id }) => id);
-  const sample = (id: EndpointId): void =>
-    picker.pool.observe(id, {
-      waitingQueueSize: Math.floor(random.next() * 20),
-      runningRequests: Math.floor(random.next() * 64),
-      kvCacheUsage: random.next(),
-      sampledAt: 0,
-    });
-  for (const id of ids) sample(id);
-  let turn = 0;
-  return () => {
-    const id = ids[turn % ids.length];
-    const request = requests[turn % REQUESTS];
-    turn += 1;
-    if (id === undefined || request === undefined) return;
-    sample(id);
-    picker.route(request, { firstTokenSeen: true }).done('completed');
-  };
-}
-
 async function measure(
+  code: PickCode,
   row: Row,
   requests: readonly InferenceRequest[],
   { rounds, seconds }: Effort,
 ): Promise<Figure> {
   const { policy, endpoints, promptTokens } = row;
-  const picker = makePicker(row);
-  const pick = picking(picker, requests);
+  const picker = makePicker(code, row);
+  const pick = picking(code, picker, requests);
   // Fills the prefix index, as in a picker that has run for a long time.
   for (let warm = 0; warm < REQUESTS; warm++) pick();
   const p50: number[] = [];
@@ -187,6 +113,9 @@ medians of p50 and p99 over several rounds, and the lowest p99 of all rounds.
   --seconds <n>   duration of each row (5)
   --rounds <n>    rounds within that time (5)
   --json          print one JSON document
+  --against <folder>  another checkout with installed packages: both decide in turn in this process, so
+                      that other work on the machine disturbs both alike. Prints CPU and its ratio,
+                      with the default policy and prompts of 1 KB.
 `;
 
 function effortOf(values: { readonly seconds: string; readonly rounds: string }): Effort {
@@ -205,11 +134,19 @@ async function main(): Promise<void> {
       seconds: { type: 'string', default: '5' },
       rounds: { type: 'string', default: '5' },
       json: { type: 'boolean', default: false },
+      against: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) {
     process.stdout.write(HELP);
+    return;
+  }
+  const code = await codeOf(packageFile('.'));
+  if (values.against !== undefined) {
+    const folder = resolve(values.against);
+    requireCheckout(folder);
+    process.stdout.write(compare({ ours: code, other: await codeOf(folder), config: DEFAULT }));
     return;
   }
   const effort = effortOf(values);
@@ -218,9 +155,9 @@ async function main(): Promise<void> {
   print('policy              endpoints  prompt tokens   p50 µs   p99 µs  quietest p99 µs');
   const requestsOf = new Map<number, readonly InferenceRequest[]>();
   for (const row of ROWS) {
-    const requests = requestsOf.get(row.promptTokens) ?? makeRequests(row.promptTokens);
+    const requests = requestsOf.get(row.promptTokens) ?? makeRequests(code, row.promptTokens);
     requestsOf.set(row.promptTokens, requests);
-    const figure = await measure(row, requests, effort);
+    const figure = await measure(code, row, requests, effort);
     figures.push(figure);
     print(asLine(figure));
   }
