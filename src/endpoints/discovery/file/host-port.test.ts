@@ -8,6 +8,7 @@ describe('isHost', () => {
     'fd00::a:1',
     'localhost',
     'vllm-0.vllm.ns.svc',
+    'vllm.ns.svc.cluster.local.',
     'vllm_0',
     '1a',
     'a1',
@@ -23,6 +24,9 @@ describe('isHost', () => {
     'a b',
     '-a',
     'a..b',
+    'a..',
+    '.',
+    '10.0.0.1.',
     'a:80',
     'é',
   ])('refuses %j', (text) => expect(isHost(text)).toBe(false));

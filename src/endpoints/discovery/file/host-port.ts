@@ -1,8 +1,14 @@
 import { z } from 'zod';
 
 const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?';
-/** With underscores, as container names have, and a letter in the last part, unlike addresses. */
-const HOST_NAME = new RegExp(`^(?=.{1,253}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.${LABEL})*$`, 'i');
+/**
+ * With underscores, as container names have, a letter in the last part, unlike addresses, and perhaps
+ * the dot at the end that keeps search domains away.
+ */
+const HOST_NAME = new RegExp(
+  `^(?=.{1,254}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.${LABEL})*\\.?$`,
+  'i',
+);
 
 const ipv6 = z.ipv6();
 const ip = z.union([z.ipv4(), ipv6]);
