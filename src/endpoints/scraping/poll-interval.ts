@@ -8,4 +8,4 @@ const INTERVAL_MS_MIN = 10;
 /** How often a data source polls: a duration, or a number of milliseconds. */
 export const pollInterval: z.ZodType<Millis> = z
   .union([z.number(), duration], 'must be a duration such as 5s, or a number of milliseconds')
-  .pipe(z.number().min(INTERVAL_MS_MIN));
+  .pipe(z.number().min(INTERVAL_MS_MIN, `must be at least ${INTERVAL_MS_MIN} ms`));
