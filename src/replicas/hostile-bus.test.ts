@@ -4,19 +4,17 @@ import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pi
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Routed } from '../framework/observer.ts';
 import type { PromptBlocks } from '../framework/request.ts';
-import type { Clock } from '../framework/runtime.ts';
 import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { Bookings, OPEN_MAX } from './bookings.ts';
-import { writePrompt, writeRouted } from './entries.ts';
 import type { LinkEvents } from './link.ts';
-import { MESSAGE_KIND, readHead, TextTable, writeHead, writeTime } from './message.ts';
+import { MESSAGE_KIND, TextTable, writeHead, writeTime } from './message.ts';
 import { isPrefixSharing } from './prefix-exchange.ts';
 import { Replica } from './replica.ts';
 import { SimulatedNetwork } from './simulated-network.ts';
-import { TimeShare } from './time-share.ts';
-import { ByteReader, ByteWriter } from './wire.ts';
+import { ByteWriter } from './wire.ts';
+import { writePrompt, writeRouted } from './write-entries.ts';
 
 /** Someone who may write to the subject of the replicas, and means harm. */
 class Hostile {
@@ -226,107 +224,5 @@ describe('who may write to the subject of the replicas', () => {
     expect(bad?.hurried).toBeGreaterThan(9000);
     expect(good?.hurried).toBe(0);
     void replica.stop();
-  });
-});
-
-describe('a replica on a machine that is busy with other work', () => {
-  it('[V271] leaves out no message because others had the processor meanwhile', () => {
-    const clock = new SimulatedClock();
-    let cpuMs = 0;
-    const busy: Clock = {
-      now: () => clock.now(),
-      wallTime: () => clock.wallTime(),
-      setTimer: (delay, callback) => clock.setTimer(delay, callback),
-      cpuTime: () => cpuMs,
-    };
-    const time = new TimeShare(busy, 0.1);
-    const work = (): void => {
-      cpuMs += 1;
-      // Seen from outside, a millisecond of work takes 50.
-      clock.advanceTo(clock.now() + 50);
-    };
-    const done = Array.from({ length: 100 }, () => time.run(work));
-    expect(done).not.toContain(false);
-    const hog = new TimeShare(clock, 0.1);
-    const byTheWall = Array.from({ length: 100 }, () => hog.run(work));
-    expect(byTheWall.filter((each) => !each).length).toBeGreaterThan(80);
-  });
-});
-
-describe('a new replica whose time for messages is used up', () => {
-  it('[V272] asks again for the prompts that it has not taken in, three times at most', () => {
-    const clock = new SimulatedClock();
-    let cpuMs = 0;
-    const asked: number[] = [];
-    let link: LinkEvents | undefined;
-    const replica = new Replica({
-      id: 'new',
-      boot: 1,
-      clock: {
-        now: () => clock.now(),
-        wallTime: () => clock.wallTime(),
-        setTimer: (delay, callback) => clock.setTimer(delay, callback),
-        cpuTime: () => cpuMs,
-      },
-      openLink: (_id, events) => {
-        link = events;
-        const send = (message: Uint8Array): boolean => {
-          const { kind } = readHead(new ByteReader(message));
-          if (kind === MESSAGE_KIND.ask) asked.push(clock.now());
-          return true;
-        };
-        return { send, ...IDLE };
-      },
-    });
-    replica.start({
-      pool: new EndpointPool(),
-      observers: () => [],
-      elsewhere: {
-        // Each message takes two seconds, and so all the time that there is.
-        events: () => {
-          cpuMs += 2000;
-        },
-        happenedAt: () => undefined,
-        book: () => {
-          throw new Error('no endpoint is known');
-        },
-      },
-    });
-    link?.onConnected();
-    const open = (writer: ByteWriter): void => {
-      for (const number of [0, 0, 0, 10]) writer.number(number);
-      writeTime(writer, 0);
-      new TextTable().write(writer);
-      writer.bytes(new Uint8Array());
-    };
-    const say = (kind: number, sequence: number, write: (writer: ByteWriter) => void): void =>
-      link?.onMessage(messageOf({ kind, id: 'old', sequence }, write));
-    for (let n = 0; n < 6; n++) {
-      say(MESSAGE_KIND.open, 2 * n, open);
-      say(MESSAGE_KIND.prefixes, 2 * n + 1, () => undefined);
-      // Long enough for the time to be there again, short enough for the peer not to be gone.
-      for (let step = 0; step < 10; step++) {
-        clock.advanceTo(clock.now() + 2500);
-        say(MESSAGE_KIND.bye + 100, 0, () => undefined);
-      }
-    }
-    expect(asked).toHaveLength(3);
-    void replica.stop();
-  });
-});
-
-describe('a replica with more open requests than fit into a message', () => {
-  it('[V141] keeps all of them at a replica that asks for them', () => {
-    const clock = new SimulatedClock();
-    const network = new SimulatedNetwork({ clock, delayMs: 1 });
-    const [a] = [startPicker('a', { clock, openLink: network.open })];
-    const pass = (ms: number): void => clock.advanceTo(clock.now() + ms);
-    pass(50);
-    for (let n = 0; n < 3000; n++) a.route();
-    const b = startPicker('b', { clock, openLink: network.open });
-    pass(500);
-    const total = b.loads().reduce((sum, load) => sum + load, 0);
-    expect(total).toBe(3000);
-    expect(b.loads()).toEqual(a.loads());
   });
 });

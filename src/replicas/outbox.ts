@@ -3,7 +3,6 @@ import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
-import { writeChange, writeDone, writePrompt, writeRouted, writeWaiting } from './entries.ts';
 import {
   ENTRIES_MAX,
   MESSAGE_KIND,
@@ -15,6 +14,7 @@ import {
 import { type OpenRequest, writeOpen } from './open-requests.ts';
 import { UrgentPrompts } from './urgent-prompts.ts';
 import { ByteWriter } from './wire.ts';
+import { writeChange, writeDone, writePrompt, writeRouted, writeWaiting } from './write-entries.ts';
 
 /** A batch this long is sent before its time. */
 const BATCH_BYTES = 256 * 1024;

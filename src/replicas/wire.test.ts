@@ -4,7 +4,7 @@ import { makeEndpoint, makeRequest, makeRouted } from '../../test/makers.ts';
 import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
 import type { PromptBlocks } from '../framework/request.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { type RoutedEntry, readEntry, writePrompt, writeRouted } from './entries.ts';
+import type { RoutedEntry } from './entries.ts';
 import type { LinkEvents } from './link.ts';
 import {
   MESSAGE_KIND,
@@ -14,7 +14,9 @@ import {
   WIRE_VERSION,
   writeHead,
 } from './message.ts';
+import { readEntry } from './read-entries.ts';
 import { ByteReader, ByteWriter, WireError } from './wire.ts';
+import { writePrompt, writeRouted } from './write-entries.ts';
 
 /** Letters of one, two and three bytes, and half of a pair. */
 const LETTERS = ['a', '/', '\u007f', 'é', '日', '\ud83d'];
