@@ -60,17 +60,15 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly #outputLength = new OutputLength();
   readonly #fit = new DecayingFit(PRIOR);
   readonly #ratios = new SpeedRatios((features) => this.#predict(features));
-  /** The step time of an endpoint whose ratio is 1. */
+  /** The step time of an endpoint whose ratio is 1, and of one that has not answered yet. */
   #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
   #answers = 0;
   /** By slot, as of the last update: reading them must change nothing. */
   #stepTimes: StepTime[] = [];
-  /** The step time of endpoints that have not answered yet. */
-  #otherStepTime: StepTime = PRIOR_STEP_TIME;
 
   stepTime({ slot }: Endpoint): StepTime {
-    return this.#stepTimes[slot] ?? this.#otherStepTime;
+    return this.#stepTimes[slot] ?? this.#pool;
   }
 
   demand({ slot }: Endpoint): Demand {
@@ -144,7 +142,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       const ratio = this.#ratios.ratio(slot);
       this.#stepTimes[slot] = scaled(this.#pool, ratio);
     }
-    this.#otherStepTime = scaled(this.#pool, this.#ratios.commonRatio());
   }
 
   /** The time that one more sequence adds to its steps, without their fixed time. */

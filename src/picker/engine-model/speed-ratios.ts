@@ -28,7 +28,7 @@ interface TimedAnswer {
 }
 
 /**
- * The ratio of each endpoint's observed times to the pool model's predictions. Whether a difference
+ * By how much the times of each endpoint differ from those of its pool. Whether a difference
  * is real is judged from the pool itself, as the results of studies are put together (DerSimonian
  * and Laird 1986): where endpoints differ no more than chance may explain, they are taken to be
  * equal, so that none is avoided for what one answer seemed to show; where the spread between them
@@ -56,17 +56,16 @@ export class SpeedRatios {
     return this.#records.keys();
   }
 
-  /** The ratio of an endpoint that has not answered yet. */
-  commonRatio(): number {
-    return Math.exp(this.#grandMean);
-  }
-
-  /** Observed over predicted time: above 1 for a slow endpoint, as of the last `update`. */
+  /**
+   * How many times as long as at the rest of the pool it takes: above 1 for a slow endpoint, as of
+   * the last `update`. The pool model alone says how fast the pool is: were it in the ratios, too,
+   * one could grow while the other shrinks.
+   */
   ratio(slot: number): number {
     const record = this.#records.get(slot);
-    if (record === undefined) return this.commonRatio();
+    if (record === undefined) return 1;
     const trust = this.#between / (this.#between + this.#chanceOf(record) + Number.EPSILON);
-    return Math.exp(this.#grandMean + trust * (record.mean - this.#grandMean));
+    return Math.exp(trust * (record.mean - this.#grandMean));
   }
 
   observe(slot: number, { features, observedMs, predictedMs }: TimedAnswer): void {
