@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
 /** Heads of servers have some hundred bytes. */
-export const HEAD_BYTES_MAX: number = 16 * 1024;
+const HEAD_BYTES_MAX = 16 * 1024;
 /** The HTTP client gets no more at once: of what it has, it reads all headers. */
 const READ_BYTES_MAX = 16 * 1024;
 
