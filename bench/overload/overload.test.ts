@@ -21,7 +21,7 @@ it('[Q112] gives tenants tokens by their weights (seed 1, one minute)', () => {
 });
 
 it('[Q138] keeps a tenant fast beside a neighbour’s burst by default (seeds 1 to 3, 45 s)', () => {
-  const byDefault = neighbour({ seconds: 45, seed: 1 }).filter(({ claim }) =>
+  const byDefault = neighbour({ seconds: 45, seed: 1 }, 3).filter(({ claim }) =>
     claim.endsWith('by default'),
   );
   // It was 190 before flows shared what there is.
