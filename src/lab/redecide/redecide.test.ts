@@ -102,7 +102,7 @@ describe('a capture decided again', async () => {
     },
   );
 
-  it.each([1, 2])(
+  it.each([3, 4])(
     '[Q152] gives the same decisions where a tenant crowds out another, seed %i',
     async (seed) => {
       const busy = { tokensPerBlock: 400, openMax: 400, tenants: 2 };
