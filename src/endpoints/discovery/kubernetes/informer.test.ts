@@ -136,6 +136,36 @@ describe('Informer', () => {
     informer.stop();
   });
 
+  it('[V332] begins a watch that ends after each event more and more seldom, and says so', async () => {
+    const clock = new SimulatedClock();
+    const troubles: string[] = [];
+    let watches = 0;
+    const informer = new Informer<Thing>({
+      source: {
+        list: () => Promise.resolve({ items: [], resourceVersion: '1' }),
+        watch: (_from, observer) => {
+          watches += 1;
+          const object = { metadata: { name: 'a', resourceVersion: '2' }, value: 1 };
+          clock.setTimer(1, () => observer.onOpen());
+          clock.setTimer(2, () => observer.onEvent({ type: 'MODIFIED', object }));
+          clock.setTimer(3, () => observer.onEnd(undefined, 'closed'));
+          return { stop: () => undefined };
+        },
+      },
+      clock,
+      random: seededRandom(1),
+      observer: {
+        onChange: () => undefined,
+        onTrouble: (sentence) => void troubles.push(sentence),
+      },
+    });
+    await clock.run(100_000);
+    expect(watches).toBeGreaterThan(12);
+    expect(watches).toBeLessThan(30);
+    expect(new Set(troubles)).toEqual(new Set(['closed']));
+    informer.stop();
+  });
+
   it('asks again where a list is never answered', async () => {
     const { clock, server, seen, start } = setUp();
     server.mute = true;

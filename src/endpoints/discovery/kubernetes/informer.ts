@@ -149,8 +149,6 @@ export class Informer<T extends KubeObject> {
     const version = object.metadata?.resourceVersion;
     if (type === 'ERROR') return;
     if (version !== undefined) this.#resourceVersion = version;
-    this.#failures = 0;
-    this.#options.observer.onRecovered?.();
     if (type === 'BOOKMARK') return;
     const key = keyOf(object);
     if (type === 'DELETED') this.#objects.delete(key);
