@@ -3,7 +3,6 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Bench } from 'tinybench';
 import type { Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import type { Routed, Usage } from '../src/framework/observer.ts';
-import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Filter, Picker, Scorer } from '../src/framework/scheduling.ts';
 import { PickerMetrics } from '../src/journal/metrics/metrics.ts';
 import { metricsSubscriber } from '../src/journal/metrics/metrics-subscriber.ts';
@@ -12,6 +11,7 @@ import { timedPlugins } from '../src/journal/metrics/timed-plugins.ts';
 import type { PluginUse } from '../src/picker/plan/instantiate.ts';
 import type { PlannedPlugin } from '../src/picker/plan/picker-plan.ts';
 import { nodeClock } from '../src/runtime/clock/node-clock.ts';
+import { plainRequest } from './support/plain-request.ts';
 
 /**
  * Measures the time that our metrics add to a request: `node bench/micro-metrics.ts`. The first two
@@ -26,21 +26,7 @@ const endpoint: Endpoint = {
   metrics: { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0, sampledAt: 0 },
   attribute: (key) => key.initial,
 };
-const request: InferenceRequest = {
-  id: 'r',
-  model: 'meta-llama/Llama-3.1-8B-Instruct',
-  streaming: true,
-  outputTokensMax: undefined,
-  promptTokens: 1000,
-  prompt: NO_BLOCKS,
-  priority: 0,
-  fairnessId: 'default-flow',
-  objective: undefined,
-  ttftSloMs: undefined,
-  tpotSloMs: undefined,
-  headers: new Map(),
-  bodyBytes: 4000,
-};
+const request = plainRequest({});
 const usage: Usage = { promptTokens: 1000, completionTokens: 200, cachedTokens: 512 };
 
 const metrics = new PickerMetrics();

@@ -1,12 +1,13 @@
 import type { Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import type { Routed } from '../src/framework/observer.ts';
-import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
+import type { InferenceRequest } from '../src/framework/request.ts';
 import type { DecisionEvent } from '../src/picker/events/journal.ts';
 import { nodeClock } from '../src/runtime/clock/node-clock.ts';
 import { createLog } from '../src/runtime/log/log.ts';
 import { RequestFollower } from '../src/telemetry/requests/follow-requests.ts';
 import { startTracing } from '../src/telemetry/tracing/start-tracing.ts';
 import { planTracing } from '../src/telemetry/tracing/tracing-plan.ts';
+import { plainRequest } from './support/plain-request.ts';
 
 /**
  * Measures the CPU that traces add to a request, sending them included: `node
@@ -37,21 +38,7 @@ const headers = new Map([
 ]);
 
 function requestOf(n: number): InferenceRequest {
-  return {
-    id: `r-${n}`,
-    model: 'meta-llama/Llama-3.1-8B-Instruct',
-    streaming: true,
-    outputTokensMax: undefined,
-    promptTokens: 1000,
-    prompt: NO_BLOCKS,
-    priority: 0,
-    fairnessId: 'default-flow',
-    objective: undefined,
-    ttftSloMs: undefined,
-    tpotSloMs: undefined,
-    headers,
-    bodyBytes: 4000,
-  };
+  return plainRequest({ id: `r-${n}`, headers });
 }
 
 /** CPU microseconds a request; undefined measures the loop alone. */

@@ -12,6 +12,7 @@ import type { EndpointPickerOptions } from '../../src/picker/endpoint-picker-opt
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { plainRequest } from '../support/plain-request.ts';
 import { quantile } from './compare.ts';
 
 /**
@@ -166,21 +167,13 @@ export function requestOf(turn: number, chance: number): InferenceRequest {
     (_, at) => (at < 2 ? family : FAMILIES + turn) * 1000 + at,
   );
   const id = String(turn).padStart(12, '0');
-  return {
+  return plainRequest({
     id: `0123456789ab-${turn.toString(36)}`,
-    model: 'meta-llama/Llama-3.1-8B-Instruct',
-    streaming: true,
-    outputTokensMax: undefined,
     promptTokens,
     prompt: chainBlockIds(ids, { seedText: 'm', blockTokens: BLOCK_TOKENS }),
-    priority: 0,
-    fairnessId: 'default-flow',
-    objective: undefined,
-    ttftSloMs: undefined,
-    tpotSloMs: undefined,
     headers: new Map([['x-request-id', `0c9d1f66-7f0a-4f6e-9d2b-${id}`]]),
     bodyBytes: 1024,
-  };
+  });
 }
 
 /** As a line, beside what a whole request costs. */

@@ -4,10 +4,12 @@ import type { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.
 import type { loadConfig } from '../../src/config/load.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
+import { noNetwork } from '../../src/framework/runtime.ts';
 import type { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import type { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import type { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { plainRequest } from '../support/plain-request.ts';
 
 export const SEED = 1;
 const BLOCK_TOKENS = 64;
@@ -64,21 +66,13 @@ export function makeRequests(
       { length: blocks },
       (_unused, at) => (at < blocks / 2 ? family : FAMILIES + turn) * BLOCKS_MAX + at,
     );
-    return {
+    return plainRequest({
       id: `r${turn}`,
       model: 'm',
-      streaming: true,
-      outputTokensMax: undefined,
       promptTokens,
       prompt: chainBlockIds(ids, { seedText: 'm', blockTokens: BLOCK_TOKENS }),
-      priority: 0,
-      fairnessId: 'default-flow',
-      objective: undefined,
-      ttftSloMs: undefined,
-      tpotSloMs: undefined,
-      headers: new Map(),
       bodyBytes: 4 * promptTokens,
-    };
+    });
   });
 }
 
@@ -97,7 +91,7 @@ export function makePicker(
     source: 'bench',
     catalogue,
   });
-  const network = { get: () => Promise.reject(new Error('no network in this bench')) };
+  const network = noNetwork('this bench');
   // The time does not advance, so nothing is scraped and no sample becomes stale.
   const runtime = {
     clock: new SimulatedClock(),

@@ -108,21 +108,28 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
   'no-endpoints': { ...UNAVAILABLE, droppedReason: 'rejected-no-endpoints' },
 };
 
+/** An error that anyone may cause at will. It has no stack: taking one is most of what it would cost. */
+export class StacklessError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(message, options);
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
 /**
- * An expected failure, caused by the client, the pool or the load, and answered with a status. It has
- * no stack: its code says where it comes from, and taking a stack is most of what a refusal would cost.
+ * An expected failure, caused by the client, the pool or the load, and answered with a status. Its code
+ * says where it comes from.
  */
-export class RoutingError extends Error {
+export class RoutingError extends StacklessError {
   override readonly name = 'RoutingError';
   readonly code: RoutingErrorCode;
   /** The sentence for the client: `message` without its leading code. */
   readonly sentence: string;
 
   constructor(code: RoutingErrorCode, sentence: string, options?: ErrorOptions) {
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
     super(`[${code}] ${sentence}`, options);
-    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.sentence = sentence;
   }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { messageOf } from '../../test/replicas/raw-messages.ts';
 import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { LinkEvents } from './link.ts';
-import { MESSAGE_KIND, writeHead } from './message.ts';
+import { MESSAGE_KIND } from './message.ts';
 import { Replica } from './replica.ts';
 import type { ReplicaNotice } from './replica-status.ts';
-import { ByteWriter } from './wire.ts';
 
 /** A replica that gets messages of which each booking or release takes 1 ms. */
 class Bed {
@@ -63,9 +63,7 @@ class Bed {
   }
 
   say(kind: number, boot = 1, id = 'evil'): void {
-    const writer = new ByteWriter();
-    writeHead(writer, { kind, id, boot, sequence: 1, sentAt: 0 });
-    if (this.connected) this.#link?.onMessage(writer.view());
+    if (this.connected) this.#link?.onMessage(messageOf({ kind, id, boot, sequence: 1 }));
   }
 
   forge(bytes: number): void {

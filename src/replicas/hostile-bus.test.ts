@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
 import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
+import { IDLE_LINK, messageOf } from '../../test/replicas/raw-messages.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Routed } from '../framework/observer.ts';
 import type { PromptBlocks } from '../framework/request.ts';
@@ -9,7 +10,7 @@ import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { Bookings, OPEN_MAX } from './bookings.ts';
 import type { LinkEvents } from './link.ts';
-import { MESSAGE_KIND, TextTable, writeHead, writeTime } from './message.ts';
+import { MESSAGE_KIND, TextTable, writeTime } from './message.ts';
 import { isPrefixSharing } from './prefix-exchange.ts';
 import { Replica } from './replica.ts';
 import { SimulatedNetwork } from './simulated-network.ts';
@@ -57,16 +58,6 @@ class Hostile {
   }
 }
 
-function messageOf(
-  { kind, id, sequence }: { kind: number; id: string; sequence: number },
-  write: (writer: ByteWriter) => void,
-): Uint8Array {
-  const writer = new ByteWriter();
-  writeHead(writer, { kind, id, boot: 1, sequence, sentAt: 0 });
-  write(writer);
-  return writer.view().slice();
-}
-
 const batchOf =
   (write: (writer: ByteWriter, texts: TextTable) => void) =>
   (writer: ByteWriter): void => {
@@ -92,11 +83,6 @@ function routedAt(id: string, number: number, prompt = promptOf(0)): Routed {
   return { number, request, endpoint, at: 0, cachedTokens: 0, load, firstTokenSeen: true };
 }
 
-const IDLE = {
-  pause: () => undefined,
-  resume: () => undefined,
-  close: () => Promise.resolve(),
-};
 const KNOWN = '10.0.0.0:8000';
 
 describe('who may write to the subject of the replicas', () => {
@@ -188,7 +174,7 @@ describe('who may write to the subject of the replicas', () => {
       clock: slow,
       openLink: (_id, events) => {
         link = events;
-        return { send: () => true, ...IDLE };
+        return IDLE_LINK;
       },
     });
     replica.start({

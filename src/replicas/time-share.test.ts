@@ -1,28 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { IDLE_LINK, messageOf } from '../../test/replicas/raw-messages.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { LinkEvents } from './link.ts';
-import { MESSAGE_KIND, readHead, TextTable, writeHead, writeTime } from './message.ts';
+import { MESSAGE_KIND, readHead, TextTable, writeTime } from './message.ts';
 import { Replica } from './replica.ts';
 import { TimeShare } from './time-share.ts';
-import { ByteReader, ByteWriter } from './wire.ts';
-
-const NOTHING_TO_DO = {
-  pause: () => undefined,
-  resume: () => undefined,
-  close: () => Promise.resolve(),
-};
-
-function messageOf(
-  { kind, id, sequence }: { kind: number; id: string; sequence: number },
-  write: (writer: ByteWriter) => void,
-): Uint8Array {
-  const writer = new ByteWriter();
-  writeHead(writer, { kind, id, boot: 1, sequence, sentAt: 0 });
-  write(writer);
-  return writer.view().slice();
-}
+import { ByteReader, type ByteWriter } from './wire.ts';
 
 describe('a replica on a machine that is busy with other work', () => {
   it('[V271] leaves out no message because others had the processor meanwhile', () => {
@@ -70,7 +55,7 @@ describe('a new replica whose time for messages is used up', () => {
           if (kind === MESSAGE_KIND.ask) asked.push(clock.now());
           return true;
         };
-        return { send, ...NOTHING_TO_DO };
+        return { ...IDLE_LINK, send };
       },
     });
     replica.start({

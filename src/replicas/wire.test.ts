@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest, makeRouted } from '../../test/makers.ts';
 import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
+import { IDLE_LINK } from '../../test/replicas/raw-messages.ts';
 import type { PromptBlocks } from '../framework/request.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { RoutedEntry } from './entries.ts';
@@ -30,12 +31,7 @@ function listener(): { readonly picker: SharedPicker; receive(message: Uint8Arra
     clock,
     openLink: (_id, events) => {
       links.push(events);
-      return {
-        send: () => true,
-        pause: () => undefined,
-        resume: () => undefined,
-        close: () => Promise.resolve(),
-      };
+      return IDLE_LINK;
     },
   });
   return { picker, receive: (message) => links[0]?.onMessage(message) };

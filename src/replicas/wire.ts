@@ -1,14 +1,8 @@
-/** What is read is not what a replica of this version writes. */
-export class WireError extends Error {
-  override readonly name = 'WireError';
+import { StacklessError } from '../framework/error.ts';
 
-  /** Without a stack, which would be most of what a message costs that cannot be read. */
-  constructor(message: string) {
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
-    super(message);
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+/** What is read is not what a replica of this version writes. */
+export class WireError extends StacklessError {
+  override readonly name = 'WireError';
 }
 
 const encoder = new TextEncoder();

@@ -2,7 +2,7 @@ import { messageOf } from '../../../framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../../framework/runtime.ts';
 import type { KubeObject } from './kube-objects.ts';
 
-/** `DELETED` carries the last state, `BOOKMARK` only a version, `ERROR` a status. */
+/** `DELETED` carries the last state, `BOOKMARK` only a version. An error ends the watch. */
 interface WatchEvent<T> {
   readonly type: string;
   readonly object: T;
@@ -147,7 +147,6 @@ export class Informer<T extends KubeObject> {
   #apply({ type, object }: WatchEvent<T>): void {
     this.#contactAt = this.#options.clock.now();
     const version = object.metadata?.resourceVersion;
-    if (type === 'ERROR') return;
     if (version !== undefined) this.#resourceVersion = version;
     if (type === 'BOOKMARK') return;
     const key = keyOf(object);

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { Dealer, Subscriber } from 'zeromq';
 import { messageOf } from '../../../framework/error.ts';
 import type {
@@ -8,24 +8,18 @@ import type {
   MessageSocketOptions,
 } from '../../../framework/runtime.ts';
 import { readCurveKeys } from './curve-keys.ts';
+import {
+  RECONNECT_MS,
+  RECONNECT_MS_MAX,
+  REOPEN_MS,
+  SenderPace,
+  ZMQ_MESSAGE_BYTES_MAX,
+} from './zmq-limits.ts';
 
 /** Messages handled in a row before other work gets a turn: the socket itself never pauses. */
 const MESSAGES_PER_TURN = 64;
-/**
- * A socket that has kept the process busy for so long pauses four times as long: no sender takes
- * more than a fifth of the process, however much it sends.
- */
-const BUSY_MS_MAX = 2;
-const PAUSE_PER_BUSY = 4;
 /** Messages queued in our process; the sender holds back further ones. */
 const RECEIVED_QUEUE_MAX = 64;
-/** A message is a batch of events of one engine step, which is far smaller. */
-const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** The wait before the next attempt to open a socket. */
-const REOPEN_MS = 5000;
-/** The first and the longest wait between attempts to connect; the reference's figures. */
-const RECONNECT_MS = 100;
-const RECONNECT_MS_MAX = 5000;
 
 interface CurveSocketOptions extends MessageSocketOptions {
   readonly curve: CurveFiles;
@@ -84,17 +78,15 @@ async function receive(
   socket: Subscriber | Dealer,
   onMessage: MessageSocketOptions['onMessage'],
 ): Promise<void> {
+  const pace = new SenderPace();
   let handled = 0;
-  let busyMs = 0;
   for await (const frames of socket) {
     const startedAt = performance.now();
     if (!socket.closed) onMessage(frames);
-    busyMs += performance.now() - startedAt;
+    const pause = pace.worked(performance.now() - startedAt);
     handled += 1;
-    if (busyMs >= BUSY_MS_MAX) {
-      await delay(PAUSE_PER_BUSY * busyMs, undefined, { ref: false });
-      busyMs = 0;
-    } else if (handled % MESSAGES_PER_TURN === 0) await setImmediate();
+    if (pause !== undefined) await pause;
+    else if (handled % MESSAGES_PER_TURN === 0) await setImmediate();
   }
 }
 
@@ -124,7 +116,7 @@ async function createSocket({
     ...readCurveKeys(curve, { bind, newPair }),
     linger: 0,
     receiveHighWaterMark: RECEIVED_QUEUE_MAX,
-    maxMessageSize: MESSAGE_BYTES_MAX,
+    maxMessageSize: ZMQ_MESSAGE_BYTES_MAX,
     reconnectInterval: RECONNECT_MS,
     reconnectMaxInterval: RECONNECT_MS_MAX,
   };

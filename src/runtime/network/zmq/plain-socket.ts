@@ -3,14 +3,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { messageOf } from '../../../framework/error.ts';
 import type { MessageSocket, MessageSocketOptions, Millis } from '../../../framework/runtime.ts';
+import { RECONNECT_MS, RECONNECT_MS_MAX, REOPEN_MS, ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
 import { BadPeer, messageBytes, speakZmtp } from './zmtp-connection.ts';
-import { ZMQ_MESSAGE_BYTES_MAX } from './zmtp-reader.ts';
 
-/** The first and the longest wait between attempts to connect; the reference's figures. */
-const RECONNECT_MS = 100;
-const RECONNECT_MS_MAX = 5000;
-/** The wait before listening again, or after a peer that sent what it must not. */
-const REOPEN_MS = 5000;
 /** Publishers that may be connected to one address of ours, and what they may have begun to send. */
 const PUBLISHERS_MAX = 4096;
 const UNFINISHED_BYTES_MAX: number = 16 * ZMQ_MESSAGE_BYTES_MAX;

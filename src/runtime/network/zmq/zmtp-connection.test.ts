@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
+import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
 import { messageBytes, speakZmtp } from './zmtp-connection.ts';
-import { ZMQ_MESSAGE_BYTES_MAX } from './zmtp-reader.ts';
 
 const GREETING = Buffer.concat([
   Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]),

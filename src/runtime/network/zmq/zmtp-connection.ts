@@ -1,16 +1,10 @@
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../../framework/error.ts';
 import type { MessageSocketOptions } from '../../../framework/runtime.ts';
+import { SenderPace } from './zmq-limits.ts';
 import { type ReadRoom, ZmtpReader } from './zmtp-reader.ts';
 
-/**
- * A peer that has kept the process busy for so long is not read for four times as long: no sender
- * takes more than a fifth of the process, however much it sends.
- */
-const BUSY_MS_MAX = 2;
-const PAUSE_PER_BUSY = 4;
 /** The shortest messages in so many bytes take some milliseconds. */
 const SLICE_BYTES = 8192;
 /** Bytes written that the peer has not read, before further answers. */
@@ -79,7 +73,7 @@ export async function speakZmtp(options: ConnectionOptions): Promise<void> {
 }
 
 async function read(socket: Socket, reader: ZmtpReader): Promise<void> {
-  let busyMs = 0;
+  const pace = new SenderPace();
   for await (const chunk of socket as AsyncIterable<Uint8Array>) {
     for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
       const startedAt = performance.now();
@@ -88,10 +82,8 @@ async function read(socket: Socket, reader: ZmtpReader): Promise<void> {
       } catch (error) {
         throw new BadPeer(messageOf(error));
       }
-      busyMs += performance.now() - startedAt;
-      if (busyMs < BUSY_MS_MAX) continue;
-      await delay(PAUSE_PER_BUSY * busyMs, undefined, { ref: false });
-      busyMs = 0;
+      const pause = pace.worked(performance.now() - startedAt);
+      if (pause !== undefined) await pause;
     }
   }
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
 import { messageBytes } from './zmtp-connection.ts';
-import { type ReadRoom, ZMQ_MESSAGE_BYTES_MAX, ZmtpReader } from './zmtp-reader.ts';
+import { type ReadRoom, ZmtpReader } from './zmtp-reader.ts';
 
 const greeting = (mechanism = 'NULL', major = 3): Uint8Array =>
   Buffer.concat([

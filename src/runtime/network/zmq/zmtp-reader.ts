@@ -1,3 +1,5 @@
+import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
+
 /** Bytes of messages that have not come whole yet, for all who share it. */
 export interface ReadRoom {
   left: number;
@@ -8,8 +10,6 @@ export interface ZmtpSink {
   message(frames: readonly Uint8Array[]): void;
 }
 
-/** A message is a batch of events of one engine step, which is far smaller. */
-export const ZMQ_MESSAGE_BYTES_MAX: number = 4 * 1024 * 1024;
 /** Messages of KV events have three or four. */
 const FRAMES_MAX = 16;
 const COMMAND_BYTES_MAX = 1024;
