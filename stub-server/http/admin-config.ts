@@ -3,7 +3,7 @@ import { ConfigError } from '../../src/framework/error.ts';
 import { NO_TIME } from '../engine/timings.ts';
 import { checkEngineArgs } from '../engine-args/check-engine-args.ts';
 import type { EngineArgs } from '../engine-args/engine-args.ts';
-import { TIMING_ARGS, timingChanges } from '../engine-args/timings-from-args.ts';
+import { TIMING_FIELDS, timingChanges } from '../engine-args/groups/timing-args.ts';
 import { goDurationText } from '../go-values/flag-values.ts';
 import { changedFakes } from '../metrics/fake-metrics.ts';
 import { checkTimings } from '../options/served-options.ts';
@@ -16,7 +16,7 @@ const CHANGEABLE: ReadonlySet<string> = new Set<keyof EngineArgs>([
   'failure-injection-rate',
   'failure-types',
   'fake-metrics',
-  ...(Object.keys(TIMING_ARGS) as (keyof EngineArgs)[]),
+  ...(Object.keys(TIMING_FIELDS) as (keyof EngineArgs)[]),
 ]);
 const NANOSECONDS = 1e-6;
 
@@ -25,7 +25,7 @@ const changeSchema = z.record(z.string(), z.unknown());
 /** The settings of a server under llm-d-inference-sim's names. */
 export function adminConfig({ options, live, loras, address, contextTokensMax }: Replica): object {
   const timings = live.timings ?? NO_TIME;
-  const times = Object.entries(TIMING_ARGS).map(([name, field]) => {
+  const times = Object.entries(TIMING_FIELDS).map(([name, field]) => {
     const value = timings[field];
     return [name, PLAIN_TIMES.has(name) ? value : goDurationText(Number(value))];
   });
@@ -93,7 +93,7 @@ function change(args: EngineArgs, { live }: Replica): void {
 /** A duration that is a number has nanoseconds here, as in Go's JSON. */
 function inMilliseconds(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(given).map(([name, value]) => {
-    const isTime = Object.hasOwn(TIMING_ARGS, name) && !PLAIN_TIMES.has(name);
+    const isTime = Object.hasOwn(TIMING_FIELDS, name) && !PLAIN_TIMES.has(name);
     return [name, isTime && typeof value === 'number' ? value * NANOSECONDS : value];
   });
   return Object.fromEntries(entries) as Record<string, unknown>;
