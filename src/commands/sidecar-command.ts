@@ -11,13 +11,22 @@ import { type Readiness } from '../serve/admin/admin-routes.ts';
 import { startAdminServer } from '../serve/admin/admin-server.ts';
 import { metricsTls } from '../serve/tls/metrics-tls.ts';
 import { type AllowedServers, privateServers } from '../sidecar/allowed-servers.ts';
-import type { SidecarBounds, SidecarOptions } from '../sidecar/sidecar-options.ts';
+import type {
+  KvOptions,
+  PrefillOptions,
+  SidecarBounds,
+  SidecarOptions,
+} from '../sidecar/sidecar-options.ts';
 import { type Sidecar, startSidecar } from '../sidecar/start-sidecar.ts';
 import { type LegTraces, traceLegs } from '../telemetry/tracing/trace-legs.ts';
 import { planTracing } from '../telemetry/tracing/tracing-plan.ts';
-import { moriIoFrom } from './sidecar/mori-io-flags.ts';
+import type { BoundFlags } from './sidecar/flags/bound-flags.ts';
+import type { ConnectorFlags } from './sidecar/flags/connector-flags.ts';
+import { moriIoFrom } from './sidecar/flags/mori-io-flags.ts';
+import type { PrefillFlags } from './sidecar/flags/prefill-flags.ts';
+import type { ServerFlags } from './sidecar/flags/server-flags.ts';
+import { addSidecarOptions, type SidecarFlags } from './sidecar/flags/sidecar-flags.ts';
 import { servingTls } from './sidecar/serving-tls.ts';
-import { addSidecarOptions, type SidecarFlags } from './sidecar/sidecar-flags.ts';
 
 export function sidecarCommand(): Command {
   const command = new Command('sidecar').description(
@@ -83,20 +92,8 @@ async function optionsFrom(
 }
 
 function legOptions(
-  flags: SidecarFlags,
-): Omit<
-  SidecarOptions,
-  | 'moriIo'
-  | 'host'
-  | 'port'
-  | 'engine'
-  | 'dataParallelSize'
-  | 'prefillers'
-  | 'encoders'
-  | 'podIp'
-  | 'clock'
-  | 'log'
-> {
+  flags: ConnectorFlags & PrefillFlags,
+): Omit<KvOptions, 'moriIo'> & PrefillOptions & Pick<SidecarOptions, 'decodeChunkTokens'> {
   return {
     connector: flags.kvConnector,
     ecConnector: flags.ecConnector,
@@ -127,7 +124,7 @@ async function tracesFrom({ tracing }: SidecarFlags, clock: Clock): Promise<LegT
 async function serversOf({
   inferencePool,
   kubeconfig,
-}: SidecarFlags): Promise<{ readonly allowed: AllowedServers; stop(): void }> {
+}: ServerFlags): Promise<{ readonly allowed: AllowedServers; stop(): void }> {
   if (inferencePool === undefined) return { allowed: privateServers(), stop: () => undefined };
   // Loaded only where it is used: the client of Kubernetes takes longer than all else together.
   const { followPool } = await import('./sidecar/pool-servers.ts');
@@ -166,7 +163,7 @@ function boundsOf({
   maxBufferedBytes,
   maxRequests,
   ...times
-}: SidecarFlags): SidecarBounds {
+}: BoundFlags): SidecarBounds {
   const sizes = { bodyBytesMax: maxBodyBytes, bufferedBytesMax: maxBufferedBytes };
   return { ...times, ...sizes, requestsMax: maxRequests };
 }

@@ -6,12 +6,7 @@ import { selfSignedCertificate } from '../../runtime/network/self-signed-certifi
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
 import { ciphersOf, minVersionOf } from '../../serve/tls/tls-flags.ts';
 import type { ServingTls } from '../../sidecar/sidecar-options.ts';
-import type { SidecarFlags } from './sidecar-flags.ts';
-
-type TlsFlags = Pick<
-  SidecarFlags,
-  'secureServing' | 'certPath' | 'tlsMinVersion' | 'tlsCipherSuites'
->;
+import type { TlsFlags } from './flags/tls-flags.ts';
 
 /**
  * TLS of the sidecar's port as the flags say; undefined without. Rejects with a ConfigError for flags
