@@ -9,8 +9,8 @@ import { KV_EVENT_TYPES } from './groups/kv-event-args.ts';
 import { MEMORY_TYPES } from './groups/memory-args.ts';
 import { SCHEDULER_TYPES } from './groups/scheduler-args.ts';
 import { SERVER_TYPES } from './groups/server-args.ts';
+import type { SettingTypes } from './groups/setting-types.ts';
 import { TIMING_TYPES } from './groups/timing-args.ts';
-import type { SettingTypes } from './setting-types.ts';
 
 const TYPES: SettingTypes<EngineArgs> = {
   ...SERVER_TYPES,

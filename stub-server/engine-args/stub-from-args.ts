@@ -6,8 +6,8 @@ import { kvEventOptions } from './groups/kv-event-args.ts';
 import { memoryOptions } from './groups/memory-args.ts';
 import { schedulerOptions } from './groups/scheduler-args.ts';
 import { serverOptions } from './groups/server-args.ts';
+import { settingError } from './groups/setting-error.ts';
 import { givenTimings } from './groups/timing-args.ts';
-import { settingError } from './setting-error.ts';
 
 /** Variables of the environment by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;

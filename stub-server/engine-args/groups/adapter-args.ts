@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { settingError } from '../setting-error.ts';
-import { count, flag, listOf, parsedJson, type SettingTypes } from '../setting-types.ts';
+import { settingError } from './setting-error.ts';
+import { count, flag, listOf, parsedJson, type SettingTypes } from './setting-types.ts';
 
 interface AdapterArg {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { FAILURE_TYPES, type FailureType } from '../../faults/failure-types.ts';
 import { type FakeMetrics, fakeMetricsSchema } from '../../metrics/fake-metrics.ts';
-import { settingError } from '../setting-error.ts';
-import { count, flag, json, listOf, number, type SettingTypes, text } from '../setting-types.ts';
+import { settingError } from './setting-error.ts';
+import { count, flag, json, listOf, number, type SettingTypes, text } from './setting-types.ts';
 
 /** What is answered to requests and to scrapes. */
 export interface AnswerArgs {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, json, type SettingTypes } from '../setting-types.ts';
+import { flag, json, type SettingTypes } from './setting-types.ts';
 
 /** Encoders of media, and where their embeddings go. */
 export interface EncoderArgs {

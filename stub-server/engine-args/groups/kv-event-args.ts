@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, json, type SettingTypes, text } from '../setting-types.ts';
+import { count, flag, json, type SettingTypes, text } from './setting-types.ts';
 
 /** vLLM's `--kv-events-config`. */
 interface KvEventsArg {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, json, number, type SettingTypes } from '../setting-types.ts';
+import { count, flag, json, number, type SettingTypes } from './setting-types.ts';
 
 /** vLLM's `--kv-transfer-config`, in which one connector may have several. */
 interface KvTransferArg {

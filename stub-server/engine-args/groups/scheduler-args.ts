@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, number, type SettingTypes } from '../setting-types.ts';
+import { count, number, type SettingTypes } from './setting-types.ts';
 
 /** Which requests run together, and which wait. */
 export interface SchedulerArgs {

@@ -1,15 +1,7 @@
 import { z } from 'zod';
 import type { DialectName } from '../../metrics/metrics-page.ts';
-import { settingError } from '../setting-error.ts';
-import {
-  count,
-  duration,
-  flag,
-  listOf,
-  number,
-  type SettingTypes,
-  text,
-} from '../setting-types.ts';
+import { settingError } from './setting-error.ts';
+import { count, duration, flag, listOf, number, type SettingTypes, text } from './setting-types.ts';
 
 /** The model that is served, and where. */
 export interface ServerArgs {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NO_TIME, type Timings } from '../../engine/timings.ts';
-import { duration, number, type SettingTypes } from '../setting-types.ts';
+import { duration, number, type SettingTypes } from './setting-types.ts';
 
 /** Fixed times instead of an engine of steps. Times are in milliseconds. */
 export interface TimingArgs {

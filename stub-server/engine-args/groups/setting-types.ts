@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs, goBoolean, shortNumber } from '../go-values/flag-values.ts';
+import { durationMs, goBoolean, shortNumber } from '../../go-values/flag-values.ts';
 
 /** How each setting of a group is checked. */
 export type SettingTypes<G> = { readonly [K in keyof G]-?: z.ZodType<Exclude<G[K], undefined>> };

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/framework/error.ts';
+import { ConfigError } from '../../../src/framework/error.ts';
 
 /** For a setting that cannot be combined with another. */
 export function settingError(path: string, message: string): ConfigError {
