@@ -40,6 +40,11 @@ export interface RouteOptions {
   readonly firstTokenSeen?: boolean;
   /** False where the end of the response is not seen: then the engine model predicts it. */
   readonly endSeen?: boolean;
+  /**
+   * The request has no body: it goes to any endpoint of the subset, whatever the load. That is no
+   * decision: no plugin is asked, nothing is reserved or observed, and it never waits.
+   */
+  readonly anywhere?: boolean | undefined;
   /** Whether `scored` of the routed request is needed. */
   readonly scoresWanted?: boolean | undefined;
   /** Set by the picker where the request has waited. */

@@ -242,6 +242,17 @@ it('[D247] the picker itself answers requests without a body', () => {
   expect(waiting.error).toMatchObject({ response: local });
 });
 
+it('[D360] a request without a body is prepared by no thread', () => {
+  const { routed } = recorded(makeRequest());
+  const route = vi.fn<Router['route']>(() => routed);
+  const { worker, settle } = linked({ route, prepare: () => expect.fail('prepared') });
+  const waiting = placement();
+  worker.enqueue(makeRequest(), { subset: ['a'], anywhere: true }, waiting);
+  settle();
+  expect(waiting.routed?.destinations).toEqual(routed.destinations);
+  expect(route.mock.calls[0]?.[1]).toMatchObject({ subset: ['a'], anywhere: true });
+});
+
 it('[D248] headers of the response follow the address that the proxy reports', () => {
   const responseHeadersFrom = (served: string | undefined): ReadonlyMap<string, string> =>
     new Map([['x-served', served ?? 'not said']]);

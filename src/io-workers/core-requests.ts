@@ -41,7 +41,7 @@ export class CoreRequests {
     open.options = optionsIn(reader);
     const { prepare } = this.#options.router;
     // A plugin has begun to prepare picks while this request was on its way without its body.
-    if (prepare === undefined) this.#pick(open);
+    if (prepare === undefined || open.options.anywhere === true) this.#pick(open);
     else this.#prepare(open, prepare, [], () => this.#pick(open));
   }
 
@@ -212,6 +212,7 @@ class CoreRequest {
 function optionsIn(reader: BatchReader): RouteOptions {
   return {
     subset: reader.next<Subset>(),
+    anywhere: reader.next<boolean | undefined>(),
     firstTokenSeen: reader.next<boolean>(),
     endSeen: reader.next<boolean>(),
     scoresWanted: reader.next<boolean | undefined>(),

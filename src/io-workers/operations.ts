@@ -1,10 +1,10 @@
 /** What an I/O worker sends to the thread that decides; behind each, its values in this order. */
 export const TO_CORE = {
-  /** key, request, subset, firstTokenSeen, endSeen, scoresWanted: pick for this request. */
+  /** key, request, subset, anywhere, firstTokenSeen, endSeen, scoresWanted: pick for this request. */
   route: 0,
   /** key, request, subset, body: what must be known before the pick. `routePrepared` follows. */
   prepare: 1,
-  /** key, subset, firstTokenSeen, endSeen, scoresWanted: pick for the request that was prepared. */
+  /** key, subset, anywhere, firstTokenSeen, endSeen, scoresWanted: pick for the request that was prepared. */
   routePrepared: 2,
   /** key: the client of a request that waits is gone. */
   cancel: 3,

@@ -1,5 +1,4 @@
 import type { FairShares } from '../flow/fair-shares.ts';
-import { IN_FLIGHT } from '../framework/keys.ts';
 import type { Observer } from '../framework/observer.ts';
 import type { ReplacementReport } from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
@@ -19,7 +18,7 @@ import {
   type PrefixSource,
   type SchedulingCore,
 } from './cores/scheduling-core.ts';
-import type { CandidateRules } from './cycles/candidates.ts';
+import { Anywhere } from './cycles/anywhere.ts';
 import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
 import { Cycles } from './cycles/cycles.ts';
 import { Elsewhere } from './cycles/elsewhere.ts';
@@ -62,7 +61,7 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly #parts: PickerParts;
   readonly #cycles: Cycles;
   readonly #room: WaitingRoom;
-  readonly #candidates: CandidateRules;
+  readonly #anywhere: Anywhere;
   readonly #cores: ActiveCores;
   readonly #preparing: Required<Router>['prepare'];
 
@@ -70,7 +69,7 @@ export class EndpointPicker implements Router, BookingRouter {
   constructor(options: EndpointPickerOptions) {
     const { plan, runtime, subscribers = [], elsewhereObservers = [], stopwatch } = options;
     const known = pickerParts(options, this);
-    const { pool, faults, ledger, limit, clock, ejector, engineModel, candidates } = known;
+    const { pool, faults, ledger, limit, clock, ejector, engineModel } = known;
     this.pool = pool;
     this.faults = faults;
     this.ledger = ledger;
@@ -79,7 +78,7 @@ export class EndpointPicker implements Router, BookingRouter {
     this.ejector = ejector;
     this.reservations = known.open;
     this.#parts = known;
-    this.#candidates = candidates;
+    this.#anywhere = new Anywhere({ ...known, random: runtime.random });
     this.#options = withClock(options, clock);
     this.#room = new WaitingRoom({
       ...known,
@@ -187,11 +186,12 @@ export class EndpointPicker implements Router, BookingRouter {
   /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
   route(request: InferenceRequest, options: RouteOptions = {}): RoutedRequest {
     const cycles = this.#cycles;
+    if (options.anywhere === true) return this.#anywhere.route(request, options.subset);
     const at = this.clock.begin();
     try {
       let generation = this.#cores.generationFor(request);
       const all = subsetOf(this.pool.snapshot(), options.subset);
-      let candidates = this.#candidates.toPlace(all, at);
+      let candidates = this.#parts.candidates.toPlace(all, at);
       for (;;) {
         const cycle = cycles.begin({ at, request, options, generation, all, candidates });
         const context = cycles.contextOf(cycle);
@@ -229,12 +229,13 @@ export class EndpointPicker implements Router, BookingRouter {
   /** It calls the scheduler itself, as `route` does: the way from a message to a score is short. */
   readonly #enqueue: Required<Router>['enqueue'] = (request, options, placement) => {
     const cycles = this.#cycles;
+    if (options.anywhere === true) return this.route(request, options);
     const at = this.clock.begin();
     try {
       const generation = this.#cores.generationFor(request);
       if (generation.challenger !== undefined) return this.route(request, options);
       const all = subsetOf(this.pool.snapshot(), options.subset);
-      const candidates = this.#candidates.toWaitFor(all);
+      const candidates = this.#parts.candidates.toWaitFor(all);
       const cycle = cycles.begin({ at, request, options, generation, all, candidates });
       const context = cycles.contextOf(cycle);
       const startedAt = this.#options.stopwatch?.now();
@@ -286,14 +287,12 @@ export class EndpointPicker implements Router, BookingRouter {
       decision !== undefined &&
       decision.primary.kind !== 'exhausted' &&
       generation.challenger === undefined &&
-      sameEndpoints(this.#candidates.toPlace(all, at), candidates);
+      sameEndpoints(this.#parts.candidates.toPlace(all, at), candidates);
     return isFinal ? this.#cycles.conclude(cycle, decision) : this.route(request, options);
   }
 
   #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {
-    const { loads } = this.#room;
-    const inFlight = { key: IN_FLIGHT, compute: () => loads };
-    const coreFacts = [...this.ledger.facts, inFlight, this.#parts.engineModel.fact];
+    const coreFacts = [...this.ledger.facts, this.#room.fact, this.#parts.engineModel.fact];
     const { pool, faults } = this;
     return createSchedulingCore({ ...this.#options, plan, before, pool, faults, coreFacts });
   }

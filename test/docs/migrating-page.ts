@@ -51,6 +51,9 @@ The tables below are generated from the code: after a change of a state run \`np
 - Endpoints that fail are left out until trials succeed ([configuration](configuration.md)); \`ejection: {enabled: false}\` turns it off.
 - An endpoint without a fresh sample is unknown, not idle.
 - Certificates of model servers are verified unless \`insecureSkipVerify: true\` says otherwise.
+- A request without a body goes to any endpoint by chance, as in the reference, but only to one that the subset hint allows and that does
+  not fail. Without one it gets 503, there 500; and no request metric counts it, where the reference observes the time and the size of
+  its answer under an empty model name.
 - The subset hint counts with its ports; the reference looks at addresses only.
 - What a client sends to choose another model (\`x-llm-d-model-name-rewrite\`), or to have caches fetched from elsewhere
   (\`kv_transfer_params\` and \`ec_transfer_params\` in bodies), counts only with \`--trust-client-controls\`, which may stand beside the

@@ -147,6 +147,24 @@ describe.skipIf(binary === undefined)('flow control behind Envoy', () => {
     expect(await waiting()).toBe(0);
   });
 
+  test('[D360] a request without a body is served while others wait, and is not counted', async () => {
+    const busy = send({ id: 'busy' });
+    await received('busy');
+    const next = send({ id: 'next' });
+    await eventually(waiting, (requests) => requests === 1);
+    const dispatched = await left('Dispatched');
+    const models = fetch(`${stack.url}/v1/models`, { headers: { 'x-test': 'models' } });
+    await received('models');
+    expect(await stack.inFlight()).toBe(1);
+    answer('models');
+    expect((await models).status).toBe(200);
+    expect([await waiting(), await left('Dispatched')]).toEqual([1, dispatched]);
+    answer('busy');
+    await received('next');
+    answer('next');
+    await Promise.all([busy, next]);
+  });
+
   test('[Q66] a request that has waited too long is refused with its reason', async () => {
     void send({ id: 'busy' });
     await received('busy');

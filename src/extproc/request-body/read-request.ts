@@ -16,6 +16,8 @@ export interface ReadRequest {
   readonly body: readonly Uint8Array[];
   /** In bytes; undefined where the length does not change or is not known. */
   readonly contentLength: number | undefined;
+  /** It may go to any endpoint, because there is nothing to decide by. */
+  readonly withoutBody?: boolean;
   /** Whether the proxy gives up the response after the pick. */
   readonly halfCloses: boolean;
   /** Answers the proxy once the pick is made. */

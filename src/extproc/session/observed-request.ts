@@ -20,7 +20,6 @@ export type UnbookedReason =
 export interface ObservedRequestOptions {
   readonly router: BookingRouter;
   readonly openBody: (head: RequestHead) => BodyReader;
-  readonly headerOnly: (head: RequestHead) => InferenceRequest;
   readonly newRequestId: () => string;
   /** Whether the pool has an endpoint with this address, `host:port`. */
   readonly knows: (address: string) => boolean;
@@ -64,17 +63,15 @@ export class ObservedRequest {
 
   onHeaders(headers: ReadonlyMap<string, string>, endOfStream: boolean, mode: BookingMode): void {
     if (this.#head !== undefined) return;
-    const { newRequestId, openBody, headerOnly } = this.#options;
+    const { newRequestId, openBody } = this.#options;
     const head = { id: newRequestId(), path: headers.get(':path') ?? '/', headers };
     this.#head = head;
+    // Without a body it goes anywhere, and the picker in charge does not count it either.
+    if (endOfStream) return this.#drop();
     this.#guarded(() => {
-      if (endOfStream && headers.get(':method') !== 'POST') this.#book(headerOnly(head), mode);
-      else {
-        this.#reader = openBody(head);
-        this.usage = this.#reader.usageReader();
-        if (endOfStream) this.#end(mode);
-        else if (mode.requestBodyMode === BODY_MODE.none) this.#book(this.#reader.peek(), mode);
-      }
+      this.#reader = openBody(head);
+      this.usage = this.#reader.usageReader();
+      if (mode.requestBodyMode === BODY_MODE.none) this.#book(this.#reader.peek(), mode);
     });
   }
 

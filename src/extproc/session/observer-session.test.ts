@@ -4,7 +4,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Destination, RouteOptions } from '../../framework/routing.ts';
-import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
+import { createOpenBody } from '../../openai/parsers/open-body.ts';
 import { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type StreamEvent } from '../codec/stream-event.ts';
@@ -99,7 +99,6 @@ function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
         },
       },
       openBody: createOpenBody({ bodyBytesMax: 1000, hashSeed: 1 }),
-      headerOnly: headerOnlyRequest,
       newRequestId: () => 'ours-1',
       knows: (address) => address === CHOSEN,
       onBooked: () => {
@@ -140,6 +139,17 @@ describe('an observer, of answers', () => {
     send({ ...PLAIN, kind: 'response-headers', headers: headers(type), endOfStream: false });
     send(body('response-body', answer));
     expect(conversations.map(({ count }) => count)).toEqual([2]);
+  });
+});
+
+describe('an observer, of requests without a body', () => {
+  it.each(['GET', 'POST'])('[D361] books no %s, and misses none', (method) => {
+    const { send, session, booked, unbooked, kinds } = setUp();
+    const to = { ':method': method, 'x-gateway-destination-endpoint': CHOSEN };
+    send({ ...requestHeaders(to), endOfStream: true } as StreamEvent, RESPONSE);
+    session.closed('ended');
+    expect([booked(), unbooked]).toEqual([0, []]);
+    expect(kinds()).toEqual(['answer-request-headers', 'answer-response-headers']);
   });
 });
 

@@ -63,7 +63,8 @@ export class RequestPhase {
     if (endOfStream) {
       this.#ended = true;
       const parts = { emit: this.#emit, halfCloses: this.#halfCloses };
-      return readAtHeaders(head, readWithoutBody(head, this.#options), parts);
+      const request = this.#options.headerOnly(head);
+      return { ...readAtHeaders(head, request, parts), withoutBody: true };
     }
     const reader = this.#options.openBody(head);
     this.usage = reader.usageReader();
@@ -136,12 +137,4 @@ export class RequestPhase {
 
 function isOneMessage({ requestBodyMode }: ProtocolConfig): boolean {
   return requestBodyMode === BODY_MODE.buffered || requestBodyMode === BODY_MODE.bufferedPartial;
-}
-
-/** A POST without a body has an empty one, which some paths refuse; others have none. */
-function readWithoutBody(
-  head: SessionHead,
-  { openBody, headerOnly }: RequestPhaseOptions,
-): InferenceRequest {
-  return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
 }

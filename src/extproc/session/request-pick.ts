@@ -71,7 +71,8 @@ export class RequestPick implements Placement {
   /** Picks, now or once what it needs is there. Throws RoutingError. Call it once. */
   begin(read: ReadRequest): void {
     this.#request = read.request;
-    if (!this.#prepares(read)) this.#pick(read);
+    read.head.followed?.bodyRead(read.request);
+    if (read.withoutBody === true || !this.#prepares(read)) this.#pick(read);
   }
 
   /** The session is over, or the request is refused: nothing is to be placed any more. */
@@ -97,8 +98,7 @@ export class RequestPick implements Placement {
 
   /** Whether something has to be prepared for the pick; it is made later then. */
   #prepares(read: ReadRequest): boolean {
-    const { head, request, body } = read;
-    head.followed?.bodyRead(request);
+    const { request, body } = read;
     const { prepare } = this.#options.router;
     if (prepare === undefined) return false;
     const { resume } = this.#session;
@@ -119,6 +119,7 @@ export class RequestPick implements Placement {
     const options = {
       scoresWanted,
       subset: this.#subset,
+      anywhere: read.withoutBody,
       firstTokenSeen: this.#seesTokens && isSeen,
       endSeen: isSeen,
     };

@@ -70,13 +70,26 @@ describe('a session', () => {
     expect(actions[1]).toMatchObject({ endOfStream: false });
   });
 
-  it('[P4] routes a request without a body at once, and refuses an empty one where a body is needed', () => {
-    const get = setUp();
-    get.send(requestHeaders({ endOfStream: true, pairs: { ':method': 'GET' } } as never));
-    expect(get.kinds()).toEqual(['answer-request-headers']);
-    const post = setUp();
-    post.send(requestHeaders({ endOfStream: true } as never));
-    expect(post.actions).toMatchObject([{ kind: 'reject', status: 400 }]);
+  it.each(['GET', 'DELETE', 'POST'])(
+    '[P4] sends a %s without a body to any endpoint of its subset at its headers, and prepares nothing',
+    (method) => {
+      const bed = setUp({}, undefined, () => expect.fail('prepared'));
+      const metadata = { subset: ['10.0.0.1'] };
+      const pairs = { ':method': method, 'x-prefiller-host-port': '10.9.9.9:1' };
+      bed.send(requestHeaders({ endOfStream: true, pairs, metadata } as never));
+      const removeHeaders = ['x-prefiller-host-port'];
+      const pick = { destination: '10.0.0.1:8000', removeHeaders };
+      expect(bed.actions).toMatchObject([{ kind: 'answer-request-headers', pick }]);
+      expect(bed.routed[0]?.options).toMatchObject({ anywhere: true, subset: ['10.0.0.1'] });
+      bed.send(responseHeaders(), responseEnd('{}'));
+      expect(textOf(bed.actions, 'echo-response-body')).toBe('{}');
+    },
+  );
+
+  it('[P4] decides a request whose body comes, and is empty', () => {
+    const { send, routed } = setUp();
+    send(requestHeaders({ pairs: { ':path': '/other' } }), requestBody(''));
+    expect(routed[0]?.options?.anywhere).toBeUndefined();
   });
 
   it.each([BODY_MODE.buffered, BODY_MODE.bufferedPartial])(

@@ -90,7 +90,7 @@ export function observedDecision(
 }
 
 export function noCandidates(
-  { all, options: { subset } }: Cycle,
+  { all, options: { subset } }: Pick<Cycle, 'all' | 'options'>,
   pool: EndpointPool,
 ): RoutingError {
   if (all.length > 0) {

@@ -63,6 +63,8 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
     usage: Usage | undefined,
     responseBytes?: number,
   ): void;
+  /** A request without a body has gone to this endpoint. No other call follows. */
+  onPassed?(request: InferenceRequest, endpoint: Endpoint): void;
   /** A request has waited for what its decision needs, such as tokens. */
   onPrepared?(request: InferenceRequest, waitedMs: Millis): void;
   /** A numbered timer fires: see `EventClock`. */
@@ -96,6 +98,10 @@ export class Journal {
 
   prepared(request: InferenceRequest, waitedMs: Millis): void {
     this.#publish('onPrepared', (subscriber) => subscriber.onPrepared?.(request, waitedMs));
+  }
+
+  passed(request: InferenceRequest, endpoint: Endpoint): void {
+    this.#publish('onPassed', (subscriber) => subscriber.onPassed?.(request, endpoint));
   }
 
   timerFired(timer: number, at: Millis): void {

@@ -3,7 +3,6 @@ import type { FairShares, Share } from '../../flow/fair-shares.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
 import type { Routed, Usage } from '../../framework/observer.ts';
-import type { InferenceRequest } from '../../framework/request.ts';
 import type { PrepareOptions, Router } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
@@ -61,9 +60,4 @@ export function servedOf(
   const promptTokens = usage?.promptTokens ?? request.promptTokens;
   const outputTokens = usage?.completionTokens ?? 0;
   return { promptTokens, outputTokens, latencyMs: at - routedAt };
-}
-
-/** As in the reference, requests without a body do not wait. The library's have no method. */
-export function mayWait({ headers }: InferenceRequest): boolean {
-  return (headers.get(':method') ?? 'POST') === 'POST';
 }

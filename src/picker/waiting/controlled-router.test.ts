@@ -140,14 +140,15 @@ describe('a router with flow control', () => {
     expect(bench.routed).toEqual(['first', 'second', 'third']);
   });
 
-  test('[Q65] does nothing without a plan, and for requests without a body', () => {
+  test('[Q65] does nothing without a plan, and for requests that may go anywhere', () => {
     const off = new Bench();
     off.router.configure(undefined);
     expect(off.router.prepare).toBeUndefined();
     const bench = new Bench();
     bench.send('first');
-    bench.send('models', { headers: new Map([[':method', 'GET']]) });
-    expect(bench.routed).toEqual(['first', 'models']);
+    bench.router.route(makeRequest({ id: 'models' }), { anywhere: true });
+    bench.send('waits', { headers: new Map([[':method', 'PUT']]) });
+    expect([bench.routed, bench.waitedMs]).toEqual([['first'], [0, 0]]);
   });
 
   test('[Q66] refuses what has waited too long, without any event', () => {

@@ -12,7 +12,6 @@ import { sameParameters } from '../plan/same-parameters.ts';
 import {
   type ControlledPicker,
   type Held,
-  mayWait,
   roomBeyond,
   servedOf,
   withMore,
@@ -191,7 +190,7 @@ export class ControlledRouter implements Router {
   readonly #prepare: Required<Router>['prepare'] = (request, body, ready, options = {}) => {
     const { clock } = this.#options;
     const picker = this.#picker;
-    if (this.#discipline === undefined || !mayWait(request)) {
+    if (this.#discipline === undefined) {
       return picker.prepare?.(request, body, ready, options) ?? false;
     }
     const at = clock.now();

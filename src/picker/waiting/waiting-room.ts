@@ -1,6 +1,8 @@
 import type { Waiting } from '../../flow/discipline.ts';
 import { FairShares, type Share } from '../../flow/fair-shares.ts';
 import { WaitingQueue } from '../../flow/waiting-queue.ts';
+import { IN_FLIGHT, type InFlightView } from '../../framework/keys.ts';
+import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, Placement, RouteOptions } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
@@ -50,6 +52,7 @@ export interface Waits {
 export class WaitingRoom {
   readonly backlog: EndpointBacklog;
   readonly loads: HeldLoads;
+  readonly fact: CycleFact<InFlightView>;
   /** Observes all requests, whether they have waited or not. */
   readonly shares: FairShares = new FairShares();
   readonly #options: WaitingRoomOptions;
@@ -71,7 +74,9 @@ export class WaitingRoom {
     const { pool, ledger, clock, timers } = options;
     this.#options = options;
     this.backlog = new EndpointBacklog(options);
-    this.loads = new HeldLoads(ledger, this.shares, this.#crowdedFrom);
+    const loads = new HeldLoads(ledger, this.shares, this.#crowdedFrom);
+    this.loads = loads;
+    this.fact = { key: IN_FLIGHT, compute: () => loads };
     this.#departures = new Departures(options, (held) => this.#forget(held));
     this.#dispatch = new Dispatch({
       pool,

@@ -8,7 +8,8 @@ const TEXT_MAX = 256;
 /** One line of the access log, as JSON. Times are in milliseconds; what is not known is left out. */
 export function accessLine(record: RequestRecord, endedAtEpochMs: Millis): string {
   const { routed, trace, beganAt, readAt, decidedAt, firstTokenAt, endedAt, usage } = record;
-  const { request, error, outcome, decidedBy, servedBy, responseBytes } = record;
+  const { request, error, outcome, decidedBy, servedBy, responseBytes, passedTo } = record;
+  const endpoint = routed?.endpoint ?? passedTo;
   const since = (from: Millis | undefined, to: Millis | undefined): number | undefined =>
     from === undefined || to === undefined ? undefined : rounded(to - from);
   return JSON.stringify({
@@ -16,8 +17,8 @@ export function accessLine(record: RequestRecord, endedAtEpochMs: Millis): strin
     requestId: requestIdOf(record).slice(0, TEXT_MAX),
     traceId: trace?.sampled === true ? trace.traceId : undefined,
     model: modelOf(record).slice(0, TEXT_MAX),
-    endpoint: routed?.endpoint.id,
-    address: servedBy ?? routed?.endpoint.address,
+    endpoint: endpoint?.id,
+    address: servedBy ?? endpoint?.address,
     status: statusOf(record),
     outcome: error?.code ?? outcome,
     promptTokens: usage?.promptTokens ?? request?.promptTokens,

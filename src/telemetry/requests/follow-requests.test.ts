@@ -68,6 +68,16 @@ function runThrough({ follower, followed, after }: ReturnType<typeof setUp>): vo
 }
 
 describe('a request that is followed', () => {
+  test('[D360] names the endpoint of a request without a body', () => {
+    const { follower, followed, closed } = setUp();
+    const passing = { ...request, bodyBytes: 0 };
+    followed.bodyRead(passing);
+    follower.onPassed(passing, endpoint);
+    followed.closed(200);
+    const line = closed.map((record) => JSON.parse(accessLine(record, 0)));
+    expect(line).toMatchObject([{ endpoint: 'ns/pod-0', address: '10.0.0.1:8000', status: 200 }]);
+  });
+
   test('[O82] has a span for each phase, end to end', () => {
     const set = setUp();
     runThrough(set);

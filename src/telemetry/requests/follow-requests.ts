@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
 import type { RoutingError } from '../../framework/error.ts';
 import type { FollowedHead, FollowedRequest, FollowRequest } from '../../framework/following.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
@@ -65,6 +66,11 @@ export class RequestFollower implements JournalSubscriber {
   onRouted(routed: Routed): void {
     const record = this.#open.get(routed.request.id);
     if (record !== undefined) record.routed = routed;
+  }
+
+  onPassed({ id }: InferenceRequest, endpoint: Endpoint): void {
+    const record = this.#open.get(id);
+    if (record !== undefined) record.passedTo = endpoint;
   }
 
   onBodyRead({ request: { id } }: Routed, request: InferenceRequest): void {

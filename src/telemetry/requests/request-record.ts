@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
 import { ERRORS, type RoutingError } from '../../framework/error.ts';
 import type { FollowedHead } from '../../framework/following.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
@@ -22,6 +23,8 @@ export interface RequestRecord {
   decision: DecisionEvent | undefined;
   decidedBy: string | undefined;
   routed: Routed | undefined;
+  /** Where a request without a body has gone. */
+  passedTo: Endpoint | undefined;
   /** The address that the proxy used, where it says so. */
   servedBy: string | undefined;
   /** How long it waited for tokens, or for another process. */
@@ -51,6 +54,7 @@ export function newRecord(
     decision: undefined,
     decidedBy: undefined,
     routed: undefined,
+    passedTo: undefined,
     servedBy: undefined,
     preparedMs: 0,
     firstTokenAt: undefined,
