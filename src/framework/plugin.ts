@@ -101,6 +101,12 @@ export interface CycleFact<T> {
   compute(endpoints: readonly Endpoint[], context: SchedulingContext): T;
 }
 
+/** Times what ends later than the call that begins it. */
+export interface Stopwatch {
+  now(): Millis;
+  observe(tookMs: Millis): void;
+}
+
 export interface DataSource extends Observer, RequestControl {
   /** Facts that it provides to scorers and filters. */
   readonly facts?: readonly CycleFact<unknown>[];
@@ -112,6 +118,10 @@ export interface DataSource extends Observer, RequestControl {
    * a second call has no effect, and after a minute the request goes on without it.
    */
   prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
+  /** Gets what times its answers to other plugins, such as a prompt's tokens, where these are timed. */
+  timeAnswers?(stopwatch: Stopwatch): void;
+  /** Gets what times each look-up of a prompt in its index, where these are timed. */
+  timeLookups?(stopwatch: Stopwatch): void;
   stop(): void;
 }
 

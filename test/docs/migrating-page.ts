@@ -161,7 +161,6 @@ const WITHOUT_MEANING: ReadonlyMap<string, string> = new Map([
   ['plugin_data_scope_violations_total', 'there are no scopes that a plugin could leave'],
   ['request_ttft_prediction_duration_seconds', PREDICTED],
   ['request_tpot_prediction_duration_seconds', PREDICTED],
-  ['kv_cache_index_lookup_latency_seconds', 'a look-up is in `plugin_duration_seconds`'],
 ]);
 
 function metricState(name: string): string {

@@ -3,7 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Publisher } from 'zeromq';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import type { Serving } from '../../src/serve/serve-options.ts';
@@ -19,7 +21,8 @@ import {
 /**
  * The metrics of the reference picker as data (test/fixtures/reference-metrics.json), and the series
  * that its dashboard and its guides for autoscaling ask for, on the page of a picker that has served
- * requests. Metrics of flow control, KV events and of some plugins have tests of their own.
+ * requests, with a publisher of KV events. Metrics of flow control and of some plugins have tests of
+ * their own.
  */
 
 interface NamedLabels {
@@ -36,6 +39,8 @@ interface ReferenceQuery {
   readonly where: string;
   readonly series: string;
   readonly labels: readonly string[];
+  /** The labels, as the page writes them, of a line that has to be there. */
+  readonly with?: string;
 }
 
 const dataOf = (file: string): unknown =>
@@ -43,14 +48,19 @@ const dataOf = (file: string): unknown =>
 const metrics = dataOf('reference-metrics.json') as readonly ReferenceMetric[];
 const queries = dataOf('reference-queries.json') as readonly ReferenceQuery[];
 
-const CONFIG = `
+const configWith = (enginePort: number, eventsPort: string): string => `
 apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 featureGates: [flowControl]
 flowControl: { saturationDetector: { pluginRef: concurrency-detector } }
 plugins:
 - { type: concurrency-detector }
-- { type: precise-prefix-cache-producer }
+- { type: token-producer, parameters: { vllm: { url: 'http://127.0.0.1:${enginePort}' } } }
+- type: precise-prefix-cache-producer
+  parameters: { kvEventsConfig: { podDiscoveryConfig: { socketPort: ${eventsPort} } } }
+- type: prefix-cache-scorer
+  name: precise
+  parameters: { prefixMatchInfoProducerName: precise-prefix-cache-producer }
 - { type: queue-scorer }
 - { type: prefix-cache-scorer }
 - { type: prefix-cache-affinity-filter }
@@ -63,7 +73,7 @@ plugins:
   parameters: { profiles: { decode: decode }, deciders: { prefill: always-disagg-pd-decider } }
 schedulingProfiles:
 - name: decode
-  plugins: [{ pluginRef: served-model-filter }, { pluginRef: prefix-cache-affinity-filter }, { pluginRef: queue-scorer, weight: 1 }, { pluginRef: prefix-cache-scorer, weight: 1 }]
+  plugins: [{ pluginRef: served-model-filter }, { pluginRef: prefix-cache-affinity-filter }, { pluginRef: queue-scorer, weight: 1 }, { pluginRef: prefix-cache-scorer, weight: 1 }, { pluginRef: precise, weight: 1 }]
 `;
 const PAGE =
   'vllm:num_requests_waiting 1\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n';
@@ -78,7 +88,10 @@ const BODY = JSON.stringify({ model: 'm', prompt: PROMPT, stream: true });
 const USAGE =
   '{"prompt_tokens":600,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":0}}';
 
+const TOKENS = Array.from({ length: 16 }, (_, at) => at);
+
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-metrics-'));
+const events = new Publisher();
 let engine: Server;
 let serving: Serving;
 /** The lines of the page by the name of their series. */
@@ -86,14 +99,20 @@ const lines = new Map<string, string[]>();
 const types = new Map<string, string>();
 
 beforeAll(async () => {
-  engine = createServer((_request, response) => void response.end(PAGE)).listen(0, '127.0.0.1');
+  engine = createServer(({ url = '' }, response) => {
+    response.end(url.endsWith('/render') ? JSON.stringify([{ token_ids: TOKENS }]) : PAGE);
+  }).listen(0, '127.0.0.1');
   await new Promise((resolve) => engine.once('listening', resolve));
   const config = join(folder, 'config.yaml');
-  writeFileSync(config, CONFIG);
-  const address = `127.0.0.1:${(engine.address() as AddressInfo).port}`;
+  await events.bind('tcp://127.0.0.1:*');
+  const { port } = engine.address() as AddressInfo;
+  const eventsPort = events.lastEndpoint?.split(':').at(-1) ?? '';
+  writeFileSync(config, configWith(port, eventsPort));
+  const address = `127.0.0.1:${port}`;
   const shown = { deprecatedMetrics: true, grpcStreamMetrics: true };
   serving = await startServe(serveOptions({ endpoints: [address], ...shown }, config));
   await eventually(page, (text) => text.includes('llm_d_epp_ready_endpoints{name="test"} 1'));
+  await eventually(published, (text) => text.includes('messages_received_total{'));
   await stream();
   await exchange(serving.extProcPort, [requestHeaders(HEADERS), requestBody('{')]);
   for (const line of (await page()).split('\n')) {
@@ -106,11 +125,19 @@ beforeAll(async () => {
 afterAll(async () => {
   await serving?.stop();
   engine?.close();
+  events.close();
   rmSync(folder, { recursive: true });
 });
 
 async function page(): Promise<string> {
   return (await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`)).text();
+}
+
+/** The page after a block that was stored. */
+async function published(): Promise<string> {
+  const batch = encode([1, [['BlockStored', [7], null, TOKENS, 16, null, 'GPU', null]], 0]);
+  await events.send(['kv@127.0.0.1@m', Buffer.alloc(8), batch]);
+  return page();
 }
 
 /** One request whose answer streams: three pieces, and the tokens used. */
@@ -160,8 +187,9 @@ describe('the metrics of the reference', () => {
     },
   );
 
-  test.each(queries)('[D98] the $where finds $series by $labels', ({ series, labels }) => {
-    const found = lines.get(series) ?? [];
+  test.each(queries)('[D98] the $where finds $series by $labels', (query) => {
+    const { series, labels, with: given = '' } = query;
+    const found = (lines.get(series) ?? []).filter((line) => line.includes(given));
     expect(found.length).toBeGreaterThan(0);
     for (const line of found) expect(labelsIn(line)).toEqual(expect.arrayContaining([...labels]));
   });

@@ -11,6 +11,7 @@ import {
   type DataSourceDefinition,
   type DataSourceHost,
   defineDataSource,
+  type Stopwatch,
 } from '../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -50,6 +51,8 @@ interface Query {
   readonly now: Millis;
   /** The most blocks that an endpoint's events have had so far. */
   best: number;
+  /** What the look-ups at endpoints have taken so far, where they are timed. */
+  tookMs: Millis;
 }
 
 export class PrecisePrefixIndex implements DataSource {
@@ -59,6 +62,9 @@ export class PrecisePrefixIndex implements DataSource {
   readonly #config: PrecisePrefixConfig;
   readonly subscriptions: EventSubscriptions;
   readonly #approx: ApproxPrefixIndex;
+  #stopwatch: Stopwatch | undefined;
+  /** The last prompt looked up, until its time is told. */
+  #timed: Query | undefined;
 
   constructor(config: PrecisePrefixConfig, host: DataSourceHost) {
     this.#config = config;
@@ -104,7 +110,12 @@ export class PrecisePrefixIndex implements DataSource {
     }
   }
 
+  timeLookups(stopwatch: Stopwatch): void {
+    this.#stopwatch = stopwatch;
+  }
+
   onRouted(routed: Routed): void {
+    this.#tellTime();
     this.#approx.onRouted(routed);
     if (!this.#config.speculative) return;
     const { request, endpoint, at } = routed;
@@ -133,7 +144,14 @@ export class PrecisePrefixIndex implements DataSource {
     this.#approx.stop();
   }
 
+  /** Endpoints are looked up where a plugin asks for them, so that a look-up ends with its decision. */
+  #tellTime(): void {
+    if (this.#timed !== undefined) this.#stopwatch?.observe(this.#timed.tookMs);
+    this.#timed = undefined;
+  }
+
   #match(request: InferenceRequest, now: Millis): PrefixMatch {
+    this.#tellTime();
     const approximate = this.#approx.match(request);
     const prompt = this.prompts.of(request);
     if (prompt === undefined) {
@@ -144,14 +162,18 @@ export class PrecisePrefixIndex implements DataSource {
     const { blockTokens } = this.#config;
     const totalBlocks = Math.floor(prompt.tokens / blockTokens);
     const matched: (number | undefined)[] = [];
-    const query: Query = { prompt, model: request.model, approximate, now, best: 0 };
+    const query: Query = { prompt, model: request.model, approximate, now, best: 0, tookMs: 0 };
+    const stopwatch = this.#stopwatch;
+    if (stopwatch !== undefined) this.#timed = query;
     return {
       totalBlocks,
       blockTokens,
       matchedBlocks: (endpoint) => {
         const known = matched[endpoint.slot];
         if (known !== undefined) return known;
+        const since = stopwatch?.now() ?? 0;
         const tokens = this.#matchedTokens(endpoint, query);
+        if (stopwatch !== undefined) query.tookMs += stopwatch.now() - since;
         const found = Math.min(totalBlocks, Math.floor(tokens / blockTokens));
         matched[endpoint.slot] = found;
         return found;

@@ -43,6 +43,7 @@ export class PrecisePrompts {
       cacheBytesMax: CACHE_BYTES_MAX,
       address: (form, shouldBeAsked) => this.#address(form, shouldBeAsked),
       tls: () => tokenizerOf(host.pool).tls,
+      onWaited: (waitedMs) => tokenizerOf(host.pool).stopwatch?.observe(waitedMs),
     });
   }
 

@@ -38,7 +38,9 @@ function setUp({
     answer: (response: HttpResponse) => void;
     fail: () => void;
   }[] = [];
+  const waits: number[] = [];
   const tokenizer = new RemoteTokenizer({
+    onWaited: (waitedMs) => void waits.push(waitedMs),
     runtime: {
       clock,
       random: seededRandom(1),
@@ -61,18 +63,20 @@ function setUp({
   });
   const answers: (Uint32Array | NoTokensReason)[] = [];
   const ask = (text: string) => tokenizer.tokens(prompt(text), (tokens) => answers.push(tokens));
-  return { clock, questions, tokenizer, answers, ask, asked };
+  return { clock, questions, tokenizer, answers, ask, asked, waits };
 }
 
 describe('a remote tokenizer', () => {
-  it('[E9] asks once for equal prompts, answers all, and remembers', async () => {
-    const { ask, questions, answers, clock, tokenizer } = setUp();
+  it('[E9] [D380] asks once for equal prompts, answers all, and remembers', async () => {
+    const { ask, questions, answers, clock, tokenizer, waits } = setUp();
     expect([ask('a'), ask('a')]).toEqual([undefined, undefined]);
     expect(questions.map(({ body }) => body)).toEqual(['{"prompt":"a"}']);
+    clock.advanceTo(7);
     questions[0]?.answer(json({ count: 2, tokens: [5, 6] }));
     await clock.run();
     expect(answers).toEqual([Uint32Array.of(5, 6), Uint32Array.of(5, 6)]);
     expect(ask('a')).toEqual(Uint32Array.of(5, 6));
+    expect(waits).toEqual([7, 7, 0]);
     expect(tokenizer.stats).toMatchObject({ hits: 1, answers: 1 });
   });
 

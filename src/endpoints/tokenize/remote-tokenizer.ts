@@ -20,6 +20,8 @@ export interface RemoteTokenizerOptions {
   readonly tls?: () => HttpTls | undefined;
   /** The longest that a request waits for its tokens. */
   readonly deadlineMs: () => Millis;
+  /** Told how long each prompt waited for its tokens, 0 where they were known. */
+  readonly onWaited?: (waitedMs: Millis) => void;
   /** Room for answers and their requests. */
   readonly cacheBytesMax: number;
 }
@@ -86,6 +88,7 @@ export class RemoteTokenizer {
     const known = this.#cache.get(key);
     if (known !== undefined) {
       this.stats.hits += 1;
+      this.#options.onWaited?.(0);
       return known;
     }
     let open = this.#asked.get(key);
@@ -122,7 +125,9 @@ export class RemoteTokenizer {
 
   #finish(waiter: Waiter, tokens: Uint32Array | NoTokensReason): void {
     waiter.timer.cancel();
-    this.stats.waitedMs += this.#options.runtime.clock.now() - waiter.since;
+    const waitedMs = this.#options.runtime.clock.now() - waiter.since;
+    this.stats.waitedMs += waitedMs;
+    this.#options.onWaited?.(waitedMs);
     waiter.onTokens(tokens);
   }
 

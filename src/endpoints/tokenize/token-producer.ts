@@ -3,6 +3,7 @@ import {
   type DataSourceDefinition,
   defineDataSource,
   type EndpointWriter,
+  type Stopwatch,
 } from '../../framework/plugin.ts';
 import type { MediaEstimate } from '../../framework/prompt-reading.ts';
 import type { HttpTls, Millis } from '../../framework/runtime.ts';
@@ -24,6 +25,8 @@ interface TokenizerChoice {
   /** For HTTPS to the server that is asked. */
   readonly tls: HttpTls | undefined;
   readonly deadlineMs: Millis;
+  /** Times how long prompts wait for their tokens. */
+  readonly stopwatch?: Stopwatch | undefined;
 }
 
 /** Less than a wrong pick costs (some 100 ms of prefill); model servers answer in 1 to 10 ms. */
@@ -110,8 +113,18 @@ function tokenProducerOf(type: string): DataSourceDefinition {
       const { scheme = 'http' } = modelServers ?? {};
       const parameters = vllm ?? modelServers;
       const tls = parameters && httpTlsOf(parameters);
-      chosen.set(pool, { url, scheme, tls, deadlineMs });
-      return { stop: () => void chosen.delete(pool) };
+      let choice: TokenizerChoice = { url, scheme, tls, deadlineMs };
+      chosen.set(pool, choice);
+      return {
+        timeAnswers: (stopwatch) => {
+          choice = { ...choice, stopwatch };
+          chosen.set(pool, choice);
+        },
+        // A configuration that is loaded again starts its plugins before it stops the former ones.
+        stop: () => {
+          if (chosen.get(pool) === choice) chosen.delete(pool);
+        },
+      };
     },
   });
 }

@@ -24,6 +24,7 @@ describe('PickerMetrics', () => {
       [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => [name, type]),
     );
     expect(types).toEqual({
+      llm_d_epp_kv_cache_index_lookup_latency_seconds: 'histogram',
       llm_d_epp_model_rewrite_decisions_total: 'counter',
       llm_d_epp_request_total: 'counter',
       llm_d_epp_request_error_total: 'counter',

@@ -75,6 +75,17 @@ describe('timedPlugins', () => {
   });
 });
 
+it('[D381] times look-ups of prompts under the reference’s name', async () => {
+  const metrics = new PickerMetrics();
+  const plugins = timedPlugins(metrics, steppingClock());
+  expect(await metrics.page()).not.toContain('lookup_latency_seconds_sum');
+  plugins.lookups?.(plugin).observe(20);
+  plugins.lookups?.(plugin).observe(5);
+  expect(await metrics.page()).toContain(
+    'llm_d_epp_kv_cache_index_lookup_latency_seconds_sum 0.025\n',
+  );
+});
+
 /** How often data sources were timed. */
 async function countOf(metrics: PickerMetrics): Promise<string | undefined> {
   const labels = 'extension_point="DataProducer",plugin_name="my-queue",plugin_type="queue-scorer"';

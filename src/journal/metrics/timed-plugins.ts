@@ -8,8 +8,8 @@ import type { ExtensionPoint } from './requests/decision-families.ts';
 
 /**
  * Times each call of each plugin: two readings of the clock, no allocation and no look-up. A data
- * source is called for its preparations, which last until the request may go on, and for each of
- * its facts.
+ * source is called for its preparations, which last until the request may go on, for what other
+ * plugins ask of it, and for each of its facts.
  */
 export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>): PluginWrap {
   // Plugins of a configuration that is loaded again keep their histograms.
@@ -47,6 +47,10 @@ export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>):
     }),
     preparations: (plugin) => {
       const seconds = secondsOf('DataProducer', plugin);
+      return { now: () => clock.now(), observe: (tookMs) => seconds.observe(tookMs / 1000) };
+    },
+    lookups: () => {
+      const seconds = metrics.decisions.lookupSeconds();
       return { now: () => clock.now(), observe: (tookMs) => seconds.observe(tookMs / 1000) };
     },
     filter: (plugin, filter) => ({ filter: timed('Filter', plugin, filter.filter.bind(filter)) }),

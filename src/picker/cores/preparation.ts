@@ -1,6 +1,6 @@
+import type { Stopwatch } from '../../framework/plugin.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
-import type { Stopwatch } from '../plan/instantiate.ts';
 
 export interface Preparation {
   /** The plugin, which is reported where it fails. */

@@ -5,8 +5,9 @@ import type {
   DataSource,
   EndpointWriter,
   HandlerParts,
+  Stopwatch,
 } from '../../framework/plugin.ts';
-import type { Clock, Millis, Runtime } from '../../framework/runtime.ts';
+import type { Clock, Runtime } from '../../framework/runtime.ts';
 import type {
   Filter,
   NamedFilter,
@@ -28,12 +29,6 @@ import {
 } from './create-plugins.ts';
 import type { PickerPlan, PlannedPlugin, PlannedProfile } from './picker-plan.ts';
 
-/** Times what ends later than the call that begins it. */
-export interface Stopwatch {
-  now(): Millis;
-  observe(tookMs: Millis): void;
-}
-
 /** Where a plugin is used. Several profiles may name it. */
 export interface PluginUse {
   readonly profile: string;
@@ -45,8 +40,10 @@ export interface PluginUse {
 export interface PluginWrap {
   /** A fact of a data source. */
   fact?(plugin: PlannedPlugin, fact: CycleFact<unknown>): CycleFact<unknown>;
-  /** What times the preparations of a data source. */
+  /** What times the preparations of a data source, and its answers to other plugins. */
   preparations?(plugin: PlannedPlugin): Stopwatch;
+  /** What times look-ups in the index of a data source. */
+  lookups?(plugin: PlannedPlugin): Stopwatch;
   filter(plugin: PlannedPlugin, filter: Filter, use: PluginUse): Filter;
   scorer(plugin: PlannedPlugin, scorer: Scorer, use: PluginUse): Scorer;
   picker(plugin: PlannedPlugin, picker: Picker, use: PluginUse): Picker;
@@ -106,6 +103,7 @@ export function instantiate(plan: PickerPlan, options: InstantiateOptions): Plug
   );
   const handler = handlerOf(plan, { ...options, faults }, { profiles, deciders });
   const started = startSources(plan, { ...options, faults });
+  timeSources(started, wrap);
   const sources = [...started.values()];
   const facts = [...coreFacts, ...factsOf(started, wrap, faults)];
   const all = new Map<string, Observer>([...made, ...deciders, [plan.handler.name, handler]]);
@@ -141,6 +139,17 @@ function preparersOf(started: StartedSources, wrap: PluginWrap): readonly Prepar
     const preparing = source as Preparer['source'];
     return [{ source: preparing, stopwatch: wrap.preparations?.(plugin) }];
   });
+}
+
+function timeSources(started: StartedSources, wrap: PluginWrap): void {
+  for (const [plugin, source] of started) {
+    if (source.timeAnswers !== undefined && wrap.preparations !== undefined) {
+      source.timeAnswers(wrap.preparations(plugin));
+    }
+    if (source.timeLookups !== undefined && wrap.lookups !== undefined) {
+      source.timeLookups(wrap.lookups(plugin));
+    }
+  }
 }
 
 type GuardedOptions = InstantiateOptions & { readonly faults: PluginFaults };

@@ -50,6 +50,9 @@ export const CONFIRMATION_SECONDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
+/** The usual bounds of Prometheus' client libraries. */
+export const LOOKUP_SECONDS: readonly number[] = CONFIRMATION_SECONDS;
+
 export const REQUEST_BYTES: readonly number[] = powersOfTwo(64, 1_073_741_824);
 
 /** The reference has 32778 where a power of two was meant. */

@@ -4,7 +4,7 @@ import { startPreciseIndex, stored } from '../../../../test/support/precise-inde
 import { eventReport } from '../../../endpoints/kv-events/event-report.ts';
 import { registerKvEventMetrics } from './kv-event-metrics.ts';
 
-/** The reference's names and labels; of its sixteen, all but the latency of a look-up. */
+/** The reference's names and labels; of its sixteen, all but the latency of a look-up, which is timed. */
 const SERIES = {
   index_admissions_total: '',
   index_evictions_total: '',
@@ -23,9 +23,10 @@ const SERIES = {
   events_pool_capacity: '',
 };
 
-it("[D125] shows KV events under the reference's names and labels", async () => {
+it("[D125] [D382] shows KV events under the reference's names and labels", async () => {
   const { add, publisher, index } = startPreciseIndex();
   const endpoint = add('10.0.0.1');
+  const silent = add('10.0.0.2');
   publisher('tcp://10.0.0.1:5557')(
     stored([1, 2, 3, 4]),
     ['BlockStored', [9], 8, [1, 2, 3, 4], 4],
@@ -33,7 +34,7 @@ it("[D125] shows KV events under the reference's names and labels", async () => 
   );
   const registry = new Registry();
   let taken: readonly object[] = [];
-  registerKvEventMetrics(registry, () => eventReport(taken, [endpoint]));
+  registerKvEventMetrics(registry, () => eventReport(taken, [endpoint, silent]));
   const lines = async (): Promise<readonly string[]> => {
     const pieces = await registry.getMetricsAsJSON();
     return pieces.flatMap(({ name, values }) =>
@@ -49,6 +50,9 @@ it("[D125] shows KV events under the reference's names and labels", async () => 
   for (const [name, labels] of Object.entries(SERIES)) {
     expect(shown).toContain(`llm_d_epp_kv_cache_${name}${labels}`);
   }
+  const received = 'llm_d_epp_kv_cache_events_messages_received_total';
+  // An alert takes 0 messages a second for a publisher that has stopped.
+  expect(shown.filter((line) => line.startsWith(received))).toHaveLength(1);
   expect(shown).toContain('pointsman_kv_event_stream_total{what="gaps"}');
   expect(shown).toContain('pointsman_kv_events_unusable_endpoints{reason="unknown-parent"}');
 });

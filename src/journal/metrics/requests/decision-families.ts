@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../../framework/endpoint.ts';
-import { SCHEDULER_SECONDS } from '../page/bucket-bounds.ts';
-import type { ShowTwins } from '../page/deprecated-names.ts';
+import { LOOKUP_SECONDS, SCHEDULER_SECONDS } from '../page/bucket-bounds.ts';
+import { formerNames, type ShowTwins } from '../page/deprecated-names.ts';
 import { counters, eppPage, type Family, histograms } from '../page/family.ts';
 import { createAttemptCells, createRewriteCells } from '../page/label-counters.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
@@ -22,6 +22,8 @@ export interface DecisionFamilies {
   readonly schedulerSeconds: Tally;
   /** A new one for each call; the page shows equal identities as one. */
   pluginSeconds(plugin: PluginIdentity): Tally;
+  /** Look-ups of prompts in an index of KV events; a new one for each call, shown as one. */
+  lookupSeconds(): Tally;
   /** `endpoint` is undefined for an attempt that failed. */
   attempt(targetModel: string, endpoint: Endpoint | undefined): Cell;
   forgetEndpoint(endpoint: Endpoint): void;
@@ -61,6 +63,10 @@ export function createDecisionFamilies(
     'Time one plugin took for one request.',
     ['extension_point', ...PLUGIN_LABELS],
   );
+  const lookups = histograms(LOOKUP_SECONDS);
+  const [lookup, what] = ['kv_cache_index_lookup_latency_seconds', 'Time one look-up took.'];
+  shown(lookups, lookup, what, []);
+  show(lookups, lookup, formerNames(`llm_d_epp_${lookup}`), []);
   const cycle = 'Time one whole scheduling cycle took.';
   const predicted = 'Prompt tokens thought to be in the prefix cache of the endpoint picked.';
   const reported =
@@ -69,6 +75,7 @@ export function createDecisionFamilies(
     schedulerSeconds: seconds('scheduler_e2e_duration_seconds', cycle, []).child({}),
     pluginSeconds: ({ extensionPoint: extension_point, type: plugin_type, name: plugin_name }) =>
       pluginSeconds.child({ extension_point, plugin_type, plugin_name }),
+    lookupSeconds: () => lookups.child({}),
     ...createAttemptCells(registry, limit, { onFolded: onFolded.attempts, show }),
     rewrite: createRewriteCells(registry, limit, { onFolded: onFolded.rewrites, show }),
     prefixHits: new PrefixHits(registry, show),
