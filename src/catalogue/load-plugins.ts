@@ -36,8 +36,11 @@ async function modulePlugins(path: string): Promise<Partial<PluginCatalogue>> {
   try {
     module = (await import(pathToFileURL(file).href)) as typeof module;
   } catch (error) {
-    const why = messageOf(error);
-    throw pluginError(path, 'file', `cannot be loaded as a module: ${why}`);
+    throw pluginError(
+      path,
+      'file',
+      `cannot be loaded as a module: ${messageOf(error)}${advice(error)}`,
+    );
   }
   const { plugins } = module;
   if (typeof plugins !== 'object' || plugins === null) {
@@ -47,6 +50,14 @@ async function modulePlugins(path: string): Promise<Partial<PluginCatalogue>> {
   const issues = issuesOf(plugins as Record<string, unknown>);
   if (issues.length > 0) throw new ConfigError(path, issues);
   return plugins;
+}
+
+/** Node only removes types: what would have to become code, such as an enum, it refuses. */
+function advice(error: unknown): string {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
+    ? '; write it in JavaScript, such as a constant object for an enum, or compile the file first'
+    : '';
 }
 
 function issuesOf(plugins: Record<string, unknown>): readonly ConfigIssue[] {

@@ -1,10 +1,12 @@
 import { Command } from 'commander';
+import { SERVING_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import { planFromPlugins } from '../catalogue/plan.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { planInWords } from '../config/notes/plan-in-words.ts';
 import { referenceDifferences } from '../config/reference/reference-differences.ts';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
 import { noNetwork } from '../framework/runtime.ts';
+import { trialDecision } from '../library/trial-decision.ts';
 import { PluginFaults } from '../picker/faults/plugin-faults.ts';
 import type { ConfigNote } from '../picker/plan/config-note.ts';
 import { createPlugins } from '../picker/plan/create-plugins.ts';
@@ -34,6 +36,7 @@ export function checkCommand(): Command {
     .action(async (file: string | undefined, flags: CheckFlags) => {
       const plan = await planFromPlugins(configOf(file, flags.config), flags.plugin);
       tryPlugins(plan);
+      if (flags.plugin.length > 0 && !startsOthers(plan)) tryDecision(plan);
       const shown = shownOf(plan, flags.likeReference);
       const text = flags.json ? `${JSON.stringify(shown, undefined, 2)}\n` : asText(shown);
       process.stdout.write(text);
@@ -58,6 +61,27 @@ function tryPlugins(plan: PickerPlan): void {
   const network = noNetwork('check');
   const runtime = { clock: new SimulatedClock(), random: seededRandom(0), network };
   createPlugins(plan, { runtime, kept: new Map(), faults: new PluginFaults() });
+}
+
+/** Whether the plan has a data source from outside: nobody knows what it would start. */
+function startsOthers({ plugins }: PickerPlan): boolean {
+  const { dataSources } = SERVING_CATALOGUE;
+  return plugins.some(
+    ({ kind, definition }) => kind === 'source' && !dataSources.includes(definition),
+  );
+}
+
+/** Plugins from outside may fail only where they are called. Throws ConfigError with each call that fails. */
+function tryDecision(plan: PickerPlan): void {
+  const faults = trialDecision(plan);
+  if (faults.length === 0) return;
+  throw new ConfigError(
+    'a decision between two idle endpoints',
+    faults.map(({ kind, name, call, error }) => ({
+      path: `${kind} ${name}`,
+      message: `failed in ${call}: ${messageOf(error)}`,
+    })),
+  );
 }
 
 interface Shown {

@@ -77,6 +77,33 @@ describe('check', () => {
     );
   });
 
+  test.each([
+    ['() => [1]', 'it gave 1 scores for 2 endpoints'],
+    ['async () => [1, 1]', 'it returned a promise, but a decision does not wait'],
+    ['() => ({})', 'it returned no array of scores'],
+    ['(endpoints) => endpoints.map(({ metrics }) => metrics.no.such)', 'Cannot read properties'],
+  ])('[V333] has plugins of modules decide once: %s fails', async (score, fault) => {
+    const module = join(folder, `scoring-${fault.length}.mjs`);
+    const scorer = `{ type: 'moon-scorer', config: { parse: () => ({}) }, create: () => ({ score: ${score} }) }`;
+    writeFileSync(module, `export const plugins = { scorers: [${scorer}] };`);
+    const using = join(folder, 'moon.yaml');
+    writeFileSync(
+      using,
+      'apiVersion: llm-d.ai/v1\nkind: EndpointPickerConfig\nplugins: [{type: moon-scorer}]\n',
+    );
+    const checked = check(using, '--plugin', module);
+    await expect(checked).rejects.toThrow(`scorer moon-scorer: failed in score: ${fault}`);
+  });
+
+  test.each(['default', 'reference-default'])(
+    '[V333] finds nothing wrong in %s beside a module',
+    async (config) => {
+      const module = join(folder, 'unused.mjs');
+      writeFileSync(module, 'export const plugins = { scorers: [] };');
+      expect(await check(config, '--plugin', module)).toMatch(/^ok\n/);
+    },
+  );
+
   test('[D173] an empty file is the default configuration, with a warning', async () => {
     const empty = join(folder, 'empty.yaml');
     writeFileSync(empty, '\n');

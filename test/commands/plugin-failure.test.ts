@@ -43,3 +43,16 @@ it('[V330] simulate names the plugin that failed and its line, and no line of th
   expect(frames.filter((frame) => !frame.includes(line))).toEqual([]);
   expect(status).toBe(1);
 });
+
+it('[V333] check says how to write what Node cannot read of TypeScript', () => {
+  const module = join(folder, 'enum.ts');
+  writeFileSync(module, 'enum Tier { Low }\nexport const plugins = { scorers: [] };');
+  const { stderr } = spawnSync(
+    process.execPath,
+    [PROGRAM, 'check', 'default', '--plugin', module],
+    {
+      encoding: 'utf8',
+    },
+  );
+  expect(stderr).toContain('or compile the file first');
+});

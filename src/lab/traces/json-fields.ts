@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText } from '../../files/zod-issues.ts';
 import { TOKENS_MAX } from './trace-format.ts';
 
 /** A number of tokens of a prompt. */
@@ -25,8 +26,14 @@ export function parseJson<T>(text: string, schema: z.ZodType<T>): T | string {
   }
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
-  const { path = [], message = 'is not a request' } = parsed.error.issues[0] ?? {};
+  const [issue] = parsed.error.issues;
+  if (issue === undefined) return 'is not a request';
+  const { path } = issue;
+  if (path.length === 0) return issueText(issue);
   const value = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], raw);
-  const excerpt = JSON.stringify(value)?.slice(0, EXCERPT_CHARS) ?? 'missing';
-  return path.length === 0 ? message : `${path.join('.')} is ${excerpt}: ${message}`;
+  const excerpt = JSON.stringify(value)?.slice(0, EXCERPT_CHARS);
+  const name = path.join('.');
+  return excerpt === undefined
+    ? `${name} is missing`
+    : `${name} is ${excerpt}: ${issueText(issue)}`;
 }

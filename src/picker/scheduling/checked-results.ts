@@ -19,12 +19,20 @@ export function faultOfFiltered(
 
 /** Why the scores of a scorer cannot be used; undefined for a finite score for each endpoint. */
 export function faultOfScores(given: readonly number[], endpoints: number): string | undefined {
-  if (given.length !== endpoints)
-    return `it gave ${given.length} scores for ${endpoints} endpoints`;
+  if (given?.length !== endpoints) return faultOfLength(given, endpoints);
   for (const score of given) {
     if (!Number.isFinite(score)) return `it gave ${String(score)}, which is no score`;
   }
   return undefined;
+}
+
+/** Plugins from outside may return what their type does not allow. */
+function faultOfLength(given: unknown, endpoints: number): string {
+  const { length, then: isPromise } = (given ?? {}) as { length?: number; then?: unknown };
+  if (length !== undefined) return `it gave ${length} scores for ${endpoints} endpoints`;
+  return isPromise === undefined
+    ? 'it returned no array of scores'
+    : 'it returned a promise, but a decision does not wait: learn in an observer what takes time';
 }
 
 /** A score below 0 counts as 0, and one above 1 as 1. */
