@@ -103,6 +103,7 @@ const HEADS: readonly string[] = [
   'shadow',
   'decisions',
   'same endpoint',
+  'scored best',
   'in best 3',
   TTFT,
   'regret',
@@ -154,6 +155,7 @@ function cellsOf(parity: Parity): string[] {
   return [
     String(parity.decisions),
     share(figures.agreement),
+    share(figures.topOne),
     share(figures.topThree),
     ms(figures.ttftDifferenceMs),
     ms(figures.shadowRegretMs),

@@ -21,7 +21,7 @@ const all = {
   decisions: 9000,
   agreed: 6750,
   disputed: 0,
-  placed: [6750, 1000, 500, 300, 200],
+  placed: [7200, 1000, 500, 300, 200],
   predicted: 9000,
   primaryTtftMs: 450_000,
   shadowTtftMs: 360_000,
@@ -72,6 +72,13 @@ describe('pointsman shadow', () => {
     expect(stdout.match(/TTFT difference {2}/g)).toHaveLength(1);
     expect(stdout).toContain('-10.0 ms (-25.0 to -15.0 %)');
     expect(stdout).toMatch(/TTFT difference: .*below 0 the shadow is better\n$/);
+  });
+
+  it('[D383] says how often no endpoint scores more than the chosen one', async () => {
+    const { stdout } = await shadow('top');
+    const [heads = '', line = ''] = stdout.split('\n');
+    const cell = heads.split(/\s{2,}/).indexOf('scored best');
+    expect(line.split(/\s{2,}/)[cell]).toBe('80.0 %');
   });
 
   it('[O40] writes a page that begins with the verdict', async () => {

@@ -3,6 +3,8 @@ import type { Parity } from './parity.ts';
 /** Shares of 1 and times in milliseconds; undefined where nothing was counted. */
 export interface ParityFigures {
   readonly agreement: number | undefined;
+  /** The share in which no endpoint scores more with the shadow than the chosen one. */
+  readonly topOne: number | undefined;
   /** The share in which the chosen endpoint is among the shadow's best three. */
   readonly topThree: number | undefined;
   /** How much later (below 0: sooner) the shadow's picks would have answered, on average. */
@@ -24,6 +26,7 @@ export function parityFigures(parity: Parity): ParityFigures {
   const ranked = placed.some((each) => each > 0);
   return {
     agreement: over(agreed, decisions),
+    topOne: ranked ? over(placed[0] ?? 0, decisions) : undefined,
     topThree: ranked ? over(inThree, decisions) : undefined,
     ttftDifferenceMs: over(shadowTtftMs - primaryTtftMs, predicted),
     primaryRegretMs: over(primaryTtftMs - bestTtftMs, predicted),
