@@ -7,7 +7,7 @@
 import { h } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Explained } from './explained.js';
-import { clock, count, duration, isScoreTie, isTie, rate, sharedStart } from './format.js';
+import { clock, count, duration, isScoreTie, isTie, sharedStart } from './format.js';
 import { pace } from './state.js';
 
 const LISTED = 12;
@@ -50,7 +50,8 @@ function sampling(state) {
   if (state.paused) return 'paused';
   const { perSecond, made, shown } = pace(state);
   if (made <= shown) return '';
-  return `a sample: ${count((perSecond * shown) / made)} of ${rate(perSecond)} each second`;
+  const [some, all] = [count((perSecond * shown) / made), count(perSecond)];
+  return some === all ? '' : `a sample: ${some} of ${all} each second`;
 }
 
 /** @param {{ state: State, changed: () => void, nameOf: (id: string) => string }} props */

@@ -12,6 +12,13 @@ export function count(value) {
   return THOUSANDS.format(value);
 }
 
+/** @param {number} size */
+export function bytes(size) {
+  return size < 999_500
+    ? `${count(size / 1000)} kB`
+    : `${(size / 1e6).toFixed(size < 1e8 ? 1 : 0)} MB`;
+}
+
 /** @param {number} value */
 export function rate(value) {
   return value < 10 && value > 0 ? value.toFixed(1) : count(value);

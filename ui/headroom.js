@@ -28,7 +28,7 @@ export function Headroom({ stages }) {
       `${perSecond(used)} of ${perSecond(capacity)}`,
       percent(stage.utilization),
       stage.limit === undefined ? '–' : LIMITS[stage.limit],
-      duration(seconds === undefined ? undefined : 1000 * seconds),
+      seconds === 0 ? 'now' : duration(seconds === undefined ? undefined : 1000 * seconds),
       `${count(stage.desiredReplicas)} (now ${count(stage.replicas)})`,
     ];
   });

@@ -18,30 +18,35 @@
  * @property {readonly { endpoint: string, requests: number, prefillTokens: number }[]} endpoints
  */
 import { h } from 'preact';
-import { count, duration } from './format.js';
+import { bytes, count, duration, sharedStart } from './format.js';
 import { TableCard } from './table-card.js';
 
 /** More do not fit beside the pool. */
 const ROWS_MAX = 20;
 
+/** @type {Readonly<Record<string, (group: WaitingGroup) => string | undefined>>} */
+const COLUMNS = {
+  Priority: ({ priority }) => `${priority}`,
+  Tenant: ({ fairnessId }) => fairnessId,
+  Objective: ({ objective }) => objective,
+  Requests: ({ requests }) => count(requests),
+  Bodies: (group) => bytes(group.bytes),
+  Oldest: ({ oldestMs }) => duration(oldestMs),
+};
+
 /** @param {{ waiting: WaitingDocument }} props */
 export function Waiting({ waiting }) {
   const { groups, endpoints, requests, groupsNotShown = 0 } = waiting;
-  const rows = groups
-    .slice(0, ROWS_MAX)
-    .map((group) => [
-      `${group.priority}`,
-      group.fairnessId ?? '–',
-      group.objective ?? '–',
-      count(group.requests),
-      `${count(group.bytes / 1000)} kB`,
-      duration(group.oldestMs),
-    ]);
+  const listed = groups.slice(0, ROWS_MAX);
+  // A column in which no group has anything would take the room of the others on a phone.
+  const columns = Object.entries(COLUMNS).filter(([, cell]) => listed.some((each) => cell(each)));
+  const rows = listed.map((group) => columns.map(([, cell]) => cell(group) ?? '–'));
   const hidden = groups.length - rows.length + groupsNotShown;
-  const heads = ['Priority', 'Tenant', 'Objective', 'Requests', 'Bodies', 'Oldest'];
+  const heads = columns.map(([head]) => head);
+  const start = sharedStart(endpoints.map(({ endpoint }) => endpoint));
   const most = endpoints
     .slice(0, 5)
-    .map(({ endpoint, requests: each }) => `${endpoint} (${count(each)})`);
+    .map(({ endpoint, requests: each }) => `${endpoint.slice(start.length)} (${count(each)})`);
   return h(
     TableCard,
     { title: 'Waiting at the picker', heads, rows },

@@ -79,6 +79,7 @@ function addTimes(command: Command): Command {
 }
 
 function address(text: string): string {
-  if (!/^(\[[^\]]+\]|[^:]+):\d+$/.test(text)) throw new InvalidArgumentError('must be host:port.');
+  if (!/^(\[[^\]]+\]|[^:]+):\d+$/.test(text))
+    throw new InvalidArgumentError('must be host:port, such as 127.0.0.1:9002.');
   return text;
 }

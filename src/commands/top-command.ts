@@ -18,6 +18,7 @@ const ROWS_MIN = 5;
 /** Some terminals do not say how large they are. */
 const LINES_DEFAULT = 40;
 const COLUMNS_DEFAULT = 160;
+const WITHOUT_BOUNDS = { rows: Number.POSITIVE_INFINITY, columns: Number.POSITIVE_INFINITY };
 
 interface TopFlags extends AdminFlags {
   readonly once: boolean;
@@ -41,7 +42,7 @@ async function printOnce(flags: AdminFlags, json: boolean): Promise<void> {
   await readEvents<LiveMessage>(flags, STREAM, (message) => {
     const state = afterMessage(undefined, message);
     if (json) process.stdout.write(`${JSON.stringify(message)}\n`);
-    else if (state !== undefined) process.stdout.write(topText(state, Number.POSITIVE_INFINITY));
+    else if (state !== undefined) process.stdout.write(topText(state, WITHOUT_BOUNDS));
     return false;
   });
 }
@@ -52,9 +53,9 @@ async function follow(flags: AdminFlags): Promise<never> {
   process.stdout.write(CLEAR);
   const draw = (note: string): void => {
     const rows = Math.max(ROWS_MIN, (process.stdout.rows || LINES_DEFAULT) - OTHER_LINES);
-    const text = state === undefined ? '' : topText(state, rows);
-    const width = process.stdout.columns || COLUMNS_DEFAULT;
-    const lines = `${text}${note}`.split('\n').map((line) => line.slice(0, width) + CLEAR_LINE);
+    const columns = process.stdout.columns || COLUMNS_DEFAULT;
+    const text = state === undefined ? '' : topText(state, { rows, columns });
+    const lines = `${text}${note.slice(0, columns)}`.split('\n').map((line) => line + CLEAR_LINE);
     process.stdout.write(`${HOME}${lines.join('\n')}${CLEAR_REST}`);
   };
   for (;;) {

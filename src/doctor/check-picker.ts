@@ -35,7 +35,7 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
       severity: 'error',
       id: 'picker-not-ready',
       where: 'picker',
-      what: `/readyz answers ${ready.status}: ${ready.text.trim().slice(0, 200)}`,
+      what: `/readyz answers ${ready.status}: ${reasonsOf(ready.text)}`,
       mend: 'See docs/troubleshooting.md#the-picker-is-not-ready.',
     }),
     ...when(endpoints.length === 0, {
@@ -49,6 +49,17 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
     ...group(old, 'warning', 'metrics-old', 'metrics are old', endpoints),
     ...group(ejected, 'warning', 'endpoint-ejected', 'ejected', endpoints),
   ];
+}
+
+/** The reasons in the document that the picker answers; the text of anything else. */
+function reasonsOf(text: string): string {
+  const start = text.trim().slice(0, 200);
+  try {
+    const { reasons } = JSON.parse(text) as { readonly reasons?: unknown };
+    return Array.isArray(reasons) ? `${reasons.join('; ')}.` : start;
+  } catch {
+    return start;
+  }
 }
 
 function group(

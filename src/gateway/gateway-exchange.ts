@@ -15,6 +15,7 @@ import {
   errorBody,
   firstDestination,
   ownHead,
+  pickerFailure,
   requestHead,
   responseEnd,
   responseHead,
@@ -58,9 +59,7 @@ export class GatewayExchange {
       'transfer-encoding' in request.headers || Number(request.headers['content-length'] ?? 0) > 0;
     this.#stream = extProc.process();
     this.#stream.on('data', (answer: ProcessingResponse) => this.#takeAnswer(answer));
-    this.#stream.on('error', (error) =>
-      this.#fail(503, `the endpoint picker failed: ${error.message}`),
-    );
+    this.#stream.on('error', (error) => this.#fail(503, pickerFailure(error)));
     this.#stream.on('end', () => this.#onPickerDone());
     this.#toUpstream.on('error', () => undefined);
     response.on('close', () => this.#end());

@@ -70,6 +70,16 @@ export function endpointFailure(error: unknown): {
     : { status: 503, sentence: `the picked endpoint cannot be reached: ${String(error)}` };
 }
 
+/** What a client gets where the picker's stream has failed, without what only the library's authors can read. */
+export function pickerFailure({ message }: Error): string {
+  const told = message.replace(/ Resolution note:.*/, '').trim();
+  const cannotConnect = 'No connection established';
+  if (!told.includes(cannotConnect)) return `the endpoint picker failed: ${told}`;
+  const [, why = ''] = /Last error: (?:Error: )?(connect \w+ \S+?)\.?$/.exec(told) ?? [];
+  const advice = 'does it run, and do gateway and picker both have --insecure, or neither?';
+  return `no connection to the endpoint picker${why && ` (${why})`}: ${advice}`;
+}
+
 /** An error of the gateway itself, in OpenAI's format, with the HTTP status as the picker's. */
 export function errorBody(status: number, message: string): string {
   const type = status < 500 ? 'invalid_request_error' : 'server_error';

@@ -25,7 +25,7 @@ it('[O10] prints pool, times and latest decisions into a pipe, once, and as JSON
   expect(stdout).toMatch(/^pool llama · configuration default · pointsman \d/);
   expect(stdout).toContain('endpoints 4, 1 with trouble');
   expect(stdout).toContain('127.0.0.1:9 is not scraped: http://127.0.0.1:9/metrics');
-  expect(stdout).toMatch(/would have cost (the same|[\d.]+ ms more)/);
+  expect(stdout).toMatch(/(as good as|[\d.]+ ms better than) 127/);
   for (const id of ids) expect(stdout).toContain(id);
   expect(stdout).not.toContain('\u001b');
   const { stdout: json } = await top('--json');
@@ -33,7 +33,7 @@ it('[O10] prints pool, times and latest decisions into a pipe, once, and as JSON
   expect(message).toMatchObject({ totals: { endpoints: 4 }, picker: { pool: 'llama' } });
 });
 
-it('[O10] follows the picker, and keeps the rows that a message leaves out', async () => {
+it('[O10] [O237] follows the picker, and keeps the rows that a message leaves out', async () => {
   const ids = await stack.send(1);
   let state: TopState | undefined;
   await readEvents<LiveMessage>({ admin: stack.admin }, '/debug/live', (message) => {
@@ -41,8 +41,13 @@ it('[O10] follows the picker, and keeps the rows that a message leaves out', asy
     state = afterMessage(state, state === undefined ? message : withoutPool);
     return (state?.steps.length ?? 0) < 2 || message.picker !== undefined;
   });
-  const text = state === undefined ? '' : topText(state, 2);
+  const text = state === undefined ? '' : topText(state, { rows: 2, columns: 160 });
   expect(text).toContain('… and 2 more endpoints');
+  // [O237] What matters most is left where a terminal is narrow.
+  const narrow = state === undefined ? '' : topText(state, { rows: 2, columns: 80 });
+  for (const line of narrow.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  expect(narrow).toMatch(/(as good as|better than) 127/);
+  expect(narrow).toMatch(/[▁▂▃▄▅▆▇█]\n/);
   expect(text.split('\n').filter((line) => line.includes(ids[0] ?? '?'))).toHaveLength(1);
 });
 

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../src/commands/output/examples.ts';
+import { allCommands } from '../docs/reference-page.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { PROGRAM } from '../support/program.ts';
 
@@ -40,6 +42,31 @@ describe('[O185] help shows what a person looks for', () => {
   });
 });
 
+describe('[O238] help begins with a command line to paste', () => {
+  const commands = allCommands().filter(({ name }) => name !== 'completion');
+  it.each(commands)('$name', ({ name, command }) => {
+    const [first = ''] = EXAMPLES[name] ?? [];
+    expect(first).toMatch(new RegExp(`^pointsman ${name}`));
+    for (const line of EXAMPLES[name] ?? []) {
+      expect(line.length).toBeLessThan(79);
+      const known = command.options.map(({ long }) => long);
+      for (const [flag] of line.matchAll(/--[a-z-]+/g)) expect(known).toContain(flag);
+      const missing = command.options.filter(({ mandatory }) => mandatory);
+      for (const { long } of missing) expect(line).toContain(long);
+    }
+  });
+
+  it('is in the help, and in the error where something is missing', async () => {
+    const { stdout } = await pointsman('sidecar', '--help');
+    expect(stdout).toMatch(/^Usage: .*\n\n.*\n\n {2}pointsman sidecar --port 8000/);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    const { stderr } = await pointsman('simulate');
+    expect(stderr).toMatch(
+      /required option '--trace <file>' .*\nfor example: pointsman simulate --trace/,
+    );
+  });
+});
+
 describe('[O186] a wrong command line says what to type next, in few lines', () => {
   it.each([
     [
@@ -47,6 +74,7 @@ describe('[O186] a wrong command line says what to type next, in few lines', () 
       /^error: unknown option '--port'\n\(Did you mean one of .*--metrics-port.*\)\n`pointsman serve --help` lists its options\n$/,
     ],
     [['serve', '--metrics-prot', '1'], /Did you mean --metrics-port\?/],
+    [['serve', '--endpoint', 'a:1'], /Did you mean one of --endpoints, --endpoints-file, /],
     [
       ['chek'],
       /^error: .*'chek'\n\(Did you mean check\?\)\n`pointsman --help` lists its commands\n$/,

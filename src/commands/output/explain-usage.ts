@@ -1,4 +1,10 @@
 import { type Command, Help, Option } from 'commander';
+import { EXAMPLES } from './examples.ts';
+
+/** The least room for the text of an option, beside the longest name of one, in which lines are wrapped. */
+const WRAPPED_CHARS_MIN = 20;
+/** Options that an error names at most. */
+const NAMED_MAX = 5;
 
 /**
  * Has a command and those below it say what a person can do with it: help without defaults that
@@ -8,13 +14,31 @@ import { type Command, Help, Option } from 'commander';
 export function explainUsage(command: Command, path = ''): void {
   const name = `${path}${command.name()}`;
   const parts = command.commands.length > 0 ? 'commands' : 'options';
+  const examples = EXAMPLES[name.replace(/^pointsman /, '')] ?? [];
   command
-    .configureHelp({ optionDescription: describe })
+    .configureHelp({
+      optionDescription: describe,
+      commandDescription: (each) => withExamples(each.description(), examples),
+      minWidthToWrap: WRAPPED_CHARS_MIN,
+    })
     .configureOutput({
-      outputError: (text, write) => write(otherOptions(text, command) ?? text),
+      outputError: (text, write) =>
+        write(otherOptions(text, command) ?? `${text}${exampleAfter(text, examples)}`),
     })
     .showHelpAfterError(`\`${name} --help\` lists its ${parts}`);
   for (const each of command.commands) explainUsage(each, `${name} `);
+}
+
+function withExamples(description: string, examples: readonly string[]): string {
+  return [description, ...examples.map((line, at) => `${at === 0 ? '\n' : ''}  ${line}`)].join(
+    '\n',
+  );
+}
+
+/** Where something that a command needs is missing, a whole command line says most. */
+function exampleAfter(text: string, [example]: readonly string[]): string {
+  const lacks = /required option|missing required argument/.test(text);
+  return lacks && example !== undefined ? `for example: ${example}\n` : '';
 }
 
 /** What an option does, with its default where that says something. */
@@ -46,7 +70,13 @@ function otherOptions(text: string, { options }: Command): string | undefined {
   const [, wanted] = /unknown option '--([a-z-]+)/.exec(text) ?? [];
   if (wanted === undefined) return undefined;
   const names = options.filter(({ hidden }) => !hidden).map((option) => option.name());
-  const like = names.filter((name) => wanted.split('-').every((word) => wordsOf(name).has(word)));
+  const has = (name: string): boolean =>
+    name.startsWith(wanted) || wanted.split('-').every((word) => wordsOf(name).has(word));
+  const begins = (name: string): number => (name.startsWith(wanted) ? 0 : 1);
+  const like = names
+    .filter(has)
+    .toSorted((a, b) => begins(a) - begins(b) || a.length - b.length)
+    .slice(0, NAMED_MAX);
   if (like.length === 0) return undefined;
   const one = like.length === 1 ? '' : 'one of ';
   const hint = `(Did you mean ${one}${like.map((name) => `--${name}`).join(', ')}?)`;

@@ -42,25 +42,48 @@ export function afterMessage(
   };
 }
 
-/** The state as lines for a terminal; of the pool at most so many rows. */
-export function topText(state: TopState, rowsMax: number): string {
+/** How much fits into a terminal; infinite where there is none. */
+export interface TopSize {
+  /** Rows of the pool. */
+  readonly rows: number;
+  /** Characters of a line, which longer lines are cut to: what matters most stands first. */
+  readonly columns: number;
+}
+
+/** The state as lines for a terminal. */
+export function topText(state: TopState, { rows: rowsMax, columns }: TopSize): string {
   const { picker, message, rows, notShown, decisions } = state;
   const { totals } = message;
-  const troubled = rows.filter((row) => row.state !== 'ok').length;
-  const trouble = troubled === 0 ? 'all well' : `${troubled} with trouble`;
+  const start = sharedNamespace(rows.map(({ id }) => id));
+  const nameOf = (id: string): string => (id.startsWith(start) ? id.slice(start.length) : id);
   const hidden = Math.max(0, rows.length - rowsMax) + notShown;
   const lines = [
     headLine(picker),
     '',
-    `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}, ${trouble}`,
-    ...requestLines(state),
+    `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}${healthOf(state)}`,
+    ...requestLines(state, columns),
     '',
-    ...poolLines(rows.toSorted(byTrouble).slice(0, rowsMax)),
+    ...poolLines(rows.toSorted(byTrouble).slice(0, rowsMax), nameOf),
     ...(hidden === 0 ? [] : [`… and ${hidden} more endpoints`]),
     '',
-    ...decisionLines(decisions, picker.explains),
+    ...(picker.explains
+      ? decisionLines(decisions, nameOf, columns)
+      : ['no decisions: --explain-decisions is 0']),
   ];
-  return `${lines.join('\n')}\n`;
+  return `${lines.map((line) => line.slice(0, columns)).join('\n')}\n`;
+}
+
+function healthOf({ message: { totals }, rows }: TopState): string {
+  if (totals.endpoints === 0) return ': every request is refused with 503';
+  const troubled = rows.filter((row) => row.state !== 'ok').length;
+  return troubled === 0 ? ', all well' : `, ${troubled} with trouble`;
+}
+
+/** The namespace with its slash, where all endpoints have the same one. */
+function sharedNamespace(ids: readonly string[]): string {
+  const [first = ''] = ids;
+  const start = first.slice(0, first.indexOf('/') + 1);
+  return ids.every((id) => id.startsWith(start)) ? start : '';
 }
 
 function headLine({ pool, policy, version }: LivePicker): string {
@@ -71,15 +94,17 @@ function headLine({ pool, policy, version }: LivePicker): string {
   return [...named, `pointsman ${version}`].join(' · ');
 }
 
-function requestLines({ steps, picker }: TopState): readonly string[] {
+function requestLines({ steps, picker }: TopState, columns: number): readonly string[] {
   const seconds = picker.stepMs / 1000;
   const last = steps.at(-1);
   const perSecond = (count: number | undefined): string =>
     `${((count ?? 0) / seconds).toFixed(1)}/s`;
   const ttft = steps.findLast((step) => step.ttftMs !== null)?.ttftMs;
-  const bars = spark(steps.map(({ picked }) => picked));
+  const rates = `decided ${perSecond(last?.picked)}   held before ${perSecond(last?.held)}   refused ${perSecond(last?.refused)}   failed ${perSecond(last?.failed)}   `;
+  // The latest ones are at the end.
+  const drawn = steps.slice(-Math.max(1, Math.min(STEPS_DRAWN, columns - rates.length)));
   return [
-    `decided ${perSecond(last?.picked)}   held before ${perSecond(last?.held)}   refused ${perSecond(last?.refused)}   failed ${perSecond(last?.failed)}   ${bars}`,
+    `${rates}${spark(drawn.map(({ picked }) => picked))}`,
     ttft === undefined || ttft === null
       ? 'first token: no streamed answer yet'
       : `first token  median ${ms(ttft.median)}   predicted ${ms(ttft.predictedMedian)}   95th percentile ${ms(ttft.p95)}`,
@@ -110,11 +135,17 @@ const HEADS = [
   'age',
 ];
 
-function poolLines(rows: readonly LiveEndpoint[]): readonly string[] {
+function poolLines(
+  rows: readonly LiveEndpoint[],
+  nameOf: (id: string) => string,
+): readonly string[] {
+  if (rows.length === 0) return [];
+  const hasRoles = rows.some(({ role }) => role !== undefined);
+  const heads = HEADS.filter((head) => hasRoles || head !== 'role');
   const cells = rows.map(({ id, state, role = '', inFlight, prefillTokens, sample, hitRate }) => [
-    id,
+    nameOf(id),
     state,
-    role,
+    ...(hasRoles ? [role] : []),
     String(inFlight),
     String(prefillTokens),
     String(sample?.running ?? '-'),
@@ -124,36 +155,47 @@ function poolLines(rows: readonly LiveEndpoint[]): readonly string[] {
     sample === null ? '-' : ms(sample.ageMs),
   ]);
   const why = rows.flatMap(({ id, state, why: reason }) =>
-    reason === undefined ? [] : [`  ${id} is ${state}: ${reason}`],
+    reason === undefined ? [] : [`  ${nameOf(id)} is ${state}: ${reason}`],
   );
-  return [...textTable([HEADS, ...cells], 3), ...why];
+  return [...textTable([heads, ...cells], hasRoles ? 3 : 2), ...why];
 }
 
-function decisionLines(decisions: readonly LiveDecision[], explains: boolean): readonly string[] {
-  if (!explains) return ['no decisions: --explain-decisions is 0'];
+/** Beside the id of a request in one of these lines; a longer id is cut, as all of it is in `explain`. */
+const BESIDE_IDS = 88;
+const ID_CHARS_MIN = 12;
+
+function decisionLines(
+  decisions: readonly LiveDecision[],
+  nameOf: (id: string) => string,
+  columns: number,
+): readonly string[] {
   if (decisions.length === 0) return ['no requests yet'];
+  const idChars = Math.max(ID_CHARS_MIN, columns - BESIDE_IDS);
   const rows = decisions.map((decision) => [
-    decision.requestId || decision.id,
+    shortened(decision.requestId || decision.id, idChars),
     String(decision.promptTokens),
     decision.held === undefined ? '-' : ms(decision.held.ms),
-    decision.outcome.kind === 'picked' ? decision.outcome.endpoint : 'no endpoint',
-    becauseOf(decision),
+    decision.outcome.kind === 'picked' ? nameOf(decision.outcome.endpoint) : 'no endpoint',
+    becauseOf(decision, nameOf),
   ]);
-  return textTable([['latest request', 'tokens', 'held', 'went to', 'because'], ...rows], 5);
+  return textTable([['request', 'tokens', 'held', 'went to', 'because'], ...rows], 5);
 }
 
-function becauseOf({ outcome, profiles }: LiveDecision): string {
+function shortened(text: string, chars: number): string {
+  return text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
+}
+
+function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => string): string {
   if (outcome.kind === 'threw') return 'the scheduler failed';
   if (outcome.kind === 'exhausted') return 'the filters left none';
   if (outcome.decidedBy !== undefined) return `decided by ${outcome.decidedBy}`;
   const runnerUp = profiles.find(({ profile }) => profile === outcome.profile)?.runnerUp;
   if (runnerUp === undefined) return 'there was no other';
   const [cost] = runnerUp.costs;
-  if (cost === undefined) {
-    return `ahead of ${runnerUp.endpoint} by ${runnerUp.scoreBehind.toFixed(3)}`;
-  }
+  const second = nameOf(runnerUp.endpoint);
+  if (cost === undefined) return `${runnerUp.scoreBehind.toFixed(3)} ahead of ${second}`;
   const isTie = Math.abs(cost.more) < SHOWN_MS / 2;
-  return `${runnerUp.endpoint} would have cost ${isTie ? 'the same' : `${ms(cost.more)} more`}`;
+  return isTie ? `as good as ${second}` : `${ms(cost.more)} better than ${second}`;
 }
 
 /** The last digit of a time. */

@@ -6,7 +6,8 @@ import {
   requestHeaders,
 } from '../../../test/support/ext-proc-client.ts';
 import { health } from '../../../test/support/grpc-health.ts';
-import { startReservingServer } from '../../../test/support/reserving-server.ts';
+import { reservingRouter, startReservingServer } from '../../../test/support/reserving-server.ts';
+import type { Router } from '../../framework/routing.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
@@ -55,5 +56,58 @@ describe('a drain', () => {
     await drained;
     expect(got).toEqual(['request_headers', 'request_body']);
     expect(server.reservations()).toBe(0);
+  });
+
+  it('[O235] answers what still waits for a pick with a reason when its time is over, and cuts the rest', async () => {
+    const clock = new SimulatedClock();
+    const { route } = reservingRouter();
+    const placements: unknown[] = [];
+    const enqueue: Router['enqueue'] = (request, _options, placement) => {
+      if (placements.length > 0) return route(request);
+      placements.push(placement);
+      return undefined;
+    };
+    const server = await startReservingServer({ clock }, { route, enqueue });
+    const client = processorClient(server.port);
+    stops.push(() => client.close());
+    const [waits, goesOn, uploads] = [client.Process(), client.Process(), client.Process()];
+    waits.write(HEADERS);
+    waits.write(BODY);
+    while (placements.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const errors: Error[] = [];
+    for (const stream of [waits, goesOn, uploads]) {
+      stream.on('error', (error: Error) => errors.push(error));
+    }
+    goesOn.write(HEADERS);
+    goesOn.write(BODY);
+    const answered = new Promise((resolve) => goesOn.once('data', resolve));
+    uploads.write(HEADERS);
+    await answered;
+    while (server.sessions() < 3) await new Promise((resolve) => setImmediate(resolve));
+
+    const drained = server.drain({ noticeMs: 0, deadlineMs: 10_000 });
+    clock.advanceTo(9999);
+    expect(server.rejected).toEqual([]);
+    const refusals = [waits, uploads].map(async (stream) => {
+      for await (const answer of stream) return answer;
+      return undefined;
+    });
+    // The timer is set in the turn after the call.
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advanceTo(20_000);
+    for (const refusal of await Promise.all(refusals)) {
+      const immediate = { status: { code: 503 } };
+      expect(refusal).toMatchObject({
+        response: 'immediate_response',
+        immediate_response: immediate,
+      });
+      const text = JSON.stringify(refusal);
+      expect(text).toContain('x-llm-d-request-dropped-reason');
+      expect(text).toContain('retry-after');
+    }
+    await drained;
+    expect(server.rejected).toEqual(['shutting-down', 'shutting-down']);
+    while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(errors.length).toBeGreaterThan(0);
   });
 });

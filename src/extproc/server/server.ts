@@ -42,7 +42,7 @@ export interface ExtProcServerOptions extends HealthPortOptions {
 export interface DrainTimes {
   /** So long new streams are accepted: gateways send them until they have noticed. */
   readonly noticeMs: number;
-  /** After that, streams that are open have so long to end, and are cut then. */
+  /** After that, streams that are open have so long to end; then those without a pick are refused, and the others cut. */
   readonly deadlineMs: number;
 }
 
@@ -85,7 +85,8 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
         if (noticeMs > 0) options.clock.setTimer(noticeMs, resolve);
         else resolve();
       });
-      await shutDown(listener, { deadlineMs, idle: idle() });
+      const { clock } = options;
+      await shutDown(listener, { deadlineMs, idle: idle(), streams, clock });
       watch.stop();
       void healthListener?.close();
       healthListener?.cut();

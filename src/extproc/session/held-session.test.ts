@@ -123,7 +123,7 @@ describe('a session whose request waits for an endpoint', () => {
     expect(placements.length).toBe(1);
     const before = sent();
     expect(before.length).toBeLessThan(kinds.length);
-    expect(session.phase).toBe('picked');
+    expect(session.phase).toBe('waiting');
     expect(heldBytes()).toBeGreaterThan(BODY.length);
     placements[0]?.placed(routed);
     expect(sent()).toEqual(kinds);

@@ -97,8 +97,9 @@ export class Session {
 
   get phase(): StreamPhase {
     if (this.#state === 'refused') return 'refused';
-    const isRead = this.#request.ended || this.#pick.routed !== undefined || this.#pick.waits;
-    if (this.#state !== 'open' || isRead) return 'picked';
+    if (this.#state !== 'open' || this.#pick.routed !== undefined) return 'picked';
+    if (this.#pick.waits) return 'waiting';
+    if (this.#request.ended) return 'picked';
     return this.#request.gathers ? 'gathering' : 'uploading';
   }
 

@@ -9,7 +9,9 @@ export type StreamPhase =
   | 'uploading'
   /** The request's body is gathered by the proxy, and the pick waits for it. */
   | 'gathering'
-  /** The request has been picked for, or waits for a scheduler. */
+  /** The pick waits: for room, for a scheduler, or for another thread. */
+  | 'waiting'
+  /** The request has been picked for. */
   | 'picked'
   /** It was refused. Only its end is awaited. */
   | 'refused';

@@ -195,19 +195,22 @@ it('[V236] is started again when a plugin has ended its thread, which is counted
   ]);
 });
 
-it('[D332] decides by the default configuration where that of the picker is empty', async () => {
+it('[D332] [O236] decides by the default configuration where that of the picker is empty, and ends without a complaint', async () => {
   const { initialRecords, lines } = capturedLines(5);
+  const logged: unknown[] = [];
   await new Promise<void>((resolve) => {
     shadow = startShadow({
       ...shadowFrom('serve.yaml', { text: ' \n' }),
       name: 'empty',
       initialRecords: () => initialRecords,
-      log: createLog('silent'),
+      log: { warn: (event: object) => void logged.push(event) } as unknown as Log,
       onDecisions: (text) => {
         if (text !== '') resolve();
       },
     });
     for (const line of lines) shadow.receive(line, 1);
   });
+  await shadow?.stop();
   expect(shadow?.status()).toMatchObject({ restarts: 0 });
+  expect(logged).toEqual([]);
 });

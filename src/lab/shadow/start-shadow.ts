@@ -130,8 +130,10 @@ class ShadowThread implements Shadow {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#worker?.terminate();
+    const worker = this.#worker;
+    // First, so that its end is not taken for a crash.
     this.#worker = undefined;
+    await worker?.terminate();
   }
 
   #start(): void {

@@ -13,8 +13,8 @@ describe('parseStaticEndpoints', () => {
     expect(() => parseStaticEndpoints(['a:1', 'a', '::1:5', 'a:1'])).toThrow(
       [
         'command line:',
-        '  --endpoints[1]: "a" is not host:port; write an IPv6 address as [address]:port',
-        '  --endpoints[2]: "::1:5" is not host:port; write an IPv6 address as [address]:port',
+        '  --endpoints[1]: "a" is not host:port, such as 10.0.0.1:8000 or [fd00::1]:8000',
+        '  --endpoints[2]: "::1:5" is not host:port, such as 10.0.0.1:8000 or [fd00::1]:8000',
         '  --endpoints[3]: a:1 is given twice; leave one of them',
       ].join('\n'),
     );

@@ -19,7 +19,7 @@ export function parseStaticEndpoints(list: readonly string[]): readonly Endpoint
 
 function problemOf(text: string, repeated: boolean): string | undefined {
   if (!isHostPort(text)) {
-    return `${JSON.stringify(text)} is not host:port; write an IPv6 address as [address]:port`;
+    return `${JSON.stringify(text)} is not host:port, such as 10.0.0.1:8000 or [fd00::1]:8000`;
   }
   return repeated ? `${text} is given twice; leave one of them` : undefined;
 }
