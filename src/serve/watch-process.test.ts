@@ -1,7 +1,26 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
+import { registerGoMemory } from '../journal/metrics/process/go-memory.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { watchProcess } from './watch-process.ts';
+
+it('[D363] shows its memory by the names of Go programs, too, as Node counts it', async () => {
+  const registry = new Registry();
+  const memory = { rss: 9, heapTotal: 5, heapUsed: 3, external: 2, arrayBuffers: 1 };
+  registerGoMemory(registry, () => memory);
+  const page = await registry.metrics();
+  const values = [...page.matchAll(/^go_memstats_(\w+) (\d+)$/gm)].map(([, name, value]) => [
+    name,
+    Number(value),
+  ]);
+  expect(Object.fromEntries(values)).toEqual({
+    alloc_bytes: 3,
+    heap_alloc_bytes: 3,
+    heap_inuse_bytes: 3,
+    heap_sys_bytes: 5,
+    sys_bytes: 7,
+  });
+});
 
 it('[V79] puts the process and its event loop on the metrics page', async () => {
   const registry = new Registry();
@@ -14,6 +33,7 @@ it('[V79] puts the process and its event loop on the metrics page', async () => 
       'process_resident_memory_bytes',
       'nodejs_heap_size_used_bytes',
       'pointsman_event_loop_late',
+      'go_memstats_heap_alloc_bytes',
     ]) {
       expect(page).toContain(`\n${name} `);
     }

@@ -1,7 +1,9 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { Clock } from '../framework/runtime.ts';
+import { registerGoMemory } from '../journal/metrics/process/go-memory.ts';
 import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../journal/metrics/process/loop-watchdog.ts';
 import { measureLoopDelay } from '../runtime/clock/loop-delay.ts';
+import { memoryInUse } from '../runtime/process/memory-limit.ts';
 import type { MetricsOptions, ServeOptions } from './serve-options.ts';
 
 export interface ProcessWatch {
@@ -19,6 +21,7 @@ export function watchProcess(
   { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
 ): ProcessWatch {
   collectDefaultMetrics({ register: registry });
+  registerGoMemory(registry, memoryInUse);
   const delay = measureLoopDelay();
   const watchdog = new LoopWatchdog({
     delayMaxMs: loopDelayMaxMs,

@@ -4,7 +4,11 @@ import { REFERENCE_TYPES, type ReferenceRole } from '../../src/config/reference/
 import { coreInsteadOf } from '../../src/config/reference/reference-types.ts';
 import { NOTE_REASONS } from '../../src/picker/plan/config-note.ts';
 import { readText, sourceFiles } from '../house/source-tree.ts';
-import { REFERENCE_HEADERS, REFERENCE_METRICS } from '../reference/reference-names.ts';
+import {
+  REFERENCE_HEADERS,
+  REFERENCE_METRICS,
+  REFERENCE_PROCESS_METRICS,
+} from '../reference/reference-names.ts';
 
 /** States that the catalogue does not give: of types that a discovery stands for, and of bounded ones. */
 const OWN_STATES: ReadonlyMap<string, string> = new Map([
@@ -120,6 +124,13 @@ function tables(): string {
       REFERENCE_METRICS.map((name) => [code(name), metricState(name)]),
     ),
     '',
+    'What libraries of the reference add about its process:',
+    '',
+    table(
+      ['metric', 'state'],
+      REFERENCE_PROCESS_METRICS.map(([name, state]) => [code(name), state]),
+    ),
+    '',
     '## Headers and metadata',
     '',
     table(
@@ -156,11 +167,14 @@ function flagState({
 }
 
 const PREDICTED = 'predictions are made while scorers run: `plugin_duration_seconds`';
+const NO_PARTS = 'a prompt is counted as a whole, with its media';
 /** Metrics whose meaning does not exist here. */
 const WITHOUT_MEANING: ReadonlyMap<string, string> = new Map([
   ['plugin_data_scope_violations_total', 'there are no scopes that a plugin could leave'],
   ['request_ttft_prediction_duration_seconds', PREDICTED],
   ['request_tpot_prediction_duration_seconds', PREDICTED],
+  ['prefix_mm_predicted_cached_tokens', NO_PARTS],
+  ['prefix_mm_prompt_tokens', NO_PARTS],
 ]);
 
 function metricState(name: string): string {

@@ -59,6 +59,10 @@ export const REFERENCE_METRICS: readonly string[] = [
   'prefix_indexer_hit_bytes',
   'prefix_predicted_cached_tokens',
   'prefix_prompt_tokens',
+  'prefix_best_predicted_cached_tokens',
+  'prefix_best_available_cached_tokens',
+  'prefix_mm_predicted_cached_tokens',
+  'prefix_mm_prompt_tokens',
   'encoder_cache_queries_total',
   'encoder_cache_hits_total',
   'encoder_cache_hit_ratio',
@@ -98,6 +102,32 @@ export const REFERENCE_METRICS: readonly string[] = [
   'kv_cache_events_zmq_errors_total',
   'kv_cache_events_pool_queue_depth',
   'kv_cache_events_pool_capacity',
+];
+
+/** Metrics of the reference's process that its libraries add. */
+export const REFERENCE_PROCESS_METRICS: readonly (readonly [name: string, state: string])[] = [
+  ['process_*', 'works'],
+  ['go_memstats_alloc_bytes', 'works: the heap in use'],
+  ['go_memstats_heap_alloc_bytes', 'works: the heap in use'],
+  ['go_memstats_heap_inuse_bytes', 'works: the heap in use'],
+  ['go_memstats_heap_sys_bytes', 'works: the heap in all'],
+  ['go_memstats_sys_bytes', 'works: the heap in all, and buffers beside it'],
+  [
+    'go_memstats_*, other',
+    'not there: they count what Go’s allocator and collector do, and Node has others',
+  ],
+  ['go_gc_duration_seconds', 'not there: `nodejs_gc_duration_seconds`, a histogram by kind'],
+  [
+    'go_goroutines',
+    'not there: Node has none; `llm_d_epp_extproc_streams_inflight` counts open requests',
+  ],
+  ['go_threads', 'not there: the number of threads is that of `--io-workers`, and does not change'],
+  ['go_info', 'not there: `nodejs_version_info`'],
+  [
+    'controller_runtime_*, workqueue_*, rest_client_*',
+    'not there: what is wrong with the API server is in the log and on `/readyz`',
+  ],
+  ['leader_election_master_status', 'works'],
 ];
 
 /** Headers and metadata of the reference: the name, and what it is for. */

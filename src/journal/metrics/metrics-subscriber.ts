@@ -31,7 +31,7 @@ export function metricsSubscriber(
   const holdSeconds = createHoldHistogram(metrics.registry);
   return {
     onPrepared: (_request, waitedMs) => prepareSeconds.observe(waitedMs / 1000),
-    onDecision: (event) => countAttempt(metrics, event),
+    onDecision: (event) => countDecision(metrics, event),
     onRouted(routed) {
       open.set(routed, recordRouted(metrics, routed));
       metrics.decisions.prefixHits.record(routed);
@@ -125,11 +125,10 @@ function createHoldHistogram(registry: Registry): Histogram {
 }
 
 /** A request without any candidate makes no attempt. */
-function countAttempt(
-  { decisions }: PickerMetrics,
-  { request, context, decision, durationMs }: DecisionEvent,
-): void {
+function countDecision({ decisions }: PickerMetrics, event: DecisionEvent): void {
+  const { request, context, decision, durationMs } = event;
   if (context === undefined) return;
+  decisions.prefixHits.recordBest(event);
   if (durationMs !== undefined) decisions.schedulerSeconds.observe(durationMs / 1000);
   const primary = decision?.primary;
   const target = primary?.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;

@@ -1,13 +1,17 @@
 import { describe, expect, it, test } from 'vitest';
 import {
+  makeContext,
   makeEndpoint,
   makePool,
   makeRequest,
   makeRouted,
   makeRuntime,
 } from '../../../test/makers.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 import type { HttpResponse, Network } from '../../framework/runtime.ts';
+import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
+import type { DecisionEvent } from '../../picker/events/journal.ts';
 import { approxPrefixProducer } from '../../plugins/producers/approx-prefix-producer.ts';
 import { countPolls, PickerMetrics } from './metrics.ts';
 import { metricsSubscriber } from './metrics-subscriber.ts';
@@ -46,6 +50,8 @@ describe('PickerMetrics', () => {
       llm_d_epp_prefix_indexer_hit_bytes: 'histogram',
       llm_d_epp_prefix_predicted_cached_tokens: 'histogram',
       llm_d_epp_prefix_prompt_tokens: 'histogram',
+      llm_d_epp_prefix_best_predicted_cached_tokens: 'histogram',
+      llm_d_epp_prefix_best_available_cached_tokens: 'histogram',
       llm_d_epp_prefix_predicted_tokens_total: 'counter',
       llm_d_epp_prefix_reported_tokens_total: 'counter',
       llm_d_epp_datalayer_poll_errors_total: 'counter',
@@ -205,6 +211,38 @@ describe('PickerMetrics', () => {
     expect(page).toContain(`llm_d_epp_prefix_indexer_size{${labels}} 0\n`);
     expect(page).toContain(`llm_d_epp_prefix_indexer_hit_ratio_sum{${labels}} 0.5\n`);
     expect(page).toContain(`llm_d_epp_prefix_indexer_hit_bytes_sum{${labels}} 1280\n`);
+  });
+
+  it('[D362] counts the most of a prompt that one endpoint had, of those left by filters and of all', async () => {
+    const metrics = new PickerMetrics();
+    const precise = { name: 'mine', type: 'precise-prefix-cache-producer' };
+    const { onDecision } = metricsSubscriber(metrics);
+    metrics.observePrefixIndexes([], () => [], precise);
+    const pool = makePool([{}, {}, {}]);
+    const [first, second] = pool as [Endpoint, Endpoint];
+    const context = makeContext({ matchedBlocks: [1, 2, 100] });
+    const picked = (endpoint: Endpoint, kept: readonly Endpoint[]) =>
+      ({
+        kind: 'picked',
+        profile: endpoint.id,
+        targets: [{ endpoint, score: 1 }],
+        run: { kept: [kept] },
+      }) as unknown as ProfileResult;
+    const decode = picked(first, [first, second]);
+    const prefill = picked(second, [second]);
+    const event = { request: makeRequest(), candidates: pool, context };
+    const tell = (decision: Partial<Decision> | undefined): void =>
+      onDecision?.({ ...event, decision } as DecisionEvent);
+    tell({ primary: decode, profiles: [decode] });
+    tell({ primary: decode, profiles: [decode, prefill], prefill: second });
+    tell(undefined);
+    const page = await metrics.page();
+    const plugin = 'plugin_name="mine",plugin_type="precise-prefix-cache-producer"';
+    for (const role of ['decode', 'prefill']) {
+      const labels = `{endpoint_role="${role}",modality="none",${plugin}}`;
+      expect(page).toContain(`prefix_best_predicted_cached_tokens_sum${labels} 128\n`);
+      expect(page).toContain(`prefix_best_available_cached_tokens_sum${labels} 640\n`);
+    }
   });
 
   it('[D351] counts the tokens that were expected to be cached where prompts are computed', async () => {

@@ -6,3 +6,8 @@ export function memoryLimitBytes(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
+
+/** What this process has of memory now, in bytes. */
+export function memoryInUse(): NodeJS.MemoryUsage {
+  return process.memoryUsage();
+}

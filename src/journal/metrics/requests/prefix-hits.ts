@@ -1,6 +1,11 @@
 import type { Registry } from 'prom-client';
+import type { Endpoint } from '../../../framework/endpoint.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../../framework/keys.ts';
 import type { Routed } from '../../../framework/observer.ts';
+import type { InferenceRequest } from '../../../framework/request.ts';
+import type { CycleKey, Decision, ProfileRun } from '../../../framework/scheduling.ts';
 import type { PrefixSource } from '../../../picker/cores/scheduling-core.ts';
+import type { DecisionEvent } from '../../../picker/events/journal.ts';
 import { HIT_BYTES, HIT_RATIO, INPUT_TOKENS } from '../page/bucket-bounds.ts';
 import type { ShowTwins } from '../page/deprecated-names.ts';
 import { eppPage, type Family, histograms } from '../page/family.ts';
@@ -12,18 +17,28 @@ const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
 /** The server that computes the prompt, and with it the answer, or only the prompt. */
 type Stage = 'decode' | 'prefill';
 const STAGE_LABEL = 'endpoint_role';
+/** Whether the prompt has images, videos or sounds; the reference lists which. */
+type Modality = 'none' | 'media';
+const MODALITY_LABEL = 'modality';
 
 interface PrefixFamilies {
   readonly ratio: Family<Tally>;
   readonly bytes: Family<Tally>;
   readonly cachedTokens: Family<Tally>;
   readonly promptTokens: Family<Tally>;
+  readonly bestKept: Family<Tally>;
+  readonly bestOfAll: Family<Tally>;
 }
+
+/** The most tokens that one endpoint was thought to hold. */
+type Best = Readonly<Record<'kept' | 'all', Tally>>;
 
 type Tokens = Readonly<Record<'cachedTokens' | 'promptTokens', Tally>>;
 
 interface SourceTallies extends Readonly<Record<'ratio' | 'bytes', Tally>> {
   readonly tokens: Readonly<Record<Stage, Tokens>>;
+  readonly matchKey: CycleKey<PrefixMatch>;
+  best(stage: Stage, modality: Modality): Best;
 }
 
 /** How much of prompts was expected to be cached where they went, by the plugin that expected it. */
@@ -57,24 +72,76 @@ export class PrefixHits {
     tokens.promptTokens.observe(promptTokens);
   }
 
+  /**
+   * How much of a prompt the endpoint that has most of it was thought to hold: of those that the
+   * picker of the profile chose from, and of all that the request could go to.
+   */
+  recordBest({ request, candidates, context, decision }: DecisionEvent): void {
+    const tallies = this.#tallies;
+    if (tallies === undefined || context === undefined || request.promptTokens === 0) return;
+    if (decision?.primary.kind !== 'picked') return;
+    let match: PrefixMatch;
+    try {
+      match = context.get(tallies.matchKey);
+    } catch {
+      // The source of the fact has been reported.
+      return;
+    }
+    const stage = decision.prefill === undefined ? 'decode' : 'prefill';
+    const best = tallies.best(stage, (request.mediaItems ?? 0) > 0 ? 'media' : 'none');
+    const kept = runOf(decision)?.kept.at(-1) ?? candidates;
+    const most = mostCached(match, candidates, request);
+    best.all.observe(most);
+    best.kept.observe(kept.length === candidates.length ? most : mostCached(match, kept, request));
+  }
+
   #talliesOf({ name, type }: PrefixSource): SourceTallies {
     const key = `${type}\n${name}`;
     const found = this.#bySource.get(key);
     if (found !== undefined) return found;
-    const { ratio, bytes, cachedTokens, promptTokens } = this.#families;
+    const { ratio, bytes, cachedTokens, promptTokens, bestKept, bestOfAll } = this.#families;
     const labels = { plugin_name: name, plugin_type: type };
     const tokensAt = (stage: Stage): Tokens => {
       const staged = { ...labels, [STAGE_LABEL]: stage };
       return { cachedTokens: cachedTokens.child(staged), promptTokens: promptTokens.child(staged) };
     };
-    const made = {
+    const bests = new Map<string, Best>();
+    const made: SourceTallies = {
       ratio: ratio.child(labels),
       bytes: bytes.child(labels),
       tokens: { decode: tokensAt('decode'), prefill: tokensAt('prefill') },
+      matchKey: prefixMatchKey(name),
+      best(stage, modality) {
+        const found = bests.get(`${stage} ${modality}`);
+        if (found !== undefined) return found;
+        const all = { ...labels, [STAGE_LABEL]: stage, [MODALITY_LABEL]: modality };
+        const best = { kept: bestKept.child(all), all: bestOfAll.child(all) };
+        bests.set(`${stage} ${modality}`, best);
+        return best;
+      },
     };
     this.#bySource.set(key, made);
     return made;
   }
+}
+
+/** The run of the profile that chose where the prompt is computed. */
+function runOf({ prefill, primary, profiles }: Decision): ProfileRun | undefined {
+  if (prefill === undefined) return primary.run;
+  const chose = profiles.find(
+    (each) => each.kind === 'picked' && each.targets[0]?.endpoint === prefill,
+  );
+  return chose?.run;
+}
+
+function mostCached(
+  match: PrefixMatch,
+  endpoints: readonly Endpoint[],
+  { promptTokens }: InferenceRequest,
+): number {
+  let most = 0;
+  for (const endpoint of endpoints) most = Math.max(most, match.matchedBlocks(endpoint));
+  return Math.min(promptTokens, most * match.blockTokens);
 }
 
 function familiesOf(registry: Registry, show: ShowTwins): PrefixFamilies {
@@ -86,8 +153,11 @@ function familiesOf(registry: Registry, show: ShowTwins): PrefixFamilies {
     show(family, name, [`inference_extension_${name}`], PLUGIN_LABELS);
     return family;
   };
+  const labels = [STAGE_LABEL, ...PLUGIN_LABELS];
   const tokens = (name: string, help: string): Family<Tally> =>
-    page(histograms(INPUT_TOKENS), name, help, [STAGE_LABEL, ...PLUGIN_LABELS]);
+    page(histograms(INPUT_TOKENS), name, help, labels);
+  const best = (name: string, help: string): Family<Tally> =>
+    page(histograms(INPUT_TOKENS), name, help, [STAGE_LABEL, MODALITY_LABEL, ...PLUGIN_LABELS]);
   return {
     ratio: hits(HIT_RATIO, 'ratio', 'Share'),
     bytes: hits(HIT_BYTES, 'bytes', 'Bytes'),
@@ -96,5 +166,13 @@ function familiesOf(registry: Registry, show: ShowTwins): PrefixFamilies {
       'Prompt tokens the endpoint that computes the prompt was thought to hold in its prefix cache.',
     ),
     promptTokens: tokens('prefix_prompt_tokens', 'All tokens of the same prompts.'),
+    bestKept: best(
+      'prefix_best_predicted_cached_tokens',
+      'Prompt tokens that the endpoint with most of them was thought to hold, of those the profile chose from.',
+    ),
+    bestOfAll: best(
+      'prefix_best_available_cached_tokens',
+      'Prompt tokens that the endpoint with most of them was thought to hold, of all before filters.',
+    ),
   };
 }
