@@ -79,6 +79,14 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   [
+    'waiting',
+    {
+      file: 'replay/waiting',
+      about:
+        'requests that wait for their endpoint and requests that do not, in turn through Envoy, and simulated',
+    },
+  ],
+  [
     'kubernetes',
     {
       file: 'kubernetes/main',

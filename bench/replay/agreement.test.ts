@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Run } from '../../src/lab/run-summary/compare.ts';
-import { pairUp } from './agreement.ts';
+import { gainOf, pairUp } from './agreement.ts';
 
 function run(name: string, ttftP50Ms: number, ttftMeanMs: number, seed = 1): Run {
   return {
@@ -47,4 +47,10 @@ it('pairs medians by name, and ranks by means', () => {
       liveRank: 2,
     },
   ]);
+});
+
+it('[Q200] takes the median round for what waiting brings live, over what it brings in simulation', () => {
+  const simulated = { waitingMs: 800, atOnceMs: 1000 };
+  const rounds = [900, 400, 840].map((waitingMs) => ({ waitingMs, atOnceMs: 1000 }));
+  expect(gainOf(simulated, rounds)).toEqual({ simulated: 0.8, live: 0.84, ratio: 0.84 / 0.8 });
 });

@@ -1,4 +1,5 @@
 import type { Run } from '../../src/lab/run-summary/compare.ts';
+import { quantile } from '../../src/lab/run-summary/statistics.ts';
 
 export interface LiveRun extends Run {
   readonly replay: { readonly late: { readonly p99: number } };
@@ -44,4 +45,29 @@ export function pairUp(
     simulatedRank: rank(simulated, name),
     liveRank: rank(live, name),
   }));
+}
+
+/** Mean times to the first token where requests wait for their endpoint, and where they are placed at once. */
+export interface WaitingMeans {
+  readonly waitingMs: number;
+  readonly atOnceMs: number;
+}
+
+/** By how much waiting lowers the mean time to the first token, simulated and live. */
+export interface WaitingGain {
+  /** With waiting, as a share of that at once; below 1 where waiting helps. */
+  readonly simulated: number;
+  readonly live: number;
+  /** The live share over the simulated one. */
+  readonly ratio: number;
+}
+
+/** The live share is that of the median round, because one of them may have shared the machine. */
+export function gainOf(simulated: WaitingMeans, rounds: readonly WaitingMeans[]): WaitingGain {
+  const share = ({ waitingMs, atOnceMs }: WaitingMeans): number => waitingMs / atOnceMs;
+  const live = quantile(
+    rounds.map(share).toSorted((a, b) => a - b),
+    0.5,
+  );
+  return { simulated: share(simulated), live, ratio: live / share(simulated) };
 }
