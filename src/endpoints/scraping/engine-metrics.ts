@@ -10,8 +10,8 @@ export interface EngineMapping {
   readonly running: readonly string[];
   readonly kvUsage: readonly string[];
   readonly lora?: string | undefined;
-  /** A series with block size and block count in its labels; or undefined. */
-  readonly cacheInfo?: string | undefined;
+  /** Series with block size and block count in their labels. */
+  readonly cacheInfo?: readonly string[];
   readonly blockTokensLabel?: string | undefined;
   readonly blocksLabel?: string | undefined;
   /** Otherwise, series with block size and block count as values. */
@@ -21,7 +21,10 @@ export interface EngineMapping {
   readonly custom?: readonly { readonly attribute: string; readonly series: string }[];
 }
 
-/** The reference's mappings, and vLLM's older name for KV usage. */
+/**
+ * The reference's mappings, vLLM's older name for KV usage, and those that SGLang has without a colon
+ * behind its router and in some releases.
+ */
 export const ENGINES: readonly EngineMapping[] = [
   {
     name: 'vllm',
@@ -29,16 +32,16 @@ export const ENGINES: readonly EngineMapping[] = [
     running: ['vllm:num_requests_running'],
     kvUsage: ['vllm:kv_cache_usage_perc', 'vllm:gpu_cache_usage_perc'],
     lora: 'vllm:lora_requests_info',
-    cacheInfo: 'vllm:cache_config_info',
+    cacheInfo: ['vllm:cache_config_info'],
     blockTokensLabel: 'block_size',
     blocksLabel: 'num_gpu_blocks',
   },
   {
     name: 'sglang',
-    waiting: ['sglang:num_queue_reqs'],
-    running: ['sglang:num_running_reqs'],
-    kvUsage: ['sglang:token_usage'],
-    cacheInfo: 'sglang:cache_config_info',
+    waiting: ['sglang:num_queue_reqs', 'sglang_num_queue_reqs'],
+    running: ['sglang:num_running_reqs', 'sglang_num_running_reqs'],
+    kvUsage: ['sglang:token_usage', 'sglang_token_usage'],
+    cacheInfo: ['sglang:cache_config_info', 'sglang_cache_config_info'],
     blockTokensLabel: 'page_size',
     blocksLabel: 'num_pages',
   },
@@ -87,7 +90,7 @@ export const engineConfigSchema: z.ZodType<EngineMapping> = z
     runningRequestsSpec: optionalList,
     kvUsageSpec: optionalList,
     loraSpec: spec.optional(),
-    cacheInfoSpec: spec.optional(),
+    cacheInfoSpec: optionalList,
     cacheBlockSizeLabelName: z.string().optional(),
     cacheNumBlocksLabelName: z.string().optional(),
     cacheBlockSizeSpec: spec.optional(),

@@ -112,23 +112,26 @@ describe('PageReader', () => {
     expect(read('vllm', [...lines, ...usage])).toMatchObject({ running: 3, kvUsage: 0.75 });
   });
 
-  it("reads SGLang's page", () => {
-    const lines = [
-      'sglang:num_running_reqs{model_name="m"} 2.0',
-      'sglang:num_queue_reqs{model_name="m"} 1.0',
-      'sglang:token_usage{model_name="m"} 0.125',
-      'sglang:cache_config_info{num_pages="1000",page_size="64"} 1.0',
-    ];
-    expect(read('sglang', lines)).toEqual({
-      custom: new Map(),
-      startedAtS: undefined,
-      waiting: 1,
-      running: 2,
-      kvUsage: 0.125,
-      cache: { blockTokens: 64, blocks: 1000 },
-      lora: undefined,
-    });
-  });
+  it.each([':', '_'])(
+    "[D384] reads SGLang's page with names like sglang%snum_queue_reqs",
+    (sign) => {
+      const lines = [
+        `sglang${sign}num_running_reqs{model_name="m"} 2.0`,
+        `sglang${sign}num_queue_reqs{model_name="m"} 1.0`,
+        `sglang${sign}token_usage{model_name="m"} 0.125`,
+        `sglang${sign}cache_config_info{num_pages="1000",page_size="64"} 1.0`,
+      ];
+      expect(read('sglang', lines)).toEqual({
+        custom: new Map(),
+        startedAtS: undefined,
+        waiting: 1,
+        running: 2,
+        kvUsage: 0.125,
+        cache: { blockTokens: 64, blocks: 1000 },
+        lora: undefined,
+      });
+    },
+  );
 
   it("reads trtllm-serve's page", () => {
     const lines = [
@@ -217,7 +220,7 @@ describe('PageReader', () => {
       ...each.running,
       ...each.kvUsage,
       each.lora,
-      each.cacheInfo,
+      ...(each.cacheInfo ?? []),
       each.blockTokens,
       each.blocks,
       'process_start_time_seconds',

@@ -203,12 +203,12 @@ function cacheSizesReader(
   mapping: EngineMapping,
   finderOf: FinderOf,
 ): (page: Buffer) => CacheSizes {
-  const { cacheInfo, blockTokens, blocks } = mapping;
+  const { cacheInfo = [], blockTokens, blocks } = mapping;
   const { blockTokensLabel = 'block_size', blocksLabel = 'num_gpu_blocks' } = mapping;
-  if (cacheInfo !== undefined) {
-    const finder = finderOf(cacheInfo, OPTIONAL);
+  if (cacheInfo.length > 0) {
+    const finders = cacheInfo.map((each) => finderOf(each, OPTIONAL));
     return (page) => {
-      const labels = finder.first(page)?.labels;
+      const labels = finders.map((each) => each.first(page)).find((each) => each)?.labels;
       return {
         blockTokens: Number(labels?.get(blockTokensLabel)),
         blocks: Number(labels?.get(blocksLabel)),
