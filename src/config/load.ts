@@ -19,24 +19,40 @@ import { planHandler, planProfiles } from './plan/plan-profiles.ts';
 import { planSources } from './plan/plan-sources.ts';
 import { FILE_DISCOVERY, PluginTable } from './plan/plugin-table.ts';
 import { endpointDiscovery } from './schema/data-layer-schema.ts';
-import { type EndpointPickerConfig, readConfig, type SchedulerEntry } from './schema/schema.ts';
+import {
+  checkConfig,
+  type EndpointPickerConfig,
+  readConfigText,
+  type SchedulerEntry,
+} from './schema/schema.ts';
 
-interface LoadOptions {
-  /** YAML or JSON. */
-  readonly text: string;
-  /** The text's name in errors, such as the path of its file. */
+interface PlanOptions {
+  /** The configuration's name in errors, such as the path of its file. */
   readonly source: string;
   readonly catalogue: PluginCatalogue;
-  /** Gates that come after those of the text, so that they override them. */
+  /** Gates that come after those of the configuration, so that they override them. */
   readonly featureGates?: readonly string[] | undefined;
+}
+
+interface LoadOptions extends PlanOptions {
+  /** YAML or JSON. */
+  readonly text: string;
+}
+
+/** Makes a plan of a configuration's text, as `planConfig` does of its value. */
+export function loadConfig({ text, ...options }: LoadOptions): PickerPlan {
+  return planConfig(readConfigText(text, options.source), options);
 }
 
 /**
  * Makes a plan of a configuration, with the reference picker's defaults filled in. Throws one
- * ConfigError that lists every issue of syntax and shape, or else every issue of meaning.
+ * ConfigError that lists every issue of shape, or else every issue of meaning.
  */
-export function loadConfig({ text, source, catalogue, featureGates }: LoadOptions): PickerPlan {
-  const config = withGates(withDefaultPolicy(readConfig(text, source)), featureGates);
+export function planConfig(
+  value: unknown,
+  { source, catalogue, featureGates }: PlanOptions,
+): PickerPlan {
+  const config = withGates(withDefaultPolicy(checkConfig(value, source)), featureGates);
   const issues: ConfigIssue[] = [];
   const notes: ConfigNote[] = [];
   const table = new PluginTable(config.plugins, { catalogue, issues, notes });
@@ -74,7 +90,8 @@ function withGates(
 function withDefaultPolicy(config: EndpointPickerConfig): EndpointPickerConfig {
   const bare = config.plugins.length === 0 && config.schedulingProfiles.length === 0;
   if (!config.scheduler || !bare) return config;
-  const { plugins, schedulingProfiles } = readConfig(ZERO_KNOB, 'the default policy');
+  const source = 'the default policy';
+  const { plugins, schedulingProfiles } = checkConfig(readConfigText(ZERO_KNOB, source), source);
   return { ...config, plugins, schedulingProfiles };
 }
 

@@ -1,9 +1,12 @@
 import type { Random } from '../../src/framework/runtime.ts';
+import { type Json, ValueMutator } from './mutate-values.ts';
 import { type FuzzTarget, utf8 } from './target.ts';
 
 /** Larger inputs find the same faults more slowly. A target may set less. */
 const INPUT_BYTES_MAX = 16_384;
 const MUTATIONS_MAX = 6;
+/** Of the inputs of a target that reads JSON, one in so many is changed as bytes. */
+const BYTES_ONE_IN = 50;
 /** Inputs kept because their outcome was new. */
 const CORPUS_MAX = 2000;
 
@@ -21,10 +24,13 @@ export class Mutator {
   readonly #corpus: Uint8Array[];
   readonly #words: readonly Uint8Array[];
   readonly #bytesMax: number;
+  readonly #values: ValueMutator | undefined;
   readonly #outcomes = new Set<string>();
 
-  constructor({ seeds, words, inputBytesMax = INPUT_BYTES_MAX }: FuzzTarget, random: Random) {
+  constructor(target: FuzzTarget, random: Random) {
+    const { seeds, words, form, inputBytesMax = INPUT_BYTES_MAX } = target;
     this.#random = random;
+    this.#values = form === 'json' ? new ValueMutator(words, random) : undefined;
     this.#corpus = [...seeds];
     this.#bytesMax = inputBytesMax;
     // Characters below 256 are bytes of binary formats.
@@ -40,6 +46,11 @@ export class Mutator {
   next(): Uint8Array {
     let input = this.#one(this.#corpus);
     const mutations = 1 + this.#below(MUTATIONS_MAX);
+    if (this.#values !== undefined && this.#below(BYTES_ONE_IN) > 0) {
+      // Each change of a value is likely to be an error, behind which others do not show.
+      const changed = this.#withOtherValues(this.#values, input, 1 + this.#below(mutations));
+      return changed.length > this.#bytesMax ? input : changed;
+    }
     for (let count = 0; count < mutations; count++) input = this.#mutate(input);
     return input.subarray(0, this.#bytesMax);
   }
@@ -79,6 +90,14 @@ export class Mutator {
     }
   }
 
+  #withOtherValues(values: ValueMutator, input: Uint8Array, mutations: number): Uint8Array {
+    let value = jsonOf(input);
+    for (let count = 0; count < mutations; count++) {
+      value = values.changed(value, () => jsonOf(this.#one(this.#corpus)));
+    }
+    return utf8(JSON.stringify(value));
+  }
+
   /** Replaces the next run of digits. */
   #otherNumber(input: Uint8Array, from: number): Uint8Array {
     const isDigit = (at: number): boolean => (input[at] ?? 0) >= 0x30 && (input[at] ?? 0) <= 0x39;
@@ -111,6 +130,16 @@ export class Mutator {
   }
 }
 
+/** Null where bytes were changed so that they are no JSON text any more. */
+function jsonOf(input: Uint8Array): Json {
+  try {
+    return JSON.parse(decoder.decode(input)) as Json;
+  } catch {
+    return null;
+  }
+}
+
+const decoder = new TextDecoder();
 const NOTHING = new Uint8Array(0);
 
 function changed(input: Uint8Array, at: number, change: (byte: number) => number): Uint8Array {

@@ -7,6 +7,11 @@ export interface FuzzTarget {
   readonly inputBytesMax?: number;
   /** Valid inputs, which mutations start from. */
   readonly seeds: readonly Uint8Array[];
+  /**
+   * `json`: inputs are JSON texts, and mostly their values are changed, so that few are refused for
+   * their syntax. `bytes` by default.
+   */
+  readonly form?: 'bytes' | 'json';
   /** Words of the format, which mutations insert. */
   readonly words: readonly string[];
   /**

@@ -2,6 +2,7 @@ import type { FuzzTarget } from './target.ts';
 import { apiPaths } from './targets/api-path.ts';
 import { capture } from './targets/capture.ts';
 import { config } from './targets/config.ts';
+import { configValues } from './targets/config-values.ts';
 import { controlBody } from './targets/control-body.ts';
 import { extProc } from './targets/ext-proc.ts';
 import { hpack } from './targets/hpack.ts';
@@ -26,6 +27,7 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   prometheus,
   kvEvents,
   config,
+  configValues,
   capture,
   trace,
   remoteAnswers,

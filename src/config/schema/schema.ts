@@ -131,13 +131,17 @@ function withDefaults(section: z.ZodType<DataLayerEntry>): z.ZodType<DataLayerEn
 /** 1 Mi, as in the reference's file discovery; a configuration has a few thousand characters. */
 const CONFIG_CHARACTERS_MAX = 1024 * 1024;
 
-/** Reads YAML or JSON text. Throws ConfigError with every syntax error, or every error of shape. */
-export function readConfig(text: string, source: string): EndpointPickerConfig {
+/** The value that YAML or JSON text stands for. Throws ConfigError with the first syntax error. */
+export function readConfigText(text: string, source: string): unknown {
   if (text.length > CONFIG_CHARACTERS_MAX) {
     const message = `has ${text.length} characters; at most ${CONFIG_CHARACTERS_MAX} are read`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  const value = readYaml(text, source);
+  return readYaml(text, source);
+}
+
+/** Checks a value that was read. Throws ConfigError with every error of shape. */
+export function checkConfig(value: unknown, source: string): EndpointPickerConfig {
   if (value === null) {
     const message = `has no configuration; write at least apiVersion: ${API_VERSION} and kind: ${CONFIG_KIND}`;
     throw new ConfigError(source, [{ path: 'file', message }]);

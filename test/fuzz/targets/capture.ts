@@ -16,7 +16,7 @@ import { scratchFile } from './trace.ts';
 function recorded(): string {
   const { picker, capture } = startCapture(
     { plan: PLAN, seed: 1 },
-    (subscriber): EndpointPicker => startFuzzPicker([subscriber]).picker,
+    (subscriber): EndpointPicker => startFuzzPicker({ subscribers: [subscriber] }).picker,
   );
   let text = new TextDecoder().decode(capture.begin(picker.pool.snapshot()));
   capture.listen((lines) => {

@@ -7,7 +7,11 @@ import { ConfigError } from '../../../src/framework/error.ts';
 import { expected, type FuzzTarget, promise, utf8 } from '../target.ts';
 
 const decoder = new TextDecoder();
-const FILES = ['deploy/disaggregation.yaml', 'deploy/assignment.yaml', 'deploy/conformance.yaml'];
+export const CONFIG_FILES: readonly string[] = [
+  'deploy/disaggregation.yaml',
+  'deploy/assignment.yaml',
+  'deploy/conformance.yaml',
+];
 
 const YAML_WORDS =
   '- type: |parameters: {}|parameters:\n    |weight: |{|}|[|]|*a|&a |<<: |!!binary |? |>-\n|\t|#|: ' +
@@ -21,7 +25,7 @@ export const config: FuzzTarget = {
   inputBytesMax: 1200,
   seeds: [
     ...[...NAMED_CONFIGS.values()].map(utf8),
-    ...FILES.map((path) => readFileSync(packageFile(path))),
+    ...CONFIG_FILES.map((path) => readFileSync(packageFile(path))),
   ],
   words: [
     ...YAML_WORDS.split('|'),
