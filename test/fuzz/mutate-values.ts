@@ -11,7 +11,19 @@ export type Json =
 /** Numbers that no JSON text has; a target that reads values gives these strings their meaning. */
 const UNSPEAKABLE = ['.nan', '.inf', '-.inf'];
 const NUMBERS = [
-  0, -0, 1, -1, 0.5, 1e-320, 1e308, 9007199254740993, 2147483648, -2147483649, 4294967296, 65536, 7,
+  0,
+  -0,
+  1,
+  -1,
+  0.5,
+  1e-320,
+  1e308,
+  2 ** 53 + 2,
+  2147483648,
+  -2147483649,
+  4294967296,
+  65536,
+  7,
   100,
 ];
 const TEXTS = [

@@ -5,10 +5,10 @@ import { DEFAULT_MEDIA } from '../../framework/prompt-reading.ts';
 import { createOpenBody } from '../parsers/open-body.ts';
 import { ImageSize } from './image-size.ts';
 
-/** The beginning of a PNG image of this size. */
-function png(width: number, height: number): Buffer {
+/** The beginning of a PNG image of this size in pixels, 16 bytes and this many. */
+function png(width: number, height: number, more = 400): Buffer {
   const bytes = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
-  const size = Buffer.alloc(40);
+  const size = Buffer.alloc(more);
   size.writeUInt32BE(width, 0);
   size.writeUInt32BE(height, 4);
   return Buffer.concat([bytes, size]);
@@ -32,14 +32,14 @@ function jpeg(width: number, height: number, previewBytes: number): Buffer {
   return Buffer.concat([Buffer.from([0xff, 0xd8]), preview, Buffer.from([0xff]), frame]);
 }
 
-/** One second of 8,000 bytes. */
-function wav(): Buffer {
+/** A sound of 8,000 bytes, which may say that it is longer or slower than a second. */
+function wav(bytesPerSecond = 8000, said = 8000): Buffer {
   const bytes = Buffer.alloc(44 + 8000);
   bytes.write('RIFF\0\0\0\0WAVEfmt ', 'latin1');
   bytes.writeUInt32LE(16, 16);
-  bytes.writeUInt32LE(8000, 28);
+  bytes.writeUInt32LE(bytesPerSecond, 28);
   bytes.write('data', 36, 'latin1');
-  bytes.writeUInt32LE(8000, 40);
+  bytes.writeUInt32LE(said, 40);
   return bytes;
 }
 
@@ -154,8 +154,26 @@ describe('[D334] tokens of media', () => {
   });
 
   it('of all media of a prompt are bounded, however large they say they are', () => {
-    const huge = image(dataUrl('image/png', png(2 ** 31, 2 ** 31)));
-    expect(tokensOf([huge, huge, VIDEO])).toBe(262_144 + 2);
+    const day = { headers: { 'x-llm-d-video-duration-seconds': '86400' } };
+    expect(tokensOf([VIDEO, VIDEO, LINK], day)).toBe(262_144 + 2);
+  });
+
+  it.each([
+    ['an image', image(dataUrl('image/png', png(2 ** 31, 2 ** 31))), 225],
+    [
+      'an image with one pixel too many for its bytes',
+      image(dataUrl('image/png', png(48 * 8256 + 1, 1, 32))),
+      225,
+    ],
+    [
+      'an image with as many pixels as its bytes can hold',
+      image(dataUrl('image/png', png(48 * 8256, 1, 32))),
+      387,
+    ],
+    ['a sound of 1,044 bytes', sound(wav(8000, 2 ** 32 - 1).subarray(0, 1044)), 3],
+    ['a sound of one byte a second', sound(wav(1, 8000)), 12],
+  ])('[V360] %s counts as no more than it can be', (_what, part, wanted) => {
+    expect(tokensOf([part])).toBe(wanted);
   });
 
   it('name what is wrong in the parameters', () => {

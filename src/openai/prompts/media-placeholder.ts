@@ -18,9 +18,11 @@ export const MEDIA_KINDS: ReadonlyMap<string, MediaKind> = new Map([
   ['file_data', 'file'],
 ]);
 
-/** As long as the longest prompts are. A few bytes of an image may say that it is huge. */
+/** As long as the longest prompts are. Headers may say that a video behind a link is huge. */
 const TOKENS_MAX = 262_144;
 const FILE_TOKENS = 225;
+/** What a PNG of one bit a pixel can hold: DEFLATE makes data at most 1,032 times shorter. */
+const PIXELS_PER_BYTE_MAX = 8 * 1032;
 const ROOT = 'media';
 /** Where base64 begins in a data URL, and how far that may be from its beginning. */
 const [DATA_URL, BASE64, PREFIX_MAX] = ['data:', 'base64,', 256];
@@ -86,16 +88,23 @@ class SeenContent {
     this.#image.push(piece.subarray(Math.max(0, from - before)));
   }
 
+  /** Undefined also where an image says that it is larger than its bytes can be. */
   imageSize(): ImageSize['size'] {
     this.#image?.end();
-    return this.#image?.size;
+    const size = this.#image?.size;
+    if (size === undefined) return undefined;
+    return size.width * size.height > this.#contentBytes() * PIXELS_PER_BYTE_MAX ? undefined : size;
   }
 
   sound(): Parameters<typeof audioTokens>[2] {
-    const from = this.#prefixLength() ?? 0;
-    const text = this.#head.slice(from).replaceAll('\\', '');
-    const bytes = Math.floor(((this.#bytes - from) * 3) / 4);
-    return { bytes, wavSeconds: wavSeconds(Buffer.from(text, 'base64')) };
+    const text = this.#head.slice(this.#prefixLength() ?? 0).replaceAll('\\', '');
+    const bytes = this.#contentBytes();
+    const seconds = wavSeconds(Buffer.from(text, 'base64'), bytes);
+    return { bytes, wavSeconds: seconds };
+  }
+
+  #contentBytes(): number {
+    return Math.floor(((this.#bytes - (this.#prefixLength() ?? 0)) * 3) / 4);
   }
 
   /** The characters before the base64 text; undefined where it has not begun. */
