@@ -5,6 +5,8 @@ const ENTRIES = [
   'src/main',
   'src/index',
   'src/launcher',
+  'src/config/config-thread',
+  'src/endpoints/discovery/file/endpoints-thread',
   'src/io-workers/io-worker',
   'src/lab/shadow/shadow-worker',
   'src/lab/simulate/worker',

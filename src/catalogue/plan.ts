@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { NAMED_CONFIGS, ZERO_KNOB } from '../config/defaults.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig, loadConfigAside } from '../config/load.ts';
 import { nearest } from '../files/nearest.ts';
 import { readFollowed } from '../files/read-followed.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
@@ -41,8 +41,8 @@ export interface ConfigFile {
   readonly path: string;
   /** Throws ConfigError. */
   read(): string;
-  /** Throws ConfigError. */
-  load(text: string): PickerPlan;
+  /** Rejects with ConfigError. */
+  load(text: string): Promise<PickerPlan>;
 }
 
 /** The file of a configuration; undefined for a built-in configuration. */
@@ -56,7 +56,7 @@ export async function configFileOf(
   return {
     path: config,
     read: () => readText(config, readFollowed),
-    load: (text) => loadConfig({ text, source: config, catalogue, featureGates }),
+    load: (text) => loadConfigAside({ text, source: config, catalogue, featureGates }),
   };
 }
 

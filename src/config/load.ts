@@ -1,4 +1,5 @@
 import { nearest } from '../files/nearest.ts';
+import { readAside } from '../files/read-thread.ts';
 import { parseOrReport } from '../files/zod-issues.ts';
 import { ConfigError, type ConfigIssue } from '../framework/error.ts';
 import type { PluginCatalogue, SchedulerDefinition } from '../framework/plugin.ts';
@@ -26,6 +27,8 @@ import {
   type SchedulerEntry,
 } from './schema/schema.ts';
 
+const CONFIG_THREAD = 'src/config/config-thread';
+
 interface PlanOptions {
   /** The configuration's name in errors, such as the path of its file. */
   readonly source: string;
@@ -42,6 +45,12 @@ interface LoadOptions extends PlanOptions {
 /** Makes a plan of a configuration's text, as `planConfig` does of its value. */
 export function loadConfig({ text, ...options }: LoadOptions): PickerPlan {
   return planConfig(readConfigText(text, options.source), options);
+}
+
+/** As `loadConfig`, without holding up a program that serves while a long text is read. */
+export async function loadConfigAside({ text, ...options }: LoadOptions): Promise<PickerPlan> {
+  const { source } = options;
+  return planConfig(await readAside(CONFIG_THREAD, readConfigText, { text, source }), options);
 }
 
 /**

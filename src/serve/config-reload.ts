@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ConfigFile } from '../catalogue/plan.ts';
+import { oneAtATime } from '../files/one-at-a-time.ts';
 import { watchFile } from '../files/watch-file.ts';
 import { Reloads } from '../journal/metrics/process/reloads.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -33,12 +34,17 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
   const { path } = file;
   let { plan } = options;
   let lastText: string | undefined;
+  let isStopped = false;
   const reloads = registerReloads(options.registry);
 
-  function take(): void {
+  /** Undefined where the text is the one that decides. */
+  async function read(): Promise<{ readonly text: string; readonly next: PickerPlan } | undefined> {
     const text = file.read();
-    if (text === lastText && reloads.lastError === undefined) return;
-    const next = file.load(text);
+    if (text === lastText && reloads.lastError === undefined) return undefined;
+    return { text, next: await file.load(text) };
+  }
+
+  function take(text: string, next: PickerPlan): void {
     if (sameParameters(next.effective, plan.effective)) {
       if (reloads.lastError !== undefined)
         log.info({ path }, 'the configuration file is again the one that decides');
@@ -51,14 +57,28 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
     lastText = text;
   }
 
-  const watch = watchFile(path, {
-    onChange: () =>
-      reloads.attempt(take, (error) =>
+  async function follow(): Promise<void> {
+    const [found] = await Promise.allSettled([read()]);
+    if (isStopped) return;
+    reloads.attempt(
+      () => {
+        if (found.status === 'rejected') throw found.reason;
+        if (found.value !== undefined) take(found.value.text, found.value.next);
+      },
+      (error) =>
         log.error({ path, error }, 'configuration refused; the previous one continues to decide'),
-      ),
+    );
+  }
+
+  const watch = watchFile(path, {
+    onChange: oneAtATime(follow),
     onError: (error) => log.error({ path, err: error }, 'the configuration file cannot be watched'),
   });
-  return { ready: watch.ready, lastError: () => reloads.lastError, stop: () => watch.stop() };
+  const stop = (): Promise<void> => {
+    isStopped = true;
+    return watch.stop();
+  };
+  return { ready: watch.ready, lastError: () => reloads.lastError, stop };
 }
 
 function logAdopted(

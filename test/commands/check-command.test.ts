@@ -119,7 +119,7 @@ describe('check', () => {
     writeFileSync(comments, '# nothing\n');
     await expect(check(comments)).rejects.toThrow('has no configuration');
     const followed = await configFileOf(comments, []);
-    expect(() => followed?.load('')).toThrow('has no configuration');
+    await expect(followed?.load('')).rejects.toThrow('has no configuration');
   });
 
   test('[V249] a pipe that takes the place of a followed file is refused, and nothing waits for it', async () => {

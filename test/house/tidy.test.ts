@@ -33,6 +33,8 @@ const ENTRY_POINTS: readonly string[] = [
   'src/index.ts',
   'src/launcher.ts',
   'src/lab/simulate/worker.ts',
+  'src/config/config-thread.ts',
+  'src/endpoints/discovery/file/endpoints-thread.ts',
   'src/io-workers/io-worker.ts',
   'src/lab/shadow/shadow-worker.ts',
   'ui/main.js',

@@ -53,7 +53,7 @@ export function withScrapeFlagsOf(
   file: ConfigFile | undefined,
   flags: ScrapeFlags,
 ): ConfigFile | undefined {
-  return file && { ...file, load: (text) => withScrapeFlags(file.load(text), flags) };
+  return file && { ...file, load: async (text) => withScrapeFlags(await file.load(text), flags) };
 }
 
 type Parameters = Readonly<Record<string, unknown>>;

@@ -1,12 +1,14 @@
 import { resolve } from 'node:path';
+import { oneAtATime } from '../../../files/one-at-a-time.ts';
 import { readFollowed } from '../../../files/read-followed.ts';
+import { readAside } from '../../../files/read-thread.ts';
 import { watchFile } from '../../../files/watch-file.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, messageOf } from '../../../framework/error.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
-import { FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
+import { type EndpointsList, FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
 
 interface FileDiscoveryOptions {
   readonly path: string;
@@ -32,7 +34,7 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   file.load();
   const watch = followed
     ? watchFile(path, {
-        onChange: () => file.reload(),
+        onChange: oneAtATime(() => file.reload()),
         onError: (error) => {
           log.error({ path, err: error }, 'the endpoints file cannot be watched for changes');
         },
@@ -41,15 +43,21 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   return {
     ready: watch?.ready ?? Promise.resolve(),
     lastError: () => file.lastError,
-    stop: () => watch?.stop() ?? Promise.resolve(),
+    stop: () => {
+      file.stop();
+      return watch?.stop() ?? Promise.resolve();
+    },
   };
 }
+
+const ENDPOINTS_THREAD = 'src/endpoints/discovery/file/endpoints-thread';
 
 class EndpointsFile {
   readonly #file: string;
   readonly #options: FileDiscoveryOptions;
   #applied: ReadonlySet<EndpointId> = new Set();
   #lastText: string | undefined;
+  #isStopped = false;
   lastError: string | undefined;
 
   constructor(file: string, options: FileDiscoveryOptions) {
@@ -57,41 +65,59 @@ class EndpointsFile {
     this.#options = options;
   }
 
+  /** Throws ConfigError. */
   load(): void {
-    const { path, pool, rules, log } = this.#options;
+    const { path } = this.#options;
     const text = readText(this.#file, path);
-    if (text !== this.#lastText) {
-      const { endpoints: specs, priorities, rewrites } = parseEndpoints(text, path);
-      this.#lastText = text;
-      const wanted = new Set(specs.map(({ id }) => id));
-      for (const id of this.#applied) if (!wanted.has(id)) pool.remove(id);
-      for (const spec of specs) pool.upsert(spec);
-      rules?.setObjectives(priorities);
-      rules?.setRewrites(rewrites);
-      this.#applied = wanted;
-      log.info({ path, endpoints: specs.length }, 'endpoints loaded');
-    } else if (this.lastError !== undefined) {
-      const fields = { path, endpoints: this.#applied.size };
-      log.info(fields, 'the endpoints file is valid again and unchanged');
-    }
-    this.lastError = undefined;
+    this.#apply(text, parseEndpoints(text, path));
   }
 
   /** Logs an error and changes nothing where the file cannot be used. */
-  reload(): void {
+  async reload(): Promise<void> {
+    const { path, log } = this.#options;
     try {
-      this.load();
+      const text = readText(this.#file, path);
+      if (text === this.#lastText) {
+        this.#isUnchanged();
+        return;
+      }
+      const listed = await readAside(ENDPOINTS_THREAD, parseEndpoints, { text, source: path });
+      if (!this.#isStopped) this.#apply(text, listed);
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
+      const reason = messageOf(error);
       // One change causes several events.
-      if (error.message === this.lastError) return;
-      this.lastError = error.message;
-      const { path, log } = this.#options;
+      if (reason === this.lastError || this.#isStopped) return;
+      this.lastError = reason;
       log.error(
-        { path, error: this.lastError, endpoints: this.#applied.size },
+        { path, error: reason, endpoints: this.#applied.size },
         'the endpoints file is invalid; the last valid list stays',
       );
     }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #isUnchanged(): void {
+    if (this.lastError === undefined) return;
+    const { path, log } = this.#options;
+    const fields = { path, endpoints: this.#applied.size };
+    log.info(fields, 'the endpoints file is valid again and unchanged');
+    this.lastError = undefined;
+  }
+
+  #apply(text: string, { endpoints: specs, priorities, rewrites }: EndpointsList): void {
+    const { path, pool, rules, log } = this.#options;
+    const wanted = new Set(specs.map(({ id }) => id));
+    for (const id of this.#applied) if (!wanted.has(id)) pool.remove(id);
+    for (const spec of specs) pool.upsert(spec);
+    rules?.setObjectives(priorities);
+    rules?.setRewrites(rewrites);
+    this.#applied = wanted;
+    this.#lastText = text;
+    this.lastError = undefined;
+    log.info({ path, endpoints: specs.length }, 'endpoints loaded');
   }
 }
 

@@ -36,7 +36,7 @@ const fileSchema = z.strictObject({
   modelRewrites: z.array(rewriteSchema).default([]),
 });
 
-interface EndpointsFile {
+export interface EndpointsList {
   readonly endpoints: readonly EndpointSpec[];
   readonly priorities: ReadonlyMap<string, number>;
   readonly rewrites: readonly ModelRewriteRule[];
@@ -66,7 +66,7 @@ const entrySchema = z
   });
 
 /** Reads the YAML or JSON text of an endpoints file. Throws ConfigError that lists every error. */
-export function parseEndpoints(text: string, source: string): EndpointsFile {
+export function parseEndpoints(text: string, source: string): EndpointsList {
   // A character is at least one byte. The size in bytes is checked where the file is read.
   if (text.length > FILE_BYTES_MAX) {
     const message = `has ${text.length} characters; at most ${FILE_BYTES_MAX} are read`;

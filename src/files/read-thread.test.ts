@@ -1,0 +1,75 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { parseEndpoints } from '../endpoints/discovery/file/parse-endpoints.ts';
+import { ConfigError } from '../framework/error.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+import { readAside } from './read-thread.ts';
+
+const PROGRAM = 'src/endpoints/discovery/file/endpoints-thread';
+
+function list(count: number): string {
+  const line = (n: number): string =>
+    `- {name: pod-${n}, address: 10.0.${n >> 8}.${n & 255}, port: 8000, labels: {zone: a}}\n`;
+  return `endpoints:\n${Array.from({ length: count }, (_, n) => line(n)).join('')}`;
+}
+
+const read = (text: string): ReturnType<typeof readAside<ReturnType<typeof parseEndpoints>>> =>
+  readAside(PROGRAM, parseEndpoints, { text, source: 'pool.yaml' });
+
+describe('[V361] a long file that is read while the program serves', () => {
+  let turns = 0;
+  let turn: NodeJS.Immediate | undefined;
+  const count = (): void => {
+    turns += 1;
+    turn = setImmediate(count);
+  };
+  afterEach(() => clearImmediate(turn));
+
+  it('lets the event loop go on, and is read as it is elsewhere', async () => {
+    turns = 0;
+    turn = setImmediate(count);
+    const text = list(1000);
+    const aside = await read(text);
+    expect(turns).toBeGreaterThan(0);
+    expect(aside).toEqual(parseEndpoints(text, 'pool.yaml'));
+  });
+
+  it('is refused with the same errors', async () => {
+    const text = list(1000).replace('port: 8000', 'port: 0');
+    const error: unknown = await read(text).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(String(error)).toContain('pool.yaml');
+    expect((error as ConfigError).issues).toEqual([
+      { path: 'endpoints[0].port', message: 'must be a port number, 1 to 65535' },
+    ]);
+  });
+
+  it('is refused where its thread ends', async () => {
+    const text = list(1000);
+    const given = { text, source: 'pool.yaml' };
+    await expect(readAside('src/no-such-thread', parseEndpoints, given)).rejects.toThrow(
+      'cannot be read',
+    );
+  });
+});
+
+describe('[V361] changes that come while a file is read', () => {
+  it('are read once more, after it', async () => {
+    const runs: PromiseWithResolvers<void>[] = [];
+    const change = oneAtATime(() => {
+      const run = Promise.withResolvers<void>();
+      runs.push(run);
+      return run.promise;
+    });
+    change();
+    change();
+    change();
+    expect(runs).toHaveLength(1);
+    runs[0]?.resolve();
+    await expect.poll(() => runs.length).toBe(2);
+    runs[1]?.resolve();
+    await new Promise(setImmediate);
+    expect(runs).toHaveLength(2);
+    change();
+    expect(runs).toHaveLength(3);
+  });
+});
