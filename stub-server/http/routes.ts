@@ -76,6 +76,7 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /ping', health],
   ['GET /version', () => ({ version: VERSION })],
   ['GET /metrics', metrics],
+  ['GET /prometheus/metrics', trtllmMetrics],
   [`POST ${PULL_PATH}`, sendKv],
   // Mooncake's bootstrap server, by data-parallel rank.
   ['GET /query', ({ replica }) => ({ 0: { engine_id: engineIdOf(replica) } })],
@@ -139,6 +140,12 @@ function metrics({ replica, response }: Call): undefined {
   if (page === undefined) throw new ApiError(404, 'Not Found');
   response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
   response.end(page);
+}
+
+/** Where trtllm-serve has its page for Prometheus, as configurations of pickers say. */
+function trtllmMetrics(call: Call): undefined {
+  if (call.replica.options.engine !== 'trtllm') throw new ApiError(404, 'Not Found');
+  return metrics(call);
 }
 
 function beginFault({ replica, json }: Call): object {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readPoolFile } from '../../stub-server/options/stub-pool-file.ts';
 import { type StubPool, startMixedPool } from '../../stub-server/pool.ts';
 
-const POOL = `{port: 0, speed: 10, model: m, servers: [{preset: llama-3.1-8b-h100}, {preset: llama-3.1-8b-l40s, engine: sglang}]}`;
+const POOL = `{port: 0, speed: 10, model: m, servers: [{preset: llama-3.1-8b-h100}, {preset: llama-3.1-8b-l40s, engine: sglang}, {engine: trtllm}]}`;
 
 describe('the control server of a stub pool', () => {
   let pool: StubPool | undefined;
@@ -21,6 +21,7 @@ describe('the control server of a stub pool', () => {
     expect(servers).toMatchObject([
       { name: 'stub-0', kv: { blocks: 27_000 } },
       { name: 'stub-1', kv: { blocks: 12_000 } },
+      { name: 'stub-2' },
     ]);
   });
 
@@ -32,6 +33,17 @@ describe('the control server of a stub pool', () => {
     );
     expect(vllm).toContain('vllm:num_requests_running');
     expect(sglang).toContain('sglang:num_running_reqs');
+  });
+
+  it('[D385] has the page of TensorRT-LLM where trtllm-serve has it, and no other there', async () => {
+    const pages = await Promise.all(
+      (pool?.endpoints ?? []).map(async ({ address }) => {
+        const response = await fetch(`http://${address}/prometheus/metrics`);
+        return [response.status, await response.text()] as const;
+      }),
+    );
+    expect(pages.map(([status]) => status)).toEqual([404, 404, 200]);
+    expect(pages[2]?.[1]).toContain('trtllm_num_requests_running');
   });
 
   it('sets and clears the faults of one server or of all', async () => {
