@@ -23,24 +23,51 @@ const SEQUENCES_MAX = 4096;
 /** The most tokens of all prompts and answers of a request: 256 answers of 128k tokens each. */
 const TOKENS_MAX = 32 * 1024 * 1024;
 
+interface PlanParts {
+  readonly replica: Replica;
+  readonly prompts: GenerationRequest['prompts'];
+  readonly asked: GenerationRequest['asked'];
+  readonly forcedTokens: number | undefined;
+}
+
 /**
  * Plans `n` sequences for each prompt. Throws ApiError for a prompt that is too long, and for more
  * sequences or tokens than one request may have.
  */
 export function planSequences(
   terms: GenerationTerms,
-  parts: {
-    readonly replica: Replica;
-    readonly prompts: GenerationRequest['prompts'];
-    readonly asked: GenerationRequest['asked'];
-    readonly forcedTokens: number | undefined;
-  },
+  parts: PlanParts,
 ): readonly PlannedSequence[] {
-  const { replica, prompts, asked, forcedTokens } = parts;
-  const { random, options, contextTokensMax } = replica;
+  const { options, loras } = parts.replica;
   const { blockTokens } = options;
   const publishes = (options.kvEventsTarget ?? options.kvEventsPort) !== undefined;
-  const root = `${replica.loras.has(terms.model) ? terms.model : ''}\n${terms.cacheSalt}`;
+  const root = `${loras.has(terms.model) ? terms.model : ''}\n${terms.cacheSalt}`;
+  // A refused request costs no tokens: making those of long answers takes seconds.
+  return planAnswers(terms, parts).map(({ prompt, answer, countsPrompt }) => {
+    const answerIds = answerTokenIds(answer);
+    return {
+      promptTokens: prompt.length,
+      tokenIds: publishes ? joined(prompt, answerIds) : undefined,
+      hashes: options.prefixCaching
+        ? chainedHashes(prompt, { blockTokens, root, answer: answerIds })
+        : NO_HASHES,
+      answer,
+      countsPrompt,
+    };
+  });
+}
+
+interface PlannedAnswer {
+  readonly prompt: Int32Array;
+  readonly answer: Answer;
+  readonly countsPrompt: boolean;
+}
+
+function planAnswers(
+  terms: GenerationTerms,
+  { replica, prompts, asked, forcedTokens }: PlanParts,
+): readonly PlannedAnswer[] {
+  const { random, contextTokensMax, stats, texts } = replica;
   if (prompts.length * terms.n > SEQUENCES_MAX) {
     const asked = `${prompts.length} prompts with ${terms.n} answers each`;
     throw new ApiError(400, `${asked} are more than the ${SEQUENCES_MAX} sequences of a request`);
@@ -50,28 +77,17 @@ export function planSequences(
     checkLength(terms, prompt.length, contextTokensMax);
     return Array.from({ length: terms.n }, (_, choice) => {
       const seed =
-        terms.seed === undefined
-          ? `answer ${replica.stats.requests + place}`
-          : `seed ${terms.seed}`;
+        terms.seed === undefined ? `answer ${stats.requests + place}` : `seed ${terms.seed}`;
       const answer = planAnswer(terms, random.fork(`${seed} ${choice}`), {
         forcedTokens,
         contextLeft: contextTokensMax - prompt.length,
-        texts: replica.texts,
+        texts,
         asked: () => asked(place),
       });
       tokens += prompt.length + answer.tokens;
       if (tokens > TOKENS_MAX)
         throw new ApiError(400, `the request has more than ${TOKENS_MAX} tokens`);
-      const answerIds = answerTokenIds(answer);
-      return {
-        promptTokens: prompt.length,
-        tokenIds: publishes ? joined(prompt, answerIds) : undefined,
-        hashes: options.prefixCaching
-          ? chainedHashes(prompt, { blockTokens, root, answer: answerIds })
-          : NO_HASHES,
-        answer,
-        countsPrompt: choice === 0,
-      };
+      return { prompt, answer, countsPrompt: choice === 0 };
     });
   });
 }
