@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { sharedFiles } from './test/house/shared-process.ts';
 import { REPORT_FILE, TEST_LOG_FILE } from './test/house/test-log.ts';
 import { TestLogReporter } from './test/house/test-log-reporter.ts';
 
 const long = process.env['POINTSMAN_LONG_TESTS'] === '1';
 /** Where `test/run.ts` wants reports. */
 const reports = process.env['POINTSMAN_TEST_REPORTS'];
+/** Each file is in one of the two projects, because the one has what the other leaves. */
+const shared = sharedFiles();
 
 export default defineConfig({
   test: {
@@ -17,10 +20,18 @@ export default defineConfig({
       ],
     }),
     // `dist` has a compiled copy of every test, which must not run.
-    include: ['{src,scorers,stub-server,bench,test}/**/*.test.ts'],
-    exclude: long ? [] : ['**/*.long.test.ts'],
-    // Tests start servers and processes; each file runs in a separate process, so that leaks stay
-    // there.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'own',
+          include: ['{src,scorers,stub-server,bench,test}/**/*.test.ts'],
+          exclude: [...shared, ...(long ? [] : ['**/*.long.test.ts'])],
+        },
+      },
+      { extends: true, test: { name: 'shared', include: shared, isolate: false } },
+    ],
+    // Tests start servers and programs; what they leave behind stays in a process of its own.
     pool: 'forks',
     // The machines have two cores, and a test with Envoy uses more than one.
     maxWorkers: 2,

@@ -69,6 +69,8 @@ function runVitest(args: readonly string[], long: boolean, folder: string): Prom
       POINTSMAN_TEST_REPORTS: folder,
       TMPDIR: scratch,
       POINTSMAN_PROGRAM: PROGRAM,
+      // The same modules are loaded by each process that a test starts.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
     },
   });
   // Whatever ends this process ends the tests, too.

@@ -1,0 +1,33 @@
+import { globSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Files of tests run one after another in one of two processes for all of them, so that each loads a
+ * module once: most files took longer to load than to run. These need a process of their own, and
+ * this is why.
+ */
+export const OWN_PROCESS: Readonly<Record<string, string>> = {
+  'src/commands/options/pool-options.test.ts': 'sets variables of the environment',
+  'src/extproc/http2/connection.test.ts': 'watches a method of all connections',
+  'src/extproc/http2/stream.test.ts': 'watches a method of all streams',
+  'src/io-workers/io-worker-thread.test.ts': 'follows the workers of the process',
+  'src/lab/shadow/start-shadow.test.ts': 'reads the priorities of the threads of the process',
+  'src/sidecar/bounds.test.ts': 'measures the memory of the process',
+  'test/commands/check-command.test.ts': 'reads what the process writes',
+  'test/docs/docs.test.ts': 'reads what the process writes',
+  'test/docs/readme.test.ts': 'reads what the process writes',
+  'test/io-workers/io-workers.test.ts': 'follows the workers of the process',
+};
+
+/** Folders with tests. */
+const FOLDERS: readonly string[] = ['bench', 'scorers', 'src', 'stub-server', 'test'];
+
+const root = dirname(dirname(import.meta.dirname));
+
+/** The files that share a process, by their paths from the root of the tree. */
+export function sharedFiles(): string[] {
+  const patterns = FOLDERS.map((folder) => `${folder}/**/*.test.ts`);
+  const isShared = (file: string): boolean =>
+    OWN_PROCESS[file] === undefined && !file.endsWith('.long.test.ts');
+  return globSync(patterns, { cwd: root }).filter(isShared).sort();
+}
