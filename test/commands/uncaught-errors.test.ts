@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import {
@@ -12,7 +10,7 @@ import {
   requestBody,
   requestHeaders,
 } from '../support/ext-proc-client.ts';
-import { PROGRAM } from '../support/program.ts';
+import { startProgram } from '../support/started-program.ts';
 
 /** Errors that no part of the picker catches: those of a plugin's own timers and promises. */
 
@@ -54,14 +52,16 @@ it.each([
     writeFileSync(config, CONFIG);
     const args = ['--plugin', plugin, '--config', config, '--endpoints', '127.0.0.1:9'];
     const ports = ['--host', '127.0.0.1', '--extproc-port', '0', '--metrics-port', '0'];
-    const rest = ['--insecure', '--drain-notice-ms', '0', '--drain-timeout-ms', '30000', '--json'];
-    const picker = spawn(process.execPath, [PROGRAM, 'serve', ...args, ...ports, ...rest]);
-    const exited = once(picker, 'exit');
-    const log: string[] = [];
-    createInterface({ input: picker.stderr }).on('line', (line) => log.push(line));
+    const rest = ['--insecure', '--drain-notice-ms', '0', '--drain-timeout-ms', '30000'];
+    const picker = await startProgram<{ readonly extProcPort: number }>([
+      'serve',
+      ...args,
+      ...ports,
+      ...rest,
+    ]);
+    const { exited, lines: log } = picker;
     try {
-      const [line] = (await once(createInterface({ input: picker.stdout }), 'line')) as [string];
-      const { extProcPort } = JSON.parse(line) as { extProcPort: number };
+      const { extProcPort } = picker.document;
       const client = processorClient(extProcPort);
       const underWay = client.Process();
       underWay.write(HEADERS);
@@ -86,7 +86,7 @@ it.each([
       const error = log.find((each) => each.includes('an error that nothing caught'));
       expect(error).toContain(message);
     } finally {
-      picker.kill('SIGKILL');
+      picker.child.kill('SIGKILL');
     }
   },
 );

@@ -1,40 +1,27 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { PROGRAM } from '../support/program.ts';
 import {
   type ScriptedServer,
   startScriptedServer,
   type Visit,
 } from '../support/scripted-server.ts';
+import { type StartedProgram, startProgram } from '../support/started-program.ts';
 
 /** The sidecar as a process, ended by signals. */
 
 let engine: ScriptedServer;
-let child: ChildProcess;
+let sidecar: StartedProgram<{ readonly address: string }>;
 let address: string;
-const lines: string[] = [];
 
 beforeEach(async () => {
   engine = await startScriptedServer();
   const ports = ['--host', '127.0.0.1', '--port', '0', '--engine', engine.address];
-  child = spawn(
-    process.execPath,
-    [PROGRAM, 'sidecar', ...ports, '--drain-notice-ms', '0', '--json'],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
-  if (child.stdout === null || child.stderr === null) throw new Error('no pipes');
-  lines.length = 0;
-  createInterface(child.stderr).on('line', (line) => void lines.push(line));
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  ({ address } = JSON.parse(line) as { address: string });
+  sidecar = await startProgram(['sidecar', ...ports, '--drain-notice-ms', '0']);
+  ({ address } = sidecar.document);
 });
 afterEach(async () => {
-  child.kill('SIGKILL');
+  sidecar.child.kill('SIGKILL');
   await engine.stop();
 });
 
@@ -59,7 +46,7 @@ async function accepts(): Promise<boolean> {
 
 it('[V67] ends after SIGTERM when its streams have ended', async () => {
   const { visit, text } = await stream();
-  const exited = once(child, 'exit');
+  const { child, exited, lines } = sidecar;
   child.kill('SIGTERM');
   // Once the port is closed, the stream is all that is left.
   while (await accepts()) continue;
@@ -71,7 +58,7 @@ it('[V67] ends after SIGTERM when its streams have ended', async () => {
 
 it('[V67] ends at once after a second SIGTERM', async () => {
   const { text } = await stream();
-  const exited = once(child, 'exit');
+  const { child, exited, lines } = sidecar;
   child.kill('SIGTERM');
   while (lines.length === 0) await new Promise((resolve) => void setImmediate(resolve));
   child.kill('SIGTERM');

@@ -1,16 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
 import { issue, newAuthority } from '../support/certificates.ts';
-import { PROGRAM } from '../support/program.ts';
+import { startProgram } from '../support/started-program.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 /** TLS at the sidecar's own port, by the command line of the reference's sidecar. */
@@ -39,21 +37,15 @@ async function write(name: string): Promise<void> {
 
 interface Started {
   readonly address: string;
-  readonly lines: string[];
+  readonly lines: readonly string[];
 }
 
 async function start(flags: readonly string[]): Promise<Started> {
   const enginePort = engine.address.split(':')[1] ?? '';
-  const args = ['--host=127.0.0.1', '--port=0', `--model-server-port=${enginePort}`, '--json'];
-  const child = spawn(process.execPath, [PROGRAM, ...args, ...flags], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.push(child);
-  const lines: string[] = [];
-  if (child.stdout === null || child.stderr === null) throw new Error('no pipes');
-  createInterface(child.stderr).on('line', (line) => void lines.push(line));
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  return { ...(JSON.parse(line) as { address: string }), lines };
+  const args = ['--host=127.0.0.1', '--port=0', `--model-server-port=${enginePort}`];
+  const started = await startProgram<{ readonly address: string }>([...args, ...flags]);
+  children.push(started.child);
+  return { address: started.document.address, lines: started.lines };
 }
 
 /** The name in the certificate of a new connection, and the status of an answer over it. */

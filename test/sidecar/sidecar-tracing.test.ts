@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import { type Collector, fetchCollector, startCollector } from '../support/otel-collector.ts';
-import { PROGRAM } from '../support/program.ts';
 import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts';
+import { startProgram } from '../support/started-program.ts';
 
 /** Traces of the sidecar as a process, as a real OpenTelemetry collector gets them. */
 
@@ -25,17 +23,14 @@ describe.skipIf(otelcol === undefined)('traces of the sidecar', () => {
     engine = await startScriptedServer();
     prefiller = await startScriptedServer();
     const ports = ['--host', '127.0.0.1', '--port', '0', '--engine', engine.address];
-    child = spawn(process.execPath, [PROGRAM, 'sidecar', ...ports, '--tracing', '--json'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        ...process.env,
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector.grpcUrl,
-        OTEL_BSP_SCHEDULE_DELAY: '20',
-      },
-    });
-    if (child.stdout === null) throw new Error('no pipe');
-    const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-    ({ address } = JSON.parse(line) as { address: string });
+    ({
+      child,
+      document: { address },
+    } = await startProgram<{ readonly address: string }>(['sidecar', ...ports, '--tracing'], {
+      ...process.env,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.grpcUrl,
+      OTEL_BSP_SCHEDULE_DELAY: '20',
+    }));
   });
   afterAll(async () => {
     child?.kill('SIGKILL');
