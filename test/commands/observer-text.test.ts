@@ -20,8 +20,9 @@ it('[D321] an observer runs the configuration that its arguments hold as text, w
   timeout: 60_000,
 }, async () => {
   const ports = ['--extproc-port=0', '--metrics-port=0', '--insecure', '--host=127.0.0.1'];
+  const drain = '--drain-notice-ms=0';
   const config = ['--config-text', TEXT, '--feature-gates=flowControl'];
-  const flags = ['--json', '--observe', '--endpoints=127.0.0.1:1', ...config, ...ports];
+  const flags = ['--json', '--observe', '--endpoints=127.0.0.1:1', drain, ...config, ...ports];
   const observer = await startChildCommand(['serve', ...flags]);
   const { metricsPort } = z.object({ metricsPort: z.int() }).parse(observer.document);
   try {

@@ -189,7 +189,7 @@ describe('against other servers', () => {
       request.resume().once('end', () => response.write(TOKEN));
     });
     const trace = traceOf('stuck.jsonl', rows(5, 0));
-    const flags = ['--target', target, '--trace', trace, '--model', 'm', '--timeout', '0.3'];
+    const flags = ['--target', target, '--trace', trace, '--model', 'm', '--timeout', '1'];
     const { ended } = start([...flags, '--concurrency', '2', '--json']);
     const { summary, replay } = resultIn(await ended);
     expect([replay.refused, replay.underWayMax]).toEqual([3, 2]);

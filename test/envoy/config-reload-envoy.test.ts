@@ -11,7 +11,7 @@ import { tellFigure } from '../support/figure.ts';
 const binary = await envoyBinary();
 const SWAPS = 20;
 /** The least time between two swaps, so that requests come after each. */
-const REQUESTS_A_SWAP = 100;
+const REQUESTS_A_SWAP = 25;
 const CLIENTS = 8;
 
 const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';

@@ -15,7 +15,7 @@ describe.skipIf(binary === undefined)(
     let pool: StubPool;
     let stack: Stack;
     beforeAll(async () => {
-      pool = await startStubPool(stubOptions.parse({ count: 2, port: 0, speed: 1, model: 'm' }));
+      pool = await startStubPool(stubOptions.parse({ count: 2, port: 0, speed: 4, model: 'm' }));
       const endpoints = pool.endpoints.map(({ address }) => address);
       stack = await startStack(binary ?? '', { envoy: 'envoy', endpoints });
     }, 60_000);

@@ -19,6 +19,9 @@ const plugins = [join(fixtures, 'misbehaving.mjs')];
 const crashing = join(fixtures, 'crashing.yaml');
 const STUB = { port: 0, speed: 10, model: 'm' };
 const LIMIT_MS = 300_000;
+/** The interval that a promotion by rule waits for needs so many decisions, which are made in `npm run test:long`. */
+const DECISIONS = 5000;
+const isLong = process.env['POINTSMAN_LONG_TESTS'] === '1';
 
 describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-promotion-'));
@@ -44,7 +47,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     for (const name of names) plans.set(name, await planFromPlugins(name, plugins));
     const rule = promotionRule.parse({
       shadow: 'default',
-      promote: { decisions: 5000, stepsPercent: [20, 50], stepRequests: 100 },
+      promote: { decisions: DECISIONS, stepsPercent: [20, 50], stepRequests: 100 },
     });
     stack = await startStack(binary ?? '', {
       envoy: 'envoy',
@@ -101,8 +104,8 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     }
   }
 
-  it(
-    'by rule begins when a shadow is certainly better, and continues step by step',
+  it.each(isLong ? [DECISIONS] : [])(
+    'by rule begins when a shadow is certainly better over %i decisions, and continues step by step',
     async () => {
       await requestsUntil(async () => (await status()).percent === 50);
       const { events } = await status();
@@ -164,6 +167,6 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
 
   it('fails no request', () => {
     expect(failures).toEqual([]);
-    expect(servedBy.length).toBeGreaterThan(5000);
+    expect(servedBy.length).toBeGreaterThan(isLong ? DECISIONS : 100);
   });
 });

@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import {
   CoordinationV1Api,
   CoreV1Api,
@@ -24,7 +21,7 @@ import { envoyBinary, eventually, startEnvoyFor } from '../../bench/support/stac
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { health } from '../support/grpc-health.ts';
-import { PROGRAM } from '../support/program.ts';
+import { startProgram } from '../support/started-program.ts';
 
 /** Two pickers in processes that can be killed, with a real API server and behind a real Envoy. */
 
@@ -52,6 +49,8 @@ describe.skipIf(binaries === undefined || envoy === undefined)('two pickers of o
   });
   afterEach(async () => {
     for (const stop of stops.splice(0).toReversed()) await stop();
+    // Those of the next test would wait for the end of a killed leader's lease.
+    await deleteLease(server).catch(() => undefined);
   });
   afterAll(async () => {
     await stubs?.stop();
@@ -156,7 +155,6 @@ describe.skipIf(binaries === undefined || envoy === undefined)('two pickers of o
   });
 
   it('[D312] are not kept from leading by an observer with their arguments, which follows the pool beside them', async () => {
-    await deleteLease(server);
     const flags = ['--kubeconfig', kubeconfig, '--ha-enable-leader-election', '--observe'];
     const observer = await startPicker(flags);
     stops.push(() => observer.kill('SIGKILL'));
@@ -171,9 +169,12 @@ describe.skipIf(binaries === undefined || envoy === undefined)('two pickers of o
   });
 });
 
-interface Picker {
+interface Ports {
   readonly extProcPort: number;
   readonly metricsPort: number;
+}
+
+interface Picker extends Ports {
   /** Stops it until it resumes. */
   pause(): void;
   resume(): void;
@@ -183,38 +184,13 @@ interface Picker {
 async function startPicker(flags: readonly string[]): Promise<Picker> {
   const pool = ['--pool-name', 'pool', '--pool-namespace', NAMESPACE];
   const ports = ['--host=127.0.0.1', '--extproc-port=0', '--metrics-port=0', '--drain-notice-ms=0'];
-  const args = [
-    PROGRAM,
-    'serve',
-    '--json',
-    '--insecure',
-    '--log-level',
-    'error',
-    ...pool,
-    ...ports,
-  ];
-  const child: ChildProcess = spawn(process.execPath, [...args, ...flags], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  if (child.stdout === null) throw new Error('no stdout');
-  const lines = createInterface({ input: child.stdout });
-  const [line] = (await Promise.race([
-    once(lines, 'line'),
-    exited.then(([code]) => {
-      throw new Error(`the picker has ended with ${String(code)}`);
-    }),
-  ])) as [string];
-  const { extProcPort, metricsPort } = JSON.parse(line) as Picker;
+  const args = ['--insecure', '--log-level', 'error', ...pool, ...ports, ...flags];
+  const { document, child, end } = await startProgram<Ports>(['serve', ...args]);
   return {
-    extProcPort,
-    metricsPort,
+    ...document,
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
-    kill: async (signal) => {
-      child.kill(signal);
-      await exited;
-    },
+    kill: end,
   };
 }
 

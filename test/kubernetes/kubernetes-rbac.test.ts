@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { CoordinationV1Api, type KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -28,9 +25,9 @@ import {
   rolesOf,
   setAllowed,
 } from '../support/own-role.ts';
-import { PROGRAM } from '../support/program.ts';
 import { installRuleCrds } from '../support/rule-crds.ts';
 import { applyAll } from '../support/server-side-apply.ts';
+import { startProgram } from '../support/started-program.ts';
 
 /** The picker with the rights of its service account in deploy/, each of which it needs. */
 
@@ -147,7 +144,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
           '--kubeconfig',
           kubeconfig,
         ];
-        const picker = await runPicker([...args, '--json']);
+        const picker = await runPicker(args);
         try {
           const readyz = await eventually(() => picker.get('/readyz'), isReady);
           expect(readyz).toMatchObject({ detail: { endpoints: 1, leading: true } });
@@ -262,35 +259,19 @@ interface Picker {
 
 function startPicker(args: readonly string[]): Promise<Picker> {
   const free = ['--host=127.0.0.1', '--extproc-port=0', '--health-port=0', '--metrics-port=0'];
-  return runPicker([...args, ...free, '--json', '--log-level=warn']);
+  return runPicker([...args, ...free, '--log-level=warn']);
 }
 
 async function runPicker(args: readonly string[]): Promise<Picker> {
-  const child: ChildProcess = spawn(process.execPath, [PROGRAM, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const exited = once(child, 'exit');
-  const { stdout, stderr } = child;
-  if (stdout === null || stderr === null) throw new Error('no pipes');
-  const warnings: string[] = [];
-  createInterface({ input: stderr }).on('line', (line) => warnings.push(line));
-  const [line] = (await Promise.race([
-    once(createInterface({ input: stdout }), 'line'),
-    exited.then(() => {
-      throw new Error(`the picker has ended: ${warnings.join('\n')}`);
-    }),
-  ])) as [string];
-  const { metricsPort, healthPort } = JSON.parse(line) as {
+  const { document, lines, end } = await startProgram<{
     readonly metricsPort: number;
     readonly healthPort: number;
-  };
+  }>([...args, '--drain-notice-ms=0']);
+  const { metricsPort, healthPort } = document;
   return {
     healthPort,
     get: async (path) => (await fetch(`http://127.0.0.1:${metricsPort}${path}`)).json(),
-    warnings: () => warnings,
-    stop: async () => {
-      child.kill('SIGTERM');
-      await exited;
-    },
+    warnings: () => lines,
+    stop: () => end('SIGTERM'),
   };
 }

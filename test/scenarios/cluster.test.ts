@@ -89,7 +89,11 @@ describe.skipIf(binary === undefined || binaries === undefined)('pickers in a cl
       '--zap-log-level=error',
       ...flags,
     ];
-    const program = startProgram(PICKER, args, ['--host=127.0.0.1', '--json']);
+    const program = startProgram(PICKER, args, [
+      '--host=127.0.0.1',
+      '--json',
+      '--drain-notice-ms=0',
+    ]);
     stops.push(() => program.kill());
     return { program, grpcPort, healthPort, metricsPort };
   }
