@@ -36,7 +36,7 @@ export function explainCommand(): Command {
 
 const HEAD = ['request', 'age', 'endpoint', 'model', 'tokens', 'predicted', 'observed', 'waited'];
 const LIST_NOTE =
-  'predicted, observed: time from arrival to the first token; waited: the part of it at the picker; –: not known';
+  'predicted, observed: time from arrival to the first token, observed in streamed answers only; waited: the part of it at the picker; –: not known';
 
 /** A line for each decision, latest first. */
 function listText({ decisions, wallMs }: DecisionList): string {

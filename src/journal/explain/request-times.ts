@@ -7,7 +7,7 @@ export interface RequestTimes {
   readonly waitedMs: Millis;
   /** Left out where the picker predicts nothing. */
   readonly predictedTtftMs?: Millis;
-  /** Left out until the first token comes, and where it is not seen. */
+  /** Left out until the first token comes, and where it is not seen, as in an answer that is not streamed. */
   readonly observedTtftMs?: Millis;
 }
 
@@ -30,6 +30,8 @@ export class LastRequestTimes {
   }
 
   onFirstToken({ number, request, at: pickedAt, waitedMs = 0 }: Routed, at: Millis): void {
+    // An answer in one piece comes with its last token.
+    if (!request.streaming) return;
     const place = number % REQUESTS_MAX;
     // The place belongs to a later request if so many have come meanwhile.
     if (this.#ids[place] === request.id) this.#observed[place] = at - pickedAt + waitedMs;
