@@ -98,6 +98,8 @@ it('[O187] commands that ask a picker find that of this machine, and name what i
     const { code, stderr } = await pointsman('shadow', 'promotion', '--admin', stack.admin);
     expect(stderr).toMatch(/^this picker promotes nothing: start it with --shadow .* --promotion/);
     expect(code).toBe(1);
+    const early = await pointsman('shadow', 'top', '--admin-token-file', 'no/token');
+    expect(early.stderr).toMatch(/^no\/token is not there; .* makes it when it starts\n$/);
   } finally {
     await stack.stop();
   }

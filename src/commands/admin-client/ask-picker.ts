@@ -51,7 +51,7 @@ export async function askPicker<T>({
   method = 'GET',
   absent,
 }: PickerQuestion): Promise<T> {
-  const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
+  const token = adminTokenFile && tokenOf(adminTokenFile);
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
   let status: number;
   let text: string;
@@ -79,6 +79,17 @@ export async function askPicker<T>({
     throw new CommandFailure(absent);
   }
   throw new CommandFailure(typeof error === 'string' ? error : `${admin} answered ${status}`);
+}
+
+function tokenOf(file: string): string {
+  try {
+    return readToken('--admin-token-file', file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new CommandFailure(
+      `${file} is not there; \`pointsman serve --admin-token-file ${file}\` makes it when it starts`,
+    );
+  }
 }
 
 export function noPicker(admin: string, error: unknown): CommandFailure {

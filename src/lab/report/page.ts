@@ -93,7 +93,7 @@ p { max-width: 46rem; color: var(--faint); }
   linear-gradient(90deg, var(--shade), transparent) 0 0 / 1.2rem 100% scroll no-repeat,
   linear-gradient(270deg, var(--shade), transparent) 100% 0 / 1.2rem 100% scroll no-repeat; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .875rem; }
-th, td { text-align: right; padding: .4rem .55rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
+th, td { text-align: right; padding: .4rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
 thead th { color: var(--faint); font-size: .85rem; vertical-align: bottom; white-space: normal; min-width: 4.2rem; line-height: 1.3; }
 thead th:first-child, tbody th:first-child { text-align: left; } tbody th { font-weight: 600; }
 .told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 10rem; }
