@@ -94,6 +94,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   [
+    'hostile-cluster',
+    {
+      file: 'survive/cluster/main',
+      about: 'CPU, memory and latency of a picker whose Kubernetes API server attacks it',
+    },
+  ],
+  [
     'survive',
     {
       file: 'survive/main',

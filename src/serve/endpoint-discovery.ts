@@ -10,6 +10,7 @@ import {
   topologyExtractor,
 } from '../endpoints/scraping/topology-extractor.ts';
 import type { ResolvedName } from '../framework/runtime.ts';
+import { registerKubernetesMetrics } from '../journal/metrics/pool/kubernetes-metrics.ts';
 import { registerHostNames } from '../journal/metrics/pool/pool-metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -31,6 +32,7 @@ export async function followEndpoints(
   const kubernetes = await startKubernetesDiscovery(options, { picker, runtime, rules, serving });
   const discovery =
     kubernetes === undefined ? await startDiscovery(options, picker, runtime, rules) : undefined;
+  if (kubernetes !== undefined) registerKubernetesMetrics(metrics.registry, kubernetes);
   registerHostNames(metrics.registry, () => discovery?.names.names() ?? []);
   return { kubernetes, discovery };
 }

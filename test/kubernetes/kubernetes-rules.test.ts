@@ -24,6 +24,7 @@ import type { Clock } from '../../src/framework/runtime.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { installRuleCrds, removeRuleCrds } from '../support/rule-crds.ts';
+import { UNPACED } from '../support/unpaced.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 /** InferenceObjectives and InferenceModelRewrites of a real kube-apiserver, in both API groups. */
@@ -84,7 +85,7 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
     );
     rules = new RequestRules(seededRandom(1));
     follower = followRules({
-      config: server.config,
+      server: { config: server.config, pace: UNPACED },
       pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
       rules: {
         setObjectives: (priorities) => rules.setObjectives(priorities),
@@ -253,7 +254,7 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
     });
     const both = new RequestRules(seededRandom(1));
     const later = followRules({
-      config: server.config,
+      server: { config: server.config, pace: UNPACED },
       pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
       rules: both,
       clock: hastyClock(),

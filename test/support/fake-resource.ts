@@ -38,21 +38,19 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
     this.#clock = clock;
   }
 
-  list(): ReturnType<ResourceSource<T>['list']> {
-    return this.view(() => true).list();
-  }
+  list: ResourceSource<T>['list'] = (visit, signal) => this.view(() => true).list(visit, signal);
 
   watch: ResourceSource<T>['watch'] = (from, hearer) => this.view(() => true).watch(from, hearer);
 
   /** The objects that a selector matches. */
   view(shows: (object: T) => boolean): ResourceSource<T> {
     return {
-      list: () => {
+      list: (visit) => {
         this.lists += 1;
         if (this.mute) return new Promise(() => undefined);
         if (!this.up) return Promise.reject(new Error('connection refused'));
-        const items = [...this.objects.values()].filter(shows);
-        return Promise.resolve({ items, resourceVersion: String(this.#version) });
+        for (const object of this.objects.values()) if (shows(object)) visit(object);
+        return Promise.resolve(String(this.#version));
       },
       watch: (from, hearer) => this.#watch(from, shows, hearer),
     };

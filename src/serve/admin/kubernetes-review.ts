@@ -1,16 +1,10 @@
-import {
-  AuthenticationV1Api,
-  AuthorizationV1Api,
-  type Configuration,
-  createConfiguration,
-  type KubeConfig,
-  ServerConfiguration,
-} from '@kubernetes/client-node';
-import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
+import type { KubeConfig, V1SubjectAccessReview, V1TokenReview } from '@kubernetes/client-node';
+import { connectApi } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
+import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
 import type { Review } from './reviewed-tokens.ts';
 
 /** Prometheus waits 10 s for a page. */
-const TIMEOUT_MS = 5000;
+const ANSWER = { bytesMax: 1024 * 1024, timeoutMs: 5000 } as const;
 const PATH = '/metrics';
 
 /**
@@ -19,17 +13,10 @@ const PATH = '/metrics';
  * that says what to do.
  */
 export function kubernetesReview(config: KubeConfig): (token: string) => Promise<Review> {
-  const limits = limited(config);
-  const authentication = new AuthenticationV1Api(limits);
-  const authorization = new AuthorizationV1Api(limits);
   return async (token) => {
-    const { status } = await authentication
-      .createTokenReview({ body: { spec: { token } } })
-      .catch((error: unknown) => {
-        throw explained('tokenreviews.authentication.k8s.io', error);
-      });
+    const { status } = await create<V1TokenReview>(config, TOKEN_REVIEW, { token });
     const { user } = status ?? {};
-    if (status?.authenticated !== true || user?.username === undefined) {
+    if (status?.authenticated !== true || typeof user?.username !== 'string') {
       const sentence = 'the API server does not know this token';
       return { refusal: { status: 401, sentence } };
     }
@@ -41,33 +28,52 @@ export function kubernetesReview(config: KubeConfig): (token: string) => Promise
       ...(extra && { extra }),
       ...(uid !== undefined && { uid }),
     };
-    const access = await authorization
-      .createSubjectAccessReview({ body: { spec: asked } })
-      .catch((error: unknown) => {
-        throw explained('subjectaccessreviews.authorization.k8s.io', error);
-      });
+    const access = await create<V1SubjectAccessReview>(config, ACCESS_REVIEW, asked);
     if (access.status?.allowed === true) return { refusal: undefined };
     const sentence = `${username} may not get ${PATH}: bind it a ClusterRole with nonResourceURLs ["${PATH}"] and verbs ["get"]`;
     return { refusal: { status: 403, sentence } };
   };
 }
 
-/** As `makeApiClient` does it, with a limit of time: the library itself waits without one. */
-function limited(config: KubeConfig): Configuration {
-  const { server = '' } = config.getCurrentCluster() ?? {};
-  return createConfiguration({
-    baseServer: new ServerConfiguration(server, {}),
-    authMethods: { default: config },
-    promiseMiddleware: [
-      {
-        pre: (request) => {
-          request.setSignal(AbortSignal.timeout(TIMEOUT_MS));
-          return Promise.resolve(request);
-        },
-        post: (response) => Promise.resolve(response),
-      },
-    ],
-  });
+interface ReviewKind {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+}
+
+const TOKEN_REVIEW: ReviewKind = {
+  group: 'authentication.k8s.io',
+  kind: 'TokenReview',
+  plural: 'tokenreviews',
+};
+const ACCESS_REVIEW: ReviewKind = {
+  group: 'authorization.k8s.io',
+  kind: 'SubjectAccessReview',
+  plural: 'subjectaccessreviews',
+};
+
+/** Rejects with a sentence that says what to do. */
+async function create<T extends object>(
+  config: KubeConfig,
+  { group, kind, plural }: ReviewKind,
+  spec: object,
+): Promise<Partial<T>> {
+  try {
+    const api = await connectApi(config);
+    try {
+      const body = { apiVersion: `${group}/v1`, kind, spec };
+      const text = await api.text(
+        { path: `/apis/${group}/v1/${plural}`, method: 'POST', body },
+        ANSWER,
+      );
+      const answer: unknown = JSON.parse(text);
+      return typeof answer === 'object' && answer !== null ? (answer as T) : {};
+    } finally {
+      api.close();
+    }
+  } catch (error) {
+    throw explained(`${plural}.${group}`, error);
+  }
 }
 
 function explained(resource: string, error: unknown): Error {

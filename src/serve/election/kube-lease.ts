@@ -1,12 +1,15 @@
 import {
-  CoordinationV1Api,
   type KubeConfig,
   type V1Lease,
   type V1LeaseSpec,
   V1MicroTime,
   type V1ObjectMeta,
 } from '@kubernetes/client-node';
-import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
+import {
+  type ApiQuestion,
+  connectApi,
+} from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
+import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
 import {
   type Lease,
   type LeaseRecord,
@@ -14,6 +17,10 @@ import {
   type LeaseStore,
 } from './leader-election.ts';
 
+/** A Lease is some hundred bytes. The election itself gives an answer 4 s. */
+const ANSWER = { bytesMax: 1024 * 1024, timeoutMs: 10_000 } as const;
+/** A holder is logged and compared: ours have fewer. */
+const HOLDER_CHARS_MAX = 512;
 const CONFLICT = 409;
 const NOT_FOUND = 404;
 /** An overloaded server answers this; it does not count as a refusal. */
@@ -24,8 +31,16 @@ export function kubeLease(
   config: KubeConfig,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): LeaseStore {
-  const api = config.makeApiClient(CoordinationV1Api);
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
   const what = `lease ${name} in namespace ${namespace}`;
+  const ask = async (question: ApiQuestion): Promise<V1Lease> => {
+    const api = await connectApi(config);
+    try {
+      return JSON.parse(await api.text(question, ANSWER)) as V1Lease;
+    } finally {
+      api.close();
+    }
+  };
   /** Labels and other metadata are written back as they were read. */
   let metadata: V1ObjectMeta | undefined;
   const seen = (lease: V1Lease | undefined): Lease | undefined => {
@@ -35,24 +50,20 @@ export function kubeLease(
   return {
     read: async () =>
       seen(
-        await api.readNamespacedLease({ namespace, name }).catch((error: unknown) => {
+        await ask({ path: `${path}/${name}` }).catch((error: unknown) => {
           if (apiStatusOf(error) === NOT_FOUND) return undefined;
           throw explained(`read ${what}`, error);
         }),
       ),
     write: async (record, before) => {
       const spec = specOf(record);
+      const kind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
+      const version = before && { resourceVersion: before.version };
+      const body = { ...kind, metadata: Object.assign({ name }, metadata, version), spec };
       const written =
         before === undefined
-          ? api.createNamespacedLease({ namespace, body: { metadata: { name }, spec } })
-          : api.replaceNamespacedLease({
-              namespace,
-              name,
-              body: {
-                metadata: Object.assign(metadata ?? { name }, { resourceVersion: before.version }),
-                spec,
-              },
-            });
+          ? ask({ path, method: 'POST', body: { ...body, metadata: { name } } })
+          : ask({ path: `${path}/${name}`, method: 'PUT', body });
       return seen(
         await written.catch((error: unknown) => {
           const code = apiStatusOf(error);
@@ -65,27 +76,42 @@ export function kubeLease(
   };
 }
 
-function specOf({ holder, durationSeconds, transitions, ...at }: LeaseRecord): V1LeaseSpec {
+/** As the API has them: times are text with microseconds. */
+type LeaseFields = Omit<V1LeaseSpec, 'renewTime' | 'acquireTime'> & {
+  readonly renewTime: string;
+  readonly acquireTime?: string;
+};
+
+function specOf({ holder, durationSeconds, transitions, ...at }: LeaseRecord): LeaseFields {
   const { acquiredAtMs, renewedAtMs } = at;
   return {
     holderIdentity: holder,
     leaseDurationSeconds: durationSeconds,
     leaseTransitions: transitions,
-    renewTime: new V1MicroTime(renewedAtMs),
-    ...(acquiredAtMs !== undefined && { acquireTime: new V1MicroTime(acquiredAtMs) }),
+    renewTime: microTime(renewedAtMs),
+    ...(acquiredAtMs !== undefined && { acquireTime: microTime(acquiredAtMs) }),
   };
 }
 
-function leaseOf({ metadata, spec = {} }: V1Lease): Lease {
-  // At run time this is text: the library does not parse times with microseconds.
-  const acquiredAtMs = new V1MicroTime(spec.acquireTime ?? Number.NaN).getTime();
+function microTime(ms: number): string {
+  return new V1MicroTime(ms).toISOString();
+}
+
+function leaseOf(lease: V1Lease): Lease {
+  const { holderIdentity, leaseDurationSeconds, acquireTime, leaseTransitions } = lease.spec ?? {};
+  const acquiredAtMs = new V1MicroTime(String(acquireTime)).getTime();
   return {
-    version: metadata?.resourceVersion ?? '',
-    holder: spec.holderIdentity ?? '',
-    durationSeconds: spec.leaseDurationSeconds ?? 0,
+    version: lease.metadata?.resourceVersion ?? '',
+    holder: typeof holderIdentity === 'string' ? holderIdentity.slice(0, HOLDER_CHARS_MAX) : '',
+    durationSeconds: countOf(leaseDurationSeconds),
     acquiredAtMs: Number.isNaN(acquiredAtMs) ? undefined : acquiredAtMs,
-    transitions: spec.leaseTransitions ?? 0,
+    transitions: countOf(leaseTransitions),
   };
+}
+
+/** Zero for what is no number: a lease for no time can be taken. */
+function countOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.max(0, value) : 0;
 }
 
 /** An error that says in one sentence what failed and what to do. */

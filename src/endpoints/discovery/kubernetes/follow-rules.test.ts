@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, describe, expect, it } from 'vitest';
+import { UNPACED } from '../../../../test/support/unpaced.ts';
 import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { RequestRules } from '../../rewrites/request-rules.ts';
@@ -44,7 +45,7 @@ function follow(server: string) {
   const reported = Promise.withResolvers<void>();
   let settled = 0;
   const follower = followRules({
-    config,
+    server: { config, pace: UNPACED },
     pool: { namespace: 'n', name: 'pool', group: 'g', version: 'v1' },
     rules: new RequestRules(seededRandom(1)),
     clock,

@@ -1,9 +1,8 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
-import { apiStatusOf } from './api-error.ts';
+import { apiStatusOf } from './api/api-error.ts';
 import { Informer, type ResourceSource } from './informer.ts';
-import type { PoolName } from './kube-resources.ts';
+import type { PacedServer, PoolName } from './kube-resources.ts';
 import {
   type Parsed,
   prioritiesOf,
@@ -12,10 +11,11 @@ import {
   rewritesOf,
 } from './rule-objects.ts';
 import { type RuleSourceOptions, type RuleVersion, ruleSource } from './rule-source.ts';
+import { Spaced } from './spaced.ts';
 import { Troubles } from './troubles.ts';
 
 interface FollowRulesOptions {
-  readonly config: KubeConfig;
+  readonly server: PacedServer;
   readonly pool: PoolName;
   readonly rules: Pick<RequestRules, 'setObjectives' | 'setRewrites'>;
   readonly clock: Clock;
@@ -50,7 +50,7 @@ const KINDS: readonly KindName[] = [
 export function followRules(options: FollowRulesOptions): RuleFollower {
   const { rules, clock, onSettled, onTrouble } = options;
   // One for all kinds: two versions of a kind have the same troubles.
-  const troubles = new Troubles(onTrouble);
+  const troubles = new Troubles(clock, onTrouble);
   const unsettled = new Set<KindName>(KINDS);
   const limit = clock.setTimer(SETTLE_MS, () => {
     if (unsettled.size === 0) return;
@@ -91,7 +91,7 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
 function followObjectives(
   options: FollowRulesOptions,
   parts: Pick<Kind<unknown>, 'settle' | 'troubles'>,
-): readonly Informer<RuleObject>[] {
+): readonly FollowedKind[] {
   const listed = new Map<RuleVersion, ReadonlyMap<string, number>>();
   return (['v1', 'v1alpha2'] as const).map((version) =>
     followKind(options, {
@@ -118,27 +118,49 @@ interface Kind<T> {
   readonly troubles: Troubles;
 }
 
+type FollowedKind = Pick<Informer<RuleObject>, 'synced' | 'stop'>;
+
 function followKind<T>(
-  { config, pool, clock, random }: FollowRulesOptions,
+  { server, pool, clock, random }: FollowRulesOptions,
   { plural, version, parse, apply, settle, troubles }: Kind<T>,
-): Informer<RuleObject> {
+): FollowedKind {
   const name: KindName = `${plural}/${version}`;
-  const source = ruleSource({ config, namespace: pool.namespace, plural, version, clock });
-  return new Informer({
+  const edits = new Spaced(clock);
+  const source = ruleSource({ server, namespace: pool.namespace, plural, version, clock });
+  const informer = new Informer({
     source: settledIfForbidden(source, () => settle(name)),
     clock,
     random: random.fork(name),
     observer: {
       onChange: (objects) => {
-        const parsed = parse(objects.values(), pool);
-        apply(parsed.value);
-        troubles.set(`objects of ${name}`, parsed.troubles);
-        settle(name);
+        edits.run(() => {
+          const parsed = parse(objects.values(), pool);
+          apply(parsed.value);
+          troubles.set(`objects of ${name}`, parsed.troubles);
+          settle(name);
+        });
       },
       onTrouble: (sentence) => troubles.set(`server of ${name}`, [sentence]),
       onRecovered: () => troubles.clear(`server of ${name}`),
+      onLeftOut: (some) => {
+        if (some) troubles.set(`room for ${name}`, [leftOut(name)]);
+        else troubles.clear(`room for ${name}`);
+      },
     },
   });
+  return {
+    get synced() {
+      return informer.synced;
+    },
+    stop: () => {
+      edits.stop();
+      informer.stop();
+    },
+  };
+}
+
+function leftOut(name: KindName): string {
+  return `some ${name} are left out, because they are too large or too many: split large ones, and delete those that no pool needs`;
 }
 
 /** A server that forbids a list will do so for long. One that does not answer may start soon. */
@@ -148,8 +170,8 @@ function settledIfForbidden(
 ): ResourceSource<RuleObject> {
   return {
     ...source,
-    list: () =>
-      source.list().catch((error: unknown) => {
+    list: (visit, signal) =>
+      source.list(visit, signal).catch((error: unknown) => {
         const status = apiStatusOf(error instanceof Error ? error.cause : undefined);
         if (status === FORBIDDEN || status === UNAUTHORIZED) settle();
         throw error;

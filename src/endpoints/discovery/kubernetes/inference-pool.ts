@@ -5,6 +5,12 @@ export interface InferencePool extends KubeObject {
   readonly spec?: unknown;
 }
 
+/** The pool without the metadata that is not read here. */
+export function leanPool({ metadata, spec }: InferencePool): InferencePool {
+  const { name, namespace, resourceVersion } = metadata ?? {};
+  return { metadata: { name, namespace, resourceVersion }, spec };
+}
+
 export interface InferencePoolSpec {
   readonly selector: string;
   /** At least one. Several ports are data-parallel ranks. */

@@ -142,7 +142,7 @@ describe('Informer', () => {
     let watches = 0;
     const informer = new Informer<Thing>({
       source: {
-        list: () => Promise.resolve({ items: [], resourceVersion: '1' }),
+        list: () => Promise.resolve('1'),
         watch: (_from, observer) => {
           watches += 1;
           const object = { metadata: { name: 'a', resourceVersion: '2' }, value: 1 };
@@ -176,6 +176,66 @@ describe('Informer', () => {
     server.put('a', { value: 1 });
     await clock.run(clock.now() + 61_000);
     expect(values(seen.objects)).toEqual({ a: 1 });
+    informer.stop();
+  });
+
+  it('[V342] gives a list up that does not end within ten minutes, and keeps what it had', async () => {
+    const { clock, server, seen, start } = setUp();
+    server.put('a', { value: 1 });
+    const informer = start();
+    await clock.run(100);
+    // One object more each second.
+    const { list } = server;
+    server.list = (visit, signal) =>
+      new Promise((_, reject) => {
+        const next = (): void => {
+          if (signal.aborted) return reject(new Error('stopped'));
+          visit({ metadata: { name: `n${clock.now()}` }, value: 0 });
+          clock.setTimer(1000, next);
+        };
+        next();
+      });
+    server.cut();
+    server.put('b', { value: 1 });
+    server.compact();
+    const sentence = 'a list of the API server has not ended after 10 minutes';
+    await clock.run(clock.now() + 595_000);
+    expect(seen.troubles).not.toContain(sentence);
+    await clock.run(clock.now() + 10_000);
+    expect(seen.troubles).toContain(sentence);
+    expect(values(seen.objects)).toEqual({ a: 1 });
+    server.list = list;
+    await clock.run(clock.now() + 620_000);
+    expect(values(seen.objects)).toEqual({ a: 1, b: 1 });
+    informer.stop();
+  });
+
+  it('[V346] is in trouble all the time where lists work and no watch does', async () => {
+    const clock = new SimulatedClock();
+    const seen: string[] = [];
+    let works = false;
+    const informer = new Informer<Thing>({
+      source: {
+        list: () => Promise.resolve('1'),
+        watch: (_from, observer) => {
+          clock.setTimer(1, () => (works ? observer.onOpen() : observer.onEnd(410, 'gone')));
+          return { stop: () => undefined };
+        },
+      },
+      clock,
+      random: seededRandom(1),
+      observer: {
+        onChange: () => undefined,
+        onTrouble: (sentence) => void seen.push(sentence),
+        onRecovered: () => void seen.push('recovered'),
+      },
+    });
+    await clock.run(100_000);
+    works = true;
+    await clock.run(clock.now() + 20_000);
+    expect(seen.slice(0, 3)).toEqual(['recovered', 'gone', 'gone']);
+    expect(seen.filter((each) => each === 'recovered')).toHaveLength(2);
+    expect(seen.at(-1)).toBe('recovered');
     informer.stop();
   });
 });

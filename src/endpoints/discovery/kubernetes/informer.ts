@@ -1,5 +1,6 @@
 import { messageOf } from '../../../framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../../framework/runtime.ts';
+import { KeptObjects } from './kept-objects.ts';
 import type { KubeObject } from './kube-objects.ts';
 
 /** `DELETED` carries the last state, `BOOKMARK` only a version. An error ends the watch. */
@@ -9,8 +10,11 @@ interface WatchEvent<T> {
 }
 
 export interface ResourceSource<T> {
-  /** Rejects, with a sentence for a person, when the server cannot be reached or refuses. */
-  list(): Promise<{ readonly items: readonly T[]; readonly resourceVersion: string }>;
+  /**
+   * Visits all objects and resolves to the version of the list. Rejects, with a sentence for a
+   * person, when the server cannot be reached or refuses. Ends where the signal is aborted.
+   */
+  list(visit: (object: T) => void, signal: AbortSignal): Promise<string>;
   watch(resourceVersion: string, observer: WatchObserver<T>): { stop(): void };
 }
 
@@ -28,6 +32,8 @@ interface InformerObserver<T> {
   onTrouble?(sentence: string): void;
   /** Lists and watches work. Called often. */
   onRecovered?(): void;
+  /** Some objects are left out because there is no room for them, or none any more. */
+  onLeftOut?(some: boolean): void;
 }
 
 interface InformerOptions<T> {
@@ -35,6 +41,8 @@ interface InformerOptions<T> {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: InformerObserver<T>;
+  /** A larger object, as JSON, is left out. */
+  readonly objectBytesMax?: number | undefined;
 }
 
 /** Waits double from the first to the second, times 0.5 to 1, so that pickers return one by one. */
@@ -42,8 +50,10 @@ const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 10_000;
 /** A watch that lasts this long works: one to an absent server ends at once. */
 const HEALTHY_MS = 5_000;
-/** A server that does not answer a list within this time is asked again. */
+/** A server from which no object of a list comes within this time is asked again. */
 const LIST_TIMEOUT_MS = 60_000;
+/** So is one whose list does not end: servers let a list be read on for 5 to 15 minutes. */
+const LIST_MS_MAX = 600_000;
 const GONE = 410;
 
 /**
@@ -52,18 +62,21 @@ const GONE = 410;
  */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
-  #objects = new Map<string, T>();
+  #kept: KeptObjects<T>;
   #resourceVersion: string | undefined;
   #watch: { stop(): void } | undefined;
   #timer: Timer | undefined;
   #healthy: Timer | undefined;
   #deadline: Timer | undefined;
+  #listing: AbortController | undefined;
   #failures = 0;
+  #someLeftOut = false;
   #contactAt: Millis | undefined;
   #stopped = false;
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
+    this.#kept = new KeptObjects(options.objectBytesMax);
     void this.#list();
   }
 
@@ -82,33 +95,56 @@ export class Informer<T extends KubeObject> {
     this.#timer?.cancel();
     this.#healthy?.cancel();
     this.#deadline?.cancel();
+    this.#listing?.abort();
     this.#watch?.stop();
   }
 
   async #list(): Promise<void> {
-    const { source, clock, observer } = this.#options;
-    let late = false;
-    const deadline = clock.setTimer(LIST_TIMEOUT_MS, () => {
-      late = true;
-      this.#retry(`the API server has not answered a list for ${LIST_TIMEOUT_MS / 1000} seconds`);
-    });
-    this.#deadline = deadline;
-    let listed: Awaited<ReturnType<ResourceSource<T>['list']>>;
+    const { source, clock, observer, objectBytesMax } = this.#options;
+    const listing = new AbortController();
+    this.#listing = listing;
+    const startedAt = clock.now();
+    const giveUp = (reason: string): void => {
+      if (listing.signal.aborted) return;
+      this.#deadline?.cancel();
+      listing.abort();
+      this.#retry(reason);
+    };
+    const wait = (): void => {
+      this.#deadline?.cancel();
+      this.#deadline = clock.setTimer(LIST_TIMEOUT_MS, () =>
+        giveUp(`the API server has not answered a list for ${LIST_TIMEOUT_MS / 1000} seconds`),
+      );
+    };
+    wait();
+    // An object missing from the list is deleted, whether its deletion was seen or not.
+    const kept = new KeptObjects<T>(objectBytesMax, this.#kept);
+    const visit = (object: T): void => {
+      if (listing.signal.aborted) return;
+      if (clock.now() - startedAt > LIST_MS_MAX) {
+        giveUp(`a list of the API server has not ended after ${LIST_MS_MAX / 60_000} minutes`);
+        return;
+      }
+      kept.set(object);
+      wait();
+    };
+    let version: string;
     try {
-      listed = await source.list();
+      version = await source.list(visit, listing.signal);
     } catch (error) {
-      deadline.cancel();
-      if (!late) this.#retry(messageOf(error));
+      giveUp(messageOf(error));
       return;
     }
-    deadline.cancel();
-    if (late || this.#stopped) return;
-    // An object missing from the list is deleted, whether its deletion was seen or not.
-    this.#objects = new Map(listed.items.map((item) => [keyOf(item), item]));
-    this.#resourceVersion = listed.resourceVersion;
+    if (listing.signal.aborted) return;
+    this.#deadline?.cancel();
+    kept.endOfList();
+    this.#kept = kept;
+    this.#resourceVersion = version;
     this.#contactAt = clock.now();
-    observer.onRecovered?.();
-    observer.onChange(this.#objects, undefined);
+    // Else a server whose watches fail is reported again after each list.
+    if (this.#failures === 0) observer.onRecovered?.();
+    observer.onChange(kept.all, undefined);
+    this.#noteLeftOut();
     this.#startWatch();
   }
 
@@ -149,10 +185,25 @@ export class Informer<T extends KubeObject> {
     const version = object.metadata?.resourceVersion;
     if (version !== undefined) this.#resourceVersion = version;
     if (type === 'BOOKMARK') return;
-    const key = keyOf(object);
-    if (type === 'DELETED') this.#objects.delete(key);
-    else this.#objects.set(key, object);
-    this.#options.observer.onChange(this.#objects, key);
+    const key = type === 'DELETED' ? this.#kept.delete(object) : this.#kept.set(object);
+    this.#options.observer.onChange(this.#kept.all, key);
+    this.#noteLeftOut();
+    if (this.#kept.hasRoomAgain) this.#listAgain();
+  }
+
+  #noteLeftOut(): void {
+    const some = this.#kept.leftOut > 0;
+    if (some === this.#someLeftOut) return;
+    this.#someLeftOut = some;
+    this.#options.observer.onLeftOut?.(some);
+  }
+
+  #listAgain(): void {
+    this.#watch?.stop();
+    this.#healthy?.cancel();
+    this.#watch = undefined;
+    this.#resourceVersion = undefined;
+    this.#retry('objects were left out, and have room again');
   }
 
   #retry(reason: string): void {
@@ -172,8 +223,4 @@ export class Informer<T extends KubeObject> {
       else this.#startWatch();
     });
   }
-}
-
-function keyOf({ metadata = {} }: KubeObject): string {
-  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }

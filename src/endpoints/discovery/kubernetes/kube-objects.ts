@@ -12,8 +12,7 @@ export interface Pod extends KubeObject {
     readonly labels?: Readonly<Record<string, string>> | undefined;
     readonly annotations?: Readonly<Record<string, string>> | undefined;
     readonly deletionTimestamp?: unknown;
-    /** A Date in a list, text in a watch event. */
-    readonly creationTimestamp?: string | { toISOString(): string } | undefined;
+    readonly creationTimestamp?: string | undefined;
   };
   readonly spec?: { readonly nodeName?: string | undefined } | undefined;
   readonly status?:
@@ -44,32 +43,43 @@ export function isServing({ metadata, status }: Pod): boolean {
 }
 
 /** The pod without the fields not read here, and with only the named `annotations`. */
-export function leanPod({ metadata = {}, spec, status }: Pod, annotations: readonly string[]): Pod {
-  const { name, namespace, resourceVersion, uid, labels } = metadata;
+export function leanPod(
+  { metadata: given, spec, status }: Pod,
+  annotations: readonly string[],
+): Pod {
+  const metadata = given ?? {};
+  const { name, namespace, resourceVersion, uid } = metadata;
   const { deletionTimestamp, creationTimestamp } = metadata;
-  const kept = annotations.flatMap((key) => {
-    const value = metadata.annotations?.[key];
-    return value === undefined ? [] : [[key, value] as const];
-  });
+  const notes = textsOf(metadata.annotations);
   return {
     metadata: {
       name,
       namespace,
       resourceVersion,
       uid,
-      labels,
+      labels: Object.fromEntries(textsOf(metadata.labels)),
       deletionTimestamp,
-      creationTimestamp,
-      annotations: Object.fromEntries(kept),
+      creationTimestamp: typeof creationTimestamp === 'string' ? creationTimestamp : undefined,
+      annotations: Object.fromEntries(notes.filter(([key]) => annotations.includes(key))),
     },
     spec: { nodeName: spec?.nodeName },
     status: {
       phase: status?.phase,
       podIP: status?.podIP,
       hostIP: status?.hostIP,
-      conditions: status?.conditions?.map(({ type, status: is }) => ({ type, status: is })),
+      conditions: listOf(status?.conditions).map(({ type, status: is }) => ({ type, status: is })),
     },
   };
+}
+
+/** The entries of a map that are text, as all are that an API server has checked. */
+function textsOf(map: object | null | undefined): readonly (readonly [string, string])[] {
+  if (typeof map !== 'object') return [];
+  return Object.entries(map ?? {}).filter(([, value]) => typeof value === 'string');
+}
+
+function listOf<T>(list: readonly T[] | null | undefined): readonly T[] {
+  return Array.isArray(list) ? (list as readonly T[]).filter((each) => Boolean(each)) : [];
 }
 
 export interface Node extends KubeObject {
@@ -77,13 +87,12 @@ export interface Node extends KubeObject {
 }
 
 export function leanNode(
-  { metadata = {} }: KubeObject & { readonly metadata?: { readonly labels?: object | undefined } },
+  { metadata }: KubeObject & { readonly metadata?: { readonly labels?: object | undefined } },
   names: readonly string[],
 ): Node {
-  const { name, resourceVersion } = metadata;
-  const labels = Object.entries(metadata.labels ?? {}) as readonly [string, string][];
+  const { name, resourceVersion } = metadata ?? {};
   return {
     metadata: { name, resourceVersion },
-    labels: new Map(labels.filter(([label]) => names.includes(label))),
+    labels: new Map(textsOf(metadata?.labels).filter(([label]) => names.includes(label))),
   };
 }

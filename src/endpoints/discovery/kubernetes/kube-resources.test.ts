@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
+import { UNPACED } from '../../../../test/support/unpaced.ts';
 import { objectSource } from './kube-resources.ts';
 
 it('[V296] ends a watch with the error that the API server sends, also where it leaves it open', async () => {
@@ -16,7 +17,10 @@ it('[V296] ends a watch with the error that the API server sends, also where it 
   const cluster = { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true };
   config.loadFromClusterAndUser(cluster, { name: 'u' });
   const about = { group: 'g', version: 'v1', namespace: 'n', plural: 'things' };
-  const source = objectSource(config, { ...about, selector: {}, lean: (object) => object });
+  const source = objectSource(
+    { config, pace: UNPACED },
+    { ...about, selector: {}, lean: (object) => object },
+  );
   const status = await new Promise((resolve) => {
     const events = { onOpen: () => undefined, onEvent: () => undefined };
     source.watch('1', { ...events, onEnd: (code) => resolve(code) });

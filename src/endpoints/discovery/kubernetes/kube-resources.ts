@@ -1,14 +1,11 @@
-import {
-  CoreV1Api,
-  CustomObjectsApi,
-  type KubeConfig,
-  type RequestContext,
-  setHeaderOptions,
-  Watch,
-} from '@kubernetes/client-node';
-import { type ApiRequest, apiServerOf, apiStatusOf, explainApiError } from './api-error.ts';
-import type { InferencePool, InferencePoolSpec } from './inference-pool.ts';
-import type { ResourceSource } from './informer.ts';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { type ApiConnection, connectApi } from './api/api-connection.ts';
+import { type ApiRequest, apiServerOf, apiStatusOf, explainApiError } from './api/api-error.ts';
+import { listObjects } from './api/list-objects.ts';
+import type { Pace } from './api/pace.ts';
+import { watchObjects } from './api/watch-objects.ts';
+import { type InferencePool, type InferencePoolSpec, leanPool } from './inference-pool.ts';
+import type { ResourceSource, WatchObserver } from './informer.ts';
 import { type KubeObject, leanNode, leanPod, type Node, type Pod } from './kube-objects.ts';
 import { GROUP_ANNOTATIONS, WORKER_SELECTOR } from './pod-group.ts';
 import { PORT_ANNOTATIONS } from './pool-endpoints.ts';
@@ -22,9 +19,15 @@ export interface PoolName {
   readonly version: string;
 }
 
+/** An API server, and the pace at which its answers are read. */
+export interface PacedServer {
+  readonly config: KubeConfig;
+  readonly pace: Pick<Pace, 'run' | 'now'>;
+}
+
 /** The objects of an API server that a `PoolFollower` reads. Without labels, no nodes are read. */
 export function poolSources(
-  config: KubeConfig,
+  server: PacedServer,
   { namespace, name, group, version }: PoolName,
   {
     nodeLabels,
@@ -34,17 +37,17 @@ export function poolSources(
   return {
     pool:
       spec ??
-      objectSource<InferencePool>(config, {
+      objectSource<InferencePool>(server, {
         group,
         version,
         namespace,
         plural: 'inferencepools',
         selector: { fieldSelector: `metadata.name=${name}` },
-        lean: (pool) => pool,
+        lean: leanPool,
       }),
-    pods: (labelSelector) => podSource(config, namespace, labelSelector),
-    workers: () => podSource(config, namespace, WORKER_SELECTOR),
-    nodes: nodeLabels.length === 0 ? undefined : nodeSource(config, nodeLabels),
+    pods: (labelSelector) => podSource(server, namespace, labelSelector),
+    workers: () => podSource(server, namespace, WORKER_SELECTOR),
+    nodes: nodeLabels.length === 0 ? undefined : nodeSource(server, nodeLabels),
   };
 }
 
@@ -58,32 +61,28 @@ interface ObjectKind<T> {
 }
 
 export function objectSource<T extends KubeObject>(
-  config: KubeConfig,
+  server: PacedServer,
   { group, version, namespace, plural, selector, lean }: ObjectKind<T>,
 ): ResourceSource<T> {
-  const api = config.makeApiClient(CustomObjectsApi);
   return resourceSource<T>({
-    config,
+    ...server,
     what: `${plural}.${group} in namespace ${namespace}`,
     path: `/apis/${group}/${version}/namespaces/${namespace}/${plural}`,
     selector,
-    list: () => api.listNamespacedCustomObject({ group, version, namespace, plural, ...selector }),
     lean,
   });
 }
 
 function podSource(
-  config: KubeConfig,
+  server: PacedServer,
   namespace: string,
   labelSelector: string,
 ): ResourceSource<Pod> {
-  const api = config.makeApiClient(CoreV1Api);
   return resourceSource<Pod>({
-    config,
+    ...server,
     what: `pods in namespace ${namespace}`,
     path: `/api/v1/namespaces/${namespace}/pods`,
     selector: { labelSelector },
-    list: () => api.listNamespacedPod({ namespace, labelSelector }),
     lean: (pod) => leanPod(pod, [...GROUP_ANNOTATIONS, ...PORT_ANNOTATIONS]),
   });
 }
@@ -94,113 +93,96 @@ const METADATA_LIST = `${METADATA};as=PartialObjectMetadataList,application/json
 const METADATA_EACH = `${METADATA};as=PartialObjectMetadata,application/json`;
 
 /** All nodes, with only those of their labels that are in `labels`. */
-function nodeSource(config: KubeConfig, labels: readonly string[]): ResourceSource<Node> {
-  const api = config.makeApiClient(CoreV1Api);
+function nodeSource(server: PacedServer, labels: readonly string[]): ResourceSource<Node> {
   return resourceSource<Node>({
-    config: accepting(config, METADATA_EACH),
+    ...server,
+    accept: { list: METADATA_LIST, watch: METADATA_EACH },
     what: 'nodes, whose labels say where endpoints stand',
     clusterWide: true,
     path: '/api/v1/nodes',
     selector: {},
-    list: () => api.listNode({}, setHeaderOptions('Accept', METADATA_LIST)),
     lean: (node) => leanNode(node, labels),
   });
 }
 
-/** The same access with another Accept header: the client's watches accept no other headers. */
-function accepting(config: KubeConfig, accept: string): KubeConfig {
-  const asking: KubeConfig = Object.create(config) as KubeConfig;
-  asking.applySecurityAuthentication = async (context: RequestContext) => {
-    await config.applySecurityAuthentication(context);
-    context.setHeaderParam('Accept', accept);
-  };
-  return asking;
-}
-
 interface Resource<T> {
   readonly config: KubeConfig;
+  readonly pace: Pick<Pace, 'run' | 'now'>;
   readonly what: ApiRequest['what'];
   readonly clusterWide?: boolean;
   readonly path: string;
   readonly selector: Readonly<Record<string, string>>;
-  /** Resolves to a Kubernetes list. */
-  readonly list: () => Promise<unknown>;
+  /** What is accepted of lists and of watches, where that is not all of the objects as JSON. */
+  readonly accept?: { readonly list: string; readonly watch: string };
   readonly lean: (object: T) => T;
 }
 
-interface ListOf<T> {
-  readonly items?: readonly T[];
-  readonly metadata?: { readonly resourceVersion?: string };
-}
-
-type Explain = (verb: ApiRequest['verb'], error: unknown, status?: number) => string;
-
 function resourceSource<T extends KubeObject>(resource: Resource<T>): ResourceSource<T> {
-  const { config, what, clusterWide = false, lean } = resource;
-  const server = apiServerOf(config);
-  const explain: Explain = (verb, error, status) =>
-    explainApiError(error, { verb, what, server, clusterWide }, status);
+  const { config, pace, lean } = resource;
+  const explain = explainerOf(resource);
   return {
-    list: async () => {
-      const listed = await resource.list().catch((error: unknown) => {
+    list: async (visit, signal) => {
+      let api: ApiConnection | undefined;
+      try {
+        api = await connectApi(config, resource.accept?.list);
+        const each = (object: unknown): void => visit(lean(object as T));
+        return await listObjects(api, resource, { pace, signal, visit: each });
+      } catch (error) {
         throw new Error(explain('list', error), { cause: error });
-      });
-      const { items = [], metadata } = listed as ListOf<T>;
-      return { items: items.map(lean), resourceVersion: metadata?.resourceVersion ?? '' };
+      } finally {
+        api?.close();
+      }
     },
-    watch: watchOf(resource, explain),
+    watch: (resourceVersion, observer) => {
+      const stopping = new AbortController();
+      void follow(resource, resourceVersion, { observer, signal: stopping.signal }).then(
+        ({ error, status }) => {
+          if (stopping.signal.aborted) return;
+          observer.onEnd(status ?? apiStatusOf(error), explain('watch', error, status));
+        },
+      );
+      return { stop: () => stopping.abort() };
+    },
   };
 }
 
 /** Ends a watch as if the server no longer had the version: what was seen cannot be relied on. */
 const GONE = 410;
 
-function watchOf<T extends KubeObject>(
-  { config, path, selector, lean }: Resource<T>,
-  explain: Explain,
-): ResourceSource<T>['watch'] {
-  return (resourceVersion, observer) => {
-    let stopped = false;
-    let abort: AbortController | undefined;
-    let status: number | undefined;
-    const ended = (error: unknown): void => {
-      if (stopped) return;
-      stopped = true;
-      observer.onEnd(status ?? apiStatusOf(error), explain('watch', error, status));
-    };
-    const onEvent = (type: string, object: T): void => {
-      if (stopped) return;
-      if (type === 'ERROR') {
-        // The server accepts a watch that it refuses, and then sends the refusal as an event. One
-        // that does not close the watch after it would leave it silent for ever.
-        status = (object as { readonly code?: number }).code;
-        ended(new Error((object as { readonly message?: string }).message));
-        abort?.abort();
-        return;
-      }
-      observer.onEvent({ type, object: type === 'BOOKMARK' ? object : lean(object) });
-    };
-    const guarded = (type: string, object: T): void => {
-      try {
-        onEvent(type, object);
-      } catch (error) {
-        // The client ignores what is thrown here, and the event would be lost.
-        status = GONE;
-        ended(error);
-        abort?.abort();
-      }
-    };
-    const query = { ...selector, resourceVersion, allowWatchBookmarks: true };
-    new Watch(config).watch(path, query, guarded, ended).then((controller) => {
-      abort = controller;
-      if (stopped) controller.abort();
-      else observer.onOpen();
-    }, ended);
-    return {
-      stop: () => {
-        stopped = true;
-        abort?.abort();
-      },
-    };
+/** Resolves when the watch has ended, with the error that ended it, if there was one. */
+async function follow<T extends KubeObject>(
+  resource: Resource<T>,
+  resourceVersion: string,
+  { observer, signal }: { readonly observer: WatchObserver<T>; readonly signal: AbortSignal },
+): Promise<{ readonly error?: unknown; readonly status?: number }> {
+  const { config, pace, lean, accept } = resource;
+  let api: ApiConnection | undefined;
+  let lost = false;
+  const onEvent = (type: string, object: unknown): void => {
+    lost = true;
+    observer.onEvent({ type, object: type === 'BOOKMARK' ? (object as T) : lean(object as T) });
+    lost = false;
   };
+  try {
+    api = await connectApi(config, accept?.watch);
+    const parts = { pace, signal, onOpen: () => observer.onOpen(), onEvent };
+    await watchObjects(api, resource, resourceVersion, parts);
+    return {};
+  } catch (error) {
+    return lost ? { error, status: GONE } : { error };
+  } finally {
+    api?.close();
+  }
+}
+
+type Explain = (verb: ApiRequest['verb'], error: unknown, status?: number) => string;
+
+function explainerOf({
+  config,
+  what,
+  clusterWide = false,
+}: Pick<Resource<never>, 'config' | 'what' | 'clusterWide'>): Explain {
+  const server = apiServerOf(config);
+  return (verb, error, status) =>
+    explainApiError(error, { verb, what, server, clusterWide }, status);
 }

@@ -58,5 +58,5 @@ function belongTogether(leader: Pod, worker: Pod): boolean {
 /** Sortable text, to the second: the API server keeps no fractions. */
 function createdAt({ metadata }: Pod): string | undefined {
   const at = metadata?.creationTimestamp;
-  return (typeof at === 'string' ? at : at?.toISOString())?.slice(0, 'yyyy-mm-ddThh:mm:ss'.length);
+  return at?.slice(0, 'yyyy-mm-ddThh:mm:ss'.length);
 }

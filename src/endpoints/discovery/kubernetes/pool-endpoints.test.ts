@@ -26,6 +26,13 @@ describe('the endpoints of a pod', () => {
     expect(endpoint?.labels.get('app')).toBe('vllm');
   });
 
+  it.each(['10.0.0.1\r\nx: y', 'example.com', '10.0.0.1:80', '10.0.0', ' '])(
+    '[V340] are none where its address is %j, which would become part of a header',
+    (podIP) => {
+      expect(endpointsOf(pod('a', {}, { podIP }), around(8000))).toEqual([]);
+    },
+  );
+
   it('are one for each target port: data-parallel ranks', () => {
     expect(addresses(pod('a'), 8000, 8001)).toEqual([
       'n/a-rank-0 10.0.0.1:8000',

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
+import { isAddress } from '../file/host-port.ts';
 import { isServing, type Pod } from './kube-objects.ts';
 import { groupMemberOf, isWhole } from './pod-group.ts';
 
@@ -20,6 +21,8 @@ export function endpointsOf(pod: Pod, context: PodContext): readonly EndpointSpe
   if (!mayServe(pod, context)) return [];
   const { namespace = '', name = '', labels = {} } = pod.metadata ?? {};
   const ip = pod.status?.podIP ?? '';
+  // It becomes part of a header and of URLs.
+  if (!isAddress(ip)) return [];
   const { nodeName = '' } = pod.spec ?? {};
   const host: readonly [string, string][] = nodeName === '' ? [] : [[HOST_LABEL, nodeName]];
   const all = new Map([...host, ...(context.inheritedLabels ?? []), ...Object.entries(labels)]);

@@ -330,14 +330,37 @@ describe('a follower of a pool', () => {
     const { ids, follower } = follow(world);
     await world.clock.run(100);
     world.pools.put('pool', { metadata: { namespace: 'n' }, spec: { selector: 7 } });
-    await world.clock.run(200);
+    await world.clock.run(1200);
     expect(ids()).toBe('n/p');
     expect(follower.troubles).toEqual([
       'the pool selects no pods: give spec.selector.matchLabels a label',
     ]);
     world.pools.put('pool', pool([8000]));
-    await world.clock.run(300);
+    await world.clock.run(2300);
     expect(follower.troubles).toEqual([]);
+    follower.stop();
+  });
+
+  it('[V345] follows a pool that is edited again and again once a second', async () => {
+    const world = makeWorld();
+    world.pools.put('pool', pool([8000]));
+    world.pods.put('p', pod({}));
+    const { endpoints, follower, ids } = follow(world);
+    await world.clock.run(100);
+    let changes = 0;
+    endpoints.observeEndpoints({ onEndpointAdded: () => void (changes += 1) });
+    const from = world.clock.now();
+    const { lists } = world.pods;
+    for (let n = 1; n <= 500; n++) {
+      world.pools.put('pool', pool([8000 + (n % 7)], n % 2 ? 'vllm' : 'other'));
+      await world.clock.run(from + 20 * n);
+      world.clock.advanceTo(from + 20 * n);
+    }
+    expect(world.pods.lists - lists).toBeLessThanOrEqual(11);
+    expect(changes).toBeLessThanOrEqual(11);
+    world.pools.put('pool', pool([9000]));
+    await world.clock.run(world.clock.now() + 2000);
+    expect([ids(), endpoints.snapshot()[0]?.address]).toEqual(['n/p', '10.0.0.1:9000']);
     follower.stop();
   });
 });

@@ -5,6 +5,7 @@ import { type InferencePool, type InferencePoolSpec, readInferencePool } from '.
 import { Informer, type ResourceSource } from './informer.ts';
 import type { KubeObject, Node, Pod } from './kube-objects.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';
+import { Spaced } from './spaced.ts';
 import { Troubles } from './troubles.ts';
 
 export interface PoolSources {
@@ -28,6 +29,9 @@ interface PoolFollowerOptions {
   readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
 }
 
+/** Labels and annotations included, usually two kilobytes. */
+const POD_BYTES_MAX = 16 * 1024;
+
 type Kind = 'pool' | 'pods' | 'workers' | 'nodes';
 
 /**
@@ -45,10 +49,12 @@ export class PoolFollower {
   #exists = false;
   #appProtocol: string | undefined;
   readonly #troubles: Troubles;
+  readonly #edits: Spaced;
 
   constructor(options: PoolFollowerOptions) {
     this.#options = options;
-    this.#troubles = new Troubles((reason) =>
+    this.#edits = new Spaced(options.clock);
+    this.#troubles = new Troubles(options.clock, (reason) =>
       options.log.warn({ pool: options.poolName, reason }, 'Kubernetes'),
     );
     this.#replicas = new Replicas(options.endpoints);
@@ -62,7 +68,8 @@ export class PoolFollower {
       return;
     }
     this.#pools = this.#informer('pool', sources.pool, (pools) => {
-      this.#follow(pools.get(`${poolName.namespace}/${poolName.name}`));
+      const pool = pools.get(`${poolName.namespace}/${poolName.name}`);
+      this.#edits.run(() => this.#follow(pool));
     });
   }
 
@@ -85,7 +92,14 @@ export class PoolFollower {
     return this.#replicas.groups;
   }
 
+  /** Shows a trouble of another part, or no longer. */
+  note(source: string, sentence: string | undefined): void {
+    if (sentence !== undefined) this.#troubles.set(source, [sentence]);
+    else this.#recovered(source);
+  }
+
   stop(): void {
+    this.#edits.stop();
     for (const each of [this.#pools, this.#pods, this.#workers, this.#nodes]) each?.stop();
   }
 
@@ -158,12 +172,18 @@ export class PoolFollower {
         onChange,
         onTrouble: (sentence) => this.#troubles.set(kind, [sentence]),
         onRecovered: () => this.#recovered(kind),
+        onLeftOut: (some) => this.note(`room for ${kind}`, some ? leftOut(kind) : undefined),
       },
+      objectBytesMax: kind === 'pool' ? undefined : POD_BYTES_MAX,
     });
   }
 
-  #recovered(kind: Kind): void {
-    if (!this.#troubles.clear(kind)) return;
+  #recovered(source: string): void {
+    if (!this.#troubles.clear(source)) return;
     this.#options.log.info({ pool: this.#options.poolName }, 'Kubernetes works again');
   }
+}
+
+function leftOut(kind: Kind): string {
+  return `some ${kind} are left out, because they are too large or too many: give them fewer labels, or the pool a narrower selector`;
 }

@@ -24,6 +24,8 @@ export class Replicas {
   readonly #held = new Map<string, PodEndpoints>();
   /** The key of the leading pod, by group. */
   readonly #leaders = new Map<string, string>();
+  /** The group that a pod leads, by the key of the pod. */
+  readonly #ledBy = new Map<string, string>();
   #pods = NOTHING;
   #ports: readonly number[] = [];
   #workersListed = false;
@@ -43,6 +45,8 @@ export class Replicas {
   }
 
   setPorts(ports: readonly number[]): void {
+    if (ports.length === this.#ports.length && ports.every((port, at) => port === this.#ports[at]))
+      return;
     this.#ports = ports;
     this.#refreshAll();
   }
@@ -122,9 +126,15 @@ export class Replicas {
 
   #noteLeader(key: string, pod: Pod | undefined): void {
     const member = pod && groupMemberOf(pod);
-    if (member?.isLeader === true) this.#leaders.set(member.group, key);
-    else
-      for (const [group, leader] of this.#leaders) if (leader === key) this.#leaders.delete(group);
+    const group = member?.isLeader === true ? member.group : undefined;
+    const before = this.#ledBy.get(key);
+    if (before !== undefined && before !== group) {
+      this.#ledBy.delete(key);
+      if (this.#leaders.get(before) === key) this.#leaders.delete(before);
+    }
+    if (group === undefined) return;
+    this.#ledBy.set(key, group);
+    this.#leaders.set(group, key);
   }
 
   #contextOf(pod: Pod): PodContext {

@@ -121,17 +121,35 @@ function specsFor<Spec>(
 ): Parsed<readonly Named<Spec>[]> {
   const value: Named<Spec>[] = [];
   const troubles: string[] = [];
-  for (const { metadata = {}, spec } of [...objects].sort(byAge)) {
+  for (const object of [...objects].sort(byAge)) {
+    const { metadata = {}, spec } = object;
     const { name = '' } = metadata;
     if (metadata.deletionTimestamp !== undefined) continue;
+    const read = readOf(object, schemaOf(spec));
     // Errors in objects of other pools are not reported.
-    const references = referencesOf(spec);
-    if (references?.some((reference) => isPool(reference, pool)) === false) continue;
-    const read = schemaOf(spec).safeParse(spec);
-    if (read.success) value.push({ name, spec: read.data });
-    else troubles.push(`${kind} ${name} is not followed: ${firstIssue(read.error)}`);
+    if (read.references?.some((reference) => isPool(reference, pool)) === false) continue;
+    if (read.spec.success) value.push({ name, spec: read.spec.data });
+    else troubles.push(`${kind} ${name} is not followed: ${firstIssue(read.spec.error)}`);
   }
   return { value, troubles };
+}
+
+interface ReadObject<Spec> {
+  readonly schema: z.ZodType<Spec>;
+  readonly references: ReturnType<typeof referencesOf>;
+  readonly spec: z.ZodSafeParseResult<Spec>;
+}
+
+/** All objects are looked at after each change of one: each is read once. */
+const READ = new WeakMap<RuleObject, ReadObject<unknown>>();
+
+function readOf<Spec>(object: RuleObject, schema: z.ZodType<Spec>): ReadObject<Spec> {
+  const known = READ.get(object);
+  if (known?.schema === schema) return known as ReadObject<Spec>;
+  const { spec } = object;
+  const read = { schema, references: referencesOf(spec), spec: schema.safeParse(spec) };
+  READ.set(object, read);
+  return read;
 }
 
 const oneReference = z.object({ poolRef });

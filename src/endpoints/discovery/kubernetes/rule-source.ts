@@ -1,8 +1,8 @@
-import { CustomObjectsApi, type KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../../framework/runtime.ts';
-import { apiServerOf, apiStatusOf, explainApiError } from './api-error.ts';
+import { connectApi } from './api/api-connection.ts';
+import { apiServerOf, apiStatusOf, explainApiError } from './api/api-error.ts';
 import type { ResourceSource, WatchObserver } from './informer.ts';
-import { objectSource } from './kube-resources.ts';
+import { objectSource, type PacedServer } from './kube-resources.ts';
 import { leanRule, type RuleObject } from './rule-objects.ts';
 
 /** The reference's API groups. Only the first one that is installed is read. */
@@ -14,7 +14,7 @@ const ABSENT_MS = 30_000;
 const [NOT_FOUND, GONE] = [404, 410];
 
 export interface RuleSourceOptions {
-  readonly config: KubeConfig;
+  readonly server: PacedServer;
   readonly namespace: string;
   readonly plural: 'inferenceobjectives' | 'inferencemodelrewrites';
   readonly version: RuleVersion;
@@ -23,14 +23,14 @@ export interface RuleSourceOptions {
 
 /** The objects of the group that is installed; until one is, none, and a look every 30 s. */
 export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObject> {
-  const { config, namespace, plural, version, clock } = options;
+  const { server, namespace, plural, version, clock } = options;
   let source: ResourceSource<RuleObject> | undefined;
   return {
-    list: async () => {
+    list: async (visit, signal) => {
       const group = await installedGroup(options);
       const kind = { version, namespace, plural, selector: {}, lean: leanRule };
-      source = group === undefined ? undefined : objectSource(config, { ...kind, group });
-      return source === undefined ? { items: [], resourceVersion: '' } : source.list();
+      source = group === undefined ? undefined : objectSource(server, { ...kind, group });
+      return source === undefined ? '' : source.list(visit, signal);
     },
     watch: (resourceVersion, observer) =>
       source === undefined
@@ -51,23 +51,31 @@ function absentWatch(clock: Clock, observer: WatchObserver<RuleObject>): { stop(
   return { stop: () => timer.cancel() };
 }
 
+/** Such a list is some kilobytes. */
+const RESOURCES = { bytesMax: 1024 * 1024, timeoutMs: 30_000 } as const;
+
 /** Needs no permission. A list of a kind that is not installed would give 403, not 404. */
 async function installedGroup({
-  config,
+  server: { config },
   plural,
   version,
 }: RuleSourceOptions): Promise<string | undefined> {
-  const api = config.makeApiClient(CustomObjectsApi);
   const server = apiServerOf(config);
-  for (const group of version === 'v1' ? RULE_GROUPS.slice(0, 1) : RULE_GROUPS) {
-    try {
-      const { resources } = await api.getAPIResources({ group, version });
-      if (resources.some(({ name }) => name === plural)) return group;
-    } catch (error) {
-      if (apiStatusOf(error) === NOT_FOUND) continue;
-      const what = `${plural}.${group}`;
-      throw new Error(explainApiError(error, { verb: 'list', what, server }), { cause: error });
+  const api = await connectApi(config);
+  try {
+    for (const group of version === 'v1' ? RULE_GROUPS.slice(0, 1) : RULE_GROUPS) {
+      try {
+        const text = await api.text({ path: `/apis/${group}/${version}` }, RESOURCES);
+        const { resources = [] } = JSON.parse(text) as { resources?: readonly { name: string }[] };
+        if (resources.some(({ name }) => name === plural)) return group;
+      } catch (error) {
+        if (apiStatusOf(error) === NOT_FOUND) continue;
+        const what = `${plural}.${group}`;
+        throw new Error(explainApiError(error, { verb: 'list', what, server }), { cause: error });
+      }
     }
+  } finally {
+    api.close();
   }
   return undefined;
 }

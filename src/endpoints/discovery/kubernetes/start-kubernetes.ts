@@ -3,8 +3,9 @@ import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
+import { Pace } from './api/pace.ts';
 import { followRules } from './follow-rules.ts';
-import { HeldEndpoints } from './held-endpoints.ts';
+import { CLUSTER_ENDPOINTS_MAX, HeldEndpoints } from './held-endpoints.ts';
 import type { InferencePoolSpec } from './inference-pool.ts';
 import { type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
@@ -30,9 +31,19 @@ export interface KubernetesDiscovery
   extends Pick<PoolFollower, 'synced' | 'ageMs' | 'troubles' | 'groups'> {
   /** Whether the pool's rules have been listed. A kind that is not installed counts as listed. */
   readonly rulesSynced: boolean;
+  /** How long answers of the API server have waited to be read, because they came too fast. */
+  readonly readingWaitedMs: number;
   /** Counts the groups of pods that are endpoints, and those that are not whole. */
   stop(): void;
 }
+
+/** What reading the API server's answers may take of the time: usually it takes a hundredth. */
+const SHARE = 0.1;
+/** Before there are endpoints, nothing else has to be done. */
+const SHARE_AT_START = 0.5;
+const LATE =
+  'the API server sends more than the picker reads in a tenth of its time, so that changes are seen late: see who changes the objects so often';
+const TOO_MANY = `more than ${CLUSTER_ENDPOINTS_MAX} endpoints match the pool; the others wait until some leave: give the pool a narrower selector`;
 
 /**
  * Keeps the endpoint pool equal to an InferencePool's ready pods and whole groups. Requests in
@@ -41,9 +52,10 @@ export interface KubernetesDiscovery
  */
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
   const { config, pool, spec, nodeLabels = [], endpoints, rules, clock, random, log } = options;
-  const held = new HeldEndpoints(endpoints);
-  const follower = new PoolFollower({
-    sources: poolSources(config, pool, { nodeLabels, spec }),
+  const held = heldFor(endpoints, () => follower);
+  const server = { config, pace: paceOf(clock, () => follower) };
+  const follower: PoolFollower = new PoolFollower({
+    sources: poolSources(server, pool, { nodeLabels, spec }),
     poolName: pool,
     endpoints: held,
     onAppProtocol: options.onAppProtocol,
@@ -55,7 +67,7 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
   const followed =
     rules &&
     followRules({
-      config,
+      server,
       pool,
       rules,
       clock,
@@ -76,6 +88,9 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     get troubles() {
       return [...follower.troubles, ...(followed?.troubles ?? [])];
     },
+    get readingWaitedMs() {
+      return server.pace.waitedMs;
+    },
     get groups() {
       return follower.groups;
     },
@@ -84,4 +99,18 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
       followed?.stop();
     },
   };
+}
+
+function paceOf(clock: Clock, follower: () => Pick<PoolFollower, 'synced' | 'note'>): Pace {
+  return new Pace({
+    clock,
+    share: () => (follower().synced ? SHARE : SHARE_AT_START),
+    onLate: (late) => follower().note('pace', late ? LATE : undefined),
+  });
+}
+
+function heldFor(pool: EndpointPool, follower: () => Pick<PoolFollower, 'note'>): HeldEndpoints {
+  return new HeldEndpoints(pool, (full) =>
+    follower().note('endpoints', full ? TOO_MANY : undefined),
+  );
 }

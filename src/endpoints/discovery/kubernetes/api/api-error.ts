@@ -1,5 +1,23 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 
+/** The server answered with another status than one of success. `body` is the beginning of its answer. */
+export class ApiStatusError extends Error {
+  override readonly name = 'ApiStatus';
+  readonly statusCode: number;
+  readonly body: string;
+
+  constructor(statusCode: number, body: string) {
+    super(`status ${statusCode}`);
+    this.statusCode = statusCode;
+    this.body = body;
+  }
+}
+
+/** The server answered with something that is not what was asked for; the message names it. */
+export class ApiContentError extends Error {
+  override readonly name = 'ApiContent';
+}
+
 /** A request to the API server, as error messages describe it. */
 export interface ApiRequest {
   readonly verb: 'list' | 'watch';
@@ -16,6 +34,9 @@ export function explainApiError(
   { verb, what, server, clusterWide }: ApiRequest,
   code: number | undefined = apiStatusOf(error),
 ): string {
+  if (error instanceof ApiContentError) {
+    return `the API server ${server} sent ${error.message} where it was asked to ${verb} ${what}: check that --kubeconfig names an API server, and what is between; the picker tries again`;
+  }
   switch (code) {
     case 401:
       return `the API server ${server} does not accept the picker’s credentials: renew its token, or give --kubeconfig with valid ones`;

@@ -1,0 +1,146 @@
+import type { ServerResponse } from 'node:http';
+import { pagedList, podOf } from './cluster-objects.ts';
+
+export interface Question {
+  readonly url: URL;
+  readonly isWatch: boolean;
+}
+
+/** Answers the question and returns true, or leaves it to the server that is well. */
+export type Attack = (question: Question, response: ServerResponse) => boolean;
+
+const MB = 1024 * 1024;
+const isPods = ({ url }: Question): boolean => url.pathname.endsWith('/pods');
+const ok = (response: ServerResponse): void =>
+  void response.writeHead(200, { 'content-type': 'application/json' });
+
+/** Writes pieces as fast as they are taken, until there are no more. */
+function pour(response: ServerResponse, next: () => string | undefined): void {
+  const go = (): void => {
+    for (let piece = next(); piece !== undefined; piece = next()) {
+      if (response.destroyed) return;
+      if (!response.write(piece)) {
+        response.once('drain', () => setImmediate(go));
+        return;
+      }
+    }
+    response.end();
+  };
+  go();
+}
+
+/** Floods each watch of pods; lists are well. */
+const watches =
+  (next: () => string | undefined): Attack =>
+  (question, response) => {
+    if (!isPods(question) || !question.isWatch) return false;
+    ok(response);
+    pour(response, next);
+    return true;
+  };
+const event = (type: string, object: object): string => `${JSON.stringify({ type, object })}\n`;
+const many = (one: () => string, count = 50): string => Array.from({ length: count }, one).join('');
+
+let made = 0;
+const ip = (at: number): string => `127.${2 + ((at >> 16) % 200)}.${(at >> 8) & 255}.${at & 255}`;
+const newPod = (): object => podOf(`new-${(made += 1)}`, ip(made), { version: 100 + made });
+
+/** Answers each list of pods with what `pieces` gives; watches are well. */
+const lists =
+  (pieces: () => () => string | undefined): Attack =>
+  (question, response) => {
+    if (!isPods(question) || question.isWatch) return false;
+    ok(response);
+    pour(response, pieces());
+    return true;
+  };
+/** Watches of pods end with 410, so that they are listed again and again. */
+const listing =
+  (attack: Attack): Attack =>
+  (question, response) => {
+    if (!isPods(question) || !question.isWatch) return attack(question, response);
+    return refuse(410)(question, response);
+  };
+
+const refuse =
+  (status: number, headers: Readonly<Record<string, string>> = {}): Attack =>
+  (_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify({ kind: 'Status', code: status, message: 'no' }));
+    return true;
+  };
+
+function upTo(bytes: number, head: string, piece: string, tail: string): () => string | undefined {
+  let left = bytes;
+  const parts = [head];
+  return () => {
+    const first = parts.shift();
+    if (first !== undefined) return first;
+    if (left <= 0) return undefined;
+    left -= piece.length;
+    return left <= 0 ? tail : piece;
+  };
+}
+
+const LARGE = 'x'.repeat(10 * MB);
+
+export const ATTACKS: Readonly<Record<string, Attack>> = {
+  'same-pod': watches(() =>
+    many(() => event('MODIFIED', podOf('pod-0', '127.0.1.1', { version: (made += 1) }))),
+  ),
+  'flapping-pod': watches(() =>
+    many(() => {
+      made += 1;
+      return event(made % 2 ? 'DELETED' : 'ADDED', podOf('pod-0', '127.0.1.1', { version: made }));
+    }),
+  ),
+  'new-pods': watches(() => many(() => event('ADDED', newPod()))),
+  bookmarks: watches(() =>
+    many(() => event('BOOKMARK', { metadata: { resourceVersion: String((made += 1)) } }), 500),
+  ),
+  garbage: watches(() => 'what is this?\n'.repeat(5000)),
+  'endless-line': watches(() => 'x'.repeat(64 * 1024)),
+  'large-objects': watches(() =>
+    event('ADDED', podOf(`large-${(made += 1)}`, ip(made), { labels: { note: LARGE } })),
+  ),
+  'large-list': listing(
+    lists(() =>
+      upTo(
+        500 * MB,
+        '{"metadata":{"resourceVersion":"1"},"items":[',
+        `${JSON.stringify(podOf('a', '127.0.1.1', { annotations: { a: 'x'.repeat(MB) } }))},`,
+        '{}]}',
+      ),
+    ),
+  ),
+  'endless-continue': listing((question, response) => {
+    if (!isPods(question) || question.isWatch) return false;
+    ok(response);
+    response.end(JSON.stringify(pagedList(Array.from({ length: 100 }, newPod), 'more')));
+    return true;
+  }),
+  'fifty-thousand': listing((question, response) => {
+    if (!isPods(question) || question.isWatch) return false;
+    ok(response);
+    const from = Number(question.url.searchParams.get('continue') ?? 0);
+    const limit = Number(question.url.searchParams.get('limit') ?? 50_000);
+    const to = Math.min(50_000, from + limit);
+    const items = Array.from({ length: to - from }, (_, at) =>
+      podOf(`p-${from + at}`, ip(from + at)),
+    );
+    response.end(JSON.stringify(pagedList(items, to < 50_000 ? String(to) : undefined)));
+    return true;
+  }),
+  'gone-for-ever': listing(() => false),
+  'too-many': refuse(429, { 'retry-after': '0' }),
+  'too-many-absurd': refuse(429, { 'retry-after': '99999999999' }),
+  redirects: (question, response) =>
+    refuse(307, { location: `${question.url.pathname}?again=1` })(question, response),
+  'slow-bytes': (_, response) => {
+    ok(response);
+    const timer = setInterval(() => response.write(' '), 1000);
+    response.on('close', () => clearInterval(timer));
+    return true;
+  },
+  silent: () => true,
+};

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+import { afterEach, describe, expect, it } from 'vitest';
+import { kubernetesReview } from '../../../../serve/admin/kubernetes-review.ts';
+import { kubeLease } from '../../../../serve/election/kube-lease.ts';
+import { connectApi } from './api-connection.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function answering(listener: RequestListener): Promise<KubeConfig> {
+  server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const config = new KubeConfig();
+  const cluster = { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true };
+  config.loadFromClusterAndUser(cluster, { name: 'u', token: 'secret' });
+  return config;
+}
+
+/** 64 KiB again and again, as long as somebody takes them. */
+const endless: RequestListener = (_, response) => {
+  const write = (): void => {
+    while (!response.destroyed && response.write(Buffer.alloc(65_536, 'x'))) continue;
+  };
+  response.on('drain', write).on('error', () => undefined);
+  write();
+};
+
+const LEASE = { namespace: 'n', name: 'l' };
+const answeringJson = (answer: object): Promise<KubeConfig> =>
+  answering((_, response) => void response.end(JSON.stringify(answer)));
+
+describe('what an API server answers', () => {
+  it('[V340] is read up to a bound', async () => {
+    const api = await connectApi(await answering(endless));
+    const limits = { bytesMax: 1024 * 1024, timeoutMs: 10_000 };
+    await expect(api.text({ path: '/' }, limits)).rejects.toThrow('more than 1048576 bytes');
+    api.close();
+  });
+
+  it('[V340] is read for so long only', async () => {
+    const api = await connectApi(await answering((_, response) => void response.write(' ')));
+    const limits = { bytesMax: 1024, timeoutMs: 20 };
+    await expect(api.text({ path: '/' }, limits)).rejects.toThrow('timeout');
+    api.close();
+  });
+
+  it('[V340] leads to no other server, which would get the token', async () => {
+    const asked: (string | undefined)[] = [];
+    const config = await answering((request, response) => {
+      asked.push(request.url);
+      response.writeHead(307, { location: '/other' }).end();
+    });
+    const api = await connectApi(config);
+    const limits = { bytesMax: 1024, timeoutMs: 10_000 };
+    await expect(api.text({ path: '/one' }, limits)).rejects.toThrow('status 307');
+    expect(asked).toEqual(['/one']);
+    api.close();
+  });
+
+  it('[V347] about a Lease or a token is bounded, and an error where it is longer', async () => {
+    const config = await answering(endless);
+    await expect(kubeLease(config, LEASE).read()).rejects.toThrow(
+      'cannot read lease l in namespace n: an answer of more than 1048576 bytes',
+    );
+    await expect(kubernetesReview(config)('t')).rejects.toThrow(
+      'cannot create tokenreviews.authentication.k8s.io: an answer of more than 1048576 bytes',
+    );
+  });
+
+  it.each(['null', '{"status":7}', '{"status":{"authenticated":true,"user":{"username":{}}}}'])(
+    '[V347] about a token lets nobody in where it is %s',
+    async (text) => {
+      const config = await answering((_, response) => void response.end(text));
+      const { refusal } = await kubernetesReview(config)('t');
+      expect(refusal?.status).toBe(401);
+    },
+  );
+
+  it('[V347] is a Lease that can be taken where its fields are garbage', async () => {
+    const spec = {
+      holderIdentity: 7,
+      leaseDurationSeconds: 'x',
+      acquireTime: {},
+      leaseTransitions: [],
+    };
+    const config = await answeringJson({ metadata: { resourceVersion: '3' }, spec });
+    expect(await kubeLease(config, LEASE).read()).toEqual({
+      version: '3',
+      holder: '',
+      durationSeconds: 0,
+      acquiredAtMs: undefined,
+      transitions: 0,
+    });
+  });
+});

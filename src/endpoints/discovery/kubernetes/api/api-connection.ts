@@ -1,0 +1,96 @@
+import { type KubeConfig, RequestContext } from '@kubernetes/client-node';
+import { type Dispatcher, getGlobalDispatcher } from 'undici';
+import { BodyTooLargeError, type Millis } from '../../../../framework/runtime.ts';
+import { ApiStatusError } from './api-error.ts';
+
+export interface ApiQuestion {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** GET when left out. */
+  readonly method?: 'GET' | 'POST' | 'PUT';
+  /** Sent as JSON. */
+  readonly body?: object;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ApiConnection {
+  /**
+   * The bytes of a successful answer, of which no more are read than the caller takes. Rejects with
+   * an ApiStatusError for any other, and where 30 s bring no byte.
+   */
+  open(question: ApiQuestion): Promise<AsyncIterable<Uint8Array>>;
+  /** A whole answer as text. Rejects where it is longer, with a BodyTooLargeError, or takes longer. */
+  text(question: ApiQuestion, limits: AnswerLimits): Promise<string>;
+  close(): void;
+}
+
+export interface AnswerLimits {
+  readonly bytesMax: number;
+  readonly timeoutMs: Millis;
+}
+
+/** The server sends bookmarks about once a minute, so that quiet watches end, and begin again. */
+const SILENT_MS: Millis = 30_000;
+/** A refusal is read for its message only. */
+const REFUSAL = { bytesMax: 64 * 1024, timeoutMs: 5000 } as const;
+
+/**
+ * Connects to the API server of a kubeconfig. The client's own requests read answers of any length,
+ * at any pace of the server, and for any time; these do not, and they follow no redirect, because
+ * the answer of another server is not the API server's.
+ */
+export async function connectApi(config: KubeConfig, accept?: string): Promise<ApiConnection> {
+  const server = config.getCurrentCluster()?.server ?? '';
+  const context = new RequestContext(server, 'GET');
+  await config.applySecurityAuthentication(context);
+  const headers = { accept: accept ?? 'application/json', ...context.getHeaders() };
+  const own = context.getDispatcher() as unknown as Dispatcher | undefined;
+  const open: ApiConnection['open'] = async (question) => {
+    const url = urlOf(server, question);
+    const answer = await (own ?? getGlobalDispatcher()).request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: question.method ?? 'GET',
+      headers: question.body ? { ...headers, 'content-type': 'application/json' } : headers,
+      body: question.body ? JSON.stringify(question.body) : null,
+      signal: question.signal ?? null,
+      headersTimeout: SILENT_MS,
+      bodyTimeout: SILENT_MS,
+    });
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body;
+    const late = AbortSignal.timeout(REFUSAL.timeoutMs);
+    const refusal = await textOf(answer.body, REFUSAL.bytesMax, late).catch(() => '');
+    throw new ApiStatusError(answer.statusCode, refusal);
+  };
+  return {
+    open,
+    text: async (question, { bytesMax, timeoutMs }) => {
+      const limit = AbortSignal.timeout(timeoutMs);
+      const signal = question.signal ? AbortSignal.any([question.signal, limit]) : limit;
+      return textOf(await open({ ...question, signal }), bytesMax);
+    },
+    close: () => void own?.destroy(),
+  };
+}
+
+function urlOf(server: string, { path, query = {} }: ApiQuestion): URL {
+  const url = new URL(`${server.replace(/\/$/, '')}${path}`);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url;
+}
+
+async function textOf(
+  body: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+  late?: AbortSignal,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new BodyTooLargeError(`an answer of more than ${bytesMax} bytes`);
+    late?.throwIfAborted();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}

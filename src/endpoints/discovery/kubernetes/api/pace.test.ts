@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
+import { Pace } from './pace.ts';
+
+function setUp(workMs: number) {
+  const clock = new SimulatedClock();
+  const late: boolean[] = [];
+  let workedMs = 0;
+  // Work takes time of the processor, and the simulated clock stands still meanwhile.
+  const counted = Object.assign(Object.create(clock) as SimulatedClock, {
+    now: () => clock.now(),
+    setTimer: clock.setTimer.bind(clock),
+    cpuTime: () => workedMs,
+  });
+  const pace = new Pace({
+    clock: counted,
+    share: () => 0.1,
+    onLate: (is) => void late.push(is),
+  });
+  const work = (): void => {
+    workedMs += workMs;
+  };
+  return { clock, late, pace, work, workedMs: () => workedMs };
+}
+
+describe('the pace at which answers of an API server are read', () => {
+  it('[V341] takes a tenth of the time of a server that sends without end, and says so', async () => {
+    const { clock, late, pace, work, workedMs } = setUp(5);
+    let stopped = false;
+    const flood = async (): Promise<void> => {
+      while (!stopped) await pace.run(work);
+    };
+    void flood();
+    await clock.run(60_000);
+    expect(workedMs()).toBeGreaterThan(0.09 * 60_000);
+    expect(workedMs()).toBeLessThan(0.1 * 60_000 + 260);
+    expect(late).toEqual([true]);
+    expect(pace.waitedMs).toBeGreaterThan(50_000);
+    stopped = true;
+    await clock.run(61_000);
+    clock.advanceTo(70_000);
+    await pace.run(work);
+    expect(late).toEqual([true, false]);
+  });
+
+  it('[V341] holds up nothing that comes now and then', async () => {
+    const { clock, late, pace, work } = setUp(2);
+    for (let n = 0; n < 1000; n++) {
+      await pace.run(work);
+      clock.advanceTo(clock.now() + 30);
+    }
+    expect([pace.waitedMs, late]).toEqual([0, []]);
+  });
+
+  it('lets those who wait take turns, also where work fails', async () => {
+    const { clock, pace, work } = setUp(100);
+    const done: string[] = [];
+    const each = async (name: string): Promise<void> => {
+      for (let n = 0; n < 3; n++) {
+        await pace.run(() => {
+          work();
+          done.push(name);
+        });
+      }
+    };
+    const failed = pace
+      .run(() => {
+        throw new Error('no');
+      })
+      .catch((error: Error) => error.message);
+    void each('a');
+    void each('b');
+    await clock.run(10_000);
+    expect(await failed).toBe('no');
+    expect(done).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
+  });
+});

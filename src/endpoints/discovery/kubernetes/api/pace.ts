@@ -1,0 +1,92 @@
+import type { Clock, Millis } from '../../../../framework/runtime.ts';
+
+/** What may be used at once after a pause: a list of a thousand pods. */
+const BURST_MS: Millis = 250;
+/** A server that is ahead of the picker for so long is reported. */
+const LATE_MS: Millis = 10_000;
+
+interface PaceOptions {
+  readonly clock: Clock;
+  /** The share of the time that work may take. */
+  readonly share: () => number;
+  /** Called when work has had to wait all the time for 10 s, and when it need not wait any more. */
+  readonly onLate: (late: boolean) => void;
+}
+
+/**
+ * Lets the reading of an API server's answers take a share of the time at most. Who waits for its
+ * turn reads nothing, so that the server has to wait as well, and memory stays as it is. Work is
+ * measured by what it computes where the clock says that.
+ */
+export class Pace {
+  readonly #options: PaceOptions;
+  #leftMs: Millis = BURST_MS;
+  #at: Millis;
+  #turn: Promise<unknown> = Promise.resolve();
+  #waitedMs: Millis = 0;
+  #lateSince: Millis | undefined;
+  #late = false;
+
+  constructor(options: PaceOptions) {
+    this.#options = options;
+    this.#at = options.clock.now();
+  }
+
+  /** How long work has waited in total. */
+  get waitedMs(): Millis {
+    return this.#waitedMs;
+  }
+
+  now(): Millis {
+    return this.#options.clock.now();
+  }
+
+  /** Does the work when its turn has come. Those who wait take turns. */
+  run<T>(work: () => T): Promise<T> {
+    const done = this.#turn.then(() => this.#take(work));
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  async #take<T>(work: () => T): Promise<T> {
+    this.#fill();
+    if (this.#leftMs <= 0) await this.#wait();
+    const began = this.#worked();
+    try {
+      return work();
+    } finally {
+      this.#leftMs -= this.#worked() - began;
+    }
+  }
+
+  async #wait(): Promise<void> {
+    const { clock, share, onLate } = this.#options;
+    const from = clock.now();
+    this.#lateSince ??= from;
+    while (this.#leftMs <= 0) {
+      const waitMs = Math.max(1, -this.#leftMs / share());
+      await new Promise<void>((resolve) => void clock.setTimer(waitMs, resolve));
+      this.#fill();
+    }
+    this.#waitedMs += clock.now() - from;
+    if (this.#late || clock.now() - this.#lateSince < LATE_MS) return;
+    this.#late = true;
+    onLate(true);
+  }
+
+  #fill(): void {
+    const now = this.#options.clock.now();
+    this.#leftMs = Math.min(BURST_MS, this.#leftMs + this.#options.share() * (now - this.#at));
+    this.#at = now;
+    if (this.#leftMs < BURST_MS / 2) return;
+    this.#lateSince = undefined;
+    if (!this.#late) return;
+    this.#late = false;
+    this.#options.onLate(false);
+  }
+
+  #worked(): Millis {
+    const { clock } = this.#options;
+    return clock.cpuTime?.() ?? clock.now();
+  }
+}
