@@ -12,6 +12,8 @@ it.each([
   `${CHAT}?a=%2F`,
   `${CHAT}#fragment`,
   `${CHAT}%0A`,
+  `${CHAT}%00`,
+  `${CHAT}%00/other`,
   '/v1/chat%2Fcompletions',
   '/v1/%63hat/completion%73',
   '/v1//chat///completions//',

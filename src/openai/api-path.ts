@@ -4,8 +4,9 @@ const UNUSUAL = /[%;#\\A-Z\s]|\/\/|\/\.|\/$/;
 /**
  * A path as servers match it, without its query: percent-encoding undone once, in lower case, and
  * without what some servers pass over: empty and `.` segments, `..`, parameters behind a semicolon,
- * a fragment, and slashes or white space at the end (Python's `$` matches before a line feed). Where
- * servers differ, the most forgiving one counts: an API that is not recognized would pass unread.
+ * a fragment, a NUL with what follows (strings of C end there), and slashes or white space at the
+ * end (Python's `$` matches before a line feed). Where servers differ, the most forgiving one counts:
+ * an API that is not recognized would pass unread.
  */
 export function apiPath(path: string): string {
   const query = path.indexOf('?');
@@ -16,7 +17,7 @@ export function apiPath(path: string): string {
     .replaceAll('\\', '/')
     .toLowerCase();
   const segments: string[] = [];
-  for (const segment of decoded.split('/')) {
+  for (const segment of (decoded.split('\0')[0] as string).split('/')) {
     const name = (segment.split(';')[0] as string).trim();
     if (name === '..') segments.pop();
     else if (name !== '' && name !== '.') segments.push(name);
