@@ -98,6 +98,11 @@ async function argumentsOf(given: readonly string[]): Promise<readonly string[]>
 }
 
 endWithParent();
+// A reader such as `head` that has enough closes its end of the pipe.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
 try {
   const args = await argumentsOf(process.argv.slice(2));
   if (MOVES_BODIES.has(args[0] ?? '')) {

@@ -26,7 +26,7 @@ interface CheckFlags {
 export function checkCommand(): Command {
   return new Command('check')
     .description(
-      'check a configuration: list all its errors, or say what would run and which parts have no effect',
+      'check a configuration: list its errors, or say what would run and which parts have no effect',
     )
     .argument('[file|name]', 'EndpointPickerConfig file, or name of a built-in configuration')
     .option('--config <name|file>', 'the same, as serve and simulate name it')

@@ -146,13 +146,19 @@ export interface ConfigIssue {
   readonly message: string;
 }
 
-/** A configuration, command line or file that cannot be used. It lists every issue. */
+/** More of them have one cause, such as a field that each entry of a long list gets wrong. */
+const ISSUES_SHOWN = 20;
+
+/** A configuration, command line or file that cannot be used. Its message lists the first 20 issues. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly issues: readonly ConfigIssue[];
 
   constructor(source: string, issues: readonly ConfigIssue[]) {
-    super([`${source}:`, ...issues.map(({ path, message }) => `  ${path}: ${message}`)].join('\n'));
+    const shown = issues.slice(0, ISSUES_SHOWN);
+    const hidden = issues.length - shown.length;
+    const lines = shown.map(({ path, message }) => `  ${path}: ${message}`);
+    super([`${source}:`, ...lines, ...(hidden === 0 ? [] : [`  and ${hidden} more`])].join('\n'));
     this.issues = issues;
   }
 }

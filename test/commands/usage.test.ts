@@ -104,3 +104,13 @@ it('[O187] commands that ask a picker find that of this machine, and name what i
     await stack.stop();
   }
 });
+
+it('[O244] a reader that has enough, such as `head`, ends a command without an error', async () => {
+  const script = `"${process.execPath}" "${PROGRAM}" check default | true; echo "\${PIPESTATUS[0]}"`;
+  const ended = await new Promise<Ended>((resolve) => {
+    const child = execFile('bash', ['-c', script], (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    );
+  });
+  expect(ended).toEqual({ code: 0, stdout: '0\n', stderr: '' });
+});
