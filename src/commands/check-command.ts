@@ -3,6 +3,7 @@ import { SERVING_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import { planFromPlugins } from '../catalogue/plan.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { planInWords } from '../config/notes/plan-in-words.ts';
+import { GENERAL_DIFFERENCES } from '../config/reference/general-differences.ts';
 import { referenceDifferences } from '../config/reference/reference-differences.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import { noNetwork } from '../framework/runtime.ts';
@@ -97,6 +98,8 @@ interface Shown {
   readonly notes: readonly ConfigNote[];
   /** Undefined unless asked for. */
   readonly differences: readonly string[] | undefined;
+  /** What differs with every configuration; undefined unless asked for. */
+  readonly generalDifferences: readonly string[] | undefined;
 }
 
 function shownOf(plan: PickerPlan, likeReference: boolean): Shown {
@@ -120,6 +123,7 @@ function shownOf(plan: PickerPlan, likeReference: boolean): Shown {
     words: planInWords(plan),
     notes: plan.notes,
     differences: likeReference ? referenceDifferences(plan) : undefined,
+    generalDifferences: likeReference ? GENERAL_DIFFERENCES : undefined,
   };
 }
 
@@ -131,7 +135,8 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
 }
 
-function asText({ plugins, profiles, words, notes, differences }: Shown): string {
+function asText(shown: Shown): string {
+  const { plugins, profiles, words, notes, differences, generalDifferences } = shown;
   const lines = ['ok', '', ...words, '', 'plugins'];
   for (const { name, kind, parameters } of plugins) {
     lines.push(`  ${kind.padEnd(8)} ${name.padEnd(32)} ${JSON.stringify(parameters)}`);
@@ -146,6 +151,10 @@ function asText({ plugins, profiles, words, notes, differences }: Shown): string
   if (differences !== undefined) {
     lines.push('', 'differs from llm-d-router', ...differences.map((text) => `  ${text}`));
     if (differences.length === 0) lines.push('  nothing in this configuration');
+  }
+  if (generalDifferences !== undefined) {
+    lines.push('', 'differs from llm-d-router with every configuration');
+    lines.push(...generalDifferences.map((text) => `  ${text}`));
   }
   return `${lines.join('\n')}\n`;
 }

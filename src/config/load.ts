@@ -21,6 +21,7 @@ import { planSources } from './plan/plan-sources.ts';
 import { FILE_DISCOVERY, PluginTable } from './plan/plugin-table.ts';
 import { endpointDiscovery } from './schema/data-layer-schema.ts';
 import {
+  API_VERSION_V1,
   checkConfig,
   type EndpointPickerConfig,
   readConfigText,
@@ -61,7 +62,8 @@ export function planConfig(
   value: unknown,
   { source, catalogue, featureGates }: PlanOptions,
 ): PickerPlan {
-  const config = withGates(withDefaultPolicy(checkConfig(value, source)), featureGates);
+  const read = withLaterDefaults(withDefaultPolicy(checkConfig(value, source)));
+  const config = withGates(read, featureGates);
   const issues: ConfigIssue[] = [];
   const notes: ConfigNote[] = [];
   const table = new PluginTable(config.plugins, { catalogue, issues, notes });
@@ -86,6 +88,17 @@ export function planConfig(
   const effective = effectiveConfig({ ...decided, flowControl: flow.written });
   const warnings = notes.map(({ text: sentence }) => sentence);
   return { ...decided, ...flow.plan, handler, warnings, notes, effective };
+}
+
+/** Files that only the reference's later releases read get what these do without being told. */
+function withLaterDefaults(config: EndpointPickerConfig): EndpointPickerConfig {
+  if (config.apiVersion !== API_VERSION_V1) return config;
+  const plugins = config.plugins.map((plugin) =>
+    plugin.type === 'disagg-profile-handler'
+      ? { ...plugin, parameters: { prefillRequired: true, ...plugin.parameters } }
+      : plugin,
+  );
+  return { ...config, plugins };
 }
 
 function withGates(

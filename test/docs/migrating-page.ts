@@ -1,5 +1,6 @@
 import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { REFERENCE_FLAGS } from '../../src/commands/go-flags/reference-flags.ts';
+import { GENERAL_DIFFERENCES } from '../../src/config/reference/general-differences.ts';
 import { REFERENCE_TYPES, type ReferenceRole } from '../../src/config/reference/reference-table.ts';
 import { coreInsteadOf } from '../../src/config/reference/reference-types.ts';
 import { NOTE_REASONS } from '../../src/picker/plan/config-note.ts';
@@ -54,20 +55,10 @@ The tables below are generated from the code: after a change of a state run \`np
 
 - Endpoints that fail are left out until trials succeed ([configuration](configuration.md)); \`ejection: {enabled: false}\` turns it off.
 - An endpoint without a fresh sample is unknown, not idle.
-- Certificates of model servers are verified unless \`insecureSkipVerify: true\` says otherwise.
-- A request without a body goes to any endpoint by chance, as in the reference, but only to one that the subset hint allows and that does
-  not fail. Without one it gets 503, there 500; and no request metric counts it, where the reference observes the time and the size of
-  its answer under an empty model name.
-- The subset hint counts with its ports; the reference looks at addresses only.
-- What a client sends to choose another model (\`x-llm-d-model-name-rewrite\`), or to have caches fetched from elsewhere
-  (\`kv_transfer_params\` and \`ec_transfer_params\` in bodies), counts only with \`--trust-client-controls\`, which may stand beside the
-  reference's arguments. A gateway that adds them itself needs it, and so does llm-d's coordinator
-  ([what clients can choose](model-rewrites.md#what-clients-can-choose)).
-- A changed body keeps every byte that did not have to change; the reference writes the whole JSON again, in another order.
-- A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of \`check\`
-  and at start; the reference starts and refuses each request.
-- A plugin that has the name of another built-in type, such as a scorer named \`max-score-picker\`, is an error where that type is needed.
-- The configuration file is followed, and plugins marked as experimental need no flag.
+${GENERAL_DIFFERENCES.map((text) => `- ${text}`).join('\n')}
+
+The last needs a decision before the swap: a gateway that adds such headers or fields itself needs that flag, and so does llm-d's coordinator.
+It may stand beside the reference's arguments ([what clients can choose](model-rewrites.md#what-clients-can-choose)).
 
 ## What later releases do otherwise
 
@@ -75,7 +66,8 @@ Pointsman reads the configurations of releases after 0.10 of the reference, too.
 
 - Where filters leave no endpoint, the answer has status 429 and \`rejected-saturated\`, as in 0.10; later releases answer 503.
 - A prompt for which the prefill profile finds no endpoint is computed by the decoding endpoint, as in 0.10; later releases refuse it
-  unless \`profiles.fallback\` names who serves it whole. That parameter has its meaning here, too.
+  unless \`profiles.fallback\` names who serves it whole. That parameter has its meaning here, too. A file of \`llm-d.ai/v1\`, which only later
+  releases read, refuses it here, too; \`prefillRequired\` of \`disagg-profile-handler\` says it in both versions.
 - \`penaltySource: sessionCost\` of \`prefix-cache-affinity-filter\` is refused, because the filter weighs the wait at the endpoints that hold
   the prompt against the one elsewhere, and nothing else: leave it out, or use the configuration \`default\`, which prices lost locality.
 - \`prefillCalibrationRequired: true\` of the same filter is refused, because there is no calibration: write the measured speed as
@@ -177,14 +169,21 @@ const WITHOUT_MEANING: ReadonlyMap<string, string> = new Map([
   ['prefix_mm_prompt_tokens', NO_PARTS],
 ]);
 
+const FORMER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['pd_decision_total', 'disagg_decision_total'],
+]);
+
 function metricState(name: string): string {
+  const newer = FORMER_NAMES.get(name);
+  if (newer !== undefined) return `works with \`--deprecated-metrics\`: the former \`${newer}\``;
   const instead = WITHOUT_MEANING.get(name);
   if (instead !== undefined) return `not there: ${instead}`;
   const short = name
     .replace(/^kv_cache_/, '')
     .replace(/^(flow_control_.*)_bytes$/, '$1_requests`, `…_bytes');
   const page = readText('docs/metrics.md');
-  const shown = [`\`${name}\``, `\`${short}\``, `\`llm_d_epp_${name}\``];
+  const family = name.replace(/^served_model_filter(?=_.*candidates_total)/, '…');
+  const shown = [name, short, `llm_d_epp_${name}`, family].map((text) => `\`${text}\``);
   return shown.some((each) => page.includes(each)) ? 'works' : 'not there';
 }
 

@@ -37,6 +37,14 @@ const RULES: readonly Rule[] = [
     'a request counts from the decision on, in the same step; there it counts a moment later, so that decisions at the same time may not see each other',
   ],
   [
+    ['outlen-bucket'],
+    'with addEstimatedOutputTokens, an answer counts by outputRatio of its prompt; releases after 0.10 count 100, 1,000 or 4,096 tokens by what the request says of thinking, tools and its limit',
+  ],
+  [
+    ['models-data-source', 'dcgm-data-source'],
+    'endpoints are asked every second unless interval says otherwise; there with every scrape of metrics',
+  ],
+  [
     ['utilization-detector'],
     'as a detector, a queue has what the last sample saw and what was sent there since, and an endpoint without a fresh sample counts by what is in flight there; there by the last sample alone, and as full without a fresh one',
   ],
@@ -48,7 +56,9 @@ const PREFILL_DECIDERS: ReadonlySet<string> = new Set([
   'prefix-based-pd-decider',
 ]);
 const NO_PREFILLER =
-  'a prompt for which the prefill profile finds no endpoint is computed by the decoding endpoint; releases after 0.10 refuse it there (profiles.fallback names who serves it whole)';
+  'a prompt for which the prefill profile finds no endpoint is computed by the decoding endpoint; releases after 0.10 refuse it (prefillRequired: true of disagg-profile-handler does so here, and apiVersion llm-d.ai/v1 has it on)';
+const NO_PREFILLER_REFUSED =
+  'a prompt for which the prefill profile finds no endpoint is refused, as in releases after 0.10; in 0.10 the decoding endpoint computes it (prefillRequired: false of disagg-profile-handler)';
 
 /** One sentence for each behaviour of this configuration that differs from the reference's. */
 export function referenceDifferences(plan: PickerPlan): readonly string[] {
@@ -58,8 +68,13 @@ export function referenceDifferences(plan: PickerPlan): readonly string[] {
     const present = concerned.filter((type) => types.has(type));
     return present.length === 0 ? [] : [`${present.join(', ')}: ${text}`];
   });
+  const prefill = plugins.flatMap(({ name, definition }) =>
+    PREFILL_DECIDERS.has(definition.type) ? [name] : [],
+  );
+  const isRequired = plugins.some(({ config }) => parametersOf(config)['prefillRequired'] === true);
   return [
     ...named,
+    ...prefill.map((name) => `${name}: ${isRequired ? NO_PREFILLER_REFUSED : NO_PREFILLER}`),
     ...plugins.flatMap(pluginDifferences),
     ...(ejection?.enabled === false
       ? []
@@ -71,8 +86,7 @@ export function referenceDifferences(plan: PickerPlan): readonly string[] {
 
 function pluginDifferences({ name, definition, config }: PlannedPlugin): readonly string[] {
   const { type } = definition;
-  const given = (config ?? {}) as Readonly<Record<string, unknown>>;
-  if (PREFILL_DECIDERS.has(type)) return [`${name}: ${NO_PREFILLER}`];
+  const given = parametersOf(config);
   if (type === 'metrics-data-source') {
     const isHttps = given['scheme'] === 'https' && given['insecureSkipVerify'] === undefined;
     return [
@@ -92,4 +106,8 @@ function pluginDifferences({ name, definition, config }: PlannedPlugin): readonl
     return [`${name}: ${PREDICTION}`];
   }
   return [];
+}
+
+function parametersOf(config: unknown): Readonly<Record<string, unknown>> {
+  return (config ?? {}) as Readonly<Record<string, unknown>>;
 }

@@ -3,6 +3,7 @@ import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { loadConfig } from '../load.ts';
+import { referenceDifferences } from './reference-differences.ts';
 
 const kind = 'EndpointPickerConfig';
 
@@ -248,6 +249,33 @@ describe('notes', () => {
       `${at}.enableMetrics: own-way`,
       `${at}.inMemoryConfig.podCacheSize: own-way`,
     ]);
+  });
+
+  test('[D364] a file of llm-d.ai/v1 refuses a prompt that none can prefill, unless it says otherwise', () => {
+    const handler = (parameters?: object): object => ({
+      plugins: [
+        { type: 'disagg-profile-handler', parameters },
+        { type: 'always-disagg-pd-decider' },
+        { type: 'queue-scorer' },
+      ],
+      schedulingProfiles: [{ name: 'decode', plugins: [{ pluginRef: 'queue-scorer' }] }],
+    });
+    const said = (config: object, version?: string): string | undefined =>
+      referenceDifferences(load(config, version)).find((text) => text.startsWith('always-'));
+    expect(said(handler(), 'llm-d.ai/v1')).toContain('is refused, as in releases after 0.10');
+    for (const [parameters, version] of [
+      [undefined, 'llm-d.ai/v1alpha1'],
+      [{ prefillRequired: false }, 'llm-d.ai/v1'],
+    ] as const) {
+      expect(said(handler(parameters), version)).toContain('is computed by the decoding endpoint');
+    }
+  });
+
+  test('[D365] what differs is said of parts that do nothing, and of how often endpoints are asked', () => {
+    const plugins = [{ type: 'outlen-bucket' }, { type: 'models-data-source' }];
+    const said = referenceDifferences(load({ plugins })).join('\n');
+    expect(said).toMatch(/^outlen-bucket: with addEstimatedOutputTokens/m);
+    expect(said).toMatch(/^models-data-source: endpoints are asked every second/m);
   });
 
   test('[D6] a parameter that is read without an effect is noted with the reason', () => {

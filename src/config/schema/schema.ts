@@ -23,7 +23,7 @@ export const API_VERSION = 'llm-d.ai/v1alpha1';
 /** The version's deprecated name, which the reference still accepts. */
 export const LEGACY_API_VERSION = 'inference.networking.x-k8s.io/v1alpha1';
 /** The version whose fields are grouped in another way. */
-const API_VERSION_V1 = 'llm-d.ai/v1';
+export const API_VERSION_V1 = 'llm-d.ai/v1';
 const API_VERSIONS: readonly [string, ...string[]] = [
   API_VERSION,
   API_VERSION_V1,

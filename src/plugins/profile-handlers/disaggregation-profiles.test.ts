@@ -114,6 +114,20 @@ describe('disagg-profile-handler', () => {
     expect([result.prefill, headersOf(result)]).toEqual([undefined, {}]);
   });
 
+  it.each(['decode-first', 'prefill-first'])(
+    '[D364] refuses a prompt that no endpoint can prefill where that is required, %s',
+    (stageOrder) => {
+      const deciders = stageOrder === 'decode-first' ? { prefill: 'p' } : {};
+      const parameters = { stageOrder, deciders, prefillRequired: true };
+      const world = { ran: [], empty: ['prefill'], deciders: { p: true } };
+      const { primary } = schedule(disaggregationProfiles, parameters, world);
+      expect(primary).toMatchObject({ kind: 'exhausted', profile: 'prefill' });
+      const other = { ran: [], empty: ['prefill'], deciders: { p: false } };
+      const undecided = { deciders: { prefill: 'p' }, prefillRequired: true };
+      expect(primaryOf(schedule(disaggregationProfiles, undecided, other))).toBe('decoder');
+    },
+  );
+
   it.each([
     ['no endpoint can decode', ['decode'], ['decode', 'whole']],
     ['no endpoint can prefill', ['prefill'], ['decode', 'prefill by decoder', 'whole by decoder']],

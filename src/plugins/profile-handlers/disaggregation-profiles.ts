@@ -20,6 +20,8 @@ const fields = z.strictObject({
     .strictObject({ decode: name, prefill: name, encode: name, fallback: name })
     .prefault({}),
   deciders: z.strictObject({ prefill: name, encode: name }).prefault({}),
+  /** Our addition; as in the reference's later releases, a file of `llm-d.ai/v1` has it on. */
+  prefillRequired: z.boolean().default(false),
   // The reference's older names for the same, which may not be mixed with the newer ones.
   decodeProfile: name,
   prefillProfile: name,
@@ -37,7 +39,7 @@ const config = fields
       'has the older flat names beside profiles or deciders; write all of them as profiles and deciders',
   })
   .transform((given): Omit<DisaggregationConfig, 'type'> => {
-    const { stageOrder, profiles, deciders } = given;
+    const { stageOrder, profiles, deciders, prefillRequired } = given;
     return {
       stageOrder,
       profiles: {
@@ -46,6 +48,7 @@ const config = fields
         encode: profiles.encode ?? given.encodeProfile ?? 'encode',
       },
       fallback: profiles.fallback,
+      prefillRequired,
       deciders: {
         prefill: deciders.prefill ?? given.prefillDeciderPluginName ?? given.deciderPluginName,
         encode: deciders.encode ?? given.encodeDeciderPluginName,

@@ -18,6 +18,8 @@ export interface DisaggregationConfig {
   readonly profiles: Readonly<Record<Stage, string>>;
   /** The profile for endpoints that serve a request whole, where a stage finds none. */
   readonly fallback?: string | undefined;
+  /** A request whose separate prefill finds no endpoint is refused; else the decoder computes it. */
+  readonly prefillRequired?: boolean | undefined;
   readonly deciders: {
     readonly prefill?: string | undefined;
     readonly encode?: string | undefined;
@@ -27,7 +29,7 @@ export interface DisaggregationConfig {
 /**
  * Runs a profile for each stage that an endpoint of its own should serve. The pick of the decode
  * profile is the primary. A stage whose profile leaves no endpoint is served by the decoding
- * endpoint.
+ * endpoint, unless it is prefill and that is required.
  *
  * With a fallback profile, a request whose decode profile or whose separate prefill finds no endpoint
  * is served whole by the pick of that profile.
@@ -40,8 +42,12 @@ export function createDisaggregation(
   config: DisaggregationConfig,
   parts: HandlerParts,
 ): ProfileHandler {
-  const handler = byStages(config, parts);
   const { decode, prefill } = config.profiles;
+  // A decider that may keep a prompt at the decoder asks for no more than what is there.
+  const mayKeep = parts.deciders.get(config.deciders.prefill ?? '')?.keeps !== undefined;
+  const isRequired = config.prefillRequired === true && !mayKeep;
+  const stages = byStages(config, parts);
+  const handler = isRequired ? withPrefill(stages, prefill) : stages;
   const whole = parts.profiles.get(config.fallback ?? '');
   return whole === undefined ? handler : orWhole(handler, whole, [decode, prefill]);
 }
@@ -93,6 +99,19 @@ function byStages(
       const prefill = keeps === false ? undefined : prefiller;
       const stages = { prefill, encoders: picksOf(resultOf(done, 'encode')) };
       return { primary, headers: disaggregationHeaders(stages), ...stages, profiles: done };
+    },
+  };
+}
+
+/** Refuses a request whose profile for separate prefill has run and found no endpoint. */
+function withPrefill(handler: ProfileHandler, prefill: string): ProfileHandler {
+  return {
+    next: (done, context) => handler.next(done, context),
+    peer: (done) => handler.peer?.(done),
+    conclude(done, context) {
+      const failed = done.find(({ kind, profile }) => kind === 'exhausted' && profile === prefill);
+      if (failed === undefined) return handler.conclude(done, context);
+      return { primary: failed, headers: new Map(), profiles: done };
     },
   };
 }

@@ -1,0 +1,21 @@
+/**
+ * What behaves in another way than in the reference picker with every configuration, one sentence
+ * each. `check --like-reference` prints them, and the page for those who come from it lists them.
+ */
+export const GENERAL_DIFFERENCES: readonly string[] = [
+  'A request without a body goes to any endpoint by chance, as there, but only to one that the subset hint allows and that does not fail. Without one it gets 503, there 500; and no request metric counts it, where there the time and the size of its answer count under an empty model name.',
+  'A refusal is JSON in the error shape of the client’s API, with `retry-after` where waiting can help, and gRPC’s own status for gRPC; there it is the text `inference error: …`.',
+  'A refusal by `latency-slo-admitter` or `probabilistic-admitter` has status 429 and `rejected-saturated`; in 0.10 it has 500.',
+  'Answers are passed on as they come; there an answer that is no event stream is kept until its end.',
+  'Only headers that change are set; there all are set again, and answers get `x-went-into-resp-headers`.',
+  'Headers of clients that steer a request, such as `x-prefiller-host-port`, are removed; 0.10 passes them on where it sets none.',
+  'A body that is read has a limit (`--max-body-bytes`, 413), and so have the time of its upload (`--upload-timeout-ms`, 408) and the number of streams (`--max-streams`, 503).',
+  'A body that ends with trailers is complete; there it waits for the proxy’s time-out.',
+  'The subset hint counts with its ports, and may be one text; there a list counts, by addresses only.',
+  'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
+  'A changed body keeps every byte that did not have to change; there the whole JSON is written again, in another order.',
+  'A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of `check` and at start; there the picker starts and refuses each request.',
+  'A plugin that has the name of another built-in type, such as a scorer named `max-score-picker`, is an error where that type is needed.',
+  'The configuration file is followed, and plugins marked as experimental need no flag.',
+  'What a client sends to choose another model (`x-llm-d-model-name-rewrite`), or to have caches fetched from elsewhere (`kv_transfer_params` and `ec_transfer_params` in bodies), counts only with `--trust-client-controls`.',
+];
