@@ -31,7 +31,7 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'shared', include: shared, isolate: false } },
     ],
-    // Tests start servers and programs; what they leave behind stays in a process of its own.
+    // Tests start servers and programs, and what they leave behind ends with their process.
     pool: 'forks',
     // The machines have two cores, and a test with Envoy uses more than one.
     maxWorkers: 2,
