@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { conditionScenario } from '../scenarios/conditions.ts';
 import { DISAGGREGATED } from '../scenarios/disaggregated.ts';
 import { drawnScenario } from '../scenarios/drawn.ts';
 import { otherScenario } from '../scenarios/other-engines.ts';
@@ -21,9 +22,12 @@ export function scenariosFrom(folder: string | undefined): readonly Scenario[] {
   return [...(hasTraces ? traceScenarios(folder) : []), ...SYNTHETIC, ...DISAGGREGATED];
 }
 
-/** A scenario that its number draws: `drawn-1`, or `other-1` on an engine that is not the stub's. */
-export function randomScenario(name: string): Scenario | undefined {
-  return drawnScenario(name) ?? otherScenario(name);
+/**
+ * A scenario that only its name asks for: one that its number draws, `drawn-1`, or `other-1` on an
+ * engine that is not the stub's, or a condition, such as `memory-short`.
+ */
+export function namedScenario(name: string): Scenario | undefined {
+  return drawnScenario(name) ?? otherScenario(name) ?? conditionScenario(name);
 }
 
 /** The scenarios that the options ask for: without them, all. */
@@ -34,7 +38,7 @@ export function chosenScenarios(
   const fixed = scenariosFrom(traces);
   if (only !== undefined)
     return only.map((name) => {
-      const found = fixed.find((each) => each.name === name) ?? randomScenario(name);
+      const found = fixed.find((each) => each.name === name) ?? namedScenario(name);
       if (found === undefined) throw new Error(`no scenario ${name}, or it needs --traces`);
       return found;
     });
@@ -42,7 +46,7 @@ export function chosenScenarios(
   const random = [
     ...numbered('drawn', isWhole ? DRAWN : drawn),
     ...numbered('other', isWhole ? OTHER : other),
-  ].flatMap((name) => randomScenario(name) ?? []);
+  ].flatMap((name) => namedScenario(name) ?? []);
   return isWhole ? [...fixed, ...random] : random;
 }
 

@@ -8,7 +8,7 @@ import { SYNTHETIC } from '../scenarios/synthetic.ts';
 import { traceScenarios } from '../scenarios/traces.ts';
 import { contestOf } from './contest.ts';
 import { judge } from './judge.ts';
-import { randomScenario } from './scenarios.ts';
+import { namedScenario } from './scenarios.ts';
 import { tune } from './tune.ts';
 import { readTuned, rivalsOf } from './tuned.ts';
 import type { PolicyJob } from './worker.ts';
@@ -18,7 +18,7 @@ const CHOSEN = [...traceScenarios(''), ...SYNTHETIC, ...DISAGGREGATED];
 function named(name: string): Scenario {
   return (
     CHOSEN.find((each) => each.name === name) ??
-    randomScenario(name) ??
+    namedScenario(name) ??
     expect.fail(`no scenario ${name}`)
   );
 }

@@ -3,7 +3,7 @@ import { createPicker } from '../../src/index.ts';
 import { type SimulationSummary, summarize } from '../../src/lab/run-summary/summarize.ts';
 import { simulate } from '../../src/lab/simulate/simulate.ts';
 import type { ScenarioRun, ScenarioSize } from '../scenarios/scenario.ts';
-import { randomScenario, scenariosFrom } from './scenarios.ts';
+import { namedScenario, scenariosFrom } from './scenarios.ts';
 
 /** One configuration on one draw of a scenario. */
 export interface PolicyJob {
@@ -21,7 +21,7 @@ let built: { readonly draw: string; readonly run: ScenarioRun } | undefined;
 function runOf({ scenario, seed, size }: PolicyJob): ScenarioRun {
   const draw = `${scenario} ${seed} ${size}`;
   if (built?.draw !== draw) {
-    const found = scenarios.find(({ name }) => name === scenario) ?? randomScenario(scenario);
+    const found = scenarios.find(({ name }) => name === scenario) ?? namedScenario(scenario);
     if (found === undefined) throw new Error(`no scenario ${scenario}`);
     built = { draw, run: found.build(seed, size) };
   }
