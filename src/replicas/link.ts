@@ -17,6 +17,8 @@ export interface LinkEvents {
   onConnected(): void;
   /** A message of so many bytes was not taken: who sent it does not have the key. */
   onForged(bytes: number): void;
+  /** The connection stays, and some or all messages do not pass. The reason says what to change. */
+  onRefused?(reason: string): void;
   /** Nothing is sent or received from now on, until `onConnected`. */
   onDisconnected(reason: string): void;
 }

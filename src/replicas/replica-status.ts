@@ -55,4 +55,6 @@ export type ReplicaNotice =
     }
   /** Another process has the id of this one: neither sees what the other does. */
   | { readonly kind: 'same-id'; readonly peer: string }
-  | { readonly kind: 'unreadable'; readonly reason: string };
+  | { readonly kind: 'unreadable'; readonly reason: string }
+  /** The connection is there, and messages do not pass it. */
+  | { readonly kind: 'refused'; readonly reason: string };

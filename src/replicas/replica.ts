@@ -122,6 +122,7 @@ export class Replica {
       onForged: (bytes) => {
         if (this.#takesMore(bytes)) this.#received.forged += 1;
       },
+      onRefused: (reason) => this.#options.onNotice?.({ kind: 'refused', reason }),
       onDisconnected: (reason) => this.#onDisconnected(reason),
     });
     this.#beat();

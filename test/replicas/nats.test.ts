@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../bench/support/nats-server.ts';
 import { natsLink } from '../../src/replicas/nats/nats-link.ts';
@@ -119,6 +122,34 @@ describe('replicas over a real NATS server', () => {
     other.send(key('when it is back.'));
     await until(() => expect(received).toEqual(['when it is back.']));
     await Promise.all([paused.close(), other.close()]);
+  }, 60_000);
+
+  it('[V348] says why messages do not pass a server that takes small ones only, or forbids the subject', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pointsman-nats-'));
+    const config = join(folder, 'nats.conf');
+    const none = '{ publish: { deny: ">" }, subscribe: { deny: ">" } }';
+    writeFileSync(
+      config,
+      `max_payload: 65536
+no_auth_user: u
+authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
+    );
+    const own = await startNatsServer(0, ['-c', config]);
+    const reasons: string[] = [];
+    const link = natsLink({ servers: own.url, subject: 'pointsman.no' })('a', {
+      onMessage: () => undefined,
+      onForged: () => undefined,
+      onConnected: () => void link.send(key('x')),
+      onDisconnected: () => undefined,
+      onRefused: (reason) => void reasons.push(reason),
+    });
+    await until(() => expect(reasons.length).toBeGreaterThanOrEqual(3));
+    const all = reasons.join('\n');
+    expect(all).toContain('NATS takes messages of 65536 bytes, and replicas send up to');
+    expect(all).toContain('give the user of the replicas the right to publish and subscribe to');
+    await link.close();
+    await own.kill();
+    rmSync(folder, { recursive: true });
   }, 60_000);
 
   it('[O154] goes on without NATS, and shares again when it is back', async () => {

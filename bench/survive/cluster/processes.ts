@@ -10,7 +10,7 @@ export function endAll(): void {
   for (const each of children) each.kill('SIGKILL');
 }
 
-/** On a machine with other work the attacker would else take the core that the picker needs. */
+/** On a machine with other work both would else wait for a core, and the attack be weak. */
 function prioritize(pid: number, niceness: number): void {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
@@ -33,7 +33,7 @@ export interface HostileServer {
 }
 
 export async function startHostileServer(): Promise<HostileServer> {
-  const child = start([join(import.meta.dirname, 'hostile-server.ts')], 5);
+  const child = start([join(import.meta.dirname, 'hostile-server.ts')], -5);
   if (child.stdout === null) throw new Error('the server has no output');
   const lines = createInterface(child.stdout);
   const said = await new Promise<string>((resolve, reject) => {

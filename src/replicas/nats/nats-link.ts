@@ -120,18 +120,36 @@ class NatsLink implements ReplicaLink {
     });
     if (this.#closed) return connection.close();
     this.#connection = connection;
-    const callback = (error: Error | null, { data }: { data: Uint8Array }): void => {
-      if (error === null) this.#received(data);
+    const callback = (error: Error | null, message: { data: Uint8Array } | null): void => {
+      if (error === null && message !== null) this.#received(message.data);
     };
     connection.subscribe(`${subject}.all`, { callback });
     connection.subscribe(directTo(subject, this.#id), { callback });
     this.#found();
-    for await (const { type } of connection.status()) {
+    this.#checkSize(connection);
+    for await (const status of connection.status()) {
+      const { type } = status;
       // One that was closed for a pause says so later, when another may be there.
       if (connection !== this.#connection) return;
       if (type === 'disconnect' || type === 'staleConnection') this.#lost('the connection is lost');
-      else if (type === 'reconnect') this.#found();
+      else if (type === 'reconnect') {
+        this.#found();
+        this.#checkSize(connection);
+      } else if (type === 'error') {
+        this.#events.onRefused?.(
+          `NATS refuses it (${status.error.message}): give the user of the replicas the right to publish and subscribe to ${this.#options.subject}.>`,
+        );
+      }
     }
+  }
+
+  /** The client throws away a message that the server would not take, and the connection is well. */
+  #checkSize({ info }: NatsConnection): void {
+    const max = info?.max_payload ?? MESSAGE_BYTES_MAX;
+    if (max >= MESSAGE_BYTES_MAX) return;
+    this.#events.onRefused?.(
+      `NATS takes messages of ${max} bytes, and replicas send up to ${MESSAGE_BYTES_MAX}: set its max_payload to that or more`,
+    );
   }
 
   #found(): void {
