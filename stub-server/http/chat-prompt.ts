@@ -1,5 +1,5 @@
 import { mediaIn, type PromptMedia, placeholdersOf } from './media.ts';
-import { TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
+import { tokenIdsOf, tokenIdsOfAll, tokensIn } from './tokenizer.ts';
 
 export type BytesOf = (text: string) => Buffer;
 
@@ -42,25 +42,30 @@ export interface RenderedChat {
  * A medium becomes placeholder tokens where it stands.
  */
 export function renderChat({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): RenderedChat {
-  const pieces = tools === null || tools === undefined ? [] : [utf8(JSON.stringify(tools))];
+  const pieces: Buffer[] = [];
+  let tokens = 0;
+  const add = (piece: Buffer): void => {
+    pieces.push(piece);
+    tokens += tokensIn(piece);
+  };
+  if (tools !== null && tools !== undefined) add(utf8(JSON.stringify(tools)));
   const media: PromptMedia[] = [];
   for (const message of messages) {
-    pieces.push(roleOf(message.role));
+    add(roleOf(message.role));
     for (const part of partsOf(message)) {
       const found = typeof part === 'string' ? undefined : mediaIn(part);
       if (found === undefined) {
-        pieces.push(bytesOf(typeof part === 'string' ? part : (part.text ?? '')));
+        add(bytesOf(typeof part === 'string' ? part : (part.text ?? '')));
         continue;
       }
       const { hash, bytes } = placeholdersOf(found);
-      const offset = pieces.reduce((sum, { length }) => sum + Math.ceil(length / TOKEN_BYTES), 0);
-      media.push({ modality: found.modality, hash, offset, tokens: bytes.length / TOKEN_BYTES });
-      pieces.push(bytes);
+      media.push({ modality: found.modality, hash, offset: tokens, tokens: tokensIn(bytes) });
+      add(bytes);
     }
-    pieces.push(END_OF_MESSAGE);
+    add(END_OF_MESSAGE);
   }
-  pieces.push(roleOf('assistant'));
-  return { ids: tokenIdsOf(...pieces), media };
+  add(roleOf('assistant'));
+  return { ids: tokenIdsOfAll(pieces), media };
 }
 
 /** The token ids of a chat. */

@@ -4,8 +4,17 @@ export const TOKEN_BYTES = 4;
 const NO_TOKENS = new Int32Array(0);
 
 /** Text as little-endian 32-bit token ids, at least one. The last of each piece is zero-padded. */
-export function tokenIdsOf(...pieces: readonly Buffer[]): Int32Array {
-  const tokensIn = ({ length }: Buffer): number => Math.ceil(length / TOKEN_BYTES);
+export function tokenIdsOf(text: Buffer): Int32Array {
+  return tokenIdsOfAll([text]);
+}
+
+/** The tokens of a piece, of which the last may be padded. */
+export function tokensIn({ length }: Buffer): number {
+  return Math.ceil(length / TOKEN_BYTES);
+}
+
+/** The token ids of pieces that each begin with a new token; there may be millions. */
+export function tokenIdsOfAll(pieces: readonly Buffer[]): Int32Array {
   const tokens = pieces.reduce((sum, piece) => sum + tokensIn(piece), 0);
   const ids = new Int32Array(Math.max(1, tokens));
   // Memory is little-endian on all platforms of Node.
