@@ -68,7 +68,7 @@ export function registerPool(
   const { deprecated } = metrics;
   registerPoolMetrics({ registry, poolName, snapshot, clock, staleMs, deprecated });
   registerInFlight(registry, () => metrics.open.values(), snapshot);
-  metrics.observePrefixIndexes(picker.observers(), snapshot, picker.prefixSource());
+  metrics.observePrefixIndexes(picker, snapshot);
   const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);
   registerRollouts(registry, roles.observers);

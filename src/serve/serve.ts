@@ -219,7 +219,7 @@ function reloadOf(
     refresh();
     registerSchedulerMetrics(registry, () => picker.replacement());
     const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
-    metrics.observePrefixIndexes(picker.observers(), snapshot, picker.prefixSource());
+    metrics.observePrefixIndexes(picker, snapshot);
   };
   return file && startConfigReload({ file, plan, adopt, registry, log });
 }

@@ -55,7 +55,7 @@ featureGates: [flowControl]
 flowControl: { saturationDetector: { pluginRef: concurrency-detector } }
 plugins:
 - { type: concurrency-detector }
-- { type: token-producer, parameters: { vllm: { url: 'http://127.0.0.1:${enginePort}' } } }
+- { type: token-producer, parameters: { vllm: { url: 'http://127.0.0.1:${enginePort}', timeout: 30s } } }
 - type: precise-prefix-cache-producer
   parameters: { kvEventsConfig: { podDiscoveryConfig: { socketPort: ${eventsPort} } } }
 - type: prefix-cache-scorer
@@ -193,6 +193,15 @@ describe('the metrics of the reference', () => {
     expect(found.length).toBeGreaterThan(0);
     for (const line of found) expect(labelsIn(line)).toEqual(expect.arrayContaining([...labels]));
   });
+});
+
+test('[D386] the size of each prefix index has the type of its plugin', () => {
+  const sizes = lines.get('llm_d_epp_prefix_indexer_size') ?? [];
+  const labels = sizes.map((line) => line.replace(/ \d+$/, '').replace(/^.*_size/, ''));
+  expect(labels.toSorted()).toEqual([
+    '{plugin_name="approx-prefix-cache-producer",plugin_type="approx-prefix-cache-producer"}',
+    '{plugin_name="precise-prefix-cache-producer",plugin_type="precise-prefix-cache-producer"}',
+  ]);
 });
 
 test('[D155] flow control, KV events, polls and streams have their former names, too', () => {

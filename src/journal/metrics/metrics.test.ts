@@ -8,9 +8,11 @@ import {
   makeRuntime,
 } from '../../../test/makers.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Observer } from '../../framework/observer.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 import type { HttpResponse, Network } from '../../framework/runtime.ts';
 import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
+import type { PrefixSource } from '../../picker/cores/scheduling-core.ts';
 import type { DecisionEvent } from '../../picker/events/journal.ts';
 import { approxPrefixProducer } from '../../plugins/producers/approx-prefix-producer.ts';
 import { countPolls, PickerMetrics } from './metrics.ts';
@@ -203,7 +205,7 @@ describe('PickerMetrics', () => {
     });
     for (const endpoint of pool) source.onEndpointAdded?.(endpoint);
     const name = 'approx-prefix-cache-producer';
-    metrics.observePrefixIndexes([{}, source], () => pool, { name, type: name });
+    metrics.observePrefixIndexes(pickerOf([{}, source], { name, type: name }), () => pool);
     metricsSubscriber(metrics).onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
     const page = await metrics.page();
     const labels =
@@ -217,7 +219,7 @@ describe('PickerMetrics', () => {
     const metrics = new PickerMetrics();
     const precise = { name: 'mine', type: 'precise-prefix-cache-producer' };
     const { onDecision } = metricsSubscriber(metrics);
-    metrics.observePrefixIndexes([], () => [], precise);
+    metrics.observePrefixIndexes(pickerOf([], precise), () => []);
     const pool = makePool([{}, {}, {}]);
     const [first, second] = pool as [Endpoint, Endpoint];
     const context = makeContext({ matchedBlocks: [1, 2, 100] });
@@ -249,11 +251,11 @@ describe('PickerMetrics', () => {
     const metrics = new PickerMetrics();
     const precise = { name: 'mine', type: 'precise-prefix-cache-producer' };
     const { onRouted } = metricsSubscriber(metrics);
-    metrics.observePrefixIndexes([], () => [], precise);
+    metrics.observePrefixIndexes(pickerOf([], precise), () => []);
     onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
     const elsewhere = { prefill: makeEndpoint('b'), prefillCachedTokens: 64 };
     onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320, ...elsewhere }));
-    metrics.observePrefixIndexes([], () => [], undefined);
+    metrics.observePrefixIndexes(pickerOf([], undefined), () => []);
     onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
     const page = await metrics.page();
     const plugin = 'plugin_name="mine",plugin_type="precise-prefix-cache-producer"';
@@ -293,3 +295,8 @@ test('[D101] with no fairness ids of their own all requests are counted as other
   const labels = 'fairness_id="other",model_name="m",priority="0",target_model_name="m"';
   expect(await metrics.page()).toContain(`llm_d_epp_request_total{${labels}} 2\n`);
 });
+
+/** A picker with these plugins. */
+function pickerOf(observers: readonly Observer[], source: PrefixSource | undefined) {
+  return { observers: () => observers, plugins: () => new Map(), prefixSource: () => source };
+}

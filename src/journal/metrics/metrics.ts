@@ -8,6 +8,7 @@ import { DEFAULT_FLOW, type RequestLabels } from '../../framework/request.ts';
 import { RequestMap } from '../../framework/request-map.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
 import type { PrefixSource } from '../../picker/cores/scheduling-core.ts';
+import type { PluginInstances } from '../../picker/plan/create-plugins.ts';
 import { formerNames, showTwins, twinHelp } from './page/deprecated-names.ts';
 import { type MetricSample, showMetric } from './page/family.ts';
 import { MetricsPage } from './page/metrics-page.ts';
@@ -73,6 +74,7 @@ export class PickerMetrics {
   /** The requests that have not ended. */
   readonly open: RequestMap<MeasuredRequest> = new RequestMap<MeasuredRequest>();
   #prefixIndexes: readonly PrefixIndex[] = [];
+  #plugins: PluginInstances = new Map();
 
   constructor({
     build = UNKNOWN_BUILD,
@@ -122,25 +124,27 @@ export class PickerMetrics {
   }
 
   /**
-   * Shows the prefix indexes among `observers`, and what `source` expects to be cached, instead of
-   * those shown so far.
+   * Shows the prefix indexes among a picker's plugins, and what its source expects to be cached,
+   * instead of those shown so far.
    */
-  observePrefixIndexes(
-    observers: readonly Observer[],
-    snapshot: () => readonly Endpoint[],
-    source: PrefixSource | undefined,
-  ): void {
-    this.#prefixIndexes = prefixIndexes(observers);
-    this.decisions.prefixHits.follow(source);
+  observePrefixIndexes(picker: PickerOfIndexes, snapshot: () => readonly Endpoint[]): void {
+    this.#prefixIndexes = prefixIndexes(picker.observers());
+    this.#plugins = picker.plugins();
+    this.decisions.prefixHits.follow(picker.prefixSource());
     if (this.#prefixIndexes.length === 0) return;
     const name = 'prefix_indexer_size';
     if (this.registry.getSingleMetric(`llm_d_epp_${name}`) !== undefined) return;
     this.#gauge(name, 'Blocks in a prefix index, all endpoints together.', () =>
       this.#prefixIndexes.map((index) => ({
-        labels: { plugin_name: index.name, plugin_type: DEFAULT_PREFIX_PRODUCER },
+        labels: { plugin_name: index.name, plugin_type: this.#typeOf(index) },
         value: snapshot().reduce((sum, endpoint) => sum + index.size(endpoint), 0),
       })),
     );
+  }
+
+  /** An index that no configuration names is the default one. */
+  #typeOf({ name }: PrefixIndex): string {
+    return this.#plugins.get(name)?.plugin.definition.type ?? DEFAULT_PREFIX_PRODUCER;
   }
 
   #gauge(name: string, what: string, samples: () => readonly MetricSample[]): void {
@@ -172,6 +176,13 @@ function registerLimit(
   );
   const count = (kind: FoldedKind) => (): void => void (counts[kind] += 1);
   return { requests: count('requests'), attempts: count('attempts'), rewrites: count('rewrites') };
+}
+
+/** What of a picker is asked for its prefix indexes. */
+interface PickerOfIndexes {
+  observers(): readonly Observer[];
+  plugins(): PluginInstances;
+  prefixSource(): PrefixSource | undefined;
 }
 
 interface PrefixIndex {
