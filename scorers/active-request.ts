@@ -9,19 +9,21 @@ import { otherProducer } from '../src/plugins/parameters/producer-name.ts';
  */
 export const activeRequest: ScorerDefinition = defineScorer({
   type: 'active-request-scorer',
-  config: z.strictObject({
-    // Out of range, both are as the reference reads them: as if they were not there.
-    idleThreshold: z
-      .int()
-      .default(0)
-      .transform((count) => Math.max(0, count)),
-    maxBusyScore: z
-      .number()
-      .default(1)
-      .transform((score) => (score >= 0 && score <= 1 ? score : 1)),
-    requestTimeout: z.string().optional(),
-    inFlightLoadProducerName: otherProducer,
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      // Out of range, both are as the reference reads them: as if they were not there.
+      idleThreshold: z
+        .int()
+        .default(0)
+        .transform((count) => Math.max(0, count)),
+      maxBusyScore: z
+        .number()
+        .default(1)
+        .transform((score) => (score >= 0 && score <= 1 ? score : 1)),
+      requestTimeout: z.string().optional(),
+      inFlightLoadProducerName: otherProducer,
+    }),
+  ),
   needs: () => [IN_FLIGHT],
   create: ({ idleThreshold, maxBusyScore }) => ({
     score(endpoints, context) {

@@ -5,9 +5,11 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
 /** Prefers the endpoints assigned to the request's class, then those assigned to none. */
 export const assignment: ScorerDefinition = defineScorer({
   type: 'assignment-scorer',
-  config: z.strictObject({
-    assignmentProducerName: z.string().min(1).default(DEFAULT_ASSIGNMENT_PRODUCER),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      assignmentProducerName: z.string().min(1).default(DEFAULT_ASSIGNMENT_PRODUCER),
+    }),
+  ),
   needs: ({ assignmentProducerName }) => [assignmentKey(assignmentProducerName)],
   create: ({ assignmentProducerName }) => ({
     score(endpoints, context) {

@@ -19,10 +19,12 @@ const UNREADABLE = 0;
  */
 export const contextLengthAware: ScorerDefinition = defineScorer({
   type: 'context-length-aware',
-  config: z.strictObject({
-    label: z.string().min(1).default('llm-d.ai/context-length-range'),
-    enableFiltering: z.boolean().default(false),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      label: z.string().min(1).default('llm-d.ai/context-length-range'),
+      enableFiltering: z.boolean().default(false),
+    }),
+  ),
   create({ label, enableFiltering }) {
     const textOf = ({ labels }: Endpoint): string | undefined => labels.get(label);
     return {

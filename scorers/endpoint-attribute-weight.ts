@@ -8,14 +8,16 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
  */
 export const endpointAttributeWeight: ScorerDefinition = defineScorer({
   type: 'endpoint-attribute-weight-scorer',
-  config: z.strictObject({
-    attributeKey: z.string().min(1),
-    /** The label-producer that writes the attribute: attributes are found by their names alone. */
-    producer: z.string(),
-    weights: z
-      .record(z.string(), z.number().positive())
-      .refine((weights) => Object.keys(weights).length > 0, 'must have a weight for some value'),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      attributeKey: z.string().min(1),
+      /** The label-producer that writes the attribute: attributes are found by their names alone. */
+      producer: z.string(),
+      weights: z
+        .record(z.string(), z.number().positive())
+        .refine((weights) => Object.keys(weights).length > 0, 'must have a weight for some value'),
+    }),
+  ),
   create({ attributeKey, weights }) {
     const largest = Math.max(...Object.values(weights));
     const scores = new Map(

@@ -3,27 +3,31 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
 import { numericAttribute } from '../src/plugins/parameters/numeric-attribute.ts';
 import { otherProducer } from '../src/plugins/parameters/producer-name.ts';
 
-const fixedRange = z
-  .strictObject({ min: z.number(), max: z.number() })
-  .refine(({ min, max }) => min < max, 'min must be below max');
+const fixedRange = z.lazy(() =>
+  z
+    .strictObject({ min: z.number(), max: z.number() })
+    .refine(({ min, max }) => min < max, 'min must be below max'),
+);
 
 /** Scores by a metric, linear over a fixed range or the candidates'; 0 where it is missing. */
 export const endpointAttribute: ScorerDefinition = defineScorer({
   type: 'endpoint-attribute-scorer',
-  config: z.strictObject({
-    attributeKey: z.string().min(1),
-    /** The plugin that writes the attribute: accepted for compatibility, without effect. */
-    producer: otherProducer,
-    algorithm: z.strictObject({
-      type: z.enum(['linear_lower_is_better', 'linear_higher_is_better']),
-      normalization: z
-        .strictObject({
-          fixedRange: fixedRange.optional(),
-          adaptiveRange: z.strictObject({}).nullish(),
-        })
-        .default({}),
+  config: z.lazy(() =>
+    z.strictObject({
+      attributeKey: z.string().min(1),
+      /** The plugin that writes the attribute: accepted for compatibility, without effect. */
+      producer: otherProducer,
+      algorithm: z.strictObject({
+        type: z.enum(['linear_lower_is_better', 'linear_higher_is_better']),
+        normalization: z
+          .strictObject({
+            fixedRange: fixedRange.optional(),
+            adaptiveRange: z.strictObject({}).nullish(),
+          })
+          .default({}),
+      }),
     }),
-  }),
+  ),
   create({ attributeKey, algorithm: { type, normalization } }) {
     const higher = type === 'linear_higher_is_better';
     return {

@@ -21,15 +21,17 @@ interface Prediction {
  */
 export const latencyObservation: ScorerDefinition = defineScorer({
   type: 'latency-observation-scorer-hub',
-  config: z.strictObject({
-    explorationRate: z.number().min(0).max(1).default(0.1),
-    /** Loads that differ by fewer requests say nothing about the slope between them. */
-    minInflightGap: z.number().positive().default(2),
-    /** In seconds: predictions that differ by less are equal. 0 compares them as they are. */
-    roundTTFTStep: z.number().nonnegative().default(0),
-    ttftPercentilesProducerName: producerName(LATENCY_OBSERVER),
-    inFlightLoadProducerName: otherProducer,
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      explorationRate: z.number().min(0).max(1).default(0.1),
+      /** Loads that differ by fewer requests say nothing about the slope between them. */
+      minInflightGap: z.number().positive().default(2),
+      /** In seconds: predictions that differ by less are equal. 0 compares them as they are. */
+      roundTTFTStep: z.number().nonnegative().default(0),
+      ttftPercentilesProducerName: producerName(LATENCY_OBSERVER),
+      inFlightLoadProducerName: otherProducer,
+    }),
+  ),
   needs: ({ ttftPercentilesProducerName }) => [
     IN_FLIGHT,
     latencyAnchorsKey(ttftPercentilesProducerName),

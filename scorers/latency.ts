@@ -22,23 +22,25 @@ interface Candidate {
  */
 export const latency: ScorerDefinition = defineScorer({
   type: 'latency-scorer',
-  config: z
-    .strictObject({
-      ttftWeight: z.number().nonnegative().default(0.8),
-      tpotWeight: z.number().nonnegative().default(0.2),
-      headroomSelectionStrategy: z.enum(['least', 'most']).default('least'),
-      // For endpoints without a prediction: without effect, since our own model predicts for all.
-      compositeKVWeight: z.number().nonnegative().default(1),
-      compositeQueueWeight: z.number().nonnegative().default(1),
-      compositePrefixWeight: z.number().nonnegative().default(1),
-      predictedLatencyProducerName: otherProducer,
-      latencyPredictionInfoProducerName: otherProducer,
-      prefixMatchInfoProducerName: otherProducer,
-    })
-    .refine(
-      ({ ttftWeight, tpotWeight }) => ttftWeight + tpotWeight > 0,
-      'weights must not both be 0',
-    ),
+  config: z.lazy(() =>
+    z
+      .strictObject({
+        ttftWeight: z.number().nonnegative().default(0.8),
+        tpotWeight: z.number().nonnegative().default(0.2),
+        headroomSelectionStrategy: z.enum(['least', 'most']).default('least'),
+        // For endpoints without a prediction: without effect, since our own model predicts for all.
+        compositeKVWeight: z.number().nonnegative().default(1),
+        compositeQueueWeight: z.number().nonnegative().default(1),
+        compositePrefixWeight: z.number().nonnegative().default(1),
+        predictedLatencyProducerName: otherProducer,
+        latencyPredictionInfoProducerName: otherProducer,
+        prefixMatchInfoProducerName: otherProducer,
+      })
+      .refine(
+        ({ ttftWeight, tpotWeight }) => ttftWeight + tpotWeight > 0,
+        'weights must not both be 0',
+      ),
+  ),
   needs: () => HEADROOM_NEEDS,
   create: ({ ttftWeight, tpotWeight, headroomSelectionStrategy }) => ({
     score(endpoints, context) {

@@ -13,16 +13,18 @@ import { producerName } from '../src/plugins/parameters/producer-name.ts';
  */
 export const noHitLru: ScorerDefinition = defineScorer({
   type: 'no-hit-lru-scorer',
-  config: z.strictObject({
-    /**
-     * For so many endpoints it is known when they got a cold request; 0 or less stands for 1,024.
-     */
-    lruSize: positiveOr(1024),
-    /** Names of older versions of the reference, which it reads and does not use. */
-    prefixPluginType: z.string().optional(),
-    prefixPluginName: z.string().optional(),
-    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      /**
+       * For so many endpoints it is known when they got a cold request; 0 or less stands for 1,024.
+       */
+      lruSize: positiveOr(1024),
+      /** Names of older versions of the reference, which it reads and does not use. */
+      prefixPluginType: z.string().optional(),
+      prefixPluginName: z.string().optional(),
+      prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+    }),
+  ),
   needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
   create({ lruSize, prefixMatchInfoProducerName }) {
     /** Endpoints that got a cold request, the latest last; also those that have left since. */

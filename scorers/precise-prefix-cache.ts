@@ -10,13 +10,15 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
  */
 export const precisePrefixCache: ScorerDefinition = defineScorer({
   type: 'precise-prefix-cache-scorer',
-  config: z.strictObject({
-    tokenProcessorConfig: z.unknown().optional(),
-    kvEventsConfig: z.unknown().optional(),
-    indexerConfig: z.unknown().optional(),
-    speculativeIndexing: z.unknown().optional(),
-    speculativeTTL: z.unknown().optional(),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      tokenProcessorConfig: z.unknown().optional(),
+      kvEventsConfig: z.unknown().optional(),
+      indexerConfig: z.unknown().optional(),
+      speculativeIndexing: z.unknown().optional(),
+      speculativeTTL: z.unknown().optional(),
+    }),
+  ),
   needs: () => [prefixMatchKey(PRECISE_PREFIX_PRODUCER)],
   create: () => ({
     score(endpoints, context) {

@@ -18,16 +18,18 @@ export const multiclusterPrefixCache: ScorerDefinition = prefixScorer(
 function prefixScorer(type: string): ScorerDefinition {
   return defineScorer({
     type,
-    config: z
-      .strictObject({
-        prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
-        matchLengthWeight: z.number().min(0).max(1).default(0),
-        matchLengthScaleTokens: z.number().default(8192),
-      })
-      .refine((given) => given.matchLengthWeight === 0 || given.matchLengthScaleTokens > 0, {
-        path: ['matchLengthScaleTokens'],
-        message: 'must be above 0 where matchLengthWeight is',
-      }),
+    config: z.lazy(() =>
+      z
+        .strictObject({
+          prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+          matchLengthWeight: z.number().min(0).max(1).default(0),
+          matchLengthScaleTokens: z.number().default(8192),
+        })
+        .refine((given) => given.matchLengthWeight === 0 || given.matchLengthScaleTokens > 0, {
+          path: ['matchLengthScaleTokens'],
+          message: 'must be above 0 where matchLengthWeight is',
+        }),
+    ),
     needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
     create: ({ prefixMatchInfoProducerName, matchLengthWeight, matchLengthScaleTokens }) => ({
       score(endpoints, context) {

@@ -13,21 +13,23 @@ import { otherProducer, producerName } from '../src/plugins/parameters/producer-
 /** Prefers endpoints with fewer uncached prompt tokens to compute, this request's own included. */
 export const tokenLoad: ScorerDefinition = defineScorer({
   type: 'token-load-scorer',
-  config: z.strictObject({
-    /** The score is 0 from so many tokens on. */
-    queueThresholdTokens: positiveOr(4_194_304),
-    inFlightLoadProducerName: otherProducer,
-    /**
-     * How much a token of media counts beside one of text: read as the reference reads it, without
-     * effect.
-     */
-    nonTextTokenWeight: z.number().optional(),
-    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
-    /** How the tokens of the answer count; taken from inflight-load-producer where it is left out. */
-    outputEstimate: z
-      .strictObject({ ratio: z.number().positive(), max: z.int().nonnegative().optional() })
-      .optional(),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      /** The score is 0 from so many tokens on. */
+      queueThresholdTokens: positiveOr(4_194_304),
+      inFlightLoadProducerName: otherProducer,
+      /**
+       * How much a token of media counts beside one of text: read as the reference reads it, without
+       * effect.
+       */
+      nonTextTokenWeight: z.number().optional(),
+      prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+      /** How the tokens of the answer count; taken from inflight-load-producer where it is left out. */
+      outputEstimate: z
+        .strictObject({ ratio: z.number().positive(), max: z.int().nonnegative().optional() })
+        .optional(),
+    }),
+  ),
   needs: ({ prefixMatchInfoProducerName }) => [
     IN_FLIGHT,
     prefixMatchKey(prefixMatchInfoProducerName),

@@ -24,10 +24,12 @@ const SCORES: Readonly<Record<TopologyLevel, number>> = {
  */
 export const topologyAffinity: ScorerDefinition = defineScorer({
   type: 'topology-affinity-scorer',
-  config: z.strictObject({
-    topologyProducerName: z.string().min(1).default(DEFAULT_TOPOLOGY_PRODUCER),
-    own: topologyPlace.optional(),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      topologyProducerName: z.string().min(1).default(DEFAULT_TOPOLOGY_PRODUCER),
+      own: topologyPlace.optional(),
+    }),
+  ),
   needs: ({ topologyProducerName }) => [topologyKey(topologyProducerName)],
   create: ({ topologyProducerName, own }) => ({
     score(endpoints, context) {

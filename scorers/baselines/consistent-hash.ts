@@ -13,13 +13,15 @@ import { keyedHash, prefixKey } from './prefix-key.ts';
 export const consistentHash: ScorerDefinition = defineScorer({
   type: 'consistent-hash-scorer',
   hashesPrompt: true,
-  config: z.strictObject({
-    /** The tokens at the beginning of a prompt that count. */
-    prefixTokens: z.int().positive().default(1024),
-    loadFactor: z.number().min(1).default(1.25),
-    /** Places of each endpoint on the ring: more places divide the prompts more evenly. */
-    replicas: z.int().positive().max(1024).default(64),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      /** The tokens at the beginning of a prompt that count. */
+      prefixTokens: z.int().positive().default(1024),
+      loadFactor: z.number().min(1).default(1.25),
+      /** Places of each endpoint on the ring: more places divide the prompts more evenly. */
+      replicas: z.int().positive().max(1024).default(64),
+    }),
+  ),
   needs: () => [IN_FLIGHT],
   create({ prefixTokens, loadFactor, replicas }) {
     return {

@@ -11,13 +11,15 @@ import { keyedHash, prefixKey } from './prefix-key.ts';
 export const dualMap: ScorerDefinition = defineScorer({
   type: 'dual-map-scorer',
   hashesPrompt: true,
-  config: z.strictObject({
-    prefixTokens: z.int().positive().default(1024),
-    ttftSloMs: z.number().positive().default(2000),
-    /** The prefill speed of one endpoint, which turns waiting tokens into time. */
-    prefillTokensPerSecond: z.number().positive().default(25_000),
-    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      prefixTokens: z.int().positive().default(1024),
+      ttftSloMs: z.number().positive().default(2000),
+      /** The prefill speed of one endpoint, which turns waiting tokens into time. */
+      prefillTokensPerSecond: z.number().positive().default(25_000),
+      prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+    }),
+  ),
   needs: ({ prefixMatchInfoProducerName }) => [
     IN_FLIGHT,
     prefixMatchKey(prefixMatchInfoProducerName),

@@ -14,11 +14,13 @@ const BLOCK_TOKENS = 16;
  */
 export const dynamoCost: ScorerDefinition = defineScorer({
   type: 'dynamo-cost-scorer',
-  config: z.strictObject({
-    prefillLoadScale: z.number().nonnegative().default(1),
-    temperature: z.number().nonnegative().default(0),
-    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      prefillLoadScale: z.number().nonnegative().default(1),
+      temperature: z.number().nonnegative().default(0),
+      prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+    }),
+  ),
   needs: ({ prefixMatchInfoProducerName }) => [
     IN_FLIGHT,
     prefixMatchKey(prefixMatchInfoProducerName),

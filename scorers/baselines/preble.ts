@@ -11,13 +11,15 @@ import { cheaperIsBetter } from '../scores/normalize.ts';
  */
 export const preble: ScorerDefinition = defineScorer({
   type: 'preble-scorer',
-  config: z.strictObject({
-    /** Above this share of the prompt a cached copy is exploited. */
-    exploitShare: z.number().min(0).max(1).default(0.5),
-    /** The cost of a token in the batch as a share of that of a token to prefill. */
-    decodeShare: z.number().nonnegative().default(0.01),
-    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      /** Above this share of the prompt a cached copy is exploited. */
+      exploitShare: z.number().min(0).max(1).default(0.5),
+      /** The cost of a token in the batch as a share of that of a token to prefill. */
+      decodeShare: z.number().nonnegative().default(0.01),
+      prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+    }),
+  ),
   needs: ({ prefixMatchInfoProducerName }) => [
     IN_FLIGHT,
     prefixMatchKey(prefixMatchInfoProducerName),

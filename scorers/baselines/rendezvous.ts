@@ -10,10 +10,12 @@ import { keyedHash, prefixKey } from './prefix-key.ts';
 export const rendezvous: ScorerDefinition = defineScorer({
   type: 'rendezvous-scorer',
   hashesPrompt: true,
-  config: z.strictObject({
-    /** The tokens at the beginning of a prompt that count. */
-    prefixTokens: z.int().positive().default(1024),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      /** The tokens at the beginning of a prompt that count. */
+      prefixTokens: z.int().positive().default(1024),
+    }),
+  ),
   create: ({ prefixTokens }) => ({
     score(endpoints, { request, random }) {
       const key = prefixKey(request.prompt, prefixTokens) ?? Math.floor(random.next() * 2 ** 32);

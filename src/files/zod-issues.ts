@@ -140,6 +140,7 @@ function namesAt(schema: unknown, path: readonly PropertyKey[]): readonly string
 export function unwrapped(schema: unknown): unknown {
   if (schema instanceof z.ZodPipe) return unwrapped(schema.def.in);
   const wraps =
+    schema instanceof z.ZodLazy ||
     schema instanceof z.ZodOptional ||
     schema instanceof z.ZodNullable ||
     schema instanceof z.ZodDefault;

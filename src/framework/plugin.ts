@@ -38,6 +38,10 @@ export interface HeaderUse {
 interface Definition<Config> {
   /** The name in configuration files. */
   readonly type: string;
+  /**
+   * Reads its parameters. The schema of a built-in type is `z.lazy`, made when a configuration first
+   * names the type, because all of them together are 2,000 objects, and a configuration names few.
+   */
   readonly config: Schema<Config>;
   /** Facts that a data source must provide for this configuration; checked once, at start. */
   needs?(config: Config): readonly CycleKey<unknown>[];

@@ -14,21 +14,23 @@ const ADDRESS = /^(?:unix:.+|\[[0-9a-fA-F:.]+\]:\d{1,5}|[^\s:/]+:\d{1,5})$/;
 /** `scheduler: { type: remote, address: unix:/run/mine.sock }`: another process decides. */
 export const remote: SchedulerDefinition = defineScheduler({
   type: 'remote',
-  config: z
-    .strictObject({
-      address: z.string().regex(ADDRESS, 'must be unix:/path or host:port'),
-      deadlineMs: z.number().positive().max(DEADLINE_MS_MAX).default(DEADLINE_MS),
-      batchWindowMs: z.number().min(0).max(WINDOW_MS_MAX).default(0),
-      headers: z
-        .array(z.string().min(1).toLowerCase())
-        .max(HEADERS_MAX, `must be at most ${HEADERS_MAX} names`)
-        .default([]),
-      maxNumOfEndpoints: z.int().min(1).max(ENDPOINTS_MAX).default(1),
-      tls: z.strictObject({ caPath: z.string().min(1).optional() }).optional(),
-    })
-    .refine(({ batchWindowMs, deadlineMs }) => batchWindowMs < deadlineMs, {
-      path: ['batchWindowMs'],
-      message: 'must be less than deadlineMs, otherwise every answer comes too late',
-    }),
+  config: z.lazy(() =>
+    z
+      .strictObject({
+        address: z.string().regex(ADDRESS, 'must be unix:/path or host:port'),
+        deadlineMs: z.number().positive().max(DEADLINE_MS_MAX).default(DEADLINE_MS),
+        batchWindowMs: z.number().min(0).max(WINDOW_MS_MAX).default(0),
+        headers: z
+          .array(z.string().min(1).toLowerCase())
+          .max(HEADERS_MAX, `must be at most ${HEADERS_MAX} names`)
+          .default([]),
+        maxNumOfEndpoints: z.int().min(1).max(ENDPOINTS_MAX).default(1),
+        tls: z.strictObject({ caPath: z.string().min(1).optional() }).optional(),
+      })
+      .refine(({ batchWindowMs, deadlineMs }) => batchWindowMs < deadlineMs, {
+        path: ['batchWindowMs'],
+        message: 'must be less than deadlineMs, otherwise every answer comes too late',
+      }),
+  ),
   create: ({ tls, ...options }, host) => new RemoteScheduler({ ...options, tls }, host),
 });

@@ -19,10 +19,12 @@ export const FILE_DISCOVERY = 'file-discovery';
 /** `file-discovery` for endpoints that are clusters: both take host names. */
 const CLUSTER_DISCOVERY = 'multicluster-file-discovery';
 
-const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.strictObject({
-  path: z.string().min(1),
-  watchFile: z.boolean().default(false),
-});
+const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.lazy(() =>
+  z.strictObject({
+    path: z.string().min(1),
+    watchFile: z.boolean().default(false),
+  }),
+);
 
 /** By type, another type that it adds with its own parameters, as the reference's wrappers do. */
 const COMPANIONS: ReadonlyMap<string, string> = new Map([

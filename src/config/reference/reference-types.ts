@@ -15,16 +15,16 @@ const BY_NATS = 'replicas find each other over NATS, where serve gets --replicas
 const PARSER = 'a parser has no parameters';
 const BY_DISCOVERY = 'discovery reports each change of endpoints to every plugin';
 
-const prefillHeaders = {
+const prefillHeaders = (): z.ZodRawShape => ({
   prefillProfile: z.string().optional(),
   encodeProfile: z.string().optional(),
-};
+});
 
 interface AcceptedType {
   readonly type: string;
   /** One sentence: how the picker does the type's work without it. */
   readonly instead: string;
-  readonly parameters: z.ZodRawShape;
+  readonly parameters: () => z.ZodRawShape;
 }
 
 /** Types whose work the picker itself does. */
@@ -32,20 +32,20 @@ const ACCEPTED: readonly AcceptedType[] = [
   {
     type: 'inflight-load-producer',
     instead: LEDGER,
-    parameters: {
+    parameters: () => ({
       addEstimatedOutputTokens: z.boolean().optional(),
       outputRatio: z.number().positive().optional(),
       maxEstimatedOutputTokens: z.int().nonnegative().optional(),
       prefixMatchInfoProducerName: z.string().optional(),
       syncCrossReplicaState: z.boolean().optional(),
-    },
+    }),
   },
   { type: 'disagg-headers-handler', instead: BY_HANDLER, parameters: prefillHeaders },
   { type: 'prefill-header-handler', instead: BY_HANDLER, parameters: prefillHeaders },
   {
     type: 'predicted-latency-producer',
     instead: OWN_PREDICTION,
-    parameters: {
+    parameters: () => ({
       sloBufferFactor: z.number().positive().optional(),
       contextTTL: z.union([z.string(), z.number()]).optional(),
       encoderCacheMatchInfoProducerName: z.string().optional(),
@@ -57,37 +57,37 @@ const ACCEPTED: readonly AcceptedType[] = [
       inFlightLoadProducerName: z.string().optional(),
       samplingMean: z.number().optional(),
       maxDecodeTokenSamplesForPrediction: z.number().optional(),
-    },
+    }),
   },
   {
     type: 'session-state-producer',
     instead: OWN_SESSIONS,
-    parameters: {
+    parameters: () => ({
       evictionTtlSeconds: z.int().nonnegative().optional(),
       evictionSweepSeconds: z.int().positive().optional(),
-    },
+    }),
   },
   {
     type: 'k8s-peer-discovery',
     instead: BY_NATS,
-    parameters: {
+    parameters: () => ({
       selector: z.string().min(1),
       port: z.string().min(1),
       namespace: z.string().min(1),
-    },
+    }),
   },
-  { type: 'outlen-bucket', instead: OWN_LENGTHS, parameters: {} },
-  { type: 'endpoint-notification-source', instead: BY_DISCOVERY, parameters: {} },
+  { type: 'outlen-bucket', instead: OWN_LENGTHS, parameters: () => ({}) },
+  { type: 'endpoint-notification-source', instead: BY_DISCOVERY, parameters: () => ({}) },
   {
     type: 'k8s-notification-source',
     instead: BY_DISCOVERY,
-    parameters: {
+    parameters: () => ({
       group: z.string().optional(),
       version: z.string().min(1),
       kind: z.string().min(1),
-    },
+    }),
   },
-  ...PARSER_TYPES.map((type) => ({ type, instead: PARSER, parameters: {} })),
+  ...PARSER_TYPES.map((type) => ({ type, instead: PARSER, parameters: () => ({}) })),
 ];
 
 /** Data sources that do nothing, so that configurations with these types load unchanged. */
@@ -95,7 +95,7 @@ export const acceptedSources: readonly DataSourceDefinition[] = ACCEPTED.map(
   ({ type, parameters, instead }) =>
     defineDataSource({
       type,
-      config: z.strictObject(parameters),
+      config: z.lazy(() => z.strictObject(parameters())),
       start: () => ({
         describeState: () => ({
           stateful: false,

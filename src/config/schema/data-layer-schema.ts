@@ -52,20 +52,22 @@ export const dataLayerAlpha: z.ZodType<DataLayerEntry> = z.strictObject({
 });
 
 /** `dataLayer` of `llm-d.ai/v1`. */
-export const dataLayerV1: z.ZodType<DataLayerEntry> = z.strictObject({
-  ...shared,
-  discovery: z
-    .strictObject(discovery)
-    .refine((given) => given.endpoints ?? given.peers, NAMES_A_PLUGIN)
-    .nullish(),
-  crossReplica: z
-    .strictObject({
-      syncerPluginRef: z.string().nullish(),
-      syncInterval: goDuration.nullish(),
-      publishTimeout: goDuration.nullish(),
-    })
-    .nullish(),
-});
+export const dataLayerV1: z.ZodType<DataLayerEntry> = z.lazy(() =>
+  z.strictObject({
+    ...shared,
+    discovery: z
+      .strictObject(discovery)
+      .refine((given) => given.endpoints ?? given.peers, NAMES_A_PLUGIN)
+      .nullish(),
+    crossReplica: z
+      .strictObject({
+        syncerPluginRef: z.string().nullish(),
+        syncInterval: goDuration.nullish(),
+        publishTimeout: goDuration.nullish(),
+      })
+      .nullish(),
+  }),
+);
 
 /** The section as written, in the shape of any version. */
 export interface DataLayerEntry {

@@ -118,11 +118,13 @@ const configAlpha: z.ZodType<EndpointPickerConfig> = z.strictObject({
 });
 
 /** Without the fields that `llm-d.ai/v1` moved or dropped. */
-const configV1: z.ZodType<EndpointPickerConfig> = z.strictObject({
-  apiVersion: z.literal(API_VERSION_V1),
-  ...shared,
-  dataLayer: withDefaults(dataLayerV1),
-});
+const configV1: z.ZodType<EndpointPickerConfig> = z.lazy(() =>
+  z.strictObject({
+    apiVersion: z.literal(API_VERSION_V1),
+    ...shared,
+    dataLayer: withDefaults(dataLayerV1),
+  }),
+);
 
 function withDefaults(section: z.ZodType<DataLayerEntry>): z.ZodType<DataLayerEntry> {
   return section.nullish().transform((given) => given ?? section.parse({}));

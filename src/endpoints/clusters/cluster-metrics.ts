@@ -33,15 +33,17 @@ interface ClusterMetricNames {
   readonly queueSizeMetric: string;
 }
 
-const config = z
-  .strictObject({
-    scheme: z.enum(['http', 'https']).default('https'),
-    path: z.string().startsWith('/').default('/metrics'),
-    port: z.int().min(1).max(65_535).optional(),
-    interval: pollInterval.default(INTERVAL_MS),
-    ...httpTlsFields,
-  })
-  .refine(hasClientPair, CLIENT_PAIR);
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      scheme: z.enum(['http', 'https']).default('https'),
+      path: z.string().startsWith('/').default('/metrics'),
+      port: z.int().min(1).max(65_535).optional(),
+      interval: pollInterval.default(INTERVAL_MS),
+      ...httpTlsFields,
+    })
+    .refine(hasClientPair, CLIENT_PAIR),
+);
 
 const metricName = (byDefault: string): z.ZodType<string, string | undefined> =>
   z
@@ -50,10 +52,12 @@ const metricName = (byDefault: string): z.ZodType<string, string | undefined> =>
     .optional()
     .transform((name) => name || byDefault);
 
-const names = z.strictObject({
-  kvCacheUtilizationMetric: metricName('llm_d_epp_average_kv_cache_utilization'),
-  queueSizeMetric: metricName('llm_d_epp_average_queue_size'),
-});
+const names = z.lazy(() =>
+  z.strictObject({
+    kvCacheUtilizationMetric: metricName('llm_d_epp_average_kv_cache_utilization'),
+    queueSizeMetric: metricName('llm_d_epp_average_queue_size'),
+  }),
+);
 
 // By pool, as the pool's metrics source may start before or after the extractor.
 const configured = new WeakMap<EndpointWriter, ClusterMetricNames>();

@@ -23,17 +23,19 @@ interface DcgmConfig extends PollConfig {
   readonly useNodeAddress: boolean;
 }
 
-const config = z
-  .strictObject({
-    scheme: z.enum(['http', 'https']).default('http'),
-    path: z.string().startsWith('/').default('/metrics'),
-    port: z.int().min(1).max(65_535).default(9400),
-    /** The exporter runs once on each node, and not beside each model server. */
-    useNodeAddress: z.boolean().default(false),
-    interval: pollInterval.default(INTERVAL_MS),
-    ...httpTlsFields,
-  })
-  .refine(hasClientPair, CLIENT_PAIR);
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      scheme: z.enum(['http', 'https']).default('http'),
+      path: z.string().startsWith('/').default('/metrics'),
+      port: z.int().min(1).max(65_535).default(9400),
+      /** The exporter runs once on each node, and not beside each model server. */
+      useNodeAddress: z.boolean().default(false),
+      interval: pollInterval.default(INTERVAL_MS),
+      ...httpTlsFields,
+    })
+    .refine(hasClientPair, CLIENT_PAIR),
+);
 
 /**
  * Reads how busy the GPUs of each endpoint are from NVIDIA's DCGM exporter: the busiest of its GPUs

@@ -40,12 +40,14 @@ const BATCH_ELEMENTS_MAX = 500_000;
 const port = z.int().min(1).max(65_535);
 
 /** 0 is Go's value for a missing port. */
-const optionalPort = z
-  .int()
-  .min(0)
-  .max(65_535)
-  .optional()
-  .transform((value) => (value === 0 ? undefined : value));
+const optionalPort = z.lazy(() =>
+  z
+    .int()
+    .min(0)
+    .max(65_535)
+    .optional()
+    .transform((value) => (value === 0 ? undefined : value)),
+);
 
 /** An address to bind, or Go's empty text for none. */
 const zmqAddress = z
@@ -55,41 +57,47 @@ const zmqAddress = z
     'must be an address to bind, as tcp://*:5557 or ipc:///path',
   );
 
-const tokenProcessorConfig = z.strictObject({
-  blockSizeTokens: z.int().positive().optional(),
-  blockSize: z.int().positive().optional(),
-  /** Has no effect: the picker's keys are never shared. */
-  hashSeed: z.string().optional(),
-  hashAlgorithm: z.enum(['cbor-fnv', 'xxh64']).optional(),
-});
+const tokenProcessorConfig = z.lazy(() =>
+  z.strictObject({
+    blockSizeTokens: z.int().positive().optional(),
+    blockSize: z.int().positive().optional(),
+    /** Has no effect: the picker's keys are never shared. */
+    hashSeed: z.string().optional(),
+    hashAlgorithm: z.enum(['cbor-fnv', 'xxh64']).optional(),
+  }),
+);
 
-const curve = z.strictObject({
-  certPath: z.string().min(1).optional(),
-  serverKeyPath: z.string().min(1).optional(),
-});
+const curve = z.lazy(() =>
+  z.strictObject({
+    certPath: z.string().min(1).optional(),
+    serverKeyPath: z.string().min(1).optional(),
+  }),
+);
 
-const kvEventsFields = z.strictObject({
-  /** Has no effect: the layout of an event shows its engine. */
-  engineType: z.enum(['vllm', 'sglang']).optional(),
-  topicFilter: z.string().optional(),
-  /** Has no effect: there are no worker threads. */
-  concurrency: z.int().positive().optional(),
-  /** Has no effect: events have no spans. */
-  tracing: z.boolean().optional(),
-  discoverPods: z.boolean().default(true),
-  zmqEndpoint: zmqAddress.optional(),
-  curve: curve.optional(),
-  maxBatchElements: z.int().positive().default(BATCH_ELEMENTS_MAX),
-  podDiscoveryConfig: z
-    .strictObject({
-      /** These two have no effect: the pods are those of the pool. */
-      podLabelSelector: z.string().optional(),
-      podNamespace: z.string().optional(),
-      socketPort: port.default(SOCKET_PORT_DEFAULT),
-      replaySocketPort: optionalPort,
-    })
-    .optional(),
-});
+const kvEventsFields = z.lazy(() =>
+  z.strictObject({
+    /** Has no effect: the layout of an event shows its engine. */
+    engineType: z.enum(['vllm', 'sglang']).optional(),
+    topicFilter: z.string().optional(),
+    /** Has no effect: there are no worker threads. */
+    concurrency: z.int().positive().optional(),
+    /** Has no effect: events have no spans. */
+    tracing: z.boolean().optional(),
+    discoverPods: z.boolean().default(true),
+    zmqEndpoint: zmqAddress.optional(),
+    curve: curve.optional(),
+    maxBatchElements: z.int().positive().default(BATCH_ELEMENTS_MAX),
+    podDiscoveryConfig: z
+      .strictObject({
+        /** These two have no effect: the pods are those of the pool. */
+        podLabelSelector: z.string().optional(),
+        podNamespace: z.string().optional(),
+        socketPort: port.default(SOCKET_PORT_DEFAULT),
+        replaySocketPort: optionalPort,
+      })
+      .optional(),
+  }),
+);
 
 const kvEventsConfig = kvEventsFields.check(({ value, issues }) => {
   const { curve: keys, zmqEndpoint = '', discoverPods } = value;
@@ -107,58 +115,62 @@ const kvEventsConfig = kvEventsFields.check(({ value, issues }) => {
   }
 });
 
-const indexerConfig = z.strictObject({
-  tokenizersPoolConfig: z
-    .undefined('is of an older release; list a token-producer with vllm.url in its place')
-    .optional(),
-  kvBlockIndexConfig: z
-    .strictObject({
-      inMemoryConfig: z
-        .strictObject({
-          size: z.number().positive().optional(),
-          podCacheSize: z.int().positive().optional(),
-        })
-        .optional(),
-      costAwareMemoryConfig: z.strictObject({ size: z.string().optional() }).optional(),
-      redisConfig: z.strictObject({ address: z.string().optional() }).optional(),
-      enableMetrics: z.boolean().optional(),
-      metricsLoggingInterval: duration.optional(),
-    })
-    .optional(),
-  kvCacheBackendConfigs: z
-    .array(z.strictObject({ name: z.string().min(1), weight: z.number().min(0).max(1) }))
-    .optional(),
-});
+const indexerConfig = z.lazy(() =>
+  z.strictObject({
+    tokenizersPoolConfig: z
+      .undefined('is of an older release; list a token-producer with vllm.url in its place')
+      .optional(),
+    kvBlockIndexConfig: z
+      .strictObject({
+        inMemoryConfig: z
+          .strictObject({
+            size: z.number().positive().optional(),
+            podCacheSize: z.int().positive().optional(),
+          })
+          .optional(),
+        costAwareMemoryConfig: z.strictObject({ size: z.string().optional() }).optional(),
+        redisConfig: z.strictObject({ address: z.string().optional() }).optional(),
+        enableMetrics: z.boolean().optional(),
+        metricsLoggingInterval: duration.optional(),
+      })
+      .optional(),
+    kvCacheBackendConfigs: z
+      .array(z.strictObject({ name: z.string().min(1), weight: z.number().min(0).max(1) }))
+      .optional(),
+  }),
+);
 
 /** The reference's parameters and defaults. Parameters of the index's storage have no effect. */
-export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z
-  .strictObject({
-    tokenProcessorConfig: tokenProcessorConfig.default({}),
-    kvEventsConfig: kvEventsConfig.prefault({}),
-    indexerConfig: indexerConfig.default({}),
-    speculativeIndexing: z.boolean().default(false),
-    speculativeTTL: duration.optional(),
-  })
-  .transform((parameters) => {
-    const { tokenProcessorConfig: tokens, kvEventsConfig: events } = parameters;
-    const index = parameters.indexerConfig;
-    const size = index.kvBlockIndexConfig?.inMemoryConfig?.size ?? BLOCKS_MAX;
-    const backends = index.kvCacheBackendConfigs ?? [
-      { name: 'gpu', weight: 1 },
-      { name: 'cpu', weight: 0.8 },
-    ];
-    return {
-      blockTokens: tokens.blockSizeTokens ?? tokens.blockSize ?? BLOCK_TOKENS_DEFAULT,
-      topicFilter: events.topicFilter,
-      discoverPods: events.discoverPods,
-      bindAddress: events.zmqEndpoint === '' ? undefined : events.zmqEndpoint,
-      curve: events.curve,
-      socketPort: events.podDiscoveryConfig?.socketPort ?? SOCKET_PORT_DEFAULT,
-      replaySocketPort: events.podDiscoveryConfig?.replaySocketPort,
-      tierWeights: new Map(backends.map(({ name, weight }) => [name.toLowerCase(), weight])),
-      batchElementsMax: events.maxBatchElements,
-      blocksMax: Math.min(BLOCKS_MAX, Math.floor(size)),
-      speculative: parameters.speculativeIndexing,
-      speculativeMs: parameters.speculativeTTL ?? SPECULATIVE_MS_DEFAULT,
-    };
-  });
+export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z.lazy(() =>
+  z
+    .strictObject({
+      tokenProcessorConfig: tokenProcessorConfig.default({}),
+      kvEventsConfig: kvEventsConfig.prefault({}),
+      indexerConfig: indexerConfig.default({}),
+      speculativeIndexing: z.boolean().default(false),
+      speculativeTTL: duration.optional(),
+    })
+    .transform((parameters) => {
+      const { tokenProcessorConfig: tokens, kvEventsConfig: events } = parameters;
+      const index = parameters.indexerConfig;
+      const size = index.kvBlockIndexConfig?.inMemoryConfig?.size ?? BLOCKS_MAX;
+      const backends = index.kvCacheBackendConfigs ?? [
+        { name: 'gpu', weight: 1 },
+        { name: 'cpu', weight: 0.8 },
+      ];
+      return {
+        blockTokens: tokens.blockSizeTokens ?? tokens.blockSize ?? BLOCK_TOKENS_DEFAULT,
+        topicFilter: events.topicFilter,
+        discoverPods: events.discoverPods,
+        bindAddress: events.zmqEndpoint === '' ? undefined : events.zmqEndpoint,
+        curve: events.curve,
+        socketPort: events.podDiscoveryConfig?.socketPort ?? SOCKET_PORT_DEFAULT,
+        replaySocketPort: events.podDiscoveryConfig?.replaySocketPort,
+        tierWeights: new Map(backends.map(({ name, weight }) => [name.toLowerCase(), weight])),
+        batchElementsMax: events.maxBatchElements,
+        blocksMax: Math.min(BLOCKS_MAX, Math.floor(size)),
+        speculative: parameters.speculativeIndexing,
+        speculativeMs: parameters.speculativeTTL ?? SPECULATIVE_MS_DEFAULT,
+      };
+    }),
+);

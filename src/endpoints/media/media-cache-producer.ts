@@ -23,16 +23,18 @@ interface MediaCacheConfig {
   readonly encodeProfile: string;
 }
 
-const config: z.ZodType<MediaCacheConfig> = z.strictObject({
-  cacheSizeInMBPerServer: z
-    .int()
-    .default(CACHE_MIB_DEFAULT)
-    .transform((mebibytes) => (mebibytes > 0 ? mebibytes : CACHE_MIB_DEFAULT)),
-  encodeProfile: z
-    .string()
-    .optional()
-    .transform((name) => name || 'encode'),
-});
+const config: z.ZodType<MediaCacheConfig> = z.lazy(() =>
+  z.strictObject({
+    cacheSizeInMBPerServer: z
+      .int()
+      .default(CACHE_MIB_DEFAULT)
+      .transform((mebibytes) => (mebibytes > 0 ? mebibytes : CACHE_MIB_DEFAULT)),
+    encodeProfile: z
+      .string()
+      .optional()
+      .transform((name) => name || 'encode'),
+  }),
+);
 
 /**
  * Remembers which images, videos and sounds were sent to which endpoint, whose encoder cache may

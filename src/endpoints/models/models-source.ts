@@ -28,28 +28,32 @@ interface ModelsConfig extends PollConfig {
   readonly path: string;
 }
 
-const config = z
-  .strictObject({
-    scheme: z.enum(['http', 'https']).default('http'),
-    path: z.string().startsWith('/').default('/v1/models'),
-    interval: pollInterval.default(INTERVAL_MS),
-    ...httpTlsFields,
-  })
-  .refine(hasClientPair, CLIENT_PAIR);
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      scheme: z.enum(['http', 'https']).default('http'),
+      path: z.string().startsWith('/').default('/v1/models'),
+      interval: pollInterval.default(INTERVAL_MS),
+      ...httpTlsFields,
+    })
+    .refine(hasClientPair, CLIENT_PAIR),
+);
 
 const text = z.string().optional().catch(undefined);
-const page = z.object({
-  data: z.array(
-    z.object({
-      id: z.string(),
-      object: text,
-      created: z.number().optional().catch(undefined),
-      owned_by: text,
-      shutdown_date: text,
-      parent: text,
-    }),
-  ),
-});
+const page = z.lazy(() =>
+  z.object({
+    data: z.array(
+      z.object({
+        id: z.string(),
+        object: text,
+        created: z.number().optional().catch(undefined),
+        owned_by: text,
+        shutdown_date: text,
+        parent: text,
+      }),
+    ),
+  }),
+);
 
 const VIEW: ServedModelsView = { modelsOf: (endpoint) => endpoint.attribute(MODELS) };
 const FACT: CycleFact<ServedModelsView> = { key: SERVED_MODELS, compute: () => VIEW };

@@ -15,20 +15,22 @@ interface ExtractorConfig {
   readonly engineConfigs: readonly EngineMapping[];
 }
 
-const config = z
-  .strictObject({
-    engineLabelKey: z.string().default('llm-d.ai/engine-type'),
-    defaultEngine: z.string().default('vllm'),
-    engineConfigs: z.array(engineConfigSchema).default([]),
-  })
-  .refine(
-    ({ defaultEngine, engineConfigs }) =>
-      [...engineConfigs, ...ENGINES].some(({ name }) => name === defaultEngine),
-    {
-      path: ['defaultEngine'],
-      message: 'names neither a built-in engine nor one of engineConfigs',
-    },
-  );
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      engineLabelKey: z.string().default('llm-d.ai/engine-type'),
+      defaultEngine: z.string().default('vllm'),
+      engineConfigs: z.array(engineConfigSchema).default([]),
+    })
+    .refine(
+      ({ defaultEngine, engineConfigs }) =>
+        [...engineConfigs, ...ENGINES].some(({ name }) => name === defaultEngine),
+      {
+        path: ['defaultEngine'],
+        message: 'names neither a built-in engine nor one of engineConfigs',
+      },
+    ),
+);
 
 const DEFAULT: ExtractorConfig = config.parse({});
 

@@ -83,36 +83,38 @@ const optionalList = spec.optional().transform((each) => (each === undefined ? [
 const CUSTOM_METRICS_MAX = 64;
 
 /** `engineConfigs[]` of the reference's `core-metrics-extractor`. */
-export const engineConfigSchema: z.ZodType<EngineMapping> = z
-  .strictObject({
-    name: z.string().min(1),
-    queuedRequestsSpec: optionalList,
-    runningRequestsSpec: optionalList,
-    kvUsageSpec: optionalList,
-    loraSpec: spec.optional(),
-    cacheInfoSpec: optionalList,
-    cacheBlockSizeLabelName: z.string().optional(),
-    cacheNumBlocksLabelName: z.string().optional(),
-    cacheBlockSizeSpec: spec.optional(),
-    cacheNumBlocksSpec: spec.optional(),
-    customMetrics: z
-      .array(z.strictObject({ attributeKey: z.string().min(1), metricSpec: spec }))
-      .max(CUSTOM_METRICS_MAX)
-      .default([]),
-  })
-  .transform((raw) => ({
-    name: raw.name,
-    waiting: raw.queuedRequestsSpec,
-    running: raw.runningRequestsSpec,
-    kvUsage: raw.kvUsageSpec,
-    lora: raw.loraSpec,
-    cacheInfo: raw.cacheInfoSpec,
-    blockTokensLabel: raw.cacheBlockSizeLabelName,
-    blocksLabel: raw.cacheNumBlocksLabelName,
-    blockTokens: raw.cacheBlockSizeSpec,
-    blocks: raw.cacheNumBlocksSpec,
-    custom: raw.customMetrics.map(({ attributeKey: attribute, metricSpec: series }) => ({
-      attribute,
-      series,
+export const engineConfigSchema: z.ZodType<EngineMapping> = z.lazy(() =>
+  z
+    .strictObject({
+      name: z.string().min(1),
+      queuedRequestsSpec: optionalList,
+      runningRequestsSpec: optionalList,
+      kvUsageSpec: optionalList,
+      loraSpec: spec.optional(),
+      cacheInfoSpec: optionalList,
+      cacheBlockSizeLabelName: z.string().optional(),
+      cacheNumBlocksLabelName: z.string().optional(),
+      cacheBlockSizeSpec: spec.optional(),
+      cacheNumBlocksSpec: spec.optional(),
+      customMetrics: z
+        .array(z.strictObject({ attributeKey: z.string().min(1), metricSpec: spec }))
+        .max(CUSTOM_METRICS_MAX)
+        .default([]),
+    })
+    .transform((raw) => ({
+      name: raw.name,
+      waiting: raw.queuedRequestsSpec,
+      running: raw.runningRequestsSpec,
+      kvUsage: raw.kvUsageSpec,
+      lora: raw.loraSpec,
+      cacheInfo: raw.cacheInfoSpec,
+      blockTokensLabel: raw.cacheBlockSizeLabelName,
+      blocksLabel: raw.cacheNumBlocksLabelName,
+      blockTokens: raw.cacheBlockSizeSpec,
+      blocks: raw.cacheNumBlocksSpec,
+      custom: raw.customMetrics.map(({ attributeKey: attribute, metricSpec: series }) => ({
+        attribute,
+        series,
+      })),
     })),
-  }));
+);

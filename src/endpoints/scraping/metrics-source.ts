@@ -26,28 +26,30 @@ const millis = z.union(
   'must be a duration such as 50ms or 1s, a number of milliseconds, or for the interval adaptive',
 );
 
-const config = z
-  .strictObject({
-    scheme: z.enum(['http', 'https']).default('http'),
-    path: z.string().startsWith('/').default('/metrics'),
-    // 0 is Go's value for a missing port, and an empty text that of a missing interval.
-    port: z
-      .int()
-      .min(0)
-      .max(65_535)
-      .optional()
-      .transform((port) => port || undefined),
-    interval: z
-      .literal('')
-      .transform(() => INTERVAL_MS)
-      .or(z.literal('adaptive'))
-      .or(millis.pipe(z.number().min(INTERVAL_MS_MIN)))
-      .default(INTERVAL_MS),
-    timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
-    maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
-    ...httpTlsFields,
-  })
-  .refine(hasClientPair, CLIENT_PAIR);
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      scheme: z.enum(['http', 'https']).default('http'),
+      path: z.string().startsWith('/').default('/metrics'),
+      // 0 is Go's value for a missing port, and an empty text that of a missing interval.
+      port: z
+        .int()
+        .min(0)
+        .max(65_535)
+        .optional()
+        .transform((port) => port || undefined),
+      interval: z
+        .literal('')
+        .transform(() => INTERVAL_MS)
+        .or(z.literal('adaptive'))
+        .or(millis.pipe(z.number().min(INTERVAL_MS_MIN)))
+        .default(INTERVAL_MS),
+      timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
+      maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
+      ...httpTlsFields,
+    })
+    .refine(hasClientPair, CLIENT_PAIR),
+);
 
 /**
  * Scrapes each endpoint's metrics page at an interval, one scrape at a time, so that a slow one

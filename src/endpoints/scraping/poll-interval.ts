@@ -6,6 +6,8 @@ import { duration } from '../../plugins/parameters/duration.ts';
 const INTERVAL_MS_MIN = 10;
 
 /** How often a data source polls: a duration, or a number of milliseconds. */
-export const pollInterval: z.ZodType<Millis> = z
-  .union([z.number(), duration], 'must be a duration such as 5s, or a number of milliseconds')
-  .pipe(z.number().min(INTERVAL_MS_MIN, `must be at least ${INTERVAL_MS_MIN} ms`));
+export const pollInterval: z.ZodType<Millis> = z.lazy(() =>
+  z
+    .union([z.number(), duration], 'must be a duration such as 5s, or a number of milliseconds')
+    .pipe(z.number().min(INTERVAL_MS_MIN, `must be at least ${INTERVAL_MS_MIN} ms`)),
+);

@@ -22,25 +22,27 @@ export interface TopologyLabels {
 /** The reference's name of a label; where it is empty or missing, ours counts. */
 const given = z.string().optional();
 
-const config: z.ZodType<TopologyLabels> = z
-  .strictObject({
-    hostLabel: labelName.default('kubernetes.io/hostname'),
-    rackLabel: labelName.default('topology.kubernetes.io/rack'),
-    blockLabel: labelName.default('topology.kubernetes.io/block'),
-    zoneLabel: labelName.default('topology.kubernetes.io/zone'),
-    regionLabel: labelName.default('topology.kubernetes.io/region'),
-    hostname: given,
-    rack: given,
-    zone: given,
-    region: given,
-  })
-  .transform(({ hostname, rack, zone, region, ...labels }) => ({
-    hostLabel: hostname || labels.hostLabel,
-    rackLabel: rack || labels.rackLabel,
-    blockLabel: labels.blockLabel,
-    zoneLabel: zone || labels.zoneLabel,
-    regionLabel: region || labels.regionLabel,
-  }));
+const config: z.ZodType<TopologyLabels> = z.lazy(() =>
+  z
+    .strictObject({
+      hostLabel: labelName.default('kubernetes.io/hostname'),
+      rackLabel: labelName.default('topology.kubernetes.io/rack'),
+      blockLabel: labelName.default('topology.kubernetes.io/block'),
+      zoneLabel: labelName.default('topology.kubernetes.io/zone'),
+      regionLabel: labelName.default('topology.kubernetes.io/region'),
+      hostname: given,
+      rack: given,
+      zone: given,
+      region: given,
+    })
+    .transform(({ hostname, rack, zone, region, ...labels }) => ({
+      hostLabel: hostname || labels.hostLabel,
+      rackLabel: rack || labels.rackLabel,
+      blockLabel: labels.blockLabel,
+      zoneLabel: zone || labels.zoneLabel,
+      regionLabel: region || labels.regionLabel,
+    })),
+);
 
 /** Where endpoints stand, by their labels; by default those that Kubernetes puts on nodes. */
 export const topologyExtractor: DataSourceDefinition = defineDataSource({

@@ -15,49 +15,57 @@ const image = z.strictObject({
   static: constant,
 });
 
-const frames = z.strictObject({
-  mode: z.enum(['sampled', 'strided', '']).optional(),
-  minFrames: whole,
-  maxFrames: whole,
-  sampled: z.strictObject({ sampleFPS: number, temporalPatchSize: whole }).optional(),
-  strided: z.strictObject({ defaultSourceFPS: number, frameStride: whole }).optional(),
-});
+const frames = z.lazy(() =>
+  z.strictObject({
+    mode: z.enum(['sampled', 'strided', '']).optional(),
+    minFrames: whole,
+    maxFrames: whole,
+    sampled: z.strictObject({ sampleFPS: number, temporalPatchSize: whole }).optional(),
+    strided: z.strictObject({ defaultSourceFPS: number, frameStride: whole }).optional(),
+  }),
+);
 
-const video = z.strictObject({
-  defaultResolution: size,
-  defaultDuration: number,
-  maxVideoTokens: whole,
-  tokensPerFrame: z
-    .strictObject({
-      mode,
-      dynamic: byPixels,
-      static: z.strictObject({ numTokensPerFrame: whole }).optional(),
-    })
-    .optional(),
-  frames: frames.optional(),
-});
+const video = z.lazy(() =>
+  z.strictObject({
+    defaultResolution: size,
+    defaultDuration: number,
+    maxVideoTokens: whole,
+    tokensPerFrame: z
+      .strictObject({
+        mode,
+        dynamic: byPixels,
+        static: z.strictObject({ numTokensPerFrame: whole }).optional(),
+      })
+      .optional(),
+    frames: frames.optional(),
+  }),
+);
 
-const audio = z.strictObject({
-  mode,
-  defaultDuration: number,
-  maxAudioTokens: whole,
-  dynamic: z
-    .strictObject({ tokensPerSecond: number, fixedOverheadTokens: whole, bytesPerSecond: number })
-    .optional(),
-  static: constant,
-});
+const audio = z.lazy(() =>
+  z.strictObject({
+    mode,
+    defaultDuration: number,
+    maxAudioTokens: whole,
+    dynamic: z
+      .strictObject({ tokensPerSecond: number, fixedOverheadTokens: whole, bytesPerSecond: number })
+      .optional(),
+    static: constant,
+  }),
+);
 
 /**
  * How many tokens images, videos and sounds of prompts count as: `estimate` of a `token-producer`.
  * Numbers that are not above 0 are as if they were not there, as in the reference.
  */
-export const estimateConfig: z.ZodType<MediaEstimate> = z
-  .strictObject({ image: image.optional(), video: video.optional(), audio: audio.optional() })
-  .transform((given) => ({
-    image: imageOf(given.image ?? {}),
-    video: videoOf(given.video ?? {}),
-    audio: audioOf(given.audio ?? {}),
-  }));
+export const estimateConfig: z.ZodType<MediaEstimate> = z.lazy(() =>
+  z
+    .strictObject({ image: image.optional(), video: video.optional(), audio: audio.optional() })
+    .transform((given) => ({
+      image: imageOf(given.image ?? {}),
+      video: videoOf(given.video ?? {}),
+      audio: audioOf(given.audio ?? {}),
+    })),
+);
 
 function imageOf(given: z.infer<typeof image>): MediaEstimate['image'] {
   const byDefault = DEFAULT_MEDIA.image;

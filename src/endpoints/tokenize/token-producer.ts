@@ -45,52 +45,56 @@ export interface TokenProducerConfig {
 }
 
 /** The servers of the pool are asked. How to choose among them has no effect. */
-const endpointDiscovery = z.strictObject({
-  portRules: z.array(z.record(z.string(), z.unknown())).optional(),
-  loadBalancer: z.strictObject({ type: z.enum(['', 'round-robin']).optional() }).optional(),
-  attemptTimeout: duration.optional(),
-  discoverModelLimits: z.boolean().optional(),
-  minModelLen: z.int().min(0).optional(),
-  contextLimitLabel: z.string().optional(),
-});
+const endpointDiscovery = z.lazy(() =>
+  z.strictObject({
+    portRules: z.array(z.record(z.string(), z.unknown())).optional(),
+    loadBalancer: z.strictObject({ type: z.enum(['', 'round-robin']).optional() }).optional(),
+    attemptTimeout: duration.optional(),
+    discoverModelLimits: z.boolean().optional(),
+    minModelLen: z.int().min(0).optional(),
+    contextLimitLabel: z.string().optional(),
+  }),
+);
 
 /** A renderer beside the picker, where `vllm` does not say which. */
 const RENDERER = 'http://localhost:8000';
 
-const config = z.strictObject({
-  /** Has no effect: the server that is asked knows its model. */
-  modelName: z.string().optional(),
-  /** Older releases of the reference have it; the presence of `vllm` says the same now. */
-  backend: z.string().optional(),
-  estimate: estimateConfig.optional(),
-  vllm: z
-    .strictObject({
-      url: z
-        .union([z.literal(''), z.url()])
-        .optional()
-        .transform((url) => url || undefined),
-      timeout: duration.optional(),
-      mmTimeout: duration.optional(),
-      /** Has no effect: prompts of this API are rendered by no other one. */
-      messagesRenderMode: z.enum(['', 'auto', 'native', 'legacy']).optional(),
-      /** Has no effect: only what says the prompt is sent. */
-      prefillOnly: z.boolean().optional(),
-      endpointDiscovery: endpointDiscovery.optional(),
-      ...httpTlsFields,
-    })
-    .refine(hasClientPair, CLIENT_PAIR)
-    .refine((given) => given.url === undefined || given.endpointDiscovery === undefined, {
-      path: ['url'],
-      message: 'cannot be given beside endpointDiscovery; leave out one of them',
-    })
-    .optional(),
-  /** How to reach `/tokenize` of the model servers, where there is no `vllm`. */
-  modelServers: z
-    .strictObject({ scheme: z.enum(['http', 'https']).default('http'), ...httpTlsFields })
-    .refine(hasClientPair, CLIENT_PAIR)
-    .optional(),
-  udsTokenizerConfig: z.record(z.string(), z.unknown()).optional(),
-});
+const config = z.lazy(() =>
+  z.strictObject({
+    /** Has no effect: the server that is asked knows its model. */
+    modelName: z.string().optional(),
+    /** Older releases of the reference have it; the presence of `vllm` says the same now. */
+    backend: z.string().optional(),
+    estimate: estimateConfig.optional(),
+    vllm: z
+      .strictObject({
+        url: z
+          .union([z.literal(''), z.url()])
+          .optional()
+          .transform((url) => url || undefined),
+        timeout: duration.optional(),
+        mmTimeout: duration.optional(),
+        /** Has no effect: prompts of this API are rendered by no other one. */
+        messagesRenderMode: z.enum(['', 'auto', 'native', 'legacy']).optional(),
+        /** Has no effect: only what says the prompt is sent. */
+        prefillOnly: z.boolean().optional(),
+        endpointDiscovery: endpointDiscovery.optional(),
+        ...httpTlsFields,
+      })
+      .refine(hasClientPair, CLIENT_PAIR)
+      .refine((given) => given.url === undefined || given.endpointDiscovery === undefined, {
+        path: ['url'],
+        message: 'cannot be given beside endpointDiscovery; leave out one of them',
+      })
+      .optional(),
+    /** How to reach `/tokenize` of the model servers, where there is no `vllm`. */
+    modelServers: z
+      .strictObject({ scheme: z.enum(['http', 'https']).default('http'), ...httpTlsFields })
+      .refine(hasClientPair, CLIENT_PAIR)
+      .optional(),
+    udsTokenizerConfig: z.record(z.string(), z.unknown()).optional(),
+  }),
+);
 
 const DEFAULT: TokenizerChoice = {
   url: undefined,

@@ -27,23 +27,25 @@ export const DEFAULT_DETECTOR: DetectorPlan = {
   children: [],
 };
 
-const maxSaturationConfig = z
-  .strictObject({
-    /** Names of other detectors. */
-    detectors: z.array(z.string().min(1)).min(1),
-    stages: z.record(z.string(), z.array(z.enum(STAGES)).min(1)).default({}),
-  })
-  .refine(({ detectors }) => new Set(detectors).size === detectors.length, {
-    path: ['detectors'],
-    message: 'must name each detector once',
-  })
-  .refine(
-    ({ detectors, stages }) => Object.keys(stages).every((name) => detectors.includes(name)),
-    {
-      path: ['stages'],
-      message: 'must name only entries of detectors',
-    },
-  );
+const maxSaturationConfig = z.lazy(() =>
+  z
+    .strictObject({
+      /** Names of other detectors. */
+      detectors: z.array(z.string().min(1)).min(1),
+      stages: z.record(z.string(), z.array(z.enum(STAGES)).min(1)).default({}),
+    })
+    .refine(({ detectors }) => new Set(detectors).size === detectors.length, {
+      path: ['detectors'],
+      message: 'must name each detector once',
+    })
+    .refine(
+      ({ detectors, stages }) => Object.keys(stages).every((name) => detectors.includes(name)),
+      {
+        path: ['stages'],
+        message: 'must name only entries of detectors',
+      },
+    ),
+);
 
 /** As any policy type: flow control makes it. */
 export const maxSaturationDetector: DataSourceDefinition = defineDataSource({
@@ -55,10 +57,12 @@ export const maxSaturationDetector: DataSourceDefinition = defineDataSource({
 /** Our own. */
 export const backlogDetector: DataSourceDefinition = defineDataSource({
   type: 'backlog-detector',
-  config: z.strictObject({
-    maxPendingTokens: z.int().positive().default(512),
-    maxConcurrency: z.int().positive().default(256),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      maxPendingTokens: z.int().positive().default(512),
+      maxConcurrency: z.int().positive().default(256),
+    }),
+  ),
   start: () => ({ stop: () => undefined }),
 });
 

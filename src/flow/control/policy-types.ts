@@ -48,17 +48,19 @@ export const orderingPolicies: readonly PolicyType<Before>[] = [
 
 const seconds = z.number().nonnegative();
 
-const programAware = z.strictObject({
-  strategy: z.enum(['las', 'turn-priority']).default('las'),
-  evictionTtlSeconds: seconds.default(3600),
-  evictionSweepSeconds: z.number().positive().default(300),
-  lasWeightService: z.number().nonnegative().default(0.8),
-  lasWeightHeadWait: z.number().nonnegative().default(0.2),
-  lasDecayFactor: z.number().positive().max(1).default(1),
-  lasHalfLifeSeconds: seconds.default(60),
-  turnPriorityTimeWeight: z.number().nonnegative().default(0.05),
-  turnPriorityInactivitySeconds: seconds.default(120),
-});
+const programAware = z.lazy(() =>
+  z.strictObject({
+    strategy: z.enum(['las', 'turn-priority']).default('las'),
+    evictionTtlSeconds: seconds.default(3600),
+    evictionSweepSeconds: z.number().positive().default(300),
+    lasWeightService: z.number().nonnegative().default(0.8),
+    lasWeightHeadWait: z.number().nonnegative().default(0.2),
+    lasDecayFactor: z.number().positive().max(1).default(1),
+    lasHalfLifeSeconds: seconds.default(60),
+    turnPriorityTimeWeight: z.number().nonnegative().default(0.05),
+    turnPriorityInactivitySeconds: seconds.default(120),
+  }),
+);
 
 function createProgramAware(config: z.output<typeof programAware>): () => Fairness {
   const programs = {
@@ -77,13 +79,15 @@ function createProgramAware(config: z.output<typeof programAware>): () => Fairne
 
 const weight = z.number().positive();
 
-const weightedFair = z.strictObject({
-  /** By fairness id. */
-  weights: z.record(z.string(), weight).default({}),
-  defaultWeight: weight.default(1),
-  inputTokenWeight: weight.default(1),
-  outputTokenWeight: weight.default(1),
-});
+const weightedFair = z.lazy(() =>
+  z.strictObject({
+    /** By fairness id. */
+    weights: z.record(z.string(), weight).default({}),
+    defaultWeight: weight.default(1),
+    inputTokenWeight: weight.default(1),
+    outputTokenWeight: weight.default(1),
+  }),
+);
 
 const tokenCounter = z.strictObject({
   inputTokenWeight: weight.default(1),
@@ -108,27 +112,31 @@ export const fairnessPolicies: readonly PolicyType<() => Fairness>[] = [
 
 const ceiling = z.number().min(0).max(1);
 
-const rangeHoldback = z
-  .strictObject({
-    shape: z.literal('linear').default('linear'),
-    domain: z.enum(['rank', 'value']).default('rank'),
-    minCeiling: ceiling.lt(1),
-    maxCeiling: ceiling.gt(0).default(1),
-  })
-  .refine(({ minCeiling, maxCeiling }) => minCeiling <= maxCeiling, {
-    path: ['minCeiling'],
-    message: 'must be at most maxCeiling',
-  });
+const rangeHoldback = z.lazy(() =>
+  z
+    .strictObject({
+      shape: z.literal('linear').default('linear'),
+      domain: z.enum(['rank', 'value']).default('rank'),
+      minCeiling: ceiling.lt(1),
+      maxCeiling: ceiling.gt(0).default(1),
+    })
+    .refine(({ minCeiling, maxCeiling }) => minCeiling <= maxCeiling, {
+      path: ['minCeiling'],
+      message: 'must be at most maxCeiling',
+    }),
+);
 
-const explicitHoldback = z
-  .strictObject({
-    domain: z.literal('explicit'),
-    ceilings: z.record(z.string().regex(/^[+-]?\d+$/, 'must be a priority'), ceiling),
-  })
-  .refine(({ ceilings }) => isRising(ceilings), {
-    path: ['ceilings'],
-    message: 'must not fall from a lower priority to a higher one',
-  });
+const explicitHoldback = z.lazy(() =>
+  z
+    .strictObject({
+      domain: z.literal('explicit'),
+      ceilings: z.record(z.string().regex(/^[+-]?\d+$/, 'must be a priority'), ceiling),
+    })
+    .refine(({ ceilings }) => isRising(ceilings), {
+      path: ['ceilings'],
+      message: 'must not fall from a lower priority to a higher one',
+    }),
+);
 
 function isRising(ceilings: Readonly<Record<string, number>>): boolean {
   const sorted = Object.entries(ceilings).toSorted(([a], [b]) => Number(a) - Number(b));

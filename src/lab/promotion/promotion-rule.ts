@@ -6,32 +6,34 @@ import type { FailureCount } from './recent-failures.ts';
 const percent = z.number().min(0).max(100);
 
 /** The rule by which a shadow is promoted and demoted automatically. */
-export const promotionRule: z.ZodType<PromotionRule, unknown> = z.strictObject({
-  /** The name of a `--shadow`, as given on the command line. */
-  shadow: z.string().min(1),
-  promote: z
-    .strictObject({
-      decisions: z.int().min(1).default(10_000),
-      ttftBetterPercent: percent.default(3),
-      stepsPercent: z
-        .array(percent)
-        .min(1)
-        .max(20)
-        .refine((steps) => steps.every((step, at) => at === 0 || step > (steps[at - 1] ?? 0)), {
-          message: 'must rise from step to step',
-        })
-        .default([5, 25, 50, 95]),
-      stepRequests: z.int().min(1).default(2000),
-    })
-    .prefault({}),
-  demote: z
-    .strictObject({
-      latencyWorsePercent: percent.default(0),
-      requests: z.int().min(30).default(200),
-      failedMorePercent: percent.default(1),
-    })
-    .prefault({}),
-});
+export const promotionRule: z.ZodType<PromotionRule, unknown> = z.lazy(() =>
+  z.strictObject({
+    /** The name of a `--shadow`, as given on the command line. */
+    shadow: z.string().min(1),
+    promote: z
+      .strictObject({
+        decisions: z.int().min(1).default(10_000),
+        ttftBetterPercent: percent.default(3),
+        stepsPercent: z
+          .array(percent)
+          .min(1)
+          .max(20)
+          .refine((steps) => steps.every((step, at) => at === 0 || step > (steps[at - 1] ?? 0)), {
+            message: 'must rise from step to step',
+          })
+          .default([5, 25, 50, 95]),
+        stepRequests: z.int().min(1).default(2000),
+      })
+      .prefault({}),
+    demote: z
+      .strictObject({
+        latencyWorsePercent: percent.default(0),
+        requests: z.int().min(30).default(200),
+        failedMorePercent: percent.default(1),
+      })
+      .prefault({}),
+  }),
+);
 
 export interface PromotionRule {
   readonly shadow: string;

@@ -14,12 +14,14 @@ interface Bounds {
  */
 export const probabilisticAdmitter: DataSourceDefinition = defineDataSource({
   type: 'probabilistic-admitter',
-  config: z.strictObject({
-    queueDepthThreshold: z.int().positive().default(5),
-    kvCacheUtilThreshold: z.number().positive().default(0.8),
-    power: z.number().positive().default(5),
-    k: z.number().positive().default(300),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      queueDepthThreshold: z.int().positive().default(5),
+      kvCacheUtilThreshold: z.number().positive().default(0.8),
+      power: z.number().positive().default(5),
+      k: z.number().positive().default(300),
+    }),
+  ),
   start: ({ power, k, ...bounds }, { name }) => ({
     admit(endpoints, { request, random }) {
       if (request.priority >= 0) return;

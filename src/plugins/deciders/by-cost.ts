@@ -25,15 +25,17 @@ import { HandoverTime } from './handover-time.ts';
  */
 export const byCost: DeciderDefinition = defineDecider({
   type: 'cost-pd-decider',
-  config: z.strictObject({
-    /** What should be short: whole answers, or only the wait for first tokens. */
-    objective: z.enum(['end-to-end', 'first-token']).default('end-to-end'),
-    /** Size of one token's keys and values: 128 KiB for an 8 B model with grouped queries. */
-    kvBytesPerToken: z.number().positive().default(131_072),
-    /** The speed of one transfer; the default is that of 200 Gb RoCE. */
-    linkGigabytesPerSecond: z.number().positive().default(20),
-    transferSetupMs: z.number().nonnegative().default(1),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      /** What should be short: whole answers, or only the wait for first tokens. */
+      objective: z.enum(['end-to-end', 'first-token']).default('end-to-end'),
+      /** Size of one token's keys and values: 128 KiB for an 8 B model with grouped queries. */
+      kvBytesPerToken: z.number().positive().default(131_072),
+      /** The speed of one transfer; the default is that of 200 Gb RoCE. */
+      linkGigabytesPerSecond: z.number().positive().default(20),
+      transferSetupMs: z.number().nonnegative().default(1),
+    }),
+  ),
   needs: () => [ENGINE_MODEL, IN_FLIGHT, prefixMatchKey()],
   create({ objective, kvBytesPerToken, linkGigabytesPerSecond, transferSetupMs }) {
     const others = objective === 'end-to-end' ? 1 : 0;

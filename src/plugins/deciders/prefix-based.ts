@@ -9,10 +9,12 @@ import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts
  */
 export const prefixBased: DeciderDefinition = defineDecider({
   type: 'prefix-based-pd-decider',
-  config: z.strictObject({
-    nonCachedTokens: z.int().nonnegative().default(0),
-    promptTokens: z.int().nonnegative().default(0),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      nonCachedTokens: z.int().nonnegative().default(0),
+      promptTokens: z.int().nonnegative().default(0),
+    }),
+  ),
   needs: () => [prefixMatchKey()],
   create: ({ nonCachedTokens, promptTokens: gate }) => ({
     separates(decode, context) {

@@ -9,10 +9,12 @@ import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
  */
 export const assignmentFilter: FilterDefinition = defineFilter({
   type: 'assignment-filter',
-  config: z.strictObject({
-    assignmentProducerName: z.string().min(1).default(DEFAULT_ASSIGNMENT_PRODUCER),
-    spillRequests: z.int().positive().optional(),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      assignmentProducerName: z.string().min(1).default(DEFAULT_ASSIGNMENT_PRODUCER),
+      spillRequests: z.int().positive().optional(),
+    }),
+  ),
   needs: ({ assignmentProducerName }) => [assignmentKey(assignmentProducerName), IN_FLIGHT],
   create: ({ assignmentProducerName, spillRequests = Number.POSITIVE_INFINITY }) => ({
     filter(endpoints, context) {

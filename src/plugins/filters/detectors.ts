@@ -10,17 +10,19 @@ import { otherProducer } from '../parameters/producer-name.ts';
 /** Keeps fresh endpoints with queue and KV memory below their bounds; all if that leaves none. */
 export const utilizationDetector: FilterDefinition = defineFilter({
   type: 'utilization-detector',
-  config: z.strictObject({
-    queueDepthThreshold: z.int().positive().default(5),
-    kvCacheUtilThreshold: z.number().positive().max(1).default(0.8),
-    metricsStalenessThreshold: duration
-      .refine((given) => given > 0, 'must be longer than 0')
-      .default(200),
-    /** For saturation only: the filter always drops endpoints with old samples. */
-    stalenessPolicy: z.enum(['saturated', 'ignore']).optional(),
-    headroom: z.number().nonnegative().default(0),
-    inFlightLoadProducerName: otherProducer,
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      queueDepthThreshold: z.int().positive().default(5),
+      kvCacheUtilThreshold: z.number().positive().max(1).default(0.8),
+      metricsStalenessThreshold: duration
+        .refine((given) => given > 0, 'must be longer than 0')
+        .default(200),
+      /** For saturation only: the filter always drops endpoints with old samples. */
+      stalenessPolicy: z.enum(['saturated', 'ignore']).optional(),
+      headroom: z.number().nonnegative().default(0),
+      inFlightLoadProducerName: otherProducer,
+    }),
+  ),
   create: ({ queueDepthThreshold, kvCacheUtilThreshold, metricsStalenessThreshold, headroom }) => {
     const [queueMax, kvMax] = [
       queueDepthThreshold * (1 + headroom),
@@ -43,13 +45,15 @@ export const utilizationDetector: FilterDefinition = defineFilter({
 /** Keeps endpoints with fewer of our requests, or tokens, in flight than the bound. */
 export const concurrencyDetector: FilterDefinition = defineFilter({
   type: 'concurrency-detector',
-  config: z.strictObject({
-    concurrencyMode: z.enum(['requests', 'tokens', 'hybrid']).default('requests'),
-    maxConcurrency: z.int().positive().default(100),
-    maxTokenConcurrency: z.int().positive().default(1_000_000),
-    headroom: z.number().nonnegative().default(0),
-    inFlightLoadProducerName: otherProducer,
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      concurrencyMode: z.enum(['requests', 'tokens', 'hybrid']).default('requests'),
+      maxConcurrency: z.int().positive().default(100),
+      maxTokenConcurrency: z.int().positive().default(1_000_000),
+      headroom: z.number().nonnegative().default(0),
+      inFlightLoadProducerName: otherProducer,
+    }),
+  ),
   needs: () => [IN_FLIGHT],
   create: ({ concurrencyMode, maxConcurrency, maxTokenConcurrency, headroom }) => ({
     filter(endpoints, context) {

@@ -12,25 +12,29 @@ const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boo
   NotEqual: (value, bound) => value !== bound,
 };
 
-const threshold = z.strictObject({
-  operator: z.enum(Object.keys(COMPARISONS) as [string, ...string[]]),
-  value: z.number(),
-});
+const threshold = z.lazy(() =>
+  z.strictObject({
+    operator: z.enum(Object.keys(COMPARISONS) as [string, ...string[]]),
+    value: z.number(),
+  }),
+);
 
 /** Keeps endpoints whose attribute meets the threshold; `onMissing` says what of those without. */
 export const endpointAttributeFilter: FilterDefinition = defineFilter({
   type: 'endpoint-attribute-filter',
-  config: z.strictObject({
-    attribute: z.string().min(1),
-    /** The plugin that writes the attribute: accepted for compatibility, without effect. */
-    producer: otherProducer,
-    onMissing: z
-      .enum(['Pass', 'Fail', ''])
-      .default('Pass')
-      .transform((given) => given || 'Pass'),
-    fallbackOnEmpty: z.boolean().default(false),
-    algorithm: z.strictObject({ type: z.literal('threshold'), threshold }),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      attribute: z.string().min(1),
+      /** The plugin that writes the attribute: accepted for compatibility, without effect. */
+      producer: otherProducer,
+      onMissing: z
+        .enum(['Pass', 'Fail', ''])
+        .default('Pass')
+        .transform((given) => given || 'Pass'),
+      fallbackOnEmpty: z.boolean().default(false),
+      algorithm: z.strictObject({ type: z.literal('threshold'), threshold }),
+    }),
+  ),
   create({ attribute, onMissing, fallbackOnEmpty, algorithm }) {
     const { operator, value: bound } = algorithm.threshold;
     const compare = COMPARISONS[operator] ?? (() => true);

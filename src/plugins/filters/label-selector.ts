@@ -2,21 +2,25 @@ import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
-const expression = z
-  .strictObject({
-    key: z.string().min(1),
-    operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-    values: z.array(z.string()).default([]),
-  })
-  .refine(
-    ({ operator, values }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
-    'In and NotIn need values; Exists and DoesNotExist take none',
-  );
+const expression = z.lazy(() =>
+  z
+    .strictObject({
+      key: z.string().min(1),
+      operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+      values: z.array(z.string()).default([]),
+    })
+    .refine(
+      ({ operator, values }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
+      'In and NotIn need values; Exists and DoesNotExist take none',
+    ),
+);
 
-const selector = z.strictObject({
-  matchLabels: z.record(z.string(), z.string()).default({}),
-  matchExpressions: z.array(expression).default([]),
-});
+const selector = z.lazy(() =>
+  z.strictObject({
+    matchLabels: z.record(z.string(), z.string()).default({}),
+    matchExpressions: z.array(expression).default([]),
+  }),
+);
 
 type Expression = z.infer<typeof expression>;
 
@@ -29,16 +33,18 @@ export const byLabelSelectorFilter: FilterDefinition = labelSelector('by-label-s
 /** Keeps endpoints whose label has one of the values; deprecated in favour of label selectors. */
 export const byLabelFilter: FilterDefinition = defineFilter({
   type: 'by-label',
-  config: z
-    .strictObject({
-      label: z.string().min(1),
-      validValues: z.array(z.string()).default([]),
-      allowsNoLabel: z.boolean().default(false),
-    })
-    .refine(({ validValues, allowsNoLabel }) => validValues.length > 0 || allowsNoLabel, {
-      path: ['validValues'],
-      message: 'is empty, so that no endpoint could stay; give values, or set allowsNoLabel',
-    }),
+  config: z.lazy(() =>
+    z
+      .strictObject({
+        label: z.string().min(1),
+        validValues: z.array(z.string()).default([]),
+        allowsNoLabel: z.boolean().default(false),
+      })
+      .refine(({ validValues, allowsNoLabel }) => validValues.length > 0 || allowsNoLabel, {
+        path: ['validValues'],
+        message: 'is empty, so that no endpoint could stay; give values, or set allowsNoLabel',
+      }),
+  ),
   create: ({ label, validValues, allowsNoLabel }) => ({
     filter: (endpoints) =>
       endpoints.filter(({ labels }) => {

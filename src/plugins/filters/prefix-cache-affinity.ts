@@ -29,45 +29,47 @@ export interface AffinityConfig {
   readonly prefixMatchInfoProducerName: string;
 }
 
-const config = z
-  .strictObject({
-    affinityThreshold: z.number().max(1).default(0.8),
-    explorationProbability: z.number().min(0).max(1).default(0),
-    /** 0 keeps to the sticky endpoints however slow they are. */
-    maxTTFTPenaltyMs: z.number().nonnegative().default(18_000),
-    /** The older form of the same bound, in tokens in flight; it counts where it is given. */
-    maxTokensInFlightPenalty: z.number().nonnegative().optional(),
-    /** So many more requests in flight than elsewhere are too many; 0 is no bound. */
-    maxInFlightRequestsDelta: z.int().nonnegative().default(0),
-    /** The one penalty that there is here, under the name of a later release. */
-    penaltySource: z
-      .literal('constant', 'has one penalty here: leave it out, or write constant')
-      .optional(),
-    /** The latency predictor is the model of engines that the picker itself learns. */
-    ttftSource: z.enum(['prefillThroughput', 'latencyPredictor']).default('prefillThroughput'),
-    /** In tokens a second. */
-    peakPrefillThroughput: z.number().nonnegative().default(PEAK_TOKENS_PER_SECOND),
-    /** The reference reads a measured speed from this file: read, without effect. */
-    prefillCalibrationFile: z.string().optional(),
-    prefillCalibrationFingerprint: z.string().optional(),
-    prefillCalibrationRequired: z
-      .literal(false, 'is not built here; write the measured speed as peakPrefillThroughput')
-      .optional(),
-    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
-    inFlightLoadProducerName: otherProducer,
-    latencyPredictionInfoProducerName: otherProducer,
-  })
-  .refine((given) => given.maxInFlightRequestsDelta === 0 || given.maxTTFTPenaltyMs > 0, {
-    path: ['maxTTFTPenaltyMs'],
-    message: 'must be above 0 where maxInFlightRequestsDelta is',
-  })
-  .refine(
-    (given) =>
-      given.peakPrefillThroughput > 0 ||
-      given.maxTTFTPenaltyMs === 0 ||
-      given.ttftSource === 'latencyPredictor',
-    { path: ['peakPrefillThroughput'], message: 'must be above 0' },
-  );
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      affinityThreshold: z.number().max(1).default(0.8),
+      explorationProbability: z.number().min(0).max(1).default(0),
+      /** 0 keeps to the sticky endpoints however slow they are. */
+      maxTTFTPenaltyMs: z.number().nonnegative().default(18_000),
+      /** The older form of the same bound, in tokens in flight; it counts where it is given. */
+      maxTokensInFlightPenalty: z.number().nonnegative().optional(),
+      /** So many more requests in flight than elsewhere are too many; 0 is no bound. */
+      maxInFlightRequestsDelta: z.int().nonnegative().default(0),
+      /** The one penalty that there is here, under the name of a later release. */
+      penaltySource: z
+        .literal('constant', 'has one penalty here: leave it out, or write constant')
+        .optional(),
+      /** The latency predictor is the model of engines that the picker itself learns. */
+      ttftSource: z.enum(['prefillThroughput', 'latencyPredictor']).default('prefillThroughput'),
+      /** In tokens a second. */
+      peakPrefillThroughput: z.number().nonnegative().default(PEAK_TOKENS_PER_SECOND),
+      /** The reference reads a measured speed from this file: read, without effect. */
+      prefillCalibrationFile: z.string().optional(),
+      prefillCalibrationFingerprint: z.string().optional(),
+      prefillCalibrationRequired: z
+        .literal(false, 'is not built here; write the measured speed as peakPrefillThroughput')
+        .optional(),
+      prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+      inFlightLoadProducerName: otherProducer,
+      latencyPredictionInfoProducerName: otherProducer,
+    })
+    .refine((given) => given.maxInFlightRequestsDelta === 0 || given.maxTTFTPenaltyMs > 0, {
+      path: ['maxTTFTPenaltyMs'],
+      message: 'must be above 0 where maxInFlightRequestsDelta is',
+    })
+    .refine(
+      (given) =>
+        given.peakPrefillThroughput > 0 ||
+        given.maxTTFTPenaltyMs === 0 ||
+        given.ttftSource === 'latencyPredictor',
+      { path: ['peakPrefillThroughput'], message: 'must be above 0' },
+    ),
+);
 
 /**
  * The reference's newest policy, sticky until saturated: keeps only endpoints that hold at least

@@ -20,14 +20,16 @@ export interface ServedModelConfig {
   readonly fallbackOnEmpty: boolean;
 }
 
-const config: z.ZodType<ServedModelConfig> = z.strictObject({
-  onMissing: z
-    .enum(['Pass', 'Fail', ''])
-    .default('Pass')
-    .transform((given) => given || 'Pass'),
-  /** All endpoints stay where none would. */
-  fallbackOnEmpty: z.boolean().default(false),
-});
+const config: z.ZodType<ServedModelConfig> = z.lazy(() =>
+  z.strictObject({
+    onMissing: z
+      .enum(['Pass', 'Fail', ''])
+      .default('Pass')
+      .transform((given) => given || 'Pass'),
+    /** All endpoints stay where none would. */
+    fallbackOnEmpty: z.boolean().default(false),
+  }),
+);
 
 /**
  * Keeps the endpoints that list the model of the request. An endpoint that has not answered yet is

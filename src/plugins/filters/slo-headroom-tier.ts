@@ -10,12 +10,14 @@ import { otherProducer } from '../parameters/producer-name.ts';
  */
 export const sloHeadroomTierFilter: FilterDefinition = defineFilter({
   type: 'slo-headroom-tier-filter',
-  config: z.strictObject({
-    epsilonExploreNeg: z.number().min(0).max(1).default(0.01),
-    /** Accepted for compatibility, without effect: the predictions are our own. */
-    predictedLatencyProducerName: otherProducer,
-    latencyPredictionInfoProducerName: otherProducer,
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      epsilonExploreNeg: z.number().min(0).max(1).default(0.01),
+      /** Accepted for compatibility, without effect: the predictions are our own. */
+      predictedLatencyProducerName: otherProducer,
+      latencyPredictionInfoProducerName: otherProducer,
+    }),
+  ),
   needs: () => HEADROOM_NEEDS,
   create: ({ epsilonExploreNeg }) => ({
     filter(endpoints, context) {

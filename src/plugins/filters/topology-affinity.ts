@@ -15,11 +15,13 @@ import { topologyPlace } from '../parameters/topology-place.ts';
  */
 export const topologyAffinityFilter: FilterDefinition = defineFilter({
   type: 'topology-affinity-filter',
-  config: z.strictObject({
-    minAffinity: z.enum(TOPOLOGY_LEVELS).default('host'),
-    topologyProducerName: z.string().min(1).default(DEFAULT_TOPOLOGY_PRODUCER),
-    own: topologyPlace.optional(),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      minAffinity: z.enum(TOPOLOGY_LEVELS).default('host'),
+      topologyProducerName: z.string().min(1).default(DEFAULT_TOPOLOGY_PRODUCER),
+      own: topologyPlace.optional(),
+    }),
+  ),
   needs: ({ topologyProducerName }) => [topologyKey(topologyProducerName)],
   create: ({ minAffinity, topologyProducerName, own }) => ({
     filter(endpoints, context) {

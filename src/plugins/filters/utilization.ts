@@ -14,12 +14,14 @@ type Metric = (typeof METRICS)[number];
 /** Drops endpoints with a metric above its `maxValue`; none where `fallbackOnEmpty` and all are. */
 export const utilizationFilter: FilterDefinition = defineFilter({
   type: 'utilization-filter',
-  config: z.strictObject({
-    conditions: z.array(z.strictObject({ metric: z.enum(METRICS), maxValue: z.number() })).min(1),
-    fallbackOnEmpty: z.boolean().default(false),
-    /** Accepted for compatibility, without effect: the picker has one ledger. */
-    inFlightLoadProducerName: z.string().optional(),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      conditions: z.array(z.strictObject({ metric: z.enum(METRICS), maxValue: z.number() })).min(1),
+      fallbackOnEmpty: z.boolean().default(false),
+      /** Accepted for compatibility, without effect: the picker has one ledger. */
+      inFlightLoadProducerName: z.string().optional(),
+    }),
+  ),
   needs: () => [IN_FLIGHT],
   create: ({ conditions, fallbackOnEmpty }) => ({
     filter(endpoints, context) {

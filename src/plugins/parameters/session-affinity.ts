@@ -11,15 +11,17 @@ import {
   tokenBinding,
 } from './session-binding.ts';
 
-const token = z.strictObject({
-  header: z
-    .string()
-    .toLowerCase()
-    .default('')
-    .transform((header) => header || 'x-session-token'),
-  /** Our place of `profileName`. */
-  profileName: z.string().optional(),
-});
+const token = z.lazy(() =>
+  z.strictObject({
+    header: z
+      .string()
+      .toLowerCase()
+      .default('')
+      .transform((header) => header || 'x-session-token'),
+    /** Our place of `profileName`. */
+    profileName: z.string().optional(),
+  }),
+);
 
 /** An empty text, as Go writes what is not set, is none. */
 const text = z
@@ -27,33 +29,37 @@ const text = z
   .optional()
   .transform((given) => given || undefined);
 
-const source: z.ZodType<SessionSource> = z
-  .strictObject({
-    header: text.pipe(z.string().toLowerCase().optional()),
-    /** An attribute of the request that another plugin provides. */
-    attribute: text,
-    producer: z.string().optional(),
-  })
-  .refine(({ header, attribute }) => (header === undefined) !== (attribute === undefined), {
-    path: ['header'],
-    message: 'give exactly one of header and attribute',
-  });
+const source: z.ZodType<SessionSource> = z.lazy(() =>
+  z
+    .strictObject({
+      header: text.pipe(z.string().toLowerCase().optional()),
+      /** An attribute of the request that another plugin provides. */
+      attribute: text,
+      producer: z.string().optional(),
+    })
+    .refine(({ header, attribute }) => (header === undefined) !== (attribute === undefined), {
+      path: ['header'],
+      message: 'give exactly one of header and attribute',
+    }),
+);
 
-const sessionId = z.strictObject({
-  /** What may carry the session's id; the first one present counts. */
-  sources: z
-    .array(source)
-    .default([])
-    .transform((sources) => (sources.length > 0 ? sources : [{ header: 'x-session-id' }])),
-  /** 0 is Go's value for what is not set. */
-  evictionTtlSeconds: z
-    .number()
-    .nonnegative()
-    .default(0)
-    .transform((seconds) => seconds || 300),
-  /** Accepted for compatibility, without effect: there is no sweep. */
-  evictionSweepSeconds: z.number().nonnegative().default(10),
-});
+const sessionId = z.lazy(() =>
+  z.strictObject({
+    /** What may carry the session's id; the first one present counts. */
+    sources: z
+      .array(source)
+      .default([])
+      .transform((sources) => (sources.length > 0 ? sources : [{ header: 'x-session-id' }])),
+    /** 0 is Go's value for what is not set. */
+    evictionTtlSeconds: z
+      .number()
+      .nonnegative()
+      .default(0)
+      .transform((seconds) => seconds || 300),
+    /** Accepted for compatibility, without effect: there is no sweep. */
+    evictionSweepSeconds: z.number().nonnegative().default(10),
+  }),
+);
 
 interface SessionAffinityConfig {
   readonly strategy: 'encoded_endpoint_header' | 'session_id';
@@ -69,16 +75,18 @@ interface SessionAffinityConfig {
 }
 
 /** Parameters of the session affinity scorer and filter. */
-export const sessionAffinityConfig: z.ZodType<SessionAffinityConfig> = z.strictObject({
-  strategy: z
-    .enum(['encoded_endpoint_header', 'session_id', ''])
-    .default('encoded_endpoint_header')
-    .transform((strategy) => strategy || 'encoded_endpoint_header'),
-  /** The profile whose pick the session is bound to, where a request runs several profiles. */
-  profileName: z.string().optional(),
-  encodedEndpointHeaderConfig: token.default(token.parse({})),
-  sessionIdConfig: sessionId.default(sessionId.parse({})),
-});
+export const sessionAffinityConfig: z.ZodType<SessionAffinityConfig> = z.lazy(() =>
+  z.strictObject({
+    strategy: z
+      .enum(['encoded_endpoint_header', 'session_id', ''])
+      .default('encoded_endpoint_header')
+      .transform((strategy) => strategy || 'encoded_endpoint_header'),
+    /** The profile whose pick the session is bound to, where a request runs several profiles. */
+    profileName: z.string().optional(),
+    encodedEndpointHeaderConfig: token.default(token.parse({})),
+    sessionIdConfig: sessionId.default(sessionId.parse({})),
+  }),
+);
 
 /** The request headers that a binding with these parameters reads. */
 export function sessionHeaders({

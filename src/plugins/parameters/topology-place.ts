@@ -2,10 +2,12 @@ import { z } from 'zod';
 import type { TopologyPlace } from '../../framework/keys.ts';
 
 /** The place of the picker itself. */
-export const topologyPlace: z.ZodType<TopologyPlace> = z.strictObject({
-  host: z.string().exactOptional(),
-  rack: z.string().exactOptional(),
-  block: z.string().exactOptional(),
-  zone: z.string().exactOptional(),
-  region: z.string().exactOptional(),
-});
+export const topologyPlace: z.ZodType<TopologyPlace> = z.lazy(() =>
+  z.strictObject({
+    host: z.string().exactOptional(),
+    rack: z.string().exactOptional(),
+    block: z.string().exactOptional(),
+    zone: z.string().exactOptional(),
+    region: z.string().exactOptional(),
+  }),
+);

@@ -6,10 +6,12 @@ interface PickerConfig {
 }
 
 /** The parameters that all pickers have. */
-export const pickerConfig: z.ZodType<PickerConfig> = z.strictObject({
-  // As the reference reads it, a number that is none means the default.
-  maxNumOfEndpoints: z
-    .int()
-    .default(1)
-    .transform((count) => (count > 0 ? count : 1)),
-});
+export const pickerConfig: z.ZodType<PickerConfig> = z.lazy(() =>
+  z.strictObject({
+    // As the reference reads it, a number that is none means the default.
+    maxNumOfEndpoints: z
+      .int()
+      .default(1)
+      .transform((count) => (count > 0 ? count : 1)),
+  }),
+);

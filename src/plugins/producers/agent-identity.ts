@@ -16,10 +16,12 @@ const SESSION_HEADERS: readonly string[] = [
  */
 export const agentIdentity: DataSourceDefinition = defineDataSource({
   type: 'agent-identity',
-  config: z.strictObject({
-    /** Read before the known ones. */
-    additionalSessionHeaders: z.array(z.string().min(1).toLowerCase()).default([]),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      /** Read before the known ones. */
+      additionalSessionHeaders: z.array(z.string().min(1).toLowerCase()).default([]),
+    }),
+  ),
   headers: ({ additionalSessionHeaders }) =>
     [...additionalSessionHeaders, ...SESSION_HEADERS].map((name) => ({ name, as: 'id' })),
   provides: () => [AGENT_IDENTITY],

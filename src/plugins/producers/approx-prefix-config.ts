@@ -29,20 +29,22 @@ export interface ApproxPrefixConfig {
   readonly keepInFlight: boolean;
 }
 
-export const approxPrefixConfig: z.ZodType<ApproxPrefixConfig> = z
-  .strictObject({
-    autoTune: z.boolean().default(true),
-    blockSizeTokens: z.int().nonnegative().optional(),
-    blockSize: z.int().nonnegative().optional(),
-    maxPrefixBlocksToMatch: z.int().nonnegative().optional(),
-    maxPrefixTokensToMatch: z.int().nonnegative().optional(),
-    lruCapacityPerServer: positiveOr(31_250),
-    keepInFlight: z.boolean().default(false),
-  })
-  .refine(({ autoTune, blockSizeTokens }) => autoTune || blockSizeTokens !== 0, {
-    path: ['blockSizeTokens'],
-    error: 'must be above 0 where autoTune is off',
-  });
+export const approxPrefixConfig: z.ZodType<ApproxPrefixConfig> = z.lazy(() =>
+  z
+    .strictObject({
+      autoTune: z.boolean().default(true),
+      blockSizeTokens: z.int().nonnegative().optional(),
+      blockSize: z.int().nonnegative().optional(),
+      maxPrefixBlocksToMatch: z.int().nonnegative().optional(),
+      maxPrefixTokensToMatch: z.int().nonnegative().optional(),
+      lruCapacityPerServer: positiveOr(31_250),
+      keepInFlight: z.boolean().default(false),
+    })
+    .refine(({ autoTune, blockSizeTokens }) => autoTune || blockSizeTokens !== 0, {
+      path: ['blockSizeTokens'],
+      error: 'must be above 0 where autoTune is off',
+    }),
+);
 
 /** Every prompt is compared as a whole. */
 export const UNLIMITED_APPROX_CONFIG: ApproxPrefixConfig = approxPrefixConfig.parse({

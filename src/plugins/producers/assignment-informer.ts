@@ -22,27 +22,29 @@ export interface AssignmentConfig {
   readonly hysteresis: number;
 }
 
-const config = z
-  .strictObject({
-    /** Divides by recent work, by given shares, or by endpoint labels. */
-    mode: z.enum(['learned', 'shares', 'labels']).default('learned'),
-    classes: z.array(requestClass).min(2),
-    minEndpoints: z.int().nonnegative().default(1),
-    reassignInterval: duration.default(10_000),
-    /**
-     * Endpoints move only where a class is off its share by more than half an endpoint and this.
-     */
-    hysteresis: z.number().nonnegative().default(0.25),
-  })
-  .refine(({ classes }) => new Set(classes.map(({ name }) => name)).size === classes.length, {
-    path: ['classes'],
-    message: 'two classes have the same name',
-  })
-  .refine(
-    ({ mode, classes }) =>
-      mode !== 'labels' || classes.every(({ endpointLabels }) => endpointLabels !== undefined),
-    { path: ['classes'], message: 'mode labels needs endpointLabels in every class' },
-  );
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      /** Divides by recent work, by given shares, or by endpoint labels. */
+      mode: z.enum(['learned', 'shares', 'labels']).default('learned'),
+      classes: z.array(requestClass).min(2),
+      minEndpoints: z.int().nonnegative().default(1),
+      reassignInterval: duration.default(10_000),
+      /**
+       * Endpoints move only where a class is off its share by more than half an endpoint and this.
+       */
+      hysteresis: z.number().nonnegative().default(0.25),
+    })
+    .refine(({ classes }) => new Set(classes.map(({ name }) => name)).size === classes.length, {
+      path: ['classes'],
+      message: 'two classes have the same name',
+    })
+    .refine(
+      ({ mode, classes }) =>
+        mode !== 'labels' || classes.every(({ endpointLabels }) => endpointLabels !== undefined),
+      { path: ['classes'], message: 'mode labels needs endpointLabels in every class' },
+    ),
+);
 
 /** Work counts 1/e after this time: longer than bursts, shorter than changes over a day. */
 const WORK_MEMORY_MS = 60_000;

@@ -9,14 +9,16 @@ import { type DataSourceDefinition, defineDataSource } from '../../framework/plu
  */
 export const labelProducer: DataSourceDefinition = defineDataSource({
   type: 'label-producer',
-  config: z.strictObject({
-    label: z.string().min(1),
-    attributeKey: z.string().min(1),
-    valueType: z
-      .enum(['string', 'number', ''])
-      .default('string')
-      .transform((given) => given || 'string'),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      label: z.string().min(1),
+      attributeKey: z.string().min(1),
+      valueType: z
+        .enum(['string', 'number', ''])
+        .default('string')
+        .transform((given) => given || 'string'),
+    }),
+  ),
   start({ label, attributeKey, valueType }, { pool }) {
     const write = (endpoint: Endpoint): void => {
       const text = endpoint.labels.get(label) ?? '';

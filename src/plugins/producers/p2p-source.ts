@@ -14,15 +14,17 @@ import { producerName } from '../parameters/producer-name.ts';
  */
 export const p2pSourceProducer: DataSourceDefinition = defineDataSource({
   type: 'p2p-source-producer',
-  config: z.strictObject({
-    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
-    /** The least number of cached tokens by which the source must exceed the computing server. */
-    minCachedTokenDelta: z.int().min(1).default(1),
-    prefillProfileName: z
-      .string()
-      .optional()
-      .transform((name) => name || 'prefill'),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+      /** The least number of cached tokens by which the source must exceed the computing server. */
+      minCachedTokenDelta: z.int().min(1).default(1),
+      prefillProfileName: z
+        .string()
+        .optional()
+        .transform((name) => name || 'prefill'),
+    }),
+  ),
   needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
   start({ prefixMatchInfoProducerName, minCachedTokenDelta, prefillProfileName }, { name }) {
     const key = prefixMatchKey(prefixMatchInfoProducerName);

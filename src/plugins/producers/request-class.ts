@@ -14,15 +14,17 @@ export interface RequestClass {
   readonly share?: number | undefined;
 }
 
-export const requestClass: z.ZodType<RequestClass> = z.strictObject({
-  name: z.string().min(1),
-  maxPromptTokens: z.int().positive().optional(),
-  objective: z.string().min(1).optional(),
-  model: z.string().min(1).optional(),
-  maxTtftSloMs: z.number().positive().optional(),
-  endpointLabels: z.record(z.string(), z.string()).optional(),
-  share: z.number().positive().optional(),
-});
+export const requestClass: z.ZodType<RequestClass> = z.lazy(() =>
+  z.strictObject({
+    name: z.string().min(1),
+    maxPromptTokens: z.int().positive().optional(),
+    objective: z.string().min(1).optional(),
+    model: z.string().min(1).optional(),
+    maxTtftSloMs: z.number().positive().optional(),
+    endpointLabels: z.record(z.string(), z.string()).optional(),
+    share: z.number().positive().optional(),
+  }),
+);
 
 /** The first class all of whose conditions the request meets. */
 export function classOf(

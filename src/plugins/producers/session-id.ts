@@ -9,15 +9,17 @@ interface SessionIdConfig {
   readonly cookieName: string;
 }
 
-const config: z.ZodType<SessionIdConfig> = z
-  .strictObject({
-    headerName: z.string().trim().toLowerCase().default(''),
-    cookieName: z.string().trim().default(''),
-  })
-  .refine(({ headerName, cookieName }) => (headerName === '') !== (cookieName === ''), {
-    path: ['headerName'],
-    message: 'give exactly one of headerName and cookieName',
-  });
+const config: z.ZodType<SessionIdConfig> = z.lazy(() =>
+  z
+    .strictObject({
+      headerName: z.string().trim().toLowerCase().default(''),
+      cookieName: z.string().trim().default(''),
+    })
+    .refine(({ headerName, cookieName }) => (headerName === '') !== (cookieName === ''), {
+      path: ['headerName'],
+      message: 'give exactly one of headerName and cookieName',
+    }),
+);
 
 /** Reads the id of a request's session from a header or a cookie, for session affinity. */
 export const sessionIdProducer: DataSourceDefinition = defineDataSource({

@@ -18,7 +18,7 @@ const RANK_HEADER = 'x-data-parallel-host-port';
  */
 export const dataParallel: ProfileHandlerDefinition = defineProfileHandler({
   type: 'data-parallel-profile-handler',
-  config: z.strictObject({ primaryPort: z.int().min(1).max(65_535).default(8000) }),
+  config: z.lazy(() => z.strictObject({ primaryPort: z.int().min(1).max(65_535).default(8000) })),
   faults: (_config, names) => faultsOf(names),
   create({ primaryPort }, parts, runtime) {
     const issues = faultsOf(parts);

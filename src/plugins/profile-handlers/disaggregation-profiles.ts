@@ -14,22 +14,24 @@ const name = z
   .optional()
   .transform((given) => given || undefined);
 
-const fields = z.strictObject({
-  stageOrder: z.enum(['decode-first', 'prefill-first']).default('decode-first'),
-  profiles: z
-    .strictObject({ decode: name, prefill: name, encode: name, fallback: name })
-    .prefault({}),
-  deciders: z.strictObject({ prefill: name, encode: name }).prefault({}),
-  /** Our addition; as in the reference's later releases, a file of `llm-d.ai/v1` has it on. */
-  prefillRequired: z.boolean().default(false),
-  // The reference's older names for the same, which may not be mixed with the newer ones.
-  decodeProfile: name,
-  prefillProfile: name,
-  encodeProfile: name,
-  prefillDeciderPluginName: name,
-  deciderPluginName: name,
-  encodeDeciderPluginName: name,
-});
+const fields = z.lazy(() =>
+  z.strictObject({
+    stageOrder: z.enum(['decode-first', 'prefill-first']).default('decode-first'),
+    profiles: z
+      .strictObject({ decode: name, prefill: name, encode: name, fallback: name })
+      .prefault({}),
+    deciders: z.strictObject({ prefill: name, encode: name }).prefault({}),
+    /** Our addition; as in the reference's later releases, a file of `llm-d.ai/v1` has it on. */
+    prefillRequired: z.boolean().default(false),
+    // The reference's older names for the same, which may not be mixed with the newer ones.
+    decodeProfile: name,
+    prefillProfile: name,
+    encodeProfile: name,
+    prefillDeciderPluginName: name,
+    deciderPluginName: name,
+    encodeDeciderPluginName: name,
+  }),
+);
 
 type Fields = z.output<typeof fields>;
 

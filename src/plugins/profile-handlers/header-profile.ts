@@ -18,10 +18,12 @@ const textOr = (byDefault: string): z.ZodType<string> =>
  */
 export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
   type: 'header-profile-handler',
-  config: z.strictObject({
-    headerName: textOr('epp-profile').transform((name) => name.toLowerCase()),
-    defaultProfile: textOr('decode'),
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      headerName: textOr('epp-profile').transform((name) => name.toLowerCase()),
+      defaultProfile: textOr('decode'),
+    }),
+  ),
   headers: ({ headerName }) => [{ name: headerName, as: 'name' }],
   create({ headerName, defaultProfile }, { profiles }) {
     const [only, ...others] = profiles.values();

@@ -30,18 +30,20 @@ function stagesOf({
 /** The reference's deprecated handler for prefill and decode: see `disagg-profile-handler`. */
 export const pdProfiles: ProfileHandlerDefinition = defineProfileHandler({
   type: 'pd-profile-handler',
-  config: z.strictObject({
-    decodeProfile: z.string().min(1).default('decode'),
-    prefillProfile: z.string().min(1).default('prefill'),
-    deciderPluginName: z.string().min(1).default(DEFAULT_DECIDER),
-    /** The port of the server that its ranks are behind; 0 sends requests to the rank itself. */
-    primaryPort: z.int().min(0).max(65_535).default(0),
-    /** Parameters of older versions of the reference, without effect. */
-    prefixPluginType: z.string().optional(),
-    prefixPluginName: z.string().optional(),
-    hashBlockSize: z.int().optional(),
-    prefixMatchInfoProducerName: otherProducer,
-  }),
+  config: z.lazy(() =>
+    z.strictObject({
+      decodeProfile: z.string().min(1).default('decode'),
+      prefillProfile: z.string().min(1).default('prefill'),
+      deciderPluginName: z.string().min(1).default(DEFAULT_DECIDER),
+      /** The port of the server that its ranks are behind; 0 sends requests to the rank itself. */
+      primaryPort: z.int().min(0).max(65_535).default(0),
+      /** Parameters of older versions of the reference, without effect. */
+      prefixPluginType: z.string().optional(),
+      prefixPluginName: z.string().optional(),
+      hashBlockSize: z.int().optional(),
+      prefixMatchInfoProducerName: otherProducer,
+    }),
+  ),
   faults: (config, names) =>
     disaggregationFaults(stagesOf(config), names).map(({ path, message }) => ({
       path: path === 'deciders.prefill' ? 'deciderPluginName' : path,

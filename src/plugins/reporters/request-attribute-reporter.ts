@@ -7,30 +7,34 @@ import { compileCel } from '../../runtime/load-cel.ts';
 const DEFAULT_NAMESPACE = 'envoy.lb';
 const VARIABLE = 'usage';
 
-const expression = z
-  .string()
-  .trim()
-  .min(1)
-  .superRefine((text, context) => {
-    try {
-      compileCel(text, [VARIABLE]);
-    } catch (error) {
-      const [why = ''] = messageOf(error).split('\n');
-      context.addIssue({ code: 'custom', message: `is no expression in CEL: ${why}` });
-    }
-  });
+const expression = z.lazy(() =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .superRefine((text, context) => {
+      try {
+        compileCel(text, [VARIABLE]);
+      } catch (error) {
+        const [why = ''] = messageOf(error).split('\n');
+        context.addIssue({ code: 'custom', message: `is no expression in CEL: ${why}` });
+      }
+    }),
+);
 
-const attribute = z.strictObject({
-  key: z.strictObject({
-    namespace: z
-      .string()
-      .optional()
-      .transform((namespace) => namespace || DEFAULT_NAMESPACE),
-    name: z.string().min(1),
+const attribute = z.lazy(() =>
+  z.strictObject({
+    key: z.strictObject({
+      namespace: z
+        .string()
+        .optional()
+        .transform((namespace) => namespace || DEFAULT_NAMESPACE),
+      name: z.string().min(1),
+    }),
+    expression,
+    condition: z.union([z.literal(''), expression]).optional(),
   }),
-  expression,
-  condition: z.union([z.literal(''), expression]).optional(),
-});
+);
 
 /**
  * Reports a number for each answer to the proxy, as dynamic metadata: the value of an expression in

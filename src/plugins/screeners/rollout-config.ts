@@ -49,33 +49,35 @@ export function selectorsOf({
   return headerSelectors ?? [{ name: 'revision', headerName, labelKey, mode: 'strict' }];
 }
 
-export const rolloutConfig: z.ZodType<RolloutConfig> = z.strictObject({
-  scope: z.strictObject({
-    labelSelector: labelQuery.refine((query) => query.trim() !== '', 'must not be empty'),
-  }),
-  headerSelectors: z
-    .array(
-      z.strictObject({
-        name: text,
-        headerName: text.toLowerCase(),
-        labelKey: text,
-        mode: z.enum(['strict', 'prefer']),
-      }),
-    )
-    .optional(),
-  revisionGating: z
-    .strictObject({
-      mode: z.enum(['sum', 'max-role', 'disabled']),
-      requireRoles: z.strictObject({ values: roles }).optional(),
-      requiredRoles: roles.optional(),
-      revisionLabelKey: text.default(`${SET_LABELS}/revision`),
-      roleLabelKey: text.default(`${SET_LABELS}/role`),
-      revisionHeaderName: text.toLowerCase().default(REVISION_HEADER),
-      /** Accepted without effect: replicas of the picker do not agree on revisions. */
-      disableCoordination: z.boolean().default(false),
-    })
-    .refine((gating) => gating.mode === 'disabled' || requiredRolesOf(gating).length > 0, {
-      path: ['requiredRoles'],
-      message: 'name the roles that a revision needs, or write mode: disabled',
+export const rolloutConfig: z.ZodType<RolloutConfig> = z.lazy(() =>
+  z.strictObject({
+    scope: z.strictObject({
+      labelSelector: labelQuery.refine((query) => query.trim() !== '', 'must not be empty'),
     }),
-});
+    headerSelectors: z
+      .array(
+        z.strictObject({
+          name: text,
+          headerName: text.toLowerCase(),
+          labelKey: text,
+          mode: z.enum(['strict', 'prefer']),
+        }),
+      )
+      .optional(),
+    revisionGating: z
+      .strictObject({
+        mode: z.enum(['sum', 'max-role', 'disabled']),
+        requireRoles: z.strictObject({ values: roles }).optional(),
+        requiredRoles: roles.optional(),
+        revisionLabelKey: text.default(`${SET_LABELS}/revision`),
+        roleLabelKey: text.default(`${SET_LABELS}/role`),
+        revisionHeaderName: text.toLowerCase().default(REVISION_HEADER),
+        /** Accepted without effect: replicas of the picker do not agree on revisions. */
+        disableCoordination: z.boolean().default(false),
+      })
+      .refine((gating) => gating.mode === 'disabled' || requiredRolesOf(gating).length > 0, {
+        path: ['requiredRoles'],
+        message: 'name the roles that a revision needs, or write mode: disabled',
+      }),
+  }),
+);

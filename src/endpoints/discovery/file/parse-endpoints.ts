@@ -22,19 +22,23 @@ const ROLES = [
 
 const name = z.string().min(1, 'must not be empty');
 
-const rewriteSchema = z.strictObject({
-  name: name.optional(),
-  models: z.array(name).default([]),
-  targets: z
-    .array(z.strictObject({ model: name, weight: weight.optional() }))
-    .min(1, 'must name at least one model'),
-});
+const rewriteSchema = z.lazy(() =>
+  z.strictObject({
+    name: name.optional(),
+    models: z.array(name).default([]),
+    targets: z
+      .array(z.strictObject({ model: name, weight: weight.optional() }))
+      .min(1, 'must name at least one model'),
+  }),
+);
 
-const fileSchema = z.strictObject({
-  endpoints: z.array(z.unknown()),
-  objectives: z.record(z.string(), priority).default({}),
-  modelRewrites: z.array(rewriteSchema).default([]),
-});
+const fileSchema = z.lazy(() =>
+  z.strictObject({
+    endpoints: z.array(z.unknown()),
+    objectives: z.record(z.string(), priority).default({}),
+    modelRewrites: z.array(rewriteSchema).default([]),
+  }),
+);
 
 export interface EndpointsList {
   readonly endpoints: readonly EndpointSpec[];
@@ -42,28 +46,30 @@ export interface EndpointsList {
   readonly rewrites: readonly ModelRewriteRule[];
 }
 
-const entrySchema = z
-  .strictObject({
-    name,
-    namespace: name.default('default'),
-    address: z
-      .string()
-      .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
-      .refine(isHost, 'must be an IPv4 or IPv6 address or a host name, without a port'),
-    port: z
-      .union(
-        [z.number(), z.string().regex(/^\d+$/).transform(Number)],
-        'must be a port number, 1 to 65535',
-      )
-      .refine(isPort, 'must be a port number, 1 to 65535'),
-    labels: z.record(z.string(), z.string()).default({}),
-    /** Shorthand for the label `llm-d.ai/role`. */
-    role: z.enum(ROLES).optional(),
-  })
-  .refine(({ role, labels }) => (role ?? labels[ROLE_LABEL]) === (labels[ROLE_LABEL] ?? role), {
-    path: ['role'],
-    message: `differs from the label ${ROLE_LABEL}; keep one of the two`,
-  });
+const entrySchema = z.lazy(() =>
+  z
+    .strictObject({
+      name,
+      namespace: name.default('default'),
+      address: z
+        .string()
+        .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
+        .refine(isHost, 'must be an IPv4 or IPv6 address or a host name, without a port'),
+      port: z
+        .union(
+          [z.number(), z.string().regex(/^\d+$/).transform(Number)],
+          'must be a port number, 1 to 65535',
+        )
+        .refine(isPort, 'must be a port number, 1 to 65535'),
+      labels: z.record(z.string(), z.string()).default({}),
+      /** Shorthand for the label `llm-d.ai/role`. */
+      role: z.enum(ROLES).optional(),
+    })
+    .refine(({ role, labels }) => (role ?? labels[ROLE_LABEL]) === (labels[ROLE_LABEL] ?? role), {
+      path: ['role'],
+      message: `differs from the label ${ROLE_LABEL}; keep one of the two`,
+    }),
+);
 
 /** Reads the YAML or JSON text of an endpoints file. Throws ConfigError that lists every error. */
 export function parseEndpoints(text: string, source: string): EndpointsList {

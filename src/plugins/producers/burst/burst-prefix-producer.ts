@@ -26,18 +26,22 @@ interface BurstConfig {
 }
 
 /** -1 is no limit. */
-const limit = z.union([z.literal(-1), z.int().min(1)], 'must be -1 for no limit, or at least 1');
+const limit = z.lazy(() =>
+  z.union([z.literal(-1), z.int().min(1)], 'must be -1 for no limit, or at least 1'),
+);
 
-const config = z.strictObject({
-  windowDurationMs: z.int().min(1).max(WINDOW_MS_MAX).default(100),
-  maxPerReplica: limit.default(-1),
-  /** Rounded down to a multiple of 64, at least 64. */
-  blockSizeTokens: z.int().min(1).default(64),
-  maxPrefixTokensToMatch: z.int().min(0).default(0),
-  minColocateBlocks: z.int().min(0).default(0),
-  maxBatchSize: limit.default(1000),
-  balanceBy: z.enum(['requests', 'tokens']).default('requests'),
-});
+const config = z.lazy(() =>
+  z.strictObject({
+    windowDurationMs: z.int().min(1).max(WINDOW_MS_MAX).default(100),
+    maxPerReplica: limit.default(-1),
+    /** Rounded down to a multiple of 64, at least 64. */
+    blockSizeTokens: z.int().min(1).default(64),
+    maxPrefixTokensToMatch: z.int().min(0).default(0),
+    minColocateBlocks: z.int().min(0).default(0),
+    maxBatchSize: limit.default(1000),
+    balanceBy: z.enum(['requests', 'tokens']).default('requests'),
+  }),
+);
 
 /**
  * Holds requests back for a short window and places those of one window together, so that prompts

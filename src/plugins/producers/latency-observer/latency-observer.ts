@@ -8,27 +8,29 @@ import { EndpointLatencies } from './endpoint-latencies.ts';
 
 const aboveZero = duration.refine((millis) => millis > 0, 'must be above 0');
 
-const config = z
-  .strictObject({
-    inFlightLoadProducerName: otherProducer,
-    intervalDuration: aboveZero.default(1000),
-    windowSize: z.int().positive().default(5000),
-    maxObservationAge: aboveZero.default(180_000),
-    maxRequests: z.int().positive().default(100),
-    minRequests: z.int().positive().default(10),
-    lowPercentile: z.int().positive().default(25),
-    typicalPercentile: z.int().max(99).default(50),
-    bucketDuration: aboveZero.default(60_000),
-    bucketHistorySize: z.int().min(2).default(1000),
-  })
-  .refine(({ maxRequests, windowSize }) => maxRequests <= windowSize, {
-    path: ['maxRequests'],
-    message: 'must be at most windowSize',
-  })
-  .refine(({ lowPercentile, typicalPercentile }) => lowPercentile < typicalPercentile, {
-    path: ['lowPercentile'],
-    message: 'must be below typicalPercentile',
-  });
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      inFlightLoadProducerName: otherProducer,
+      intervalDuration: aboveZero.default(1000),
+      windowSize: z.int().positive().default(5000),
+      maxObservationAge: aboveZero.default(180_000),
+      maxRequests: z.int().positive().default(100),
+      minRequests: z.int().positive().default(10),
+      lowPercentile: z.int().positive().default(25),
+      typicalPercentile: z.int().max(99).default(50),
+      bucketDuration: aboveZero.default(60_000),
+      bucketHistorySize: z.int().min(2).default(1000),
+    })
+    .refine(({ maxRequests, windowSize }) => maxRequests <= windowSize, {
+      path: ['maxRequests'],
+      message: 'must be at most windowSize',
+    })
+    .refine(({ lowPercentile, typicalPercentile }) => lowPercentile < typicalPercentile, {
+      path: ['lowPercentile'],
+      message: 'must be below typicalPercentile',
+    }),
+);
 
 /**
  * Observes the times to the first token of each endpoint, and the requests that were in flight

@@ -1,21 +1,27 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type OutputOptions, type RolldownOptions, rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 
-const CONFIG = join(import.meta.dirname, '..', '..', 'rolldown.config.js');
+const ROOT = join(import.meta.dirname, '..', '..');
+const CONFIG = join(ROOT, 'rolldown.config.js');
 
 /** Builds one file as the program is built. */
 async function built(source: string): Promise<string> {
   const { default: config } = (await import(pathToFileURL(CONFIG).href)) as {
     readonly default: RolldownOptions;
   };
-  const input = join(mkdtempSync(join(tmpdir(), 'pointsman-build-')), 'part.ts');
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-build-'));
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const input = join(folder, 'part.ts');
   writeFileSync(input, source);
-  const bundle = await rolldown({ input, plugins: config.plugins, logLevel: 'silent' });
+  const bundle = await rolldown({ ...config, input, logLevel: 'silent' });
   const { output } = await bundle.generate(config.output as OutputOptions);
+  const files = output.map(({ fileName }) => fileName);
+  expect(files).toContain('chunks/LICENSE-zod.txt');
   return output[0].code;
 }
 
@@ -43,5 +49,15 @@ describe('the build', () => {
 
   it('[B235] is refused where an escape would change what a source means', async () => {
     await expect(built('export const value = String.raw`−`;')).rejects.toThrow(/String\.raw/);
+  });
+
+  it('[B241] has the part of zod that it uses, which knows the schemas of another copy', async () => {
+    const code = await built(
+      "import { z } from 'zod'; export const value = (given: unknown) => given instanceof z.ZodObject && Object.keys(given.shape);",
+    );
+    expect(code).not.toMatch(/from "zod"/);
+    const fieldsOf = (await valueOf(code)) as (schema: unknown) => unknown;
+    expect(fieldsOf(z.strictObject({ tier: z.string() }))).toEqual(['tier']);
+    expect(fieldsOf(z.string())).toBe(false);
   });
 });
