@@ -90,7 +90,7 @@ export function planConfig(
   return { ...decided, ...flow.plan, handler, warnings, notes, effective };
 }
 
-/** Files that only the reference's later releases read get what these do without being told. */
+/** Files that only the reference's later releases read get what those do by default. */
 function withLaterDefaults(config: EndpointPickerConfig): EndpointPickerConfig {
   if (config.apiVersion !== API_VERSION_V1) return config;
   const plugins = config.plugins.map((plugin) =>

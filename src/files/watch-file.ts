@@ -14,7 +14,7 @@ interface FileWatch {
   stop(): Promise<void>;
 }
 
-interface Told {
+interface WatchCallbacks {
   readonly onChange: () => void;
   readonly onError: (error: unknown) => void;
 }
@@ -23,11 +23,11 @@ interface Told {
  * Watches the folder: an atomic replacement is another file, a ConfigMap changes by a link. A folder
  * that is removed or renamed, and made again, is another one, which is found after a second.
  */
-export function watchFile(path: string, told: Told): FileWatch {
+export function watchFile(path: string, callbacks: WatchCallbacks): FileWatch {
   const file = resolve(path);
   const folder = dirname(file);
   let watched = identityOf(statSync(folder, { throwIfNoEntry: false }));
-  const first = watchFolder(file, told);
+  const first = watchFolder(file, callbacks);
   let watcher = first.watcher;
   const onFolder = (now: Stats): void => {
     const found = identityOf(now);
@@ -35,7 +35,7 @@ export function watchFile(path: string, told: Told): FileWatch {
     watched = found;
     if (found === undefined) return;
     void watcher.close();
-    watcher = watchFolder(file, told).watcher;
+    watcher = watchFolder(file, callbacks).watcher;
   };
   pollFile(folder, { interval: FOLDER_POLL_MS, persistent: false }, onFolder);
   const stop = (): Promise<void> => {
@@ -53,7 +53,7 @@ function identityOf(stats: Stats | undefined): string | undefined {
 /** Calls `onChange` also when it has begun to watch. */
 function watchFolder(
   file: string,
-  { onChange, onError }: Told,
+  { onChange, onError }: WatchCallbacks,
 ): { readonly watcher: FSWatcher; readonly ready: Promise<void> } {
   const folder = dirname(file);
   const concerns = (changed: string): boolean =>

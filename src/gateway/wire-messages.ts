@@ -72,10 +72,10 @@ export function endpointFailure(error: unknown): {
 
 /** What a client gets where the picker's stream has failed, without what only the library's authors can read. */
 export function pickerFailure({ message }: Error): string {
-  const told = message.replace(/ Resolution note:.*/, '').trim();
+  const text = message.replace(/ Resolution note:.*/, '').trim();
   const cannotConnect = 'No connection established';
-  if (!told.includes(cannotConnect)) return `the endpoint picker failed: ${told}`;
-  const [, why = ''] = /Last error: (?:Error: )?(connect \w+ \S+?)\.?$/.exec(told) ?? [];
+  if (!text.includes(cannotConnect)) return `the endpoint picker failed: ${text}`;
+  const [, why = ''] = /Last error: (?:Error: )?(connect \w+ \S+?)\.?$/.exec(text) ?? [];
   const advice = 'does it run, and do gateway and picker both have --insecure, or neither?';
   return `no connection to the endpoint picker${why && ` (${why})`}: ${advice}`;
 }

@@ -15,7 +15,7 @@ export interface ReferenceFlag {
 }
 
 const PORT_MAX = 65_535;
-/** The reference scrapes no faster, whatever it is told. */
+/** The reference scrapes no faster, whatever the flag says. */
 const SCRAPE_MS_MIN = 50;
 
 const value = (to: NonNullable<ReferenceFlag['to']>): ReferenceFlag => ({ kind: 'value', to });

@@ -64,21 +64,21 @@ describe('precise-prefix-cache-producer', () => {
     expect([matchedBlocks(a), matchedBlocks(b)]).toEqual([0, 4]);
   });
 
-  it('[D381] times a look-up at all endpoints as one, and tells when it has ended', () => {
+  it('[D381] times a look-up at all endpoints as one, and reports its time when it has ended', () => {
     const { add, publisher, matchIds, index } = setUp(UNIT);
     const [a, b] = [add('10.0.0.1'), add('10.0.0.2')];
     publisher('tcp://10.0.0.1:5557')(stored(IDS));
     let now = 0;
-    const told: number[] = [];
-    index.timeLookups({ now: () => (now += 3), observe: (tookMs) => void told.push(tookMs) });
+    const times: number[] = [];
+    index.timeLookups({ now: () => (now += 3), observe: (tookMs) => void times.push(tookMs) });
     const { matchedBlocks } = matchIds(IDS);
     for (const endpoint of [a, b, a]) matchedBlocks(endpoint);
-    expect(told).toEqual([]);
+    expect(times).toEqual([]);
     index.onRouted(makeRouted(a));
-    // A request that is refused is told with the next.
+    // The time of a request that is refused is reported with the next one.
     matchIds(IDS).matchedBlocks(a);
     matchIds(IDS);
-    expect(told).toEqual([6, 3]);
+    expect(times).toEqual([6, 3]);
   });
 
   it('[E9] asks a model server for the tokens of text, and waits for no more than the deadline', async () => {

@@ -63,7 +63,7 @@ export class PrecisePrefixIndex implements DataSource {
   readonly subscriptions: EventSubscriptions;
   readonly #approx: ApproxPrefixIndex;
   #stopwatch: Stopwatch | undefined;
-  /** The last prompt looked up, until its time is told. */
+  /** The last prompt looked up, until its time is reported. */
   #timed: Query | undefined;
 
   constructor(config: PrecisePrefixConfig, host: DataSourceHost) {
@@ -115,7 +115,7 @@ export class PrecisePrefixIndex implements DataSource {
   }
 
   onRouted(routed: Routed): void {
-    this.#tellTime();
+    this.#reportTime();
     this.#approx.onRouted(routed);
     if (!this.#config.speculative) return;
     const { request, endpoint, at } = routed;
@@ -145,13 +145,13 @@ export class PrecisePrefixIndex implements DataSource {
   }
 
   /** Endpoints are looked up where a plugin asks for them, so that a look-up ends with its decision. */
-  #tellTime(): void {
+  #reportTime(): void {
     if (this.#timed !== undefined) this.#stopwatch?.observe(this.#timed.tookMs);
     this.#timed = undefined;
   }
 
   #match(request: InferenceRequest, now: Millis): PrefixMatch {
-    this.#tellTime();
+    this.#reportTime();
     const approximate = this.#approx.match(request);
     const prompt = this.prompts.of(request);
     if (prompt === undefined) {

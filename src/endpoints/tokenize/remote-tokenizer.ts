@@ -20,7 +20,7 @@ export interface RemoteTokenizerOptions {
   readonly tls?: () => HttpTls | undefined;
   /** The longest that a request waits for its tokens. */
   readonly deadlineMs: () => Millis;
-  /** Told how long each prompt waited for its tokens, 0 where they were known. */
+  /** Called with how long each prompt waited for its tokens: 0 where they were known. */
   readonly onWaited?: (waitedMs: Millis) => void;
   /** Room for answers and their requests. */
   readonly cacheBytesMax: number;
