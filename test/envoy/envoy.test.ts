@@ -141,22 +141,14 @@ describe.skipIf(binary === undefined).each(MODES)(
 
     it.each([
       ['invalid JSON', '{"model": nope}'],
-      ['an empty body', ''],
       ['a body cut short', '{"model":"m"'],
       ['a missing model', '{"messages":[{}]}'],
     ])('answers %s with a 400 in OpenAI’s error shape', async (_what, body) => {
       const response = await fetch(`${stack.url}/v1/chat/completions`, {
         method: 'POST',
-        // With a stream an empty body is a body of no bytes, not a missing one.
-        body: new ReadableStream({
-          start(controller) {
-            if (body !== '') controller.enqueue(new TextEncoder().encode(body));
-            controller.close();
-          },
-        }),
-        duplex: 'half',
+        body,
         headers: { 'content-type': 'application/json' },
-      } as RequestInit);
+      });
       expect(response.status).toBe(400);
       const { error } = (await response.json()) as { error: { message: string; type: string } };
       expect(error.type).toBe('invalid_request_error');
@@ -166,6 +158,8 @@ describe.skipIf(binary === undefined).each(MODES)(
 
     it('passes unknown paths and bodies, and requests without a body', async () => {
       expect((await fetch(`${stack.url}/v1/models`)).status).toBe(200);
+      const empty = await fetch(`${stack.url}/v1/chat/completions`, { method: 'POST' });
+      expect(empty.status).toBe(200);
       const raw = await fetch(`${stack.url}/v1/files`, { method: 'POST', body: 'not json' });
       expect(raw.status).toBe(200);
       expect(upstream.received.at(-1)).toMatchObject({ path: '/v1/files', bodyBytes: 8 });
