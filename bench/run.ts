@@ -116,6 +116,10 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   [
+    'open-streams',
+    { file: 'open-streams', about: 'memory of the picker with 10,000 requests open at once' },
+  ],
+  [
     'scrape',
     { file: 'scrape', about: 'CPU of scraping 8, 64 and 256 endpoints, without requests' },
   ],

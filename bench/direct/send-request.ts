@@ -5,15 +5,25 @@ import type { PreparedRequest } from './requests.ts';
 /** The head of a gRPC frame: a byte of flags and the length of the message. */
 const HEAD_BYTES = 5;
 
+/** Has a response wait, as for an engine: `picked` is called when the request has been passed on. */
+interface Held {
+  picked(): void;
+  readonly until: Promise<void>;
+}
+
 /**
  * Sends one request as Envoy does: the response begins when the picker has passed on the whole
- * request, and each chunk follows when the one before has been passed on. Resolves when the stream
- * is closed. Throws where the picker ends the stream before that.
+ * request, and where `held` is given once it is over; each chunk follows when the one before has
+ * been passed on. Resolves when the stream is closed. Throws where the picker ends it before that.
  */
-export function sendRequest(session: ClientHttp2Session, request: PreparedRequest): Promise<void> {
+export function sendRequest(
+  session: ClientHttp2Session,
+  request: PreparedRequest,
+  held?: Held,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const stream = openRawStream(session);
-    const reply = new Reply(stream, request);
+    const reply = new Reply(stream, request, held);
     stream.on('data', (bytes: Buffer) => reply.onBytes(bytes));
     stream.once('close', () => {
       if (reply.complete) resolve();
@@ -28,15 +38,17 @@ export function sendRequest(session: ClientHttp2Session, request: PreparedReques
 class Reply {
   readonly #stream: ClientHttp2Stream;
   readonly #request: PreparedRequest;
+  #held: Held | undefined;
   readonly #head = Buffer.alloc(HEAD_BYTES);
   #headBytes = 0;
   #messageBytes = 0;
   #messages = 0;
   #sent = 0;
 
-  constructor(stream: ClientHttp2Stream, request: PreparedRequest) {
+  constructor(stream: ClientHttp2Stream, request: PreparedRequest, held: Held | undefined) {
     this.#stream = stream;
     this.#request = request;
+    this.#held = held;
   }
 
   get complete(): boolean {
@@ -68,12 +80,19 @@ class Reply {
     // Not `close`, which also resets the stream: trailers of the picker that cross the reset count as
     // faults of the picker in Node's HTTP/2 client, which ends the connection after some thousands.
     if (this.complete) stream.end();
+    else if (this.#messages >= answersToRequest && this.#held !== undefined) this.#wait(this.#held);
     else if (this.#messages >= answersToRequest && this.#sent === 0) {
       stream.write(responseHeaders);
       this.#sendChunk(responseBody);
     } else if (this.#sent > 0 && this.#messages >= answersToRequest + 1 + this.#sent) {
       this.#sendChunk(responseBody);
     }
+  }
+
+  #wait(held: Held): void {
+    this.#held = undefined;
+    held.picked();
+    void held.until.then(() => this.#goOn());
   }
 
   #sendChunk(responseBody: readonly Buffer[]): void {
