@@ -90,6 +90,8 @@ export interface PrefixMatch {
    * reference: then also blocks behind a gap, up to the first that no endpoint holds.
    */
   matchedBlocks(endpoint: Endpoint): number;
+  /** The most that any endpoint of the pool holds; left out where each has to be asked. */
+  mostBlocks?(): number;
 }
 
 export const DEFAULT_PREFIX_PRODUCER = 'approx-prefix-cache-producer';

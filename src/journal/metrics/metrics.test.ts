@@ -247,6 +247,27 @@ describe('PickerMetrics', () => {
     }
   });
 
+  it('[D362] asks no other endpoint where the one that computes the prompt has most of it', async () => {
+    const metrics = new PickerMetrics();
+    metrics.observePrefixIndexes(pickerOf([], { name: 'mine', type: 'prefix' }), () => []);
+    const [first, second] = makePool([{}, {}]) as [Endpoint, Endpoint];
+    const asked: Endpoint[] = [];
+    const match = {
+      totalBlocks: 10,
+      blockTokens: 64,
+      matchedBlocks: (endpoint: Endpoint) => (asked.push(endpoint), 2),
+      mostBlocks: () => 2,
+    };
+    const context = { ...makeContext(), get: () => match as never };
+    const run = { kept: [[first, second]] };
+    const primary = { kind: 'picked', targets: [{ endpoint: first, score: 1 }], run };
+    const decision = { primary, profiles: [primary] };
+    const event = { request: makeRequest(), candidates: [first, second], context, decision };
+    metricsSubscriber(metrics).onDecision?.(event as unknown as DecisionEvent);
+    expect(asked).toEqual([first]);
+    expect(await metrics.page()).toMatch(/prefix_best_available_cached_tokens_sum\{.*\} 128\n/);
+  });
+
   it('[D351] counts the tokens that were expected to be cached where prompts are computed', async () => {
     const metrics = new PickerMetrics();
     const precise = { name: 'mine', type: 'precise-prefix-cache-producer' };

@@ -231,3 +231,10 @@ export class PrefixIndex {
     this.#holdings.set(older, NEWER, newer);
   }
 }
+
+/** The largest of these numbers of blocks; 0 without any. */
+export function largest(matched: ArrayLike<number>): number {
+  let most = 0;
+  for (let at = 0; at < matched.length; at++) most = Math.max(most, matched[at] ?? 0);
+  return most;
+}

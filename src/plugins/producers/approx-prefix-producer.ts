@@ -14,7 +14,7 @@ import {
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
-import { PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
+import { largest, PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
 import {
   type ApproxPrefixConfig,
   approxPrefixConfig,
@@ -190,6 +190,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
         const held = this.#held[slot];
         return held === undefined ? 0 : (matched[held.owner] ?? 0);
       },
+      mostBlocks: () => largest(matched),
     };
   }
 

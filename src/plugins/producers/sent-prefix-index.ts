@@ -4,6 +4,7 @@ import type { PrefixSharing, Routed } from '../../framework/observer.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
+import { largest } from '../../picker/prefix-index/prefix-index.ts';
 import { SentBlocks } from '../../picker/prefix-index/sent-blocks.ts';
 import { type ApproxPrefixConfig, blocksToMatch, hashedInBlock } from './approx-prefix-config.ts';
 import { countedBlocks } from './counted-blocks.ts';
@@ -110,6 +111,7 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
         matched ??= this.#blocks.matched(blocks);
         return number === undefined ? 0 : (matched[number] ?? 0);
       },
+      mostBlocks: () => largest((matched ??= this.#blocks.matched(blocks))),
     };
   }
 

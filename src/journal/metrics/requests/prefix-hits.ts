@@ -89,10 +89,17 @@ export class PrefixHits {
     }
     const stage = decision.prefill === undefined ? 'decode' : 'prefill';
     const best = tallies.best(stage, (request.mediaItems ?? 0) > 0 ? 'media' : 'none');
+    // A request mostly goes where most of it is, which is seen without a look at each endpoint.
+    const computing = decision.prefill ?? decision.primary.targets[0]?.endpoint;
+    const here = computing === undefined ? 0 : match.matchedBlocks(computing);
+    const isMost = match.mostBlocks?.() === here;
+    const most = isMost
+      ? cachedTokens(match, here, request)
+      : mostCached(match, candidates, request);
     const kept = runOf(decision)?.kept.at(-1) ?? candidates;
-    const most = mostCached(match, candidates, request);
     best.all.observe(most);
-    best.kept.observe(kept.length === candidates.length ? most : mostCached(match, kept, request));
+    const isAll = isMost || kept.length === candidates.length;
+    best.kept.observe(isAll ? most : mostCached(match, kept, request));
   }
 
   #talliesOf({ name, type }: PrefixSource): SourceTallies {
@@ -137,11 +144,19 @@ function runOf({ prefill, primary, profiles }: Decision): ProfileRun | undefined
 function mostCached(
   match: PrefixMatch,
   endpoints: readonly Endpoint[],
-  { promptTokens }: InferenceRequest,
+  request: InferenceRequest,
 ): number {
   let most = 0;
   for (const endpoint of endpoints) most = Math.max(most, match.matchedBlocks(endpoint));
-  return Math.min(promptTokens, most * match.blockTokens);
+  return cachedTokens(match, most, request);
+}
+
+function cachedTokens(
+  { blockTokens }: PrefixMatch,
+  blocks: number,
+  { promptTokens }: InferenceRequest,
+): number {
+  return Math.min(promptTokens, blocks * blockTokens);
 }
 
 function familiesOf(registry: Registry, show: ShowTwins): PrefixFamilies {
