@@ -1,7 +1,7 @@
 import type { Endpoint } from './endpoint.ts';
 
 /** The label that names the stages of a request that a model server serves. */
-const ROLE_LABEL = 'llm-d.ai/role';
+export const ROLE_LABEL = 'llm-d.ai/role';
 
 /** The stages of a request that a server may serve for another. */
 export const ROLES = ['prefill', 'decode', 'encode'] as const;

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../framework/endpoint.ts';
 import { type PluginFault, RoutingError } from '../framework/error.ts';
+import { ROLE_LABEL } from '../framework/roles.ts';
 import type { PickerPlan, PlannedPlugin } from '../picker/plan/picker-plan.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { randomSecret } from '../runtime/random-seed.ts';
@@ -10,13 +11,13 @@ import { startCore } from './start-core.ts';
 /** Two endpoints show a scorer that rates one only. */
 const ENDPOINTS = ['trial-1:8000', 'trial-2:8000'] as unknown as readonly EndpointId[];
 /** The label of a server that serves each stage, so that filters by role leave it. */
-const LABELS: ReadonlyMap<string, string> = new Map([['llm-d.ai/role', 'encode-prefill-decode']]);
+const LABELS: ReadonlyMap<string, string> = new Map([[ROLE_LABEL, 'encode-prefill-decode']]);
 const REQUEST = { model: 'trial', promptTokens: 200, blockIds: [1, 2, 3], outputTokensMax: 10 };
 
 /**
  * Decides one request by the profiles, between two idle endpoints, and has it answered, in simulated
- * time and without network. Returns what failed in plugins. Throws what making the plugins throws, such as ConfigError,
- * and what a data source throws that needs a network to start.
+ * time and without network. Returns what failed in plugins. Throws what making the plugins throws,
+ * such as ConfigError, and what a data source throws that needs a network to start.
  */
 export function trialDecision(plan: PickerPlan): readonly PluginFault[] {
   const faults: PluginFault[] = [];

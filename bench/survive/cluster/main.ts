@@ -3,12 +3,12 @@ import { connect } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { cpuMs } from '../../direct/cpu-ms.ts';
 import { memoryOf } from '../measure.ts';
 import { ATTACKS } from './attacks.ts';
 import { askFor } from './others.ts';
 import {
   becomes,
-  cpuMs,
   endAll,
   type HostileServer,
   type Picker,
@@ -42,11 +42,11 @@ const isWell = ({ endpoints, kubernetesTroubles: troubles }: Record<string, unkn
 async function measured(picker: Picker, ms: number) {
   const client = connect(`http://127.0.0.1:${picker.extProcPort}`);
   client.on('error', () => undefined);
-  const [cpuFrom, from] = [cpuMs(picker.pid), performance.now()];
+  const [cpuFrom, from] = [cpuMs(picker.pid, 'deciding'), performance.now()];
   const others = await askFor(client, ms);
   client.destroy();
   if (picker.ended() !== undefined) return { ended: picker.ended() };
-  const cores = (cpuMs(picker.pid) - cpuFrom) / (performance.now() - from);
+  const cores = (cpuMs(picker.pid, 'deciding') - cpuFrom) / (performance.now() - from);
   return { cores: Math.round(1000 * cores) / 1000, ...others, ...memoryOf(picker.pid) };
 }
 

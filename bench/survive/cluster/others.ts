@@ -1,5 +1,6 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { setTimeout as wait } from 'node:timers/promises';
+import { quantile, sorted } from '../../../src/lab/run-summary/statistics.ts';
 import { frameOf, openRawStream } from '../../support/ext-proc-frames.ts';
 
 const header = (key: string, value: string): object => ({ key, raw_value: Buffer.from(value) });
@@ -35,9 +36,8 @@ export async function askFor(session: ClientHttp2Session, forMs: number): Promis
     times.push(performance.now() - from);
     await wait(GAP_MS);
   }
-  times.sort((a, b) => a - b);
-  const at = (share: number): number =>
-    Math.round(10 * (times[Math.floor((times.length - 1) * share)] ?? Number.NaN)) / 10;
+  const ascending = sorted(times);
+  const at = (share: number): number => Math.round(10 * quantile(ascending, share)) / 10;
   return { p99Ms: at(0.99), maxMs: at(1), asked: times.length, failed };
 }
 

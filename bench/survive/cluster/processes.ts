@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -107,12 +107,4 @@ export async function becomes(
     await wait(100);
   }
   return undefined;
-}
-
-/** What the main thread of a process has computed, in ms. */
-export function cpuMs(pid: number): number {
-  const [ran = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')
-    .split(' ')
-    .map(Number);
-  return ran / 1e6;
 }

@@ -208,7 +208,7 @@ function cacheSizesReader(
   if (cacheInfo.length > 0) {
     const finders = cacheInfo.map((each) => finderOf(each, OPTIONAL));
     return (page) => {
-      const labels = finders.map((each) => each.first(page)).find((each) => each)?.labels;
+      const labels = firstOf(finders, page)?.labels;
       return {
         blockTokens: Number(labels?.get(blockTokensLabel)),
         blocks: Number(labels?.get(blocksLabel)),
@@ -224,6 +224,18 @@ function cacheSizesReader(
     const count = countFinder.combined(page, Math.max);
     return size === undefined || count === undefined ? {} : { blockTokens: size, blocks: count };
   };
+}
+
+/** The first sample of the first finder that finds one: those after it do not search the page. */
+function firstOf(
+  finders: readonly Pick<SeriesFinder, 'first'>[],
+  page: Buffer,
+): Sample | undefined {
+  for (const finder of finders) {
+    const found = finder.first(page);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Engines report `None`, zero or infinity before they know the value. */

@@ -5,7 +5,8 @@ import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.t
 import { readYaml } from '../../files/read-yaml.ts';
 import { zodIssues } from '../../files/zod-issues.ts';
 import { ConfigError } from '../../framework/error.ts';
-import { type PoolSpec, presetServer, ROLE_LABEL, type ServerSpec } from './pool-spec.ts';
+import { ROLE_LABEL } from '../../framework/roles.ts';
+import { type PoolSpec, presetServer, type ServerSpec } from './pool-spec.ts';
 
 const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
 

@@ -51,8 +51,6 @@ export function uniformPool(count: number, server: Omit<ServerSpec, 'id'>): Pool
   return { servers, faults: [] };
 }
 
-/** The label for the role of a server in disaggregated prefill. */
-export const ROLE_LABEL = 'llm-d.ai/role';
 /** Tokens in each KV block of the presets. */
 const PRESET_BLOCK_TOKENS = 16;
 

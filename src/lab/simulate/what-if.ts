@@ -1,6 +1,7 @@
 import { PRESETS } from '../../../stub-server/presets/presets.ts';
 import { ConfigError } from '../../framework/error.ts';
-import { type PoolSpec, presetServer, ROLE_LABEL, type ServerSpec } from './pool-spec.ts';
+import { ROLE_LABEL } from '../../framework/roles.ts';
+import { type PoolSpec, presetServer, type ServerSpec } from './pool-spec.ts';
 
 type Servers = readonly ServerSpec[];
 

@@ -1,12 +1,12 @@
 import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import { ROLE_LABEL } from '../../framework/roles.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { LiveEndpoint, LivePool } from './live-message.ts';
 import type { RecentHits } from './recent-hits.ts';
 
 /** More rows than a person reads; a message stays below half a megabyte. */
 const ROWS_MAX = 1000;
-const ROLE_LABEL = 'llm-d.ai/role';
 const LABELS_MAX = 12;
 const LABEL_CHARS_MAX = 100;
 const WHY_CHARS_MAX = 240;

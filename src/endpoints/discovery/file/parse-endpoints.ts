@@ -3,13 +3,13 @@ import { readYaml } from '../../../files/read-yaml.ts';
 import { zodIssues } from '../../../files/zod-issues.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../../framework/error.ts';
+import { ROLE_LABEL } from '../../../framework/roles.ts';
 import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
 import { hostPort, isHost, isPort } from './host-port.ts';
 
 /** The reference's bound; several thousand endpoints fit. */
 export const FILE_BYTES_MAX: number = 1024 * 1024;
-const ROLE_LABEL = 'llm-d.ai/role';
 const ROLES = [
   'prefill',
   'decode',
