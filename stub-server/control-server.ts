@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import { z } from 'zod';
 import { http } from '../src/runtime/network/node-http.ts';
 import { type FaultKind, faultSchema } from './faults/fault.ts';
-import { ApiError, parseBody, sendError, sendJson } from './http/api-error.ts';
-import { type Replica, stateOf } from './http/replica.ts';
+import { ApiError, parseBody, sendError, sendJson } from './http/replica/api-error.ts';
+import { type Replica, stateOf } from './http/replica/replica.ts';
 
 /** Enough for a fault, which has a few fields. */
 const BODY_BYTES_MAX = 64 * 1024;

@@ -10,13 +10,13 @@ import { untilSignal } from '../runtime/process/process-end.ts';
 import { type Readiness } from '../serve/admin/admin-routes.ts';
 import { startAdminServer } from '../serve/admin/admin-server.ts';
 import { metricsTls } from '../serve/tls/metrics-tls.ts';
-import { type AllowedServers, privateServers } from '../sidecar/allowed-servers.ts';
+import { type AllowedServers, privateServers } from '../sidecar/options/allowed-servers.ts';
 import type {
   KvOptions,
   PrefillOptions,
   SidecarBounds,
   SidecarOptions,
-} from '../sidecar/sidecar-options.ts';
+} from '../sidecar/options/sidecar-options.ts';
 import { type Sidecar, startSidecar } from '../sidecar/start-sidecar.ts';
 import { type LegTraces, traceLegs } from '../telemetry/tracing/trace-legs.ts';
 import { planTracing } from '../telemetry/tracing/tracing-plan.ts';

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
-import { DROP_REASONS } from '../endpoints/kv-events/check-structure.ts';
 import { eventReport } from '../endpoints/kv-events/event-report.ts';
-import { logEventTroubles } from '../endpoints/kv-events/log-event-troubles.ts';
+import { logEventTroubles } from '../endpoints/kv-events/health/log-event-troubles.ts';
+import { DROP_REASONS } from '../endpoints/kv-events/messages/check-structure.ts';
 import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
 import { SCRAPE_FAILURES, scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import type { Endpoint } from '../framework/endpoint.ts';

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import type { EngineAnswer } from './answers/engine-answer.ts';
 import { checkedBody } from './body/client-body.ts';
 import { apiOf, type GenerationApi, withTransfer } from './body/generation-api.ts';
 import { kvSourceParams } from './contracts/offloading.ts';
-import { decode, forward } from './decode.ts';
-import { encodedElsewhere } from './encode-media.ts';
-import type { EngineAnswer } from './engine-answer.ts';
-import { fallBackToHere, SERVER_ERROR } from './fall-back.ts';
-import { namedEncoders, namedKvSource, namedPrefiller } from './named-servers.ts';
-import { prefilledElsewhere } from './prefill-elsewhere.ts';
-import { readUpload } from './read-upload.ts';
-import type { Exchange } from './sidecar-parts.ts';
-import { computedAhead } from './speculative-prefill.ts';
+import { namedEncoders, namedKvSource, namedPrefiller } from './exchange/named-servers.ts';
+import { readUpload } from './exchange/read-upload.ts';
+import type { Exchange } from './exchange/sidecar-parts.ts';
+import { decode, forward } from './stages/decode.ts';
+import { encodedElsewhere } from './stages/encode-media.ts';
+import { fallBackToHere, SERVER_ERROR } from './stages/fall-back.ts';
+import { prefilledElsewhere } from './stages/prefill-elsewhere.ts';
+import { computedAhead } from './stages/speculative-prefill.ts';
 
 /** Holds the request's body until the engine has the whole of it and answers. */
 export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {

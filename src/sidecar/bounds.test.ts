@@ -21,7 +21,7 @@ import {
   type Sent,
 } from '../../test/support/sidecar-client.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { SIDECAR_BOUNDS } from './sidecar-options.ts';
+import { SIDECAR_BOUNDS } from './options/sidecar-options.ts';
 import type { Sidecar } from './start-sidecar.ts';
 
 /** A client that leaves ends its requests; what it sends, or does not read, has a limit. */

@@ -7,9 +7,9 @@ import { nixlContract } from './contracts/nixl.ts';
 import { offloadingContract, type PeerPorts } from './contracts/offloading.ts';
 import { sglangContract } from './contracts/sglang.ts';
 import { sharedStorageContract } from './contracts/shared-storage.ts';
-import { getText } from './post-json.ts';
-import type { SidecarOptions } from './sidecar-options.ts';
-import type { LegSender } from './upstreams.ts';
+import type { SidecarOptions } from './options/sidecar-options.ts';
+import { getText } from './servers/post-json.ts';
+import type { LegSender } from './servers/upstreams.ts';
 
 /** As long as vLLM waits for a bootstrap server. */
 const BOOTSTRAP_TIMEOUT_MS = 5_000;

@@ -14,7 +14,7 @@ import {
   type Sent,
 } from '../../test/support/sidecar-client.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { SIDECAR_BOUNDS } from './sidecar-options.ts';
+import { SIDECAR_BOUNDS } from './options/sidecar-options.ts';
 
 /** What a client gets where the engine, a prefilling server or an encoder fails. */
 

@@ -13,7 +13,7 @@ import {
   SIDECAR_BOUNDS,
   SIDECAR_DEFAULTS,
   type SidecarOptions,
-} from './sidecar-options.ts';
+} from './options/sidecar-options.ts';
 import type { Sidecar } from './start-sidecar.ts';
 
 /**

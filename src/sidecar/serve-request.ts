@@ -6,13 +6,13 @@ import { ClientGone, endUpload, type FrontExchange } from '../runtime/network/ht
 import { breakOff, passAnswer } from '../runtime/network/pass-answer.ts';
 import { askEngine } from './ask-engine.ts';
 import { Refusal, respondError } from './body/refusal.ts';
-import { REQUEST_ID } from './encode-media.ts';
-import { namedRank, SERVER_HEADERS } from './named-servers.ts';
-import type { RequestOutcome } from './sidecar-metrics.ts';
-import type { TraceAttributes } from './sidecar-options.ts';
-import type { Exchange, SidecarParts } from './sidecar-parts.ts';
-import { SPECULATIVE_PREFILL_HEADER } from './speculative-prefill.ts';
-import { tracedLegs } from './traced-legs.ts';
+import { namedRank, SERVER_HEADERS } from './exchange/named-servers.ts';
+import type { RequestOutcome } from './exchange/sidecar-metrics.ts';
+import type { Exchange, SidecarParts } from './exchange/sidecar-parts.ts';
+import { tracedLegs } from './exchange/traced-legs.ts';
+import type { TraceAttributes } from './options/sidecar-options.ts';
+import { REQUEST_ID } from './stages/encode-media.ts';
+import { SPECULATIVE_PREFILL_HEADER } from './stages/speculative-prefill.ts';
 
 /** The connection was refused, or did not come about in time: the engine starts or has gone. */
 const NOT_READY: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);

@@ -13,7 +13,7 @@ import {
   type Sent,
 } from '../../test/support/sidecar-client.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { listedServers } from './allowed-servers.ts';
+import { listedServers } from './options/allowed-servers.ts';
 
 const KV = { do_remote_prefill: true, remote_host: '10.0.0.9', remote_port: 5600 };
 

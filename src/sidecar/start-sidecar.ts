@@ -4,13 +4,13 @@ import { type FrontExchange, HttpFront } from '../runtime/network/http-front.ts'
 import { reservedFor } from './body/client-body.ts';
 import { respondError } from './body/refusal.ts';
 import { chooseContract, peerPortsOf } from './choose-contract.ts';
-import { EarlierTurns } from './earlier-turns.ts';
-import { BufferBudget } from './read-upload.ts';
+import { EarlierTurns } from './exchange/earlier-turns.ts';
+import { BufferBudget } from './exchange/read-upload.ts';
+import { SidecarMetrics } from './exchange/sidecar-metrics.ts';
+import { type SidecarCounts, type SidecarParts, sparseLog } from './exchange/sidecar-parts.ts';
+import { SIDECAR_BOUNDS, type SidecarOptions } from './options/sidecar-options.ts';
 import { serveRequest } from './serve-request.ts';
-import { SidecarMetrics } from './sidecar-metrics.ts';
-import { SIDECAR_BOUNDS, type SidecarOptions } from './sidecar-options.ts';
-import { type SidecarCounts, type SidecarParts, sparseLog } from './sidecar-parts.ts';
-import { type LegSender, Upstreams } from './upstreams.ts';
+import { type LegSender, Upstreams } from './servers/upstreams.ts';
 
 export interface Sidecar {
   /** `host:port` of the first data-parallel rank. */

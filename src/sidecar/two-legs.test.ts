@@ -4,7 +4,7 @@ import { type ScriptedServer, startScriptedServer } from '../../test/support/scr
 import { SidecarBed } from '../../test/support/sidecar-bed.ts';
 import { startUpstream } from '../../test/support/upstream.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { listedServers } from './allowed-servers.ts';
+import { listedServers } from './options/allowed-servers.ts';
 import type { Sidecar } from './start-sidecar.ts';
 
 /** The two requests that one of a client becomes, with each connector, between scripted servers. */

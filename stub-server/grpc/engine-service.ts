@@ -12,12 +12,12 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { packageFile } from '../../src/files/folders.ts';
 import { messageOf } from '../../src/framework/error.ts';
-import { ApiError } from '../http/api-error.ts';
-import { vectorOf } from '../http/embeddings.ts';
-import { generate } from '../http/generate.ts';
-import { type Replica, rankOf } from '../http/replica.ts';
-import type { Recipient } from '../http/reply.ts';
-import type { ReplicaDirectory } from '../http/sequence-kv.ts';
+import type { Recipient } from '../http/answers/reply.ts';
+import { vectorOf } from '../http/apis/embeddings.ts';
+import { generate } from '../http/apis/generate.ts';
+import { ApiError } from '../http/replica/api-error.ts';
+import { type Replica, rankOf } from '../http/replica/replica.ts';
+import type { ReplicaDirectory } from '../http/requests/sequence-kv.ts';
 import { grpcReply } from './grpc-reply.ts';
 import { type GenerateMessage, type Input, readGenerate, tokensOf } from './read-generate.ts';
 

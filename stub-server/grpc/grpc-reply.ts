@@ -1,7 +1,7 @@
 import type { SequenceUsage } from '../engine/sequence.ts';
-import type { PlannedSequence } from '../http/plan-sequences.ts';
-import type { Reply } from '../http/reply.ts';
-import { idsOf } from '../http/tokens-reply.ts';
+import type { PlannedSequence } from '../http/answers/plan-sequences.ts';
+import type { Reply } from '../http/answers/reply.ts';
+import { idsOf } from '../http/answers/tokens-reply.ts';
 
 interface ReplyOptions {
   readonly stream: boolean;

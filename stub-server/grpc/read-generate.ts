@@ -1,6 +1,6 @@
-import { ApiError } from '../http/api-error.ts';
-import type { GenerationRequest } from '../http/read-generation.ts';
-import { textOf, tokenIdsOf } from '../http/tokenizer.ts';
+import { ApiError } from '../http/replica/api-error.ts';
+import type { GenerationRequest } from '../http/requests/read-generation.ts';
+import { textOf, tokenIdsOf } from '../http/requests/tokenizer.ts';
 
 /** A prompt as token ids. */
 export interface Input {

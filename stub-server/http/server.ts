@@ -2,12 +2,12 @@ import type { IncomingMessage, Server } from 'node:http';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { endUpload } from '../../src/runtime/network/http-front.ts';
 import { http } from '../../src/runtime/network/node-http.ts';
-import { ApiError, sendError, sendJson } from './api-error.ts';
-import type { Call, Route } from './call.ts';
-import { LongTexts } from './long-texts.ts';
-import { type Replica, rankOf } from './replica.ts';
+import { ApiError, sendError, sendJson } from './replica/api-error.ts';
+import { type Replica, rankOf } from './replica/replica.ts';
+import type { Call, Route } from './requests/call.ts';
+import { LongTexts } from './requests/long-texts.ts';
+import type { ReplicaDirectory } from './requests/sequence-kv.ts';
 import { ALWAYS_SERVED, ROUTES } from './routes.ts';
-import type { ReplicaDirectory } from './sequence-kv.ts';
 
 /** Enough for a chat of a million tokens. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;

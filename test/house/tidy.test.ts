@@ -103,12 +103,14 @@ it('[T1] lets benches use nothing of the tests, and nothing that is shipped use 
   expect(wrong).toEqual([]);
 });
 
-it('[T14] says in docs/architecture.md what lives in each folder of src', () => {
+it('[T14] says in docs/architecture.md what lives in each folder of src and stub-server', () => {
   const page = readText('docs/architecture.md');
   const folders = new Set(shipped.map((path) => dirname(path)));
   const unknown = [...folders].filter(
     (folder) =>
-      folder.startsWith('src/') && !MAY_IMPORT.has(folder) && !page.includes(`](../${folder}) `),
+      /^(?:src|stub-server)\//.test(folder) &&
+      !MAY_IMPORT.has(folder) &&
+      !page.includes(`](../${folder}) `),
   );
   expect(folders.size).toBeGreaterThan(100);
   expect(unknown).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ENGINES } from '../../src/endpoints/scraping/engine-metrics.ts';
-import { PageReader } from '../../src/endpoints/scraping/page-reader.ts';
+import { ENGINES } from '../../src/endpoints/scraping/page/engine-metrics.ts';
+import { PageReader } from '../../src/endpoints/scraping/page/page-reader.ts';
 import { startPreciseIndex } from '../support/precise-index.ts';
 
 /** The simulator's page: whole numbers, families in the order of their names, no engine label. */

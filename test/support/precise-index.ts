@@ -1,5 +1,5 @@
 import { encode } from '@msgpack/msgpack';
-import { logEventTroubles } from '../../src/endpoints/kv-events/log-event-troubles.ts';
+import { logEventTroubles } from '../../src/endpoints/kv-events/health/log-event-troubles.ts';
 import {
   PrecisePrefixIndex,
   precisePrefixProducer,

@@ -1,5 +1,5 @@
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
-import type { SidecarOptions } from '../../src/sidecar/sidecar-options.ts';
+import type { SidecarOptions } from '../../src/sidecar/options/sidecar-options.ts';
 import { type Sidecar, startSidecar } from '../../src/sidecar/start-sidecar.ts';
 import { type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 import { sidecarOptions } from './sidecar-options.ts';

@@ -1,6 +1,9 @@
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
-import { privateServers } from '../../src/sidecar/allowed-servers.ts';
-import { SIDECAR_DEFAULTS, type SidecarOptions } from '../../src/sidecar/sidecar-options.ts';
+import { privateServers } from '../../src/sidecar/options/allowed-servers.ts';
+import {
+  SIDECAR_DEFAULTS,
+  type SidecarOptions,
+} from '../../src/sidecar/options/sidecar-options.ts';
 
 /** Options of a sidecar on the loopback that may use any server there. */
 export function sidecarOptions(

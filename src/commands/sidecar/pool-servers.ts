@@ -5,7 +5,7 @@ import { nodeClock } from '../../runtime/clock/node-clock.ts';
 import { createLog } from '../../runtime/log/log.ts';
 import { randomSeed } from '../../runtime/random-seed.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import type { AllowedServers } from '../../sidecar/allowed-servers.ts';
+import type { AllowedServers } from '../../sidecar/options/allowed-servers.ts';
 import { loadKubeconfig } from '../options/load-kubeconfig.ts';
 
 export interface PoolServers {

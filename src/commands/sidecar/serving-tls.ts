@@ -5,7 +5,7 @@ import { messageOf } from '../../framework/error.ts';
 import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
 import { ciphersOf, minVersionOf } from '../../serve/tls/tls-flags.ts';
-import type { ServingTls } from '../../sidecar/sidecar-options.ts';
+import type { ServingTls } from '../../sidecar/options/sidecar-options.ts';
 import type { TlsFlags } from './flags/tls-flags.ts';
 
 /**

@@ -12,9 +12,9 @@ import {
   type EndpointWriter,
 } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { SeriesFinder } from '../scraping/page/prometheus-scan.ts';
 import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
 import { pollInterval } from '../scraping/poll-interval.ts';
-import { SeriesFinder } from '../scraping/prometheus-scan.ts';
 
 const TYPE = 'multicluster-metrics-data-source';
 /** A picker brings its averages up to date every few seconds. */

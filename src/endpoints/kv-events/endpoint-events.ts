@@ -1,19 +1,19 @@
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import type { PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
-import { CacheView } from './cache-view.ts';
-import { DroppedBatch, type DropReason } from './check-structure.ts';
+import { CacheView } from './blocks/cache-view.ts';
+import { RecentBlocks } from './blocks/recent-blocks.ts';
+import type { BlockRoom } from './blocks/resident-blocks.ts';
+import type { TokenChain } from './blocks/token-chain.ts';
 import type { EventAddress } from './event-address.ts';
-import type { EventCounts } from './event-counts.ts';
-import type { UnusableReason } from './event-health.ts';
-import { EventStream } from './event-stream.ts';
-import { type KvEventClient, openKvEvents } from './kv-event-client.ts';
+import type { EventCounts } from './health/event-counts.ts';
+import type { UnusableReason } from './health/event-health.ts';
+import { StreamStats } from './health/stream-stats.ts';
+import { DroppedBatch, type DropReason } from './messages/check-structure.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
-import { RecentBlocks } from './recent-blocks.ts';
-import type { ReplaySlots } from './replay.ts';
-import type { BlockRoom } from './resident-blocks.ts';
 import { SlicedWork } from './sliced-work.ts';
-import { StreamStats } from './stream-stats.ts';
-import type { TokenChain } from './token-chain.ts';
+import { EventStream } from './stream/event-stream.ts';
+import { type KvEventClient, openKvEvents } from './stream/kv-event-client.ts';
+import type { ReplaySlots } from './stream/replay.ts';
 
 export interface EventsShared {
   readonly config: PrecisePrefixConfig;

@@ -7,8 +7,8 @@ import {
   type SkippedEvents,
   STREAM_COUNTS,
   type StreamCount,
-} from './event-counts.ts';
-import { UNUSABLE_ADVICE, UNUSABLE_REASONS, type UnusableReason } from './event-health.ts';
+} from './health/event-counts.ts';
+import { UNUSABLE_ADVICE, UNUSABLE_REASONS, type UnusableReason } from './health/event-health.ts';
 import { PrecisePrefixIndex } from './precise-prefix-producer.ts';
 
 /** What the streams of one endpoint's KV events have brought. */

@@ -2,15 +2,15 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { DataSourceHost, EndpointWriter } from '../../framework/plugin.ts';
 import type { MessageSocket } from '../../framework/runtime.ts';
 import { PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
+import { TokenChain } from './blocks/token-chain.ts';
 import { EndpointEvents, type EventsShared } from './endpoint-events.ts';
 import { eventAddress } from './event-address.ts';
-import { EventCounts } from './event-counts.ts';
-import { type EventTroubles, eventTroublesOf } from './event-troubles.ts';
-import { readKvEvents } from './kv-event-client.ts';
+import { EventCounts } from './health/event-counts.ts';
+import { type EventTroubles, eventTroublesOf } from './health/event-troubles.ts';
 import { PodNames, podIn } from './pod-names.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
-import { REPLAYS_AT_ONCE, ReplaySlots } from './replay.ts';
-import { TokenChain } from './token-chain.ts';
+import { readKvEvents } from './stream/kv-event-client.ts';
+import { REPLAYS_AT_ONCE, ReplaySlots } from './stream/replay.ts';
 
 /** The prefix of topics where many publishers connect to one socket; the reference's. */
 const TOPIC_FILTER = 'kv@';

@@ -6,9 +6,9 @@ import type { MessageSocket, MessageSocketOptions } from '../../framework/runtim
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { logEventTroubles } from './log-event-troubles.ts';
+import { ResidentBlocks } from './blocks/resident-blocks.ts';
+import { logEventTroubles } from './health/log-event-troubles.ts';
 import { type PrecisePrefixIndex, precisePrefixProducer } from './precise-prefix-producer.ts';
-import { ResidentBlocks } from './resident-blocks.ts';
 
 /** 60 lists in each other that announce 16 million elements each. */
 const BOMB = Uint8Array.from(Array.from({ length: 60 }, () => [0xdd, 0, 0xf4, 0x24, 0]).flat());

@@ -5,9 +5,9 @@ import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts'
 import { type NoTokensReason, readPrompt } from '../../openai/read-prompt.ts';
 import { RemoteTokenizer } from '../tokenize/remote-tokenizer.ts';
 import { tokenizerOf } from '../tokenize/token-producer.ts';
-import { extraText } from './decode-batch.ts';
+import { chainKeys } from './blocks/token-chain.ts';
 import type { EventSubscriptions } from './event-subscriptions.ts';
-import { chainKeys } from './token-chain.ts';
+import { extraText } from './messages/decode-batch.ts';
 
 /** Room for the tokenizers' answers: about 16 million ids. */
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;

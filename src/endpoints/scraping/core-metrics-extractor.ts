@@ -5,7 +5,7 @@ import {
   defineDataSource,
   type EndpointWriter,
 } from '../../framework/plugin.ts';
-import { ENGINES, type EngineMapping, engineConfigSchema } from './engine-metrics.ts';
+import { ENGINES, type EngineMapping, engineConfigSchema } from './page/engine-metrics.ts';
 
 const LEGACY_ENGINE_LABEL = 'inference.networking.k8s.io/engine-type';
 

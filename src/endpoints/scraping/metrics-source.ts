@@ -10,9 +10,9 @@ import {
 import type { Millis, Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
-import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm.ts';
+import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm/rhythm.ts';
+import { SlotTimers } from './rhythm/slot-timers.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
-import { SlotTimers } from './slot-timers.ts';
 
 const TIMEOUT_MS = 1000;
 /** 60 times a usual page; vLLM's page with every histogram of many models is under 1 MiB. */

@@ -10,11 +10,11 @@ import {
 } from '../../framework/runtime.ts';
 import { type HttpTlsParameters, httpTlsOf } from '../../plugins/parameters/http-tls.ts';
 import { mappingsFor } from './core-metrics-extractor.ts';
-import { PageReader, type PageReading, type PageRefusal } from './page-reader.ts';
-import type { Interval, Rhythm } from './rhythm.ts';
+import { PageReader, type PageReading, type PageRefusal } from './page/page-reader.ts';
+import type { Interval, Rhythm } from './rhythm/rhythm.ts';
+import { ScrapeTimer } from './rhythm/scrape-timer.ts';
+import type { SlotTimers } from './rhythm/slot-timers.ts';
 import { type ScrapeErrors, type ScrapeFailure, scrapeErrorsOf } from './scrape-errors.ts';
-import { ScrapeTimer } from './scrape-timer.ts';
-import type { SlotTimers } from './slot-timers.ts';
 
 /** The beginning of a page that a log line shows. */
 const BEGINNING_BYTES = 40;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tokenIdsOf } from '../../../stub-server/http/tokenizer.ts';
+import { tokenIdsOf } from '../../../stub-server/http/requests/tokenizer.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import { promptText } from './prompt-text.ts';
 

@@ -1,8 +1,8 @@
 import { encode } from '@msgpack/msgpack';
-import { CacheView } from '../../../src/endpoints/kv-events/cache-view.ts';
-import { DroppedBatch } from '../../../src/endpoints/kv-events/check-structure.ts';
-import { StreamStats } from '../../../src/endpoints/kv-events/stream-stats.ts';
-import { TokenChain } from '../../../src/endpoints/kv-events/token-chain.ts';
+import { CacheView } from '../../../src/endpoints/kv-events/blocks/cache-view.ts';
+import { TokenChain } from '../../../src/endpoints/kv-events/blocks/token-chain.ts';
+import { StreamStats } from '../../../src/endpoints/kv-events/health/stream-stats.ts';
+import { DroppedBatch } from '../../../src/endpoints/kv-events/messages/check-structure.ts';
 import type { FuzzTarget } from '../target.ts';
 import { promise } from '../target.ts';
 

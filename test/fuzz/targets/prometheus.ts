@@ -1,5 +1,5 @@
-import { ENGINES } from '../../../src/endpoints/scraping/engine-metrics.ts';
-import { PageReader } from '../../../src/endpoints/scraping/page-reader.ts';
+import { ENGINES } from '../../../src/endpoints/scraping/page/engine-metrics.ts';
+import { PageReader } from '../../../src/endpoints/scraping/page/page-reader.ts';
 import { type FuzzTarget, promise, utf8 } from '../target.ts';
 
 const VLLM = `# HELP vllm:num_requests_running Number of requests in model execution batches.

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { SIDECAR_BOUNDS } from '../../../sidecar/sidecar-options.ts';
+import { SIDECAR_BOUNDS } from '../../../sidecar/options/sidecar-options.ts';
 import { addTimeLimit, atLeastOne, wholeNumber } from '../../options/option-values.ts';
 
 /** What clients and engines may take: sizes, numbers and times. */

@@ -5,7 +5,7 @@ import {
   KV_CONNECTORS,
   type KvConnector,
   SIDECAR_DEFAULTS,
-} from '../../../sidecar/sidecar-options.ts';
+} from '../../../sidecar/options/sidecar-options.ts';
 import { atLeastOne, port } from '../../options/option-values.ts';
 
 /** How engines pass KV and embeddings on. */

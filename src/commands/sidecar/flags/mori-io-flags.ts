@@ -3,7 +3,7 @@ import { ConfigError, messageOf } from '../../../framework/error.ts';
 import type { Clock } from '../../../framework/runtime.ts';
 import { NameResolver } from '../../../runtime/network/name-resolver.ts';
 import type { MoriIoOptions } from '../../../sidecar/contracts/mori-io.ts';
-import { followHosts, type HostAddresses } from '../../../sidecar/host-addresses.ts';
+import { followHosts, type HostAddresses } from '../../../sidecar/options/host-addresses.ts';
 import { atLeastOne, port, wholeNumber } from '../../options/option-values.ts';
 
 /** Flags about MoRI-IO, by the reference's names. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { SIDECAR_DEFAULTS } from '../../../sidecar/sidecar-options.ts';
+import { SIDECAR_DEFAULTS } from '../../../sidecar/options/sidecar-options.ts';
 import { atLeastOne, wholeNumber } from '../../options/option-values.ts';
 
 /** Which prompts are computed where, and in which pieces answers are. */

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { messageOf } from '../../../framework/error.ts';
-import { type AllowedServers, listedServers } from '../../../sidecar/allowed-servers.ts';
+import { type AllowedServers, listedServers } from '../../../sidecar/options/allowed-servers.ts';
 
 /** Which servers requests may name. */
 export interface ServerFlags {

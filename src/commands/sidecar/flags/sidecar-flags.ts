@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isHostPort } from '../../../endpoints/discovery/file/host-port.ts';
-import { SIDECAR_DEFAULTS } from '../../../sidecar/sidecar-options.ts';
+import { SIDECAR_DEFAULTS } from '../../../sidecar/options/sidecar-options.ts';
 import { atLeastOne, port } from '../../options/option-values.ts';
 import { addBoundOptions, type BoundFlags } from './bound-flags.ts';
 import { addConnectorOptions, type ConnectorFlags } from './connector-flags.ts';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { UpstreamRole } from '../../../sidecar/sidecar-options.ts';
+import type { UpstreamRole } from '../../../sidecar/options/sidecar-options.ts';
 
 /** TLS at the sidecar's port, and towards other servers. */
 export interface TlsFlags {

@@ -1,0 +1,258 @@
+import { type CacheConfig, CUSTOM_METRICS, type LoraState } from '../../../framework/keys.ts';
+import type { EngineMapping } from './engine-metrics.ts';
+import { isWithin, LoadMetric } from './load-metric.ts';
+import type { Labels } from './prometheus-labels.ts';
+import { type Sample, type ScanWork, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
+
+/** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
+const ADAPTERS_MAX = 1024;
+/** A longer name is left out: requests give such names as their model. */
+const ADAPTER_NAME_MAX = 256;
+
+/** Far more than wait at any server; one that reports more is faulty. */
+const WAITING_MAX = 1_000_000;
+/** Triton's mapping, which is the reference's, counts executions since the server's start. */
+const RUNNING_MAX = 1e12;
+/** Engines that count pages in several places report a little above 1, which counts as 1. */
+const KV_USAGE_MAX = 1.5;
+/** Far more tokens in a block, blocks in a cache, and adapters at once than any engine has. */
+const CONFIG_COUNT_MAX = 1e9;
+/** Seconds since the epoch, in the year 5138. */
+const STARTED_AT_MAX_S = 1e11;
+
+/** The name that every Prometheus client library uses. */
+const START_TIME = 'process_start_time_seconds';
+
+/** The values of a page; undefined where the page lacks them. */
+export interface PageReading {
+  readonly waiting: number | undefined;
+  readonly running: number | undefined;
+  /** The used fraction of the KV cache, 0 to 1. */
+  readonly kvUsage: number | undefined;
+  /** The same object as in the last reading while it is unchanged; so are `cache` and `custom`. */
+  readonly lora: LoraState | undefined;
+  readonly cache: CacheConfig | undefined;
+  /** By attribute. */
+  readonly custom: ReadonlyMap<string, number>;
+  /** Seconds since the epoch, by the server's clock. */
+  readonly startedAtS: number | undefined;
+}
+
+/** A page that is not used: it has a value that its metric cannot have. */
+export interface PageRefusal {
+  /** The rest of a sentence that begins with the page's URL. */
+  readonly refused: string;
+}
+
+/** Reads the pages of one endpoint; faster from the second on, as positions are remembered. */
+export class PageReader {
+  readonly #work: ScanWork = { bytes: 0 };
+  readonly #waiting: LoadMetric;
+  readonly #running: LoadMetric;
+  readonly #kvUsage: LoadMetric;
+  readonly #lora: (page: Buffer) => LoraState | undefined;
+  readonly #cache: (page: Buffer) => CacheConfig | undefined;
+  readonly #custom: (page: Buffer) => ReadonlyMap<string, number>;
+  readonly #startedAt: SeriesFinder;
+
+  constructor(mapping: EngineMapping) {
+    const finderOf: FinderOf = (spec, options) =>
+      new SeriesFinder(parseSpec(spec), this.#work, options);
+    const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
+      specs.map((spec) => finderOf(spec));
+    // A page may be of several data-parallel engines: queues add up, the fullest cache counts.
+    this.#waiting = new LoadMetric(finders(mapping.waiting), add, WAITING_MAX);
+    this.#running = new LoadMetric(finders(mapping.running), add, RUNNING_MAX);
+    this.#kvUsage = new LoadMetric(finders(mapping.kvUsage), Math.max, KV_USAGE_MAX);
+    this.#lora = loraReader(mapping, finderOf);
+    this.#cache = cacheReader(mapping, finderOf);
+    this.#custom = customReader(mapping, finderOf);
+    this.#startedAt = finderOf(START_TIME, OPTIONAL);
+  }
+
+  /** What all pages so far have taken. */
+  get workBytes(): number {
+    return this.#work.bytes;
+  }
+
+  /**
+   * Undefined for a page without load: the endpoint's load must stay unknown, not become 0. A page
+   * with a load that cannot be is refused as a whole. Other values that cannot be are left out.
+   */
+  read(page: Buffer): PageReading | PageRefusal | undefined {
+    const waiting = this.#waiting.read(page);
+    const running = this.#running.read(page);
+    const kvUsage = this.#kvUsage.read(page);
+    if (waiting === undefined && running === undefined && kvUsage === undefined) return undefined;
+    const refused =
+      this.#waiting.problem(waiting) ??
+      this.#running.problem(running) ??
+      this.#kvUsage.problem(kvUsage);
+    if (refused !== undefined) return { refused };
+    // The youngest of several processes counts, so that any restart shows.
+    const startedAtS = this.#startedAt.combined(page, Math.max);
+    return {
+      waiting,
+      running,
+      kvUsage: kvUsage && Math.min(1, kvUsage),
+      lora: this.#lora(page),
+      cache: this.#cache(page),
+      custom: this.#custom(page),
+      startedAtS: isWithin(startedAtS, STARTED_AT_MAX_S) ? startedAtS : undefined,
+    };
+  }
+}
+
+type FinderOf = (spec: string, options?: { readonly optional: boolean }) => SeriesFinder;
+
+const OPTIONAL = { optional: true } as const;
+
+function add(a: number, b: number): number {
+  return a + b;
+}
+
+/** Each change of adapters adds a series whose value is its time; the largest value is now. */
+function loraReader(
+  { lora }: EngineMapping,
+  finderOf: FinderOf,
+): (page: Buffer) => LoraState | undefined {
+  if (lora === undefined) return () => undefined;
+  const finder = finderOf(lora, OPTIONAL);
+  let latest: Sample | undefined;
+  let state: LoraState | undefined;
+  return (page) => {
+    const now = finder.largest(page);
+    if (now === latest) return state;
+    latest = now;
+    const next = now && loraState(now.labels);
+    // A new time without other adapters is no change.
+    if (next === undefined || state === undefined || !sameLora(next, state)) state = next;
+    return state;
+  };
+}
+
+function loraState(labels: Labels): LoraState {
+  const max = Number(labels.get('max_lora'));
+  return {
+    running: adapters(labels.get('running_lora_adapters')),
+    waiting: adapters(labels.get('waiting_lora_adapters')),
+    max: isCount(max) ? max : 0,
+  };
+}
+
+function adapters(list: string | undefined): ReadonlySet<string> {
+  const names = (list ?? '').split(',', ADAPTERS_MAX).map((name) => name.trim());
+  return new Set(names.filter((name) => name !== '' && name.length <= ADAPTER_NAME_MAX));
+}
+
+function sameLora(a: LoraState, b: LoraState): boolean {
+  return a.max === b.max && sameSet(a.running, b.running) && sameSet(a.waiting, b.waiting);
+}
+
+function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && [...a].every((each) => b.has(each));
+}
+
+function cacheReader(
+  mapping: EngineMapping,
+  finderOf: FinderOf,
+): (page: Buffer) => CacheConfig | undefined {
+  const sizes = cacheSizesReader(mapping, finderOf);
+  let config: CacheConfig | undefined;
+  return (page) => {
+    const { blockTokens, blocks, matchTokens } = sizes(page);
+    const unit = isCount(matchTokens) ? matchTokens : undefined;
+    if (!isCount(blockTokens) || !isCount(blocks)) config = undefined;
+    else if (
+      config?.blockTokens !== blockTokens ||
+      config.blocks !== blocks ||
+      config.matchTokens !== unit
+    ) {
+      config = { blockTokens, blocks, ...(unit !== undefined && { matchTokens: unit }) };
+    }
+    return config;
+  };
+}
+
+function customReader(
+  { custom = [] }: EngineMapping,
+  finderOf: FinderOf,
+): (page: Buffer) => ReadonlyMap<string, number> {
+  if (custom.length === 0) return () => CUSTOM_METRICS.initial;
+  const finders = custom.map(({ attribute, series }) => ({ attribute, finder: finderOf(series) }));
+  let last = CUSTOM_METRICS.initial;
+  return (page) => {
+    const read = new Map<string, number>();
+    for (const { attribute, finder } of finders) {
+      const value = finder.combined(page, Math.max);
+      // A summary without observations says NaN: that is as good as no value.
+      if (isWithin(value, Number.MAX_VALUE)) read.set(attribute, value);
+    }
+    const same = read.size === last.size && [...read].every(([key, is]) => last.get(key) === is);
+    if (!same) last = read;
+    return last;
+  };
+}
+
+type CacheSizes = Partial<CacheConfig>;
+
+/** vLLM says `None` where prefixes are found in whole blocks. */
+const MATCH_TOKENS_LABEL = 'prefix_match_unit';
+
+function cacheSizesReader(
+  mapping: EngineMapping,
+  finderOf: FinderOf,
+): (page: Buffer) => CacheSizes {
+  const { cacheInfo = [], blockTokens, blocks } = mapping;
+  const { blockTokensLabel = 'block_size', blocksLabel = 'num_gpu_blocks' } = mapping;
+  if (cacheInfo.length > 0) {
+    const finders = cacheInfo.map((each) => finderOf(each, OPTIONAL));
+    return (page) => {
+      const labels = firstOf(finders, page)?.labels;
+      return {
+        blockTokens: Number(labels?.get(blockTokensLabel)),
+        blocks: Number(labels?.get(blocksLabel)),
+        matchTokens: Number(labels?.get(MATCH_TOKENS_LABEL)),
+      };
+    };
+  }
+  if (blockTokens === undefined || blocks === undefined) return () => ({});
+  const sizeFinder = finderOf(blockTokens);
+  const countFinder = finderOf(blocks);
+  return (page) => {
+    const size = sizeFinder.combined(page, Math.max);
+    const count = countFinder.combined(page, Math.max);
+    return size === undefined || count === undefined ? {} : { blockTokens: size, blocks: count };
+  };
+}
+
+/** The first sample of the first finder that finds one: those after it do not search the page. */
+function firstOf(
+  finders: readonly Pick<SeriesFinder, 'first'>[],
+  page: Buffer,
+): Sample | undefined {
+  for (const finder of finders) {
+    const found = finder.first(page);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Engines report `None`, zero or infinity before they know the value. */
+function isCount(value: number | undefined): value is number {
+  return Number.isInteger(value) && isWithin(value, CONFIG_COUNT_MAX) && value > 0;
+}
+
+/** Parses `name` or `name{label=value,…}`, the values with or without quotes. */
+function parseSpec(text: string): SeriesSpec {
+  const brace = text.indexOf('{');
+  if (brace < 0) return { name: text, labels: new Map() };
+  const labels = new Map<string, string>();
+  for (const pair of text.slice(brace + 1, text.lastIndexOf('}')).split(',')) {
+    const equals = pair.indexOf('=');
+    if (equals < 0) continue;
+    const value = pair.slice(equals + 1).trim();
+    labels.set(pair.slice(0, equals).trim(), value.replace(/^"(.*)"$/, '$1'));
+  }
+  return { name: text.slice(0, brace), labels };
+}

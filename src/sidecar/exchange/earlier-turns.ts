@@ -1,0 +1,174 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import { elementsOf, memberOf, valueOf, withMembers } from '../../openai/json/json-members.ts';
+import { ChatReply } from '../answers/chat-reply.ts';
+import { type EngineAnswer, editedAnswer } from '../answers/engine-answer.ts';
+import { isObject, objectIn } from '../body/client-body.ts';
+import type { GenerationApi } from '../body/generation-api.ts';
+import type { EarlierTurnsOptions } from '../options/sidecar-options.ts';
+
+/** Long prompts have thousands of block ids; a turn with more is not kept. */
+const PARAMS_BYTES_MAX = 64 * 1024;
+/** What an engine says of its blocks, and nothing else, goes to the prefilling server. */
+const PARAMS: readonly string[] = [
+  'remote_engine_id',
+  'remote_request_id',
+  'remote_host',
+  'remote_port',
+  'remote_block_ids',
+  'remote_num_tokens',
+  'remote_blocks_expiry_time',
+  'tp_size',
+  'dcp_size',
+  'pp_size',
+  'transfer_mode',
+];
+/** Beside the messages, these decide which tokens a prompt has and what their KV is. */
+const SCOPE: readonly string[] = [
+  'model',
+  'cache_salt',
+  'tools',
+  'tool_choice',
+  'chat_template',
+  'chat_template_kwargs',
+  'documents',
+  'reasoning_effort',
+  'add_special_tokens',
+  'add_generation_prompt',
+  'continue_final_message',
+  'mm_processor_kwargs',
+  'media_io_kwargs',
+];
+
+interface Kept {
+  readonly params: Buffer;
+  readonly until: Millis;
+}
+
+/**
+ * Where the engine holds the KV of turns that it has answered. The next turn of a conversation can
+ * have its prefilling server read them instead of computing them: vLLM's bidirectional transfer.
+ * That server copies blocks by their place, so a turn counts only where its messages and answer are
+ * the beginning of the next one.
+ */
+export class EarlierTurns {
+  readonly #clock: Clock;
+  readonly #options: EarlierTurnsOptions;
+  /** By the digest of all that was said; the oldest first. */
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(clock: Clock, options: EarlierTurnsOptions) {
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** The turn that a request is; undefined for one that cannot take part. */
+  turnOf(body: Buffer, api: GenerationApi): Turn | undefined {
+    if (api.name !== 'chat_completions') return undefined;
+    if (!isUnset(body, 'truncate_prompt_tokens')) return undefined;
+    const choices = memberOf(body, 'n')?.toString() ?? 'null';
+    if (choices !== '1' && choices !== 'null') return undefined;
+    const messages = elementsOf(memberOf(body, 'messages') ?? Buffer.from('[]'));
+    if (messages.length === 0) return undefined;
+    return new Turn(this, digestsOf(body, messages), messages);
+  }
+
+  /** What the engine said of the blocks after this conversation, once: reading frees them. */
+  take(digest: string): Buffer | undefined {
+    const kept = this.#kept.get(digest);
+    this.#kept.delete(digest);
+    return kept !== undefined && kept.until > this.#clock.now() ? kept.params : undefined;
+  }
+
+  keep(digest: string, params: Buffer): void {
+    const { turnsMax, keepMs } = this.#options;
+    this.#kept.delete(digest);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size < turnsMax) break;
+      this.#kept.delete(oldest);
+    }
+    this.#kept.set(digest, { params, until: this.#clock.now() + keepMs });
+  }
+}
+
+/** One request of a conversation. */
+export class Turn {
+  readonly #turns: EarlierTurns;
+  /** One for each message: the digest of the conversation up to and including it. */
+  readonly #digests: readonly string[];
+  readonly #messages: readonly Buffer[];
+
+  constructor(turns: EarlierTurns, digests: readonly string[], messages: readonly Buffer[]) {
+    this.#turns = turns;
+    this.#digests = digests;
+    this.#messages = messages;
+  }
+
+  /** `kv_transfer_params` of the longest earlier turn that this one continues, if one is kept. */
+  take(): Buffer | undefined {
+    // A conversation that ends in an answer has no new message.
+    for (let index = this.#messages.length - 2; index >= 0; index--) {
+      const digest = this.#digests[index] ?? '';
+      if (valueOf(this.#messages[index] as Buffer, 'role') !== 'assistant') continue;
+      const params = this.#turns.take(digest);
+      if (params !== undefined) return params;
+    }
+    return undefined;
+  }
+
+  /** The engine's answer, in the same bytes; what it says of its blocks is kept. */
+  watched(answer: EngineAnswer): EngineAnswer {
+    if (answer.statusCode !== 200) return answer;
+    const reply = new ChatReply();
+    return editedAnswer(answer, (json) => {
+      reply.read(json);
+      const params = memberOf(json, 'kv_transfer_params');
+      if (params !== undefined && params[0] === 0x7b) this.#keep(params, reply);
+      return json;
+    });
+  }
+
+  #keep(said: Buffer, reply: ChatReply): void {
+    const params = usable(said);
+    const message = reply.digest();
+    if (params === undefined || message === undefined) return;
+    this.#turns.keep(continued(this.#digests.at(-1) ?? '', message), params);
+  }
+}
+
+function digestsOf(body: Buffer, messages: readonly Buffer[]): readonly string[] {
+  const scope = createHash('sha256');
+  for (const name of SCOPE) addPart(scope, memberOf(body, name));
+  let digest = scope.digest('base64');
+  return messages.map((message) => {
+    digest = continued(digest, ChatReply.digestOf(message));
+    return digest;
+  });
+}
+
+/** With its length before it, so that two parts cannot be mistaken for others. */
+function addPart(hash: Hash, part: Buffer | undefined): void {
+  hash.update(`${part?.length ?? -1}:`).update(part ?? '');
+}
+
+function continued(digest: string, message: string): string {
+  return createHash('sha256').update(`${digest} ${message}`).digest('base64');
+}
+
+/** The part of an engine's answer about its blocks that another server needs; undefined without. */
+function usable(said: Buffer): Buffer | undefined {
+  const params = objectIn(said);
+  if (!isObject(params) || params['do_remote_decode'] !== true) return undefined;
+  const { remote_engine_id: engine, remote_request_id: request, remote_host: host } = params;
+  const named = [engine, request, host].every((each) => typeof each === 'string' && each !== '');
+  const { remote_port: port, remote_block_ids: blocks } = params;
+  if (!named || typeof port !== 'number') return undefined;
+  if (!Array.isArray(blocks) || blocks.length === 0) return undefined;
+  const kept = PARAMS.map((name) => [name, memberOf(said, name)] as const);
+  const text = withMembers(Buffer.from('{}'), Object.fromEntries(kept));
+  return text.length <= PARAMS_BYTES_MAX ? text : undefined;
+}
+
+function isUnset(body: Buffer, name: string): boolean {
+  return (memberOf(body, name)?.toString() ?? 'null') === 'null';
+}

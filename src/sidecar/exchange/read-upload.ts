@@ -1,0 +1,128 @@
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../../framework/runtime.ts';
+import { Deadline } from '../../runtime/clock/deadline.ts';
+import { Refusal } from '../body/refusal.ts';
+import type { SidecarBounds } from '../options/sidecar-options.ts';
+
+/** The bytes that all open requests hold. */
+export class BufferBudget {
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** False, with nothing taken, if there are not so many left. */
+  take(bytes: number): boolean {
+    if (this.#bytes + bytes > this.#bytesMax) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+interface UploadOptions {
+  readonly bounds: SidecarBounds;
+  readonly budget: BufferBudget;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads a whole request body. What it takes from the budget, the caller gives back: the length of
+ * the result. Rejects with a Refusal at the first bound that is passed, or with the signal's reason.
+ */
+export function readUpload(request: IncomingMessage, options: UploadOptions): Promise<Buffer> {
+  return new Promise((resolve, reject) => new Upload(request, { ...options, resolve, reject }));
+}
+
+interface Settle {
+  readonly resolve: (body: Buffer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+class Upload {
+  readonly #request: IncomingMessage;
+  readonly #options: UploadOptions & Settle;
+  readonly #whole: Deadline;
+  readonly #idle: Deadline;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(request: IncomingMessage, options: UploadOptions & Settle) {
+    const { bounds, clock, signal } = options;
+    const { uploadTimeoutMs, clientIdleTimeoutMs } = bounds;
+    this.#request = request;
+    this.#options = options;
+    this.#whole = new Deadline(clock, uploadTimeoutMs, () =>
+      this.#fail(new Refusal(408, `the request body did not end within ${uploadTimeoutMs} ms`)),
+    );
+    this.#idle = new Deadline(clock, clientIdleTimeoutMs, () =>
+      this.#fail(new Refusal(408, `the request body stood still for ${clientIdleTimeoutMs} ms`)),
+    );
+    // An error is followed by the end of the connection, which aborts the signal.
+    request.on('error', ignore);
+    if (signal.aborted) this.#leave();
+    else if (Number(request.headers['content-length'] ?? 0) > bounds.bodyBytesMax) this.#tooLarge();
+    else this.#start();
+  }
+
+  #start(): void {
+    this.#whole.restart();
+    this.#idle.restart();
+    this.#options.signal.addEventListener('abort', this.#leave);
+    this.#request.on('data', this.#onData).on('end', this.#onEnd);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const { bounds, budget } = this.#options;
+    const { bodyBytesMax, bufferedBytesMax } = bounds;
+    if (this.#bytes + chunk.length > bodyBytesMax) return this.#tooLarge();
+    if (!budget.take(chunk.length)) {
+      const message = `the bodies of all requests reach the bound of ${bufferedBytesMax} bytes`;
+      return this.#fail(new Refusal(503, message));
+    }
+    this.#bytes += chunk.length;
+    this.#chunks.push(chunk);
+    this.#idle.restart();
+  };
+
+  readonly #onEnd = (): void => {
+    this.#stop();
+    const body = Buffer.concat(this.#chunks);
+    this.#chunks.length = 0;
+    this.#options.resolve(body);
+  };
+
+  readonly #leave = (): void => this.#fail(this.#options.signal.reason as Error);
+
+  #tooLarge(): void {
+    const { bodyBytesMax } = this.#options.bounds;
+    this.#fail(new Refusal(413, `the request body is larger than ${bodyBytesMax} bytes`));
+  }
+
+  #fail(error: Error): void {
+    this.#stop();
+    this.#request.pause();
+    this.#options.budget.giveBack(this.#bytes);
+    this.#options.reject(error);
+  }
+
+  #stop(): void {
+    this.#whole.stop();
+    this.#idle.stop();
+    this.#options.signal.removeEventListener('abort', this.#leave);
+    this.#request.off('data', this.#onData).off('end', this.#onEnd);
+  }
+}
+
+/** Closes over nothing: the request outlives its upload. */
+function ignore(): void {}

@@ -1,0 +1,166 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Millis } from '../../framework/runtime.ts';
+import { API_NAMES } from '../body/generation-api.ts';
+import type { LegStage } from '../options/sidecar-options.ts';
+
+/** `denied`: the request named a server that it may not. */
+export type StageOutcome = 'done' | 'failed' | 'timeout' | 'denied';
+export type RequestOutcome = 'answered' | 'refused' | 'client-gone' | 'engine-failed' | 'cut';
+
+const STAGES: readonly LegStage[] = ['encode', 'prefill', 'decode'];
+const STAGE_OUTCOMES: readonly StageOutcome[] = ['done', 'failed', 'timeout', 'denied'];
+const REQUEST_OUTCOMES: readonly RequestOutcome[] = [
+  'answered',
+  'refused',
+  'client-gone',
+  'engine-failed',
+  'cut',
+];
+/** The reference's bounds: a long answer streams for minutes. */
+const SECONDS: readonly number[] = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
+];
+
+interface Observed {
+  readonly openRequests: () => number;
+  readonly bufferedBytes: () => number;
+  /** The connectors, for the labels of the reference's metrics. */
+  readonly connector: string;
+  readonly ecConnector: string;
+}
+
+/** The sidecar's page of metrics: its own, and those of the reference by their names. */
+export class SidecarMetrics {
+  readonly registry: Registry = new Registry();
+  readonly #stages: Counter<'stage' | 'outcome'>;
+  readonly #requests: Counter<'outcome'>;
+  readonly #reference: ReferenceMetrics;
+
+  constructor({ openRequests, bufferedBytes, ...connectors }: Observed) {
+    const registers = [this.registry];
+    this.#requests = new Counter({
+      name: 'pointsman_sidecar_requests_total',
+      help: 'Requests by how they ended.',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.#stages = new Counter({
+      name: 'pointsman_sidecar_stages_total',
+      help: 'Stages of requests by how they ended. A stage that was not done is left to the engine.',
+      labelNames: ['stage', 'outcome'],
+      registers,
+    });
+    for (const outcome of REQUEST_OUTCOMES) this.#requests.inc({ outcome }, 0);
+    for (const stage of STAGES) {
+      for (const outcome of STAGE_OUTCOMES) this.#stages.inc({ stage, outcome }, 0);
+    }
+    this.#gauge('open_requests', 'Requests that have not ended.', openRequests);
+    this.#gauge('buffered_bytes', 'Bytes of request bodies that are held.', bufferedBytes);
+    this.#reference = new ReferenceMetrics(this.registry, connectors);
+  }
+
+  onRequest(outcome: RequestOutcome): void {
+    this.#requests.inc({ outcome });
+  }
+
+  /** A request that generates tokens has arrived. */
+  onGeneration(api: string): void {
+    this.#reference.onRequest(api);
+  }
+
+  /** A request's prompt is to be computed elsewhere. */
+  onApart(): void {
+    this.#reference.onApart();
+  }
+
+  onStage(stage: LegStage, outcome: StageOutcome): void {
+    this.#stages.inc({ stage, outcome });
+    if (outcome === 'failed' || outcome === 'timeout') this.#reference.onError(stage);
+  }
+
+  /** A stage was done and took so long. */
+  onDuration(stage: LegStage, durationMs: Millis): void {
+    this.#reference.onDuration(stage, durationMs);
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name: `pointsman_sidecar_${name}`,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+}
+
+type Connectors = Pick<Observed, 'connector' | 'ecConnector'>;
+
+/** The families of the reference's sidecar. */
+class ReferenceMetrics {
+  readonly #requests: Counter<'api_type'>;
+  readonly #apart: Counter<'connector'>;
+  readonly #errors: Counter<'connector' | 'stage'>;
+  readonly #durations: ReadonlyMap<LegStage, Histogram<'connector'>>;
+  readonly #connectors: Connectors;
+
+  constructor(registry: Registry, connectors: Connectors) {
+    const registers = [registry];
+    this.#connectors = connectors;
+    const { connector } = connectors;
+    this.#requests = new Counter({
+      name: 'llm_d_disagg_sidecar_requests_total',
+      help: 'Requests that generate tokens, by API.',
+      labelNames: ['api_type'],
+      registers,
+    });
+    this.#apart = new Counter({
+      name: 'llm_d_disagg_sidecar_disagg_requests_total',
+      help: 'Requests whose prompt is to be computed elsewhere.',
+      labelNames: ['connector'],
+      registers,
+    });
+    this.#errors = new Counter({
+      name: 'llm_d_disagg_sidecar_request_errors_total',
+      help: 'Stages that failed or took too long.',
+      labelNames: ['connector', 'stage'],
+      registers,
+    });
+    this.#durations = new Map(
+      STAGES.map((stage) => [
+        stage,
+        new Histogram({
+          name: `llm_d_disagg_sidecar_${stage}_duration_seconds`,
+          help: `How long the stage ${stage} took where it was done.`,
+          labelNames: ['connector'],
+          buckets: [...SECONDS],
+          registers,
+        }),
+      ]),
+    );
+    for (const api_type of API_NAMES) this.#requests.inc({ api_type }, 0);
+    this.#apart.inc({ connector }, 0);
+    for (const stage of STAGES) this.#errors.inc({ connector: this.#of(stage), stage }, 0);
+  }
+
+  onRequest(api_type: string): void {
+    this.#requests.inc({ api_type });
+  }
+
+  onApart(): void {
+    this.#apart.inc({ connector: this.#connectors.connector });
+  }
+
+  onError(stage: LegStage): void {
+    this.#errors.inc({ connector: this.#of(stage), stage });
+  }
+
+  onDuration(stage: LegStage, durationMs: Millis): void {
+    this.#durations.get(stage)?.observe({ connector: this.#of(stage) }, durationMs / 1000);
+  }
+
+  #of(stage: LegStage): string {
+    return stage === 'encode' ? this.#connectors.ecConnector : this.#connectors.connector;
+  }
+}

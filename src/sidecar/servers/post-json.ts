@@ -1,0 +1,72 @@
+import { isJsonObject } from '../body/client-body.ts';
+import type { LegSender, UpstreamServer } from './upstreams.ts';
+
+/** The answers hold one token and transfer parameters. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
+interface JsonPost {
+  /** `host:port`. */
+  readonly server: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly signal: AbortSignal;
+}
+
+/** A server has answered with another status than 200. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`answered ${status}`);
+    this.status = status;
+  }
+}
+
+/**
+ * POSTs JSON and returns the answer. Rejects unless it is a 200 with a JSON object of at most
+ * 1 MiB; a redirect is not followed.
+ */
+export async function postJson(
+  upstreams: LegSender,
+  role: UpstreamServer,
+  request: JsonPost,
+): Promise<Buffer> {
+  const headers = { ...request.headers, 'content-type': 'application/json' };
+  const answer = await upstreams.request(role, { ...request, method: 'POST', headers });
+  const text = await readAnswer(answer.statusCode, answer.body as AnswerBody);
+  if (!isJsonObject(text)) throw new Error('answered no JSON object');
+  return text;
+}
+
+/** GETs a path and returns the answer. Rejects unless it is a 200 of at most 1 MiB. */
+export async function getText(
+  upstreams: LegSender,
+  role: UpstreamServer,
+  request: Pick<JsonPost, 'server' | 'path' | 'signal'>,
+): Promise<Buffer> {
+  const empty = { headers: {}, body: Buffer.alloc(0) };
+  const answer = await upstreams.request(role, { ...request, ...empty, method: 'GET' });
+  return readAnswer(answer.statusCode, answer.body as AnswerBody);
+}
+
+type AnswerBody = AsyncIterable<Buffer> & {
+  on(event: 'error', listener: () => void): { destroy(): unknown };
+};
+
+async function readAnswer(status: number, body: AnswerBody): Promise<Buffer> {
+  if (status !== 200) {
+    // Leaving a body unread would keep the connection busy.
+    body.on('error', () => undefined).destroy();
+    throw new StatusError(status);
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,95 @@
+import { Readable } from 'node:stream';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import { connectWithin } from '../../runtime/network/connect-within.ts';
+import type { UpstreamRole, UpstreamTls } from '../options/sidecar-options.ts';
+
+interface UpstreamsOptions {
+  readonly tls: UpstreamTls | undefined;
+  readonly connectTimeoutMs: Millis;
+  readonly clock: Clock;
+}
+
+interface UpstreamRequest {
+  /** `host:port`. */
+  readonly server: string;
+  readonly method: Dispatcher.HttpMethod;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly signal: AbortSignal;
+}
+
+/** Less than the 5 s for which model servers keep idle connections (uvicorn). */
+const IDLE_MS = 4_000;
+/** Servers with open connections at once. Requests name the servers, so their number is bounded. */
+const ORIGINS_MAX = 1024;
+/** The servers that are asked; a bootstrap server is one of a prefilling pod, without TLS. */
+export type UpstreamServer = UpstreamRole | 'bootstrap';
+/** Sends requests to model servers. */
+export interface LegSender {
+  request(role: UpstreamServer, request: UpstreamRequest): Promise<Dispatcher.ResponseData>;
+}
+const SERVERS: readonly UpstreamServer[] = ['prefiller', 'decoder', 'encoder', 'bootstrap'];
+
+/** The connections to model servers, by the part that they play. Redirects are not followed. */
+export class Upstreams implements LegSender {
+  readonly #options: UpstreamsOptions;
+  readonly #agents: ReadonlyMap<UpstreamServer, Agent>;
+
+  constructor(options: UpstreamsOptions) {
+    this.#options = options;
+    this.#agents = new Map(SERVERS.map((role) => [role, agentOf(role, options)]));
+  }
+
+  request(
+    role: UpstreamServer,
+    { server, body, headers, ...request }: UpstreamRequest,
+  ): Promise<Dispatcher.ResponseData> {
+    const scheme = this.#isSecure(role) ? 'https' : 'http';
+    const agent = this.#agents.get(role);
+    if (agent === undefined) throw new Error(`there are no connections to a ${role}`);
+    const origin = `${scheme}://${server}`;
+    if (body.length === 0) return agent.request({ ...request, origin, headers });
+    const sized = { ...headers, 'content-length': String(body.length) };
+    return agent.request({
+      ...request,
+      origin,
+      headers: sized,
+      body: inOnePiece(body),
+    });
+  }
+
+  #isSecure(role: UpstreamServer): boolean {
+    return role !== 'bootstrap' && this.#options.tls?.roles.includes(role) === true;
+  }
+
+  /** Aborts everything under way. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
+  }
+}
+
+/** undici would keep a Buffer until the end of the answer; a stream gives it away once. */
+function inOnePiece(body: Buffer): Readable {
+  const stream = new Readable({ read: () => undefined });
+  stream.push(body);
+  stream.push(null);
+  return stream;
+}
+
+function agentOf(role: UpstreamServer, { tls, connectTimeoutMs, clock }: UpstreamsOptions): Agent {
+  const connect = buildConnector({
+    timeout: 0,
+    rejectUnauthorized: role === 'bootstrap' || tls?.unverified.includes(role) !== true,
+    ...(tls?.ca !== undefined && { ca: tls.ca }),
+  });
+  return new Agent({
+    keepAliveTimeout: IDLE_MS,
+    maxOrigins: ORIGINS_MAX,
+    // Each stage has its own time limits.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: connectWithin(connect, connectTimeoutMs, clock),
+  });
+}

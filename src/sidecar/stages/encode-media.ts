@@ -1,0 +1,129 @@
+import {
+  elementsOf,
+  entriesOf,
+  memberOf,
+  valueOf,
+  withMembers,
+} from '../../openai/json/json-members.ts';
+import { within } from '../../runtime/clock/deadline.ts';
+import { HIT_THRESHOLD } from '../contracts/shared-storage.ts';
+import type { Exchange } from '../exchange/sidecar-parts.ts';
+import { postJson } from '../servers/post-json.ts';
+import type { LegSender } from '../servers/upstreams.ts';
+import { fallBack } from './fall-back.ts';
+
+interface EncodeOptions {
+  readonly upstreams: LegSender;
+  /** `host:port` each; items go to them in turn. */
+  readonly encoders: readonly string[];
+  /** With `x-request-id`, which gets a suffix for each item. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether the request takes on where the results are, which the answers say. */
+  readonly collects: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Each item is a request of its own; a body with more items is not encoded elsewhere. */
+const ITEMS_MAX = 256;
+const PATH = '/v1/chat/completions';
+/** The header whose value all requests for a client's request share. */
+export const REQUEST_ID = 'x-request-id';
+/** Types of message parts that an encoder turns into embeddings. */
+const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_url', 'input_audio']);
+/** Fields of the client's request that change what an encoder makes of an item. */
+const KEPT: readonly string[] = ['model', 'mm_processor_kwargs'];
+
+/** Undefined without media. Rejects at the first failure, and aborts the other requests. */
+async function encodeMedia(
+  chat: Buffer,
+  { upstreams, encoders, headers, collects, signal }: EncodeOptions,
+): Promise<Buffer | undefined> {
+  const items = mediaIn(chat);
+  if (items.length === 0) return undefined;
+  if (items.length > ITEMS_MAX) throw new Error(`${items.length} items, more than ${ITEMS_MAX}`);
+  const requestId = headers[REQUEST_ID] ?? '';
+  const stop = new AbortController();
+  try {
+    const answers = await Promise.all(
+      items.map((item, index) =>
+        postJson(upstreams, 'encoder', {
+          server: encoders[index % encoders.length] ?? '',
+          path: PATH,
+          headers: { ...headers, [REQUEST_ID]: `${requestId}-enc-${index}` },
+          body: encodeRequest(chat, item),
+          signal: AbortSignal.any([signal, stop.signal]),
+        }),
+      ),
+    );
+    return collects ? withTransferParams(chat, answers) : chat;
+  } catch (error) {
+    stop.abort();
+    throw error;
+  }
+}
+
+/** The media parts of all messages in order, in their bytes, without duplicates. */
+function mediaIn(chat: Buffer): readonly Buffer[] {
+  const found = new Map<string, Buffer>();
+  for (const message of elementsOf(memberOf(chat, 'messages') ?? EMPTY)) {
+    for (const part of elementsOf(memberOf(message, 'content') ?? EMPTY)) {
+      const type = valueOf(part, 'type');
+      if (!MEDIA.has(type)) continue;
+      found.set(`${String(type)} ${memberOf(part, String(type))?.toString('latin1')}`, part);
+    }
+  }
+  return [...found.values()];
+}
+
+const EMPTY = Buffer.from('[]');
+
+/** A request that encodes one item and generates as little as possible. */
+function encodeRequest(chat: Buffer, item: Buffer): Buffer {
+  const kept = KEPT.map((name) => [name, memberOf(chat, name)] as const);
+  return withMembers(Buffer.from('{}'), {
+    ...Object.fromEntries(kept),
+    messages: Buffer.concat([Buffer.from('[{"role":"user","content":['), item, Buffer.from(']}]')]),
+    max_tokens: '1',
+    max_completion_tokens: '1',
+    stream: 'false',
+  });
+}
+
+/** By item hash. Encoders that share storage with the decoding server return none. */
+function withTransferParams(chat: Buffer, answers: readonly Buffer[]): Buffer {
+  const params = answers.flatMap((answer) => {
+    const found = memberOf(answer, 'ec_transfer_params');
+    return found === undefined ? [] : entriesOf(found);
+  });
+  if (params.length === 0) return chat;
+  const merged = withMembers(Buffer.from('{}'), Object.fromEntries(params));
+  return withMembers(chat, { ec_transfer_params: merged });
+}
+
+/** The body with its encoders' answers; unchanged if it has no media or an encoder fails. */
+export async function encodedElsewhere(
+  body: Buffer,
+  encoders: readonly string[],
+  exchange: Exchange,
+): Promise<Buffer> {
+  const { headers, upstreams, options, metrics, counts, contract } = exchange;
+  const { encodeTimeoutMs: limitMs } = exchange.bounds;
+  const { clock, ecConnector } = options;
+  const time = { clock, limitMs, signal: exchange.signal, what: 'did not all answer' };
+  const begun = clock.now();
+  try {
+    const collects = ecConnector !== 'ec-example';
+    const work = (signal: AbortSignal): Promise<Buffer | undefined> =>
+      encodeMedia(body, { upstreams, encoders, headers, collects, signal });
+    const sent = await within(time, work);
+    if (sent === undefined) return body;
+    counts.encoded += 1;
+    metrics.onStage('encode', 'done');
+    metrics.onDuration('encode', clock.now() - begun);
+    // Nothing of the media is cached where the answer is decoded.
+    return contract.decodesFirst ? withMembers(sent, { [HIT_THRESHOLD]: '0' }) : sent;
+  } catch (error) {
+    fallBack('encode', error, exchange, `encode at ${encoders.join(', ')} failed, encoding here`);
+    return body;
+  }
+}

@@ -1,0 +1,110 @@
+import { memberOf } from '../../openai/json/json-members.ts';
+import { within } from '../../runtime/clock/deadline.ts';
+import { cachedTokensIn, withCachedTokens } from '../answers/cached-tokens.ts';
+import type { EngineAnswer } from '../answers/engine-answer.ts';
+import type { Asked, Legs } from '../contracts/kv-contract.ts';
+import { HIT_THRESHOLD } from '../contracts/shared-storage.ts';
+import type { Exchange } from '../exchange/sidecar-parts.ts';
+import { answeredFromCache } from './answered-from-cache.ts';
+import { decode, forward } from './decode.ts';
+import { fallBack, fallBackToHere, SERVER_ERROR } from './fall-back.ts';
+import { legsAtOnce } from './legs-at-once.ts';
+import { postWithRetries } from './post-with-retries.ts';
+
+/** Has the engine answer without the results of other servers. */
+export type ComputeHere = () => Promise<EngineAnswer>;
+
+/**
+ * Has the prompt computed by the prefilling server, and the answer decoded by the engine. Undefined
+ * where that server fails. Rejects where the client has gone, or the engine fails without results.
+ */
+export async function prefilledElsewhere(
+  asked: Asked,
+  exchange: Exchange,
+  here: ComputeHere,
+): Promise<EngineAnswer | undefined> {
+  const { contract, metrics } = exchange;
+  const { body, prefiller } = asked;
+  if (contract.decodesFirst && memberOf(body, HIT_THRESHOLD) !== undefined) {
+    const cached = await answeredFromCache(
+      await forward({ body, headers: {} }, exchange),
+      exchange,
+    );
+    if (cached !== undefined) return cached;
+  }
+  metrics.onApart();
+  const turn = exchange.earlierTurns?.turnOf(body, asked.api);
+  let legs: Legs;
+  try {
+    legs = await contract.legsOf({ ...asked, earlierKv: turn?.take() });
+  } catch (error) {
+    return leave(error, prefiller, exchange);
+  }
+  const { clock } = exchange.options;
+  const begun = clock.now();
+  const onPrefilled = (): void => {
+    exchange.counts.prefilled += 1;
+    metrics.onStage('prefill', 'done');
+    metrics.onDuration('prefill', clock.now() - begun);
+  };
+  if (!legs.atOnce) {
+    const decoded = await oneAfterTheOther({ asked, legs, onPrefilled }, exchange, here);
+    return decoded && (turn?.watched(decoded) ?? decoded);
+  }
+  return legsAtOnce({ asked, legs, onPrefilled }, exchange, {
+    here,
+    leave: (error) => leave(error, prefiller, exchange),
+  });
+}
+
+/** The prefilling server cannot be used for this request. Throws where the client has gone. */
+function leave(error: unknown, prefiller: string, exchange: Exchange): undefined {
+  exchange.contract.forget?.(prefiller);
+  fallBack('prefill', error, exchange, `prefill at ${prefiller} failed, computing here`);
+}
+
+interface Attempt {
+  readonly asked: Asked;
+  readonly legs: Legs;
+  readonly onPrefilled: () => void;
+}
+
+async function oneAfterTheOther(
+  { asked, legs, onPrefilled }: Attempt,
+  exchange: Exchange,
+  here: ComputeHere,
+): Promise<EngineAnswer | undefined> {
+  const { options, contract, bounds, signal } = exchange;
+  const { prefiller, api } = asked;
+  const { clock } = options;
+  const time = { clock, limitMs: bounds.prefillTimeoutMs, signal, what: 'did not answer' };
+  let answer: Buffer;
+  let leg: Legs['prefill'];
+  try {
+    answer = await within(time, (own) =>
+      postWithRetries(
+        {
+          server: prefiller,
+          leg: legs.prefill,
+          legAgain: legs.prefillAgain ?? legs.prefill,
+          signal: own,
+        },
+        exchange,
+      ),
+    );
+    leg = legs.decode(answer);
+  } catch (error) {
+    return leave(error, prefiller, exchange);
+  }
+  onPrefilled();
+  const decodedSince = clock.now();
+  const decoded = await decode(leg, api, exchange);
+  if (decoded.statusCode >= SERVER_ERROR) {
+    contract.forget?.(prefiller);
+    return fallBackToHere(decoded, exchange, here);
+  }
+  const passed = contract.countsCached
+    ? withCachedTokens(decoded, api, cachedTokensIn(answer, api))
+    : decoded;
+  return { ...passed, decodedSince };
+}

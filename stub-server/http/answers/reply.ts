@@ -1,0 +1,140 @@
+import type { ServerResponse } from 'node:http';
+import type { SequenceUsage } from '../../engine/sequence.ts';
+import { ApiError, sendJson } from '../replica/api-error.ts';
+import type { GenerateCall } from '../requests/call.ts';
+import { encodingsOf } from '../requests/media.ts';
+import type { GenerationApi, GenerationTerms } from '../requests/read-generation.ts';
+import { type EventFormat, EventReply } from './event-reply.ts';
+import { MessagesFormat } from './messages-format.ts';
+import type { PlannedSequence } from './plan-sequences.ts';
+import { ResponsesFormat } from './responses-format.ts';
+import { StreamReply } from './stream-reply.ts';
+import { TokensReply, wholeTokens } from './tokens-reply.ts';
+import { type Envelope, wholeReply } from './whole-reply.ts';
+
+/** The answer to a client, streamed or in one piece. */
+export interface Reply {
+  /** `count` tokens of an answer are generated now. */
+  token(index: number, count: number): void;
+  end(usage: SequenceUsage, kvTransfer: object | undefined): void;
+  fail(message: string): void;
+}
+
+export interface ReplyCall extends Pick<GenerateCall, 'replica' | 'requestId'> {
+  readonly response: ServerResponse;
+}
+
+/** What an API puts before the id of a request to name its answer. */
+const ID_PREFIX: Readonly<Record<GenerationApi, string>> = {
+  chat: 'chatcmpl-',
+  completions: 'cmpl-',
+  responses: 'resp_',
+  messages: 'msg_',
+  tokens: '',
+};
+
+/** The answer in the format of the request's API. */
+function replyTo(
+  terms: GenerationTerms,
+  call: ReplyCall,
+  sequences: readonly PlannedSequence[],
+): Reply {
+  const { replica, requestId } = call;
+  const envelope: Envelope = {
+    id: ID_PREFIX[terms.api] + requestId,
+    created: Math.floor(replica.clock.wallTime() / 1000),
+    model: terms.model,
+  };
+  return terms.stream
+    ? streamedReply(terms, call, { envelope, sequences })
+    : replyInOnePiece(terms, call, { envelope, sequences });
+}
+
+interface ReplyParts {
+  readonly envelope: Envelope;
+  readonly sequences: readonly PlannedSequence[];
+}
+
+function streamedReply(
+  terms: GenerationTerms,
+  { replica, response }: ReplyCall,
+  { envelope, sequences }: ReplyParts,
+): Reply {
+  const lateMs = (): number => replica.engine.latenessMs / replica.options.speed;
+  const format = formatOf(terms, { envelope, sequences });
+  const [only] = sequences;
+  if (format !== undefined && only !== undefined) {
+    const { answer, promptTokens } = only;
+    return new EventReply(format, { response, answer, promptTokens, lateMs });
+  }
+  const answers = sequences.map(({ answer }) => answer);
+  if (terms.api === 'tokens') return new TokensReply(envelope.id, { response, answers, lateMs });
+  return new StreamReply(terms, { response, envelope, answers, lateMs });
+}
+
+function replyInOnePiece(
+  terms: GenerationTerms,
+  { replica, response }: ReplyCall,
+  parts: ReplyParts,
+): Reply {
+  return {
+    token: () => undefined,
+    end: (usage, kvTransfer) => {
+      const encodings = encodingsOf(terms, replica);
+      const body = { ...wholeBody(terms, parts, { usage, kvTransfer }), ...encodings };
+      sendJson(response, 200, body, { truncated: replica.faults.truncates });
+    },
+    fail: (message) => sendJson(response, 500, new ApiError(500, message).body),
+  };
+}
+
+function wholeBody(
+  terms: GenerationTerms,
+  { envelope, sequences }: ReplyParts,
+  end: { readonly usage: SequenceUsage; readonly kvTransfer: object | undefined },
+): object {
+  const answers = sequences.map(({ answer }) => answer);
+  const format = formatOf(terms, { envelope, sequences });
+  if (format !== undefined) return format.whole(end.usage, end.kvTransfer);
+  if (terms.api === 'tokens') return wholeTokens(envelope.id, answers, end);
+  return wholeReply(terms, { envelope, answers, ...end });
+}
+
+interface WholeFormat extends EventFormat {
+  whole(usage: SequenceUsage, kvTransfer: object | undefined): object;
+}
+
+/** The format of an API that gives one answer. */
+function formatOf(
+  { api }: GenerationTerms,
+  { envelope, sequences: [only] }: ReplyParts,
+): WholeFormat | undefined {
+  if (only === undefined) return undefined;
+  if (api === 'responses') return new ResponsesFormat(envelope, only.answer);
+  return api === 'messages' ? new MessagesFormat(envelope, only.answer) : undefined;
+}
+
+/** Who gets the answer to a request. */
+export interface Recipient {
+  /** Called once, when the answer is planned and before any of it is generated. */
+  begin(terms: GenerationTerms, sequences: readonly PlannedSequence[]): Reply;
+  /** Cuts the connection after what was sent. */
+  cut(): void;
+  /** Calls back when the recipient has all of the answer, or has left. */
+  onClosed(callback: () => void): void;
+}
+
+/** A client of HTTP. */
+export function httpRecipient(call: ReplyCall): Recipient {
+  const { response } = call;
+  let isCut = false;
+  return {
+    begin: (terms, sequences) => replyTo(terms, call, sequences),
+    cut: () => {
+      // It still sends the tokens before. Each call would add a listener.
+      if (!isCut) response.socket?.destroySoon();
+      isCut = true;
+    },
+    onClosed: (callback) => void response.on('close', callback),
+  };
+}

@@ -1,0 +1,49 @@
+import { ApiError } from '../replica/api-error.ts';
+import type { Modality, PromptMedia } from '../requests/media.ts';
+import { type GenerationRequest, readChat, readCompletion } from '../requests/read-generation.ts';
+import { shownIds } from '../requests/tokenizer.ts';
+
+/** `/v1/chat/completions/render`: the request as `/inference/v1/generate` takes it. */
+export function renderChat(raw: unknown, requestId: string): object {
+  const [rendered] = rendering(readChat(raw), `chatcmpl-${requestId}`);
+  if (rendered === undefined) throw new ApiError(500, 'a chat has one prompt');
+  return rendered;
+}
+
+/** `/v1/completions/render`: one for each prompt. */
+export function renderCompletion(raw: unknown, requestId: string): readonly object[] {
+  return rendering(readCompletion(raw), `cmpl-${requestId}`);
+}
+
+function rendering(request: GenerationRequest, id: string): readonly object[] {
+  const { media = [] } = request;
+  const { model, stream, n, outputTokensMax, outputTokensMin, ignoreEos, stop, seed } = request;
+  return request.prompts.map((prompt, index) => ({
+    request_id: request.prompts.length === 1 ? id : `${id}-${index}`,
+    token_ids: shownIds(prompt),
+    ...(media.length > 0 && { features: featuresOf(media) }),
+    model,
+    stream,
+    sampling_params: {
+      n,
+      max_tokens: outputTokensMax ?? null,
+      min_tokens: outputTokensMin,
+      ignore_eos: ignoreEos,
+      stop,
+      seed: seed ?? null,
+    },
+    cache_salt: request.cacheSalt || null,
+    priority: request.priority,
+  }));
+}
+
+/** The media of a prompt by modality, as vLLM gives them. */
+function featuresOf(media: readonly PromptMedia[]): object {
+  const hashes: Partial<Record<Modality, string[]>> = {};
+  const places: Partial<Record<Modality, object[]>> = {};
+  for (const { modality, hash, offset, tokens } of media) {
+    (hashes[modality] ??= []).push(hash);
+    (places[modality] ??= []).push({ offset, length: tokens });
+  }
+  return { mm_hashes: hashes, mm_placeholders: places };
+}

@@ -1,0 +1,90 @@
+import type { Clock, Random } from '../../../src/framework/runtime.ts';
+import type { ModelEngine } from '../../engine/model-engine.ts';
+import type { ActiveFaults } from '../../faults/active-faults.ts';
+import type { EngineStats } from '../../metrics/engine-stats.ts';
+import type { StubOptions } from '../../options/stub-options.ts';
+import type { KvExchange } from '../../pd/kv-exchange.ts';
+import type { KvPort } from '../../pd/kv-fabric.ts';
+import type { SharedStore } from '../../pd/shared-store.ts';
+import type { AnswerTexts } from './answer-texts.ts';
+import { ApiError } from './api-error.ts';
+import type { LiveSettings } from './live-settings.ts';
+
+/** One model server: an engine and the state of its API server. */
+export interface Replica {
+  /** The server's name, which all its ranks share. */
+  readonly name: string;
+  /** Index of the server in the pool, from 0. */
+  readonly server: number;
+  readonly rank: number;
+  /** All ranks of the server, in order. */
+  readonly ranks: readonly Replica[];
+  /** `host:port`; empty until it listens. */
+  address: string;
+  readonly engine: ModelEngine;
+  readonly stats: EngineStats;
+  /** Also renders the page of /metrics. */
+  readonly faults: ActiveFaults;
+  readonly options: StubOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** What `/admin/config` can change; the same for all ranks. */
+  readonly live: LiveSettings;
+  /** The texts of answers; undefined where they are made up. */
+  readonly texts: AnswerTexts | undefined;
+  /** Maximum tokens of prompt and answer. */
+  readonly contextTokensMax: number;
+  /** Loaded adapters: name → path. */
+  readonly loras: Map<string, string>;
+  /** The end of start-up, in model time. */
+  readonly readyAt: number;
+  readonly exchange: KvExchange;
+  readonly port: KvPort;
+  readonly store: SharedStore | undefined;
+}
+
+/** Whether requests for `model` are for the server's model; those for an adapter are not. */
+export function isModel({ options }: Replica, model: string): boolean {
+  return model === options.model || options.aliases.includes(model);
+}
+
+export function stateOf(replica: Replica): object {
+  const { name, rank, address, engine, stats, faults, exchange, port, loras } = replica;
+  const { pool } = engine.kv;
+  return {
+    name,
+    rank,
+    address,
+    ready: replica.clock.now() >= replica.readyAt,
+    asleep: engine.asleep,
+    running: engine.runningCount,
+    waiting: engine.waitingCount,
+    kv: { blocks: pool.total, held: pool.held, cached: pool.cached, usage: pool.usage },
+    loras: { known: [...loras.keys()], running: [...engine.loras.running] },
+    heldPrefills: exchange.heldBy(port),
+    transfers: { sending: port.sending, receiving: port.receiving },
+    requests: stats.requests,
+    finished: stats.finished,
+    preemptions: stats.preemptions,
+    promptTokens: stats.promptTokens,
+    generatedTokens: stats.generatedTokens,
+    latenessMs: engine.latenessMs,
+    faults: faults.active,
+  };
+}
+
+/** vLLM's header for the data-parallel rank. */
+const RANK_HEADER = 'x-data-parallel-rank';
+
+/** The rank that the header names. Each port of a server accepts requests for any of its ranks. */
+export function rankOf(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  replica: Replica,
+): Replica {
+  const text = headers[RANK_HEADER];
+  if (text === undefined) return replica;
+  const rank = replica.ranks[text === '' ? -1 : Number(text)];
+  if (rank !== undefined) return rank;
+  const message = `${RANK_HEADER}: ${String(text)} is no rank of this server, which has 0 to ${replica.ranks.length - 1}`;
+  throw new ApiError(400, message);
+}
