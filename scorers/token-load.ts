@@ -26,7 +26,10 @@ export const tokenLoad: ScorerDefinition = defineScorer({
       prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
       /** How the tokens of the answer count; taken from inflight-load-producer where it is left out. */
       outputEstimate: z
-        .strictObject({ ratio: z.number().positive(), max: z.int().nonnegative().optional() })
+        .strictObject({
+          ratio: z.number().positive().optional(),
+          max: z.int().nonnegative().optional(),
+        })
         .optional(),
     }),
   ),

@@ -72,4 +72,6 @@ export interface PromptReading {
   /** Whether prompts are hashed as the reference's text of them. */
   readonly referenceText: boolean;
   readonly media: MediaEstimate;
+  /** Whether what a body says about the length of its answer is read. */
+  readonly answerLengths?: boolean | undefined;
 }

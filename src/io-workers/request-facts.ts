@@ -9,8 +9,10 @@ import type { BatchReader, BatchWriter } from './batch.ts';
 /** Writes all that a decision may read of a request; `readRequest` makes an equal one of it. */
 export function writeRequest(writer: BatchWriter, request: InferenceRequest): void {
   const { id, model, rewrite, streaming, outputTokensMax, promptTokens, mediaItems } = request;
+  const { answerLength } = request;
   const { priority, fairnessId, objective, ttftSloMs, tpotSloMs, bodyBytes } = request;
   writer.put(id, model, rewrite, streaming, outputTokensMax, promptTokens, mediaItems);
+  writer.put(answerLength);
   writer.put(priority, fairnessId, objective, ttftSloMs, tpotSloMs, bodyBytes);
   writeBlocks(writer, request.prompt);
   writeHeaders(writer, request.headers);
@@ -24,6 +26,7 @@ export function readRequest(reader: BatchReader): InferenceRequest {
   const outputTokensMax = reader.next<number | undefined>();
   const promptTokens = reader.next<number>();
   const mediaItems = reader.next<number | undefined>();
+  const answerLength = reader.next<InferenceRequest['answerLength']>();
   const request = {
     id,
     model,
@@ -40,7 +43,12 @@ export function readRequest(reader: BatchReader): InferenceRequest {
     prompt: readBlocks(reader),
     headers: readHeaders(reader),
   };
-  return mediaItems === undefined ? request : { ...request, mediaItems };
+  if (mediaItems === undefined && answerLength === undefined) return request;
+  return {
+    ...request,
+    ...(mediaItems !== undefined && { mediaItems }),
+    ...(answerLength !== undefined && { answerLength }),
+  };
 }
 
 /** Writes what metrics say of a refused request; `readLabels` reads it. */

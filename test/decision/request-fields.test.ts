@@ -26,6 +26,7 @@ const EVERY_FIELD: Required<InferenceRequest> = {
   promptTokens: 130,
   prompt: { count: 2, blockTokens: 16, words: Uint32Array.of(1, 2, 3, 4) },
   mediaItems: 2,
+  answerLength: 'long',
   priority: -3,
   fairnessId: 'tenant',
   objective: 'fast',
@@ -65,8 +66,8 @@ it('[T13] captures every field of a request, its blocks as numbers that are equa
 it('[T13] gives a scheduler in another process every field that it may decide by', () => {
   const to = { endpoints: [], all: true };
   const message = toRequestMessage(EVERY_FIELD, to, 100, ['x-zone']);
-  // The prompt goes as hashes, and the contract has nothing for the other three.
-  const left = ['prompt', 'headers', 'rewrite', 'mediaItems', 'bodyBytes'] as const;
+  // The prompt goes as hashes, and the contract has nothing for the others.
+  const left = ['prompt', 'headers', 'rewrite', 'mediaItems', 'answerLength', 'bodyBytes'] as const;
   expect(message).toMatchObject(without(left));
   expect(message.headers).toEqual({ 'x-zone': 'north' });
   expect(message.blockHashes).toHaveLength(8 * EVERY_FIELD.prompt.count);
@@ -80,6 +81,14 @@ it('[T13] gives other replicas every field that load, speeds and shares depend o
   texts.write(head);
   const entry = readEntry(new ByteReader(body.view()), readTexts(new ByteReader(head.view())));
   // It has a number instead of an id. The others serve only decisions, and this one has been made.
-  const left = ['id', 'rewrite', 'mediaItems', 'ttftSloMs', 'tpotSloMs', 'headers'] as const;
+  const left = [
+    'id',
+    'rewrite',
+    'mediaItems',
+    'answerLength',
+    'ttftSloMs',
+    'tpotSloMs',
+    'headers',
+  ] as const;
   expect(entry).toMatchObject(without(left));
 });

@@ -57,4 +57,7 @@ test('[D327] tokens of answers count as the producer of loads says, without a no
   const bounded = { ratio: 2, max: 100 };
   expect(outputOf(loads(given), scorer)).toEqual([bounded, bounded]);
   expect(notesOf({ plugins: [loads(given), scorer] })).toEqual([]);
+  const lengths = { type: 'outlen-bucket' };
+  expect(outputOf(lengths, loads(given), scorer)).toEqual([{ max: 100 }, { max: 100 }]);
+  expect(outputOf(lengths, loads({}), scorer)).toEqual([undefined, undefined]);
 });

@@ -10,6 +10,8 @@ export const OUTPUT_PARAMETERS: readonly string[] = [
   'outputRatio',
   'maxEstimatedOutputTokens',
 ];
+/** With this plugin, the length of an answer is what its request says, and no ratio. */
+export const LENGTHS = 'outlen-bucket';
 /** The reference's default. */
 const OUTPUT_RATIO = 1.5;
 
@@ -57,9 +59,10 @@ export function planOutputEstimate(table: PluginTable): OutputEstimate | undefin
   const { addEstimatedOutputTokens, outputRatio, maxEstimatedOutputTokens } =
     (producer?.config as LoadParameters | undefined) ?? {};
   if (addEstimatedOutputTokens !== true) return undefined;
-  const ratio = outputRatio ?? OUTPUT_RATIO;
+  const byLength = plugins.some(({ definition }) => definition.type === LENGTHS);
+  const ratio = byLength ? undefined : (outputRatio ?? OUTPUT_RATIO);
   const max = maxEstimatedOutputTokens;
-  const estimate = { ratio, ...(max !== undefined && { max }) };
+  const estimate = { ...(ratio !== undefined && { ratio }), ...(max !== undefined && { max }) };
   for (const reader of plugins) {
     if (reader.definition.type !== COUNTS_OUTPUT || table.gives(reader.name, OUTPUT)) continue;
     table.extend(reader, { [OUTPUT]: estimate });

@@ -45,7 +45,7 @@ describe('configurations of older releases of the reference', () => {
     const later = 'is of a later release of the reference picker, and is not here; leave it out: ';
     expect(issuesOf({ plugins })).toEqual([
       `plugins[0].parameters.prefixHashSource: ${later}blocks are made from the text of prompts`,
-      `plugins[1].parameters.outputEstimator: ${later}answers are counted by outputRatio`,
+      `plugins[1].parameters.outputEstimator: ${later}answers are counted by outputRatio, or with outlen-bucket by what requests say`,
       'plugins[2].type: active-request-filter is in no release of the reference picker, and is not here; utilization-filter with active-requests does a similar work',
     ]);
   });

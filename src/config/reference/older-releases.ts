@@ -55,7 +55,7 @@ const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'session-affinity-scorer': SESSION,
 };
 
-const OF_LENGTHS = 'answers are counted by outputRatio';
+const OF_LENGTHS = 'answers are counted by outputRatio, or with outlen-bucket by what requests say';
 
 /** Parameters that only branches and releases after the newest one known here have. */
 const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -37,10 +37,6 @@ const RULES: readonly Rule[] = [
     'a request counts from the decision on, in the same step; there it counts a moment later, so that decisions at the same time may not see each other',
   ],
   [
-    ['outlen-bucket'],
-    'with addEstimatedOutputTokens, an answer counts by outputRatio of its prompt; releases after 0.10 count 100, 1,000 or 4,096 tokens by what the request says of thinking, tools and its limit',
-  ],
-  [
     ['models-data-source', 'dcgm-data-source'],
     'endpoints are asked every second unless interval says otherwise; there with every scrape of metrics',
   ],

@@ -271,10 +271,9 @@ describe('notes', () => {
     }
   });
 
-  test('[D365] what differs is said of parts that do nothing, and of how often endpoints are asked', () => {
-    const plugins = [{ type: 'outlen-bucket' }, { type: 'models-data-source' }];
+  test('[D365] what differs is said of how often endpoints are asked', () => {
+    const plugins = [{ type: 'models-data-source' }];
     const said = referenceDifferences(load({ plugins })).join('\n');
-    expect(said).toMatch(/^outlen-bucket: with addEstimatedOutputTokens/m);
     expect(said).toMatch(/^models-data-source: endpoints are asked every second/m);
   });
 

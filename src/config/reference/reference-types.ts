@@ -7,8 +7,8 @@ import { type DataSourceDefinition, defineDataSource } from '../../framework/plu
 const LEDGER = 'the ledger always counts what is in flight';
 const BY_HANDLER = 'the profile handler itself sets the headers';
 const OWN_PREDICTION = 'the picker predicts latencies with the model that it learns';
-const OWN_LENGTHS =
-  'inflight-load-producer counts answers by outputRatio, and the default policy learns how long they get';
+const BY_LOADS =
+  'the ledger counts an answer by what its request says of its length, where inflight-load-producer has addEstimatedOutputTokens';
 const OWN_SESSIONS =
   'sessions are counted where a plugin needs them, and no plugin reads these counts';
 const BY_NATS = 'replicas find each other over NATS, where serve gets --replicas-nats';
@@ -76,7 +76,7 @@ const ACCEPTED: readonly AcceptedType[] = [
       namespace: z.string().min(1),
     }),
   },
-  { type: 'outlen-bucket', instead: OWN_LENGTHS, parameters: () => ({}) },
+  { type: 'outlen-bucket', instead: BY_LOADS, parameters: () => ({}) },
   { type: 'endpoint-notification-source', instead: BY_DISCOVERY, parameters: () => ({}) },
   {
     type: 'k8s-notification-source',

@@ -37,6 +37,7 @@ export interface CapturedRequest {
   /** The number of what is behind the last full block; left out where nothing is known to be. */
   readonly rest?: number;
   readonly mediaItems?: number;
+  readonly answerLength?: 'short' | 'long' | undefined;
   readonly rewrite?: ModelRewrite | undefined;
   readonly priority: number;
   /** Hashed with the capture's secret, except the default one. */

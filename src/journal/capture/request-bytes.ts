@@ -23,6 +23,7 @@ const KEYS = {
   notStreaming: utf8(',"streaming":false'),
   outputTokensMax: utf8(',"outputTokensMax":'),
   mediaItems: utf8(',"mediaItems":'),
+  answerLength: utf8(',"answerLength":'),
   priority: utf8(',"priority":'),
   fairness: utf8(',"fairness":'),
   objective: utf8(',"objective":'),
@@ -59,6 +60,8 @@ export class RequestBytes {
     if (request.fairnessId !== DEFAULT_FLOW) bytes.textField(KEYS.fairness, fairness);
     bytes.numberField(KEYS.outputTokensMax, request.outputTokensMax);
     bytes.numberField(KEYS.mediaItems, request.mediaItems);
+    if (request.answerLength !== undefined)
+      bytes.textField(KEYS.answerLength, request.answerLength);
     bytes.numberField(KEYS.ttftSloMs, request.ttftSloMs);
     bytes.numberField(KEYS.tpotSloMs, request.tpotSloMs);
     if (request.objective !== undefined) bytes.textField(KEYS.objective, request.objective);

@@ -3,31 +3,20 @@ import type { JsonHandler } from '../json/json-text.ts';
 import { decodeJsonString, invalidRequest } from '../json/json-text.ts';
 import { input } from '../kernel/byte-kernel.ts';
 import { ContentBlocks } from '../prompts/content-blocks.ts';
-import {
-  MEDIA_KINDS,
-  type MediaKind,
-  MediaPlaceholder,
-  PromptMedia,
-} from '../prompts/media-placeholder.ts';
+import { PromptMedia } from '../prompts/media-placeholder.ts';
 import type { ReferenceText } from '../prompts/reference-text.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
-import { BillingNote } from './billing-note.ts';
+import type { AnswerLengthFields } from './answer-length-fields.ts';
 import { type ControlFields, checkRepeated } from './control-fields.ts';
 import type { PriorityField } from './priority-field.ts';
+import { PromptText } from './prompt-text.ts';
 
 /** Longest name of a model; a longer one counts as empty. Metrics and memories keep the names. */
 export const MODEL_BYTES_MAX = 512;
 /** Longest other string that is kept as a value, such as a cache salt. */
 const TEXT_BYTES_MAX = 4096;
 
-const LINE_END = 0x0a;
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x7b, 0x7d, 0x5b, 0x5d];
-const SEPARATOR: Uint8Array = Uint8Array.of(LINE_END);
-const NO_BYTES = new Uint8Array(0);
-/** Properties of message parts whose values are no prompt text. */
-const LABEL_KEYS: ReadonlySet<string> = new Set(['type', 'cache_control', 'detail']);
-/** Properties that hold or name media: a placeholder stands for each. */
-const MEDIA_KEYS: ReadonlySet<string> = new Set(['url', 'data', 'image_url', 'file_data']);
 
 interface ReplacedFields {
   /** Fields that only a trusted client may set. */
@@ -39,6 +28,7 @@ interface CollectedFields extends ReplacedFields {
   /** Gets the prompt in place of `runs`. */
   readonly reference?: ReferenceText | undefined;
   readonly media?: PromptMedia;
+  readonly lengths?: AnswerLengthFields | undefined;
 }
 
 /** Collects a body's top-level fields and hashes its prompt. */
@@ -55,20 +45,13 @@ export class BodyFields implements JsonHandler {
   readonly models: { readonly start: number; readonly end: number }[] = [];
   /** Byte offset behind the brace that opens the body. */
   firstField = 0;
-  /** Number of images, videos and sounds in the prompt. */
-  mediaItems = 0;
 
   readonly #shape: RequestShape;
   readonly #controls: ControlFields | undefined;
   readonly #priority: PriorityField | undefined;
   readonly #reference: ReferenceText | undefined;
-  readonly #hash: KeyedHash;
-  readonly #media: PromptMedia;
-  readonly #note = new BillingNote();
-  /** The medium that is being read. */
-  #medium: MediaPlaceholder | undefined;
-  /** By the latest property name that says it. */
-  #mediaKind: MediaKind = 'file';
+  readonly #lengths: AnswerLengthFields | undefined;
+  readonly #prompt: PromptText;
   #depth = 0;
   /** Whether a field's array is open and has no element so far. */
   #isEmpty = false;
@@ -80,35 +63,36 @@ export class BodyFields implements JsonHandler {
   #run: ContentBlocks | undefined;
   #text: Uint8Array[] = [];
   #textBytes = 0;
-  /** A message's content before its role has come, as templates put the role first. */
-  #beforeRole = NO_BYTES;
-  #beforeRoleBytes = 0;
-  #roleSeen = true;
 
   /** With `controls` and `priority`, the fields that these replace are found. */
   constructor(
     shape: RequestShape,
     hash: KeyedHash,
-    { controls, priority, reference, media = new PromptMedia() }: CollectedFields = {},
+    { controls, priority, reference, lengths, media = new PromptMedia() }: CollectedFields = {},
   ) {
     this.#shape = shape;
     this.#controls = controls;
     this.#priority = priority;
     this.#reference = reference;
-    this.#media = media;
-    this.#hash = hash;
+    this.#lengths = lengths;
+    this.#prompt = new PromptText({ hash, media, reference });
     this.runs = shape.promptFields.map((_, index) => new ContentBlocks(hash, index));
+  }
+
+  /** Number of images, videos and sounds in the prompt. */
+  get mediaItems(): number {
+    return this.#prompt.mediaItems;
   }
 
   beginObject(end: number): void {
     if (this.#depth === 0) this.firstField = end;
     this.#reference?.begin(BRACE, this.#depth);
     this.#beginContainer('object');
-    if (this.#isMessage()) this.#roleSeen = false;
+    if (this.#isMessage()) this.#prompt.beginMessage();
   }
 
   endObject(end: number): void {
-    if (this.#isMessage()) this.#endMessage();
+    if (this.#isMessage()) this.#prompt.endMessage();
     this.#depth -= 1;
     this.#reference?.end(BRACE_END, this.#depth);
     this.#endValue(end);
@@ -131,8 +115,9 @@ export class BodyFields implements JsonHandler {
     this.#key = name;
     this.#reference?.key(name, this.#depth);
     this.#controls?.key(name, { depth: this.#depth, top: this.#field, end });
+    this.#lengths?.key(name, this.#depth);
     if (this.#depth !== 1) {
-      this.#mediaKind = MEDIA_KINDS.get(name) ?? this.#mediaKind;
+      this.#prompt.key(name);
       return;
     }
     this.#priority?.key(name, end);
@@ -140,16 +125,19 @@ export class BodyFields implements JsonHandler {
     this.#kept = this.#shape.topFields.has(name);
     const run = this.#shape.promptFields.indexOf(name);
     this.#run = run < 0 ? undefined : this.runs[run];
+    this.#prompt.field(name, this.#run);
   }
 
   stringPart(from: number, to: number, last: boolean, end: number): void {
+    this.#lengths?.string(from, to, last, this.#depth);
     if (this.#run === undefined) this.#keepText(from, to, last, end);
-    else this.#promptText(this.#run, from, to, last);
+    else this.#prompt.push(from, to, last, this.#depth);
     if (last) this.#endScalar('string', end + 1);
   }
 
   integer(value: number, end: number): void {
     this.#reference?.integer(value, this.#depth);
+    this.#lengths?.value(value, this.#depth);
     if (this.#run === undefined || this.#depth === 1) this.#setValue(value);
     else if (this.#reference === undefined) this.#run.pushId(value);
     this.#endScalar('number', end);
@@ -159,16 +147,14 @@ export class BodyFields implements JsonHandler {
     this.#reference?.scalar(text);
     if (text === 'null') this.#endScalar('null', end);
     else if (text === 'true' || text === 'false') {
+      this.#lengths?.value(text === 'true', this.#depth);
       this.#setValue(text === 'true');
       this.#endScalar('boolean', end);
     } else {
+      this.#lengths?.value(Number(text), this.#depth);
       this.#setValue(Number(text));
       this.#endScalar('number', end);
     }
-  }
-
-  #isSystemText(): boolean {
-    return this.#field === 'system' && this.#depth === 3 && this.#key === 'text';
   }
 
   #isMessage(): boolean {
@@ -179,6 +165,7 @@ export class BodyFields implements JsonHandler {
     if (this.#depth === 0 && type === 'array') throw notAnObjectError('an array');
     if (this.#depth === 1 && this.#kept) this.types.set(this.#field, type);
     this.#countElement();
+    this.#lengths?.begin(type, this.#depth);
     this.#depth += 1;
   }
 
@@ -228,63 +215,6 @@ export class BodyFields implements JsonHandler {
   /** Half a surrogate pair cannot be written as UTF-8: two names would be one on the metrics page. */
   #decoded(): string {
     return decodeJsonString(this.#text).toWellFormed();
-  }
-
-  #promptText(run: ContentBlocks, from: number, to: number, last: boolean): void {
-    if (this.#reference !== undefined) {
-      this.#reference.string(input.subarray(from, to), last, this.#depth);
-      if (last && this.#depth > 1 && MEDIA_KEYS.has(this.#key)) this.mediaItems += 1;
-      return;
-    }
-    if (this.#depth > 1 && LABEL_KEYS.has(this.#key)) return;
-    if (this.#isSystemText() && this.#note.leavesOut(run, from, to, last)) return;
-    if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) {
-      this.#addMedium(run, input.subarray(from, to), last);
-    } else if (this.#roleSeen) {
-      run.pushInput(from, to);
-      if (last) run.pushByte(LINE_END);
-    } else this.#plainText(run, input.subarray(from, to), last);
-  }
-
-  /** Text of a message, which is kept if the message's role has not come yet. */
-  #plainText(run: ContentBlocks, text: Uint8Array, last: boolean): void {
-    if (this.#roleSeen) run.push(text);
-    else if (this.#key === 'role' && this.#depth === 3) {
-      run.push(text);
-      if (last) this.#roleSeen = true;
-    } else this.#keepBeforeRole(text);
-    if (last && this.#roleSeen) run.pushByte(LINE_END);
-    else if (last) this.#keepBeforeRole(SEPARATOR);
-  }
-
-  #addMedium(run: ContentBlocks, piece: Uint8Array, last: boolean): void {
-    const medium = (this.#medium ??= new MediaPlaceholder(this.#hash, this.#mediaKind));
-    medium.push(piece);
-    if (!last) return;
-    this.#medium = undefined;
-    this.mediaItems += 1;
-    this.#plainText(run, medium.end(this.#media), true);
-  }
-
-  #endMessage(): void {
-    if (this.#beforeRoleBytes > 0) {
-      this.#run?.push(this.#beforeRole.subarray(0, this.#beforeRoleBytes));
-      this.#beforeRole = NO_BYTES;
-      this.#beforeRoleBytes = 0;
-    }
-    this.#roleSeen = true;
-  }
-
-  /** In one piece: a message may have millions of tiny parts. */
-  #keepBeforeRole(text: Uint8Array): void {
-    const bytes = this.#beforeRoleBytes + text.length;
-    if (bytes > this.#beforeRole.length) {
-      const longer = new Uint8Array(Math.max(bytes, 2 * this.#beforeRole.length));
-      longer.set(this.#beforeRole.subarray(0, this.#beforeRoleBytes));
-      this.#beforeRole = longer;
-    }
-    this.#beforeRole.set(text, this.#beforeRoleBytes);
-    this.#beforeRoleBytes = bytes;
   }
 }
 

@@ -9,6 +9,7 @@ import { BYTES_PER_TOKEN, chainPrompt, chainRuns } from '../prompts/content-bloc
 import { PromptMedia } from '../prompts/media-placeholder.ts';
 import { ReferenceText } from '../prompts/reference-text.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
+import { AnswerLengthFields } from './answer-length-fields.ts';
 import type { BodyEdit } from './body-edit.ts';
 import { BodyFields, MODEL_BYTES_MAX } from './body-fields.ts';
 import { type BodyReader, checkBodyBytes } from './body-reader.ts';
@@ -28,6 +29,7 @@ export class JsonBodyReader implements BodyReader {
   readonly #controls: ControlFields | undefined;
   readonly #priority: PriorityField | undefined;
   readonly #reference: ReferenceText | undefined;
+  readonly #lengths: AnswerLengthFields | undefined;
   readonly #fields: BodyFields;
   readonly #scanner: JsonScanner;
   readonly #target: ModelTarget;
@@ -45,10 +47,12 @@ export class JsonBodyReader implements BodyReader {
     this.#reference = isReference
       ? new ReferenceText(shape.referenceParts, { hash, media })
       : undefined;
+    this.#lengths = prompts?.answerLengths ? new AnswerLengthFields(shape.isChat) : undefined;
     this.#fields = new BodyFields(shape, hash, {
       controls: this.#controls,
       priority: this.#priority,
       reference: this.#reference,
+      lengths: this.#lengths,
       media,
     });
     this.#scanner = new JsonScanner(this.#fields);
@@ -124,6 +128,7 @@ export class JsonBodyReader implements BodyReader {
     const runs = this.#reference === undefined ? this.#fields.runs : [this.#reference.run()];
     const { model, rewrite } = this.#target.resolve(this.#fields, this.complete);
     const named = readHeaderFields(head.headers, hash);
+    const answerLength = this.#lengths?.answerLength;
     let promptBytes = 0;
     for (const run of runs) promptBytes += run.bytes;
     return {
@@ -135,6 +140,7 @@ export class JsonBodyReader implements BodyReader {
       promptTokens: Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN)) + unreadTokens,
       prompt: chain(runs, this.#root(), hash),
       ...(mediaItems > 0 && { mediaItems }),
+      ...(answerLength !== undefined && { answerLength }),
       priority: priorityOf(named.objective),
       ...named,
       headers: head.headers,

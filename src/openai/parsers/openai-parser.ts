@@ -5,6 +5,7 @@ const TEXT_OR_LIST = ['string', 'array'] as const;
 
 const CHAT = {
   name: 'a chat completion',
+  isChat: true,
   promptFields: ['tools', 'messages'],
   outputCaps: ['max_completion_tokens', 'max_tokens'],
   referenceParts: [

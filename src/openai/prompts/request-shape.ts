@@ -20,6 +20,8 @@ export interface ReferencePart {
 export interface RequestShape {
   /** With an article, for error messages. */
   readonly name: string;
+  /** Whether its fields are those of OpenAI's chat completions. */
+  readonly isChat: boolean;
   /** The fields that make the prompt, in the order of the model's template. */
   readonly promptFields: readonly string[];
   /** The parts of the reference's text of the prompt, in their order; by default, strings of `promptFields`. */
@@ -55,6 +57,7 @@ export function shapeOf(
   given: Pick<RequestShape, 'name' | 'promptFields'> & Partial<RequestShape>,
 ): RequestShape {
   const shape = {
+    isChat: false,
     required: 'messages',
     requiredTypes: ['array'],
     orRequired: undefined,
