@@ -10,8 +10,8 @@ import { figureTable } from './docs/figure-table.ts';
 import { closingLine, countEvents, countTests, type TestCounts } from './house/count-tests.ts';
 import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './house/test-log.ts';
 import { prepareImageBase } from './install/image-tools.ts';
-import { buildCheckout } from './support/build-checkout.ts';
-import { buildManifestTools } from './support/manifest-tools.ts';
+import { buildManifestTools } from './support/kubernetes/manifest-tools.ts';
+import { buildCheckout } from './support/programs/build-checkout.ts';
 
 /**
  * `npm test`: runs vitest, prints the figures that tests have measured beside the promised ones,

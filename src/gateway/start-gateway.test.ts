@@ -10,8 +10,11 @@ import {
   pickOf,
   type ScriptedPicker,
   startScriptedPicker,
-} from '../../test/support/scripted-picker.ts';
-import { type ScriptedServer, startScriptedServer } from '../../test/support/scripted-server.ts';
+} from '../../test/support/grpc/scripted-picker.ts';
+import {
+  type ScriptedServer,
+  startScriptedServer,
+} from '../../test/support/sidecar/scripted-server.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds } from './gateway-bounds.ts';
 import { type Gateway, startGateway } from './start-gateway.ts';

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../test/makers.ts';
-import { inertRouted } from '../../test/support/inert-routed.ts';
+import { inertRouted } from '../../test/support/session/inert-routed.ts';
 import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import { LocalAnswer } from '../framework/request-control.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
-import { framedRequest, VLLM_ENGINE } from '../../test/support/grpc-services.ts';
+import { framedRequest, VLLM_ENGINE } from '../../test/support/grpc/grpc-services.ts';
 import { type Prompt, readPrompt } from './read-prompt.ts';
 
 function read(body: unknown, path = ''): Prompt {

@@ -10,8 +10,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import type { ScriptedServer } from '../../test/support/scripted-server.ts';
-import { SidecarBed } from '../../test/support/sidecar-bed.ts';
+import type { ScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
+import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import {
   complete,
   metric,
@@ -19,7 +19,7 @@ import {
   outcomes,
   prefilledAt,
   type Sent,
-} from '../../test/support/sidecar-client.ts';
+} from '../../test/support/sidecar/sidecar-client.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { SIDECAR_BOUNDS } from './options/sidecar-options.ts';
 import type { Sidecar } from './start-sidecar.ts';

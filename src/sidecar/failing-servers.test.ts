@@ -3,8 +3,8 @@ import { type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import type { ScriptedServer } from '../../test/support/scripted-server.ts';
-import { SidecarBed } from '../../test/support/sidecar-bed.ts';
+import type { ScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
+import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import {
   ASKED,
   complete,
@@ -12,7 +12,7 @@ import {
   outcomes,
   prefilledAt,
   type Sent,
-} from '../../test/support/sidecar-client.ts';
+} from '../../test/support/sidecar/sidecar-client.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { SIDECAR_BOUNDS } from './options/sidecar-options.ts';
 

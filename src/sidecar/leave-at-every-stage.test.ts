@@ -5,8 +5,8 @@ import {
   type ScriptedServer,
   startScriptedServer,
   type Visit,
-} from '../../test/support/scripted-server.ts';
-import { SidecarBed } from '../../test/support/sidecar-bed.ts';
+} from '../../test/support/sidecar/scripted-server.ts';
+import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import {
   type KvConnector,

@@ -3,15 +3,15 @@ import { type AddressInfo } from 'node:net';
 import { generate } from 'selfsigned';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import type { ScriptedServer } from '../../test/support/scripted-server.ts';
-import { SidecarBed } from '../../test/support/sidecar-bed.ts';
+import type { ScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
+import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import {
   ASKED,
   complete,
   metric,
   prefilledAt,
   type Sent,
-} from '../../test/support/sidecar-client.ts';
+} from '../../test/support/sidecar/sidecar-client.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { listedServers } from './options/allowed-servers.ts';
 

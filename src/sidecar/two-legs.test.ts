@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import { type ScriptedServer, startScriptedServer } from '../../test/support/scripted-server.ts';
-import { SidecarBed } from '../../test/support/sidecar-bed.ts';
-import { startUpstream } from '../../test/support/upstream.ts';
+import { startUpstream } from '../../test/support/servers/upstream.ts';
+import {
+  type ScriptedServer,
+  startScriptedServer,
+} from '../../test/support/sidecar/scripted-server.ts';
+import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { listedServers } from './options/allowed-servers.ts';
 import type { Sidecar } from './start-sidecar.ts';

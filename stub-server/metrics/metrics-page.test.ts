@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
-import { checkMetrics, fetchPromtool } from '../../test/support/promtool.ts';
+import { checkMetrics, fetchPromtool } from '../../test/support/programs/promtool.ts';
 import { Engine } from '../engine/engine.ts';
 import { latencyModel } from '../engine/latency-model.ts';
 import { LORA_DEFAULTS } from '../engine/lora-slots.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSignedCertificate } from '../../src/runtime/network/self-signed-certificate.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));

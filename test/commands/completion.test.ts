@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { allCommands } from '../docs/reference-page.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 const script = (shell: string): string =>
   execFileSync(process.execPath, [PROGRAM, 'completion', shell], { encoding: 'utf8' });

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import { planTracing } from '../../src/telemetry/tracing/tracing-plan.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { fetchPrometheus } from '../support/promtool.ts';
+import { LiveStack } from '../support/programs/live-stack.ts';
+import { fetchPrometheus } from '../support/programs/promtool.ts';
 
 /** Traces named by the metrics page, as a real Prometheus reads them. */
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumOrSkip } from '../../bench/support/chromium.ts';
 import { eventually } from '../../bench/support/stack.ts';
 import type { LiveMessage } from '../../src/serve/live/live-message.ts';
-import { LiveStack } from '../support/live-stack.ts';
+import { LiveStack } from '../support/programs/live-stack.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');

@@ -8,7 +8,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { ReplayFigures } from '../../src/lab/replay/summarize-replay.ts';
 import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 import { stubPoolForTests } from '../stub/stub-pool.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 /** `pointsman replay` as users run it, against the stub and against faulty servers. */
 

@@ -5,8 +5,8 @@ import { eventually } from '../../bench/support/stack.ts';
 import { readEvents } from '../../src/commands/admin-client/read-events.ts';
 import { afterMessage, type TopState, topText } from '../../src/commands/output/top-text.ts';
 import type { LiveMessage } from '../../src/serve/live/live-message.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { PROGRAM } from '../support/program.ts';
+import { LiveStack } from '../support/programs/live-stack.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 const run = promisify(execFile);
 let stack: LiveStack;

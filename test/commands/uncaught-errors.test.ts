@@ -9,8 +9,8 @@ import {
   processorClient,
   requestBody,
   requestHeaders,
-} from '../support/ext-proc-client.ts';
-import { startProgram } from '../support/started-program.ts';
+} from '../support/grpc/ext-proc-client.ts';
+import { startProgram } from '../support/programs/started-program.ts';
 
 /** Errors that no part of the picker catches: those of a plugin's own timers and promises. */
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/commands/output/examples.ts';
 import { allCommands } from '../docs/reference-page.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { PROGRAM } from '../support/program.ts';
+import { LiveStack } from '../support/programs/live-stack.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 interface Ended {
   readonly code: number | string | null | undefined;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { runCapacityStorm } from '../support/capacity-storm.ts';
-import { runPartedStorm } from '../support/parted-storm.ts';
+import { runCapacityStorm } from '../support/storms/capacity-storm.ts';
+import { runPartedStorm } from '../support/storms/parted-storm.ts';
 
 it.each([
   { seed: 1, waits: true },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { faultStorm } from '../support/fault-storm.ts';
+import { faultStorm } from '../support/storms/fault-storm.ts';
 
 const REQUESTS = 20_000;
 

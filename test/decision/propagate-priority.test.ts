@@ -5,7 +5,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serveOptions } from '../../bench/support/stack.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import type { Serving } from '../../src/serve/serve-options.ts';
-import { type Answer, exchange, requestBody, requestHeaders } from '../support/ext-proc-client.ts';
+import {
+  type Answer,
+  exchange,
+  requestBody,
+  requestHeaders,
+} from '../support/grpc/ext-proc-client.ts';
 
 /** `requestHandler.propagatePriority` over a real stream: what the model server gets. */
 

@@ -9,7 +9,7 @@ import { dataSources } from '../../src/catalogue/data-sources.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { defineScorer } from '../../src/framework/plugin.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import { exchange, requestBody, requestHeaders } from '../support/ext-proc-client.ts';
+import { exchange, requestBody, requestHeaders } from '../support/grpc/ext-proc-client.ts';
 
 /**
  * How short the way of a request is, from a message of its stream to a score. What is before the

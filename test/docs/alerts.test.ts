@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { fetchPromtool } from '../support/promtool.ts';
+import { fetchPromtool } from '../support/programs/promtool.ts';
 
 /** The alert rules: what they ask for exists, they fire on the fault and are silent without it. */
 

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { serveOptions } from '../../bench/support/stack.ts';
 import { configFileOf } from '../../src/catalogue/plan.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import { fetchPromtool } from '../support/promtool.ts';
+import { fetchPromtool } from '../support/programs/promtool.ts';
 
 /**
  * The Grafana dashboard queries only metrics that a running picker exports, according to their

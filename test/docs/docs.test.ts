@@ -13,7 +13,7 @@ import { promotionRule } from '../../src/lab/promotion/promotion-rule.ts';
 import { readPool } from '../../src/lab/simulate/pool-file.ts';
 import { readPoolFile } from '../../stub-server/options/stub-pool-file.ts';
 import { allFiles, readText } from '../house/source-tree.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 import { configurationReferencePage } from './configuration-reference-page.ts';
 import { type CodeBlock, codeBlocks, runDocumented, typeErrors } from './doc-code.ts';
 import { allCommands, referencePage } from './reference-page.ts';

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { LiveStack } from '../support/live-stack.ts';
+import { LiveStack } from '../support/programs/live-stack.ts';
 import { allCommands } from './reference-page.ts';
 
 const run = promisify(execFile);

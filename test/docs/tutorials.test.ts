@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually } from '../../bench/support/stack.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 /**
  * Runs the commands of docs/tutorials line by line, as a reader would paste them, and compares what

@@ -1,5 +1,5 @@
 import { inFlightAt } from '../../bench/support/stack.ts';
-import { startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { startCuttableProxy } from '../support/servers/cuttable-proxy.ts';
 import {
   addressesOf,
   drill,

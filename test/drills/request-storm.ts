@@ -1,4 +1,4 @@
-import { CLIENTS, gatewayStorm } from '../support/gateway-storm.ts';
+import { CLIENTS, gatewayStorm } from '../support/storms/gateway-storm.ts';
 import { type DrillReport, drill } from './support.ts';
 
 const REQUESTS = Number(process.env['DRILL_REQUESTS'] ?? 100_000);

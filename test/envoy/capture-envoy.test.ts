@@ -22,7 +22,7 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 const binary = await envoyBinary();
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-capture-'));

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { CONNECTION_MANAGER } from '../../src/lab/envoy/render-config.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 import { withSubsetFilter } from '../support/subset-filter.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 /**
  * The requirements of the Gateway API inference extension's suite for its picker, through a real

@@ -16,8 +16,8 @@ import {
   responseEnd,
   responseHeaders,
   responsePart,
-} from '../support/ext-proc-client.ts';
-import { type ServerState, startMetricServer } from '../support/metric-servers.ts';
+} from '../support/grpc/ext-proc-client.ts';
+import { type ServerState, startMetricServer } from '../support/servers/metric-servers.ts';
 
 /**
  * The cases of the reference picker's hermetic tests, run against our process: model servers with

@@ -6,7 +6,7 @@ import { envoyBinary, eventually, type Stack, startStack } from '../../bench/sup
 import { type Sidecar, startSidecar } from '../../src/sidecar/start-sidecar.ts';
 import { readPoolFile } from '../../stub-server/options/stub-pool-file.ts';
 import { type StubPool, startMixedPool } from '../../stub-server/pool.ts';
-import { sidecarOptions } from '../support/sidecar-options.ts';
+import { sidecarOptions } from '../support/sidecar/sidecar-options.ts';
 
 /**
  * A real Envoy, ext_proc, the sidecar, and stubs that keep and pull KV like vLLM's NIXL connector.

@@ -11,7 +11,7 @@ import {
   renderEnvoyConfig,
 } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 const binary = await envoyBinary();
 const ports = z.object({ extProcPort: z.int(), metricsPort: z.int() });

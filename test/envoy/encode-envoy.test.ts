@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, type Stack, startStack } from '../../bench/support/stack.ts';
 import { type Sidecar, startSidecar } from '../../src/sidecar/start-sidecar.ts';
 import { codeBlock } from '../docs/doc-code.ts';
-import { sidecarOptions } from '../support/sidecar-options.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
+import { sidecarOptions } from '../support/sidecar/sidecar-options.ts';
 
 /**
  * The configuration in docs/disaggregation.md, a real Envoy, the sidecar, and servers that record

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { envoyBinary, eventually, startEnvoyFor } from '../../bench/support/stack.ts';
 import { type ChildCommand, startChildCommand } from '../../src/lab/demo/child-command.ts';
 import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const binary = await envoyBinary();
 const WIRINGS: readonly EnvoyConfigOptions['wiring'][] = ['envoy', 'envoy-efficient'];

@@ -12,8 +12,8 @@ import {
   startStack,
 } from '../../bench/support/stack.ts';
 import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
-import { sendRaw } from '../support/raw-http.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { sendRaw } from '../support/servers/raw-http.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const binary = await envoyBinary();
 const WIRINGS: readonly EnvoyConfigOptions['wiring'][] = ['envoy', 'envoy-efficient'];

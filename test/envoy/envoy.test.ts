@@ -13,8 +13,8 @@ import {
 } from '../../bench/support/stack.ts';
 import type { EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
 import { startServe } from '../../src/serve/serve.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 import { withSubsetFilter } from '../support/subset-filter.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const binary = await envoyBinary();
 const MODES: readonly EnvoyConfigOptions['wiring'][] = ['envoy', 'envoy-efficient'];

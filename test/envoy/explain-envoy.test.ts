@@ -6,7 +6,7 @@ import type { Explanation } from '../../src/journal/explain/explanation.ts';
 import type { DecisionLine, DecisionList } from '../../src/serve/admin/decision-documents.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 const binary = await envoyBinary();
 const run = promisify(execFile);

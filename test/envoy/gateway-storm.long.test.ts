@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { envoyBinary } from '../../bench/support/stack.ts';
-import { gatewayStorm } from '../support/gateway-storm.ts';
+import { gatewayStorm } from '../support/storms/gateway-storm.ts';
 
 const REQUESTS = 5000;
 const binary = await envoyBinary();

@@ -7,7 +7,7 @@ import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import type { Serving } from '../../src/serve/serve-options.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 

@@ -11,7 +11,7 @@ import { envoyBinary, type Stack, startStack } from '../../bench/support/stack.t
 import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { stubPoolForTests } from '../stub/stub-pool.ts';
-import { framedRequest, methodOf, VLLM_ENGINE } from '../support/grpc-services.ts';
+import { framedRequest, methodOf, VLLM_ENGINE } from '../support/grpc/grpc-services.ts';
 
 const binary = await envoyBinary();
 const stub = stubPoolForTests();

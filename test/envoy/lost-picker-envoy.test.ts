@@ -5,7 +5,7 @@ import type { EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import type { Serving } from '../../src/serve/serve-options.ts';
 import { freePort } from '../scenarios/processes.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const binary = await envoyBinary();
 const WIRINGS: readonly EnvoyConfigOptions['wiring'][] = [

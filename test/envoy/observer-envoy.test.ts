@@ -27,8 +27,8 @@ import type { ServeSettings, Serving } from '../../src/serve/serve-options.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
-import { PROGRAM } from '../support/program.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { PROGRAM } from '../support/programs/program.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const binary = await envoyBinary();
 

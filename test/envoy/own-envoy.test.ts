@@ -7,7 +7,7 @@ import { diagnose } from '../../src/doctor/diagnose.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { codeBlock } from '../docs/doc-code.ts';
-import { LiveStack } from '../support/live-stack.ts';
+import { LiveStack } from '../support/programs/live-stack.ts';
 
 /** An Envoy that divides requests itself gets a picker, by what README.md says and by the doctor. */
 

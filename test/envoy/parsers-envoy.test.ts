@@ -5,10 +5,10 @@ import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { PARSER_TYPES, type ParserType } from '../../src/framework/parser-type.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
-import { type GrpcCaller, grpcCaller } from '../support/grpc-caller.ts';
-import { methodOf, PREDICTION_SERVICE, VLLM_ENGINE } from '../support/grpc-services.ts';
-import { type GrpcUpstream, sha256, startGrpcUpstream } from '../support/grpc-upstream.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type GrpcCaller, grpcCaller } from '../support/grpc/grpc-caller.ts';
+import { methodOf, PREDICTION_SERVICE, VLLM_ENGINE } from '../support/grpc/grpc-services.ts';
+import { type GrpcUpstream, sha256, startGrpcUpstream } from '../support/grpc/grpc-upstream.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const binary = await envoyBinary();
 const JSON_TYPE = { 'content-type': 'application/json' };

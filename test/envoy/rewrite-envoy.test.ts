@@ -11,7 +11,7 @@ import {
   startStack,
 } from '../../bench/support/stack.ts';
 import { CONNECTION_MANAGER } from '../../src/lab/envoy/render-config.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 /** Model rewrites and objectives of an endpoints file, through a real Envoy. */
 

@@ -11,8 +11,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, waitForPickers } from '../../bench/support/stack.ts';
 import { CONNECTION_MANAGER, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
-import { sha256 } from '../support/grpc-upstream.ts';
-import { PROGRAM } from '../support/program.ts';
+import { sha256 } from '../support/grpc/grpc-upstream.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 /**
  * The program as the reference's chart starts it, behind an Envoy wired as in that chart: TLS of a

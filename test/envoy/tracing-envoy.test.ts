@@ -9,8 +9,8 @@ import {
   type Collector,
   fetchCollector,
   startCollector,
-} from '../support/otel-collector.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+} from '../support/servers/otel-collector.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 /** Traces of requests through a real Envoy, as a real OpenTelemetry collector gets them. */
 

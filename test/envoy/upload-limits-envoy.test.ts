@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { limitsFor, type ServerLimits } from '../../src/extproc/server/server-limits.ts';
-import { sendRaw } from '../support/raw-http.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { sendRaw } from '../support/servers/raw-http.ts';
+import { startUpstream } from '../support/servers/upstream.ts';
 
 /** Slow and large uploads through a real Envoy: what their clients get, and what others get. */
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type ManifestTools, manifestToolsOrSkip } from '../support/manifest-tools.ts';
+import { type ManifestTools, manifestToolsOrSkip } from '../support/kubernetes/manifest-tools.ts';
 
 /** Each value of the chart: what it changes in the rendered manifests, and its row in the docs. */
 

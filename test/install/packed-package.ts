@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildCheckout } from '../support/build-checkout.ts';
+import { buildCheckout } from '../support/programs/build-checkout.ts';
 
 const run = promisify(execFile);
 

@@ -24,7 +24,7 @@ import {
   requestHeaders,
   responseEnd,
   responseHeaders,
-} from '../support/ext-proc-client.ts';
+} from '../support/grpc/ext-proc-client.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-io-workers-'));
 const threads: Worker[] = [];

@@ -20,8 +20,8 @@ import {
 import { envoyBinary, eventually, startEnvoyFor } from '../../bench/support/stack.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
-import { health } from '../support/grpc-health.ts';
-import { startProgram } from '../support/started-program.ts';
+import { health } from '../support/grpc/grpc-health.ts';
+import { startProgram } from '../support/programs/started-program.ts';
 
 /** Two pickers in processes that can be killed, with a real API server and behind a real Envoy. */
 

@@ -18,7 +18,7 @@ import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { createLog } from '../../src/runtime/log/log.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { type CuttableProxy, startCuttableProxy } from '../support/servers/cuttable-proxy.ts';
 
 /** The property test on a real API server: its connections are cut, and it is killed once. */
 

@@ -7,13 +7,13 @@ import {
   kubernetesOrSkip,
   startApiServer,
 } from '../../bench/support/kubernetes.ts';
-import { installManifestCrds } from '../support/manifest-crds.ts';
+import { installManifestCrds } from '../support/kubernetes/manifest-crds.ts';
 import {
   type Manifest,
   type ManifestTools,
   manifestToolsOrSkip,
-} from '../support/manifest-tools.ts';
-import { applyAll } from '../support/server-side-apply.ts';
+} from '../support/kubernetes/manifest-tools.ts';
+import { applyAll } from '../support/kubernetes/server-side-apply.ts';
 
 /** All Kubernetes manifests of deploy/, rendered and applied to a kube-apiserver as a dry run. */
 

@@ -12,9 +12,14 @@ import { NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import type { Serving } from '../../src/serve/serve-options.ts';
-import { manifestToolsOrSkip } from '../support/manifest-tools.ts';
-import { configOfAccount, permissionsOf, rolesOf, setAllowed } from '../support/own-role.ts';
-import { applyAll } from '../support/server-side-apply.ts';
+import { manifestToolsOrSkip } from '../support/kubernetes/manifest-tools.ts';
+import {
+  configOfAccount,
+  permissionsOf,
+  rolesOf,
+  setAllowed,
+} from '../support/kubernetes/own-role.ts';
+import { applyAll } from '../support/kubernetes/server-side-apply.ts';
 
 /** `--metrics-endpoint-auth` against a real API server, with the roles of deploy/. */
 

@@ -14,20 +14,20 @@ import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.t
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
 import { accessFindings } from '../../src/commands/doctor/doctor-access.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import { health } from '../support/grpc-health.ts';
-import { installManifestCrds } from '../support/manifest-crds.ts';
-import { type Manifest, manifestToolsOrSkip } from '../support/manifest-tools.ts';
-import { type MetricServer, startMetricServer } from '../support/metric-servers.ts';
+import { health } from '../support/grpc/grpc-health.ts';
+import { installManifestCrds } from '../support/kubernetes/manifest-crds.ts';
+import { type Manifest, manifestToolsOrSkip } from '../support/kubernetes/manifest-tools.ts';
 import {
   configOfAccount,
   type Permission,
   permissionsOf,
   rolesOf,
   setAllowed,
-} from '../support/own-role.ts';
-import { installRuleCrds } from '../support/rule-crds.ts';
-import { applyAll } from '../support/server-side-apply.ts';
-import { startProgram } from '../support/started-program.ts';
+} from '../support/kubernetes/own-role.ts';
+import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
+import { applyAll } from '../support/kubernetes/server-side-apply.ts';
+import { startProgram } from '../support/programs/started-program.ts';
+import { type MetricServer, startMetricServer } from '../support/servers/metric-servers.ts';
 
 /** The picker with the rights of its service account in deploy/, each of which it needs. */
 

@@ -23,9 +23,9 @@ import { RequestRules } from '../../src/endpoints/rewrites/request-rules.ts';
 import type { Clock } from '../../src/framework/runtime.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { installRuleCrds, removeRuleCrds } from '../support/rule-crds.ts';
-import { UNPACED } from '../support/unpaced.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { installRuleCrds, removeRuleCrds } from '../support/kubernetes/rule-crds.ts';
+import { UNPACED } from '../support/kubernetes/unpaced.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 /** InferenceObjectives and InferenceModelRewrites of a real kube-apiserver, in both API groups. */
 

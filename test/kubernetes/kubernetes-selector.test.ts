@@ -22,7 +22,7 @@ import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { createLog } from '../../src/runtime/log/log.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { installCrd } from '../support/install-crd.ts';
+import { installCrd } from '../support/kubernetes/install-crd.ts';
 
 /** Pods by a label selector on a real kube-apiserver that has no InferencePool at all. */
 

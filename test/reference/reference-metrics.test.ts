@@ -16,7 +16,7 @@ import {
   responseEnd,
   responseHeaders,
   responsePart,
-} from '../support/ext-proc-client.ts';
+} from '../support/grpc/ext-proc-client.ts';
 
 /**
  * The metrics of the reference picker as data (test/fixtures/reference-metrics.json), and the series

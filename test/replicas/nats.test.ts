@@ -6,7 +6,7 @@ import { type NatsServer, startNatsServer } from '../../bench/support/nats-serve
 import { natsLink } from '../../src/replicas/nats/nats-link.ts';
 import { GONE_MS } from '../../src/replicas/peers.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
-import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { type CuttableProxy, startCuttableProxy } from '../support/servers/cuttable-proxy.ts';
 import { blocksOf, type SharedPicker, startPicker } from './pickers.ts';
 
 const clock = nodeClock();

@@ -13,7 +13,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually, startEnvoyFor } from '../../bench/support/stack.ts';
-import { health } from '../support/grpc-health.ts';
+import { health } from '../support/grpc/grpc-health.ts';
 import { anyServer } from './configs.ts';
 import { freePort, freePorts, PICKER, type Program, startProgram } from './processes.ts';
 import { binary, Scenario, type Server, servers, sumOf } from './scenario.ts';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pickerMaker } from '../../src/index.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 // Modules in this folder find `zod`, as in a user's project.

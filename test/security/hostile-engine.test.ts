@@ -6,7 +6,7 @@ import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../makers.ts';
-import { type FakeServer, FakeServers, vllmPage } from '../support/fake-servers.ts';
+import { type FakeServer, FakeServers, vllmPage } from '../support/servers/fake-servers.ts';
 
 const SEED = 7;
 const GOOD = ['good-0', 'good-1', 'good-2'];

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
 import { planFrom } from '../../src/catalogue/plan.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import { issue, newAuthority } from '../support/certificates.ts';
+import { issue, newAuthority } from '../support/servers/certificates.ts';
 
 /** Model servers whose metrics are served over HTTPS. */
 

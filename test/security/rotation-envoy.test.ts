@@ -13,8 +13,8 @@ import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { startServe } from '../../src/serve/serve.ts';
-import { issue, newAuthority } from '../support/certificates.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { issue, newAuthority } from '../support/servers/certificates.ts';
+import { startUpstream } from '../support/servers/upstream.ts';
 
 const binary = await envoyBinary();
 const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3';

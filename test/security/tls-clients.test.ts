@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import type { TlsOptions } from '../../src/serve/tls/start-tls.ts';
-import { shake, startTlsServer, type TlsServer } from '../support/tls-server.ts';
+import { shake, startTlsServer, type TlsServer } from '../support/servers/tls-server.ts';
 
 /** TLS of the ext_proc port as clients see it: versions, cipher suites, and faults of clients. */
 

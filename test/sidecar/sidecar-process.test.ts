@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type StartedProgram, startProgram } from '../support/programs/started-program.ts';
 import {
   type ScriptedServer,
   startScriptedServer,
   type Visit,
-} from '../support/scripted-server.ts';
-import { type StartedProgram, startProgram } from '../support/started-program.ts';
+} from '../support/sidecar/scripted-server.ts';
 
 /** The sidecar as a process, ended by signals. */
 

@@ -7,9 +7,9 @@ import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
-import { issue, newAuthority } from '../support/certificates.ts';
-import { startProgram } from '../support/started-program.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startProgram } from '../support/programs/started-program.ts';
+import { issue, newAuthority } from '../support/servers/certificates.ts';
+import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 /** TLS at the sidecar's own port, by the command line of the reference's sidecar. */
 

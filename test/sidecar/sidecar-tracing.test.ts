@@ -1,9 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import { type Collector, fetchCollector, startCollector } from '../support/otel-collector.ts';
-import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts';
-import { startProgram } from '../support/started-program.ts';
+import { startProgram } from '../support/programs/started-program.ts';
+import {
+  type Collector,
+  fetchCollector,
+  startCollector,
+} from '../support/servers/otel-collector.ts';
+import { type ScriptedServer, startScriptedServer } from '../support/sidecar/scripted-server.ts';
 
 /** Traces of the sidecar as a process, as a real OpenTelemetry collector gets them. */
 

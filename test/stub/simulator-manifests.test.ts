@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { readCommandLine } from '../../stub-server/engine-args/read-command-line.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
-import { PROGRAM } from '../support/program.ts';
+import { PROGRAM } from '../support/programs/program.ts';
 import { MANIFEST_ARGS, MANIFEST_FILES } from './simulator-manifests.ts';
 
 /** What the kubelet gives the containers of those manifests. */

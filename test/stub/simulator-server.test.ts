@@ -9,7 +9,7 @@ import { eventually } from '../../bench/support/stack.ts';
 import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
-import { issue, newAuthority } from '../support/certificates.ts';
+import { issue, newAuthority } from '../support/servers/certificates.ts';
 
 /** What llm-d-inference-sim’s servers do beside generating. */
 

@@ -12,7 +12,7 @@ import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../makers.ts';
-import { planWith } from './faulty-plugins.ts';
+import { planWith } from './plugins/faulty-plugins.ts';
 
 /** `hangs` also for metrics; `stuck` for requests only; `no-metrics` for metrics only; one that `takes nothing new` hangs but for what is under way. */
 export type Fault =

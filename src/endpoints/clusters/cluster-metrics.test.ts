@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FakeServers } from '../../../test/support/fake-servers.ts';
+import { FakeServers } from '../../../test/support/servers/fake-servers.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { CUSTOM_METRICS } from '../../framework/keys.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';

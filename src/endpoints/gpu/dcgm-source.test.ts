@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { endpointAttribute } from '../../../scorers/endpoint-attribute.ts';
 import { makeContext, makeRuntime } from '../../../test/makers.ts';
-import { FakeServers } from '../../../test/support/fake-servers.ts';
+import { FakeServers } from '../../../test/support/servers/fake-servers.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { GPU_UTILIZATION } from '../../framework/keys.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type FakeServer, FakeServers } from '../../../test/support/fake-servers.ts';
+import { type FakeServer, FakeServers } from '../../../test/support/servers/fake-servers.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { MODELS } from '../../framework/keys.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';

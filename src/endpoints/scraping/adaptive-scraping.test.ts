@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type FakeServer, FakeServers } from '../../../test/support/fake-servers.ts';
+import { type FakeServer, FakeServers } from '../../../test/support/servers/fake-servers.ts';
 import { planFromPlugins } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type FakeServer, FakeServers, vllmPage } from '../../../test/support/fake-servers.ts';
+import {
+  type FakeServer,
+  FakeServers,
+  vllmPage,
+} from '../../../test/support/servers/fake-servers.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { DataSource } from '../../framework/plugin.ts';

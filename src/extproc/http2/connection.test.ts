@@ -10,7 +10,7 @@ import {
   settings,
   uint32,
   windowUpdate,
-} from '../../../test/support/http2-peer.ts';
+} from '../../../test/support/session/http2-peer.ts';
 import { PrefaceError } from './connection.ts';
 import { HTTP2 } from './errors.ts';
 import { FIRST_WINDOW_BYTES, FLAG, FRAME, PREFACE } from './frames.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FakeTransport } from '../../../test/support/http2-peer.ts';
+import { FakeTransport } from '../../../test/support/session/http2-peer.ts';
 import { FRAME, HEAD_BYTES } from './frames.ts';
 import { Output } from './output.ts';
 

@@ -11,7 +11,7 @@ import {
   settings,
   uint32,
   windowUpdate,
-} from '../../../test/support/http2-peer.ts';
+} from '../../../test/support/session/http2-peer.ts';
 import { HTTP2 } from './errors.ts';
 import { FIRST_WINDOW_BYTES, FLAG, FRAME, FRAME_BYTES_MAX, WINDOW_BYTES_MAX } from './frames.ts';
 import { Http2Stream } from './stream.ts';

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { inertRouted } from '../../../test/support/inert-routed.ts';
+import { inertRouted } from '../../../test/support/session/inert-routed.ts';
 import { createOpenBody } from '../../openai/parsers/open-body.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BlockPool } from '../streams/block-pool.ts';

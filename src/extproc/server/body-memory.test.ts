@@ -7,7 +7,7 @@ import {
   requestBody,
   requestHeaders,
   requestPart,
-} from '../../../test/support/ext-proc-client.ts';
+} from '../../../test/support/grpc/ext-proc-client.ts';
 import {
   data,
   bodyOf as dataOf,
@@ -17,8 +17,8 @@ import {
   reset,
   settings,
   windowUpdate,
-} from '../../../test/support/http2-peer.ts';
-import { RESERVING_SESSION } from '../../../test/support/reserving-session.ts';
+} from '../../../test/support/session/http2-peer.ts';
+import { RESERVING_SESSION } from '../../../test/support/session/reserving-session.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { Http2Connection } from '../http2/connection.ts';
 import { PREFACE } from '../http2/frames.ts';

@@ -4,9 +4,12 @@ import {
   processorClient,
   requestBody,
   requestHeaders,
-} from '../../../test/support/ext-proc-client.ts';
-import { health } from '../../../test/support/grpc-health.ts';
-import { reservingRouter, startReservingServer } from '../../../test/support/reserving-server.ts';
+} from '../../../test/support/grpc/ext-proc-client.ts';
+import { health } from '../../../test/support/grpc/grpc-health.ts';
+import {
+  reservingRouter,
+  startReservingServer,
+} from '../../../test/support/session/reserving-server.ts';
 import type { Router } from '../../framework/routing.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 

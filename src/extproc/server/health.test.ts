@@ -1,6 +1,6 @@
 import { connect } from 'node:http2';
 import { afterEach, expect, it } from 'vitest';
-import { startReservingServer } from '../../../test/support/reserving-server.ts';
+import { startReservingServer } from '../../../test/support/session/reserving-server.ts';
 import { limitsFor } from './server-limits.ts';
 
 const stops: (() => Promise<void> | void)[] = [];

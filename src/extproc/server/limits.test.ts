@@ -11,11 +11,11 @@ import {
   requestBody,
   requestHeaders,
   requestPart,
-} from '../../../test/support/ext-proc-client.ts';
+} from '../../../test/support/grpc/ext-proc-client.ts';
 import {
   type ReservingServer,
   startReservingServer,
-} from '../../../test/support/reserving-server.ts';
+} from '../../../test/support/session/reserving-server.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { limitsFor, type ServerLimits } from './server-limits.ts';
 

@@ -10,7 +10,7 @@ import {
   responseEnd,
   responseHeaders,
   responsePart,
-} from '../../../test/support/ext-proc-client.ts';
+} from '../../../test/support/grpc/ext-proc-client.ts';
 import {
   data,
   bodyOf as dataOf,
@@ -19,8 +19,8 @@ import {
   headers,
   settings,
   windowUpdate,
-} from '../../../test/support/http2-peer.ts';
-import { RESERVING_SESSION } from '../../../test/support/reserving-session.ts';
+} from '../../../test/support/session/http2-peer.ts';
+import { RESERVING_SESSION } from '../../../test/support/session/reserving-session.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { Http2Connection } from '../http2/connection.ts';
 import { PREFACE } from '../http2/frames.ts';

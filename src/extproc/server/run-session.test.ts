@@ -6,9 +6,12 @@ import {
   answersIn,
   requestBody,
   requestHeaders,
-} from '../../../test/support/ext-proc-client.ts';
-import { inertRouted } from '../../../test/support/inert-routed.ts';
-import { reservingRouter, startReservingServer } from '../../../test/support/reserving-server.ts';
+} from '../../../test/support/grpc/ext-proc-client.ts';
+import { inertRouted } from '../../../test/support/session/inert-routed.ts';
+import {
+  reservingRouter,
+  startReservingServer,
+} from '../../../test/support/session/reserving-server.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Placement } from '../../framework/routing.ts';

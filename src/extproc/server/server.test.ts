@@ -12,7 +12,7 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { reservingRouter } from '../../../test/support/reserving-server.ts';
+import { reservingRouter } from '../../../test/support/session/reserving-server.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inertRouted } from '../../../test/support/inert-routed.ts';
+import { inertRouted } from '../../../test/support/session/inert-routed.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Placement, RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';

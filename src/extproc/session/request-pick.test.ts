@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inertRouted } from '../../../test/support/inert-routed.ts';
+import { inertRouted } from '../../../test/support/session/inert-routed.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Placement, RouteOptions, Router } from '../../framework/routing.ts';

@@ -13,7 +13,7 @@ import {
   responsePart,
   setUp,
   textOf,
-} from '../../../test/support/session-bed.ts';
+} from '../../../test/support/session/session-bed.ts';
 import type { ReportedValue, Usage } from '../../framework/observer.ts';
 import { BODY_MODE, type StreamEvent } from '../codec/stream-event.ts';
 

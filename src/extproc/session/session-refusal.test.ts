@@ -9,7 +9,7 @@ import {
   requestPart,
   responseHeaders,
   setUp,
-} from '../../../test/support/session-bed.ts';
+} from '../../../test/support/session/session-bed.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { LocalResponse, RequestLine } from '../../framework/request-control.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';

@@ -11,7 +11,7 @@ import {
   responsePart,
   setUp,
   textOf,
-} from '../../../test/support/session-bed.ts';
+} from '../../../test/support/session/session-bed.ts';
 import { createOpenBody } from '../../openai/parsers/open-body.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 import { type SessionOptions } from './session.ts';

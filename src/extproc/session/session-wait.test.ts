@@ -9,7 +9,7 @@ import {
   responseEnd,
   responseHeaders,
   setUp,
-} from '../../../test/support/session-bed.ts';
+} from '../../../test/support/session/session-bed.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 

@@ -16,7 +16,7 @@ import {
   SCORED,
   setUp,
   textOf,
-} from '../../../test/support/session-bed.ts';
+} from '../../../test/support/session/session-bed.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody } from '../../openai/parsers/open-body.ts';

@@ -178,7 +178,7 @@ it('[V236] is started again when a plugin has ended its thread, which is counted
   const logged: unknown[] = [];
   shadow = startShadow({
     ...shadowFrom('random', {
-      plugins: [join(import.meta.dirname, '../../../test/support/exiting-plugin.ts')],
+      plugins: [join(import.meta.dirname, '../../../test/support/plugins/exiting-plugin.ts')],
     }),
     name: 'random',
     initialRecords: () => initialRecords,

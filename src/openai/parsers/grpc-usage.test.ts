@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { framed, framedAnswer, VLLM_ENGINE } from '../../../test/support/grpc-services.ts';
+import { framed, framedAnswer, VLLM_ENGINE } from '../../../test/support/grpc/grpc-services.ts';
 import type { Usage } from '../../framework/observer.ts';
 import { GrpcUsage } from './grpc-usage.ts';
 

@@ -5,7 +5,7 @@ import {
   framedRequest,
   methodOf,
   PREDICTION_SERVICE,
-} from '../../../test/support/grpc-services.ts';
+} from '../../../test/support/grpc/grpc-services.ts';
 import { editBody } from '../body/body-edit.ts';
 import type { BodyReader } from '../body/body-reader.ts';
 import { createOpenBody } from './open-body.ts';

@@ -5,7 +5,7 @@ import {
   framedRequest,
   methodOf,
   VLLM_ENGINE,
-} from '../../../test/support/grpc-services.ts';
+} from '../../../test/support/grpc/grpc-services.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { editBody } from '../body/body-edit.ts';
 import type { BodyReader } from '../body/body-reader.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
-import { faultyPicker, profileOf } from '../../../test/support/faulty-plugins.ts';
+import { faultyPicker, profileOf } from '../../../test/support/plugins/faulty-plugins.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { PluginFaults } from '../faults/plugin-faults.ts';
 import { PREPARATION_MS_MAX, type Preparation, waitForAll } from './preparation.ts';

@@ -6,7 +6,7 @@ import {
   faultyPicker,
   profileOf,
   TEST_FACT,
-} from '../../../test/support/faulty-plugins.ts';
+} from '../../../test/support/plugins/faulty-plugins.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { PluginFault } from '../../framework/error.ts';
 import { RoutingError } from '../../framework/error.ts';

@@ -5,7 +5,7 @@ import {
   faultyPicker,
   planWith,
   profileOf,
-} from '../../../test/support/faulty-plugins.ts';
+} from '../../../test/support/plugins/faulty-plugins.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { PluginFault } from '../../framework/error.ts';
 import type { Observer } from '../../framework/observer.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { runCapacityStorm } from '../../../test/support/capacity-storm.ts';
-import { runPartedStorm } from '../../../test/support/parted-storm.ts';
+import { runCapacityStorm } from '../../../test/support/storms/capacity-storm.ts';
+import { runPartedStorm } from '../../../test/support/storms/parted-storm.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createPicker } from '../../library/picker-maker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';

@@ -2,7 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
-import { allInFlight, faultyPicker, profileOf } from '../../../test/support/faulty-plugins.ts';
+import {
+  allInFlight,
+  faultyPicker,
+  profileOf,
+} from '../../../test/support/plugins/faulty-plugins.ts';
 import { serveCommand } from '../../commands/serve-command.ts';
 import type { Observer } from '../../framework/observer.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';

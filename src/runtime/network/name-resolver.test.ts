@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DnsServer, startDnsServer } from '../../../test/support/dns-server.ts';
+import { type DnsServer, startDnsServer } from '../../../test/support/servers/dns-server.ts';
 import { NameResolver } from './name-resolver.ts';
 
 describe('NameResolver', () => {

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
-import { type FakeServer, FakeServers, vllmPage } from '../../../test/support/fake-servers.ts';
+import {
+  type FakeServer,
+  FakeServers,
+  vllmPage,
+} from '../../../test/support/servers/fake-servers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';

@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
-import { type FakeServer, FakeServers, vllmPage } from '../../../test/support/fake-servers.ts';
+import {
+  type FakeServer,
+  FakeServers,
+  vllmPage,
+} from '../../../test/support/servers/fake-servers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';

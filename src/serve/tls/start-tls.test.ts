@@ -13,8 +13,8 @@ import { connect } from 'node:tls';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
-import { issue, newAuthority } from '../../../test/support/certificates.ts';
-import { shake, startTlsServer, type TlsServer } from '../../../test/support/tls-server.ts';
+import { issue, newAuthority } from '../../../test/support/servers/certificates.ts';
+import { shake, startTlsServer, type TlsServer } from '../../../test/support/servers/tls-server.ts';
 import type { Certificate } from '../../extproc/server/tls-credentials.ts';
 import type { TlsOptions } from './start-tls.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ScriptedServer } from '../../../test/support/scripted-server.ts';
-import { SidecarBed } from '../../../test/support/sidecar-bed.ts';
+import type { ScriptedServer } from '../../../test/support/sidecar/scripted-server.ts';
+import { SidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
 import type { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import type { SidecarOptions } from '../options/sidecar-options.ts';
 import type { Sidecar } from '../start-sidecar.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
-import type { ScriptedServer } from '../../../test/support/scripted-server.ts';
-import { SidecarBed } from '../../../test/support/sidecar-bed.ts';
+import type { ScriptedServer } from '../../../test/support/sidecar/scripted-server.ts';
+import { SidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
 import type { LegTracing } from '../options/sidecar-options.ts';
 
 /** Which spans a request has, as the sidecar begins and ends them. */

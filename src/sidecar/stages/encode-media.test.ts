@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { sidecarOptions } from '../../../test/support/sidecar-options.ts';
+import { sidecarOptions } from '../../../test/support/sidecar/sidecar-options.ts';
 import { listedServers } from '../options/allowed-servers.ts';
 import { type Sidecar, startSidecar } from '../start-sidecar.ts';
 

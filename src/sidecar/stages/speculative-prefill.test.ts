@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
-import type { ScriptedServer, Visit } from '../../../test/support/scripted-server.ts';
-import { SidecarBed } from '../../../test/support/sidecar-bed.ts';
+import type { ScriptedServer, Visit } from '../../../test/support/sidecar/scripted-server.ts';
+import { SidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
 import type { SidecarOptions } from '../options/sidecar-options.ts';
 import type { Sidecar } from '../start-sidecar.ts';
 

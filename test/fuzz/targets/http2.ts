@@ -14,7 +14,7 @@ import {
   settings,
   uint32,
   windowUpdate,
-} from '../../support/http2-peer.ts';
+} from '../../support/session/http2-peer.ts';
 import { type FuzzTarget, promise } from '../target.ts';
 
 const STREAMS_MAX = 20;

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, describe, expect, it } from 'vitest';
-import { UNPACED } from '../../../../test/support/unpaced.ts';
+import { UNPACED } from '../../../../test/support/kubernetes/unpaced.ts';
 import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { RequestRules } from '../../rewrites/request-rules.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
-import { UNPACED } from '../../../../test/support/unpaced.ts';
+import { UNPACED } from '../../../../test/support/kubernetes/unpaced.ts';
 import { objectSource } from './kube-resources.ts';
 
 it('[V296] ends a watch with the error that the API server sends, also where it leaves it open', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeResource } from '../../../../test/support/fake-resource.ts';
+import { FakeResource } from '../../../../test/support/kubernetes/fake-resource.ts';
 import type { Random } from '../../../framework/runtime.ts';
 import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UNPACED } from '../../../../../test/support/unpaced.ts';
+import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
 import type { ApiConnection } from './api-connection.ts';
 import { watchObjects } from './watch-objects.ts';
 

@@ -1,0 +1,311 @@
+import type { Endpoint, EndpointId } from '../../../src/framework/endpoint.ts';
+import { RoutingError } from '../../../src/framework/error.ts';
+import type { Outcome, Usage } from '../../../src/framework/observer.ts';
+import type { InferenceRequest } from '../../../src/framework/request.ts';
+import { NO_BLOCKS } from '../../../src/framework/request.ts';
+import type { RoutedRequest } from '../../../src/framework/routing.ts';
+import type { Random } from '../../../src/framework/runtime.ts';
+import { DEFAULT_EJECTION, withEjection } from '../../../src/picker/ejection/ejection-plan.ts';
+import { EndpointPicker } from '../../../src/picker/endpoint-picker.ts';
+import type { JournalSubscriber } from '../../../src/picker/events/journal.ts';
+import type { PickerPlan } from '../../../src/picker/plan/picker-plan.ts';
+import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../../src/runtime/seeded-random.ts';
+import { makeRequest } from '../../makers.ts';
+import { type FaultyPlugins, planWith, TEST_FACT } from '../plugins/faulty-plugins.ts';
+
+/** What a storm has seen, so that a test can say that every kind of fault happened. */
+export interface Storm {
+  readonly decided: number;
+  readonly refused: number;
+  readonly expired: number;
+  readonly faults: ReadonlyMap<string, number>;
+  /** Requests that were decided more than once, by mistake. */
+  readonly twice: number;
+  /** Failures that the storm reports, by endpoint. */
+  readonly ejections: number;
+  /** How much simulated time passed while requests came. */
+  readonly lastedMs: number;
+  /** What the ledger still holds in the end: `endpoint what amount`. */
+  readonly drift: readonly string[];
+}
+
+const ENDPOINTS = 20;
+const MAX_AGE_MS = 60_000;
+const BODY = [new Uint8Array(1)];
+const OUTCOMES: readonly Outcome[] = ['completed', 'aborted', 'failed'];
+const BAD_NUMBERS = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 1e300];
+
+/** Requests through the decision core while everything around it fails, all by one seed. */
+export function faultStorm(seed: number, requests: number): Storm {
+  return new FaultStorm(seed).run(requests);
+}
+
+class FaultStorm {
+  readonly #random: Random;
+  readonly #clock = new SimulatedClock();
+  readonly #picker: EndpointPicker;
+  readonly #plans: readonly PickerPlan[];
+  readonly #open: RoutedRequest[] = [];
+  #decided = 0;
+  #refused = 0;
+  #twice = 0;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    const plugins = this.#plugins();
+    this.#plans = PLANS.map((body) => withEjection(planWith(body, plugins), DEFAULT_EJECTION));
+    const network = { get: () => Promise.reject(new Error('nobody there')) };
+    this.#picker = new EndpointPicker({
+      plan: this.#plans.at(-1) as PickerPlan,
+      runtime: { clock: this.#clock, random: seededRandom(seed + 1), network },
+      subscribers: [this.#observer()],
+      reservations: { maxAgeMs: MAX_AGE_MS },
+    });
+    for (let at = 0; at < ENDPOINTS; at++) this.#addEndpoint(at);
+  }
+
+  run(requests: number): Storm {
+    for (let n = 0; n < requests; n++) {
+      this.#changeSomething();
+      this.#send(n);
+      while (this.#open.length > 300 * this.#random.next()) this.#end();
+      if (n % 50 === 0) this.#clock.setTimer(20, () => undefined);
+      // About a thousand requests in a second: what waits for a timer does not pile up.
+      this.#clock.advanceTo(this.#clock.now() + 2 * this.#random.next());
+    }
+    const lastedMs = this.#clock.now();
+    while (this.#open.length > 0) this.#end();
+    this.#clock.advanceTo(this.#clock.now() + 3 * MAX_AGE_MS);
+    const faults = new Map<string, number>();
+    for (const { kind, call, count } of this.#picker.faults.counts()) {
+      const key = `${kind} ${call}`;
+      faults.set(key, (faults.get(key) ?? 0) + count);
+    }
+    this.#picker.stop();
+    return {
+      decided: this.#decided,
+      refused: this.#refused,
+      expired: this.#picker.reservations?.expired ?? 0,
+      faults,
+      twice: this.#twice,
+      ejections: [...this.#picker.ejector.counts.values()].reduce((sum, count) => sum + count, 0),
+      lastedMs,
+      drift: this.#drift(),
+    };
+  }
+
+  #chance(probability: number): boolean {
+    return this.#random.next() < probability;
+  }
+
+  #below(bound: number): number {
+    return Math.floor(this.#random.next() * bound);
+  }
+
+  #plan(): PickerPlan {
+    return this.#plans[this.#below(this.#plans.length)] as PickerPlan;
+  }
+
+  #badNumber(): number {
+    return BAD_NUMBERS[this.#below(BAD_NUMBERS.length)] ?? Number.NaN;
+  }
+
+  /** Throws, seldom. */
+  readonly #mayThrow = (): void => {
+    if (this.#chance(0.02)) throw new Error('broken on purpose');
+    if (this.#chance(0.001)) throw new RoutingError('saturated', 'refused on purpose');
+  };
+
+  #observer(): JournalSubscriber & { responseHeaders(): Iterable<[string, string]> } {
+    const may = this.#mayThrow;
+    return {
+      onDecision: may,
+      onRouted: may,
+      onServed: may,
+      onBodyRead: may,
+      onFirstToken: may,
+      onAnswered: may,
+      onEnded: may,
+      onDone: may,
+      onTimer: may,
+      onAdopted: may,
+      onPrepared: may,
+      onEndpointAdded: may,
+      onEndpointRemoved: may,
+      onEndpointChanged: may,
+      responseHeaders: () => {
+        may();
+        return [['x', 'y']];
+      },
+    };
+  }
+
+  #plugins(): FaultyPlugins {
+    const may = this.#mayThrow;
+    const observes = this.#observer();
+    const garbage = <T>(sound: T): T => {
+      may();
+      return this.#chance(0.01) ? (undefined as T) : sound;
+    };
+    return {
+      filter: {
+        ...observes,
+        filter: (endpoints) =>
+          garbage(this.#chance(0.02) ? [] : endpoints.filter(() => this.#chance(0.8))),
+      },
+      scorer: {
+        ...observes,
+        score: (endpoints, context) => {
+          const fact = context.get(TEST_FACT);
+          return garbage(endpoints.map(() => (this.#chance(0.002) ? this.#badNumber() : fact / 2)));
+        },
+      },
+      picker: {
+        ...observes,
+        pick: (candidates) => garbage(this.#chance(0.01) ? [] : candidates.slice(0, 2)),
+      },
+      decider: { ...observes, separates: () => garbage(this.#chance(0.5)) },
+      source: ({ clock }) => {
+        if (this.#chance(0.2)) throw new Error('it does not start');
+        clock.setTimer(10, () => {
+          throw new Error('broken on purpose');
+        });
+        return {
+          ...observes,
+          facts: [{ key: TEST_FACT, compute: () => garbage(this.#random.next()) }],
+          prepare: (_request, _body, ready) => {
+            for (let call = this.#below(3); call > 0 && this.#chance(0.3); call--) ready();
+            may();
+            for (let call = this.#below(3); call > 0; call--)
+              clock.setTimer(this.#below(30), ready);
+            return this.#chance(0.5);
+          },
+          stop: () => {
+            if (this.#chance(0.5)) throw new Error('broken on purpose');
+          },
+        };
+      },
+    };
+  }
+
+  #addEndpoint(at: number): void {
+    const id = `e${at}` as EndpointId;
+    const labels = new Map([['llm-d.ai/role', ['prefill', 'decode', 'both'][at % 3] ?? 'both']]);
+    this.#picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels });
+    const idle = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0, sampledAt: 0 };
+    this.#picker.pool.observe(id, idle);
+  }
+
+  /** Endpoints vanish and return; configurations are adopted, challenged and withdrawn. */
+  #changeSomething(): void {
+    const picker = this.#picker;
+    if (this.#chance(0.002)) {
+      const at = this.#below(ENDPOINTS);
+      picker.pool.remove(`e${at}` as EndpointId);
+      if (this.#chance(0.5)) this.#addEndpoint(at);
+      else this.#clock.setTimer(200, () => this.#addEndpoint(at));
+    }
+    try {
+      if (this.#chance(0.002)) picker.adopt(this.#plan());
+      if (this.#chance(0.002)) {
+        picker.challenge(this.#plan(), {
+          name: 'canary',
+          takes: ({ bodyBytes }) => bodyBytes % 2 === 0,
+          onThrown: this.#mayThrow,
+        });
+      }
+    } catch (error) {
+      if (!String(error).includes('does not start')) throw error;
+    }
+    if (this.#chance(0.002)) picker.withdraw();
+  }
+
+  #send(n: number): void {
+    const request = makeRequest({
+      id: `r${n}`,
+      bodyBytes: n,
+      promptTokens: 1 + this.#below(5000),
+      streaming: this.#chance(0.8),
+      ...(this.#chance(0.1) && { mediaItems: 2 }),
+    });
+    let times = 0;
+    const pick = (): void => {
+      times += 1;
+      if (times > 1) this.#twice += 1;
+      this.#route(request);
+    };
+    if (this.#picker.prepare?.(request, BODY, pick) !== true) pick();
+  }
+
+  #route(request: InferenceRequest): void {
+    const options = { firstTokenSeen: this.#chance(0.7), endSeen: this.#chance(0.8) };
+    try {
+      const destination = `10.0.0.${this.#below(ENDPOINTS)}:8000`;
+      const routed = this.#chance(0.1)
+        ? this.#picker.book(request, { destination }, options)
+        : this.#picker.route(request, options);
+      this.#decided += 1;
+      // The gateway of some has vanished: nothing more is reported.
+      if (this.#chance(0.99)) this.#open.push(routed);
+    } catch (error) {
+      if (!(error instanceof RoutingError)) throw error;
+      this.#refused += 1;
+    }
+  }
+
+  /** Reports what becomes of one request, in any order and more than once. */
+  #end(): void {
+    const [routed] = this.#open.splice(this.#below(this.#open.length), 1);
+    if (routed === undefined) return;
+    if (this.#chance(0.1)) routed.bodyRead(routed.request);
+    if (this.#chance(0.1)) routed.served(`10.0.0.${this.#below(2 * ENDPOINTS)}:8000`);
+    if (this.#chance(0.7)) routed.firstToken();
+    if (this.#chance(0.5)) routed.responseHeaders();
+    if (this.#chance(0.3)) routed.answered(NO_BLOCKS);
+    const end = (): void => routed.done(OUTCOMES[this.#below(3)] ?? 'failed', this.#usage());
+    end();
+    if (this.#chance(0.2)) end();
+    if (this.#chance(0.1)) routed.firstToken();
+    if (this.#chance(0.1)) routed.served(`10.0.0.${this.#below(ENDPOINTS)}:8000`);
+  }
+
+  #usage(): Usage | undefined {
+    if (this.#chance(0.1)) return undefined;
+    const count = (sound: number): number => (this.#chance(0.02) ? this.#badNumber() : sound);
+    return { promptTokens: count(100), completionTokens: count(50), cachedTokens: count(0) };
+  }
+
+  #drift(): readonly string[] {
+    const { pool, ledger } = this.#picker;
+    return pool.snapshot().flatMap((endpoint: Endpoint) => {
+      const left = { ...ledger.load(endpoint), models: ledger.models(endpoint).size };
+      return Object.entries(left).flatMap(([what, amount]) =>
+        Object.is(amount, 0) ? [] : [`${endpoint.id} ${what} ${amount}`],
+      );
+    });
+  }
+}
+
+/** One profile with everything that fails, stages on other servers, and the built-in default. */
+const PLANS: readonly string[] = [
+  `plugins: [{ type: test-source }, { type: test-filter }, { type: test-scorer }, { type: queue-scorer }, { type: test-picker }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: test-filter }, { pluginRef: test-scorer }, { pluginRef: queue-scorer }, { pluginRef: test-picker }] }]
+`,
+  `plugins:
+  - { type: test-source }
+  - { type: test-scorer }
+  - { type: prefill-filter }
+  - { type: decode-filter }
+  - { type: test-decider }
+  - { type: test-picker }
+  - { type: disagg-profile-handler, parameters: { deciders: { prefill: test-decider, encode: test-decider } } }
+schedulingProfiles:
+  - { name: prefill, plugins: [{ pluginRef: prefill-filter }, { pluginRef: test-scorer }] }
+  - { name: decode, plugins: [{ pluginRef: decode-filter }, { pluginRef: test-scorer }, { pluginRef: test-picker }] }
+  - { name: encode, plugins: [{ pluginRef: test-scorer }, { pluginRef: test-picker }] }
+`,
+  `plugins: [{ type: approx-prefix-cache-producer }, { type: predicted-cost-scorer }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: predicted-cost-scorer }] }]
+`,
+];
