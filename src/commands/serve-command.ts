@@ -15,6 +15,7 @@ import {
 import { limitsFrom } from './options/limit-options.ts';
 import { asObserver } from './options/observer-flags.ts';
 import { poolFrom } from './options/pool-options.ts';
+import { captureFrom } from './options/recording-options.ts';
 import { replicasFrom } from './options/replica-options.ts';
 import { withScrapeFlags, withScrapeFlagsOf } from './options/scrape-options.ts';
 import { addServeOptions, CONFIG_BY_DEFAULT, type ServeFlags } from './options/serve-flags.ts';
@@ -59,7 +60,7 @@ async function serve(flags: ServeFlags): Promise<void> {
 /** Throws ConfigError for flags and files that cannot be used. */
 async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> {
   const additions = additionsOf(given);
-  const { config, plugin, observe, capture, captureMaxBytes } = given;
+  const { config, plugin, observe } = given;
   const plan = withScrapeFlags(await planFromPlugins(config, plugin, additions), given);
   const found = plan.discovery === undefined ? given : besideFileDiscovery(given, log);
   const flags = asObserver(found, log);
@@ -80,7 +81,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
     limits: limitsFrom(flags),
     replicas: replicasFrom(flags),
     ...telemetryFrom(flags, process.env),
-    capture: capture === undefined ? undefined : { folder: capture, bytesMax: captureMaxBytes },
+    capture: captureFrom(flags),
     log,
   });
 }

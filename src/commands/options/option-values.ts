@@ -4,9 +4,17 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 
 type NumberParser = (text: string) => number;
 
+/** Some thousands of requests: a smaller file would be deleted before anyone can read it. */
+const WRITTEN_BYTES_MIN = 1024 * 1024;
+
 /** Gathers the values of an option that may be given several times. */
 export function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
+}
+
+/** Gathers the values of an option whose value may be a list, separated by commas. */
+export function commaSeparated(text: string, before: readonly string[]): readonly string[] {
+  return [...before, ...text.split(',').flatMap((each) => each.trim() || [])];
 }
 
 export function anyNumber(text: string): number {
@@ -60,6 +68,13 @@ export function port(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value <= 65_535) return value;
   throw new InvalidArgumentError(`${text} is not a port: give a whole number from 0 to 65535.`);
+}
+
+/** The most bytes of files that are written and deleted in turn. */
+export function writtenBytes(text: string): number {
+  const value = wholeNumber(text);
+  if (value >= WRITTEN_BYTES_MIN) return value;
+  throw new InvalidArgumentError(`must be at least ${WRITTEN_BYTES_MIN} bytes.`);
 }
 
 /** `--plugin <file>`, which may be repeated. */
