@@ -36,8 +36,8 @@ export function checkCommand(): Command {
     .option('--json', 'print one JSON document', false)
     .action(async (file: string | undefined, flags: CheckFlags) => {
       const plan = await planFromPlugins(configOf(file, flags.config), flags.plugin);
-      tryPlugins(plan);
       if (flags.plugin.length > 0 && !startsOthers(plan)) tryDecision(plan);
+      else tryPlugins(plan);
       const shown = shownOf(plan, flags.likeReference);
       const text = flags.json ? `${JSON.stringify(shown, undefined, 2)}\n` : asText(shown);
       process.stdout.write(text);
@@ -72,7 +72,10 @@ function startsOthers({ plugins }: PickerPlan): boolean {
   );
 }
 
-/** Plugins from outside may fail only where they are called. Throws ConfigError with each call that fails. */
+/**
+ * Makes all plugins and has them decide once: those from outside may fail only where they are
+ * called. Throws ConfigError with each call that fails.
+ */
 function tryDecision(plan: PickerPlan): void {
   const faults = trialDecision(plan);
   if (faults.length === 0) return;

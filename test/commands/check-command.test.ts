@@ -77,6 +77,33 @@ describe('check', () => {
     );
   });
 
+  test('[V252] makes each plugin once', async () => {
+    const module = join(folder, 'counting-plugin.mjs');
+    writeFileSync(
+      module,
+      `export const plugins = { scorers: [{
+        type: 'counting-scorer',
+        config: { parse: () => ({}) },
+        create: () => {
+          console.error('made');
+          return { score: (endpoints) => endpoints.map(() => 1) };
+        },
+      }] };`,
+    );
+    const using = join(folder, 'counting.yaml');
+    writeFileSync(
+      using,
+      'apiVersion: llm-d.ai/v1\nkind: EndpointPickerConfig\nplugins: [{type: counting-scorer}]\n',
+    );
+    const made = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    try {
+      expect(await check(using, '--plugin', module)).toMatch(/^ok\n/);
+      expect(made.mock.calls).toEqual([['made']]);
+    } finally {
+      made.mockRestore();
+    }
+  });
+
   test.each([
     ['() => [1]', 'it gave 1 scores for 2 endpoints'],
     ['async () => [1, 1]', 'it returned a promise, but a decision does not wait'],
