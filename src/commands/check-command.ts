@@ -138,6 +138,27 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
 }
 
+/** So many notes with one reason are shown, as an operator's screen has no room for thousands. */
+const NOTES_SHOWN = 20;
+
+function noteLines(notes: readonly ConfigNote[]): readonly string[] {
+  const byReason = new Map<string, number>();
+  const lines: string[] = [];
+  for (const { reason, text } of notes) {
+    const count = (byReason.get(reason) ?? 0) + 1;
+    byReason.set(reason, count);
+    if (count <= NOTES_SHOWN) lines.push('', `warning (${reason}): ${text}`);
+  }
+  for (const [reason, count] of byReason) {
+    if (count <= NOTES_SHOWN) continue;
+    lines.push(
+      '',
+      `warning (${reason}): and ${count - NOTES_SHOWN} more like these; --json has all`,
+    );
+  }
+  return lines;
+}
+
 function asText(shown: Shown): string {
   const { plugins, profiles, words, notes, differences, generalDifferences } = shown;
   const lines = ['ok', '', ...words, '', 'plugins'];
@@ -150,7 +171,7 @@ function asText(shown: Shown): string {
       lines.push(`  ${name}${weight === undefined ? '' : ` × ${weight}`}`);
     }
   }
-  for (const { reason, text } of notes) lines.push('', `warning (${reason}): ${text}`);
+  lines.push(...noteLines(notes));
   if (differences !== undefined) {
     lines.push('', 'differs from llm-d-router', ...differences.map((text) => `  ${text}`));
     if (differences.length === 0) lines.push('  nothing in this configuration');

@@ -22,7 +22,7 @@ import { FILE_DISCOVERY, PluginTable } from './plan/plugin-table.ts';
 import { endpointDiscovery } from './schema/data-layer-schema.ts';
 import {
   API_VERSION_V1,
-  checkConfig,
+  checkShape,
   type EndpointPickerConfig,
   readConfigText,
   type SchedulerEntry,
@@ -56,15 +56,16 @@ export async function loadConfigAside({ text, ...options }: LoadOptions): Promis
 
 /**
  * Makes a plan of a configuration, with the reference picker's defaults filled in. Throws one
- * ConfigError that lists every issue of shape, or else every issue of meaning.
+ * ConfigError that lists every issue of shape and, unless those are in plugins or profiles, of meaning.
  */
 export function planConfig(
   value: unknown,
   { source, catalogue, featureGates }: PlanOptions,
 ): PickerPlan {
-  const read = withLaterDefaults(withDefaultPolicy(checkConfig(value, source)));
+  const shape = checkShape(value, source);
+  const read = withLaterDefaults(withDefaultPolicy(shape.config));
   const config = withGates(read, featureGates);
-  const issues: ConfigIssue[] = [];
+  const issues: ConfigIssue[] = [...shape.issues];
   const notes: ConfigNote[] = [];
   const table = new PluginTable(config.plugins, { catalogue, issues, notes });
   const inFlightMatch = planInFlightMatch(table);
@@ -113,7 +114,10 @@ function withDefaultPolicy(config: EndpointPickerConfig): EndpointPickerConfig {
   const bare = config.plugins.length === 0 && config.schedulingProfiles.length === 0;
   if (!config.scheduler || !bare) return config;
   const source = 'the default policy';
-  const { plugins, schedulingProfiles } = checkConfig(readConfigText(ZERO_KNOB, source), source);
+  const { plugins, schedulingProfiles } = checkShape(
+    readConfigText(ZERO_KNOB, source),
+    source,
+  ).config;
   return { ...config, plugins, schedulingProfiles };
 }
 

@@ -57,6 +57,47 @@ describe('check', () => {
     await expect(check()).rejects.toThrow('--config: is missing');
   });
 
+  test('[D391] lists unknown fields, wrong sections and unknown plugins in one go', async () => {
+    const wrong = join(folder, 'wrong.yaml');
+    const config = {
+      apiVersion: 'llm-d.ai/v1alpha1',
+      kind: 'EndpointPickerConfig',
+      pluginz: [],
+      flowControl: { maxBytes: 'x' },
+      plugins: [{ type: 'no-such-scorer' }, { type: 'queue-scorer', parameter: {} }],
+      schedulingProfiles: [{ name: 'default', plugins: [{ pluginRef: 'queu-scorer' }] }],
+    };
+    writeFileSync(wrong, JSON.stringify(config));
+    const error = await check(wrong).then(String, String);
+    const named = error.split('\n').flatMap((line) => /^ {2}(\S+):/.exec(line)?.[1] ?? []);
+    expect(named).toEqual([
+      'plugins[1].parameter',
+      'flowControl.maxBytes',
+      'pluginz',
+      'plugins[0].type',
+      'schedulingProfiles[0].plugins[0].pluginRef',
+    ]);
+    // A document of another kind has no plugins that could be wrong.
+    writeFileSync(wrong, JSON.stringify({ ...config, kind: 'Deployment' }));
+    expect(await check(wrong).then(String, String)).not.toContain('no-such-scorer');
+  });
+
+  test('[D392] shows twenty notes with one reason, and how many more there are', async () => {
+    const many = join(folder, 'many.json');
+    const idle = Array.from({ length: 30 }, (_, at) => ({ type: 'queue-scorer', name: `q${at}` }));
+    const config = {
+      apiVersion: 'llm-d.ai/v1alpha1',
+      kind: 'EndpointPickerConfig',
+      plugins: [{ type: 'load-aware-scorer' }, ...idle],
+      schedulingProfiles: [{ name: 'default', plugins: [{ pluginRef: 'load-aware-scorer' }] }],
+    };
+    writeFileSync(many, JSON.stringify(config));
+    const text = await check(many);
+    expect(text.match(/^warning \(unused\): plugins/gm)).toHaveLength(20);
+    expect(text).toContain('warning (unused): and 10 more like these; --json has all');
+    expect(JSON.parse(await check(many, '--json')).notes).toHaveLength(30);
+  });
+
   test('[V252] makes plugins of modules, and names the one that cannot be made', async () => {
     const module = join(folder, 'throwing-plugin.mjs');
     writeFileSync(

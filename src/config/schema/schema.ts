@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readYaml } from '../../files/read-yaml.ts';
 import { zodIssues } from '../../files/zod-issues.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import type { EjectionPlan } from '../../picker/ejection/ejection-plan.ts';
 import type { CapacityPlan } from '../../picker/plan/capacity-plan.ts';
 import type { HoldPlan } from '../../picker/plan/hold-plan.ts';
@@ -18,6 +18,7 @@ import {
 import { ejection } from './ejection-schema.ts';
 import { type FlowControlEntry, flowControl } from './flow-control-schema.ts';
 import { hold } from './hold-schema.ts';
+import { withoutFaults } from './without-faults.ts';
 
 export const API_VERSION = 'llm-d.ai/v1alpha1';
 /** The version's deprecated name, which the reference still accepts. */
@@ -142,16 +143,37 @@ export function readConfigText(text: string, source: string): unknown {
   return readYaml(text, source);
 }
 
-/** Checks a value that was read. Throws ConfigError with every error of shape. */
-export function checkConfig(value: unknown, source: string): EndpointPickerConfig {
+/**
+ * A value that was read, without what its shape forbids, and an issue for each of these. Throws
+ * ConfigError with every error of shape where the rest is no configuration either.
+ */
+export function checkShape(
+  value: unknown,
+  source: string,
+): { readonly config: EndpointPickerConfig; readonly issues: readonly ConfigIssue[] } {
   if (value === null) {
     const message = `has no configuration; write at least apiVersion: ${API_VERSION} and kind: ${CONFIG_KIND}`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
   const schema = isV1(value) ? configV1 : configAlpha;
   const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(source, withOlderFields(zodIssues(parsed.error, { schema })));
+  if (parsed.success) return { config: parsed.data, issues: [] };
+  const issues = withOlderFields(zodIssues(parsed.error, { schema }));
+  // A document of another kind would get errors that say nothing.
+  if (isConfig(value)) {
+    const second = schema.safeParse({
+      apiVersion: API_VERSION,
+      ...withoutFaults(value, parsed.error),
+    });
+    if (second.success) return { config: second.data, issues };
+  }
+  throw new ConfigError(source, issues);
+}
+
+function isConfig(value: unknown): value is Readonly<Record<string, unknown>> {
+  return (
+    typeof value === 'object' && value !== null && 'kind' in value && value.kind === CONFIG_KIND
+  );
 }
 
 function isV1(value: unknown): boolean {
