@@ -114,6 +114,30 @@ describe('decisions of reference-default', () => {
     );
   });
 
+  it('[D394] a weight of 0 counts nothing, and a negative one turns a scorer round', () => {
+    const { scorers, picker } = partsOf();
+    const weighing = (queue: number, memory: number) => {
+      const [first, second] = scorers;
+      const weighed = [
+        { ...first, weight: queue },
+        { ...second, weight: memory },
+      ] as never;
+      const endpoints = [
+        { waiting: 0, kv: 0.5 },
+        { waiting: 4, kv: 0.25 },
+      ];
+      const { slot, totals } = scheduled({ scorers: weighed, picker }, { endpoints }, 1);
+      return [slot, ...totals];
+    };
+    expect(scorers.slice(0, 2).map(({ name }) => name)).toEqual([
+      'queue-scorer',
+      'kv-cache-utilization-scorer',
+    ]);
+    expect(weighing(0, 1)).toEqual([1, 0.5, 0.75]);
+    expect(weighing(-2, 1)).toEqual([1, -1.5, 0.75]);
+    expect(weighing(-1, 0)).toEqual([1, -1, 0]);
+  });
+
   it('[D129] clamp what a scorer gives outside 0 and 1, and show what counted', () => {
     const { picker } = partsOf();
     const odd: Scorer = { score: () => [-0.5, 1.5, 1, 0.25] };

@@ -10,6 +10,13 @@ export interface FilterTable {
   readonly tokens?: readonly number[];
   readonly matched?: readonly number[];
   readonly promptTokens?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Names of the endpoints; `pod-0` and so on without. */
+  readonly ids?: readonly string[];
+  /** Where the endpoints listen. */
+  readonly addresses?: readonly string[];
+  /** What another profile has picked. */
+  readonly peer?: EndpointFields | undefined;
   readonly kept: readonly number[];
 }
 

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { scorers } from '../../scorers/index.ts';
 import { catalogueOf } from '../../src/catalogue/built-in-catalogue.ts';
-import type { Endpoint } from '../../src/framework/endpoint.ts';
+import { REFERENCE_TYPES } from '../../src/config/reference/reference-table.ts';
+import type { Endpoint, EndpointId } from '../../src/framework/endpoint.ts';
 import type { Filter } from '../../src/framework/scheduling.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeContext, makePool, makeRequest, makeRuntime, NOW } from '../makers.ts';
+import { EDGE_FILTER_TABLES } from './edge-filter-tables.ts';
 import { DECIDER_TABLE, FILTER_TABLES, type FilterTable } from './plugin-tables.ts';
 
 const SEEDS = 80;
+const TABLES = [...FILTER_TABLES(NOW), ...EDGE_FILTER_TABLES];
 const CATALOGUE = catalogueOf(scorers, []);
 
 function kept(table: FilterTable): readonly number[] {
@@ -16,24 +19,41 @@ function kept(table: FilterTable): readonly number[] {
   const definition = [...filters, ...scorers].find((each) => each.type === type);
   const made = definition?.create(definition.config.parse(parameters), makeRuntime());
   const context = makeContext({
-    request: makeRequest({ promptTokens: table.promptTokens ?? 640 }),
+    request: makeRequest({
+      promptTokens: table.promptTokens ?? 640,
+      headers: new Map(Object.entries(table.headers ?? {})),
+    }),
     load: endpoints.map((_endpoint, at) => ({
       requests: requests[at] ?? 0,
       pendingPrefillTokens: tokens[at] ?? 0,
     })),
     matchedBlocks: table.matched ?? [],
   });
-  const left = (made as Filter | undefined)?.filter(makePool(endpoints), context) ?? [];
+  const pool = makePool(endpoints).map((endpoint, at) => {
+    const { id, address } = endpoint;
+    const name = (table.ids?.[at] ?? id) as EndpointId;
+    return { ...endpoint, id: name, address: table.addresses?.[at] ?? address };
+  });
+  const peer = table.peer && makePool([table.peer])[0];
+  const given = peer === undefined ? context : { ...context, peer };
+  const left = (made as Filter | undefined)?.filter(pool, given) ?? [];
   return left.map(({ slot }) => slot);
 }
 
 describe("the reference's filters, deciders and pickers", () => {
-  it.each(FILTER_TABLES(NOW).map((table) => [table.filter, table.what, table] as const))(
+  it.each(TABLES.map((table) => [table.filter, table.what, table] as const))(
     '[D130] %s: %s',
     (_filter, _what, table) => {
       expect(kept(table)).toEqual(table.kept);
     },
   );
+
+  it('[D393] there is a table for every filter whose inputs are not predictions or lists of models', () => {
+    const others = ['slo-headroom-tier-filter', 'served-model-filter'];
+    const known = new Set([...TABLES.map(({ filter }) => filter), ...others]);
+    const types = [...REFERENCE_TYPES].flatMap(([type, role]) => (role === 'filter' ? [type] : []));
+    expect(types.filter((type) => !known.has(type))).toEqual([]);
+  });
 
   it('[D130] prefix-based-pd-decider: by the tokens that the decoder would have to compute', () => {
     const definition = CATALOGUE.deciders.find(({ type }) => type === 'prefix-based-pd-decider');

@@ -4,6 +4,7 @@ import { REFERENCE_TYPES } from '../../src/config/reference/reference-table.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../makers.ts';
 import { AFFINITY_SCORE_TABLES } from './affinity-score-tables.ts';
+import { EDGE_SCORE_TABLES } from './edge-score-tables.ts';
 import { SCORE_TABLES, type ScoreTable } from './score-tables.ts';
 
 function scoresOf(table: ScoreTable): readonly number[] {
@@ -33,7 +34,7 @@ function scoresOf(table: ScoreTable): readonly number[] {
 
 describe("the reference's scores", () => {
   it.each(
-    [...SCORE_TABLES, ...AFFINITY_SCORE_TABLES].map(
+    [...SCORE_TABLES, ...AFFINITY_SCORE_TABLES, ...EDGE_SCORE_TABLES].map(
       (table) => [table.scorer, table.what, table] as const,
     ),
   )('[D127] %s: %s', (_scorer, _what, table) => {
