@@ -21,6 +21,8 @@ export const HEAD_BYTES = 9;
 export const FRAME_BYTES_MAX = 16_384;
 /** The window of a connection, and of each stream, before settings. */
 export const FIRST_WINDOW_BYTES = 65_535;
+/** The window of each stream that the server announces: most bodies come without a word to the peer. */
+export const STREAM_WINDOW_BYTES: number = 2 ** 20;
 /** No window may become larger. */
 export const WINDOW_BYTES_MAX: number = 2 ** 31 - 1;
 /** What a client sends first. */

@@ -1,12 +1,18 @@
 import { ConnectionError, HTTP2 } from './errors.ts';
-import { FIRST_WINDOW_BYTES, FLAG, FRAME, WINDOW_BYTES_MAX } from './frames.ts';
+import {
+  FIRST_WINDOW_BYTES,
+  FLAG,
+  FRAME,
+  STREAM_WINDOW_BYTES,
+  WINDOW_BYTES_MAX,
+} from './frames.ts';
 import { NO_TABLE } from './hpack/header-encoder.ts';
 import { Output, type Transport } from './output.ts';
 import { type PeerSettings, SETTING, SETTING_BYTES } from './peer-settings.ts';
 import type { Http2Stream, StreamConnection } from './stream.ts';
 
 /** What all streams of a connection together may send before more is allowed. */
-export const RECEIVE_WINDOW_BYTES: number = 2 ** 20;
+export const RECEIVE_WINDOW_BYTES: number = 2 ** 22;
 /** One stream sends so much before another has its turn. */
 const SHARE_BYTES = 64 * 1024;
 /** Answers to requests, PING, SETTINGS and wrong frames that a peer may let wait. */
@@ -45,11 +51,13 @@ export class Sender implements StreamConnection {
 
   begin(own: { readonly streamsMax: number; readonly headerListBytesMax: number }): void {
     const output = this.#output;
-    output.head(FRAME.settings, 0, 0, 2 * SETTING_BYTES);
+    output.head(FRAME.settings, 0, 0, 3 * SETTING_BYTES);
     output.uint16(SETTING.maxConcurrentStreams);
     output.uint32(Math.min(own.streamsMax, 2 ** 32 - 1));
     output.uint16(SETTING.maxHeaderListSize);
     output.uint32(own.headerListBytesMax);
+    output.uint16(SETTING.initialWindowSize);
+    output.uint32(STREAM_WINDOW_BYTES);
     this.sendWindow(0, RECEIVE_WINDOW_BYTES - FIRST_WINDOW_BYTES);
   }
 

@@ -13,7 +13,14 @@ import {
   windowUpdate,
 } from '../../../test/support/session/http2-peer.ts';
 import { HTTP2 } from './errors.ts';
-import { FIRST_WINDOW_BYTES, FLAG, FRAME, FRAME_BYTES_MAX, WINDOW_BYTES_MAX } from './frames.ts';
+import {
+  FIRST_WINDOW_BYTES,
+  FLAG,
+  FRAME,
+  FRAME_BYTES_MAX,
+  STREAM_WINDOW_BYTES,
+  WINDOW_BYTES_MAX,
+} from './frames.ts';
 import { Http2Stream } from './stream.ts';
 
 const SEED = 20_261_122;
@@ -71,7 +78,8 @@ describe('a stream', () => {
 
 describe('what a peer may send', () => {
   const block = Buffer.alloc(FRAME_BYTES_MAX);
-  const window = [data(1, block), data(1, block), data(1, block), data(1, block.subarray(1))];
+  const blocks = STREAM_WINDOW_BYTES / FRAME_BYTES_MAX;
+  const window = Array.from({ length: blocks }, () => data(1, block));
 
   it('[V191] a stream that is paused keeps one window, and others are read meanwhile', () => {
     const peer = new Http2Peer().begin();
@@ -95,8 +103,24 @@ describe('what a peer may send', () => {
     peer.receive(headers(1), ...window);
     peer.stream(1).resume();
     const returned = peer.frames().map(({ payload }) => payload.readUInt32BE(0));
-    expect(returned.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(FIRST_WINDOW_BYTES / 2);
-    expect(peer.calls[1]).toHaveLength('1 data '.length + FIRST_WINDOW_BYTES);
+    expect(returned.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(
+      STREAM_WINDOW_BYTES / 2,
+    );
+    expect(peer.calls[1]).toHaveLength('1 data '.length + STREAM_WINDOW_BYTES);
+  });
+
+  it('[B242] is announced, and a body of half of it comes without a word to the peer', () => {
+    const peer = new Http2Peer();
+    const [announced] = peer.frames().filter(({ type }) => type === FRAME.settings);
+    const at = announced?.payload.indexOf(Buffer.of(0, WINDOW_SETTING)) ?? -1;
+    expect(announced?.payload.readUInt32BE(at + 2)).toBe(STREAM_WINDOW_BYTES);
+    peer.begin();
+    peer.receive(headers(1), ...window.slice(0, blocks / 2 - 1));
+    expect(peer.frames()).toEqual([]);
+    peer.receive(...window.slice(0, 1));
+    expect(peer.frames()).toMatchObject([
+      { type: FRAME.windowUpdate, streamId: 1, payload: uint32(STREAM_WINDOW_BYTES / 2) },
+    ]);
   });
 
   it('[V191] is returned where it is padding only', () => {

@@ -1,10 +1,12 @@
 import { HTTP2 } from './errors.ts';
-import { FIRST_WINDOW_BYTES } from './frames.ts';
+import { STREAM_WINDOW_BYTES } from './frames.ts';
 
 /** Gets what happens on a stream. */
 export interface StreamHandler {
   /** A view of what has come. Returns whether its memory is used after the call. */
   data(piece: Buffer): boolean;
+  /** A paused stream keeps so many bytes more of what has come, or hands them on where negative. */
+  kept?(bytes: number): void;
   /** The peer sends nothing more. */
   ended(): void;
   /** Called once, whatever closes the stream. */
@@ -40,7 +42,7 @@ interface Waiting {
 }
 
 /** So much of a stream's window is used before the peer gets it again. */
-const RETURNED_BYTES_MIN = FIRST_WINDOW_BYTES / 2;
+const RETURNED_BYTES_MIN = STREAM_WINDOW_BYTES / 2;
 
 /** The server's side of one request and its answer. */
 export class Http2Stream {
@@ -59,7 +61,7 @@ export class Http2Stream {
   readonly #connection: StreamConnection;
   /** The window less the first one of all streams, which settings change for all at once. */
   #windowOffset = 0;
-  #receiveWindow = FIRST_WINDOW_BYTES;
+  #receiveWindow = STREAM_WINDOW_BYTES;
   /** Bytes that were handed on and are not returned to the peer's window yet. */
   #consumed = 0;
   #paused = false;
@@ -142,7 +144,9 @@ export class Http2Stream {
   resume(): void {
     this.#paused = false;
     while (!this.#paused && !this.closed && this.#heldAt < this.#held.length) {
-      this.#handOn(this.#held[this.#heldAt++] as Buffer);
+      const piece = this.#held[this.#heldAt++] as Buffer;
+      this.handler?.kept?.(-piece.length);
+      this.#handOn(piece);
     }
     this.#held = this.#held.slice(this.#heldAt);
     this.#heldAt = 0;
@@ -159,6 +163,7 @@ export class Http2Stream {
     if (this.#paused || this.#held.length > 0) {
       this.#held.push(piece);
       this.#connection.keepRead();
+      this.handler?.kept?.(piece.length);
     } else this.#handOn(piece);
     return true;
   }

@@ -37,10 +37,11 @@ class Connection {
   readonly transport: FakeTransport = new FakeTransport();
   /** Bytes of reads by whether they were kept. */
   readonly bytes = { kept: 0, free: 0 };
+  readonly streams = new OpenStreams({ heldBytesMax: 2 ** 30, streamsMax: 100 });
   readonly #connection: Http2Connection;
 
   constructor() {
-    const streams = new OpenStreams({ heldBytesMax: 2 ** 30, streamsMax: 100 });
+    const { streams } = this;
     const run = {
       newSession: (emit, account) => new Session(RESERVING_SESSION, emit, account),
       streams,
@@ -150,5 +151,25 @@ describe('the memory of what is read from a connection', () => {
       await connection.receive(data(1, message.subarray(FRAME_BYTES)));
     }
     expect(connection.bytes.kept).toBe(0);
+  });
+
+  it('[B243] counts among what is kept while a peer takes no answers', async () => {
+    const connection = new Connection();
+    await connection.receive(Buffer.concat([PREFACE, settings([4, 0])]));
+    await connection.receive(
+      requestFrames(1, [HEADERS, requestBody('{"model":"m","prompt":"x"}')]),
+    );
+    await connection.receive(
+      requestFrames(1, [responseHeaders({ ':status': '200' })]).subarray(headers(1).length),
+    );
+    const part = (): Promise<void> =>
+      connection.receive(data(1, frameOf(responsePart('x'.repeat(1000)))));
+    for (let each = 0; each < 20; each++) await part();
+    const before = connection.streams.heldBytes;
+    for (let each = 0; each < 10; each++) await part();
+    expect(connection.streams.heldBytes - before).toBeGreaterThan(10_000);
+    await connection.receive(Buffer.concat([settings([4, 2 ** 20]), windowUpdate(0, 2 ** 20)]));
+    for (let turn = 0; turn < 5; turn++) await connection.receive(windowUpdate(0, 1));
+    expect(connection.streams.heldBytes).toBeLessThan(before);
   });
 });

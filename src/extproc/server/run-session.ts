@@ -53,6 +53,7 @@ export function runSession(
   };
   return {
     data: running.onPiece,
+    kept: (bytes) => running.account.kept(bytes),
     ended: () =>
       running.onceAnswered(() => {
         close('ended');

@@ -73,6 +73,12 @@ export class StreamAccount implements ByteAccount {
     this.release(delivered);
   }
 
+  /** The transport keeps so many bytes more or less of what has come. May refuse this stream or others. */
+  kept(bytes: number): void {
+    this.hold(bytes);
+    if (bytes > 0) this.#streams.keepBudget();
+  }
+
   hold(bytes: number): void {
     if (this.#closed) return;
     this.heldBytes += bytes;
