@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { TimeSlices } from '../../../runtime/clock/time-slices.ts';
-import { OPEN_METRICS, type PageFormat } from './page-format.ts';
+import type { PageFormat } from './page-format.ts';
 
 /** A metric that gives its text in pieces, each of few lines, under one of its names. */
 export interface PieceMetric {
@@ -71,26 +71,25 @@ export class MetricsPage {
     name: string,
   ): Promise<Iterable<string>> {
     if (hasPieces(metric)) return metric.pieces(format, name);
-    if (format === OPEN_METRICS) return openMetricsOf(this.#registry, metric.name, name);
-    const text = await this.#registry.getSingleMetricAsString(metric.name);
-    return [`${text.replaceAll(metric.name, name)}\n`];
+    return clientLines(this.#registry, metric.name, format, name);
   }
 }
 
-/** A metric of prom-client, which writes this format for whole registries only. */
-async function openMetricsOf(
+/** A metric of prom-client, which writes OpenMetrics for whole registries only, and NaN as `Nan`. */
+async function clientLines(
   registry: Registry,
   metricName: string,
+  format: PageFormat,
   name: string,
 ): Promise<readonly string[]> {
   const metric = (await registry.getSingleMetric(metricName)?.get()) as ClientMetric | undefined;
   if (metric === undefined) return [];
   const lines = metric.values.map(({ labels, value, metricName: line = metricName }) => {
     const le = labels['le'];
-    const shown = typeof le === 'number' ? { ...labels, le: OPEN_METRICS.bound(le) } : labels;
+    const shown = typeof le === 'number' ? { ...labels, le: format.bound(le) } : labels;
     return valueLine(line.replace(metricName, name), labelText(shown), value);
   });
-  return [OPEN_METRICS.head(name, metric.help, metric.type), ...lines];
+  return [format.head(name, metric.help, metric.type), ...lines];
 }
 
 /** What a metric of prom-client gives; its types lack the names of lines. */

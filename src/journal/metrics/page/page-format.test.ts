@@ -1,4 +1,4 @@
-import { Histogram, Registry } from 'prom-client';
+import { Gauge, Histogram, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { counters, histograms } from './family.ts';
 import { MetricsPage } from './metrics-page.ts';
@@ -68,6 +68,29 @@ describe('OpenMetrics', () => {
       );
     }
   });
+});
+
+describe.each([OPEN_METRICS, PLAIN_TEXT])('$contentType', (format) => {
+  it('[B244] writes what is no number as both formats have it', async () => {
+    const registry = new Registry();
+    const gauge = new Gauge({ name: 'g', help: 'g', labelNames: ['of'], registers: [registry] });
+    gauge.set({ of: 'none' }, Number.NaN);
+    gauge.set({ of: 'all' }, Number.POSITIVE_INFINITY);
+    gauge.set({ of: 'less' }, Number.NEGATIVE_INFINITY);
+    expect(await text(registry, format)).toContain(
+      'g{of="none"} NaN\ng{of="all"} +Inf\ng{of="less"} -Inf\n',
+    );
+  });
+});
+
+it('[B244] has the names and values that prom-client gives', async () => {
+  const registry = new Registry();
+  new Histogram({ name: 'h', help: 'a\n"b"', buckets: [0.5, 1], registers: [registry] }).observe(
+    0.7,
+  );
+  new Gauge({ name: 'g', help: 'g', registers: [registry] }).set(3);
+  const plain = await text(registry, PLAIN_TEXT);
+  expect(plain).toBe(await registry.metrics());
 });
 
 describe('formatFor', () => {
