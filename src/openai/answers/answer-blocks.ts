@@ -1,6 +1,7 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
-import { type ContentBlocks, extendChain } from '../prompts/content-blocks.ts';
+import { extendChain } from '../prompts/block-chain.ts';
+import { type ContentBlocks } from '../prompts/content-blocks.ts';
 import type { AnswerKeys } from '../prompts/request-shape.ts';
 
 /** Longest part of an answer that is hashed, many times a real one; its hashes take 32 KB. */

@@ -8,12 +8,8 @@ import type { ReadParts } from '../body/read-parts.ts';
 import { GrpcMessage } from '../grpc/grpc-message.ts';
 import type { FieldContent, FieldPlace, ProtoHandler } from '../grpc/proto-scanner.ts';
 import { invalidRequest } from '../json/json-text.ts';
-import {
-  BYTES_PER_TOKEN,
-  ContentBlocks,
-  chainPrompt,
-  chainRuns,
-} from '../prompts/content-blocks.ts';
+import { chainPrompt, chainRuns } from '../prompts/block-chain.ts';
+import { BYTES_PER_TOKEN, ContentBlocks } from '../prompts/content-blocks.ts';
 import { GrpcUsage } from './grpc-usage.ts';
 
 /** Paths in GenerateRequest; the first two are also those of EmbedRequest. */

@@ -1,6 +1,7 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { DEFAULT_MEDIA, type MediaEstimate } from '../../framework/prompt-reading.ts';
-import { BYTES_PER_TOKEN, ContentBlocks, chainRuns } from './content-blocks.ts';
+import { chainRuns } from './block-chain.ts';
+import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
 import { ImageSize } from './image-size.ts';
 import { audioTokens, imageTokens, videoTokens } from './media-estimate.ts';
 import { WAV_HEAD_BYTES, wavSeconds } from './wav-seconds.ts';

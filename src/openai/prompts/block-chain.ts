@@ -1,0 +1,103 @@
+import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { PromptBlocks } from '../../framework/request.ts';
+import { BLOCK_TOKENS, type ContentBlocks } from './content-blocks.ts';
+
+/** One byte is only the line feed behind the last string of a prompt. */
+const REST_BYTES_MIN = 2;
+
+/** murmur3's finaliser: every input bit affects every output bit. */
+function finalizeHash(hash: number): number {
+  let h = hash;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
+}
+
+/** Chains runs in template order: hash i covers the root and all blocks up to i. */
+export function chainRuns(
+  runs: readonly ContentBlocks[],
+  root: string,
+  hash: KeyedHash,
+): PromptBlocks {
+  return chained(runs, new Chain(root, hash), 0);
+}
+
+/** The blocks of a prompt that has been read to its end, with the rest behind its last full block. */
+export function chainPrompt(
+  runs: readonly ContentBlocks[],
+  root: string,
+  hash: KeyedHash,
+): PromptBlocks {
+  const chain = new Chain(root, hash);
+  const prompt = chained(runs, chain, 1);
+  if (runs.at(-1)?.hashPartial(REST_BYTES_MIN) !== true) return prompt;
+  chain.add(hash.low, hash.high);
+  const { count, words } = prompt;
+  words[2 * count] = chain.low;
+  words[2 * count + 1] = chain.high;
+  return { ...prompt, hasRest: true };
+}
+
+/** With room for so many blocks more. `chain` then stands behind the last block. */
+function chained(runs: readonly ContentBlocks[], chain: Chain, room: number): PromptBlocks {
+  let count = 0;
+  for (const run of runs) count += run.count;
+  const words = new Uint32Array(2 * (count + room));
+  let block = 0;
+  for (const run of runs) block = appendRun(chain, run, words, block);
+  return { count, blockTokens: BLOCK_TOKENS, words };
+}
+
+/** A prompt's chain with a run appended; `root` and `hash` must be those of the prompt. */
+export function extendChain(
+  prompt: PromptBlocks,
+  run: ContentBlocks,
+  { root, hash }: { readonly root: string; readonly hash: KeyedHash },
+): PromptBlocks {
+  const { count, blockTokens } = prompt;
+  const words = new Uint32Array(2 * (count + run.count));
+  words.set(prompt.words.subarray(0, 2 * count));
+  const chain = new Chain(root, hash);
+  if (count > 0) chain.resume(words[2 * count - 2] as number, words[2 * count - 1] as number);
+  appendRun(chain, run, words, count);
+  return { count: count + run.count, blockTokens, words };
+}
+
+/** Writes the run's chained hashes into `words` from `block` on; returns the block behind them. */
+function appendRun(chain: Chain, run: ContentBlocks, words: Uint32Array, block: number): number {
+  let at = 2 * block;
+  for (let index = 0; index < run.count; index++) {
+    chain.add(run.word(2 * index), run.word(2 * index + 1));
+    words[at++] = chain.low;
+    words[at++] = chain.high;
+  }
+  return block + run.count;
+}
+
+/**
+ * A chain's hashes. Mixing is public and loses nothing, as each step is reversible. What it mixes
+ * is secret: the root and the blocks are results of a keyed hash.
+ */
+export class Chain {
+  low: number;
+  high: number;
+
+  /** `root`: what gives equal texts different hashes, such as model, adapter and cache salt. */
+  constructor(root: string, hash: KeyedHash) {
+    hash.text(root);
+    this.low = hash.low;
+    this.high = hash.high;
+  }
+
+  /** Continues behind a block with this hash. */
+  resume(low: number, high: number): void {
+    this.low = low;
+    this.high = high;
+  }
+
+  add(low: number, high: number): void {
+    const mixed = finalizeHash(Math.imul(this.low ^ low, 0x9e3779b1) + this.high);
+    this.high = finalizeHash(Math.imul(this.high ^ high, 0x85ebca77) + mixed);
+    this.low = mixed;
+  }
+}
