@@ -1,62 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type FakeServer,
-  FakeServers,
-  vllmPage,
-} from '../../../test/support/servers/fake-servers.ts';
+import { CACHE, gaps, scrapedPool } from '../../../test/support/scraping-bed.ts';
+import { vllmPage } from '../../../test/support/servers/fake-servers.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
-import type { DataSource } from '../../framework/plugin.ts';
-import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
-import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
-import { seededRandom } from '../../runtime/seeded-random.ts';
-import { coreMetricsExtractor } from './core-metrics-extractor.ts';
 import { metricsSource } from './metrics-source.ts';
-import { type ScrapeError, scrapeErrorsOf } from './scrape-errors.ts';
-
-const SEED = 1;
-const CACHE = 'vllm:cache_config_info{block_size="16",num_gpu_blocks="100"} 1.0';
-
-function setUp(parameters: Readonly<Record<string, unknown>> = {}) {
-  const clock = new SimulatedClock();
-  const network = new FakeServers(clock);
-  const pool = new EndpointPool();
-  const runtime = { clock, random: seededRandom(SEED), network };
-  const errors: ScrapeError[] = [];
-  scrapeErrorsOf(pool).observe({ onScrapeError: (error) => errors.push(error) });
-  const source: DataSource = metricsSource.start(metricsSource.config.parse(parameters), {
-    name: 'metrics',
-    pool,
-    runtime,
-  });
-  pool.observeEndpoints(source);
-  const changes: Endpoint[] = [];
-  pool.observeEndpoints({ onEndpointChanged: (endpoint) => changes.push(endpoint) });
-  const add = (
-    address: string,
-    server: Partial<FakeServer> = {},
-    labels: Readonly<Record<string, string>> = {},
-  ): FakeServer => {
-    const full = { delayMs: 1, dead: false, status: 200, page: vllmPage(1), ...server };
-    network.servers.set(address, full);
-    pool.upsert({ id: address as EndpointId, address, labels: new Map(Object.entries(labels)) });
-    return full;
-  };
-  const get = (address: string): Endpoint => {
-    const endpoint = pool.get(address as EndpointId);
-    if (endpoint === undefined) throw new Error(`no endpoint ${address}`);
-    return endpoint;
-  };
-  return { clock, network, pool, runtime, errors, source, changes, add, get };
-}
-
-function gaps(times: readonly number[]): readonly number[] {
-  return times.slice(1).map((time, index) => time - (times[index] ?? 0));
-}
+import { scrapeErrorsOf } from './scrape-errors.ts';
 
 describe('metrics-data-source', () => {
   it('scrapes a new endpoint at once and dates the sample by when the scrape was sent', async () => {
-    const { clock, add, get } = setUp();
+    const { clock, add, get } = scrapedPool();
     await clock.run(1000);
     add('a:1', { delayMs: 7 });
     expect(get('a:1').metrics.sampledAt).toBe(Number.NEGATIVE_INFINITY);
@@ -71,7 +23,7 @@ describe('metrics-data-source', () => {
   });
 
   it('scrapes every 50 ms, jittered, however long an answer takes', async () => {
-    const { clock, network, add } = setUp();
+    const { clock, network, add } = scrapedPool();
     add('a:1', { delayMs: 30 });
     await clock.run(10_000);
     const between = gaps(network.timesOf('a:1')).slice(1);
@@ -82,14 +34,14 @@ describe('metrics-data-source', () => {
   });
 
   it('moves the sample time even when nothing else changed', async () => {
-    const { clock, add, get } = setUp();
+    const { clock, add, get } = scrapedPool();
     add('a:1');
     await clock.run(1000);
     expect(get('a:1').metrics.sampledAt).toBeGreaterThan(900);
   });
 
   it('spreads endpoints that were added together over the interval, from their second scrape', async () => {
-    const { clock, network, add } = setUp();
+    const { clock, network, add } = scrapedPool();
     for (let port = 1; port <= 50; port++) add(`a:${port}`);
     await clock.run(1000);
     const moments = network.sent.filter(({ at }) => at >= 60 && at < 110).map(({ at }) => at);
@@ -102,7 +54,7 @@ describe('metrics-data-source', () => {
   });
 
   it('is delayed by no slow or dead endpoint, and never asks one twice at once', async () => {
-    const { clock, network, add } = setUp();
+    const { clock, network, add } = scrapedPool();
     add('slow:1', { delayMs: 400 });
     add('dead:1', { dead: true });
     add('good:1');
@@ -113,7 +65,7 @@ describe('metrics-data-source', () => {
   });
 
   it('asks one that fails less often, and is back within about a second', async () => {
-    const { clock, network, add, get } = setUp();
+    const { clock, network, add, get } = scrapedPool();
     const server = add('a:1', { status: 503 });
     await clock.run(20_000);
     const between = gaps(network.timesOf('a:1'));
@@ -126,7 +78,7 @@ describe('metrics-data-source', () => {
   });
 
   it('reports why scrapes fail, and leaves such an endpoint unknown', async () => {
-    const { clock, add, get, errors } = setUp({ timeout: '200ms' });
+    const { clock, add, get, errors } = scrapedPool({ timeout: '200ms' });
     add('a:1', { status: 404 });
     add('b:1', { dead: true });
     add('c:1', { page: '<html>' });
@@ -155,7 +107,7 @@ describe('metrics-data-source', () => {
   ])(
     '[V40] keeps the last good sample while %s is %s, and says so',
     async (name, text, is, max) => {
-      const { clock, add, get, errors } = setUp();
+      const { clock, add, get, errors } = scrapedPool();
       const server = add('a:1');
       await clock.run(200);
       const good = get('a:1').metrics;
@@ -178,14 +130,14 @@ describe('metrics-data-source', () => {
     ['\x1f\x8b\x08', 'it begins with "\\u001f'],
     ['a\nb', 'it begins with "a\\nb"'],
   ])('says what a page is that is no metrics page: %j', async (page, what) => {
-    const { clock, add, errors } = setUp();
+    const { clock, add, errors } = scrapedPool();
     add('a:1', { page });
     await clock.run(100);
     expect(errors[0]?.reason).toContain(what);
   });
 
   it('[V41] reads no page beyond maxPageBytes', async () => {
-    const { clock, add, get, errors } = setUp({ maxPageBytes: 2048 });
+    const { clock, add, get, errors } = scrapedPool({ maxPageBytes: 2048 });
     add('a:1', { page: vllmPage(1, '#'.repeat(2048)) });
     add('b:1', { page: vllmPage(1, '#'.repeat(1024)) });
     await clock.run(100);
@@ -199,7 +151,7 @@ describe('metrics-data-source', () => {
   });
 
   it('[V41] reads a page that takes long less often, and stays fresh', async () => {
-    const { clock, network, add, get } = setUp();
+    const { clock, network, add, get } = scrapedPool();
     add('usual:1', { page: vllmPage(1, 'x 1\n'.repeat(10_000)) });
     add('blank:1', { page: vllmPage(1, '\n'.repeat(2_000_000)) });
     const lora = 'vllm:lora_requests_info{max_lora="4",running_lora_adapters="a"} 1\n';
@@ -213,7 +165,7 @@ describe('metrics-data-source', () => {
   });
 
   it('has an error for an endpoint only while its scrapes fail', async () => {
-    const { clock, pool, add } = setUp();
+    const { clock, pool, add } = scrapedPool();
     const failureOf = (id: string) => scrapeErrorsOf(pool).of(id as EndpointId)?.failure;
     const server = add('a:1', { status: 503 });
     add('b:1', { status: 503 });
@@ -226,7 +178,7 @@ describe('metrics-data-source', () => {
   });
 
   it('stops at once for an endpoint that was removed, and keeps nothing of its last answer', async () => {
-    const { clock, network, pool, add } = setUp();
+    const { clock, network, pool, add } = scrapedPool();
     add('a:1', { delayMs: 20 });
     await clock.run(1000);
     while (clock.now() - (network.timesOf('a:1').at(-1) ?? 0) > 10) clock.step();
@@ -238,7 +190,7 @@ describe('metrics-data-source', () => {
   });
 
   it('leaves no timer behind when stopped', async () => {
-    const { clock, network, source, add } = setUp();
+    const { clock, network, source, add } = scrapedPool();
     add('a:1');
     add('b:1', { dead: true });
     await clock.run(500);
@@ -249,7 +201,7 @@ describe('metrics-data-source', () => {
   });
 
   it('sets LoRA state and cache size when they come, change or go, not with each scrape', async () => {
-    const { clock, changes, add, get } = setUp();
+    const { clock, changes, add, get } = scrapedPool();
     const lora = (adapter: string, time: number): string =>
       `vllm:lora_requests_info{max_lora="4",running_lora_adapters="${adapter}",waiting_lora_adapters=""} ${time}`;
     const server = add('a:1', { page: vllmPage(1, lora('sql', 1), CACHE) });
@@ -268,7 +220,7 @@ describe('metrics-data-source', () => {
   });
 
   it('asks where scheme, path and port say, at IPv6 addresses too', async () => {
-    const { clock, network, pool } = setUp({ scheme: 'https', path: '/m?x=1', port: 9100 });
+    const { clock, network, pool } = scrapedPool({ scheme: 'https', path: '/m?x=1', port: 9100 });
     pool.upsert({ id: 'a' as EndpointId, address: '[fd00::1]:8000', labels: new Map() });
     await clock.run(10);
     expect(network.sent[0]?.url).toBe('https://[fd00::1]:9100/m?x=1');
@@ -279,7 +231,7 @@ describe('metrics-data-source', () => {
       [undefined, 'vllm.example'],
       ['other.example', 'other.example'],
     ]) {
-      const { clock, network, pool } = setUp({ scheme: 'https', serverName });
+      const { clock, network, pool } = scrapedPool({ scheme: 'https', serverName });
       const id = 'a' as EndpointId;
       pool.upsert({ id, address: '10.0.0.1:8000', hostName: 'vllm.example', labels: new Map() });
       await clock.run(10);
@@ -289,7 +241,7 @@ describe('metrics-data-source', () => {
 
   it('makes the same scrapes from the same seed', async () => {
     const run = async (): Promise<unknown> => {
-      const { clock, network, add } = setUp();
+      const { clock, network, add } = scrapedPool();
       for (let port = 1; port <= 5; port++) add(`a:${port}`, { dead: port === 3 });
       await clock.run(3000);
       return network.sent;
@@ -320,80 +272,6 @@ describe('metrics-data-source', () => {
     { intervall: '50ms' },
   ])('refuses %j', (parameters) => {
     expect(() => metricsSource.config.parse(parameters)).toThrow();
-  });
-});
-
-describe('the engine of an endpoint', () => {
-  const SGLANG = 'sglang:num_running_reqs 3\nsglang:num_queue_reqs 0\nsglang:token_usage 0.1\n';
-
-  it('is the one whose series the page has, where no label says', async () => {
-    const { clock, add, get } = setUp();
-    add('a:1', { page: SGLANG });
-    await clock.run(100);
-    expect(get('a:1').metrics.runningRequests).toBe(3);
-  });
-
-  it.each(['llm-d.ai/engine-type', 'inference.networking.k8s.io/engine-type'])(
-    'is what the label %s says',
-    async (label) => {
-      const { clock, add, get } = setUp();
-      const page = `${vllmPage(9)}${SGLANG}`;
-      add('a:1', { page }, { [label]: 'sglang' });
-      add('b:1', { page });
-      await clock.run(100);
-      expect(get('a:1').metrics.runningRequests).toBe(3);
-      expect(get('b:1').metrics.runningRequests).toBe(9);
-    },
-  );
-
-  it('changes with its label and with the server behind its address', async () => {
-    const { clock, pool, add, get } = setUp();
-    const server = add('a:1', { page: `${vllmPage(9)}${SGLANG}` });
-    await clock.run(100);
-    pool.upsert({
-      id: 'a:1' as EndpointId,
-      address: 'a:1',
-      labels: new Map([['llm-d.ai/engine-type', 'sglang']]),
-    });
-    await clock.run(200);
-    expect(get('a:1').metrics.runningRequests).toBe(3);
-    pool.upsert({ id: 'a:1' as EndpointId, address: 'a:1', labels: new Map() });
-    server.page = vllmPage(5);
-    await clock.run(1000);
-    expect(get('a:1').metrics.runningRequests).toBe(5);
-    server.page = SGLANG;
-    await clock.run(2000);
-    expect(get('a:1').metrics.runningRequests).toBe(3);
-  });
-
-  it('is read as the core-metrics-extractor of the pool says, though it starts later', async () => {
-    const { clock, pool, runtime, add, get } = setUp();
-    add('a:1', { page: `${vllmPage(9)}${SGLANG}ours 4\n` }, { engine: 'mine' });
-    add('b:1', { page: `${vllmPage(9)}${SGLANG}ours 4\n` });
-    const config = coreMetricsExtractor.config.parse({
-      engineLabelKey: 'engine',
-      defaultEngine: 'sglang',
-      engineConfigs: [{ name: 'mine', runningRequestsSpec: 'ours' }],
-    });
-    coreMetricsExtractor.start(config, { name: 'extractor', pool, runtime });
-    await clock.run(100);
-    expect(get('a:1').metrics.runningRequests).toBe(4);
-    expect(get('b:1').metrics.runningRequests).toBe(3);
-  });
-});
-
-describe('core-metrics-extractor', () => {
-  it.each([
-    { defaultEngine: 'mine' },
-    { engineConfigs: [{ name: 'x', kvUsageSpec: 'a{' }] },
-    { engineLabel: 'x' },
-  ])('refuses %j', (parameters) => {
-    expect(() => coreMetricsExtractor.config.parse(parameters)).toThrow();
-  });
-
-  it('takes an engine of engineConfigs as the default', () => {
-    const config = { defaultEngine: 'mine', engineConfigs: [{ name: 'mine' }] };
-    expect(coreMetricsExtractor.config.parse(config)).toMatchObject({ defaultEngine: 'mine' });
   });
 });
 

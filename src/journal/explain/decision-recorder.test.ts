@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
+import { drive, recordedPicker, WITH_FILTERS } from '../../../test/support/explain-bed.ts';
+
+describe('a recorded decision', () => {
+  it.each([
+    ['default', 1],
+    ['reference-default', 2],
+    [WITH_FILTERS, 3],
+    ['random', 4],
+    ['sticky', 5],
+  ])('is explained with the scores it had, to the last bit', (config, seed) => {
+    const test = recordedPicker(config);
+    for (const { id, endpoint, score, candidates, targets } of drive(test, seed, 1500)) {
+      const explanation = test.explained(id);
+      const profile = explanation?.profiles.at(-1);
+      expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
+      expect(profile?.picked).toEqual(targets);
+      const totals = profile?.endpoints.map((each) => [each.endpoint, each.total] as const);
+      expect(new Map(totals)).toEqual(candidates);
+    }
+  });
+
+  it.each([
+    ['default', 1],
+    [WITH_FILTERS, 3],
+    ['random', 4],
+  ])(
+    'of a large pool keeps the scores of the best endpoints and of the targets',
+    (config, seed) => {
+      const test = recordedPicker(config, { endpointsMax: 3 });
+      let left = 0;
+      for (const { id, endpoint, score, candidates, targets } of drive(test, seed, 1500)) {
+        const explanation = test.explained(id);
+        const profile = explanation?.profiles.at(-1);
+        expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
+        const kept = profile?.endpoints ?? [];
+        for (const each of kept) expect(candidates.get(each.endpoint)).toBe(each.total);
+        const names = kept.map((each) => each.endpoint);
+        expect(names).toEqual(expect.arrayContaining([...targets]));
+        const others = [...candidates].filter(([name]) => !names.includes(name));
+        expect(profile?.notKept).toBe(others.length);
+        // As many as wanted are at least as good as any that is left out.
+        const third = kept[2]?.total ?? Number.NEGATIVE_INFINITY;
+        for (const [, total] of others) expect(total).toBeLessThanOrEqual(third);
+        left += others.length;
+      }
+      expect(left).toBeGreaterThan(1500);
+    },
+  );
+
+  it('is explained by the plan that made it, whatever plans came after', () => {
+    const plans = ['reference-default', WITH_FILTERS, 'sticky', 'default'];
+    const test = recordedPicker('default');
+    const seen = drive(test, 8, 1500, (n) => {
+      // Often enough that a plan's numbers would run over, were they to go on from those before it.
+      if (n % 7 === 6) test.adopt(plans[((n - 6) / 7) % plans.length] ?? '');
+    });
+    for (const { id, endpoint, score, candidates } of seen) {
+      const explanation = test.explained(id);
+      expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
+      const totals = explanation?.profiles.at(-1)?.endpoints.map((e) => [e.endpoint, e.total]);
+      expect(totals).toHaveLength(candidates.size);
+      for (const [name, total] of totals ?? []) expect(candidates.get(String(name))).toBe(total);
+    }
+  });
+
+  it('is found by our id and by that of the client, the latest of equals', () => {
+    const test = recordedPicker('default');
+    test.add('a');
+    const headers = new Map([['x-request-id', 'twice']]);
+    for (const id of ['one', 'two', 'three']) {
+      test.picker.route(makeRequest({ id, ...(id !== 'three' && { headers }) }));
+    }
+    expect(test.explained('one')?.number).toBe(0);
+    expect(test.explained('twice')?.id).toBe('two');
+    expect(test.explained('nobody')).toBeUndefined();
+    expect(test.explained('')).toBeUndefined();
+  });
+
+  it.each([
+    '8f0c6b1e-9d0f-4f0c-8d33-5b1d2c0e4a77',
+    '8F0C6B1E-9D0F-4F0C-8D33-5B1D2C0E4A77',
+    '8f0c6b1:-9d0f-4f0c-8d33-5b1d2c0e4a77',
+    '8f0c6b1e-9d0f4-f0c-8d33-5b1d2c0e4a77',
+    '8f0c6b1e-9d0f-4f0c-8d33-5b1d2c0e4a-7',
+    'ünïcödé – 1',
+    'x'.repeat(300),
+  ])('is found by an id of any form: %s', (id) => {
+    const test = recordedPicker('default');
+    test.add('a');
+    test.picker.route(makeRequest({ id: 'ours', headers: new Map([['x-request-id', id]]) }));
+    test.picker.route(makeRequest({ id: 'ours-2' }));
+    expect(test.explained(id)).toMatchObject({ id: 'ours', number: 0 });
+    const kept = id.replace('–', '?').slice(0, 160);
+    expect(test.explained(id)?.requestId).toBe(kept);
+    expect(test.explained('ours-2')?.number).toBe(1);
+  });
+});

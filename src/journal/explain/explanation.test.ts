@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
+import { drive, recordedPicker, WITH_FILTERS } from '../../../test/support/explain-bed.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
+import { type Explanation } from './explanation.ts';
+import { explanationText } from './explanation-text.ts';
+
+describe('an explanation', () => {
+  it('[V78] says in place of which scheduler the profiles decided, and why', () => {
+    const test = recordedPicker('default');
+    test.add('a');
+    const insteadOf = { scheduler: 'unix:/run/mine.sock', reason: 'deadline' };
+    test.decisions.change = (decision) => ({ ...decision, insteadOf });
+    test.picker.route(makeRequest({ id: 'late' }));
+    test.decisions.change = (decision) => decision;
+    test.picker.route(makeRequest({ id: 'in time' }));
+    const late = test.explained('late');
+    expect(late).toMatchObject({ insteadOf: 'unix:/run/mine.sock: deadline' });
+    expect(late && explanationText(late, { all: false, time: '' })).toContain(
+      '\nby         the profiles, in place of unix:/run/mine.sock: deadline\n',
+    );
+    expect(test.explained('in time')).not.toHaveProperty('insteadOf');
+  });
+
+  it('[Q82] says how long a request has waited, for which endpoint, and what that has of its prompt', () => {
+    const test = recordedPicker('default');
+    test.add('pod-a');
+    test.add('pod-b');
+    const waited = { waitedMs: 1234.5, endpoint: 'pod-b' as EndpointId, cachedTokens: 30_000 };
+    test.picker.route(makeRequest({ id: 'late' }), { waited });
+    test.picker.route(makeRequest({ id: 'at once' }));
+    const late = test.explained('late');
+    expect(late).toMatchObject({ waited });
+    expect(late && explanationText(late, { all: false, time: '' })).toContain(
+      '\nwaited     1,235 ms for pod-b, which has 30,000 of its tokens\n',
+    );
+    expect(test.explained('at once')).not.toHaveProperty('waited');
+    const gone = { ...waited, endpoint: undefined };
+    test.picker.route(makeRequest({ id: 'unknown' }), { waited: gone });
+    expect(test.explained('unknown')?.waited).toEqual({ waitedMs: 1234.5, cachedTokens: 30_000 });
+  });
+
+  it('names what filters dropped, also where they left none', () => {
+    const test = recordedPicker(WITH_FILTERS);
+    test.add('a1', 'a');
+    test.add('b1', 'b');
+    test.picker.route(makeRequest({ id: 'good' }));
+    expect(test.explained('good')?.profiles[0]?.filters).toEqual([
+      { filter: 'zone-a', dropped: ['b1'] },
+    ]);
+    test.picker.pool.remove('a1' as EndpointId);
+    expect(() => test.picker.route(makeRequest({ id: 'bad' }))).toThrow('left none');
+    const bad = test.explained('bad');
+    expect(bad?.outcome).toEqual({ kind: 'exhausted', profile: 'default' });
+    expect(bad?.profiles[0]?.filters).toEqual([{ filter: 'zone-a', dropped: ['b1'] }]);
+  });
+
+  it('has terms that add up to the cost, and what the runner-up would have cost', () => {
+    const test = recordedPicker('default');
+    drive(test, 8, 600);
+    const explanation = test.explained('own-599');
+    const profile = explanation?.profiles[0];
+    const names = profile?.scorers[0]?.terms ?? [];
+    const added = names.filter((name) => name.endsWith('Ms') && name !== 'costMs');
+    const of = (terms: readonly number[], name: string): number => terms[names.indexOf(name)] ?? 0;
+    const rows = profile?.endpoints.map(({ terms: [terms = []] }) => terms) ?? [];
+    for (const terms of rows) {
+      const sum = added.reduce((total, name) => total + of(terms, name), 0);
+      expect(sum).toBeCloseTo(of(terms, 'costMs'), 6);
+    }
+    const [first = [], second = []] = rows;
+    const [cost] = profile?.runnerUp?.costs ?? [];
+    expect(profile?.runnerUp?.endpoint).toBe(profile?.endpoints[1]?.endpoint);
+    expect(cost?.more).toBe(of(second, 'costMs') - of(first, 'costMs'));
+  });
+
+  it('[O173] says of equal endpoints that they are equal', () => {
+    const test = recordedPicker('default');
+    for (const name of ['one', 'other']) test.add(name);
+    test.picker.route(makeRequest({ id: 'tied' }));
+    const explanation = test.explained('tied') as Explanation;
+    const text = explanationText(explanation, { all: false, time: '1970-01-01T00:00:00.000Z' });
+    expect(text).toMatch(
+      /the runner-up \w+ would have cost [\d.]+ ms \(costMs\), as much as the pick/,
+    );
+    expect(text).toMatch(/the runner-up \w+ has the same score/);
+  });
+
+  it('is a table that a person can read', () => {
+    const test = recordedPicker('default');
+    for (const name of ['near', 'far']) {
+      test.add(name);
+      test.picker.pool.observe(name as EndpointId, {
+        waitingQueueSize: 0,
+        runningRequests: 0,
+        kvCacheUsage: 0,
+        sampledAt: 0,
+      });
+    }
+    const prompt = chainBlockIds([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], {
+      seedText: 'm',
+      blockTokens: 64,
+    });
+    const first = test.picker.route(makeRequest({ id: 'warm', prompt }), { firstTokenSeen: true });
+    first.done('completed');
+    const headers = new Map([['x-request-id', 'abc']]);
+    test.picker.route(makeRequest({ id: 'ours', prompt, headers }));
+    const explanation = test.explained('abc') as Explanation;
+    const text = explanationText(explanation, { all: false, time: '1970-01-01T00:00:00.000Z' });
+    expect(text).toMatchInlineSnapshot(`
+      "request    abc (ours), decision 1
+      asked      1970-01-01T00:00:00.000Z  model m  640 prompt tokens
+      went to    near, score 1
+      out of     2 endpoints
+
+      profile default
+        decode-filter dropped none
+
+           endpoint   total  predicted-cost-scorer×1
+        →  near           1                        1
+           far       0.5873                   0.5873
+
+        predicted-cost-scorer   near    far
+        cachedTokens             640      0
+        ownPrefillMs               0   25.8
+        stepsMs                    6      6
+        answersMs              30.72  30.72
+        costMs                 36.72  62.52
+
+        the runner-up far would have cost 62.52 ms (costMs), 25.8 ms more than the pick
+        the runner-up far is behind by 0.4127 in score
+      "
+    `);
+  });
+});

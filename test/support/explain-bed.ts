@@ -1,0 +1,177 @@
+import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { EndpointId } from '../../src/framework/endpoint.ts';
+import { CACHE_CONFIG, LORA } from '../../src/framework/keys.ts';
+import type { RoutedRequest } from '../../src/framework/routing.ts';
+import type { Decision } from '../../src/framework/scheduling.ts';
+import { DecisionRecorder } from '../../src/journal/explain/decision-recorder.ts';
+import { type Explanation, explain } from '../../src/journal/explain/explanation.ts';
+import { findDecision } from '../../src/journal/explain/find-decision.ts';
+import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
+import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import type { JournalSubscriber } from '../../src/picker/events/journal.ts';
+import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { makeRequest } from '../makers.ts';
+
+export const WITH_FILTERS = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: by-label-selector
+  name: zone-a
+  parameters: {matchLabels: {zone: a}}
+- type: queue-scorer
+- type: kv-cache-utilization-scorer
+- type: prefix-cache-scorer
+- type: predicted-cost-scorer
+- type: max-score-picker
+  parameters: {maxNumOfEndpoints: 3}
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginRef: zone-a}
+  - {pluginRef: queue-scorer, weight: 2}
+  - {pluginRef: kv-cache-utilization-scorer, weight: 0.5}
+  - {pluginRef: predicted-cost-scorer, weight: 3}
+  - {pluginRef: prefix-cache-scorer, weight: 1}
+  - {pluginRef: max-score-picker}
+`;
+
+export interface Seen {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly score: number;
+  /** As the picker was given them. */
+  readonly candidates: ReadonlyMap<string, number>;
+  readonly targets: readonly string[];
+}
+
+interface RecordedPicker {
+  readonly clock: SimulatedClock;
+  readonly recorder: DecisionRecorder;
+  readonly picker: EndpointPicker;
+  readonly add: (name: string, zone?: string) => void;
+  /** What the latest decision was, under the id of its request. */
+  readonly seen: (id: string) => Seen;
+  readonly explained: (id: string) => Explanation | undefined;
+  readonly adopt: (config: string) => void;
+  /** `change` may be replaced: it changes decisions before they are recorded. */
+  readonly decisions: { change: (decision: Decision) => Decision };
+}
+
+/** A picker whose decisions are recorded, and seen from outside as well. */
+export function recordedPicker(
+  config: string,
+  limits: { decisionsMax?: number; bytesMax?: number; endpointsMax?: number } = {},
+): RecordedPicker {
+  const clock = new SimulatedClock();
+  const recorder = new DecisionRecorder({ clock, ...limits });
+  const planOf = (each: string): PickerPlan =>
+    loadConfig({
+      text: NAMED_CONFIGS.get(each) ?? each,
+      source: 'test',
+      catalogue: EMBEDDED_CATALOGUE,
+    });
+  let result: Decision | undefined;
+  const network = { get: () => Promise.reject(new Error('no network')) };
+  const observer: JournalSubscriber = {
+    onDecision: ({ decision }) => {
+      result = decision;
+    },
+  };
+  const decisions = { change: (decision: Decision): Decision => decision };
+  const changed: JournalSubscriber = {
+    onDecision: (event) =>
+      recorder.onDecision({
+        ...event,
+        decision: event.decision && decisions.change(event.decision),
+      }),
+    onRouted: (routed) => recorder.onRouted(routed),
+    onFirstToken: (routed, at) => recorder.onFirstToken(routed, at),
+  };
+  const picker = new EndpointPicker({
+    plan: planOf(config),
+    runtime: { clock, random: seededRandom(1), network },
+    subscribers: [changed, observer],
+  });
+  const add = (name: string, zone = 'a'): void =>
+    picker.pool.upsert({
+      id: name as EndpointId,
+      address: `${name}:8000`,
+      labels: new Map([['zone', zone]]),
+    });
+  const seen = (id: string): Seen => {
+    const target = result?.primary.kind === 'picked' ? result.primary.targets : [];
+    const candidates = result?.profiles.at(-1)?.run?.scored ?? [];
+    return {
+      id,
+      endpoint: target[0]?.endpoint.id ?? '',
+      score: target[0]?.score ?? Number.NaN,
+      candidates: new Map(candidates.map(({ endpoint, score }) => [endpoint.id, score])),
+      targets: target.map(({ endpoint }) => endpoint.id),
+    };
+  };
+  const explained = (id: string): Explanation | undefined => {
+    const found = findDecision(recorder.ring.segments(), id);
+    return found && explain(found);
+  };
+  const adopt = (each: string): void => picker.adopt(planOf(each));
+  return { clock, recorder, picker, add, seen, explained, adopt, decisions };
+}
+
+/** Traffic with all that changes: samples, tokens, ends, failures, adapters, endpoints that come and go, subsets. */
+export function drive(
+  test: RecordedPicker,
+  seed: number,
+  requests: number,
+  before: (n: number) => void = () => undefined,
+): readonly Seen[] {
+  const { clock, picker, add, seen } = test;
+  const random = seededRandom(seed);
+  const below = (n: number): number => Math.floor(random.next() * n);
+  const names = Array.from({ length: 12 }, (_, at) => `pod-${at}`);
+  for (const name of names.slice(0, 9)) add(name, random.next() < 0.7 ? 'a' : 'b');
+  add('pod-0', 'a');
+  const open: RoutedRequest[] = [];
+  return Array.from({ length: requests }, (_, n) => {
+    before(n);
+    const until = clock.now() + below(40);
+    clock.setTimer(until - clock.now(), () => undefined);
+    while (clock.step(until));
+    const name = names[below(names.length)] as EndpointId;
+    picker.pool.observe(name, {
+      waitingQueueSize: below(6),
+      runningRequests: below(30),
+      kvCacheUsage: random.next(),
+      sampledAt: clock.now(),
+    });
+    if (n % 50 === 20)
+      picker.pool.set(name, CACHE_CONFIG, { blockTokens: 16, blocks: 500 * below(9) + 500 });
+    if (n % 50 === 30) {
+      picker.pool.set(name, LORA, { running: new Set(['m1']), waiting: new Set<string>(), max: 1 });
+    }
+    if (n % 97 === 96 && name !== 'pod-0') picker.pool.remove(name);
+    if (n % 83 === 82) add(name, random.next() < 0.7 ? 'a' : 'b');
+    const blocks = below(40);
+    const family = below(5);
+    const id = `own-${n}`;
+    const request = makeRequest({
+      id,
+      model: `m${below(2)}`,
+      promptTokens: 64 * blocks + below(64),
+      prompt: chainBlockIds(
+        Array.from({ length: blocks }, (_unused, at) => (at < 20 ? family : 100 + n) * 1000 + at),
+        { seedText: 'm', blockTokens: 64 },
+      ),
+      headers: new Map([['x-request-id', `theirs-${n}`]]),
+    });
+    const subset = n % 31 === 30 ? { subset: ['pod-0:8000', 'pod-3:8000', 'pod-5:8000'] } : {};
+    open.push(picker.route(request, { firstTokenSeen: true, ...subset }));
+    const now = seen(id);
+    if (open.length > 8) open[below(8)]?.firstToken();
+    if (open.length > 16) open.shift()?.done(random.next() < 0.05 ? 'failed' : 'completed');
+    return now;
+  });
+}

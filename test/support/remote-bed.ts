@@ -1,0 +1,133 @@
+import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import { packageFile } from '../../src/files/folders.ts';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
+import type { Candidates } from '../../src/framework/replacement.ts';
+import type { CallOptions, Runtime } from '../../src/framework/runtime.ts';
+import { createContext } from '../../src/picker/scheduling/context.ts';
+import type { PickerMessage } from '../../src/remote/messages.ts';
+import { type RemoteOptions, RemoteScheduler } from '../../src/remote/remote-scheduler.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { makeEndpoint, makeRequest } from '../makers.ts';
+
+const definitions = loadSync(packageFile('proto/pointsman/scheduler/v1/scheduler.proto'), {
+  longs: Number,
+  enums: String,
+  defaults: true,
+});
+const { Run } = definitions['pointsman.scheduler.v1.Scheduler'] as ServiceDefinition;
+export const run: MethodDefinition<PickerMessage, object> = Run as MethodDefinition<
+  PickerMessage,
+  object
+>;
+
+export const WELCOME = { version: 1, name: 'fake', wantsEndpoints: true, wantsEvents: true };
+export const A: Endpoint = makeEndpoint('a', { slot: 0 });
+export const B: Endpoint = makeEndpoint('b', { slot: 1 });
+
+interface RemoteCall {
+  readonly options: CallOptions;
+  /** What the scheduler was told by this call. */
+  readonly told: PickerMessage[];
+  open: boolean;
+}
+
+/** A request that the scheduler was asked about. */
+interface Asked {
+  readonly waits: boolean;
+  readonly isReady: () => boolean;
+  /** Why it has declined, that it refused, or the slots of its targets and of the prefill server. */
+  readonly decide: (endpoints?: readonly Endpoint[]) => unknown;
+}
+
+interface RemoteBed {
+  readonly scheduler: RemoteScheduler;
+  readonly clock: SimulatedClock;
+  readonly calls: RemoteCall[];
+  /** The latest. */
+  readonly call: () => RemoteCall;
+  /** The scheduler sends a message. */
+  readonly say: (message: object) => void;
+  readonly ask: (id: string, given?: Candidates) => Asked;
+  /** The scheduler decides for these slots. */
+  readonly answer: (id: string, slots: readonly number[], more?: object) => void;
+  /** So many bytes were sent and not read. */
+  readonly setUnread: (bytes: number) => void;
+}
+
+/**
+ * A scheduler in another process that a test plays, with the endpoints A and B. It has greeted with
+ * `welcome`; null: not yet.
+ */
+export function remoteBed(
+  options: Partial<RemoteOptions> = {},
+  welcome: object | null = WELCOME,
+): RemoteBed {
+  const clock = new SimulatedClock();
+  const calls: RemoteCall[] = [];
+  let unread = 0;
+  const runtime: Runtime = {
+    clock,
+    random: seededRandom(1),
+    network: {
+      get: () => Promise.reject(new Error('no HTTP here')),
+      openCall: (given) => {
+        const call: RemoteCall = { options: given, told: [], open: true };
+        calls.push(call);
+        return {
+          send: (bytes) => void call.told.push(run.requestDeserialize(Buffer.from(bytes))),
+          waitingBytes: () => unread,
+          close: () => {
+            call.open = false;
+          },
+        };
+      },
+    },
+  };
+  const scheduler = new RemoteScheduler(
+    {
+      address: 'x:1',
+      deadlineMs: 5,
+      batchWindowMs: 0,
+      headers: [],
+      maxNumOfEndpoints: 2,
+      tls: undefined,
+      ...options,
+    },
+    { runtime, now: () => clock.now() },
+  );
+  for (const endpoint of [A, B]) scheduler.onEndpointAdded(endpoint);
+  const call = (): RemoteCall => calls.at(-1) as RemoteCall;
+  const say = (message: object): void => call().options.onMessage(run.responseSerialize(message));
+  if (welcome !== null) say({ welcome });
+  const candidates: Candidates = { endpoints: [A, B], all: true };
+  const ask = (id: string, given = candidates): Asked => {
+    const request = makeRequest({ id });
+    let ready = false;
+    const waits = scheduler.prepare(request, given, () => {
+      ready = true;
+    });
+    const decide = (endpoints: readonly Endpoint[] = [A, B]): unknown => {
+      const context = { request, now: 0, random: seededRandom(1) };
+      const result = scheduler.schedule(endpoints, createContext(context, endpoints, new Map()));
+      if ('declined' in result) return result.declined;
+      const { primary, prefill } = result;
+      return primary.kind === 'exhausted'
+        ? 'refused'
+        : [primary.targets.map(({ endpoint }) => endpoint.slot), prefill?.slot];
+    };
+    return { waits, isReady: () => ready, decide };
+  };
+  const answer = (id: string, slots: readonly number[], more: object = {}): void =>
+    say({ decisions: [{ id, targets: slots.map((slot) => ({ slot, score: 1 })), ...more }] });
+  return {
+    scheduler,
+    clock,
+    calls,
+    call,
+    say,
+    ask,
+    answer,
+    setUnread: (bytes) => void (unread = bytes),
+  };
+}
