@@ -157,7 +157,11 @@ function equalServers(
     // The name that is served, which is not always the one of --model.
     ...(settings['model'] !== undefined && { model: settings['model'] }),
   };
-  const options = parseOptions(stubOptions, all, { source: 'stub', fallback: 'stub' });
+  const options = parseOptions(stubOptions, all, {
+    source: 'command line',
+    fallback: 'servers',
+    flags: new Map(given.map((each) => [each.attributeName(), each.long ?? each.name()])),
+  });
   return Array.from({ length: options.count }, () => options);
 }
 
@@ -170,6 +174,7 @@ function coefficientsIn(file: string | undefined): object {
 
 function number(text: string): number {
   const value = Number(text);
-  if (text === '' || !Number.isFinite(value)) throw new InvalidArgumentError('must be a number.');
+  if (text === '' || !Number.isFinite(value))
+    throw new InvalidArgumentError(`${text} is not a number.`);
   return value;
 }

@@ -4,13 +4,14 @@
  *
  * @import { PickerConnection } from './connection.js'
  * @import { State } from './state.js'
+ * @import { LiveStep } from '../src/serve/live/live-message.ts'
  */
 import { h } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { RequestsChart, TtftChart } from './charts.js';
 import { Decisions } from './decisions.js';
 import { Documents } from './documents.js';
-import { count, duration, rate } from './format.js';
+import { clock, count, duration, rate } from './format.js';
 import { PoolTable } from './pool-table.js';
 import { pace } from './state.js';
 
@@ -128,7 +129,7 @@ function Tiles({ state }) {
   const { totals, steps, pool, picker } = state;
   const last = steps.at(-1);
   const seconds = (picker?.stepMs ?? 1000) / 1000;
-  const ttft = steps.findLast(({ ttftMs }) => ttftMs !== null)?.ttftMs;
+  const answered = steps.findLast(({ ttftMs }) => ttftMs !== null);
   const troubled = pool.rows.filter((row) => row.state !== 'ok').length;
   const refused = (last?.refused ?? 0) / seconds;
   const failed = (last?.failed ?? 0) / seconds;
@@ -150,8 +151,7 @@ function Tiles({ state }) {
     h(Tile, { name: 'Waiting', value: count(totals?.waiting ?? 0), note: 'at the picker' }),
     h(Tile, {
       name: 'First token',
-      value: duration(ttft?.median),
-      note: ttft ? `predicted ${duration(ttft.predictedMedian)}` : 'no streamed answers yet',
+      ...firstTokenOf(answered, last?.wallMs ?? 0),
     }),
     h(Tile, {
       name: 'Endpoints',
@@ -160,6 +160,22 @@ function Tiles({ state }) {
       tone: troubled === 0 ? '' : 'bad',
     }),
   );
+}
+
+/** Longer ago, a first token says nothing about now. */
+const ANSWERED_MS_MAX = 10_000;
+
+/**
+ * @param {LiveStep | undefined} step the latest one with a first token
+ * @param {number} nowMs
+ */
+function firstTokenOf(step, nowMs) {
+  const ttft = step?.ttftMs;
+  if (!step || !ttft) return { value: '–', note: 'no streamed answers yet' };
+  const old = nowMs - step.wallMs > ANSWERED_MS_MAX;
+  return old
+    ? { value: '–', note: `${duration(ttft.median)} at ${clock(step.wallMs)}` }
+    : { value: duration(ttft.median), note: `predicted ${duration(ttft.predictedMedian)}` };
 }
 
 /** @param {{ name: string, value: string, note: string, tone?: string }} props */

@@ -10,7 +10,7 @@
  * @import { WaitingDocument } from './waiting.js'
  */
 import { h } from 'preact';
-import { count, duration, percent } from './format.js';
+import { clock, count, duration, percent } from './format.js';
 import { Headroom } from './headroom.js';
 import { Replicas } from './replicas.js';
 import { TableCard } from './table-card.js';
@@ -72,7 +72,8 @@ function Shadows({ shadows }) {
 }
 
 /** @param {{ promotion: PromotionStatus }} props */
-function Promotion({ promotion: { shadow, percent: share, automatic, conditions, outcomes } }) {
+function Promotion({ promotion }) {
+  const { shadow, percent: share, conditions, outcomes, events } = promotion;
   const now =
     shadow === undefined
       ? 'The configuration in charge decides all requests.'
@@ -94,7 +95,7 @@ function Promotion({ promotion: { shadow, percent: share, automatic, conditions,
   return h(
     TableCard,
     { title: 'Promotion', heads, rows },
-    h('p', null, `${now} ${automatic ? 'The rule is active.' : 'No rule is active.'}`),
+    h('p', null, `${now} ${ruleText(promotion)}`),
     conditions.length > 0 &&
       h(
         'ul',
@@ -107,5 +108,33 @@ function Promotion({ promotion: { shadow, percent: share, automatic, conditions,
           ),
         ),
       ),
+    events.length > 0 && h(Steps, { events }),
+  );
+}
+
+/** @param {PromotionStatus} status */
+function ruleText({ automatic, hasRule, shadow, conditions }) {
+  if (!hasRule) return 'No rule was given.';
+  if (!automatic) return 'The rule has ended, until the picker starts again.';
+  if (shadow === undefined || conditions.length > 0) return 'The rule is active.';
+  return 'The rule has taken its last step, and demotes it when its results get worse.';
+}
+
+const STEPS_SHOWN = 6;
+
+/** The latest steps with their reasons, the newest first. @param {Pick<PromotionStatus, 'events'>} props */
+function Steps({ events }) {
+  const latest = events.slice(-STEPS_SHOWN).reverse();
+  return h(
+    'ol',
+    { class: 'steps' },
+    latest.map(({ wallMs, what, shadow, percent: share, by, why }) =>
+      h(
+        'li',
+        { key: `${wallMs} ${what}`, class: what },
+        h('b', null, `${clock(wallMs)} ${shadow} ${what}${share > 0 ? ` to ${share} %` : ''}`),
+        ` by ${by}: ${why}`,
+      ),
+    ),
   );
 }

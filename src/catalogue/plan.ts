@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { NAMED_CONFIGS, ZERO_KNOB } from '../config/defaults.ts';
 import { loadConfig, loadConfigAside } from '../config/load.ts';
+import { knownFileFault } from '../files/file-fault.ts';
 import { nearest } from '../files/nearest.ts';
 import { readFollowed } from '../files/read-followed.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
@@ -102,7 +103,7 @@ function readText(path: string, read: (path: string) => Buffer = readFileSync): 
     const message =
       code === 'ENOENT'
         ? `is neither a file nor a built-in configuration${hint}`
-        : `cannot be read: ${messageOf(error)}`;
+        : (knownFileFault(error) ?? `cannot be read: ${messageOf(error)}`);
     throw new ConfigError('configuration', [{ path, message }]);
   }
 }

@@ -219,17 +219,32 @@ function hostTierOf(input: z.infer<typeof schema>): HostTierOptions | undefined 
   return { ...others, bytesPerToken, blocks: hostTier.blocks ?? Math.max(1, fitting) };
 }
 
-/** Throws ConfigError with every issue. Paths begin with `at`; `fallback` replaces an empty one. */
+interface OptionNames {
+  readonly source: string;
+  /** Begins the path of an issue. */
+  readonly at?: readonly string[];
+  /** Is the path of an issue that has none. */
+  readonly fallback?: string;
+  /** The flags that gave values, by the names of these. Their issues name flag and value. */
+  readonly flags?: ReadonlyMap<string, string>;
+}
+
+/** Throws ConfigError with every issue. */
 export function parseOptions<T>(
   type: z.ZodType<T>,
   raw: unknown,
-  { source, at = [], fallback = '' }: { source: string; at?: readonly string[]; fallback?: string },
+  { source, at = [], fallback = '', flags = new Map() }: OptionNames,
 ): T {
   const parsed = type.safeParse(raw);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map((issue) => ({
-    path: [...at, ...issue.path].join('.') || fallback,
-    message: issueText(issue),
-  }));
+  const values = new Map(Object.entries(Object(raw)));
+  const issues = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    const flag = flags.get(name);
+    const message = issueText(issue);
+    return flag === undefined
+      ? { path: [...at, ...issue.path].join('.') || fallback, message }
+      : { path: flag, message: `${String(values.get(name))} ${message}` };
+  });
   throw new ConfigError(source, issues);
 }

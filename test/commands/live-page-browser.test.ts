@@ -64,7 +64,26 @@ const PARTS: Readonly<Record<string, { readonly document: unknown; readonly show
     document: { shadows: [{ name: 'mine.yaml', running: false, restarts: 2, dropped: 0 }] },
     shows: 'mine.yaml (down)',
   },
-  '/debug/promotion': { document: {}, shows: '' },
+  // Not asked for unless the picker names it.
+  '/debug/promotion': {
+    document: {
+      percent: 0,
+      automatic: false,
+      hasRule: true,
+      conditions: [],
+      events: [
+        {
+          wallMs: 1_795_464_382_685,
+          what: 'demoted',
+          shadow: 'mine.yaml',
+          percent: 0,
+          by: 'rule',
+          why: '122 of its latest 7328 requests failed',
+        },
+      ],
+    },
+    shows: '',
+  },
 };
 
 /** What is asked of an element in the page. */
@@ -239,6 +258,17 @@ describe.skipIf(launch === undefined)('the live page', () => {
       await page.getByText(PARTS[path]?.shows ?? '?', { exact: true }).waitFor();
     }
     expect(await page.getByText('Promotion', { exact: true }).count()).toBe(0);
+    // [O246] What happened, and why.
+    await page.route('**/debug/live', (route) =>
+      route.fulfill({
+        contentType: 'text/event-stream',
+        body: value.replace(/"documents":\[[^\]]*\]/, `"documents":${JSON.stringify(paths)}`),
+      }),
+    );
+    await page.reload();
+    await page.getByText('The rule has ended, until the picker starts again.').waitFor();
+    await page.getByText('mine.yaml demoted').waitFor();
+    await page.getByText('by rule: 122 of its latest 7328 requests failed').waitFor();
     await page.evaluate(axe);
     const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
     expect(violations).toEqual([]);

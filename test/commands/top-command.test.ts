@@ -75,3 +75,24 @@ it.each([['top'], ['explain'], ['shadow', 'top'], ['doctor']])(
     await expect(asked).rejects.toThrow(/is it the --extproc-port, .*give .*--metrics-port/);
   },
 );
+
+it('[O250] says since when there were no first tokens, not the last time as that of now', () => {
+  const step = { wallMs: 0, picked: 0, refused: 0, held: 0, failed: 0, ttftMs: null };
+  const ttftMs = { count: 1, median: 80, p95: 90, predictedMedian: 70 };
+  const message = {
+    picker: { pool: 'p', policy: 'default', version: '1', stepMs: 1000, explains: true },
+    totals: { endpoints: 1, inFlight: 0, waiting: 0, viewers: 1 },
+    decisions: { made: 0, shown: [] },
+  };
+  const textOf = (lastMs: number): string => {
+    const steps = [
+      { ...step, ttftMs },
+      { ...step, wallMs: lastMs },
+    ];
+    const state = afterMessage(undefined, { ...message, steps } as unknown as LiveMessage);
+    if (state === undefined) throw new Error('the message has no picker');
+    return topText(state, { rows: 9, columns: 99 });
+  };
+  expect(textOf(10_000)).toContain('first token  median 80');
+  expect(textOf(11_000)).toContain('first token: none for 11 s, the last median was 80');
+});

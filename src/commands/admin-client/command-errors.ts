@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { knownFileFault } from '../../files/file-fault.ts';
 import { packageFile } from '../../files/folders.ts';
 
 /** A command was used correctly and failed. The message is a sentence for the user. */
@@ -21,17 +22,6 @@ const EXIT_CODES: ReadonlyMap<string, ErrorReport['exitCode']> = new Map([
   ['TraceError', 2],
 ]);
 
-const FILE_FAULTS: Readonly<Record<string, string>> = {
-  ENOENT: 'is not there',
-  EEXIST: 'exists already, and is no folder',
-  EISDIR: 'is a folder',
-  ENOTDIR: 'leads through something that is no folder',
-  EACCES: 'may not be used by this user',
-  EPERM: 'may not be used by this user',
-  EROFS: 'is on a disk that cannot be written to',
-  ENOSPC: 'does not fit: the disk is full',
-};
-
 /** An error that the user can correct as a sentence; undefined for one that needs its stack. */
 export function reportOf(error: unknown): ErrorReport | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -39,7 +29,7 @@ export function reportOf(error: unknown): ErrorReport | undefined {
   if (exitCode !== undefined)
     return { sentence: [error.message, ...framesOutside(error.cause)].join('\n'), exitCode };
   const { code, path } = error as NodeJS.ErrnoException;
-  const fault = code === undefined ? undefined : FILE_FAULTS[code];
+  const fault = knownFileFault(error);
   // Only for a folder that is read as a file, the system does not name the path.
   if (fault === undefined || (path === undefined && code !== 'EISDIR')) return undefined;
   return { sentence: `${path ?? 'the file that was given'}: ${fault}`, exitCode: 2 };

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
+import { fileFault } from '../../files/file-fault.ts';
 import { readFollowed } from '../../files/read-followed.ts';
-import { ConfigError, messageOf } from '../../framework/error.ts';
+import { ConfigError } from '../../framework/error.ts';
 import { SEND_INTERVAL_MS } from '../../replicas/replica.ts';
 import type { ServeOptions } from '../../serve/serve-options.ts';
 import { atLeastOne } from './option-values.ts';
@@ -100,7 +101,7 @@ function read(flag: string, file: string | undefined): Uint8Array | undefined {
   try {
     return readFollowed(file);
   } catch (error) {
-    throw flagError(flag, `cannot read ${file}: ${messageOf(error)}`);
+    throw flagError(flag, `${file}: ${fileFault(error)}`);
   }
 }
 

@@ -20,6 +20,8 @@ export interface TopState {
 
 const DECISIONS_SHOWN = 10;
 const STEPS_DRAWN = 60;
+/** Longer ago, a first token says nothing about now. */
+const ANSWERED_MS_MAX = 10_000;
 const BARS = '▁▂▃▄▅▆▇█';
 const WORST_FIRST = ['ejected', 'not scraped', 'stale', 'new', 'ok'];
 
@@ -99,16 +101,22 @@ function requestLines({ steps, picker }: TopState, columns: number): readonly st
   const last = steps.at(-1);
   const perSecond = (count: number | undefined): string =>
     `${((count ?? 0) / seconds).toFixed(1)}/s`;
-  const ttft = steps.findLast((step) => step.ttftMs !== null)?.ttftMs;
   const rates = `decided ${perSecond(last?.picked)}   held before ${perSecond(last?.held)}   refused ${perSecond(last?.refused)}   failed ${perSecond(last?.failed)}   `;
   // The latest ones are at the end.
   const drawn = steps.slice(-Math.max(1, Math.min(STEPS_DRAWN, columns - rates.length)));
-  return [
-    `${rates}${spark(drawn.map(({ picked }) => picked))}`,
-    ttft === undefined || ttft === null
-      ? 'first token: no streamed answer yet'
-      : `first token  median ${ms(ttft.median)}   predicted ${ms(ttft.predictedMedian)}   95th percentile ${ms(ttft.p95)}`,
-  ];
+  return [`${rates}${spark(drawn.map(({ picked }) => picked))}`, firstTokenText(steps)];
+}
+
+function firstTokenText(steps: readonly LiveStep[]): string {
+  const answered = steps.findLast((step) => step.ttftMs !== null);
+  const ttft = answered?.ttftMs;
+  if (answered === undefined || !ttft) return 'first token: no streamed answer yet';
+  const agoMs = (steps.at(-1)?.wallMs ?? 0) - answered.wallMs;
+  const median = ms(ttft.median);
+  if (agoMs > ANSWERED_MS_MAX) {
+    return `first token: none for ${(agoMs / 1000).toFixed(0)} s, the last median was ${median}`;
+  }
+  return `first token  median ${median}   predicted ${ms(ttft.predictedMedian)}   95th percentile ${ms(ttft.p95)}`;
 }
 
 /** The values as a line of small bars, without colours. */

@@ -17,16 +17,19 @@ export function registerPromotionMetrics(registry: Registry, promotion: Promotio
       if (shadow !== undefined) this.set({ shadow }, percent);
     },
   });
-  const arms = (name: string, help: string, read: (arm: ArmReport) => number): void => {
+  const arms = (name: string, help: string, read: (arm: ArmReport) => number | undefined): void => {
     new Gauge({
       name: `pointsman_promotion_${name}`,
       help,
       labelNames: ['arm'],
       registers,
       collect() {
+        this.reset();
         const { challenger, incumbent } = promotion.status().outcomes;
-        this.set({ arm: 'challenger' }, read(challenger));
-        this.set({ arm: 'incumbent' }, read(incumbent));
+        for (const [arm, report] of Object.entries({ challenger, incumbent })) {
+          const value = read(report);
+          if (value !== undefined) this.set({ arm }, value);
+        }
       },
     });
   };
@@ -36,7 +39,11 @@ export function registerPromotionMetrics(registry: Registry, promotion: Promotio
     (a) => a.requests,
   );
   arms('failed', 'Requests that failed or were refused.', (a) => a.failed);
-  arms('latency_mean_ms', 'Mean time to the first token.', (a) => a.latency.meanMs);
+  arms(
+    'latency_mean_ms',
+    'Mean time to the first token; not there before the first answer.',
+    ({ latency }) => (latency.count === 0 ? undefined : latency.meanMs),
+  );
   registerConditions(registry, promotion);
 }
 

@@ -1,28 +1,38 @@
 import type { ArmReport } from './arm-tally.ts';
 import type { PromotionStatus } from './promotion.ts';
+import type { ArmReports } from './promotion-rule.ts';
+import type { FailureCount } from './recent-failures.ts';
 
 /** The state and events of promotion as text. `dated` formats a time since the Unix epoch. */
-export function promotionText(
-  { shadow, percent, automatic, conditions, outcomes, events }: PromotionStatus,
-  dated: (wallMs: number) => string,
-): string {
+export function promotionText(status: PromotionStatus, dated: (wallMs: number) => string): string {
+  const { shadow, percent, conditions, outcomes, events } = status;
   const now =
     shadow === undefined
       ? 'the configuration in charge decides all requests'
       : `${shadow} decides ${percent} % of the requests`;
-  const rule = automatic ? 'the rule is active' : 'no rule is active';
   const waiting = conditions.map(
     ({ met, text }) => `  ${met ? 'is met' : 'waits for'}`.padEnd(13) + text,
   );
-  const arms =
-    shadow === undefined
-      ? []
-      : [arm('shadow', outcomes.challenger), arm('in charge', outcomes.incumbent)];
+  const arms = shadow === undefined ? [] : [arm('shadow', outcomes.challenger), inCharge(outcomes)];
   const log = events.map(
     ({ wallMs, what, shadow: whose, percent: share, by, why }) =>
       `${dated(wallMs)}  ${what.padEnd(8)}  ${whose}  ${share} %  by ${by}: ${why}`,
   );
-  return `${[`${now}; ${rule}`, ...waiting, ...arms, ...log].join('\n')}\n`;
+  return `${[`${now}; ${ruleText(status)}`, ...waiting, ...arms, ...log].join('\n')}\n`;
+}
+
+function ruleText({ automatic, hasRule, shadow, conditions }: PromotionStatus): string {
+  if (!hasRule) return 'no rule was given';
+  if (!automatic) return 'the rule has ended, until the picker starts again';
+  if (shadow === undefined || conditions.length > 0) return 'the rule is active';
+  return 'the rule has taken its last step, and demotes it when its results get worse';
+}
+
+/** Where nothing is left beside the shadow, it is compared with what failed before it. */
+function inCharge({ incumbent, recent }: ArmReports): string {
+  if (incumbent.requests > 0) return arm('in charge', incumbent);
+  const counts = ({ requests, failed }: FailureCount) => `${failed} of ${requests} failed`;
+  return `  latest     ${counts(recent.challenger)}; in charge before it ${counts(recent.incumbent)}`;
 }
 
 function arm(name: string, { requests, failed, latency }: ArmReport): string {

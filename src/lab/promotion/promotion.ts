@@ -55,6 +55,8 @@ export interface PromotionStatus {
   readonly percent: number;
   /** Whether the rule may promote; not after a manual action, nor after a demotion. */
   readonly automatic: boolean;
+  /** Whether a rule was given. It has ended where it is not `automatic`, until the picker starts again. */
+  readonly hasRule: boolean;
   /** What the rule asks for before it promotes further; empty where it does not. */
   readonly conditions: readonly PromotionCondition[];
   readonly outcomes: ArmReports;
@@ -88,6 +90,7 @@ export class Promotion {
       shadow: this.#shadow,
       percent: this.#percent,
       automatic: this.#automatic,
+      hasRule: this.#options.rule !== undefined,
       conditions: this.#conditions(),
       outcomes: this.#options.challenger.outcomes(),
       events: this.#events,

@@ -69,7 +69,7 @@ async function modelFor(
     return await target.firstModel();
   } catch (error) {
     const why = messageOf(error);
-    const message = `${url.host} does not list its models (${why}); name one with --model`;
+    const message = `${url.host} gives no list of its models (${why}); check that it serves there, or name a model with --model`;
     throw new ConfigError('replay', [{ path: '--target', message }]);
   }
 }

@@ -97,7 +97,7 @@ describe('startFileDiscovery', () => {
     write('endpoints: [');
     await vi.waitFor(() => expect(started.lastError()).toContain('line 1'), 10_000);
     rmSync(path());
-    await vi.waitFor(() => expect(started.lastError()).toContain('ENOENT'), 10_000);
+    await vi.waitFor(() => expect(started.lastError()).toContain('is not there'), 10_000);
     expect(ids()).toEqual(['default/a']);
     expect(logged).toContain('the endpoints file is invalid; the last valid list stays');
     write(list('a'));

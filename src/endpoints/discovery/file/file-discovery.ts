@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { fileFault } from '../../../files/file-fault.ts';
 import { oneAtATime } from '../../../files/one-at-a-time.ts';
 import { readFollowed } from '../../../files/read-followed.ts';
 import { readAside } from '../../../files/read-thread.ts';
@@ -125,7 +126,7 @@ function readText(file: string, path: string): string {
   try {
     return readFollowed(file, FILE_BYTES_MAX).toString('utf8');
   } catch (error) {
-    const message = messageOf(error);
+    const message = fileFault(error);
     throw new ConfigError(path, [{ path: 'file', message }]);
   }
 }

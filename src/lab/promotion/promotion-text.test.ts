@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import type { PromotionStatus } from './promotion.ts';
+import { promotionText } from './promotion-text.ts';
+
+const arm = (requests: number) => ({
+  requests,
+  failed: 0,
+  latency: { count: requests, meanMs: requests === 0 ? 0 : 80, varianceMs2: 1 },
+});
+const status = (changes: Partial<PromotionStatus>): PromotionStatus => ({
+  shadow: 'mine.yaml',
+  percent: 100,
+  automatic: true,
+  hasRule: true,
+  conditions: [],
+  outcomes: {
+    challenger: arm(900),
+    incumbent: arm(0),
+    recent: {
+      challenger: { requests: 900, failed: 3 },
+      incumbent: { requests: 8000, failed: 1 },
+    },
+  },
+  events: [],
+  ...changes,
+});
+const text = (changes: Partial<PromotionStatus>) => promotionText(status(changes), String);
+
+it('[O246] says that the last step is taken, and what is compared where nothing is left beside it', () => {
+  expect(text({}).split('\n')).toEqual([
+    'mine.yaml decides 100 % of the requests; the rule has taken its last step, and demotes it when its results get worse',
+    '  shadow     900 requests, 0 failed, first token after 80.0 ms on average',
+    '  latest     3 of 900 failed; in charge before it 1 of 8000 failed',
+    '',
+  ]);
+});
+
+it('[O246] says that a rule has ended, and that none was given', () => {
+  const ended = { shadow: undefined, percent: 0, automatic: false };
+  expect(text(ended)).toContain('; the rule has ended, until the picker starts again\n');
+  expect(text({ ...ended, hasRule: false })).toContain('; no rule was given\n');
+});
+
+it('[O246] compares with what is beside it while there is something', () => {
+  const outcomes = { ...status({}).outcomes, incumbent: arm(40) };
+  expect(text({ percent: 50, outcomes })).toContain('  in charge  40 requests, 0 failed, ');
+});
