@@ -126,12 +126,6 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
       /--port: 65535 is too high for 3 consecutive ports: give at most 65533, or 0/,
     ],
     [['stub', '--port', '65536'], /--port: 65536 must be at most 65535/],
-    // [O248] The flag and the value, not the field of a file.
-    [['stub', '--count', '0'], /^command line:\n {2}--count: 0 must be at least 1\n$/],
-    [['stub', '--preset', 'none'], /--preset: none must be one of "study", /],
-    // [O249]
-    [['check', 'folder'], /^configuration:\n {2}folder: is a folder\n$/],
-    [['serve', '--endpoints-file', 'none.yaml'], /^none\.yaml:\n {2}file: is not there\n$/],
     [['gateway', '--port', 'BUSY'], /listens there already; stop it/],
     [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already; stop it/],
     [['stub', '--count', '1', '--port', 'BUSY'], /listens there already; stop it/],
@@ -179,6 +173,26 @@ describe('a failure in spite of correct usage', () => {
 });
 
 describe('bounds', () => {
+  it.each([
+    [['stub', '--count', '0'], /^command line:\n {2}--count: 0 must be at least 1\n$/],
+    [['stub', '--preset', 'none'], /--preset: none must be one of "study", /],
+  ])('[O248] names flag and value of %j, not the field of a file', async (args, message) => {
+    expect(await pointsman(...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(message) as string,
+    });
+  });
+
+  it.each([
+    [['check', 'folder'], /^configuration:\n {2}folder: is a folder\n$/],
+    [['serve', '--endpoints-file', 'none.yaml'], /^none\.yaml:\n {2}file: is not there\n$/],
+  ])('[O249] says of %j what is wrong with the file in words', async (args, message) => {
+    expect(await pointsman(...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(message) as string,
+    });
+  });
+
   it.each(['--capture-max-bytes', '--shadow-log-max-bytes'])(
     '%s of less than a mebibyte is refused, with the bound',
     async (flag) => {
