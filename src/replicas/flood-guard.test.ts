@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { messageOf } from '../../test/replicas/raw-messages.ts';
+import { Ledger } from '../picker/load/ledger.ts';
 import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { LinkEvents } from './link.ts';
@@ -47,6 +48,7 @@ class Bed {
     });
     this.replica.start({
       pool: new EndpointPool(),
+      ledger: new Ledger(),
       observers: () => [],
       elsewhere: {
         events: (apply) => {

@@ -5,10 +5,11 @@ import { IDLE_LINK, messageOf } from '../../test/replicas/raw-messages.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Routed } from '../framework/observer.ts';
 import type { PromptBlocks } from '../framework/request.ts';
+import { Ledger } from '../picker/load/ledger.ts';
 import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { Bookings, OPEN_MAX } from './bookings.ts';
+import { Bookings, OPEN_MAX, PEER_OPEN_MAX } from './bookings.ts';
 import type { LinkEvents } from './link.ts';
 import { MESSAGE_KIND, TextTable, writeTime } from './message.ts';
 import { isPrefixSharing } from './prefix-exchange.ts';
@@ -90,10 +91,18 @@ describe('who may write to the subject of the replicas', () => {
     const bookings = new Bookings();
     const held = Array.from({ length: 1000 }, () => bookings.held(promptOf(60_000)).count);
     expect(held.filter((count) => count > 0)).toHaveLength(133);
-    for (let n = 0; n < OPEN_MAX; n++) expect(bookings.takesRequest()).toBe(true);
-    expect(bookings.takesRequest()).toBe(false);
+    for (let n = 0; n < OPEN_MAX; n++) expect(bookings.takesRequest(0)).toBe(true);
+    expect(bookings.takesRequest(0)).toBe(false);
     for (const count of held) bookings.release(count);
     expect(bookings.held(promptOf(60_000)).count).toBe(60_000);
+  });
+
+  it('[V370] leaves room for the requests of other replicas, however many it claims', () => {
+    const bookings = new Bookings();
+    let open = 0;
+    while (bookings.takesRequest(open)) open += 1;
+    expect(open).toBe(PEER_OPEN_MAX);
+    expect(bookings.takesRequest(0)).toBe(true);
   });
 
   it('[V138] has all that it has booked released when it leaves', () => {
@@ -179,6 +188,7 @@ describe('who may write to the subject of the replicas', () => {
     });
     replica.start({
       pool: new EndpointPool(),
+      ledger: new Ledger(),
       observers: () => [],
       elsewhere: {
         // Each batch takes 5 ms.

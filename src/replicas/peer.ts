@@ -6,12 +6,14 @@ import type { Millis } from '../framework/runtime.ts';
 import type { Elsewhere } from '../picker/cycles/elsewhere.ts';
 import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import type { Bookings } from './bookings.ts';
+import type { Claimant, Doubts, Witness } from './doubts.ts';
 import type { ChangeEntry, DoneEntry, Entry, PromptEntry, RoutedEntry } from './entries.ts';
 import { promptOf } from './prompt-words.ts';
+import { RecentNumbers } from './recent-numbers.ts';
 import type { TimeShare } from './time-share.ts';
 
 /** The picker as others' requests reach it. */
-export interface SharedPicker {
+export interface SharedPicker extends Witness {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
   readonly elsewhere: Pick<Elsewhere, 'book' | 'happenedAt' | 'events'>;
 }
@@ -25,8 +27,10 @@ const ENDED_MAX = 4096;
 interface OpenElsewhere {
   readonly number: number;
   readonly prompt: PromptBlocks;
-  /** Undefined where its endpoint is not known here. */
-  readonly routed: RoutedRequest | undefined;
+  /** Undefined where its endpoint is not known here, or denies it. */
+  routed: RoutedRequest | undefined;
+  /** The address of the endpoint that works on it. */
+  address: string;
   /** Blocks that count for it, of the prompt as it was sent and as it is known now. */
   blocks: number;
 }
@@ -35,6 +39,7 @@ interface OpenElsewhere {
 export interface PeerParts {
   readonly picker: SharedPicker;
   readonly bookings: Bookings;
+  readonly doubts: Doubts;
   /** In a block of this picker's own prompts; undefined before the first one. */
   readonly blockTokens: () => number | undefined;
   /** How much of the time its messages may take. */
@@ -51,14 +56,16 @@ export interface PeerCounts {
   missed: number;
   /** Requests whose endpoint is not known here. */
   unknownEndpoints: number;
-  /** Requests beyond what all replicas together may have open. */
+  /** Requests beyond what a replica, or all of them together, may have open. */
   refused: number;
+  /** Requests that did not count, because their endpoint denied those before. */
+  doubted: number;
   /** Messages that were not read, because those before took too much time. */
   hurried: number;
 }
 
 /** What is known of one other replica, and its requests that are booked here. */
-export class Peer {
+export class Peer implements Claimant {
   readonly id: string;
   readonly boot: number;
   readonly counts: PeerCounts = {
@@ -69,6 +76,7 @@ export class Peer {
     missed: 0,
     unknownEndpoints: 0,
     refused: 0,
+    doubted: 0,
     hurried: 0,
   };
   heardAt: Millis;
@@ -145,15 +153,25 @@ export class Peer {
     }
   }
 
-  /** The peer is gone: releases all that it has open. */
-  release(now: Millis): void {
-    this.#picker.elsewhere.events(() => this.keepOnly(new Set(), 0, Number.POSITIVE_INFINITY, now));
+  /** Releases all that it has open where the peer is gone, or what it has booked at an address. */
+  release(now: Millis, address?: string): void {
+    const { elsewhere } = this.#picker;
+    elsewhere.events(() => {
+      if (address === undefined) return this.keepOnly(new Set(), 0, Number.POSITIVE_INFINITY, now);
+      elsewhere.happenedAt(now);
+      for (const open of this.#open.values()) if (open.address === address) this.#disbelieve(open);
+    });
+  }
+
+  addClaims(claims: Map<string, number>): void {
+    for (const { routed, address } of this.#open.values())
+      if (routed !== undefined) claims.set(address, (claims.get(address) ?? 0) + 1);
   }
 
   #routed(entry: RoutedEntry, at: Millis): void {
     const { number, cachedTokens, load, firstTokenSeen } = entry;
     if (this.#open.get(number) !== undefined || this.#ended.has(number)) return;
-    if (!this.#parts.bookings.takesRequest()) {
+    if (!this.#parts.bookings.takesRequest(this.#open.size)) {
       this.counts.refused += 1;
       return;
     }
@@ -163,14 +181,21 @@ export class Peer {
     const endpoint = pool.get(entry.endpoint as EndpointId);
     if (endpoint === undefined) {
       this.counts.unknownEndpoints += 1;
-      this.#open.set(number, { number, prompt, blocks, routed: undefined });
+      this.#open.set(number, { number, prompt, blocks, routed: undefined, address: '' });
       return;
     }
     const prefill = entry.prefill === undefined ? undefined : pool.get(entry.prefill as EndpointId);
+    const { address } = firstTokenSeen ? endpoint : (prefill ?? endpoint);
+    if (this.#isDoubted(endpoint.address) || this.#isDoubted(address)) {
+      this.counts.doubted += 1;
+      this.#open.set(number, { number, prompt, blocks, routed: undefined, address });
+      return;
+    }
     const request = requestOf(this.id, entry, prompt);
     elsewhere.happenedAt(at);
     const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen };
-    this.#open.set(number, { number, prompt, blocks, routed: elsewhere.book(booked) });
+    const routed = elsewhere.book(booked);
+    this.#open.set(number, { number, prompt, blocks, routed, address });
   }
 
   #prompt({ kind, number, promptTokens, from, words: added, rest }: PromptEntry): void {
@@ -188,13 +213,34 @@ export class Peer {
   }
 
   #change(entry: ChangeEntry | DoneEntry, at: Millis): void {
-    const routed = this.#open.get(entry.number)?.routed;
+    const open = this.#open.get(entry.number);
     if (entry.kind === 'done') this.#end(entry.number);
-    if (routed === undefined) return;
+    if (open?.routed === undefined) return;
+    const { routed } = open;
     this.#picker.elsewhere.happenedAt(at);
     if (entry.kind === 'done') routed.done(entry.outcome, entry.usage);
-    else if (entry.kind === 'served') routed.served(entry.address);
-    else routed.firstToken();
+    else if (entry.kind === 'served') this.#served(open, routed, entry.address);
+    else {
+      open.address = routed.endpoint.address;
+      routed.firstToken();
+    }
+  }
+
+  #served(open: OpenElsewhere, routed: RoutedRequest, address: string): void {
+    open.address = address;
+    if (this.#isDoubted(address)) this.#disbelieve(open);
+    else routed.served(address);
+  }
+
+  /** The request stays open, so that what is said of it later is known, and does not count. */
+  #disbelieve(open: OpenElsewhere): void {
+    this.counts.doubted += 1;
+    open.routed?.done('aborted');
+    open.routed = undefined;
+  }
+
+  #isDoubted(address: string): boolean {
+    return this.#parts.doubts.isDoubted(this, address);
   }
 
   /** Blocks of another size cannot be compared with those of this picker's prompts. */
@@ -218,30 +264,6 @@ function addBounded(missing: Set<number>, number: number): void {
   if (missing.size <= MISSING_MAX) return;
   const [oldest] = missing;
   if (oldest !== undefined) missing.delete(oldest);
-}
-
-/** The numbers that were added last: at least so many, and at most twice as many. */
-class RecentNumbers {
-  readonly #least: number;
-  #newer = new Set<number>();
-  #older = new Set<number>();
-
-  constructor(least: number) {
-    this.#least = least;
-  }
-
-  has(number: number): boolean {
-    return this.#newer.has(number) || this.#older.has(number);
-  }
-
-  /** Drops many old ones seldom: a set from which each new number drops an old one grows slow. */
-  add(number: number): void {
-    if (this.#newer.size >= this.#least) {
-      this.#older = this.#newer;
-      this.#newer = new Set();
-    }
-    this.#newer.add(number);
-  }
 }
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();

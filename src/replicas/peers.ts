@@ -1,6 +1,7 @@
 import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { Bookings } from './bookings.ts';
+import { Doubts } from './doubts.ts';
 import type { MessageHead } from './message.ts';
 import { Peer, type SharedPicker } from './peer.ts';
 import type { ReplicaNotice, ReplicaStatus } from './replica-status.ts';
@@ -47,12 +48,14 @@ export class Peers {
   readonly #options: PeersOptions;
   readonly #peers = new Map<string, Peer>();
   readonly #bookings = new Bookings();
+  readonly #doubts: Doubts;
   readonly #comings: TimeShare;
   #picker: SharedPicker | undefined;
 
   constructor(options: PeersOptions) {
     this.#options = options;
     this.#comings = new TimeShare(options.clock, COMING_SHARE);
+    this.#doubts = new Doubts(options.clock);
   }
 
   /** Replicas join from now on. */
@@ -93,10 +96,15 @@ export class Peers {
     return peer;
   }
 
-  dropSilent(): void {
-    const now = this.#options.clock.now();
+  /** To be called each second: drops those that are silent, and doubts those that claim too much. */
+  look(): void {
+    const { clock, onNotice } = this.#options;
+    const now = clock.now();
     for (const peer of this.#peers.values())
       if (now - peer.heardAt > GONE_MS) this.drop(peer, 'silent');
+    if (this.#picker === undefined || this.#peers.size === 0) return;
+    for (const { id, address } of this.#doubts.look(this.all, this.#picker))
+      onNotice?.({ kind: 'doubted', peer: id, address });
   }
 
   /** A peer says that it ends. One that cannot be heard in time is dropped for its silence. */
@@ -134,7 +142,13 @@ export class Peers {
     const { clock, onNotice, blockTokens, onJoined } = this.#options;
     if (this.#peers.size >= PEERS_MAX || this.#picker === undefined) return undefined;
     const time = new TimeShare(clock, PEER_SHARE);
-    const parts = { picker: this.#picker, bookings: this.#bookings, blockTokens, time };
+    const parts = {
+      picker: this.#picker,
+      bookings: this.#bookings,
+      doubts: this.#doubts,
+      blockTokens,
+      time,
+    };
     const peer = new Peer({ id, boot }, parts, clock.now());
     this.#peers.set(id, peer);
     onNotice?.({ kind: 'joined', peer: id });

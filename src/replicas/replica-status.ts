@@ -55,6 +55,8 @@ export type ReplicaNotice =
     }
   /** Another process has the id of this one: neither sees what the other does. */
   | { readonly kind: 'same-id'; readonly peer: string }
+  /** It claims many more requests than the endpoint reports: they do not count for a while. */
+  | { readonly kind: 'doubted'; readonly peer: string; readonly address: string }
   | { readonly kind: 'unreadable'; readonly reason: string }
   /** The connection is there, and messages do not pass it. */
   | { readonly kind: 'refused'; readonly reason: string };

@@ -2,7 +2,7 @@ import type { Observer } from '../framework/observer.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
-import { OPEN_MAX } from './bookings.ts';
+import { PEER_OPEN_MAX } from './bookings.ts';
 import { FloodGuard } from './flood-guard.ts';
 import type { OpenReplicaLink, ReplicaLink } from './link.ts';
 import { MESSAGE_KIND, type MessageHead, readHead, VersionError } from './message.ts';
@@ -196,7 +196,7 @@ export class Replica {
     const { clock } = this.#options;
     if (this.#outbox.sequence === this.#beatSequence) this.#outbox.flush();
     this.#beatSequence = this.#outbox.sequence;
-    this.#peers.dropSilent();
+    this.#peers.look();
     this.#tick = clock.setTimer(HEARTBEAT_MS, () => this.#beat());
   }
 
@@ -253,7 +253,7 @@ export class Replica {
     if (!peer.takes(sequence)) return;
     peer.waiting = undefined;
     this.#picker?.elsewhere.events(() => peer.apply(entries, origin));
-    const differs = open !== peer.open && open <= OPEN_MAX;
+    const differs = open !== peer.open && open <= PEER_OPEN_MAX;
     if (differs || peer.counts.missed > missed) this.#ask(peer);
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { IDLE_LINK, messageOf } from '../../test/replicas/raw-messages.ts';
 import type { Clock } from '../framework/runtime.ts';
+import { Ledger } from '../picker/load/ledger.ts';
 import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { LinkEvents } from './link.ts';
@@ -60,6 +61,7 @@ describe('a new replica whose time for messages is used up', () => {
     });
     replica.start({
       pool: new EndpointPool(),
+      ledger: new Ledger(),
       observers: () => [],
       elsewhere: {
         // Each message takes two seconds, and so all the time that there is.

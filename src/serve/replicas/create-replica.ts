@@ -74,6 +74,11 @@ function noticeLog(log: Log, clock: Clock): (notice: ReplicaNotice) => void {
       inform({ replica: peer, reason }, 'a replica is gone; its load is released');
     } else if (notice.kind === 'same-id') {
       warn({ replica: notice.peer }, 'another replica has the id of this one: set --replica-id');
+    } else if (notice.kind === 'doubted') {
+      warn(
+        { replica: notice.peer, endpoint: notice.address },
+        'a replica claims many more requests than the endpoint reports: they do not count for ten minutes',
+      );
     } else if (notice.kind === 'refused') {
       warn({ reason: notice.reason }, 'messages between the replicas do not pass');
     } else warn({ reason: notice.reason }, 'a message of a replica cannot be read');

@@ -1,0 +1,124 @@
+import { type Endpoint, isFresh } from '../framework/endpoint.ts';
+import type { Clock, Millis } from '../framework/runtime.ts';
+import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
+
+/**
+ * So many times what an endpoint reports others may claim there: a metrics page may show one of eight
+ * data-parallel ranks.
+ */
+const TIMES_REPORTED = 8;
+/** The endpoint must have denied the claims at so many looks in a row, a second apart. */
+const LOOKS = 20;
+/** So long the claims are not counted. */
+const DOUBTED_MS: Millis = 600_000;
+
+/** A replica whose requests are booked here. */
+export interface Claimant {
+  readonly id: string;
+  /** Adds its requests that are booked here, by the address of the endpoint that works on each. */
+  addClaims(claims: Map<string, number>): void;
+  /** Releases what it has booked at this address. */
+  release(now: Millis, address: string): void;
+}
+
+/** What the picker knows of its endpoints. */
+export interface Witness {
+  readonly pool: Pick<EndpointPool, 'snapshot'>;
+  readonly ledger: {
+    occupied(endpoint: Endpoint): number;
+    occupiedHere(endpoint: Endpoint): number;
+  };
+}
+
+/** Whose claims do not count from now on, and where. */
+export interface Doubted {
+  readonly id: string;
+  readonly address: string;
+}
+
+interface Doubt {
+  readonly until: Millis;
+  /** Those whose claims still count. Who comes later may be the doubted one under another name. */
+  readonly believed: ReadonlySet<Claimant>;
+}
+
+/**
+ * Finds replicas that claim to have requests where there are none, whose claims would else keep an
+ * endpoint full for ever. The endpoint is the witness: it reports how many requests it has. Where it
+ * reports fewer than this picker has sent there itself, its report does not show all, and is none.
+ */
+export class Doubts {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #doubted = new Map<string, Doubt>();
+  /** Address → looks in a row at which the endpoint denied what is claimed there. */
+  readonly #denied = new Map<string, number>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  /** Whether the claims of this replica at this address do not count. */
+  isDoubted(claimant: Claimant, address: string): boolean {
+    const doubt = this.#doubted.get(address);
+    return doubt !== undefined && !doubt.believed.has(claimant);
+  }
+
+  /**
+   * To be called each second. Doubts the replica that claims most at an endpoint which has denied it
+   * long enough, and releases what it has there. Returns who is doubted now, and where.
+   */
+  look(claimants: readonly Claimant[], witness: Witness): readonly Doubted[] {
+    const now = this.#clock.now();
+    for (const [address, { until }] of this.#doubted)
+      if (now >= until) this.#doubted.delete(address);
+    let known: readonly Map<string, number>[] | undefined;
+    const claims = (): readonly Map<string, number>[] => (known ??= claimants.map(claimsOf));
+    const doubted: Doubted[] = [];
+    for (const endpoint of witness.pool.snapshot()) {
+      const { address } = endpoint;
+      const denies = this.#denies(endpoint, witness, claims);
+      if (denies === undefined) continue;
+      const looks = denies ? (this.#denied.get(address) ?? 0) + 1 : 0;
+      if (looks > 0) this.#denied.set(address, looks);
+      else this.#denied.delete(address);
+      if (looks < LOOKS) continue;
+      const at = claims().map((each) => each.get(address) ?? 0);
+      const liar = claimants[at.indexOf(Math.max(...at))];
+      if (liar === undefined) continue;
+      this.#doubt(liar, claimants, address);
+      doubted.push({ id: liar.id, address });
+    }
+    return doubted;
+  }
+
+  /** Undefined where the endpoint is no witness now. */
+  #denies(
+    endpoint: Endpoint,
+    { ledger }: Witness,
+    claims: () => readonly Map<string, number>[],
+  ): boolean | undefined {
+    const { address, metrics } = endpoint;
+    const reported = metrics.runningRequests + metrics.waitingQueueSize;
+    const here = ledger.occupiedHere(endpoint);
+    if (!isFresh(endpoint, this.#clock.now()) || here > reported) return undefined;
+    const possible = TIMES_REPORTED * reported;
+    // The ledger has also those that wait elsewhere for their prompts: only where it may be so, count.
+    if (ledger.occupied(endpoint) - here <= possible) return false;
+    const claimed = claims().reduce((sum, each) => sum + (each.get(address) ?? 0), 0);
+    return claimed > possible;
+  }
+
+  #doubt(liar: Claimant, claimants: readonly Claimant[], address: string): void {
+    const now = this.#clock.now();
+    const isBelieved = (each: Claimant): boolean => each !== liar && !this.isDoubted(each, address);
+    const believed = new Set(claimants.filter(isBelieved));
+    this.#doubted.set(address, { until: now + DOUBTED_MS, believed });
+    liar.release(now, address);
+  }
+}
+
+function claimsOf(claimant: Claimant): Map<string, number> {
+  const claims = new Map<string, number>();
+  claimant.addClaims(claims);
+  return claims;
+}
