@@ -77,7 +77,7 @@ export function planConfig(
   const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
   checkReferences(config, table);
   const flow = planFlowControl(config, table, issues);
-  notes.unshift(...configNotes(config, profiles, issues));
+  const allNotes = [...configNotes(config, profiles, issues), ...notes];
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
   const ejection = config.ejection ?? undefined;
@@ -87,8 +87,8 @@ export function planConfig(
   const parts = { plugins, profiles, scheduler, discovery, ejection, hold, capacity };
   const decided = { ...parts, inFlightMatch, outputEstimate, ...reading };
   const effective = effectiveConfig({ ...decided, flowControl: flow.written });
-  const warnings = notes.map(({ text: sentence }) => sentence);
-  return { ...decided, ...flow.plan, handler, warnings, notes, effective };
+  const warnings = allNotes.map(({ text: sentence }) => sentence);
+  return { ...decided, ...flow.plan, handler, warnings, notes: allNotes, effective };
 }
 
 /** Files that only the reference's later releases read get what those do by default. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { zodIssues } from './zod-issues.ts';
+import type { ConfigIssue } from '../framework/error.ts';
+import { parseOrReport, zodIssues } from './zod-issues.ts';
 
 const schema = z.strictObject({
   servers: z.array(z.strictObject({ count: z.int() })).default([]),
@@ -40,4 +41,10 @@ it('[V331] says of a value with several forms what each of them is', () => {
     'level: must be "all", or must be a number, not true or false',
   ]);
   expect(messages({ url: 'x', page: 'x' })).toEqual(['url: must be a URL', 'page: must be a URL']);
+});
+
+it('[V374] reports a value with more issues than a call takes arguments', () => {
+  const issues: ConfigIssue[] = [];
+  parseOrReport(z.array(z.string()), Array.from({ length: 200_000 }).fill(7), 'labels', issues);
+  expect(issues).toHaveLength(200_000);
 });

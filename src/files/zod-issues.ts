@@ -112,8 +112,12 @@ export function parseOrReport<T>(
   try {
     return { parsed: schema.parse(value) };
   } catch (error) {
-    if (error instanceof z.ZodError) issues.push(...zodIssues(error, { schema, at }));
-    else issues.push({ path: at, message: messageOf(error) });
+    const found =
+      error instanceof z.ZodError
+        ? zodIssues(error, { schema, at })
+        : [{ path: at, message: messageOf(error) }];
+    // Not spread into one call: there may be more issues than a call takes arguments.
+    for (const issue of found) issues.push(issue);
     return undefined;
   }
 }

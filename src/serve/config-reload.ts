@@ -6,6 +6,7 @@ import { Reloads } from '../journal/metrics/process/reloads.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { sameParameters } from '../picker/plan/same-parameters.ts';
 import type { Log } from '../runtime/log/log.ts';
+import { logWarnings } from './log-start.ts';
 
 export interface ConfigReloadOptions {
   readonly file: ConfigFile;
@@ -87,7 +88,7 @@ function logAdopted(
   { path, log }: { readonly path: string; readonly log: Log },
 ): void {
   log.info({ path, plugins: next.plugins.map(({ name }) => name) }, 'configuration adopted');
-  for (const warning of next.warnings) log.warn({ warning }, 'configuration');
+  logWarnings(log, next.warnings);
   if (sameParameters(next.discovery, before.discovery)) return;
   log.warn({ path }, 'dataLayer.discovery has changed: this takes effect at the next start');
 }

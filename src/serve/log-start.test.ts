@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { serveOptions } from '../../bench/support/stack.ts';
 import type { Log } from '../runtime/log/log.ts';
+import { logWarnings } from './log-start.ts';
 import { startServe } from './serve.ts';
 
 it('[O161] warns at the start that there is no endpoint, and says how to name one', async () => {
@@ -50,4 +51,16 @@ it('[V28] says at the start what serves: version, policy, TLS, ports and endpoin
     });
     lines.length = 0;
   }
+});
+
+it('[V373] lists twenty warnings of a configuration, and counts the others', () => {
+  const lines: (readonly [object, string])[] = [];
+  const warn: Log['warn'] = (fields, message) => void lines.push([fields, message]);
+  logWarnings(
+    { warn },
+    Array.from({ length: 10_000 }, (_, at) => `plugins[${at}]`),
+  );
+  expect(lines).toHaveLength(21);
+  expect(lines[19]).toEqual([{ warning: 'plugins[19]' }, 'configuration']);
+  expect(lines[20]?.[0]).toEqual({ more: 9980 });
 });

@@ -1,8 +1,11 @@
 import { packageVersion } from '../files/folders.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { Log } from '../runtime/log/log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { ServeTls } from './tls/start-tls.ts';
 
+/** A file that a program wrote may have thousands. */
+const WARNINGS_MAX = 20;
 /** More would make the line hard to read; `/debug/endpoints` has all. */
 const ADDRESSES_MAX = 8;
 
@@ -36,4 +39,11 @@ export function logStart(
   log.info(start, 'serving');
   // The endpoints of a cluster come after the start, and readiness says when there are none.
   if (addresses.length === 0 && kubernetes === undefined) log.warn({}, NO_ENDPOINTS);
+}
+
+/** A line for each warning of a configuration, and one that counts those beyond the first twenty. */
+export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly string[]): void {
+  for (const warning of warnings.slice(0, WARNINGS_MAX)) log.warn({ warning }, 'configuration');
+  const more = warnings.length - WARNINGS_MAX;
+  if (more > 0) log.warn({ more }, 'configuration: more warnings, which pointsman check lists');
 }

@@ -23,7 +23,7 @@ import { electionOf } from './election-of.ts';
 import { followEndpoints } from './endpoint-discovery.ts';
 import type { ExtProcParts } from './ext-proc-options.ts';
 import { checkIoWorkers } from './io-workers-options.ts';
-import { logStart } from './log-start.ts';
+import { logStart, logWarnings } from './log-start.ts';
 import { PromotionControl } from './promotion-control.ts';
 import { registerPool, registerSchedulers } from './register-metrics.ts';
 import { sharedSecret } from './replicas/create-replica.ts';
@@ -93,7 +93,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
 function checkOptions(options: ServeOptions): void {
   const { plan, observe, listen, log } = options;
   checkIoWorkers({ observe, ...listen }, plan);
-  for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
+  logWarnings(log, plan.warnings);
 }
 
 function portsOf(

@@ -24,6 +24,12 @@ export interface EjectorOptions {
 /** An endpoint may serve requests and no metrics. */
 const SILENT_TRIAL_MS = 30_000;
 const NO_SLOTS: ReadonlySet<number> = new Set();
+/**
+ * Without an event for so long, this process may have stood still: then first tokens wait to be read,
+ * and are read in this time.
+ */
+const STANDSTILL_MS: Millis = 1000;
+const READ_MS: Millis = 500;
 
 /**
  * Takes endpoints that fail out of the candidates, and lets few requests try them again. It
@@ -42,6 +48,8 @@ export class Ejector implements EndpointObserver {
   #checkedAt: Millis = Number.NEGATIVE_INFINITY;
   #listenedAt: Millis = Number.NEGATIVE_INFINITY;
   #firstTokens = 0;
+  /** When this picker last placed or heard something. */
+  #eventAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(options: EjectorOptions) {
     this.#options = options;
@@ -71,7 +79,7 @@ export class Ejector implements EndpointObserver {
   admit(candidates: readonly Endpoint[], at: Millis): readonly Endpoint[] {
     const plan = this.#plan;
     if (plan === undefined) return candidates;
-    if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
+    if (at - this.#checkedAt >= STALL_CHECK_MS) this.#checkUnlessStill(plan, at);
     if (at - this.#listenedAt >= SILENCE_CHECK_MS) this.#listen(plan, at);
     const trial = this.#out.size > 0 && candidates.find((each) => this.#isTrialDue(each, at));
     if (!trial) return this.remaining(candidates);
@@ -88,6 +96,7 @@ export class Ejector implements EndpointObserver {
   /** `ttftMs`: how long the first token is expected to take. */
   routed(routed: Routed, ttftMs: Millis): void {
     if (this.#plan === undefined) return;
+    this.#eventAt = routed.at;
     const health = this.#healthOf(routed.endpoint);
     health?.tryWith(routed, routed.at);
     if (routed.prefill !== undefined) return;
@@ -98,6 +107,7 @@ export class Ejector implements EndpointObserver {
   /** The endpoint that serves the request, which may be a fallback, has begun to answer. */
   firstToken(routed: Routed, servedBy: Endpoint, at: Millis): void {
     if (this.#plan === undefined) return;
+    this.#eventAt = at;
     this.#firstTokens += 1;
     this.#known.get(routed.endpoint.id)?.awaiting.delete(routed);
     const health = this.#healthOf(servedBy);
@@ -122,6 +132,7 @@ export class Ejector implements EndpointObserver {
   ): void {
     const plan = this.#plan;
     if (plan === undefined) return;
+    this.#eventAt = at;
     // A client that gives up on a silent endpoint takes the evidence away.
     const waitedMs = at - routed.at;
     if (outcome === 'aborted' && waitedMs >= plan.firstTokenStallMs) this.#check(plan, at);
@@ -248,15 +259,22 @@ export class Ejector implements EndpointObserver {
     for (const health of silent) this.#eject(health, 'silent', at);
   }
 
+  /** After a standstill, judges by what was owed when it began. */
+  #checkUnlessStill(plan: EjectionPlan, at: Millis): void {
+    const stood = at - this.#eventAt > STANDSTILL_MS;
+    this.#check(plan, stood ? this.#eventAt : at, at);
+    if (stood) this.#checkedAt = at + READ_MS - STALL_CHECK_MS;
+  }
+
   /** Looks for endpoints that owe first tokens for too long while others give theirs. */
-  #check(plan: EjectionPlan, at: Millis): void {
-    this.#checkedAt = at;
+  #check(plan: EjectionPlan, at: Millis, now: Millis = at): void {
+    this.#checkedAt = now;
     const firstTokens = this.#firstTokens;
     const stalled: EndpointHealth[] = [];
     let progressAt = Number.NEGATIVE_INFINITY;
     for (const health of this.#known.values()) {
       if (health.ejected !== undefined) {
-        if (isTrialStalled(health, at, plan)) this.#eject(health, 'trial-failed', at);
+        if (isTrialStalled(health, at, plan)) this.#eject(health, 'trial-failed', now);
         continue;
       }
       const endpoint = this.#options.pool.get(health.endpoint.id) ?? health.endpoint;
@@ -264,7 +282,7 @@ export class Ejector implements EndpointObserver {
       else progressAt = Math.max(progressAt, health.progressAt);
     }
     for (const health of stalled) {
-      if (progressAt > health.awaitingSince) this.#eject(health, 'first-token-stall', at);
+      if (progressAt > health.awaitingSince) this.#eject(health, 'first-token-stall', now);
     }
   }
 }

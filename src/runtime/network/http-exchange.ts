@@ -41,7 +41,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
 
   constructor(options: HttpExchangeOptions) {
     this.#options = options;
-    this.#deadline = setTimeout(this.#expire, options.options.timeoutMs).unref();
+    this.#deadline = setTimeout(() => setImmediate(this.#expire), options.options.timeoutMs);
+    this.#deadline.unref();
   }
 
   /** Whether the request is on the wire; else it waits for a connection or for its turn. */
@@ -102,7 +103,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#end(named);
   }
 
+  /** One turn of the loop after the deadline: what came while the process stood still is read first. */
   readonly #expire = (): void => {
+    if (this.#ended) return;
     const { url, options, onUnsent } = this.#options;
     const error = new Error(`${url.href} did not answer within ${options.timeoutMs} ms`);
     if (this.#controller === undefined) onUnsent();

@@ -132,3 +132,17 @@ test('[D221] a second request at the same time does not wait for the first', asy
   ]);
   expect([await first, answered]).toEqual(['200 first', '200 later']);
 });
+
+test.each(['127.0.0.1', 'localhost'])(
+  '[V372] an answer that came while the process stood still is read, from %s',
+  async (host) => {
+    const { network, url } = await serve((socket) => {
+      socket.write(`${LENGTH_5}whole`);
+      const until = performance.now() + 60;
+      while (performance.now() < until);
+    });
+    const asked = new URL(url.href.replace('127.0.0.1', host));
+    const { body } = await network.get(asked, { ...OPTIONS, timeoutMs: 30 });
+    expect(Buffer.from(body).toString()).toBe('whole');
+  },
+);

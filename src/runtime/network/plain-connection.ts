@@ -182,12 +182,16 @@ export class PlainConnection {
     this.#deadline = setTimeout(this.#expire, timeoutMs).unref();
   }
 
+  /** Waits for one turn of the loop: what came while the process stood still is read first. */
   readonly #expire = (): void => {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
-    this.#drop();
-    const { url, options } = exchange;
-    this.#end(new Error(`${url.href} did not answer within ${options.timeoutMs} ms`));
+    setImmediate(() => {
+      if (this.#exchange !== exchange) return;
+      this.#drop();
+      const { url, options } = exchange;
+      this.#end(new Error(`${url.href} did not answer within ${options.timeoutMs} ms`));
+    });
   };
 }
 

@@ -86,9 +86,13 @@ export function parseEndpoints(text: string, source: string): EndpointsList {
     const path = `endpoints[${index}]`;
     const entry = entrySchema.safeParse(raw);
     if (entry.success) specs.set(path, specOf(entry.data));
-    else issues.push(...zodIssues(entry.error, { schema: entrySchema, at: path }));
+    else {
+      // Not spread into one call: there may be more issues than a call takes arguments.
+      for (const issue of zodIssues(entry.error, { schema: entrySchema, at: path }))
+        issues.push(issue);
+    }
   });
-  issues.push(...duplicatesIn(specs));
+  for (const issue of duplicatesIn(specs)) issues.push(issue);
   if (issues.length > 0) throw new ConfigError(source, issues);
   const { objectives, modelRewrites } = file.data;
   return {
