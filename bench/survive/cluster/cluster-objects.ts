@@ -1,13 +1,10 @@
-/** The port of all pods of the hostile cluster. */
-export const TARGET_PORT = 28_431;
-
-export const pool = (): object => ({
+export const pool = (targetPort: number): object => ({
   apiVersion: 'inference.networking.k8s.io/v1',
   kind: 'InferencePool',
   metadata: { name: 'pool', namespace: 'default', uid: 'u', resourceVersion: '5' },
   spec: {
     selector: { matchLabels: { app: 'vllm' } },
-    targetPorts: [{ number: TARGET_PORT }],
+    targetPorts: [{ number: targetPort }],
     endpointPickerRef: { name: 'epp' },
   },
 });

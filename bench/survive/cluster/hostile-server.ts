@@ -1,13 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ATTACKS, type Attack, type Question } from './attacks.ts';
-import { pagedList, podOf, pool, TARGET_PORT } from './cluster-objects.ts';
+import { pagedList, podOf, pool } from './cluster-objects.ts';
 
 // An API server that is well, or attacks as `GET /attack?name=…` says. A separate process, so that
 // its CPU is not the picker's. Prints its port as JSON, and ends when its stdin closes.
 
 let attack: Attack | undefined;
 let questions = 0;
+/** Of all pods. */
+let targetPort = 0;
 const open = new Set<ServerResponse>();
 
 const server = createServer((request, response) => {
@@ -33,7 +35,7 @@ const server = createServer((request, response) => {
 function answer({ url, isWatch }: Question, _: IncomingMessage, response: ServerResponse): void {
   const { pathname } = url;
   const items = pathname.endsWith('/inferencepools')
-    ? [pool()]
+    ? [pool(targetPort)]
     : pathname.endsWith('/pods')
       ? Array.from({ length: 8 }, (_each, at) => podOf(`pod-${at}`, `127.0.1.${at + 1}`))
       : undefined;
@@ -50,14 +52,15 @@ function answer({ url, isWatch }: Question, _: IncomingMessage, response: Server
   response.flushHeaders();
 }
 
-/** The metrics page of all pods. */
+/** Serves the metrics page of all pods. */
 const metrics = createServer((_, response) => {
   response.end(
     'vllm:num_requests_waiting{model_name="m"} 0\nvllm:num_requests_running{model_name="m"} 0\nvllm:kv_cache_usage_perc{model_name="m"} 0\n',
   );
 });
 
-metrics.listen(TARGET_PORT, '0.0.0.0', () => {
+metrics.listen(0, '0.0.0.0', () => {
+  targetPort = (metrics.address() as AddressInfo).port;
   server.listen(0, '127.0.0.1', () => {
     process.stdout.write(`${JSON.stringify({ port: (server.address() as AddressInfo).port })}\n`);
   });

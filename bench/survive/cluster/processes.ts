@@ -10,8 +10,11 @@ export function endAll(): void {
   for (const each of children) each.kill('SIGKILL');
 }
 
-/** On a machine with other work both would else wait for a core, and the attack be weak. */
-function prioritize(pid: number, niceness: number): void {
+/** Of the picker: how late its event loop is. */
+const LOOP_DELAY = /^pointsman_event_loop_delay_seconds\{quantile="0.99"\} (\S+)/m;
+
+/** On a machine with other work all would else wait for a core, and the attack be weak. */
+export function prioritize(pid: number, niceness: number): void {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
   } catch {
@@ -26,6 +29,14 @@ function start(args: readonly string[], niceness: number): ChildProcess {
   return child;
 }
 
+/** What a program prints first on stdout. */
+function firstLine(child: ChildProcess, log: () => string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (child.stdout !== null) createInterface(child.stdout).once('line', resolve);
+    child.once('exit', (code) => reject(new Error(`a program ended with ${code}: ${log()}`)));
+  });
+}
+
 export interface HostileServer {
   readonly port: number;
   /** From now on; `none` for a server that is well. Resolves to the questions since the last. */
@@ -34,12 +45,7 @@ export interface HostileServer {
 
 export async function startHostileServer(): Promise<HostileServer> {
   const child = start([join(import.meta.dirname, 'hostile-server.ts')], -5);
-  if (child.stdout === null) throw new Error('the server has no output');
-  const lines = createInterface(child.stdout);
-  const said = await new Promise<string>((resolve, reject) => {
-    lines.once('line', resolve);
-    child.once('exit', (code) => reject(new Error(`the hostile server ended with ${code}`)));
-  });
+  const said = await firstLine(child, () => '');
   const { port } = JSON.parse(said) as { readonly port: number };
   return {
     port,
@@ -58,41 +64,63 @@ export interface Picker {
   ended(): string | undefined;
   /** The details of `/readyz`; none where it does not answer. */
   state(): Promise<Readonly<Record<string, unknown>>>;
-  kill(): void;
+  /** How late its event loop was, at p99 over 5 s. */
+  loopDelayMs(): Promise<number>;
+  end(): void;
 }
 
-const PORT_MIN = 28_500;
+interface PickerOptions {
+  readonly memoryMb: string;
+  readonly nodeFlags: readonly string[];
+}
 
-export function startPicker(program: string, kubeconfig: string, memoryMb: string): Picker {
-  const extProcPort = PORT_MIN + Math.floor(Math.random() * 500);
-  const metricsPort = extProcPort + 500;
-  const flags = {
-    kubeconfig,
-    'pool-name': 'pool',
-    'pool-namespace': 'default',
-    'extproc-port': extProcPort,
-    'metrics-port': metricsPort,
-  };
-  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+/** Starts a picker on free ports, and resolves when it serves. */
+export async function startPicker(
+  program: string,
+  kubeconfig: string,
+  { memoryMb, nodeFlags }: PickerOptions,
+): Promise<Picker> {
+  const serve =
+    'serve --json --insecure --extproc-port 0 --metrics-port 0 --pool-name pool --pool-namespace default';
   const child = start(
-    [`--max-old-space-size=${memoryMb}`, program, 'serve', '--insecure', ...args],
+    [
+      `--max-old-space-size=${memoryMb}`,
+      ...nodeFlags,
+      program,
+      ...serve.split(' '),
+      '--kubeconfig',
+      kubeconfig,
+    ],
     -10,
   );
   const log: string[] = [];
+  if (child.stderr !== null) createInterface(child.stderr).on('line', (line) => log.push(line));
   let ended: string | undefined;
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream !== null) createInterface(stream).on('line', (line) => void log.push(line));
-  }
   child.once('exit', (code, signal) => {
     ended = String(code ?? signal);
   });
-  const state: Picker['state'] = async () => {
-    const answer = await fetch(`http://127.0.0.1:${metricsPort}/readyz`).catch(() => undefined);
-    const page = (await answer?.json()) as { detail?: Record<string, unknown> } | undefined;
-    return page?.detail ?? {};
+  const said = await firstLine(child, () => log.join('\n'));
+  const { extProcPort, metricsPort } = JSON.parse(said) as Readonly<Record<string, number>>;
+  const page = (path: string): Promise<Response | undefined> =>
+    fetch(`http://127.0.0.1:${metricsPort}${path}`).catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    extProcPort: extProcPort ?? 0,
+    log,
+    ended: () => ended,
+    state: async () => {
+      const readiness = (await (await page('/readyz'))?.json()) as
+        | { readonly detail?: Readonly<Record<string, unknown>> }
+        | undefined;
+      return readiness?.detail ?? {};
+    },
+    loopDelayMs: async () => {
+      const text = (await (await page('/metrics'))?.text()) ?? '';
+      return Math.round(1000 * Number(LOOP_DELAY.exec(text)?.[1] ?? Number.NaN));
+    },
+    // As by Ctrl-C: after SIGTERM it would first give gateways time to notice.
+    end: () => void child.kill('SIGINT'),
   };
-  const kill = (): void => void child.kill('SIGKILL');
-  return { pid: child.pid ?? 0, extProcPort, log, ended: () => ended, state, kill };
 }
 
 /** Resolves to whether the state of the picker became so within this time, and when. */
