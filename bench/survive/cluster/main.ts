@@ -39,7 +39,7 @@ Prints one line of JSON for each attack.
   --seconds <n>       length of each attack (10)
   --against <folder>  another checkout, measured in turn
   --memory-mb <n>     heap of the picker (512)
-  --node-flags <…>    flags of the picker's Node, such as "--cpu-prof"
+  --node-flags=<…>    flags of the picker's Node, such as "--cpu-prof"
 `;
 const MS = 1000 * Number(values.seconds);
 const QUIET_MS = 3000;
@@ -93,7 +93,7 @@ async function measureAttack(
     const shown = log.slice(0, LOG_LINES).map((line) => line.slice(0, 400));
     return { before, during, endpoints, questions, recoveredMs, logLines: log.length, log: shown };
   } finally {
-    picker.end();
+    await picker.end();
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -66,7 +67,7 @@ export interface Picker {
   state(): Promise<Readonly<Record<string, unknown>>>;
   /** How late its event loop was, at p99 over 5 s. */
   loopDelayMs(): Promise<number>;
-  end(): void;
+  end(): Promise<void>;
 }
 
 interface PickerOptions {
@@ -119,7 +120,10 @@ export async function startPicker(
       return Math.round(1000 * Number(LOOP_DELAY.exec(text)?.[1] ?? Number.NaN));
     },
     // As by Ctrl-C: after SIGTERM it would first give gateways time to notice.
-    end: () => void child.kill('SIGINT'),
+    end: async () => {
+      child.kill('SIGINT');
+      if (ended === undefined) await once(child, 'exit');
+    },
   };
 }
 
