@@ -62,6 +62,36 @@ const listing =
     return refuse(410)(question, response);
   };
 
+/** The first watch of pods ends with 410, so that they are listed; later ones are quiet. */
+const once = (attack: Attack): Attack => {
+  let listed = false;
+  return (question, response) => {
+    if (!isPods(question)) return false;
+    if (!question.isWatch) return attack(question, response);
+    if (listed) ok(response);
+    else refuse(410)(question, response);
+    if (listed) response.flushHeaders();
+    listed = true;
+    return true;
+  };
+};
+
+/** Answers each list of pods with so many, in pages as they are asked for. */
+const pods =
+  (count: number): Attack =>
+  (question, response) => {
+    if (!isPods(question) || question.isWatch) return false;
+    ok(response);
+    const from = Number(question.url.searchParams.get('continue') ?? 0);
+    const limit = Number(question.url.searchParams.get('limit') ?? count);
+    const to = Math.min(count, from + limit);
+    const items = Array.from({ length: to - from }, (_, at) =>
+      podOf(`p-${from + at}`, ip(from + at)),
+    );
+    response.end(JSON.stringify(pagedList(items, to < count ? String(to) : undefined)));
+    return true;
+  };
+
 const refuse =
   (status: number, headers: Readonly<Record<string, string>> = {}): Attack =>
   (_, response) => {
@@ -119,18 +149,10 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     response.end(JSON.stringify(pagedList(Array.from({ length: 100 }, newPod), 'more')));
     return true;
   }),
-  'fifty-thousand': listing((question, response) => {
-    if (!isPods(question) || question.isWatch) return false;
-    ok(response);
-    const from = Number(question.url.searchParams.get('continue') ?? 0);
-    const limit = Number(question.url.searchParams.get('limit') ?? 50_000);
-    const to = Math.min(50_000, from + limit);
-    const items = Array.from({ length: to - from }, (_, at) =>
-      podOf(`p-${from + at}`, ip(from + at)),
-    );
-    response.end(JSON.stringify(pagedList(items, to < 50_000 ? String(to) : undefined)));
-    return true;
-  }),
+  'fifty-thousand': listing(pods(50_000)),
+  // Once, and then nothing more: what so many endpoints cost.
+  'five-thousand-once': once(pods(5000)),
+  'ten-thousand-once': once(pods(10_000)),
   'gone-for-ever': listing(() => false),
   'too-many': refuse(429, { 'retry-after': '0' }),
   'too-many-absurd': refuse(429, { 'retry-after': '99999999999' }),

@@ -94,6 +94,30 @@ describe('the log of failing scrapes', () => {
     }
   });
 
+  it('[V391] has at most a hundred lines in a minute, and then one about the others', async () => {
+    const { clock, lines, add, fail } = setUp();
+    for (let index = 0; index < 130; index++) fail(add(`s${index}`), 'unreachable');
+    await clock.run(60_900);
+    expect(lines).toHaveLength(101);
+    expect(lines.at(-1)).toBe(
+      'warn | scrapes of more endpoints fail, or work again | endpoints=30 | failing=[object Object] | page=/debug/endpoints',
+    );
+    await clock.run(70_000);
+    expect(lines).toHaveLength(131);
+  });
+
+  it('[V391] has no line about endpoints that have left before their turn', async () => {
+    const { clock, pool, lines, add, fail, errors } = setUp();
+    for (let index = 0; index < 5000; index++) {
+      const endpoint = add(`s${index}`);
+      fail(endpoint, 'unreachable');
+      pool.remove(endpoint.id);
+      errors.stopped(endpoint, endpoint.id);
+    }
+    await clock.run();
+    expect(lines).toEqual([]);
+  });
+
   it('[V43] shows since when scrapes fail or work, the last error, and how many endpoints fail', async () => {
     const { clock, add, fail, over, errors } = setUp();
     const [a, b] = [add('a'), add('b')];

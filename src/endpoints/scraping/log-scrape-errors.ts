@@ -31,7 +31,11 @@ class ScrapeLog implements ScrapeObserver {
   constructor(pool: EndpointPool, options: ScrapeLogOptions) {
     this.#pool = pool;
     this.#options = options;
-    this.#lines = new PacedLines(options.clock, (id) => this.#logChange(id));
+    this.#lines = new PacedLines({
+      clock: options.clock,
+      write: (id) => this.#logChange(id),
+      onMore: (endpoints) => this.#logMore(endpoints),
+    });
   }
 
   onScrapeError({ endpoint: { id }, failure }: ScrapeError): void {
@@ -41,6 +45,12 @@ class ScrapeLog implements ScrapeObserver {
 
   onScrapeErrorOver(id: EndpointId): void {
     this.#lines.changed(id);
+  }
+
+  #logMore(endpoints: number): void {
+    const failing = Object.fromEntries(scrapeErrorsOf(this.#pool).failing());
+    const fields = { endpoints, failing, page: '/debug/endpoints' };
+    this.#options.log.warn(fields, 'scrapes of more endpoints fail, or work again');
   }
 
   /** Returns whether it has written a line. */

@@ -10,6 +10,7 @@ import {
 import type { Millis, Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { NewScrapes } from './rhythm/new-scrapes.ts';
 import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm/rhythm.ts';
 import { SlotTimers } from './rhythm/slot-timers.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
@@ -67,6 +68,7 @@ class MetricsSource implements DataSource {
   readonly #random: Random;
   readonly #rhythm: Rhythm;
   readonly #slots: SlotTimers;
+  readonly #newScrapes: NewScrapes;
   readonly #scrapers = new Map<Endpoint['id'], Scraper>();
 
   constructor(parsed: MetricsConfig, host: DataSourceHost) {
@@ -75,7 +77,9 @@ class MetricsSource implements DataSource {
     this.#random = host.runtime.random.fork(host.name);
     const { busyShare } = host.runtime;
     this.#rhythm = new Rhythm({ interval: parsed.interval, busyShare });
-    this.#slots = new SlotTimers(host.timers ?? host.runtime.clock, TOGETHER_MAX);
+    const timers = host.timers ?? host.runtime.clock;
+    this.#slots = new SlotTimers(timers, TOGETHER_MAX);
+    this.#newScrapes = new NewScrapes(timers);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
@@ -88,6 +92,7 @@ class MetricsSource implements DataSource {
         random,
         rhythm: this.#rhythm,
         slots: this.#slots,
+        newScrapes: this.#newScrapes,
         endpoint,
       }),
     );

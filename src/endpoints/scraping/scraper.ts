@@ -11,6 +11,7 @@ import {
 import { type HttpTlsParameters, httpTlsOf } from '../../plugins/parameters/http-tls.ts';
 import { mappingsFor } from './core-metrics-extractor.ts';
 import { PageReader, type PageReading, type PageRefusal } from './page/page-reader.ts';
+import type { NewScrapes } from './rhythm/new-scrapes.ts';
 import type { Interval, Rhythm } from './rhythm/rhythm.ts';
 import { ScrapeTimer } from './rhythm/scrape-timer.ts';
 import type { SlotTimers } from './rhythm/slot-timers.ts';
@@ -36,6 +37,7 @@ interface ScraperOptions {
   readonly random: Random;
   readonly rhythm: Rhythm;
   readonly slots: SlotTimers;
+  readonly newScrapes: NewScrapes;
   readonly endpoint: Endpoint;
 }
 
@@ -58,7 +60,7 @@ export class Scraper {
   #workBytes = 0;
   #stopped = false;
 
-  constructor({ config, host, random, rhythm, slots, endpoint }: ScraperOptions) {
+  constructor({ config, host, random, rhythm, slots, newScrapes, endpoint }: ScraperOptions) {
     this.#config = config;
     this.#host = host;
     this.#errors = scrapeErrorsOf(host.pool);
@@ -73,6 +75,7 @@ export class Scraper {
       random,
       rhythm,
       slots,
+      newScrapes,
       onDue: () => void this.#scrape(),
     });
   }

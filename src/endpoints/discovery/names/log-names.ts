@@ -21,7 +21,12 @@ export class NameLog {
 
   constructor(options: NameLogOptions) {
     this.#options = options;
-    this.#lines = new PacedLines(options.clock, (name) => this.#write(name));
+    this.#lines = new PacedLines({
+      clock: options.clock,
+      write: (name) => this.#write(name),
+      onMore: (names) =>
+        options.log.warn({ names }, 'more host names have changed; their lines follow later'),
+    });
   }
 
   changed(name: string): void {

@@ -1,6 +1,7 @@
 import type { EndpointMetrics } from '../../../framework/endpoint.ts';
 import type { Clock, Millis, Random, Timer } from '../../../framework/runtime.ts';
 import { Activity } from './activity.ts';
+import type { NewScrapes } from './new-scrapes.ts';
 import type { Rhythm } from './rhythm.ts';
 import type { SlotTimers } from './slot-timers.ts';
 
@@ -19,6 +20,8 @@ interface ScrapeTimerOptions {
   readonly random: Random;
   readonly rhythm: Rhythm;
   readonly slots: SlotTimers;
+  /** Paces the scrapes until the first success, and those after a failure. */
+  readonly newScrapes: NewScrapes;
   /** Called when a scrape shall begin: after this it is quiet until `next`. */
   readonly onDue: () => void;
 }
@@ -31,6 +34,8 @@ export class ScrapeTimer {
   /** When the timer fires; undefined during a scrape. */
   #dueAt: Millis | undefined;
   #scrapes = 0;
+  /** Whether the last scrape was answered. */
+  #answers = false;
 
   constructor(options: ScrapeTimerOptions) {
     const { clock, rhythm } = options;
@@ -74,6 +79,7 @@ export class ScrapeTimer {
     const rest = Math.max(backoff, workBytes / WORK_BYTES_PER_MS);
     const wanted = Math.min(rest, Math.max(BACKOFF_MAX_MS, interval));
     this.#scrapes += 1;
+    this.#answers = failures === 0;
     const { slotMs } = rhythm;
     const jitter = slotMs > 0 ? 0 : JITTER * (2 * random.next() - 1);
     // Endpoints are often added together: their second scrapes are spread over a whole interval.
@@ -98,6 +104,15 @@ export class ScrapeTimer {
   }
 
   readonly #onTimer = (): void => {
+    if (this.#answers) {
+      this.#takeTurn();
+      return;
+    }
+    const waiting = this.#options.newScrapes.begin(this.#takeTurn);
+    if (waiting !== undefined) this.#timer = waiting;
+  };
+
+  readonly #takeTurn = (): void => {
     const { clock, rhythm } = this.#options;
     const waitMs = rhythm.waitMs(clock.now());
     if (waitMs === 0) this.#begin();
