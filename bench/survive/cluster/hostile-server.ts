@@ -8,7 +8,7 @@ import { pagedList, podOf, pool } from './cluster-objects.ts';
 
 let attack: Attack | undefined;
 let questions = 0;
-/** Of all pods. */
+/** The port of all pods. */
 let targetPort = 0;
 const open = new Set<ServerResponse>();
 

@@ -11,7 +11,7 @@ export function endAll(): void {
   for (const each of children) each.kill('SIGKILL');
 }
 
-/** Of the picker: how late its event loop is. */
+/** Says on a picker's metrics page how late its event loop is. */
 const LOOP_DELAY = /^pointsman_event_loop_delay_seconds\{quantile="0.99"\} (\S+)/m;
 
 /** On a machine with other work all would else wait for a core, and the attack be weak. */

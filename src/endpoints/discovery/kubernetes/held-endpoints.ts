@@ -1,4 +1,5 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
+import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
 import type { EndpointPool, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 
 export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
@@ -7,71 +8,144 @@ export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
 export const CLUSTER_ENDPOINTS_MAX = 10_000;
 
 /**
+ * A pool that is new takes all endpoints that it has within this time: nothing is served yet that
+ * they could hold up.
+ */
+const START_MS: Millis = 5000;
+/** So many come at once, and as many as there were at some time: whatever left can come back. */
+export const AT_ONCE_MIN = 256;
+/** And so many in a second: one takes about a millisecond, with its connection and first page. */
+export const A_SECOND_MIN = 50;
+/** Or the share of what comes at once, so that a large pool can be exchanged again soon. */
+const A_SECOND_SHARE = 1 / 20;
+/** Endpoints that wait are looked at so often. */
+const STEP_MS: Millis = 100;
+/** Endpoints that wait for so long are reported. */
+const LATE_MS: Millis = 10_000;
+
+/** Why endpoints wait: there are too many, or too many have come in too short a time. */
+export type WaitReason = 'full' | 'pace';
+
+interface HeldEndpointsOptions {
+  readonly pool: EndpointSink;
+  readonly clock: Clock;
+  /** Called when the first has to wait, or waits for another reason, and when none does any more. */
+  readonly onWaiting?: (why: WaitReason | undefined) => void;
+  readonly max?: number;
+}
+
+/**
  * Holds endpoints back from a pool until `release`, and then passes every change on. Those beyond a
- * bound wait until others leave, so that none that serves has to go for a new one.
+ * bound wait until others leave, so that none that serves has to go for a new one. Those that come,
+ * or come back, again and again wait for their turn: who may write pods can make thousands of them.
+ * One that leaves does so at once.
  */
 export class HeldEndpoints implements EndpointSink {
   readonly #pool: EndpointSink;
+  readonly #clock: Clock;
+  readonly #onWaiting: (why: WaitReason | undefined) => void;
   readonly #max: number;
-  readonly #onFull: (full: boolean) => void;
   #released = false;
-  #full = false;
+  #waiting: WaitReason | undefined;
   readonly #passed = new Set<EndpointId>();
   readonly #held = new Map<EndpointId, EndpointSpec>();
+  /** When the first one passed. */
+  #beganAt: Millis | undefined;
+  /** The most there have been. */
+  #peak = 0;
+  /** So many may pass now. */
+  #left = AT_ONCE_MIN;
+  #filledAt: Millis = 0;
+  #waitsSince: Millis | undefined;
+  #timer: Timer | undefined;
 
-  /** `onFull` is called when the first has to wait for room, and when none waits any more. */
-  constructor(
-    pool: EndpointSink,
-    onFull: (full: boolean) => void = () => undefined,
-    max: number = CLUSTER_ENDPOINTS_MAX,
-  ) {
+  constructor({
+    pool,
+    clock,
+    onWaiting = () => undefined,
+    max = CLUSTER_ENDPOINTS_MAX,
+  }: HeldEndpointsOptions) {
     this.#pool = pool;
-    this.#onFull = onFull;
+    this.#clock = clock;
+    this.#onWaiting = onWaiting;
     this.#max = max;
   }
 
   upsert(spec: EndpointSpec): void {
-    if (this.#released && (this.#passed.has(spec.id) || this.#passed.size < this.#max)) {
-      this.#pass(spec);
+    if (this.#passed.has(spec.id)) {
+      this.#pool.upsert(spec);
       return;
     }
     this.#held.set(spec.id, spec);
-    this.#noteFull();
+    this.#fill();
   }
 
   remove(id: EndpointId): void {
-    if (this.#passed.delete(id)) {
-      this.#pool.remove(id);
-      this.#fill();
-    } else {
-      this.#held.delete(id);
-    }
-    this.#noteFull();
+    if (this.#passed.delete(id)) this.#pool.remove(id);
+    else this.#held.delete(id);
+    this.#fill();
   }
 
   release(): void {
     this.#released = true;
     this.#fill();
-    this.#noteFull();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
   }
 
   #fill(): void {
+    if (!this.#released) return;
     for (const [id, spec] of this.#held) {
-      if (this.#passed.size >= this.#max) return;
+      if (this.#passed.size >= this.#max || !this.#mayPass()) break;
       this.#held.delete(id);
-      this.#pass(spec);
+      this.#passed.add(id);
+      this.#peak = Math.max(this.#peak, this.#passed.size);
+      this.#pool.upsert(spec);
     }
+    if (this.#held.size > 0) this.#timer ??= this.#clock.setTimer(STEP_MS, this.#step);
+    this.#noteWaiting();
   }
 
-  #noteFull(): void {
-    const full = this.#released && this.#held.size > 0;
-    if (full === this.#full) return;
-    this.#full = full;
-    this.#onFull(full);
+  readonly #step = (): void => {
+    this.#timer = undefined;
+    this.#fill();
+  };
+
+  #mayPass(): boolean {
+    const now = this.#clock.now();
+    this.#beganAt ??= now;
+    const atOnce = Math.max(AT_ONCE_MIN, this.#peak);
+    if (now - this.#beganAt < START_MS) {
+      this.#left = atOnce;
+    } else {
+      const aSecond = Math.max(A_SECOND_MIN, atOnce * A_SECOND_SHARE);
+      this.#left = Math.min(atOnce, this.#left + ((now - this.#filledAt) / 1000) * aSecond);
+      if (this.#left < 1) {
+        this.#filledAt = now;
+        return false;
+      }
+      this.#left -= 1;
+    }
+    this.#filledAt = now;
+    return true;
   }
 
-  #pass(spec: EndpointSpec): void {
-    this.#passed.add(spec.id);
-    this.#pool.upsert(spec);
+  #noteWaiting(): void {
+    const why = this.#whyWaiting();
+    if (why === this.#waiting) return;
+    this.#waiting = why;
+    this.#onWaiting(why);
+  }
+
+  #whyWaiting(): WaitReason | undefined {
+    if (this.#held.size === 0) {
+      this.#waitsSince = undefined;
+      return undefined;
+    }
+    if (this.#passed.size >= this.#max) return 'full';
+    this.#waitsSince ??= this.#clock.now();
+    return this.#clock.now() - this.#waitsSince >= LATE_MS ? 'pace' : undefined;
   }
 }

@@ -166,6 +166,32 @@ describe('Informer', () => {
     informer.stop();
   });
 
+  it('[V394] sets one timer for a list, however many objects it has', async () => {
+    const { clock, server, seen } = setUp();
+    for (let at = 0; at < 1000; at++) server.put(String(at), { value: at });
+    let timers = 0;
+    const counting = Object.assign(Object.create(clock) as SimulatedClock, {
+      now: () => clock.now(),
+      setTimer: (delay: number, callback: () => void) => {
+        timers += 1;
+        return clock.setTimer(delay, callback);
+      },
+    });
+    const informer = new Informer({
+      source: { ...server, watch: () => ({ stop: () => undefined }) },
+      clock: counting,
+      random: seededRandom(1),
+      observer: {
+        onChange: (objects) => {
+          seen.objects = new Map(objects);
+        },
+      },
+    });
+    await clock.run(10);
+    expect([seen.objects.size, timers]).toEqual([1000, 1]);
+    informer.stop();
+  });
+
   it('asks again where a list is never answered', async () => {
     const { clock, server, seen, start } = setUp();
     server.mute = true;

@@ -104,19 +104,20 @@ export class Informer<T extends KubeObject> {
     const listing = new AbortController();
     this.#listing = listing;
     const startedAt = clock.now();
+    let visitedAt = startedAt;
     const giveUp = (reason: string): void => {
       if (listing.signal.aborted) return;
       this.#deadline?.cancel();
       listing.abort();
       this.#retry(reason);
     };
-    const wait = (): void => {
-      this.#deadline?.cancel();
-      this.#deadline = clock.setTimer(LIST_TIMEOUT_MS, () =>
-        giveUp(`the API server has not answered a list for ${LIST_TIMEOUT_MS / 1000} seconds`),
-      );
+    // One timer for the whole list: an object only says when it came.
+    const watchOver = (): void => {
+      const leftMs = visitedAt + LIST_TIMEOUT_MS - clock.now();
+      if (leftMs > 0) this.#deadline = clock.setTimer(leftMs, watchOver);
+      else giveUp(`the API server has not answered a list for ${LIST_TIMEOUT_MS / 1000} seconds`);
     };
-    wait();
+    watchOver();
     // An object missing from the list is deleted, whether its deletion was seen or not.
     const kept = new KeptObjects<T>(objectBytesMax, this.#kept);
     const visit = (object: T): void => {
@@ -126,7 +127,7 @@ export class Informer<T extends KubeObject> {
         return;
       }
       kept.set(object);
-      wait();
+      visitedAt = clock.now();
     };
     let version: string;
     try {

@@ -5,7 +5,13 @@ import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { Pace } from './api/pace.ts';
 import { followRules } from './follow-rules.ts';
-import { CLUSTER_ENDPOINTS_MAX, HeldEndpoints } from './held-endpoints.ts';
+import {
+  A_SECOND_MIN,
+  AT_ONCE_MIN,
+  CLUSTER_ENDPOINTS_MAX,
+  HeldEndpoints,
+  type WaitReason,
+} from './held-endpoints.ts';
 import type { InferencePoolSpec } from './inference-pool.ts';
 import { type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
@@ -43,7 +49,10 @@ const SHARE = 0.1;
 const SHARE_AT_START = 0.5;
 const LATE =
   'the API server sends more than the picker reads in a tenth of its time, so that changes are seen late: see who changes the objects so often';
-const TOO_MANY = `more than ${CLUSTER_ENDPOINTS_MAX} endpoints match the pool; the others wait until some leave: give the pool a narrower selector`;
+const WAITING: Readonly<Record<WaitReason, string>> = {
+  full: `more than ${CLUSTER_ENDPOINTS_MAX} endpoints match the pool; the others wait until some leave: give the pool a narrower selector`,
+  pace: `pods become ready faster than they are taken up, which is ${AT_ONCE_MIN} at once and ${A_SECOND_MIN} a second at least, so that new ones wait for requests: see who makes so many, or whose readiness changes so often`,
+};
 
 /**
  * Keeps the endpoint pool equal to an InferencePool's ready pods and whole groups. Requests in
@@ -51,8 +60,8 @@ const TOO_MANY = `more than ${CLUSTER_ENDPOINTS_MAX} endpoints match the pool; t
  * could reach a model that a rule replaces.
  */
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
-  const { config, pool, spec, nodeLabels = [], endpoints, rules, clock, random, log } = options;
-  const held = heldFor(endpoints, () => follower);
+  const { config, pool, spec, nodeLabels = [], rules, clock, random, log } = options;
+  const held = heldFor(options, () => follower);
   const server = { config, pace: paceOf(clock, () => follower) };
   const follower: PoolFollower = new PoolFollower({
     sources: poolSources(server, pool, { nodeLabels, spec }),
@@ -95,6 +104,7 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
       return follower.groups;
     },
     stop: () => {
+      held.stop();
       follower.stop();
       followed?.stop();
     },
@@ -109,8 +119,11 @@ function paceOf(clock: Clock, follower: () => Pick<PoolFollower, 'synced' | 'not
   });
 }
 
-function heldFor(pool: EndpointPool, follower: () => Pick<PoolFollower, 'note'>): HeldEndpoints {
-  return new HeldEndpoints(pool, (full) =>
-    follower().note('endpoints', full ? TOO_MANY : undefined),
-  );
+function heldFor(
+  { endpoints, clock }: KubernetesOptions,
+  follower: () => Pick<PoolFollower, 'note'>,
+): HeldEndpoints {
+  const onWaiting = (why: WaitReason | undefined): void =>
+    follower().note('endpoints', why && WAITING[why]);
+  return new HeldEndpoints({ pool: endpoints, clock, onWaiting });
 }

@@ -7,7 +7,7 @@ import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
 const PER_SECOND = 500;
 /** And so many without a pause: the largest pool that is measured. */
 const BURST = 1000;
-/** Those that wait begin in such steps. */
+/** Scrapes that wait begin in such steps. */
 const STEP_MS: Millis = 20;
 
 /**

@@ -20,7 +20,10 @@ function setUp(workMs: number) {
   const work = (): void => {
     workedMs += workMs;
   };
-  return { clock, late, pace, work, workedMs: () => workedMs };
+  const receive = (ms: number): void => {
+    workedMs += ms;
+  };
+  return { clock, late, pace, work, receive, workedMs: () => workedMs };
 }
 
 describe('the pace at which answers of an API server are read', () => {
@@ -33,7 +36,7 @@ describe('the pace at which answers of an API server are read', () => {
     void flood();
     await clock.run(60_000);
     expect(workedMs()).toBeGreaterThan(0.09 * 60_000);
-    expect(workedMs()).toBeLessThan(0.1 * 60_000 + 260);
+    expect(workedMs()).toBeLessThan(0.1 * 60_000 + 110);
     expect(late).toEqual([true]);
     expect(pace.waitedMs).toBeGreaterThan(50_000);
     stopped = true;
@@ -41,6 +44,28 @@ describe('the pace at which answers of an API server are read', () => {
     clock.advanceTo(70_000);
     await pace.run(work);
     expect(late).toEqual([true, false]);
+  });
+
+  it('[V392] counts what receiving the bytes takes, and of other work as much at most', async () => {
+    for (const [receiveMs, share] of [
+      [1, 0.1],
+      [20, 0.25],
+    ] as const) {
+      const { clock, pace, work, receive, workedMs } = setUp(5);
+      let stopped = false;
+      const flood = async (): Promise<void> => {
+        while (!stopped) {
+          receive(receiveMs);
+          await pace.run(work);
+        }
+      };
+      void flood();
+      await clock.run(60_000);
+      expect(workedMs()).toBeGreaterThan(0.95 * share * 60_000);
+      expect(workedMs()).toBeLessThan(share * 60_000 + 300);
+      stopped = true;
+      await clock.run(61_000);
+    }
   });
 
   it('[V341] holds up nothing that comes now and then', async () => {
