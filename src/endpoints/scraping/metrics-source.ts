@@ -121,5 +121,6 @@ class MetricsSource implements DataSource {
   stop(): void {
     for (const scraper of this.#scrapers.values()) scraper.stop();
     this.#scrapers.clear();
+    this.#newScrapes.stop();
   }
 }

@@ -178,7 +178,7 @@ describe('Informer', () => {
       },
     });
     const informer = new Informer({
-      source: { ...server, watch: () => ({ stop: () => undefined }) },
+      source: { list: server.list, watch: () => ({ stop: () => undefined }) },
       clock: counting,
       random: seededRandom(1),
       observer: {

@@ -4,7 +4,7 @@ import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { Pace } from './api/pace.ts';
-import { followRules } from './follow-rules.ts';
+import { followRules, type RuleFollower } from './follow-rules.ts';
 import {
   A_SECOND_MIN,
   AT_ONCE_MIN,
@@ -13,7 +13,7 @@ import {
   type WaitReason,
 } from './held-endpoints.ts';
 import type { InferencePoolSpec } from './inference-pool.ts';
-import { type PoolName, poolSources } from './kube-resources.ts';
+import { type PacedServer, type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
 
 interface KubernetesOptions {
@@ -60,7 +60,7 @@ const WAITING: Readonly<Record<WaitReason, string>> = {
  * could reach a model that a rule replaces.
  */
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
-  const { config, pool, spec, nodeLabels = [], rules, clock, random, log } = options;
+  const { config, pool, spec, nodeLabels = [], clock, random, log } = options;
   const held = heldFor(options, () => follower);
   const server = { config, pace: paceOf(clock, () => follower) };
   const follower: PoolFollower = new PoolFollower({
@@ -72,18 +72,7 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     random,
     log,
   });
-  if (rules === undefined) held.release();
-  const followed =
-    rules &&
-    followRules({
-      server,
-      pool,
-      rules,
-      clock,
-      random: random.fork('rules'),
-      onSettled: () => held.release(),
-      onTrouble: (reason) => log.warn({ pool, reason }, 'Kubernetes'),
-    });
+  const followed = startRules(options, server, () => held.release());
   return {
     get synced() {
       return follower.synced;
@@ -109,6 +98,28 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
       followed?.stop();
     },
   };
+}
+
+/** Follows the rules of the pool, if they are asked for; `onSettled` is called when they are known. */
+function startRules(
+  { pool, rules, clock, random, log }: KubernetesOptions,
+  server: PacedServer,
+  onSettled: () => void,
+): RuleFollower | undefined {
+  if (rules === undefined) {
+    onSettled();
+    return undefined;
+  }
+  const onTrouble = (reason: string): void => log.warn({ pool, reason }, 'Kubernetes');
+  return followRules({
+    server,
+    pool,
+    rules,
+    clock,
+    random: random.fork('rules'),
+    onSettled,
+    onTrouble,
+  });
 }
 
 function paceOf(clock: Clock, follower: () => Pick<PoolFollower, 'synced' | 'note'>): Pace {

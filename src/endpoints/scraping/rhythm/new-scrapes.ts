@@ -41,6 +41,11 @@ export class NewScrapes {
     return { cancel: () => void this.#waiting.delete(own) };
   }
 
+  stop(): void {
+    this.#timer?.cancel();
+    this.#waiting.clear();
+  }
+
   readonly #step = (): void => {
     this.#timer = undefined;
     this.#fill();
