@@ -16,7 +16,7 @@ const definitions = loadSync(packageFile('proto/pointsman/scheduler/v1/scheduler
   defaults: true,
 });
 const { Run } = definitions['pointsman.scheduler.v1.Scheduler'] as ServiceDefinition;
-export const run: MethodDefinition<PickerMessage, object> = Run as MethodDefinition<
+const run: MethodDefinition<PickerMessage, object> = Run as MethodDefinition<
   PickerMessage,
   object
 >;

@@ -8,7 +8,7 @@ import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { type FakeServer, FakeServers, vllmPage } from './servers/fake-servers.ts';
 
-export const SEED = 1;
+const SEED = 1;
 export const CACHE = 'vllm:cache_config_info{block_size="16",num_gpu_blocks="100"} 1.0';
 
 interface ScrapedPool {

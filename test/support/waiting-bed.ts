@@ -14,13 +14,13 @@ import { DEFAULT_HOLD, type HoldPlan } from '../../src/picker/plan/hold-plan.ts'
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { makeRequest, makeRuntime } from '../makers.ts';
 
-export const LONG = 20_000;
+const LONG = 20_000;
 /** Nothing is scraped, so that no other timers are set. */
-export const OFFLINE: PluginCatalogue = {
+const OFFLINE: PluginCatalogue = {
   ...EMBEDDED_CATALOGUE,
   dataSources: EMBEDDED_CATALOGUE.dataSources.map(withoutNetwork),
 };
-export const DEFAULT_CONFIG: string = NAMED_CONFIGS.get('default') ?? '';
+const DEFAULT_CONFIG: string = NAMED_CONFIGS.get('default') ?? '';
 
 /** Counts the timers that are set and have neither fired nor been cancelled. */
 export class CountingClock extends SimulatedClock {
@@ -123,7 +123,7 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
   };
 }
 
-export const idOf = (n: number): EndpointId => `e${n}` as EndpointId;
+const idOf = (n: number): EndpointId => `e${n}` as EndpointId;
 
 export function addEndpoint(picker: EndpointPicker, n: number): void {
   picker.pool.upsert({ id: idOf(n), address: `10.0.0.${n}:80`, labels: new Map() });
