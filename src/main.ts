@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/admin-client/command-errors.ts';
-import { explainUsage } from './commands/output/explain-usage.ts';
+import { describeUsage } from './commands/output/usage-help.ts';
 import { packageVersion } from './files/folders.ts';
 import { slowCollections } from './runtime/process/collection-pace.ts';
 import { freeCompilerMemoryAtOnce } from './runtime/process/compiler-memory.ts';
@@ -63,7 +63,7 @@ async function program(asked: string): Promise<Command> {
     const group = groupOf(command.name());
     all.addCommand(group === undefined ? command : command.helpGroup(group));
   }
-  explainUsage(all);
+  describeUsage(all);
   throwErrors(all);
   return all;
 }

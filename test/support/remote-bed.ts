@@ -16,10 +16,7 @@ const definitions = loadSync(packageFile('proto/pointsman/scheduler/v1/scheduler
   defaults: true,
 });
 const { Run } = definitions['pointsman.scheduler.v1.Scheduler'] as ServiceDefinition;
-const run: MethodDefinition<PickerMessage, object> = Run as MethodDefinition<
-  PickerMessage,
-  object
->;
+const run: MethodDefinition<PickerMessage, object> = Run as MethodDefinition<PickerMessage, object>;
 
 export const WELCOME = { version: 1, name: 'fake', wantsEndpoints: true, wantsEvents: true };
 export const A: Endpoint = makeEndpoint('a', { slot: 0 });

@@ -11,7 +11,7 @@ const NAMED_MAX = 5;
  * say nothing, and after an error the command that lists what is possible. `path` is what a person
  * types before the command's own name.
  */
-export function explainUsage(command: Command, path = ''): void {
+export function describeUsage(command: Command, path = ''): void {
   const name = `${path}${command.name()}`;
   const parts = command.commands.length > 0 ? 'commands' : 'options';
   const examples = EXAMPLES[name.replace(/^pointsman /, '')] ?? [];
@@ -26,7 +26,7 @@ export function explainUsage(command: Command, path = ''): void {
         write(otherOptions(text, command) ?? `${text}${exampleAfter(text, examples)}`),
     })
     .showHelpAfterError(`\`${name} --help\` lists its ${parts}`);
-  for (const each of command.commands) explainUsage(each, `${name} `);
+  for (const each of command.commands) describeUsage(each, `${name} `);
 }
 
 function withExamples(description: string, examples: readonly string[]): string {

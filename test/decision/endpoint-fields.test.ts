@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest';
+import type { AttributeKey, EndpointId, EndpointMetrics } from '../../src/framework/endpoint.ts';
+import * as keys from '../../src/framework/keys.ts';
+import { poolRecords } from '../../src/journal/capture/endpoint-records.ts';
+import { applyEndpointRecord } from '../../src/lab/redecide/captured-inputs.ts';
+import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
+import { PendingUpdates } from '../../src/remote/pending-updates.ts';
+
+/**
+ * What is known of an endpoint leaves the process by two ways. A field that is added to
+ * `EndpointMetrics` must be added to `EVERY_FIELD`, or the types do not fit, and an attribute of
+ * `keys.ts` to `EVERY_ATTRIBUTE`; then each way must carry it, or say here that it does not, and why.
+ */
+const EVERY_FIELD: EndpointMetrics = {
+  waitingQueueSize: 4,
+  runningRequests: 7,
+  kvCacheUsage: 0.5,
+  sampledAt: 20,
+};
+
+const EVERY_ATTRIBUTE: ReadonlyMap<AttributeKey<unknown>, unknown> = new Map<
+  AttributeKey<unknown>,
+  unknown
+>([
+  [keys.LORA, { running: new Set(['a']), waiting: new Set(['b']), max: 2 }],
+  [keys.CACHE_CONFIG, { blocks: 100, blockTokens: 16 }],
+  [keys.STARTED_AT, 1_700_000_000],
+  [keys.CUSTOM_METRICS, new Map([['spare', 3]])],
+  [keys.LABEL_ATTRIBUTES, new Map([['tier', 'gold']])],
+  [keys.MODELS, [{ id: 'base', isAdapter: false }]],
+  [keys.GPU_UTILIZATION, 0.25],
+]);
+
+const LABELS = new Map([['zone', 'north']]);
+const ID = 'pod' as EndpointId;
+
+function fullPool(): EndpointPool {
+  const pool = new EndpointPool();
+  pool.upsert({ id: ID, address: '10.0.0.1:8000', labels: LABELS });
+  pool.observe(ID, EVERY_FIELD);
+  for (const [key, value] of EVERY_ATTRIBUTE) pool.set(ID, key, value);
+  return pool;
+}
+
+it('[T22] knows a value of every attribute that endpoints have', () => {
+  const all = Object.values<object | string | readonly string[]>({ ...keys }).filter(
+    (each) => typeof each === 'object' && 'initial' in each,
+  );
+  expect(all).toHaveLength(EVERY_ATTRIBUTE.size);
+  expect(new Set(all)).toEqual(new Set(EVERY_ATTRIBUTE.keys()));
+});
+
+it('[T22] captures all that is known of an endpoint, and gives it back when it is decided again', () => {
+  const pool = new EndpointPool();
+  for (const record of poolRecords(fullPool().snapshot())) applyEndpointRecord({ pool }, record);
+  const endpoint = pool.get(ID);
+  expect(endpoint?.metrics).toEqual(EVERY_FIELD);
+  expect(endpoint?.labels).toEqual(LABELS);
+  for (const [key, value] of EVERY_ATTRIBUTE) {
+    // `label-producer` takes these from the labels, and does so again.
+    const isDerived = key === keys.LABEL_ATTRIBUTES;
+    expect([key.name, endpoint?.attribute(key)]).toEqual([
+      key.name,
+      isDerived ? key.initial : value,
+    ]);
+  }
+});
+
+it('[T22] tells a scheduler in another process what its contract has', () => {
+  const updates = new PendingUpdates();
+  for (const endpoint of fullPool().snapshot()) updates.onEndpointAdded(endpoint);
+  updates.restart({ wantsEndpoints: true, wantsEvents: false });
+  // The contract has nothing for the other attributes.
+  expect(updates.take(50).endpoints).toEqual([
+    {
+      slot: 0,
+      id: ID,
+      address: '10.0.0.1:8000',
+      labels: { zone: 'north' },
+      sampled: true,
+      waitingRequests: 4,
+      runningRequests: 7,
+      kvCacheUsage: 0.5,
+      sampleAgeMs: 30,
+      cacheBlocks: 100,
+      cacheBlockTokens: 16,
+      loraMax: 2,
+      loraRunning: ['a'],
+      loraWaiting: ['b'],
+    },
+  ]);
+});
