@@ -116,6 +116,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   [
+    'sizing',
+    {
+      file: 'sizing',
+      about: 'pickers that see each other late, in simulation: the table of docs/sizing.md',
+    },
+  ],
+  [
     'open-streams',
     { file: 'open-streams', about: 'memory of the picker with 10,000 requests open at once' },
   ],

@@ -77,6 +77,26 @@ export function sharedStart(names) {
   return first.slice(0, length);
 }
 
+/** Longer names take several lines of the table. */
+const NAME_CHARS = 24;
+
+/**
+ * What all names begin with, up to a slash, or up to a hyphen where names are long, such as those of
+ * the pods of one deployment.
+ * @param {readonly string[]} names
+ */
+export function sharedStartOfPods(names) {
+  const start = sharedStart(names);
+  const [first = ''] = names;
+  if (names.length < 2 || names.every((name) => name.length - start.length <= NAME_CHARS))
+    return start;
+  let length = first.lastIndexOf('-') + 1;
+  while (length > start.length && !names.every((name) => name.startsWith(first.slice(0, length)))) {
+    length = first.lastIndexOf('-', length - 2) + 1;
+  }
+  return first.slice(0, Math.max(length, start.length));
+}
+
 /** Less than is shown of a difference: one of several equal endpoints was taken. @param {number} moreMs */
 export function isTie(moreMs) {
   return Math.abs(moreMs) < 0.05;

@@ -5,7 +5,7 @@
  * @import { State } from './state.js'
  */
 import { Fragment, h } from 'preact';
-import { age, count, percent, sharedStart } from './format.js';
+import { age, count, percent, sharedStart, sharedStartOfPods } from './format.js';
 import { sortedRows } from './state.js';
 
 /** More are drawn on demand: a person reads the first ones. */
@@ -67,7 +67,9 @@ export function PoolTable({ state, changed }) {
 
 /** @param {{ state: State, changed: () => void, rows: readonly LiveEndpoint[] }} props */
 function Table({ state: { table, pool, labels }, changed, rows }) {
-  const start = sharedStart(pool.rows.map(({ id }) => id));
+  const ids = pool.rows.map(({ id }) => id);
+  const start = sharedStartOfPods(ids);
+  const left = start.slice(sharedStart(ids).length);
   const hasRoles = pool.rows.some(({ role }) => role !== undefined);
   const columns = COLUMNS.filter(({ key }) => key !== 'role' || hasRoles);
   const heads = columns.map((column) => h(Head, { key: column.key, column, table, changed }));
@@ -75,6 +77,7 @@ function Table({ state: { table, pool, labels }, changed, rows }) {
   return h(
     'div',
     { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Endpoints' },
+    left !== '' && h('p', { class: 'hint start' }, `… is ${left}`),
     h(
       'table',
       null,
@@ -83,7 +86,7 @@ function Table({ state: { table, pool, labels }, changed, rows }) {
         'tbody',
         null,
         rows.map((row) => {
-          const name = row.id.slice(start.length);
+          const name = `${left === '' ? '' : '…'}${row.id.slice(start.length)}`;
           return h(Row, { key: row.id, row, name, hasRoles, labels: labelsOf(row.id) });
         }),
       ),

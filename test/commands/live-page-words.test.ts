@@ -12,7 +12,10 @@ interface Term {
 /** The page is plain JavaScript, so that no types come with it. */
 const ui = (file: string): Promise<unknown> => import(join(import.meta.dirname, '../../ui', file));
 const page = (await ui('terms.js')) as { reasonsOf(terms: readonly Term[]): string };
-const { sharedStart } = (await ui('format.js')) as { sharedStart(names: string[]): string };
+const { sharedStart, sharedStartOfPods } = (await ui('format.js')) as Record<
+  'sharedStart' | 'sharedStartOfPods',
+  (names: string[]) => string
+>;
 const term = (name: string, picked: number, runnerUp: number): Term => ({
   name,
   picked,
@@ -33,4 +36,13 @@ it('[O216] the live page leaves out what all endpoints’ names begin with, also
   expect(sharedStart(['default/10.0.0.1:8000'])).toBe('default/');
   expect(sharedStart(['a/b/pod-1', 'a/c/pod-2'])).toBe('a/');
   expect(sharedStart(['pod-1'])).toBe('');
+});
+
+it('[O251] the live page leaves out what long names of pods begin with, and says what it is', () => {
+  const pods = ['ns/vllm-llama-8b-decode-7f9c5d6b8-aaa', 'ns/vllm-llama-8b-decode-7f9c5d6b8-bbb'];
+  expect(sharedStartOfPods(pods)).toBe('ns/vllm-llama-8b-decode-7f9c5d6b8-');
+  expect(sharedStartOfPods([...pods, 'ns/vllm-llama-70b-1'])).toBe('ns/vllm-llama-');
+  expect(sharedStartOfPods([...pods, 'ns/other'])).toBe('ns/');
+  expect(sharedStartOfPods(['ns/vllm-1', 'ns/vllm-2'])).toBe('ns/');
+  expect(sharedStartOfPods(pods.slice(1))).toBe('ns/');
 });
