@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EndpointId } from '../src/framework/endpoint.ts';
+import { LABEL_ATTRIBUTES } from '../src/framework/keys.ts';
 import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
 import { numericAttribute } from '../src/plugins/parameters/numeric-attribute.ts';
 import { labelProducer } from '../src/plugins/producers/label-producer.ts';
@@ -50,6 +51,31 @@ describe('endpoint-attribute-weight-scorer', () => {
 });
 
 describe('label-producer', () => {
+  test('[D397] gives several labels the names of attributes, each name once', () => {
+    const labels = [{ label: 'gpu', attributeKey: 'kind' }];
+    const parsed = labelProducer.config.parse({ labels });
+    expect(parsed).toEqual({
+      labels: [{ label: 'gpu', attributeKey: 'kind', valueType: 'string' }],
+    });
+    expect(labelProducer.config.parse(parsed)).toEqual(parsed);
+    const pool = poolOf(['l4', 'h200'], {
+      labels: [{ label: 'gpu', attributeKey: 'other' }],
+    });
+    const named = pool.snapshot().map((each) => [...each.attribute(LABEL_ATTRIBUTES)]);
+    expect(named[0]).toEqual([
+      ['kind', 'l4'],
+      ['other', 'l4'],
+    ]);
+    for (const wrong of [
+      {},
+      { label: 'gpu' },
+      { labels: [] },
+      { labels: [...labels, ...labels] },
+    ]) {
+      expect(() => labelProducer.config.parse(wrong)).toThrow();
+    }
+  });
+
   test('[D170] makes numbers of labels, 0 of those that are none', () => {
     const pool = poolOf(['1.5', 'many', undefined], { valueType: 'number' });
     const numbers = pool.snapshot().map((each) => numericAttribute(each, 'kind', NOW));

@@ -10,6 +10,15 @@ it('[V295] stops at a hundred errors, and shows the first', () => {
   );
 });
 
+it('[D395] merges what << names, whose fields count after those that are written', () => {
+  const text = 'a: &a {x: 1, y: 1}\nb: {<<: *a, y: 2}\nc: [{<<: [{z: 3}, *a]}]\n';
+  expect(readYaml(text, 'a')).toEqual({
+    a: { x: 1, y: 1 },
+    b: { x: 1, y: 2 },
+    c: [{ x: 1, y: 1, z: 3 }],
+  });
+});
+
 it('[V295] takes an error of the first document only, and a second document for one', () => {
   expect(readYaml('a: 1\n---\n', 'a')).toEqual({ a: 1 });
   expect(readYaml('', 'a')).toBe(null);

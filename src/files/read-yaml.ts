@@ -7,8 +7,8 @@ const ALIASES_MAX = 100;
 const FAULTS_MAX = 100;
 
 /**
- * YAML or JSON as a value; documents behind the first must be empty. Throws ConfigError with line and
- * column of the first syntax error.
+ * YAML or JSON as a value, with what `<<` merges; documents behind the first must be empty. Throws
+ * ConfigError with line and column of the first syntax error.
  */
 export function readYaml(text: string, source: string): unknown {
   const lineCounter = new LineCounter();
@@ -77,7 +77,7 @@ function parsed(
   },
 ): readonly Document.Parsed[] {
   const documents: Document.Parsed[] = [];
-  const composer = new Composer({ lineCounter, prettyErrors: false });
+  const composer = new Composer({ lineCounter, prettyErrors: false, merge: true });
   // The library has no limit of its own, and makes an error with a stack for each fault.
   Object.assign(composer, {
     onError: (at: FaultPlace, _code: string, message: string, isWarning = false): void => {

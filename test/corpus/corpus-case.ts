@@ -23,8 +23,8 @@ const KIND = 'EndpointPickerConfig';
 
 /** The cases of all files of this folder. */
 export function corpusCases(): readonly CorpusCase[] {
-  return ['router', 'guides', 'loader'].flatMap(
-    (name) => parse(readText(`test/corpus/${name}.yaml`)) as readonly CorpusCase[],
+  return ['router', 'guides', 'loader', 'public'].flatMap(
+    (name) => parse(readText(`test/corpus/${name}.yaml`), { merge: true }) as readonly CorpusCase[],
   );
 }
 

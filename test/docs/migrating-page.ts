@@ -68,6 +68,8 @@ Pointsman reads the configurations of releases after 0.10 of the reference, too.
 - A prompt for which the prefill profile finds no endpoint is computed by the decoding endpoint, as in 0.10; later releases refuse it
   unless \`profiles.fallback\` names who serves it whole. That parameter has its meaning here, too. A file of \`llm-d.ai/v1\`, which only later
   releases read, refuses it here, too; \`prefillRequired\` of \`disagg-profile-handler\` says it in both versions.
+- The saturation detector filters in the profiles that list it, as in 0.10; in later releases it filters in every profile, behind the other
+  filters. Where endpoints that are saturated shall be left out, list \`utilization-detector\` in the profile.
 - \`penaltySource: sessionCost\` of \`prefix-cache-affinity-filter\` is refused, because the filter weighs the wait at the endpoints that hold
   the prompt against the one elsewhere, and nothing else: leave it out, or use the configuration \`default\`, which prices lost locality.
 - \`prefillCalibrationRequired: true\` of the same filter is refused, because there is no calibration: write the measured speed as

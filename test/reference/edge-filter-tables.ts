@@ -31,6 +31,14 @@ const comparison = (operator: string, kept: readonly number[]): FilterTable => (
   kept,
 });
 
+const algorithm = (type: string, given: object, kept: readonly number[]): FilterTable => ({
+  filter: 'endpoint-attribute-filter',
+  what: `${type} ${JSON.stringify(given)}, and a missing one passes`,
+  parameters: { attribute: 'heat', algorithm: { type, [type]: given } },
+  endpoints: heat(4, 5, 8, 9, undefined),
+  kept,
+});
+
 const SESSIONS = ['session-affinity-filter', 'multicluster-session-affinity-filter'].flatMap(
   (filter): readonly FilterTable[] => [
     {
@@ -62,6 +70,20 @@ export const EDGE_FILTER_TABLES: readonly FilterTable[] = [
   comparison('GreaterThanOrEqual', [1, 2, 3]),
   comparison('Equal', [1, 3]),
   comparison('NotEqual', [0, 2, 3]),
+  algorithm('range', { min: 5, max: 8 }, [1, 2, 4]),
+  algorithm('topK', { k: 2 }, [2, 3, 4]),
+  algorithm('topK', { k: 2, higherIsBetter: false }, [0, 1, 4]),
+  algorithm('topK', { k: 9 }, [0, 1, 2, 3, 4]),
+  algorithm('percentile', { percentile: 50 }, [1, 2, 3, 4]),
+  algorithm('percentile', { percentile: 25, higherIsBetter: false }, [0, 4]),
+  algorithm('percentile', { percentile: 0 }, [0, 1, 2, 3, 4]),
+  {
+    filter: 'endpoint-attribute-filter',
+    what: 'of equal ones, no more than k',
+    parameters: { attribute: 'heat', algorithm: { type: 'topK', topK: { k: 2 } } },
+    endpoints: heat(5, 7, 5, 5),
+    kept: [0, 1],
+  },
   {
     filter: 'endpoint-attribute-filter',
     what: 'a missing one fails, and none is left',

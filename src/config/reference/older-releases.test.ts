@@ -50,6 +50,13 @@ describe('configurations of older releases of the reference', () => {
     ]);
   });
 
+  test('[D398] a field of later releases is an error that says what happens without it', () => {
+    const flowControl = { bandSelectionPolicyPluginRef: 'some' };
+    expect(issuesOf({ plugins: [{ type: 'queue-scorer' }], flowControl })).toEqual([
+      'flowControl.bandSelectionPolicyPluginRef: is of a later release of the reference picker, and is not here; leave it out: requests of the highest priority come first, as by default there',
+    ]);
+  });
+
   test('[D306] a profile handler with an error counts as one that is there', () => {
     const plugins = [
       { type: 'queue-scorer' },

@@ -91,6 +91,14 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
   ['saturationDetector.queueDepthThreshold', IN_SOURCE],
 ]);
 
+/** What only later releases have. */
+const LATER_FIELDS: ReadonlyMap<string, string> = new Map([
+  [
+    'flowControl.bandSelectionPolicyPluginRef',
+    'requests of the highest priority come first, as by default there',
+  ],
+]);
+
 /** What `llm-d.ai/v1` moved. */
 const MOVED: ReadonlyMap<string, string> = new Map([
   ['dataLayer.crossReplicaPublishTimeout', 'dataLayer.crossReplica.publishTimeout'],
@@ -126,6 +134,8 @@ export function withOlderFields(issues: readonly ConfigIssue[]): readonly Config
     if (moved !== undefined && issue.message.startsWith(UNKNOWN)) {
       return { ...issue, message: `is not in llm-d.ai/v1; write ${moved}` };
     }
+    const later = LATER_FIELDS.get(issue.path);
+    if (later !== undefined) return { ...issue, message: laterText(later) };
     return renamed(issue, FIELDS.get(issue.path));
   });
 }
@@ -143,9 +153,12 @@ export function withOlderParameters(
     const path = issue.path.slice(at.length + 1);
     const later = LATER_PARAMETERS[type]?.[path];
     if (later === undefined) return renamed(issue, PARAMETERS[type]?.[path]);
-    const message = `is of a later release of the reference picker, and is not here; leave it out: ${later}`;
-    return { ...issue, message };
+    return { ...issue, message: laterText(later) };
   });
+}
+
+function laterText(instead: string): string {
+  return `is of a later release of the reference picker, and is not here; leave it out: ${instead}`;
 }
 
 function renamed(issue: ConfigIssue, instead: string | undefined): ConfigIssue {

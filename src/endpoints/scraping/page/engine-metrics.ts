@@ -69,15 +69,21 @@ export const ENGINES: readonly EngineMapping[] = [
   },
 ];
 
-const spec = z
+const namedSpec = z
   .string()
   .regex(
     /^[a-zA-Z_:][\w:]*(\{\s*([a-zA-Z_]\w*\s*=[^,{}]*(,\s*|\s*(?=\})))*\})?$/,
     'must be name or name{label=value,…}',
   );
 
+/** An empty one is none, as in the reference. */
+const optionalSpec = z
+  .union([z.literal(''), namedSpec])
+  .optional()
+  .transform((given) => given || undefined);
+
 /** One series or none, as a list. */
-const optionalList = spec.optional().transform((each) => (each === undefined ? [] : [each]));
+const optionalList = optionalSpec.transform((each) => (each === undefined ? [] : [each]));
 
 /** A bound, as each one is searched for in every page. */
 const CUSTOM_METRICS_MAX = 64;
@@ -90,14 +96,14 @@ export const engineConfigSchema: z.ZodType<EngineMapping> = z.lazy(() =>
       queuedRequestsSpec: optionalList,
       runningRequestsSpec: optionalList,
       kvUsageSpec: optionalList,
-      loraSpec: spec.optional(),
+      loraSpec: optionalSpec,
       cacheInfoSpec: optionalList,
       cacheBlockSizeLabelName: z.string().optional(),
       cacheNumBlocksLabelName: z.string().optional(),
-      cacheBlockSizeSpec: spec.optional(),
-      cacheNumBlocksSpec: spec.optional(),
+      cacheBlockSizeSpec: optionalSpec,
+      cacheNumBlocksSpec: optionalSpec,
       customMetrics: z
-        .array(z.strictObject({ attributeKey: z.string().min(1), metricSpec: spec }))
+        .array(z.strictObject({ attributeKey: z.string().min(1), metricSpec: namedSpec }))
         .max(CUSTOM_METRICS_MAX)
         .default([]),
     })

@@ -193,7 +193,12 @@ describe('engineConfigSchema', () => {
     });
   });
 
-  it.each(['', 'a b', '{x=y}', 'a{x}', 'a{x=y', 'a{x=y}}', '1a'])('refuses the spec %j', (text) => {
+  it('[D397] takes an empty spec for none', () => {
+    const empty = { name: 'ours', kvUsageSpec: '', loraSpec: '', cacheInfoSpec: '' };
+    expect(engineConfigSchema.parse(empty)).toEqual(engineConfigSchema.parse({ name: 'ours' }));
+  });
+
+  it.each(['a b', '{x=y}', 'a{x}', 'a{x=y', 'a{x=y}}', '1a'])('refuses the spec %j', (text) => {
     expect(() => engineConfigSchema.parse({ name: 'ours', kvUsageSpec: text })).toThrow('must be');
   });
 });
