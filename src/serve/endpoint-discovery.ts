@@ -42,7 +42,7 @@ interface FollowParts {
   readonly runtime: RealRuntime;
   readonly rules: RequestRules;
   readonly metrics: { readonly registry: Registry };
-  readonly serving: Pick<ServingState, 'speak'>;
+  readonly serving: Pick<ServingState, 'speak' | 'know'>;
 }
 
 /** Follows an InferencePool; undefined without --pool-namespace. */
@@ -55,8 +55,10 @@ async function startKubernetesDiscovery(
   const { startKubernetes } = await import('../endpoints/discovery/kubernetes/start-kubernetes.ts');
   const random = runtime.random.fork('kubernetes');
   const onAppProtocol = (appProtocol?: string): void => serving.speak(appProtocol);
-  const parts = { endpoints: picker.pool, rules, clock: runtime.clock, random, log, onAppProtocol };
-  return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts });
+  const onReady = (ready: boolean): void => serving.know(ready);
+  const parts = { endpoints: picker.pool, rules, clock: runtime.clock, random, log };
+  const told = { onAppProtocol, onReady };
+  return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts, ...told });
 }
 
 /** Endpoints of flags and files, whose host names are followed. */

@@ -127,7 +127,10 @@ function servingOf(options: ServeOptions): {
   return {
     deciding,
     reading,
-    serving: new ServingState(pool.election === undefined, { parsers, log }),
+    serving: new ServingState(
+      { leads: pool.election === undefined, known: pool.kubernetes === undefined },
+      { parsers, log },
+    ),
   };
 }
 

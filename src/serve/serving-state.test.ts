@@ -3,9 +3,12 @@ import type { ParserType } from '../framework/parser-type.ts';
 import { createLog } from '../runtime/log/log.ts';
 import { ServingState } from './serving-state.ts';
 
-function state(leads: boolean, parsers: readonly ParserType[] = []) {
+function state(leads: boolean, parsers: readonly ParserType[] = [], known = true) {
   const said: boolean[] = [];
-  const serving = new ServingState(leads, { parsers: () => parsers, log: createLog('silent') });
+  const serving = new ServingState(
+    { leads, known },
+    { parsers: () => parsers, log: createLog('silent') },
+  );
   serving.attach({ setServing: (each) => void said.push(each) });
   return { serving, said };
 }
@@ -15,6 +18,14 @@ test('it says SERVING while it leads', () => {
   serving.lead(true);
   serving.lead(false);
   expect(said).toEqual([false, true, false]);
+});
+
+test('[D399] it says NOT_SERVING until the endpoints of the pool are known, and without a pool', () => {
+  const { serving, said } = state(true, [], false);
+  serving.speak(undefined);
+  serving.know(true);
+  serving.know(false);
+  expect(said).toEqual([false, false, true, false]);
 });
 
 test('[D104] it says NOT_SERVING while a parser cannot read the protocol of the pool', () => {

@@ -10,21 +10,24 @@ interface Health {
 }
 
 /**
- * Decides what gRPC health says: SERVING while this picker leads, where pickers elect one, and
- * while each parser that it names can read the protocol of the pool, as in the reference.
+ * Decides what gRPC health says: SERVING once the pool is known, while this picker leads, where
+ * pickers elect one, and while each parser that it names can read the protocol of the pool, as in
+ * the reference.
  */
 export class ServingState {
   readonly #parsers: () => readonly ParserType[];
   readonly #log: Log;
   #health: Health | undefined;
   #leads: boolean;
+  #known: boolean;
   #appProtocol: string | undefined;
 
   constructor(
-    leads: boolean,
+    { leads, known }: { readonly leads: boolean; readonly known: boolean },
     { parsers, log }: { readonly parsers: () => readonly ParserType[]; readonly log: Log },
   ) {
     this.#leads = leads;
+    this.#known = known;
     this.#parsers = parsers;
     this.#log = log;
   }
@@ -53,6 +56,12 @@ export class ServingState {
     this.#say();
   }
 
+  /** Whether the pool exists and its endpoints have been listed: before, requests would find none. */
+  know(known: boolean): void {
+    this.#known = known;
+    this.#say();
+  }
+
   /** `appProtocol` of the pool; undefined where it has none, and any parser fits. */
   speak(appProtocol: string | undefined): void {
     this.#appProtocol = appProtocol;
@@ -62,6 +71,6 @@ export class ServingState {
   }
 
   #say(): void {
-    this.#health?.setServing(this.#leads && this.trouble === undefined);
+    this.#health?.setServing(this.#leads && this.#known && this.trouble === undefined);
   }
 }

@@ -48,6 +48,15 @@ describe("the reference's filters, deciders and pickers", () => {
     },
   );
 
+  it('[D396] endpoint-attribute-filter has a table for each algorithm', () => {
+    const algorithms = TABLES.flatMap(({ filter, parameters }) =>
+      filter === 'endpoint-attribute-filter'
+        ? [(parameters as { readonly algorithm: { readonly type: string } }).algorithm.type]
+        : [],
+    );
+    expect(new Set(algorithms)).toEqual(new Set(['threshold', 'range', 'topK', 'percentile']));
+  });
+
   it('[D393] there is a table for every filter whose inputs are not predictions or lists of models', () => {
     const others = ['slo-headroom-tier-filter', 'served-model-filter'];
     const known = new Set([...TABLES.map(({ filter }) => filter), ...others]);

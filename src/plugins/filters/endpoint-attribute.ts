@@ -59,7 +59,7 @@ function testOf(
     case 'topK': {
       const { k, higherIsBetter } = algorithm.topK;
       const ranked = values.toSorted((a, b) => (higherIsBetter ? b - a : a - b));
-      // Of equal ones at the end, the first candidates stay.
+      // Where several have the last value that stays, the first candidates do.
       const left = new Map<number, number>();
       for (const value of ranked.slice(0, k)) left.set(value, (left.get(value) ?? 0) + 1);
       return (value) => {

@@ -46,6 +46,8 @@ const isWorker = ({ metadata }: Pod): boolean =>
 
 function follow({ clock, pools, pods, nodes }: World) {
   const endpoints = new EndpointPool();
+  /** What was said of the pool, with the number of endpoints at that moment. */
+  const known: [boolean, number][] = [];
   const follower = new PoolFollower({
     sources: {
       pool: pools,
@@ -55,6 +57,7 @@ function follow({ clock, pools, pods, nodes }: World) {
     },
     poolName: { namespace: 'n', name: 'pool' },
     endpoints,
+    onKnown: (each) => void known.push([each, endpoints.snapshot().length]),
     clock,
     random: seededRandom(1),
     log: createLog('silent'),
@@ -73,7 +76,7 @@ function follow({ clock, pools, pods, nodes }: World) {
       .map(({ id }) => id)
       .sort()
       .join(' ');
-  return { endpoints, follower, state, ids };
+  return { endpoints, follower, state, ids, known };
 }
 
 const pool = (ports: readonly number[], app = 'vllm'): InferencePool => ({
@@ -239,6 +242,32 @@ describe('a follower of a pool', () => {
     expect(await after(() => world.pods.put('lws-0-1', member(1, again)))).toBe('');
     expect(await after(() => world.pods.put('lws-0-2', member(2, again)))).toBe('n/lws-0');
     expect(await after(() => world.pods.remove('lws-0-2'))).toBe('');
+    follower.stop();
+  });
+
+  it('[D399] knows a pool from when its pods are listed until it is deleted', async () => {
+    const world = makeWorld();
+    world.pods.up = false;
+    const { follower, known } = follow(world);
+    await world.clock.run(1000);
+    world.pools.put('pool', pool([8000]));
+    world.pods.put('a', pod({}));
+    await world.clock.run(2000);
+    expect(known).toEqual([]);
+    world.pods.up = true;
+    await world.clock.run(60_000);
+    expect(known).toEqual([[true, 1]]);
+    // The old endpoints serve while the pods of another selector are listed.
+    world.pools.put('pool', pool([8000], 'other'));
+    world.pods.remove('a');
+    await world.clock.run(70_000);
+    expect(known).toEqual([[true, 1]]);
+    world.pools.remove('pool');
+    await world.clock.run(80_000);
+    expect(known).toEqual([
+      [true, 1],
+      [false, 0],
+    ]);
     follower.stop();
   });
 

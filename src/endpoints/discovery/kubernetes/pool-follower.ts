@@ -27,6 +27,8 @@ interface PoolFollowerOptions {
   readonly log: Log;
   /** Called with what the pool speaks, when that changes. */
   readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
+  /** Called when the pool exists and all that its endpoints depend on is listed; and when it is deleted. */
+  readonly onKnown?: ((known: boolean) => void) | undefined;
 }
 
 /** Labels and annotations included, usually two kilobytes. */
@@ -47,6 +49,7 @@ export class PoolFollower {
   #workers: Informer<Pod> | undefined;
   #selector: string | undefined;
   #exists = false;
+  #known = false;
   #appProtocol: string | undefined;
   readonly #troubles: Troubles;
   readonly #edits: Spaced;
@@ -64,12 +67,16 @@ export class PoolFollower {
       nodes &&
       this.#informer('nodes', nodes, (all, changed) => this.#replicas.updateNodes(all, changed));
     if ('selector' in sources.pool) {
+      this.#exists = true;
       this.#take(sources.pool);
       return;
     }
     this.#pools = this.#informer('pool', sources.pool, (pools) => {
       const pool = pools.get(`${poolName.namespace}/${poolName.name}`);
-      this.#edits.run(() => this.#follow(pool));
+      this.#edits.run(() => {
+        this.#follow(pool);
+        this.#noteKnown();
+      });
     });
   }
 
@@ -145,16 +152,26 @@ export class PoolFollower {
     const source = this.#options.sources.pods(selector);
     this.#pods = this.#informer('pods', source, (pods, changed) => {
       this.#replicas.updatePods(pods, changed);
-      if (this.#workers !== undefined) return;
       const { whole, partial } = this.#replicas.groups;
-      if (whole + partial > 0) this.#workers = this.#followWorkers();
+      if (whole + partial > 0) this.#workers ??= this.#followWorkers();
+      this.#noteKnown();
     });
+  }
+
+  /** A pool that was known stays so while a new selector's pods are listed: its endpoints stay, too. */
+  #noteKnown(): void {
+    const isListed = this.#selector !== undefined && this.synced;
+    const known = this.#exists && (this.#known || isListed);
+    if (known === this.#known) return;
+    this.#known = known;
+    this.#options.onKnown?.(known);
   }
 
   /** Pools often select only leaders; the workers show whether a group is whole. */
   #followWorkers(): Informer<Pod> {
     return this.#informer('workers', this.#options.sources.workers(), (workers, changed) => {
       this.#replicas.updateWorkers(workers, changed);
+      this.#noteKnown();
     });
   }
 

@@ -25,6 +25,8 @@ interface KubernetesOptions {
   readonly nodeLabels?: readonly string[] | undefined;
   /** Called with what the pool speaks, when that changes. */
   readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
+  /** Called with whether the pool exists, its endpoints are known, and requests can go to them. */
+  readonly onReady?: ((ready: boolean) => void) | undefined;
   readonly endpoints: EndpointPool;
   /** Gets the InferenceObjectives and InferenceModelRewrites; undefined: they are not read. */
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
@@ -62,17 +64,27 @@ const WAITING: Readonly<Record<WaitReason, string>> = {
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
   const { config, pool, spec, nodeLabels = [], clock, random, log } = options;
   const held = heldFor(options, () => follower);
+  const ready = { known: false, released: false };
+  const say = (): void => options.onReady?.(ready.known && ready.released);
   const server = { config, pace: paceOf(clock, () => follower) };
   const follower: PoolFollower = new PoolFollower({
     sources: poolSources(server, pool, { nodeLabels, spec }),
     poolName: pool,
     endpoints: held,
     onAppProtocol: options.onAppProtocol,
+    onKnown: (known) => {
+      ready.known = known;
+      say();
+    },
     clock,
     random,
     log,
   });
-  const followed = startRules(options, server, () => held.release());
+  const followed = startRules(options, server, () => {
+    held.release();
+    ready.released = true;
+    say();
+  });
   return {
     get synced() {
       return follower.synced;
