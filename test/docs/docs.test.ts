@@ -348,6 +348,20 @@ describe('docs/glossary.md', () => {
   });
 });
 
+describe('docs/decisions', () => {
+  it('[T23] lists every decision once in its README, under a subject', () => {
+    const list = readText('docs/decisions/README.md');
+    const files = pages
+      .filter((path) => /^docs\/decisions\/\d/.test(path))
+      .map((path) => path.slice('docs/decisions/'.length));
+    const listed = [...list.matchAll(/^- \[\d+\]\((.*?)\) /gm)].map(([, file = '']) => file);
+    expect(files.length).toBeGreaterThan(100);
+    expect(listed.toSorted(), 'add or mend its line in docs/decisions/README.md').toEqual(
+      files.toSorted(),
+    );
+  });
+});
+
 describe('docs/architecture.md', () => {
   const page = readText('docs/architecture.md');
   const [, picture = ''] = /^```text layers\n([\s\S]*?)^```$/m.exec(page) ?? [];
