@@ -2,6 +2,7 @@ import { atMost, ofEcho, ofRow } from './bounds.ts';
 import {
   efficient,
   efficientStream,
+  partial,
   PASSTHROUGH,
   REFERENCE,
   saturated,
@@ -56,10 +57,15 @@ const STREAMS: readonly CostRow[] = [
   streamed(10_000),
 ];
 
-const EFFICIENT: readonly CostRow[] = [
+const LARGE: readonly CostRow[] = [
   efficient({ kib: 400, name: 'cold', sharedPart: 0 }, [atMost('cost', 0.5)]),
   efficient({ kib: 400, name: 'cached', sharedPart: 0.9 }, [atMost('cost', 0.9)]),
   efficient({ kib: 4096 }, [atMost('cost', 1)]),
+];
+
+const EFFICIENT: readonly CostRow[] = [
+  ...LARGE,
+  ...LARGE.map(partial),
   efficientStream(100, []),
   efficientStream(10_000, [ofRow('cost', 'efficient-100-chunks', 1)]),
 ];

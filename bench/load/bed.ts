@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { packageFile } from '../../src/files/folders.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
-import { waitForPickers } from '../support/stack.ts';
+import { showBeginnings, waitForPickers } from '../support/stack.ts';
 import type { PageKind } from './answers.ts';
 import { type Child, type Keep, startChild, startTogether } from './child.ts';
 
@@ -42,8 +42,11 @@ export interface BedOptions {
   readonly collections?: boolean;
 }
 
-/** `envoy` is full duplex. */
-export type Wiring = 'envoy' | 'envoy-efficient';
+/**
+ * `envoy` is full duplex. `envoy-partial` is `envoy-efficient.yaml` as its comment says for Envoys
+ * that show the picker only the beginning of a large body.
+ */
+export type Wiring = 'envoy' | 'envoy-efficient' | 'envoy-partial';
 
 /** An ext_proc server behind an Envoy that no other server uses. */
 export interface Side {
@@ -136,6 +139,7 @@ export async function startServer(
       '-destination',
       addresses[0] ?? '',
       ...(options.wiring === 'envoy-efficient' ? ['-efficient'] : []),
+      ...(options.wiring === 'envoy-partial' ? ['-partial'] : []),
     ],
     log: tools.log,
   });
@@ -187,11 +191,14 @@ export async function behindEnvoy(
   keep: Keep,
 ): Promise<Side> {
   const configYaml = renderEnvoyConfig({
-    wiring,
+    wiring: wiring === 'envoy-partial' ? 'envoy-efficient' : wiring,
     listenerPort: 0,
     extProcAddress: `127.0.0.1:${port}`,
-    // A side is stopped while the other is measured, and must not be taken for gone.
-    edit: waitForPickers,
+    edit(config) {
+      // A side is stopped while the other is measured, and must not be taken for gone.
+      waitForPickers(config);
+      if (wiring === 'envoy-partial') showBeginnings(config);
+    },
   });
   const options = { binary: envoyPath, configYaml, log: (line: string) => log(`envoy: ${line}`) };
   const envoy = keep(await startEnvoy(options));

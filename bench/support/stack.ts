@@ -2,7 +2,11 @@ import { type Document, isSeq } from 'yaml';
 import { planFrom } from '../../src/catalogue/plan.ts';
 import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
-import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
+import {
+  CONNECTION_MANAGER,
+  type EnvoyConfigOptions,
+  renderEnvoyConfig,
+} from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { createLog } from '../../src/runtime/log/log.ts';
 import { startServe } from '../../src/serve/serve.ts';
@@ -124,6 +128,16 @@ export function waitForPickers(config: Document): void {
   }
 }
 
+/** What a comment of `deploy/envoy-efficient.yaml` says for the beginning of a body in one message. */
+export function showBeginnings(config: Document): void {
+  const filter = [...CONNECTION_MANAGER, 'http_filters', 0, 'typed_config'];
+  config.setIn([...filter, 'processing_mode', 'request_body_mode'], 'BUFFERED_PARTIAL');
+  config.deleteIn([...filter, 'send_body_without_waiting_for_header_response']);
+  const listener = ['static_resources', 'listeners', 0];
+  config.setIn([...listener, 'per_connection_buffer_limit_bytes'], BEGINNING_BYTES);
+}
+
+const BEGINNING_BYTES = 65_536;
 const HEALTH_CHECK = ['health_checks', 0];
 const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 const PING = [

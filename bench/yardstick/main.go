@@ -1,7 +1,7 @@
 // A bare ext_proc server shows what gRPC and the protocol's messages cost in Go when nothing is
 // decided. It withholds the answer to the request headers until the end of the body, names one fixed
 // destination, and sends every byte back. With -efficient it only acknowledges the bytes, as Envoy
-// keeps them.
+// keeps them; with -partial it names the destination in the answer to the one message that has them.
 package main
 
 import (
@@ -29,6 +29,7 @@ type echo struct {
 	extproc.UnimplementedExternalProcessorServer
 	destination string
 	efficient   bool
+	partial     bool
 }
 
 func (e *echo) Process(stream extproc.ExternalProcessor_ProcessServer) error {
@@ -49,8 +50,20 @@ func (e *echo) Process(stream extproc.ExternalProcessor_ProcessServer) error {
 			if message.RequestHeaders.EndOfStream {
 				picked = true
 				answers = append(answers, e.picked())
+			} else if e.partial {
+				answers = append(answers, &extproc.ProcessingResponse{
+					Response: &extproc.ProcessingResponse_RequestHeaders{RequestHeaders: &extproc.HeadersResponse{}},
+				})
 			}
 		case *extproc.ProcessingRequest_RequestBody:
+			if e.partial {
+				answers = append(answers, &extproc.ProcessingResponse{
+					Response: &extproc.ProcessingResponse_RequestBody{
+						RequestBody: &extproc.BodyResponse{Response: e.destined()},
+					},
+				})
+				break
+			}
 			if e.efficient {
 				seen += len(message.RequestBody.Body)
 				waiting++
@@ -101,17 +114,21 @@ func (e *echo) Process(stream extproc.ExternalProcessor_ProcessServer) error {
 }
 
 func (e *echo) picked() *extproc.ProcessingResponse {
+	return &extproc.ProcessingResponse{
+		Response: &extproc.ProcessingResponse_RequestHeaders{
+			RequestHeaders: &extproc.HeadersResponse{Response: e.destined()},
+		},
+	}
+}
+
+func (e *echo) destined() *extproc.CommonResponse {
 	set := &core.HeaderValueOption{
 		Header:       &core.HeaderValue{Key: "x-gateway-destination-endpoint", RawValue: []byte(e.destination)},
 		AppendAction: core.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 	}
-	return &extproc.ProcessingResponse{
-		Response: &extproc.ProcessingResponse_RequestHeaders{RequestHeaders: &extproc.HeadersResponse{
-			Response: &extproc.CommonResponse{
-				ClearRouteCache: true,
-				HeaderMutation:  &extproc.HeaderMutation{SetHeaders: []*core.HeaderValueOption{set}},
-			},
-		}},
+	return &extproc.CommonResponse{
+		ClearRouteCache: true,
+		HeaderMutation:  &extproc.HeaderMutation{SetHeaders: []*core.HeaderValueOption{set}},
 	}
 }
 
@@ -142,13 +159,14 @@ func main() {
 	address := flag.String("listen", "127.0.0.1:0", "listen on this address")
 	destination := flag.String("destination", "", "host:port that every request is sent to")
 	efficient := flag.Bool("efficient", false, "acknowledge bodies and do not send them back")
+	partial := flag.Bool("partial", false, "expect the beginning of each body in one message")
 	flag.Parse()
 	listener, err := net.Listen("tcp", *address)
 	if err != nil {
 		log.Fatal(err)
 	}
 	server := grpc.NewServer()
-	extproc.RegisterExternalProcessorServer(server, &echo{destination: *destination, efficient: *efficient})
+	extproc.RegisterExternalProcessorServer(server, &echo{destination: *destination, efficient: *efficient, partial: *partial})
 	alive := health.NewServer()
 	alive.SetServingStatus("envoy.service.ext_proc.v3.ExternalProcessor", healthpb.HealthCheckResponse_SERVING)
 	healthpb.RegisterHealthServer(server, alive)

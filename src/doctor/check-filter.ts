@@ -55,9 +55,9 @@ function requestFindings({ filter }: PickedRoute): readonly Part[] {
       lines: ['send_body_without_waiting_for_header_response: true'],
     }),
     ...when(body === 'BUFFERED_PARTIAL', {
-      severity: 'error',
+      severity: 'warning',
       id: 'request-body-cut',
-      what: 'request_body_mode is BUFFERED_PARTIAL: the picker gets the beginning of a large body only, and cannot read it.',
+      what: 'request_body_mode is BUFFERED_PARTIAL: the picker gets only the beginning of a large body, and picks by that; a model that is named further on is unknown.',
       lines,
     }),
   ];

@@ -9,6 +9,7 @@ import {
   eventually,
   type Stack,
   type StackOptions,
+  showBeginnings,
   startStack,
 } from '../../bench/support/stack.ts';
 import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
@@ -288,6 +289,18 @@ describe.skipIf(binary === undefined)('a picker with other wirings', () => {
       const body = chat('z'.repeat(8_000_000));
       expect((await post(stack.url, body)).status).toBe(200);
       expect(upstream?.received.at(-1)?.bodySha256).toBe(sha256(body));
+    });
+  });
+
+  it('[B245] sends large bodies whole where it shows the picker only their beginning', async () => {
+    const options = { envoy: 'envoy-efficient', edit: showBeginnings } as const;
+    await withStack(options, 1, async (stack, [upstream]) => {
+      for (const bytes of [10, 60_000, 70_000, 400_000, 8_000_000]) {
+        const body = chat('z'.repeat(bytes));
+        expect((await post(stack.url, body)).status).toBe(200);
+        expect(upstream?.received.at(-1)?.bodySha256).toBe(sha256(body));
+      }
+      await eventually(stack.inFlight, (count) => count === 0);
     });
   });
 
