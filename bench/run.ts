@@ -127,6 +127,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     { file: 'open-streams', about: 'memory of the picker with 10,000 requests open at once' },
   ],
   [
+    'soak',
+    {
+      file: 'soak',
+      about: 'memory of the picker under mixed load for an hour, through a real Envoy',
+    },
+  ],
+  [
     'scrape',
     { file: 'scrape', about: 'CPU of scraping 8, 64 and 256 endpoints, without requests' },
   ],

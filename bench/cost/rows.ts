@@ -2,8 +2,8 @@ import { atMost, ofEcho, ofRow } from './bounds.ts';
 import {
   efficient,
   efficientStream,
-  partial,
   PASSTHROUGH,
+  partial,
   REFERENCE,
   saturated,
   scraping,
