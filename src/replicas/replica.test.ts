@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
-import type { Millis } from '../framework/runtime.ts';
+import type { Clock, Millis } from '../framework/runtime.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { GONE_MS } from './peers.ts';
@@ -191,5 +191,31 @@ describe('replicas', () => {
     clock.advanceTo(300);
     expect(total(small)).toBe(0);
     expect(small.replica.status().peers[0]?.open).toBe(0);
+  });
+
+  it('[V376] share all the same where their clocks are hours apart, and where one jumps', () => {
+    const hoursMs = 3_600_000;
+    const clock = new SimulatedClock({ epoch: 1000 * hoursMs });
+    const network = new SimulatedNetwork({ clock, delayMs: 1 });
+    const offBy = [0, 3 * hoursMs, -3 * hoursMs];
+    const pickers = offBy.map((_, index) => {
+      const own: Clock = {
+        now: () => clock.now(),
+        wallTime: () => clock.wallTime() + (offBy[index] ?? 0),
+        setTimer: (delay, callback) => clock.setTimer(delay, callback),
+      };
+      return startPicker(`p${index}`, { clock: own, openLink: network.open });
+    });
+    clock.advanceTo(100);
+    for (const jump of [0, 5 * hoursMs, -5 * hoursMs]) {
+      offBy[1] = jump;
+      const routed = pickers.map((each) => each.route(blocksOf(10)));
+      clock.advanceTo(clock.now() + 20_000);
+      expect(pickers.map(total)).toEqual([3, 3, 3]);
+      for (const each of routed) each.done('completed');
+      clock.advanceTo(clock.now() + 60);
+      expect(pickers.map(total)).toEqual([0, 0, 0]);
+    }
+    expect(pickers.map(({ replica }) => replica.status().received.peersGone)).toEqual([0, 0, 0]);
   });
 });
