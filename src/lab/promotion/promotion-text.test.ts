@@ -44,4 +44,6 @@ it('[O246] says that a rule has ended, and that none was given', () => {
 it('[O246] compares with what is beside it while there is something', () => {
   const outcomes = { ...status({}).outcomes, incumbent: arm(40) };
   expect(text({ percent: 50, outcomes })).toContain('  in charge  40 requests, 0 failed, ');
+  // A share that has just begun.
+  expect(text({ percent: 5 })).toContain('  in charge  0 requests, 0 failed, first token after - ');
 });

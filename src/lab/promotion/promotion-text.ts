@@ -13,7 +13,8 @@ export function promotionText(status: PromotionStatus, dated: (wallMs: number) =
   const waiting = conditions.map(
     ({ met, text }) => `  ${met ? 'is met' : 'waits for'}`.padEnd(13) + text,
   );
-  const arms = shadow === undefined ? [] : [arm('shadow', outcomes.challenger), inCharge(outcomes)];
+  const arms =
+    shadow === undefined ? [] : [arm('shadow', outcomes.challenger), inCharge(percent, outcomes)];
   const log = events.map(
     ({ wallMs, what, shadow: whose, percent: share, by, why }) =>
       `${dated(wallMs)}  ${what.padEnd(8)}  ${whose}  ${share} %  by ${by}: ${why}`,
@@ -29,8 +30,8 @@ function ruleText({ automatic, hasRule, shadow, conditions }: PromotionStatus): 
 }
 
 /** Where nothing is left beside the shadow, it is compared with what failed before it. */
-function inCharge({ incumbent, recent }: ArmReports): string {
-  if (incumbent.requests > 0) return arm('in charge', incumbent);
+function inCharge(percent: number, { incumbent, recent }: ArmReports): string {
+  if (percent < 100 || incumbent.requests > 0) return arm('in charge', incumbent);
   const counts = ({ requests, failed }: FailureCount) => `${failed} of ${requests} failed`;
   return `  latest     ${counts(recent.challenger)}; in charge before it ${counts(recent.incumbent)}`;
 }
