@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeResource } from '../../../../test/support/kubernetes/fake-resource.ts';
 import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
-import { Informer } from './informer.ts';
+import { Informer, type WatchObserver } from './informer.ts';
 import type { KubeObject } from './kube-objects.ts';
 
 interface Thing extends KubeObject {
@@ -262,6 +262,51 @@ describe('Informer', () => {
     expect(seen.slice(0, 3)).toEqual(['recovered', 'gone', 'gone']);
     expect(seen.filter((each) => each === 'recovered')).toHaveLength(2);
     expect(seen.at(-1)).toBe('recovered');
+    informer.stop();
+  });
+
+  it('[V399] takes each event as the newest state, whatever was said before it and in its version', async () => {
+    const { clock, seen } = setUp();
+    const watchedFrom: string[] = [];
+    let tell: WatchObserver<Thing> | undefined;
+    const informer = new Informer<Thing>({
+      source: {
+        list: (visit) => {
+          visit({ metadata: { name: 'a', resourceVersion: '5' }, value: 1 });
+          return Promise.resolve('9');
+        },
+        watch: (from, observer) => {
+          watchedFrom.push(from);
+          tell = observer;
+          clock.setTimer(1, () => observer.onOpen());
+          return { stop: () => undefined };
+        },
+      },
+      clock,
+      random: seededRandom(1),
+      observer: {
+        onChange: (objects) => {
+          seen.objects = new Map(objects);
+        },
+      },
+    });
+    await clock.run(10);
+    const event = (type: string, name: string, value: number, resourceVersion?: string): void =>
+      tell?.onEvent({ type, object: { metadata: { name, resourceVersion }, value } });
+    event('ADDED', 'a', 2, '10');
+    event('DELETED', 'unknown', 0, '11');
+    event('MODIFIED', 'b', 3, '12');
+    event('ADDED', 'b', 4, '8');
+    event('BOOKMARK', '', 0);
+    expect(values(seen.objects)).toEqual({ a: 2, b: 4 });
+    event('DELETED', 'a', 0);
+    event('DELETED', 'a', 0);
+    expect(values(seen.objects)).toEqual({ b: 4 });
+    await clock.run(10_000);
+    tell?.onEnd(undefined, 'closed');
+    await clock.run(clock.now() + 10);
+    // The last version that was said, as versions have no order; a bookmark without one says none.
+    expect(watchedFrom).toEqual(['9', '8']);
     informer.stop();
   });
 });

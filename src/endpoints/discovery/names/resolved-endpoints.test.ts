@@ -164,4 +164,19 @@ describe('endpoints with host names', () => {
     expect(endpoints.names()).toHaveLength(35);
     endpoints.stop();
   });
+
+  it('[V398] take 1,024 addresses of an answer with 10,000, once each, and exchange them all', async () => {
+    const { clock, endpoints, answer, list, inPool } = setUp();
+    const many = Array.from({ length: 10_000 }, (_, at) => `10.0.${at >> 8}.${at & 255}`);
+    answer('huge.example', [...many, ...many], 0);
+    list('huge.example:80', 'huge');
+    await endpoints.asked();
+    const before = inPool();
+    expect(Object.keys(before)).toHaveLength(1024);
+    expect(before['huge']).toBeDefined();
+    answer('huge.example', ['10.1.0.2', '10.1.0.1'], 0);
+    await clock.run(1500);
+    expect(inPool()).toEqual({ huge: '10.1.0.1:80', 'huge@10.1.0.2': '10.1.0.2:80' });
+    endpoints.stop();
+  });
 });

@@ -22,6 +22,8 @@ interface Listed {
   readonly port: number;
   /** The endpoints in the pool, by `address:port`. An address keeps its id while it is there. */
   readonly ids: Map<string, EndpointId>;
+  /** The address of the endpoint that has the listed id, while there is one. */
+  ownAddress: string | undefined;
   /** Its addresses that belong to another endpoint. */
   shared: ReadonlySet<string>;
 }
@@ -43,6 +45,8 @@ export class ResolvedEndpoints {
   readonly #names = new Map<string, Followed>();
   /** Who has an `address:port`: two endpoints with one address would be one server. */
   readonly #owners = new Map<string, Listed>();
+  /** Endpoints of which some address belongs to another, so that a removal looks at few. */
+  readonly #sharing = new Set<Listed>();
   readonly #log: NameLog;
 
   constructor(options: ResolvedEndpointsOptions) {
@@ -62,7 +66,14 @@ export class ResolvedEndpoints {
     if (known !== undefined) this.remove(spec.id);
     const { host, port } = splitHostPort(spec.address);
     const name = host.toLowerCase();
-    const listed: Listed = { spec, name, port, ids: new Map(), shared: new Set() };
+    const listed: Listed = {
+      spec,
+      name,
+      port,
+      ids: new Map(),
+      ownAddress: undefined,
+      shared: new Set(),
+    };
     this.#listed.set(spec.id, listed);
     if (isAddress(host)) this.#place(listed, [host]);
     else this.#follow(listed);
@@ -122,12 +133,15 @@ export class ResolvedEndpoints {
     for (const [address, id] of listed.ids) {
       if (wanted.has(address)) continue;
       listed.ids.delete(address);
+      if (listed.ownAddress === address) listed.ownAddress = undefined;
       this.#owners.delete(address);
       pool.remove(id);
       released = true;
     }
     const sharedBefore = listed.shared;
     listed.shared = new Set([...wanted.keys()].filter((each) => this.#isOthers(each, listed)));
+    if (listed.shared.size > 0) this.#sharing.add(listed);
+    else this.#sharing.delete(listed);
     for (const [address, host] of wanted) {
       if (!listed.shared.has(address)) this.#add(listed, address, host);
       else if (!sharedBefore.has(address)) this.#logShared(listed, address);
@@ -147,8 +161,8 @@ export class ResolvedEndpoints {
   #add(listed: Listed, address: string, host: string): void {
     if (this.#owners.has(address)) return;
     const { id } = listed.spec;
-    const isFree = ![...listed.ids.values()].includes(id);
-    const own = isFree ? id : (`${id}@${host}` as EndpointId);
+    const own = listed.ownAddress === undefined ? id : (`${id}@${host}` as EndpointId);
+    listed.ownAddress ??= address;
     this.#owners.set(address, listed);
     listed.ids.set(address, own);
     this.#put(listed, own, address);
@@ -161,8 +175,8 @@ export class ResolvedEndpoints {
 
   /** Gives addresses that have become free to those who have them, too. */
   #placeSharing(releasing: Listed): void {
-    for (const each of this.#listed.values()) {
-      if (each.shared.size === 0 || each === releasing) continue;
+    for (const each of this.#sharing) {
+      if (each === releasing) continue;
       const addresses = this.#names.get(each.name)?.follower.now?.addresses;
       this.#place(each, addresses ?? [splitHostPort(each.spec.address).host]);
     }

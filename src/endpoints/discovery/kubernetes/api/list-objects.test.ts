@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
 import { BodyTooLargeError } from '../../../../framework/runtime.ts';
 import type { ApiConnection } from './api-connection.ts';
+import { ApiStatusError } from './api-error.ts';
 import { listObjects } from './list-objects.ts';
 
 /** An API server with objects of these sizes. */
@@ -79,5 +80,20 @@ describe('a list of an API server', () => {
     };
     await expect(listed(endless, stopping.signal)).rejects.toThrow('stopped');
     expect(pages).toBe(50);
+  });
+
+  it('[V400] whose token to go on has expired fails as a list of its version, and begins anew', async () => {
+    const { api } = serverOf(Array.from({ length: 300 }, () => 10));
+    let expired = true;
+    const expiring: ApiConnection = {
+      ...api,
+      text: (question, limits) =>
+        expired && question.query?.['continue'] !== undefined
+          ? Promise.reject(new ApiStatusError(410, '{"message":"expired"}'))
+          : api.text(question, limits),
+    };
+    await expect(listed(expiring)).rejects.toMatchObject({ statusCode: 410 });
+    expired = false;
+    expect((await listed(expiring)).names).toEqual(upTo(300));
   });
 });

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
 import type { ApiConnection } from './api-connection.ts';
+import type { Pace } from './pace.ts';
 import { watchObjects } from './watch-objects.ts';
 
 type Pieces = () => AsyncGenerator<Uint8Array>;
 
-async function watched(pieces: Pieces, stopAfter = Number.POSITIVE_INFINITY) {
+async function watched(
+  pieces: Pieces,
+  stopAfter = Number.POSITIVE_INFINITY,
+  pace: Pick<Pace, 'run' | 'now'> = UNPACED,
+) {
   const events: string[] = [];
   const stopping = new AbortController();
   const api: ApiConnection = {
@@ -14,7 +19,7 @@ async function watched(pieces: Pieces, stopAfter = Number.POSITIVE_INFINITY) {
     close: () => undefined,
   };
   const ended = await watchObjects(api, { path: '/pods', selector: {} }, '1', {
-    pace: UNPACED,
+    pace,
     signal: stopping.signal,
     onOpen: () => undefined,
     onEvent: (type) => {
@@ -79,5 +84,24 @@ describe('a watch of an API server', () => {
       }
     }, 3);
     expect([events.length, asked]).toEqual([3, 1]);
+  });
+
+  it('[V400] ends at an event of which a byte comes now and then', async () => {
+    let now = 0;
+    let given = 0;
+    const { events, ended } = await watched(
+      async function* pieces() {
+        yield bytes(added);
+        for (const byte of added) {
+          now += 20_000;
+          given += 1;
+          yield bytes(byte);
+        }
+      },
+      undefined,
+      { ...UNPACED, now: () => now },
+    );
+    expect([events.length, ended]).toEqual([1, 'an event that has not ended after 30 s']);
+    expect(given).toBe(3);
   });
 });
