@@ -8,10 +8,9 @@ import {
 import { type AddressInfo, connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import type { ScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
-import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
+import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import {
   complete,
   metric,
@@ -20,7 +19,6 @@ import {
   prefilledAt,
   type Sent,
 } from '../../test/support/sidecar/sidecar-client.ts';
-import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { SIDECAR_BOUNDS } from './options/sidecar-options.ts';
 import type { Sidecar } from './start-sidecar.ts';
 
@@ -28,19 +26,11 @@ import type { Sidecar } from './start-sidecar.ts';
 
 const KV = { do_remote_prefill: true, remote_host: '10.0.0.9', remote_port: 5600 };
 
-let engine: ScriptedServer;
-let prefiller: ScriptedServer;
-let clock: SimulatedClock;
-const bed = new SidecarBed();
+const bed = sidecarBed();
 const { logged, stops } = bed;
 const started = bed.started.bind(bed);
 
-beforeEach(async () => {
-  ({ engine, prefiller, clock } = await bed.begin());
-});
-afterEach(() => bed.end());
-
-const apart = (): Pick<Sent, 'headers'> => prefilledAt(prefiller);
+const apart = (): Pick<Sent, 'headers'> => prefilledAt(bed.prefiller);
 
 const { uploadTimeoutMs, clientIdleTimeoutMs } = SIDECAR_BOUNDS;
 
@@ -64,15 +54,15 @@ describe('a client that leaves', () => {
 
   it('[V61] takes the prefill with it, and the engine is not asked', async () => {
     const sidecar = await started();
-    await left(sidecar, () => prefiller.next());
-    expect(engine.visits).toBe(0);
+    await left(sidecar, () => bed.prefiller.next());
+    expect(bed.engine.visits).toBe(0);
   });
 
   it('[V61] takes the generation with it before the engine’s headers', async () => {
     const sidecar = await started();
     await left(sidecar, async () => {
-      (await prefiller.next()).response.end(JSON.stringify({ kv_transfer_params: KV }));
-      return engine.next();
+      (await bed.prefiller.next()).response.end(JSON.stringify({ kv_transfer_params: KV }));
+      return bed.engine.next();
     });
   });
 
@@ -80,7 +70,7 @@ describe('a client that leaves', () => {
     const sidecar = await started();
     const leaving = new AbortController();
     const answer = complete(sidecar, { signal: leaving.signal });
-    const visit = await engine.next();
+    const visit = await bed.engine.next();
     visit.response.write('data: 1\n\n');
     await answer;
     leaving.abort();
@@ -101,7 +91,7 @@ describe('a client that leaves', () => {
       () => openRequests(sidecar),
       (count) => count === 0,
     );
-    expect(engine.visits).toBe(0);
+    expect(bed.engine.visits).toBe(0);
     expect(await metric(sidecar, 'pointsman_sidecar_buffered_bytes')).toBe(0);
   });
 });
@@ -129,7 +119,7 @@ describe('bounds', () => {
     const upload = httpRequest(url, { method: 'POST', agent: false });
     upload.write('x'.repeat(1001));
     expect(await statusOf(upload)).toBe(413);
-    expect(engine.visits).toBe(0);
+    expect(bed.engine.visits).toBe(0);
   });
 
   it('[V66] refuses the newest upload with 503 when all together hold too much', async () => {
@@ -149,7 +139,7 @@ describe('bounds', () => {
   it('[V66] holds no body while the engine answers', async () => {
     const sidecar = await started();
     const answer = complete(sidecar);
-    const visit = await engine.next();
+    const visit = await bed.engine.next();
     visit.response.write('1');
     await answer;
     await eventually(
@@ -190,7 +180,7 @@ describe('bounds', () => {
   it('[V66] refuses one open request too many with 503 and serves the others', async () => {
     const sidecar = await started({ bounds: { requestsMax: 1 } });
     const first = complete(sidecar);
-    const visit = await engine.next();
+    const visit = await bed.engine.next();
     const refused = await complete(sidecar);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     visit.response.end('{}');
@@ -208,7 +198,7 @@ describe('bounds', () => {
     upload.write('{');
     await eventually(buffered, (bytes) => bytes === 1);
     for (let step = 1; step <= steps; step++) {
-      clock.advanceTo((step * limitMs) / steps);
+      bed.clock.advanceTo((step * limitMs) / steps);
       if (step === steps) break;
       upload.write(' ');
       await eventually(buffered, (bytes) => bytes === step + 1);
@@ -224,7 +214,7 @@ describe('bounds', () => {
     socket.on('error', () => undefined);
     socket.pause();
     socket.write('GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n');
-    const { response, closed } = await engine.next();
+    const { response, closed } = await bed.engine.next();
     const chunk = Buffer.alloc(64 * 1024);
     const fill = (): void => {
       while (!response.destroyed && response.write(chunk)) continue;
@@ -234,7 +224,7 @@ describe('bounds', () => {
     // The limit only passes once the buffers on the way are full.
     await eventually(
       () => {
-        clock.advanceTo(clock.now() + clientIdleTimeoutMs);
+        bed.clock.advanceTo(bed.clock.now() + clientIdleTimeoutMs);
         return openRequests(sidecar);
       },
       (count) => count === 0,

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import type { ScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
-import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
+import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import {
   ASKED,
   complete,
@@ -13,24 +12,15 @@ import {
   prefilledAt,
   type Sent,
 } from '../../test/support/sidecar/sidecar-client.ts';
-import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { SIDECAR_BOUNDS } from './options/sidecar-options.ts';
 
 /** What a client gets where the engine, a prefilling server or an encoder fails. */
 
-let engine: ScriptedServer;
-let prefiller: ScriptedServer;
-let clock: SimulatedClock;
-const bed = new SidecarBed();
+const bed = sidecarBed();
 const { logged, stops } = bed;
 const started = bed.started.bind(bed);
 
-beforeEach(async () => {
-  ({ engine, prefiller, clock } = await bed.begin());
-});
-afterEach(() => bed.end());
-
-const apart = (): Pick<Sent, 'headers'> => prefilledAt(prefiller);
+const apart = (): Pick<Sent, 'headers'> => prefilledAt(bed.prefiller);
 
 const { prefillTimeoutMs, encodeTimeoutMs, firstByteTimeoutMs, idleTimeoutMs, connectTimeoutMs } =
   SIDECAR_BOUNDS;
@@ -39,16 +29,16 @@ describe('other servers that are silent', () => {
   it('[V60] computes a prompt here when the prefilling server does not answer in time', async () => {
     const sidecar = await started();
     const answer = complete(sidecar, apart());
-    const visit = await prefiller.next();
-    clock.advanceTo(prefillTimeoutMs);
+    const visit = await bed.prefiller.next();
+    bed.clock.advanceTo(prefillTimeoutMs);
     await visit.closed;
-    const here = await engine.next();
+    const here = await bed.engine.next();
     expect(JSON.parse(here.body)).toEqual(ASKED);
     here.response.end('{}');
     expect((await answer).status).toBe(200);
     expect(sidecar.counts.fellBack).toBe(1);
     expect(logged).toEqual([
-      `prefill at ${prefiller.address} failed, computing here: did not answer within ${prefillTimeoutMs} ms`,
+      `prefill at ${bed.prefiller.address} failed, computing here: did not answer within ${prefillTimeoutMs} ms`,
     ]);
     const line = 'pointsman_sidecar_stages_total{stage="prefill",outcome="timeout"}';
     expect(await metric(sidecar, line)).toBe(1);
@@ -57,10 +47,10 @@ describe('other servers that are silent', () => {
   it('[V60] does so, too, when the answer begins and does not end', async () => {
     const sidecar = await started();
     const answer = complete(sidecar, apart());
-    (await prefiller.next()).response.write('{"id":');
+    (await bed.prefiller.next()).response.write('{"id":');
     // The headers are on their way while the clock jumps: the limit is for the whole.
-    clock.advanceTo(prefillTimeoutMs);
-    (await engine.next()).response.end('{}');
+    bed.clock.advanceTo(prefillTimeoutMs);
+    (await bed.engine.next()).response.end('{}');
     expect((await answer).status).toBe(200);
   });
 
@@ -68,11 +58,11 @@ describe('other servers that are silent', () => {
     const sidecar = await started();
     const content = [{ type: 'image_url', image_url: { url: 'http://a/1.png' } }];
     const body = { model: 'm', messages: [{ role: 'user', content }] };
-    const headers = { 'x-encoder-hosts-ports': prefiller.address };
+    const headers = { 'x-encoder-hosts-ports': bed.prefiller.address };
     const answer = complete(sidecar, { body, headers, path: '/v1/chat/completions' });
-    await prefiller.next();
-    clock.advanceTo(encodeTimeoutMs);
-    (await engine.next()).response.end('{}');
+    await bed.prefiller.next();
+    bed.clock.advanceTo(encodeTimeoutMs);
+    (await bed.engine.next()).response.end('{}');
     expect((await answer).status).toBe(200);
     expect(sidecar.counts).toMatchObject({ encoded: 0, fellBack: 1 });
   });
@@ -88,8 +78,8 @@ describe('other servers that are silent', () => {
     const headers = { 'x-prefiller-host-port': `127.0.0.1:${port}` };
     const answer = complete(sidecar, { headers });
     await accepted;
-    clock.advanceTo(connectTimeoutMs);
-    (await engine.next()).response.end('{}');
+    bed.clock.advanceTo(connectTimeoutMs);
+    (await bed.engine.next()).response.end('{}');
     expect((await answer).status).toBe(200);
     expect(logged.join()).toContain(`no connection within ${connectTimeoutMs} ms`);
   });
@@ -97,8 +87,8 @@ describe('other servers that are silent', () => {
   it('[V62] answers 504 when the engine sends no headers in time', async () => {
     const sidecar = await started();
     const answer = complete(sidecar);
-    const visit = await engine.next();
-    clock.advanceTo(firstByteTimeoutMs);
+    const visit = await bed.engine.next();
+    bed.clock.advanceTo(firstByteTimeoutMs);
     await visit.closed;
     expect((await answer).status).toBe(504);
     expect(await outcomes(sidecar, 'engine-failed')).toBe(1);
@@ -106,7 +96,7 @@ describe('other servers that are silent', () => {
 
   it('[V62] answers 503 while the engine does not listen', async () => {
     const sidecar = await started();
-    await engine.stop();
+    await bed.engine.stop();
     expect((await complete(sidecar)).status).toBe(503);
   });
 
@@ -115,11 +105,11 @@ describe('other servers that are silent', () => {
     ['/v1/messages', { message: 'M', type: 'overloaded_error' }],
   ])('[B216] answers clients of %s with an error in the form of their API', async (path, error) => {
     const sidecar = await started();
-    await engine.stop();
+    await bed.engine.stop();
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
     const answer = await fetch(`http://${sidecar.address}${path}`, init);
     const body = (await answer.json()) as { type?: string; error: { message: string } };
-    expect(body.error.message).toContain(engine.address);
+    expect(body.error.message).toContain(bed.engine.address);
     expect({ ...body, error: { ...body.error, message: 'M' } }).toEqual(
       path === '/v1/messages' ? { type: 'error', error } : { error },
     );
@@ -127,11 +117,11 @@ describe('other servers that are silent', () => {
 
   it.each([
     ['breaks off', (): void => undefined],
-    ['falls silent', (): void => clock.advanceTo(clock.now() + idleTimeoutMs)],
+    ['falls silent', (): void => bed.clock.advanceTo(bed.clock.now() + idleTimeoutMs)],
   ])('[V62] ends an answer with an error when the engine %s', async (what, silence) => {
     const sidecar = await started();
     const answer = complete(sidecar);
-    const visit = await engine.next();
+    const visit = await bed.engine.next();
     visit.response.write('data: 1\n\n');
     const reader = (await answer).body?.getReader();
     expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('data: 1\n\n');
@@ -147,7 +137,7 @@ describe('other servers that are silent', () => {
     const [host = '', port = ''] = sidecar.address.split(':');
     const socket = connect(Number(port), host);
     socket.write('GET /v1/models HTTP/1.0\r\n\r\n');
-    const visit = await engine.next();
+    const visit = await bed.engine.next();
     visit.response.write('half');
     await once(socket, 'data');
     visit.response.destroy();
@@ -158,10 +148,10 @@ describe('other servers that are silent', () => {
   it('does not count the time in which the client reads', async () => {
     const sidecar = await started();
     const answer = complete(sidecar);
-    const visit = await engine.next();
+    const visit = await bed.engine.next();
     visit.response.write('1');
     const response = await answer;
-    clock.advanceTo(idleTimeoutMs - 1);
+    bed.clock.advanceTo(idleTimeoutMs - 1);
     visit.response.write('2');
     await eventually(
       () => metric(sidecar, 'pointsman_sidecar_open_requests'),
@@ -186,7 +176,7 @@ describe('answers of a prefilling server that cannot be used', () => {
     [
       'a redirect',
       (response: ServerResponse) =>
-        void response.writeHead(307, { location: `http://${engine.address}/elsewhere` }).end(),
+        void response.writeHead(307, { location: `http://${bed.engine.address}/elsewhere` }).end(),
     ],
     ['a reset', (response: ServerResponse) => void response.socket?.resetAndDestroy()],
     ['half of it', (response: ServerResponse) => response.write('{', () => response.destroy())],
@@ -201,8 +191,8 @@ describe('answers of a prefilling server that cannot be used', () => {
   ])('[V65] leave the prompt to the engine: %s', async (_, answerWith) => {
     const sidecar = await started();
     const answer = complete(sidecar, apart());
-    answerWith((await prefiller.next()).response);
-    const visit = await engine.next();
+    answerWith((await bed.prefiller.next()).response);
+    const visit = await bed.engine.next();
     expect([visit.path, JSON.parse(visit.body)]).toEqual(['/v1/completions', ASKED]);
     visit.response.end('{}');
     expect((await answer).status).toBe(200);
@@ -213,12 +203,12 @@ describe('answers of a prefilling server that cannot be used', () => {
     const sidecar = await started();
     for (let index = 0; index < 4; index++) {
       const answer = complete(sidecar, apart());
-      (await prefiller.next()).response.writeHead(500).end();
-      (await engine.next()).response.end('{}');
+      (await bed.prefiller.next()).response.writeHead(500).end();
+      (await bed.engine.next()).response.end('{}');
       await answer;
-      if (index === 2) clock.advanceTo(1_000);
+      if (index === 2) bed.clock.advanceTo(1_000);
     }
-    const line = `prefill at ${prefiller.address} failed, computing here: answered 500`;
+    const line = `prefill at ${bed.prefiller.address} failed, computing here: answered 500`;
     expect(logged).toEqual([line, `${line} (and 2 more before)`]);
   });
 });

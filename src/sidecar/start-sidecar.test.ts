@@ -1,10 +1,9 @@
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo } from 'node:net';
 import { generate } from 'selfsigned';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import type { ScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
-import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
+import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import {
   ASKED,
   complete,
@@ -12,24 +11,15 @@ import {
   prefilledAt,
   type Sent,
 } from '../../test/support/sidecar/sidecar-client.ts';
-import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { listedServers } from './options/allowed-servers.ts';
 
 const KV = { do_remote_prefill: true, remote_host: '10.0.0.9', remote_port: 5600 };
 
-let engine: ScriptedServer;
-let prefiller: ScriptedServer;
-let clock: SimulatedClock;
-const bed = new SidecarBed();
+const bed = sidecarBed();
 const { stops } = bed;
 const started = bed.started.bind(bed);
 
-beforeEach(async () => {
-  ({ engine, prefiller, clock } = await bed.begin());
-});
-afterEach(() => bed.end());
-
-const apart = (): Pick<Sent, 'headers'> => prefilledAt(prefiller);
+const apart = (): Pick<Sent, 'headers'> => prefilledAt(bed.prefiller);
 
 describe('what a client may ask for', () => {
   it('[V63] no prompt goes to a server that is not allowed', async () => {
@@ -37,9 +27,9 @@ describe('what a client may ask for', () => {
     const refused = await complete(sidecar, apart());
     expect([refused.status, await refused.text()]).toEqual([
       403,
-      expect.stringContaining(`x-prefiller-host-port names ${prefiller.address}`),
+      expect.stringContaining(`x-prefiller-host-port names ${bed.prefiller.address}`),
     ]);
-    expect([prefiller.visits, engine.visits]).toEqual([0, 0]);
+    expect([bed.prefiller.visits, bed.engine.visits]).toEqual([0, 0]);
     const line = 'pointsman_sidecar_stages_total{stage="prefill",outcome="denied"}';
     expect(await metric(sidecar, line)).toBe(1);
   });
@@ -50,7 +40,7 @@ describe('what a client may ask for', () => {
       const sidecar = await started();
       const body = { ...ASKED, kv_transfer_params: KV };
       const answer = complete(sidecar, { body, path });
-      const visit = await engine.next();
+      const visit = await bed.engine.next();
       expect([visit.path, JSON.parse(visit.body)]).toEqual([path, ASKED]);
       visit.response.end('{}');
       await answer;
@@ -61,12 +51,12 @@ describe('what a client may ask for', () => {
     const sidecar = await started();
     const body = { ...ASKED, kv_transfer_params: { remote_host: 'evil' } };
     const answer = complete(sidecar, { body, ...apart() });
-    (await prefiller.next()).response.end(JSON.stringify({ kv_transfer_params: KV }));
-    const visit = await engine.next();
+    (await bed.prefiller.next()).response.end(JSON.stringify({ kv_transfer_params: KV }));
+    const visit = await bed.engine.next();
     expect(JSON.parse(visit.body)).toEqual({ ...ASKED, kv_transfer_params: KV });
     // A second try has none either.
     visit.response.writeHead(500).end();
-    const again = await engine.next();
+    const again = await bed.engine.next();
     expect(JSON.parse(again.body)).toEqual(ASKED);
     again.response.end('{}');
     expect((await answer).status).toBe(200);
@@ -76,7 +66,7 @@ describe('what a client may ask for', () => {
     const sidecar = await started();
     const headers = { 'content-type': 'audio/wav' };
     const answer = complete(sidecar, { path: '/v1/audio', body: 'RIFF', headers });
-    const visit = await engine.next();
+    const visit = await bed.engine.next();
     expect([visit.body, visit.headers['content-length']]).toEqual(['RIFF', '4']);
     visit.response.end();
     await answer;
@@ -116,7 +106,7 @@ describe('TLS to a prefilling server', () => {
     const sidecar = await started({ tls });
     const headers = { 'x-prefiller-host-port': `127.0.0.1:${port}` };
     const answer = complete(sidecar, { headers });
-    (await engine.next()).response.end('{}');
+    (await bed.engine.next()).response.end('{}');
     expect((await answer).status).toBe(200);
     expect(sidecar.counts.prefilled).toBe(prefilled);
   });
@@ -129,15 +119,15 @@ describe('the end of the sidecar', () => {
     const sidecar = await started();
     const health = (): Promise<Response> => fetch(`http://${sidecar.address}/health`);
     const healthy = health();
-    (await engine.next()).response.end();
+    (await bed.engine.next()).response.end();
     expect((await healthy).status).toBe(200);
     const ended = sidecar.drain(times);
     expect((await health()).status).toBe(503);
     const late = complete(sidecar);
-    (await engine.next()).response.end('{}');
+    (await bed.engine.next()).response.end('{}');
     const { status, headers } = await late;
     expect([status, headers.get('connection')]).toEqual([200, 'close']);
-    clock.advanceTo(times.drainNoticeMs);
+    bed.clock.advanceTo(times.drainNoticeMs);
     await ended;
     await expect(health()).rejects.toThrow();
   });
@@ -145,11 +135,11 @@ describe('the end of the sidecar', () => {
   it('[V67] lets streams end, and cuts those that last longer than the time-out', async () => {
     const sidecar = await started();
     const [short, long] = [complete(sidecar), complete(sidecar)];
-    const visits = [await engine.next(), await engine.next()];
+    const visits = [await bed.engine.next(), await bed.engine.next()];
     for (const { response } of visits) response.write('1');
     const answers = [await short, await long];
     const ended = sidecar.drain(times);
-    clock.advanceTo(times.drainNoticeMs);
+    bed.clock.advanceTo(times.drainNoticeMs);
     visits[0]?.response.end('2');
     const texts = answers.map((answer) => answer.text().catch(() => 'cut'));
     expect(await Promise.race(texts)).toBe('12');
@@ -162,7 +152,7 @@ describe('the end of the sidecar', () => {
         ),
       (state) => state === 'closed',
     );
-    clock.advanceTo(times.drainNoticeMs + times.drainTimeoutMs);
+    bed.clock.advanceTo(times.drainNoticeMs + times.drainTimeoutMs);
     await ended;
     expect((await Promise.all(texts)).toSorted()).toEqual(['12', 'cut']);
     await visits[1]?.closed;

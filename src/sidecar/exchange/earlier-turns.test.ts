@@ -1,18 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ScriptedServer } from '../../../test/support/sidecar/scripted-server.ts';
-import { SidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
-import type { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { describe, expect, it } from 'vitest';
+import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
 import type { SidecarOptions } from '../options/sidecar-options.ts';
 import type { Sidecar } from '../start-sidecar.ts';
 
-const bed = new SidecarBed();
-let engine: ScriptedServer;
-let prefiller: ScriptedServer;
-let clock: SimulatedClock;
-beforeEach(async () => {
-  ({ engine, prefiller, clock } = await bed.begin());
-});
-afterEach(() => bed.end());
+const bed = sidecarBed();
 
 const started = (overrides: Partial<SidecarOptions> = {}): Promise<Sidecar> =>
   bed.started({ earlierTurns: { turnsMax: 2, keepMs: 1_000 }, ...overrides });
@@ -60,12 +51,12 @@ async function turn(
 ): Promise<{ readonly told: string; readonly got: string }> {
   const response = fetch(`http://${sidecar.address}/v1/chat/completions`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-prefiller-host-port': prefiller.address },
+    headers: { 'content-type': 'application/json', 'x-prefiller-host-port': bed.prefiller.address },
     body: JSON.stringify({ model: 'm', messages, ...body }),
   }).then((got) => got.text());
-  const prefill = await prefiller.next();
+  const prefill = await bed.prefiller.next();
   prefill.response.end('{"kv_transfer_params":{"do_remote_prefill":true}}');
-  const decode = await engine.next();
+  const decode = await bed.engine.next();
   decode.response.setHeader('content-type', type);
   decode.response.end(answer);
   const got = await response;
@@ -111,12 +102,15 @@ describe('the KV of a turn that the engine still holds', () => {
   async function fetchNext(sidecar: Sidecar, messages: readonly Message[]): Promise<string> {
     const response = fetch(`http://${sidecar.address}/v1/chat/completions`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-prefiller-host-port': prefiller.address },
+      headers: {
+        'content-type': 'application/json',
+        'x-prefiller-host-port': bed.prefiller.address,
+      },
       body: JSON.stringify({ model: 'm', messages }),
     });
-    const prefill = await prefiller.next();
+    const prefill = await bed.prefiller.next();
     prefill.response.end('{"kv_transfer_params":{}}');
-    (await engine.next()).response.end(whole(said('hello')));
+    (await bed.engine.next()).response.end(whole(said('hello')));
     await (await response).text();
     return prefill.body;
   }
@@ -197,7 +191,7 @@ describe('the KV of a turn that the engine still holds', () => {
     expect(await again('c')).toBe(true);
     expect(await again('a')).toBe(false);
     await turn(sidecar, [user('d')]);
-    clock.advanceTo(1_000);
+    bed.clock.advanceTo(1_000);
     expect(await again('d')).toBe(false);
   });
 
@@ -206,21 +200,24 @@ describe('the KV of a turn that the engine still holds', () => {
     await turn(sidecar, [user('hi')]);
     const response = fetch(`http://${sidecar.address}/v1/chat/completions`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-prefiller-host-port': prefiller.address },
+      headers: {
+        'content-type': 'application/json',
+        'x-prefiller-host-port': bed.prefiller.address,
+      },
       body: JSON.stringify({ model: 'm', messages: [user('hi'), said('hello'), user('and?')] }),
     });
-    const failed = await prefiller.next();
+    const failed = await bed.prefiller.next();
     expect(toldIn(failed.body)).toContain(TAKES);
     failed.response.writeHead(503).end();
-    const again = prefiller.next();
-    while (prefiller.visits < 3) {
-      clock.advanceTo(clock.now() + 1);
+    const again = bed.prefiller.next();
+    while (bed.prefiller.visits < 3) {
+      bed.clock.advanceTo(bed.clock.now() + 1);
       await new Promise(setImmediate);
     }
     const retried = await again;
     expect(toldIn(retried.body)).toContain('"remote_engine_id":null');
     retried.response.end('{"kv_transfer_params":{}}');
-    (await engine.next()).response.end('{}');
+    (await bed.engine.next()).response.end('{}');
     expect((await response).status).toBe(200);
   });
 });

@@ -1,19 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
-import type { ScriptedServer } from '../../../test/support/sidecar/scripted-server.ts';
-import { SidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
+import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
 import type { LegTracing } from '../options/sidecar-options.ts';
 
 /** Which spans a request has, as the sidecar begins and ends them. */
 
-let engine: ScriptedServer;
-let prefiller: ScriptedServer;
-const bed = new SidecarBed();
-
-beforeEach(async () => {
-  ({ engine, prefiller } = await bed.begin());
-});
-afterEach(() => bed.end());
+const bed = sidecarBed();
 
 interface Ended {
   readonly name: string;
@@ -44,7 +36,7 @@ function ask(address: string): Promise<Response> {
     headers: {
       traceparent: 'of-the-client',
       'x-request-id': 'r1',
-      'x-prefiller-host-port': prefiller.address,
+      'x-prefiller-host-port': bed.prefiller.address,
     },
     body: '{"prompt":"a"}',
   });
@@ -54,10 +46,10 @@ test('[B180] each leg has a span, which the server of the leg is told', async ()
   const { ended, ...traced } = tracing();
   const sidecar = await bed.started(traced);
   const answer = ask(sidecar.address);
-  const prefill = await prefiller.next();
+  const prefill = await bed.prefiller.next();
   expect(prefill.headers['traceparent']).toBe('span-of-prefill');
   prefill.response.end('{"kv_transfer_params":{"remote_host":"h"}}');
-  const decode = await engine.next();
+  const decode = await bed.engine.next();
   expect(decode.headers['traceparent']).toBe('span-of-decode');
   decode.response.end('{}');
   expect(await (await answer).text()).toBe('{}');
@@ -74,14 +66,14 @@ test('[B180] each leg has a span, which the server of the leg is told', async ()
     failure: undefined,
     attributes: expect.objectContaining({
       ...shared,
-      'llm_d.pd_proxy.prefill_target': prefiller.address,
+      'llm_d.pd_proxy.prefill_target': bed.prefiller.address,
       'llm_d.pd_proxy.prefill.status_code': 200,
     }),
   });
   expect(ended).toContainEqual({
     name: 'decode',
     failure: undefined,
-    attributes: expect.objectContaining({ 'llm_d.pd_proxy.decode_target': engine.address }),
+    attributes: expect.objectContaining({ 'llm_d.pd_proxy.decode_target': bed.engine.address }),
   });
   expect(ended).toContainEqual({
     name: 'request',
@@ -98,9 +90,9 @@ test('[B181] a leg that fails says why, and the request is still answered', asyn
   const { ended, ...traced } = tracing();
   const sidecar = await bed.started(traced);
   const answer = ask(sidecar.address);
-  const prefill = await prefiller.next();
+  const prefill = await bed.prefiller.next();
   prefill.response.writeHead(500).end('{}');
-  const decode = await engine.next();
+  const decode = await bed.engine.next();
   decode.response.end('{}');
   expect((await answer).status).toBe(200);
   await eventually(

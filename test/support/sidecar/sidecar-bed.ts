@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from 'vitest';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import type { SidecarOptions } from '../../../src/sidecar/options/sidecar-options.ts';
 import { type Sidecar, startSidecar } from '../../../src/sidecar/start-sidecar.ts';
@@ -33,13 +34,37 @@ export class SidecarBed {
     for (const stop of this.stops.splice(0)) await stop();
   }
 
+  get engine(): ScriptedServer {
+    return this.#current.engine;
+  }
+
+  get prefiller(): ScriptedServer {
+    return this.#current.prefiller;
+  }
+
+  get clock(): SimulatedClock {
+    return this.#current.clock;
+  }
+
   async started(overrides: Partial<SidecarOptions> = {}): Promise<Sidecar> {
-    if (this.#servers === undefined) throw new Error('call begin() before a sidecar is started');
-    const { engine, clock } = this.#servers;
+    const { engine, clock } = this.#current;
     const log = (line: string): void => void this.logged.push(line);
     const options = { engine: engine.address, clock, log, ...overrides };
     const sidecar = await startSidecar(sidecarOptions(options));
     this.stops.unshift(() => sidecar.stop());
     return sidecar;
   }
+
+  get #current(): SidecarServers {
+    if (this.#servers === undefined) throw new Error('call begin() before the servers are used');
+    return this.#servers;
+  }
+}
+
+/** A bed that begins and ends with each test of the file. */
+export function sidecarBed(): SidecarBed {
+  const bed = new SidecarBed();
+  beforeEach(async () => void (await bed.begin()));
+  afterEach(() => bed.end());
+  return bed;
 }
