@@ -61,6 +61,8 @@ function environmentOf({ tracing = false, latencyPredictor = false }: Values): N
     ...(tracing && {
       OTEL_SERVICE_NAME: 'llm-d-router/epp',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4317',
+      OTEL_RESOURCE_ATTRIBUTES_NODE_NAME: 'node-1',
+      OTEL_RESOURCE_ATTRIBUTES_POD_NAME: 'release-epp-5c9d8f7b6-x7k2p',
       OTEL_RESOURCE_ATTRIBUTES: 'k8s.namespace.name=inference,k8s.pod.name=release-epp-5c9d8f7b6',
       OTEL_TRACES_EXPORTER: 'otlp',
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
@@ -88,6 +90,17 @@ const VARIANTS: readonly (readonly [what: string, values: Values])[] = [
       replicas: 2,
       grpcHealthPort: 9103,
       flags: { 'allow-experimental-plugins': true, 'ha-enable-leader-election': false },
+    },
+  ],
+  [
+    'no pool, three replicas, traces, the latency predictor, and metrics without a token',
+    {
+      selector: { labels: 'app=vllm', ports: '8000' },
+      replicas: 3,
+      tracing: true,
+      latencyPredictor: true,
+      metricsAuth: false,
+      flags: { v: 4, 'metrics-staleness-threshold': '500ms' },
     },
   ],
   ['a configuration without bodies', { pluginsConfigFile: 'payload-agnostic.yaml' }],
@@ -168,7 +181,7 @@ async function started(values: Values): Promise<readonly string[]> {
 }
 
 describe('the arguments of the reference’s charts start ours', () => {
-  expect(VARIANTS).toHaveLength(12);
+  expect(VARIANTS).toHaveLength(13);
   test.each(VARIANTS)('[D92] with %s', { timeout: 60_000 }, async (_what, values) => {
     const log = await started(values);
     const followed = values.selector === undefined ? 'inference/release' : 'inference/release-epp';
