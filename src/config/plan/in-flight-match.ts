@@ -11,7 +11,7 @@ export const OUTPUT_PARAMETERS: readonly string[] = [
   'maxEstimatedOutputTokens',
 ];
 /** With this plugin, the length of an answer is what its request says, and no ratio. */
-export const LENGTHS = 'outlen-bucket';
+const LENGTHS = 'outlen-bucket';
 /** The reference's default. */
 const OUTPUT_RATIO = 1.5;
 
