@@ -2,11 +2,12 @@ import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { apiStatusOf } from './api/api-error.ts';
 import { Informer, type ResourceSource } from './informer.ts';
-import type { PacedServer, PoolName } from './kube-resources.ts';
+import type { PacedServer } from './kube-resources.ts';
 import {
   type Parsed,
   prioritiesOf,
   prioritiesOfV1,
+  type RuledPool,
   type RuleObject,
   rewritesOf,
 } from './rule-objects.ts';
@@ -16,7 +17,8 @@ import { Troubles } from './troubles.ts';
 
 interface FollowRulesOptions {
   readonly server: PacedServer;
-  readonly pool: PoolName;
+  /** Its labels may change: then `poolChanged` must be called. */
+  readonly pool: RuledPool;
   readonly rules: Pick<RequestRules, 'setObjectives' | 'setRewrites'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -31,6 +33,8 @@ export interface RuleFollower {
   readonly synced: boolean;
   /** What is wrong at the moment, one sentence each. */
   readonly troubles: readonly string[];
+  /** The labels of the pool have changed. */
+  poolChanged(): void;
   stop(): void;
 }
 
@@ -80,6 +84,9 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
     get troubles() {
       return [...new Set(troubles.all)];
     },
+    poolChanged: () => {
+      for (const informer of informers) informer.again();
+    },
     stop: () => {
       limit.cancel();
       for (const informer of informers) informer.stop();
@@ -111,14 +118,17 @@ function followObjectives(
 interface Kind<T> {
   readonly plural: RuleSourceOptions['plural'];
   readonly version: RuleVersion;
-  readonly parse: (objects: Iterable<RuleObject>, pool: PoolName) => Parsed<T>;
+  readonly parse: (objects: Iterable<RuleObject>, pool: RuledPool) => Parsed<T>;
   readonly apply: (value: T) => void;
   /** Called when the kind is listed, or listing it is forbidden. */
   readonly settle: (kind: KindName) => void;
   readonly troubles: Troubles;
 }
 
-type FollowedKind = Pick<Informer<RuleObject>, 'synced' | 'stop'>;
+type FollowedKind = Pick<Informer<RuleObject>, 'synced' | 'stop'> & {
+  /** Reads the objects again, if they are listed. */
+  again(): void;
+};
 
 function followKind<T>(
   { server, pool, clock, random }: FollowRulesOptions,
@@ -126,6 +136,14 @@ function followKind<T>(
 ): FollowedKind {
   const name: KindName = `${plural}/${version}`;
   const edits = new Spaced(clock);
+  let listed: ReadonlyMap<string, RuleObject> | undefined;
+  const read = (): void => {
+    if (listed === undefined) return;
+    const parsed = parse(listed.values(), pool);
+    apply(parsed.value);
+    troubles.set(`objects of ${name}`, parsed.troubles);
+    settle(name);
+  };
   const source = ruleSource({ server, namespace: pool.namespace, plural, version, clock });
   const informer = new Informer({
     source: settledIfForbidden(source, () => settle(name)),
@@ -133,12 +151,8 @@ function followKind<T>(
     random: random.fork(name),
     observer: {
       onChange: (objects) => {
-        edits.run(() => {
-          const parsed = parse(objects.values(), pool);
-          apply(parsed.value);
-          troubles.set(`objects of ${name}`, parsed.troubles);
-          settle(name);
-        });
+        listed = objects;
+        edits.run(read);
       },
       onTrouble: (sentence) => troubles.set(`server of ${name}`, [sentence]),
       onRecovered: () => troubles.clear(`server of ${name}`),
@@ -152,6 +166,7 @@ function followKind<T>(
     get synced() {
       return informer.synced;
     },
+    again: () => edits.run(read),
     stop: () => {
       edits.stop();
       informer.stop();

@@ -1,14 +1,18 @@
 import type { KubeObject } from './kube-objects.ts';
+import type { Labels } from './pool-labels.ts';
 
 /** An InferencePool as received: its spec is unchecked. */
 export interface InferencePool extends KubeObject {
+  readonly metadata?: NonNullable<KubeObject['metadata']> & {
+    readonly labels?: Labels | undefined;
+  };
   readonly spec?: unknown;
 }
 
 /** The pool without the metadata that is not read here. */
 export function leanPool({ metadata, spec }: InferencePool): InferencePool {
-  const { name, namespace, resourceVersion } = metadata ?? {};
-  return { metadata: { name, namespace, resourceVersion }, spec };
+  const { name, namespace, resourceVersion, labels } = metadata ?? {};
+  return { metadata: { name, namespace, resourceVersion, labels }, spec };
 }
 
 export interface InferencePoolSpec {

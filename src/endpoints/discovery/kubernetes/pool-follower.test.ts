@@ -9,6 +9,7 @@ import { seededRandom } from '../../../runtime/seeded-random.ts';
 import type { InferencePool } from './inference-pool.ts';
 import type { Node, Pod } from './kube-objects.ts';
 import { PoolFollower } from './pool-follower.ts';
+import type { Labels } from './pool-labels.ts';
 
 const LWS = 'leaderworkerset.sigs.k8s.io';
 const EVENTS = 10_000;
@@ -48,6 +49,7 @@ function follow({ clock, pools, pods, nodes }: World) {
   const endpoints = new EndpointPool();
   /** What was said of the pool, with the number of endpoints at that moment. */
   const known: [boolean, number][] = [];
+  const labels: Labels[] = [];
   const follower = new PoolFollower({
     sources: {
       pool: pools,
@@ -57,6 +59,7 @@ function follow({ clock, pools, pods, nodes }: World) {
     },
     poolName: { namespace: 'n', name: 'pool' },
     endpoints,
+    onLabels: (each) => void labels.push(each),
     onKnown: (each) => void known.push([each, endpoints.snapshot().length]),
     clock,
     random: seededRandom(1),
@@ -76,7 +79,7 @@ function follow({ clock, pools, pods, nodes }: World) {
       .map(({ id }) => id)
       .sort()
       .join(' ');
-  return { endpoints, follower, state, ids, known };
+  return { endpoints, follower, state, ids, known, labels };
 }
 
 const pool = (ports: readonly number[], app = 'vllm'): InferencePool => ({
@@ -242,6 +245,18 @@ describe('a follower of a pool', () => {
     expect(await after(() => world.pods.put('lws-0-1', member(1, again)))).toBe('');
     expect(await after(() => world.pods.put('lws-0-2', member(2, again)))).toBe('n/lws-0');
     expect(await after(() => world.pods.remove('lws-0-2'))).toBe('');
+    follower.stop();
+  });
+
+  it('[D400] tells the labels of the pool', async () => {
+    const world = makeWorld();
+    const { follower, labels } = follow(world);
+    const { spec } = pool([8000]);
+    world.pools.put('pool', { metadata: { namespace: 'n', labels: { tier: 'gold' } }, spec });
+    await world.clock.run(1000);
+    world.pools.put('pool', { metadata: { namespace: 'n' }, spec });
+    await world.clock.run(2000);
+    expect(labels.slice(-2)).toEqual([{ tier: 'gold' }, {}]);
     follower.stop();
   });
 

@@ -4,6 +4,7 @@ import type { EndpointSink } from './held-endpoints.ts';
 import { type InferencePool, type InferencePoolSpec, readInferencePool } from './inference-pool.ts';
 import { Informer, type ResourceSource } from './informer.ts';
 import type { KubeObject, Node, Pod } from './kube-objects.ts';
+import type { Labels } from './pool-labels.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';
 import { Spaced } from './spaced.ts';
 import { Troubles } from './troubles.ts';
@@ -27,6 +28,8 @@ interface PoolFollowerOptions {
   readonly log: Log;
   /** Called with what the pool speaks, when that changes. */
   readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
+  /** Called with the labels of the pool, whenever it is read. */
+  readonly onLabels?: ((labels: Labels) => void) | undefined;
   /** Called when the pool exists and all that its endpoints depend on is listed; and when it is deleted. */
   readonly onKnown?: ((known: boolean) => void) | undefined;
 }
@@ -122,6 +125,7 @@ export class PoolFollower {
       if (this.#exists) log.info({ pool: poolName }, 'the pool exists');
       else log.warn({ pool: poolName }, 'the pool was deleted');
     }
+    this.#options.onLabels?.(pool?.metadata?.labels ?? {});
     const read = pool && readInferencePool(pool);
     if (read !== undefined && 'fault' in read) {
       this.#troubles.set('spec', [read.fault]);

@@ -66,12 +66,29 @@ describe('InferenceObjectives of version v1', () => {
     expect([[...value], troubles]).toEqual([[['a', 7]], []]);
   });
 
-  test('[D94] with a poolSelector are reported with what to write instead', () => {
-    const selecting = made('a', { poolSelector: { matchLabels: { tier: 'gold' } }, priority: 1 });
-    const { value, troubles } = prioritiesOfV1([selecting], POOL);
-    expect([...value]).toEqual([]);
+  test.each<[object, boolean]>([
+    [{ matchLabels: { tier: 'gold' } }, true],
+    [{ matchLabels: { tier: 'gold', zone: 'a' } }, false],
+    [{ matchExpressions: [{ key: 'tier', operator: 'In', values: ['gold', 'iron'] }] }, true],
+    [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }, false],
+    [{ matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['a'] }] }, true],
+    [{ matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['gold'] }] }, false],
+    [{ matchExpressions: [{ key: 'tier', operator: 'Exists' }] }, true],
+    [{ matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, false],
+  ])('[D400] with a poolSelector %j are those of pools with such labels', (selector, isOurs) => {
+    const objects = [made('a', { poolSelector: selector, priority: 1 })];
+    const { value, troubles } = prioritiesOfV1(objects, { ...POOL, labels: { tier: 'gold' } });
+    expect([[...value.keys()], troubles]).toEqual([isOurs ? ['a'] : [], []]);
+  });
+
+  test('[D400] with a poolSelector and poolRefs are those of both, and an empty selector is reported', () => {
+    const gold = { matchLabels: { tier: 'gold' } };
+    const both = made('both', { poolRefs: [poolRef], poolSelector: gold, priority: 2 });
+    const empty = made('empty', { poolSelector: {} });
+    const { value, troubles } = prioritiesOfV1([both, empty], POOL);
+    expect([...value]).toEqual([['both', 2]]);
     expect(troubles).toEqual([
-      'InferenceObjective a is not followed: spec.poolSelector: name the pools in poolRefs instead',
+      'InferenceObjective empty is not followed: spec.poolSelector: selects every pool: give it a label',
     ]);
   });
 });

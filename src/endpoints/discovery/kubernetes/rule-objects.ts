@@ -2,6 +2,10 @@ import { z } from 'zod';
 import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
 import type { KubeObject } from './kube-objects.ts';
 import type { PoolName } from './kube-resources.ts';
+import { type Labels, poolSelector, selects } from './pool-labels.ts';
+
+/** The pool whose rules are followed, with its labels at the moment; none where they are not known. */
+export type RuledPool = PoolName & { readonly labels?: Labels };
 
 /** An InferenceObjective or InferenceModelRewrite. Its spec is unchecked until it is used. */
 export interface RuleObject extends KubeObject {
@@ -31,7 +35,7 @@ const objectiveSpec = z.object({ poolRef, priority: priority.nullish() });
 /** As version v1 has it. */
 const objectiveSpecV1 = z.object({
   poolRefs: z.array(poolRef).nullish(),
-  poolSelector: z.undefined('name the pools in poolRefs instead').optional(),
+  poolSelector: poolSelector.nullish(),
   priority: priority.nullish(),
 });
 const matchSchema = z.object({
@@ -46,7 +50,7 @@ const rewriteSpec = z.object({ poolRef, rules: z.array(ruleSchema) });
 /** The priorities of a pool's InferenceObjectives, by name. One without a priority has 0. */
 export function prioritiesOf(
   objects: Iterable<RuleObject>,
-  pool: PoolName,
+  pool: RuledPool,
 ): Parsed<ReadonlyMap<string, number>> {
   const { value, troubles } = specsFor(objects, pool, objectiveSchema, 'InferenceObjective');
   const priorities = value.map(({ name, spec }) => [name, spec.priority ?? 0] as const);
@@ -59,7 +63,7 @@ export function prioritiesOf(
  */
 export function prioritiesOfV1(
   objects: Iterable<RuleObject>,
-  pool: PoolName,
+  pool: RuledPool,
 ): Parsed<ReadonlyMap<string, number>> {
   return prioritiesOf(
     [...objects].filter(({ spec }) => isOfV1(spec)),
@@ -79,7 +83,7 @@ function isOfV1(spec: unknown): boolean {
 /** The rules of a pool's InferenceModelRewrites: those of the oldest object first. */
 export function rewritesOf(
   objects: Iterable<RuleObject>,
-  pool: PoolName,
+  pool: RuledPool,
 ): Parsed<readonly ModelRewriteRule[]> {
   const { value, troubles } = specsFor(objects, pool, () => rewriteSpec, 'InferenceModelRewrite');
   const rules = value.flatMap(({ name, spec }) => spec.rules.flatMap((rule) => ruleOf(name, rule)));
@@ -115,7 +119,7 @@ interface Named<Spec> {
 /** The specs of the objects of this pool that are not being deleted, the oldest first. */
 function specsFor<Spec>(
   objects: Iterable<RuleObject>,
-  pool: PoolName,
+  pool: RuledPool,
   schemaOf: (spec: unknown) => z.ZodType<Spec>,
   kind: string,
 ): Parsed<readonly Named<Spec>[]> {
@@ -127,7 +131,7 @@ function specsFor<Spec>(
     if (metadata.deletionTimestamp !== undefined) continue;
     const read = readOf(object, schemaOf(spec));
     // Errors in objects of other pools are not reported.
-    if (read.references?.some((reference) => isPool(reference, pool)) === false) continue;
+    if (isOfOthers(read, pool)) continue;
     if (read.spec.success) value.push({ name, spec: read.spec.data });
     else troubles.push(`${kind} ${name} is not followed: ${firstIssue(read.spec.error)}`);
   }
@@ -137,6 +141,7 @@ function specsFor<Spec>(
 interface ReadObject<Spec> {
   readonly schema: z.ZodType<Spec>;
   readonly references: ReturnType<typeof referencesOf>;
+  readonly selector: z.output<typeof poolSelector> | undefined;
   readonly spec: z.ZodSafeParseResult<Spec>;
 }
 
@@ -147,12 +152,18 @@ function readOf<Spec>(object: RuleObject, schema: z.ZodType<Spec>): ReadObject<S
   const known = READ.get(object);
   if (known?.schema === schema) return known as ReadObject<Spec>;
   const { spec } = object;
-  const read = { schema, references: referencesOf(spec), spec: schema.safeParse(spec) };
+  const read = {
+    schema,
+    references: referencesOf(spec),
+    selector: selecting.safeParse(spec).data?.poolSelector,
+    spec: schema.safeParse(spec),
+  };
   READ.set(object, read);
   return read;
 }
 
 const oneReference = z.object({ poolRef });
+const selecting = z.object({ poolSelector });
 const someReferences = z.object({ poolRefs: z.array(poolRef).min(1) });
 
 /** The pools that an object is for; undefined where it does not say in a way that can be read. */
@@ -163,7 +174,17 @@ function referencesOf(spec: unknown): readonly z.output<typeof poolRef>[] | unde
   return some.success ? some.data.poolRefs : undefined;
 }
 
-function isPool({ group, name }: z.output<typeof poolRef>, pool: PoolName): boolean {
+/** Whether an object says, in a way that can be read, that it is for other pools only. */
+function isOfOthers(
+  { references, selector }: Pick<ReadObject<unknown>, 'references' | 'selector'>,
+  pool: RuledPool,
+): boolean {
+  if (references === undefined && selector === undefined) return false;
+  const isNamed = references?.some((reference) => isPool(reference, pool)) ?? false;
+  return !isNamed && !(selector !== undefined && selects(selector, pool.labels ?? {}));
+}
+
+function isPool({ group, name }: z.output<typeof poolRef>, pool: RuledPool): boolean {
   return name === pool.name && (group ?? pool.group) === pool.group;
 }
 

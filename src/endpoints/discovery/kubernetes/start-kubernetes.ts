@@ -14,6 +14,7 @@ import {
 } from './held-endpoints.ts';
 import type { InferencePoolSpec } from './inference-pool.ts';
 import { type PacedServer, type PoolName, poolSources } from './kube-resources.ts';
+import type { Labels } from './pool-labels.ts';
 import { PoolFollower } from './pool-follower.ts';
 
 interface KubernetesOptions {
@@ -64,6 +65,7 @@ const WAITING: Readonly<Record<WaitReason, string>> = {
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
   const { config, pool, spec, nodeLabels = [], clock, random, log } = options;
   const held = heldFor(options, () => follower);
+  const ruled = { ...options.pool, labels: {} as Labels };
   const ready = { known: false, released: false };
   const say = (): void => options.onReady?.(ready.known && ready.released);
   const server = { config, pace: paceOf(clock, () => follower) };
@@ -72,6 +74,10 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     poolName: pool,
     endpoints: held,
     onAppProtocol: options.onAppProtocol,
+    onLabels: (labels) => {
+      ruled.labels = labels;
+      followed?.poolChanged();
+    },
     onKnown: (known) => {
       ready.known = known;
       say();
@@ -80,7 +86,7 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     random,
     log,
   });
-  const followed = startRules(options, server, () => {
+  const followed: RuleFollower | undefined = startRules({ ...options, pool: ruled }, server, () => {
     held.release();
     ready.released = true;
     say();

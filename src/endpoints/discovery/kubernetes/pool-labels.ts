@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+/** Labels of a Kubernetes object. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** As `metav1.LabelSelector` has it. */
+interface PoolSelector {
+  readonly matchLabels?: Labels | null | undefined;
+  readonly matchExpressions?: readonly Expression[] | null | undefined;
+}
+
+interface Expression {
+  readonly key: string;
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  readonly values?: readonly string[] | null | undefined;
+}
+
+const expression = z.object({
+  key: z.string().min(1),
+  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+  values: z.array(z.string()).nullish(),
+});
+
+/** A selector of pools by their labels, as objects of version v1 have it. An empty one would select every pool. */
+export const poolSelector: z.ZodType<PoolSelector> = z
+  .object({
+    matchLabels: z.record(z.string(), z.string()).nullish(),
+    matchExpressions: z.array(expression).nullish(),
+  })
+  .refine(
+    ({ matchLabels, matchExpressions }) =>
+      Object.keys(matchLabels ?? {}).length + (matchExpressions ?? []).length > 0,
+    'selects every pool: give it a label',
+  );
+
+/** Whether a selector takes an object with these labels, as Kubernetes does. */
+export function selects({ matchLabels, matchExpressions }: PoolSelector, labels: Labels): boolean {
+  return (
+    Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
+    (matchExpressions ?? []).every((each) => holds(each, labels[each.key]))
+  );
+}
+
+function holds({ operator, values }: Expression, value: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && (values ?? []).includes(value);
+    case 'NotIn':
+      return value === undefined || !(values ?? []).includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
+}
