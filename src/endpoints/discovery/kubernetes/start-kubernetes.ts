@@ -66,8 +66,7 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
   const { config, pool, spec, nodeLabels = [], clock, random, log } = options;
   const held = heldFor(options, () => follower);
   const ruled = { ...options.pool, labels: {} as Labels };
-  const ready = { known: false, released: false };
-  const say = (): void => options.onReady?.(ready.known && ready.released);
+  const readiness = new PoolReadiness(options.onReady);
   const server = { config, pace: paceOf(clock, () => follower) };
   const follower: PoolFollower = new PoolFollower({
     sources: poolSources(server, pool, { nodeLabels, spec }),
@@ -78,18 +77,14 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
       ruled.labels = labels;
       followed?.poolChanged();
     },
-    onKnown: (known) => {
-      ready.known = known;
-      say();
-    },
+    onKnown: (known) => readiness.known(known),
     clock,
     random,
     log,
   });
   const followed: RuleFollower | undefined = startRules({ ...options, pool: ruled }, server, () => {
     held.release();
-    ready.released = true;
-    say();
+    readiness.released();
   });
   return {
     get synced() {
@@ -116,6 +111,27 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
       followed?.stop();
     },
   };
+}
+
+/** Tells when requests can go to the endpoints of a pool: they are known, and so are its rules. */
+class PoolReadiness {
+  readonly #onReady: KubernetesOptions['onReady'];
+  #known = false;
+  #released = false;
+
+  constructor(onReady: KubernetesOptions['onReady']) {
+    this.#onReady = onReady;
+  }
+
+  known(known: boolean): void {
+    this.#known = known;
+    this.#onReady?.(known && this.#released);
+  }
+
+  released(): void {
+    this.#released = true;
+    this.#onReady?.(this.#known);
+  }
 }
 
 /** Follows the rules of the pool, if they are asked for; `onSettled` is called when they are known. */
