@@ -14,8 +14,8 @@ import {
 } from './held-endpoints.ts';
 import type { InferencePoolSpec } from './inference-pool.ts';
 import { type PacedServer, type PoolName, poolSources } from './kube-resources.ts';
-import type { Labels } from './pool-labels.ts';
 import { PoolFollower } from './pool-follower.ts';
+import type { Labels } from './pool-labels.ts';
 
 interface KubernetesOptions {
   readonly config: KubeConfig;
