@@ -1,10 +1,10 @@
 import type { KubeObject } from './kube-objects.ts';
-import type { Labels } from './pool-labels.ts';
+import type { PoolLabels } from './pool-labels.ts';
 
 /** An InferencePool as received: its spec is unchecked. */
 export interface InferencePool extends KubeObject {
   readonly metadata?: NonNullable<KubeObject['metadata']> & {
-    readonly labels?: Labels | undefined;
+    readonly labels?: PoolLabels | undefined;
   };
   readonly spec?: unknown;
 }

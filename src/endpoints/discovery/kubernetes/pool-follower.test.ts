@@ -9,7 +9,7 @@ import { seededRandom } from '../../../runtime/seeded-random.ts';
 import type { InferencePool } from './inference-pool.ts';
 import type { Node, Pod } from './kube-objects.ts';
 import { PoolFollower } from './pool-follower.ts';
-import type { Labels } from './pool-labels.ts';
+import type { PoolLabels } from './pool-labels.ts';
 
 const LWS = 'leaderworkerset.sigs.k8s.io';
 const EVENTS = 10_000;
@@ -49,7 +49,7 @@ function follow({ clock, pools, pods, nodes }: World) {
   const endpoints = new EndpointPool();
   /** What was said of the pool, with the number of endpoints at that moment. */
   const known: [boolean, number][] = [];
-  const labels: Labels[] = [];
+  const labels: PoolLabels[] = [];
   const follower = new PoolFollower({
     sources: {
       pool: pools,

@@ -4,7 +4,7 @@ import type { EndpointSink } from './held-endpoints.ts';
 import { type InferencePool, type InferencePoolSpec, readInferencePool } from './inference-pool.ts';
 import { Informer, type ResourceSource } from './informer.ts';
 import type { KubeObject, Node, Pod } from './kube-objects.ts';
-import type { Labels } from './pool-labels.ts';
+import type { PoolLabels } from './pool-labels.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';
 import { Spaced } from './spaced.ts';
 import { Troubles } from './troubles.ts';
@@ -29,12 +29,12 @@ interface PoolFollowerOptions {
   /** Called with what the pool speaks, when that changes. */
   readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
   /** Called with the labels of the pool, whenever it is read. */
-  readonly onLabels?: ((labels: Labels) => void) | undefined;
+  readonly onLabels?: ((labels: PoolLabels) => void) | undefined;
   /** Called when the pool exists and all that its endpoints depend on is listed; and when it is deleted. */
   readonly onKnown?: ((known: boolean) => void) | undefined;
 }
 
-/** Labels and annotations included, usually two kilobytes. */
+/** PoolLabels and annotations included, usually two kilobytes. */
 const POD_BYTES_MAX = 16 * 1024;
 
 type Kind = 'pool' | 'pods' | 'workers' | 'nodes';

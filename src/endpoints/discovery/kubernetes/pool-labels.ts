@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Labels of a Kubernetes object. */
-export type Labels = Readonly<Record<string, string>>;
+/** PoolLabels of a Kubernetes object. */
+export type PoolLabels = Readonly<Record<string, string>>;
 
 /** As `metav1.LabelSelector` has it. */
 interface PoolSelector {
-  readonly matchLabels?: Labels | null | undefined;
+  readonly matchLabels?: PoolLabels | null | undefined;
   readonly matchExpressions?: readonly Expression[] | null | undefined;
 }
 
@@ -34,7 +34,10 @@ export const poolSelector: z.ZodType<PoolSelector> = z
   );
 
 /** Whether a selector takes an object with these labels, as Kubernetes does. */
-export function selects({ matchLabels, matchExpressions }: PoolSelector, labels: Labels): boolean {
+export function selects(
+  { matchLabels, matchExpressions }: PoolSelector,
+  labels: PoolLabels,
+): boolean {
   return (
     Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
     (matchExpressions ?? []).every((each) => holds(each, labels[each.key]))

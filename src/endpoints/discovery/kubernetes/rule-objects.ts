@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
 import type { KubeObject } from './kube-objects.ts';
 import type { PoolName } from './kube-resources.ts';
-import { type Labels, poolSelector, selects } from './pool-labels.ts';
+import { type PoolLabels, poolSelector, selects } from './pool-labels.ts';
 
 /** The pool whose rules are followed, with its labels at the moment; none where they are not known. */
-export type RuledPool = PoolName & { readonly labels?: Labels };
+export type RuledPool = PoolName & { readonly labels?: PoolLabels };
 
 /** An InferenceObjective or InferenceModelRewrite. Its spec is unchecked until it is used. */
 export interface RuleObject extends KubeObject {

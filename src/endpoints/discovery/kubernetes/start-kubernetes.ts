@@ -15,14 +15,14 @@ import {
 import type { InferencePoolSpec } from './inference-pool.ts';
 import { type PacedServer, type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
-import type { Labels } from './pool-labels.ts';
+import type { PoolLabels } from './pool-labels.ts';
 
 interface KubernetesOptions {
   readonly config: KubeConfig;
   readonly pool: PoolName;
   /** The pods and ports of the pool, where there is no InferencePool. */
   readonly spec?: InferencePoolSpec | undefined;
-  /** Labels that endpoints take from the nodes of their pods. With none, nodes are not read. */
+  /** PoolLabels that endpoints take from the nodes of their pods. With none, nodes are not read. */
   readonly nodeLabels?: readonly string[] | undefined;
   /** Called with what the pool speaks, when that changes. */
   readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
@@ -65,7 +65,7 @@ const WAITING: Readonly<Record<WaitReason, string>> = {
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
   const { config, pool, spec, nodeLabels = [], clock, random, log } = options;
   const held = heldFor(options, () => follower);
-  const ruled = { ...options.pool, labels: {} as Labels };
+  const ruled = { ...options.pool, labels: {} as PoolLabels };
   const readiness = new PoolReadiness(options.onReady);
   const server = { config, pace: paceOf(clock, () => follower) };
   const follower: PoolFollower = new PoolFollower({
