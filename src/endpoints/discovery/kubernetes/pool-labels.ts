@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** PoolLabels of a Kubernetes object. */
+/** Labels of an InferencePool. */
 export type PoolLabels = Readonly<Record<string, string>>;
 
 /** As `metav1.LabelSelector` has it. */
