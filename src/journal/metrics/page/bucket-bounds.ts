@@ -46,12 +46,10 @@ export const WAITING_SECONDS: readonly number[] = [
   0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
-export const CONFIRMATION_SECONDS: readonly number[] = [
+/** The usual bounds of Prometheus' client libraries. */
+export const USUAL_SECONDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
-
-/** The usual bounds of Prometheus' client libraries. */
-export const LOOKUP_SECONDS: readonly number[] = CONFIRMATION_SECONDS;
 
 export const REQUEST_BYTES: readonly number[] = powersOfTwo(64, 1_073_741_824);
 

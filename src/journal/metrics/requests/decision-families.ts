@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../../framework/endpoint.ts';
-import { LOOKUP_SECONDS, SCHEDULER_SECONDS } from '../page/bucket-bounds.ts';
+import { SCHEDULER_SECONDS, USUAL_SECONDS } from '../page/bucket-bounds.ts';
 import { formerNames, type ShowTwins } from '../page/deprecated-names.ts';
 import { counters, eppPage, type Family, histograms } from '../page/family.ts';
 import { createAttemptCells, createRewriteCells } from '../page/label-counters.ts';
@@ -63,7 +63,7 @@ export function createDecisionFamilies(
     'Time one plugin took for one request.',
     ['extension_point', ...PLUGIN_LABELS],
   );
-  const lookups = histograms(LOOKUP_SECONDS);
+  const lookups = histograms(USUAL_SECONDS);
   const [lookup, what] = ['kv_cache_index_lookup_latency_seconds', 'Time one look-up took.'];
   shown(lookups, lookup, what, []);
   show(lookups, lookup, formerNames(`llm_d_epp_${lookup}`), []);

@@ -11,7 +11,7 @@ import type { InferenceRequest } from '../../../framework/request.ts';
 import type { FirstBand } from '../../../framework/routing.ts';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import type { PickerMetrics } from '../metrics.ts';
-import { CONFIRMATION_SECONDS, SCHEDULER_SECONDS } from '../page/bucket-bounds.ts';
+import { SCHEDULER_SECONDS, USUAL_SECONDS } from '../page/bucket-bounds.ts';
 import { counters, eppPage, type Family, histograms } from '../page/family.ts';
 import type { Cell, Tally } from '../page/tally.ts';
 import { showFlowGauges } from './flow-gauges.ts';
@@ -74,7 +74,7 @@ function createMeters({ registry, seriesLimit }: PickerMetrics, inference_pool: 
       [],
     ).child({}),
     confirmationSeconds: page(
-      histograms(CONFIRMATION_SECONDS),
+      histograms(USUAL_SECONDS),
       'flow_control_revocation_confirmation_seconds',
       confirmed,
       ['inference_pool'],
