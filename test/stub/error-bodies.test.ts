@@ -40,6 +40,15 @@ describe('an error', () => {
     expect(await errorAt(sglang.url(path))).toEqual(body);
   });
 
+  test('[B35] names the field by its path', async () => {
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 7, content: 'x' }] });
+    const headers = { 'content-type': 'application/json' };
+    const url = vllm.url('/v1/chat/completions');
+    const response = await fetch(url, { method: 'POST', headers, body });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'messages.0.role' } });
+  });
+
   test('[B35] and the list of models name the engine', async () => {
     const ownerAt = async (url: string): Promise<unknown> =>
       ((await (await fetch(url)).json()) as { data: { owned_by: string }[] }).data[0]?.owned_by;

@@ -49,7 +49,7 @@ function answerTo(query: Buffer, names: ReadonlyMap<string, DnsName>): Buffer {
   }
   const type = query.readUInt16BE(at + 1);
   const question = query.subarray(12, at + 5);
-  const found = names.get(labels.join('..').toLowerCase());
+  const found = names.get(labels.join('.').toLowerCase());
   const records = recordsOf(found, type);
   const header = Buffer.alloc(12);
   header.writeUInt16BE(query.readUInt16BE(0), 0);
@@ -62,7 +62,7 @@ function answerTo(query: Buffer, names: ReadonlyMap<string, DnsName>): Buffer {
 
 function recordsOf(found: DnsName | undefined, type: number): readonly Buffer[] {
   if (found === undefined || found.fails === true) return [];
-  const v4 = (found.a ?? []).map((text) => Buffer.from(text.split('..').map(Number)));
+  const v4 = (found.a ?? []).map((text) => Buffer.from(text.split('.').map(Number)));
   const v6 = (found.aaaa ?? []).map((text) =>
     Buffer.from(
       text

@@ -101,7 +101,7 @@ export async function fetchCollector(): Promise<string | undefined> {
 async function build(folder: string): Promise<void> {
   await run('go', ['version']);
   process.stderr.write(`building the OpenTelemetry collector ${VERSION} once, some minutes\n`);
-  await mkdir(join(folder, '../..'), { recursive: true });
+  await mkdir(join(folder, '..'), { recursive: true });
   const work = await mkdtemp(`${folder}.building-`);
   try {
     const modules = ['otelcol', 'receiver/otlpreceiver', 'exporter/otlphttpexporter'];
@@ -113,7 +113,7 @@ async function build(folder: string): Promise<void> {
     const options = { cwd: work, timeout: BUILD_TIMEOUT_MS, env, maxBuffer: 1 << 26 };
     await run('go', ['mod', 'tidy', '-e'], options);
     const flags = ['-trimpath', '-ldflags', '-s -w', '-o', 'otelcol'];
-    await run('go', ['build', ...flags, '..'], options);
+    await run('go', ['build', ...flags, '.'], options);
     await rename(work, folder);
   } finally {
     await rm(work, { recursive: true, force: true });

@@ -34,7 +34,7 @@ interface PoolFollowerOptions {
   readonly onKnown?: ((known: boolean) => void) | undefined;
 }
 
-/** PoolLabels and annotations included, usually two kilobytes. */
+/** Labels and annotations included, usually two kilobytes. */
 const POD_BYTES_MAX = 16 * 1024;
 
 type Kind = 'pool' | 'pods' | 'workers' | 'nodes';

@@ -22,7 +22,7 @@ interface KubernetesOptions {
   readonly pool: PoolName;
   /** The pods and ports of the pool, where there is no InferencePool. */
   readonly spec?: InferencePoolSpec | undefined;
-  /** PoolLabels that endpoints take from the nodes of their pods. With none, nodes are not read. */
+  /** Labels that endpoints take from the nodes of their pods. With none, nodes are not read. */
   readonly nodeLabels?: readonly string[] | undefined;
   /** Called with what the pool speaks, when that changes. */
   readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
