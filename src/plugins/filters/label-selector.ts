@@ -22,7 +22,11 @@ const selector = z.lazy(() =>
   }),
 );
 
-type Expression = z.infer<typeof expression>;
+/** One of `matchExpressions`, without its key. */
+interface LabelRequirement {
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  readonly values?: readonly string[] | null | undefined;
+}
 
 /** Keeps endpoints whose labels match a Kubernetes label selector. */
 export const labelSelectorFilter: FilterDefinition = labelSelector('label-selector-filter');
@@ -62,18 +66,22 @@ function labelSelector(type: string): FilterDefinition {
       const wanted = Object.entries(matchLabels);
       const matches = ({ labels }: Endpoint): boolean =>
         wanted.every(([name, value]) => labels.get(name) === value) &&
-        matchExpressions.every((each) => holds(each, labels.get(each.key)));
+        matchExpressions.every((each) => meetsRequirement(each, labels.get(each.key)));
       return { filter: (endpoints) => endpoints.filter(matches) };
     },
   });
 }
 
-function holds({ operator, values }: Expression, value: string | undefined): boolean {
+/** Whether a label with this value, or none, is as a requirement of a Kubernetes label selector asks. */
+export function meetsRequirement(
+  { operator, values }: LabelRequirement,
+  value: string | undefined,
+): boolean {
   switch (operator) {
     case 'In':
-      return value !== undefined && values.includes(value);
+      return value !== undefined && (values ?? []).includes(value);
     case 'NotIn':
-      return value === undefined || !values.includes(value);
+      return value === undefined || !(values ?? []).includes(value);
     case 'Exists':
       return value !== undefined;
     case 'DoesNotExist':

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { meetsRequirement } from '../../../plugins/filters/label-selector.ts';
 
 /** Labels of an InferencePool. */
 export type PoolLabels = Readonly<Record<string, string>>;
@@ -40,19 +41,6 @@ export function selects(
 ): boolean {
   return (
     Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
-    (matchExpressions ?? []).every((each) => holds(each, labels[each.key]))
+    (matchExpressions ?? []).every((each) => meetsRequirement(each, labels[each.key]))
   );
-}
-
-function holds({ operator, values }: Expression, value: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return value !== undefined && (values ?? []).includes(value);
-    case 'NotIn':
-      return value === undefined || !(values ?? []).includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-  }
 }
