@@ -33,11 +33,29 @@ const SPANS = JSON.stringify({
   ],
 });
 
+const CHATS = [0, 1, 2]
+  .map((chat) =>
+    JSON.stringify({
+      chat_id: chat,
+      parent_chat_id: chat - 1,
+      timestamp: chat / 2,
+      input_length: 20,
+      output_length: 3,
+      type: 'text',
+      turn: 1,
+      hash_ids: [1, 2],
+    }),
+  )
+  .join('\n');
+
+/** Of formats that are only read. */
+const SAMPLES: Readonly<Record<string, string>> = { otel: `${SPANS}\n${SPANS}\n`, bailian: CHATS };
+
 function sampleOf(name: string, random: Random): Buffer {
   const format = TRACE_FORMATS.find((each) => each.name === name);
   const trace = makeTrace(random);
   const text =
-    format?.write === undefined ? `${SPANS}\n${SPANS}\n` : [...format.write(trace)].join('');
+    format?.write === undefined ? (SAMPLES[name] ?? '') : [...format.write(trace)].join('');
   const pack = [Buffer.from, Buffer.from, zstdCompressSync, gzipSync][
     Math.floor(4 * random.next())
   ];

@@ -1,5 +1,6 @@
 import { ConfigError } from '../../../framework/error.ts';
 import { AIPERF } from '../formats/aiperf.ts';
+import { BAILIAN } from '../formats/bailian.ts';
 import { AZURE, BURST_GPT } from '../formats/csv.ts';
 import { INFERENCE_PERF } from '../formats/inference-perf.ts';
 import { MOONCAKE } from '../formats/mooncake.ts';
@@ -11,6 +12,7 @@ import type { TraceFormat } from '../trace-format.ts';
 export const TRACE_FORMATS: readonly TraceFormat[] = [
   POINTSMAN,
   MOONCAKE,
+  BAILIAN,
   AZURE,
   BURST_GPT,
   AIPERF,
@@ -27,6 +29,7 @@ export function findFormat(firstLine: string): TraceFormat | string {
     // Without parsing, because the line may be damaged, or the first of a value over many lines.
     if (text === '{' || text.includes('"resourceSpans"')) return OTEL;
     if (text.startsWith('{"pointsman"')) return POINTSMAN;
+    if (text.includes('"chat_id"') && text.includes('"hash_ids"')) return BAILIAN;
     return text.includes('"metadata"') && text.includes('"metrics"') ? AIPERF : MOONCAKE;
   }
   const csv = [AZURE, BURST_GPT].find(({ reader }) => typeof reader(text) !== 'string');
