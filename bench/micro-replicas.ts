@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageFile } from '../src/files/folders.ts';
 import type { EmbeddedPicker, PickerOptions } from '../src/library/create-picker.ts';
-import type { LinkEvents, OpenReplicaLink } from '../src/replicas/link.ts';
+import type { LinkEvents, OpenReplicaLink } from '../src/replicas/links/link.ts';
 import type { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 
 const HELP = `node bench/micro-replicas.ts [options]

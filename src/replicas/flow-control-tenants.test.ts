@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sendToTwoPickers } from '../../test/replicas/tenants-at-pickers.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { SimulatedNetwork } from './simulated-network.ts';
+import { SimulatedNetwork } from './links/simulated-network.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -9,14 +9,14 @@ import { Ledger } from '../picker/load/ledger.ts';
 import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { Bookings, OPEN_MAX, PEER_OPEN_MAX } from './bookings.ts';
-import type { LinkEvents } from './link.ts';
-import { MESSAGE_KIND, TextTable, writeTime } from './message.ts';
+import type { LinkEvents } from './links/link.ts';
+import { SimulatedNetwork } from './links/simulated-network.ts';
+import { MESSAGE_KIND, TextTable, writeTime } from './messages/message.ts';
+import { ByteWriter } from './messages/wire.ts';
+import { writePrompt, writeRouted } from './messages/write-entries.ts';
+import { Bookings, OPEN_MAX, PEER_OPEN_MAX } from './peers/bookings.ts';
 import { isPrefixSharing } from './prefix-exchange.ts';
 import { Replica } from './replica.ts';
-import { SimulatedNetwork } from './simulated-network.ts';
-import { ByteWriter } from './wire.ts';
-import { writePrompt, writeRouted } from './write-entries.ts';
 
 /** Someone who may write to the subject of the replicas, and means harm. */
 class Hostile {

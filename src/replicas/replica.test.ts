@@ -4,9 +4,9 @@ import type { EndpointId } from '../framework/endpoint.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { GONE_MS } from './peers.ts';
+import { SimulatedNetwork } from './links/simulated-network.ts';
+import { GONE_MS } from './peers/peers.ts';
 import { HEARTBEAT_MS } from './replica.ts';
-import { SimulatedNetwork } from './simulated-network.ts';
 
 interface Setup {
   readonly clock: SimulatedClock;

@@ -2,18 +2,19 @@ import type { Observer } from '../framework/observer.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
-import { PEER_OPEN_MAX } from './bookings.ts';
-import { FloodGuard } from './flood-guard.ts';
-import type { OpenReplicaLink, ReplicaLink } from './link.ts';
-import { MESSAGE_KIND, type MessageHead, readHead, VersionError } from './message.ts';
-import { Outbox } from './outbox.ts';
-import type { Peer, SharedPicker } from './peer.ts';
-import { newReceived, Peers } from './peers.ts';
+import type { OpenReplicaLink, ReplicaLink } from './links/link.ts';
+import { MESSAGE_KIND, type MessageHead, readHead, VersionError } from './messages/message.ts';
+import { readEntries } from './messages/read-entries.ts';
+import { ByteReader, WireError } from './messages/wire.ts';
+import { Outbox } from './outgoing/outbox.ts';
+import { PEER_OPEN_MAX } from './peers/bookings.ts';
+import { FloodGuard } from './peers/flood-guard.ts';
+import type { Peer, SharedPicker } from './peers/peer.ts';
+import type { ReplicaNotice } from './peers/peer-status.ts';
+import { newReceived, Peers } from './peers/peers.ts';
+import { TimeShare } from './peers/time-share.ts';
 import { isPrefixSharing, PrefixExchange } from './prefix-exchange.ts';
-import { readEntries } from './read-entries.ts';
-import type { ReplicaNotice, ReplicaStatus } from './replica-status.ts';
-import { TimeShare } from './time-share.ts';
-import { ByteReader, WireError } from './wire.ts';
+import type { ReplicaStatus } from './replica-status.ts';
 
 export interface ReplicaOptions {
   /** Unique among the replicas of a pool. */

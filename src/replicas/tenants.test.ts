@@ -3,7 +3,7 @@ import { makeRequest } from '../../test/makers.ts';
 import { type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { SimulatedNetwork } from './simulated-network.ts';
+import { SimulatedNetwork } from './links/simulated-network.ts';
 
 const TENANTS = ['everywhere', 'here', 'there'] as const;
 const [EACH, COUNTED] = [40, 60];

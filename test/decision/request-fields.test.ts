@@ -6,10 +6,10 @@ import { CaptureLines } from '../../src/journal/capture/capture-lines.ts';
 import { recordOf } from '../../src/journal/capture/record-of.ts';
 import { requestOf } from '../../src/lab/redecide/captured-inputs.ts';
 import { toRequestMessage } from '../../src/remote/request-message.ts';
-import { readTexts, TextTable } from '../../src/replicas/message.ts';
-import { readEntry } from '../../src/replicas/read-entries.ts';
-import { ByteReader, ByteWriter } from '../../src/replicas/wire.ts';
-import { writeRouted } from '../../src/replicas/write-entries.ts';
+import { readTexts, TextTable } from '../../src/replicas/messages/message.ts';
+import { readEntry } from '../../src/replicas/messages/read-entries.ts';
+import { ByteReader, ByteWriter } from '../../src/replicas/messages/wire.ts';
+import { writeRouted } from '../../src/replicas/messages/write-entries.ts';
 import { makeEndpoint, makeRouted } from '../makers.ts';
 
 /**

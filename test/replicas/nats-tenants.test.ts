@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../bench/support/nats-server.ts';
-import type { OpenReplicaLink } from '../../src/replicas/link.ts';
-import { natsLink } from '../../src/replicas/nats/nats-link.ts';
+import type { OpenReplicaLink } from '../../src/replicas/links/link.ts';
+import { natsLink } from '../../src/replicas/links/nats/nats-link.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { sendToTwoPickers } from './tenants-at-pickers.ts';
 

@@ -1,6 +1,6 @@
-import type { ReplicaLink } from '../../src/replicas/link.ts';
-import { writeHead } from '../../src/replicas/message.ts';
-import { ByteWriter } from '../../src/replicas/wire.ts';
+import type { ReplicaLink } from '../../src/replicas/links/link.ts';
+import { writeHead } from '../../src/replicas/messages/message.ts';
+import { ByteWriter } from '../../src/replicas/messages/wire.ts';
 
 interface Said {
   readonly kind: number;

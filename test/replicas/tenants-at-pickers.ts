@@ -1,7 +1,7 @@
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import type { Clock } from '../../src/framework/runtime.ts';
 import { createPicker, type EmbeddedPicker } from '../../src/index.ts';
-import type { OpenReplicaLink } from '../../src/replicas/link.ts';
+import type { OpenReplicaLink } from '../../src/replicas/links/link.ts';
 
 /** One sends to both pickers, each of the others to one of them. */
 const TENANTS = ['everywhere', 'here', 'there'] as const;

@@ -1,7 +1,7 @@
 import type { PluginFault } from '../../framework/error.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { EmbeddedPicker, PickerOptions } from '../../library/create-picker.ts';
-import { SimulatedNetwork } from '../../replicas/simulated-network.ts';
+import { SimulatedNetwork } from '../../replicas/links/simulated-network.ts';
 
 export interface PickersOptions {
   /** A configuration as text or by name. */

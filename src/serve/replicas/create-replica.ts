@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../framework/runtime.ts';
-import { type NatsLinkOptions, natsLink } from '../../replicas/nats/nats-link.ts';
-import { hashSecretOf } from '../../replicas/nats/seal.ts';
+import { type NatsLinkOptions, natsLink } from '../../replicas/links/nats/nats-link.ts';
+import { hashSecretOf } from '../../replicas/links/nats/seal.ts';
+import type { ReplicaNotice } from '../../replicas/peers/peer-status.ts';
 import { Replica, type ReplicaOptions } from '../../replicas/replica.ts';
-import type { ReplicaNotice } from '../../replicas/replica-status.ts';
 import { limitedWarnings, linesPerSecond } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { randomSeed } from '../../runtime/random-seed.ts';

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../../src/framework/endpoint.ts';
 import type { RoutedRequest } from '../../../src/framework/routing.ts';
 import { createPicker, type EmbeddedPicker } from '../../../src/index.ts';
-import { SimulatedNetwork } from '../../../src/replicas/simulated-network.ts';
+import { SimulatedNetwork } from '../../../src/replicas/links/simulated-network.ts';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock, Millis, Timer } from '../framework/runtime.ts';
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 
 /** Sixty replicas under load send about half as much together. */
 const MESSAGES_PER_SECOND = 10_000;

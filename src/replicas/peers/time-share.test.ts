@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { IDLE_LINK, messageOf } from '../../test/replicas/raw-messages.ts';
-import type { Clock } from '../framework/runtime.ts';
-import { Ledger } from '../picker/load/ledger.ts';
-import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
-import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import type { LinkEvents } from './link.ts';
-import { MESSAGE_KIND, readHead, TextTable, writeTime } from './message.ts';
-import { Replica } from './replica.ts';
+import { IDLE_LINK, messageOf } from '../../../test/replicas/raw-messages.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import { Ledger } from '../../picker/load/ledger.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import type { LinkEvents } from '../links/link.ts';
+import { MESSAGE_KIND, readHead, TextTable, writeTime } from '../messages/message.ts';
+import { ByteReader, type ByteWriter } from '../messages/wire.ts';
+import { Replica } from '../replica.ts';
 import { TimeShare } from './time-share.ts';
-import { ByteReader, type ByteWriter } from './wire.ts';
 
 describe('a replica on a machine that is busy with other work', () => {
   it('[V271] leaves out no message because others had the processor meanwhile', () => {

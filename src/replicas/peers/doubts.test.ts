@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { makeRequest } from '../../test/makers.ts';
-import { type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
-import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
-import type { RoutedRequest } from '../framework/routing.ts';
-import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { SimulatedNetwork } from './simulated-network.ts';
+import { makeRequest } from '../../../test/makers.ts';
+import { type SharedPicker, startPicker } from '../../../test/replicas/pickers.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { SimulatedNetwork } from '../links/simulated-network.ts';
 
 const ENDPOINTS = [0, 1, 2, 3];
 const idOf = (n: number): EndpointId => `10.0.0.${n}:8000` as EndpointId;

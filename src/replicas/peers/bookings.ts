@@ -1,4 +1,4 @@
-import { NO_BLOCKS, type PromptBlocks } from '../framework/request.ts';
+import { NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
 
 /** Requests of other replicas that are open at a time: pickers with more cannot serve them. */
 export const OPEN_MAX = 200_000;

@@ -1,14 +1,20 @@
-import type { EndpointId } from '../framework/endpoint.ts';
-import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../framework/request.ts';
-import { InFlightMap } from '../framework/request-map.ts';
-import type { FirstBand, RoutedRequest } from '../framework/routing.ts';
-import type { Millis } from '../framework/runtime.ts';
-import type { Elsewhere } from '../picker/cycles/elsewhere.ts';
-import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
+import { InFlightMap } from '../../framework/request-map.ts';
+import type { FirstBand, RoutedRequest } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { Elsewhere } from '../../picker/cycles/elsewhere.ts';
+import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import type {
+  ChangeEntry,
+  DoneEntry,
+  Entry,
+  PromptEntry,
+  RoutedEntry,
+} from '../messages/entries.ts';
+import { promptOf } from '../messages/prompt-words.ts';
 import type { Bookings } from './bookings.ts';
 import type { Claimant, Doubts, Witness } from './doubts.ts';
-import type { ChangeEntry, DoneEntry, Entry, PromptEntry, RoutedEntry } from './entries.ts';
-import { promptOf } from './prompt-words.ts';
 import { RecentNumbers } from './recent-numbers.ts';
 import type { TimeShare } from './time-share.ts';
 

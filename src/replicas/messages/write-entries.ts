@@ -1,7 +1,7 @@
-import { type Routed, tokensToCompute } from '../framework/observer.ts';
-import type { PromptBlocks } from '../framework/request.ts';
-import type { FirstBand } from '../framework/routing.ts';
-import type { Millis } from '../framework/runtime.ts';
+import { type Routed, tokensToCompute } from '../../framework/observer.ts';
+import type { PromptBlocks } from '../../framework/request.ts';
+import type { FirstBand } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import {
   type ChangeEntry,
   type DoneEntry,

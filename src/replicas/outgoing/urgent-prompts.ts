@@ -1,5 +1,5 @@
-import { type Routed, tokensToCompute } from '../framework/observer.ts';
-import type { Millis } from '../framework/runtime.ts';
+import { type Routed, tokensToCompute } from '../../framework/observer.ts';
+import type { Millis } from '../../framework/runtime.ts';
 
 /**
  * Prompt tokens to compute at one endpoint that the others must know of soon: a server takes a tenth

@@ -1,4 +1,4 @@
-import type { PromptBlocks } from '../framework/request.ts';
+import type { PromptBlocks } from '../../framework/request.ts';
 import type { ByteReader, ByteWriter } from './wire.ts';
 
 /** Blocks of one prompt: four million tokens. What comes after is not sent. */

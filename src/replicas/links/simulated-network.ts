@@ -1,4 +1,4 @@
-import type { Clock, Millis } from '../framework/runtime.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { LinkEvents, OpenReplicaLink } from './link.ts';
 
 export interface SimulatedNetworkOptions {

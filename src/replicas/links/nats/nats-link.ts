@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { messageOf } from '../../framework/error.ts';
+import { messageOf } from '../../../framework/error.ts';
+import { MESSAGE_BYTES_MAX } from '../../messages/message.ts';
 import type { LinkEvents, OpenReplicaLink, ReplicaLink } from '../link.ts';
-import { MESSAGE_BYTES_MAX } from '../message.ts';
 import { Seal } from './seal.ts';
 
 export interface NatsLinkOptions {

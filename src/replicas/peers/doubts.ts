@@ -1,6 +1,6 @@
-import { type Endpoint, isFresh } from '../framework/endpoint.ts';
-import type { Clock, Millis } from '../framework/runtime.ts';
-import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
+import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 
 /**
  * So many times what an endpoint reports others may claim there: a metrics page may show one of eight

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { makeEndpoint, makeRequest, makeRouted } from '../../test/makers.ts';
-import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
-import { IDLE_LINK } from '../../test/replicas/raw-messages.ts';
-import type { PromptBlocks } from '../framework/request.ts';
-import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { makeEndpoint, makeRequest, makeRouted } from '../../../test/makers.ts';
+import { blocksOf, type SharedPicker, startPicker } from '../../../test/replicas/pickers.ts';
+import { IDLE_LINK } from '../../../test/replicas/raw-messages.ts';
+import type { PromptBlocks } from '../../framework/request.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import type { LinkEvents } from '../links/link.ts';
 import type { RoutedEntry } from './entries.ts';
-import type { LinkEvents } from './link.ts';
 import {
   MESSAGE_KIND,
   readHead,

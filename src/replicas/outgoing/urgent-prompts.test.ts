@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { makeEndpoint, makeRequest, makeRouted } from '../../test/makers.ts';
+import { makeEndpoint, makeRequest, makeRouted } from '../../../test/makers.ts';
 import { UrgentPrompts } from './urgent-prompts.ts';
 
 const prompt = (promptTokens: number, slot: number, cachedTokens = 0) =>

@@ -1,8 +1,8 @@
-import type { InFlightLoad } from '../framework/keys.ts';
-import type { Outcome, Usage } from '../framework/observer.ts';
-import type { PromptBlocks } from '../framework/request.ts';
-import type { FirstBand } from '../framework/routing.ts';
-import type { Millis } from '../framework/runtime.ts';
+import type { InFlightLoad } from '../../framework/keys.ts';
+import type { Outcome, Usage } from '../../framework/observer.ts';
+import type { PromptBlocks } from '../../framework/request.ts';
+import type { FirstBand } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
 
 /** What has become of a request of another replica. Its time counts from the message's origin. */
 export type Entry = RoutedEntry | ChangeEntry | PromptEntry | DoneEntry | WaitingEntry;

@@ -1,8 +1,8 @@
-import type { Outcome, Routed, Usage } from '../framework/observer.ts';
-import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
-import type { FirstBand } from '../framework/routing.ts';
-import type { Clock, Millis, Timer } from '../framework/runtime.ts';
-import type { JournalSubscriber } from '../picker/events/journal.ts';
+import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
+import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import type { FirstBand } from '../../framework/routing.ts';
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { JournalSubscriber } from '../../picker/events/journal.ts';
 import {
   ENTRIES_MAX,
   MESSAGE_KIND,
@@ -10,11 +10,17 @@ import {
   TextTable,
   writeHead,
   writeTime,
-} from './message.ts';
+} from '../messages/message.ts';
+import { ByteWriter } from '../messages/wire.ts';
+import {
+  writeChange,
+  writeDone,
+  writePrompt,
+  writeRouted,
+  writeWaiting,
+} from '../messages/write-entries.ts';
 import { type OpenRequest, writeOpen } from './open-requests.ts';
 import { UrgentPrompts } from './urgent-prompts.ts';
-import { ByteWriter } from './wire.ts';
-import { writeChange, writeDone, writePrompt, writeRouted, writeWaiting } from './write-entries.ts';
 
 /** A batch this long is sent before its time. */
 const BATCH_BYTES = 256 * 1024;

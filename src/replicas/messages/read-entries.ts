@@ -1,4 +1,4 @@
-import type { Millis } from '../framework/runtime.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import {
   type ChangeEntry,
   type DoneEntry,

@@ -1,4 +1,4 @@
-import { StacklessError } from '../framework/error.ts';
+import { StacklessError } from '../../framework/error.ts';
 
 /** What is read is not what a replica of this version writes. */
 export class WireError extends StacklessError {

@@ -1,4 +1,4 @@
-import type { Millis } from '../framework/runtime.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import { type ByteReader, type ByteWriter, WireError } from './wire.ts';
 
 /** Readers refuse other versions. Kinds of messages and entries that they do not know they skip. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { startPicker } from '../../test/replicas/pickers.ts';
-import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { SimulatedNetwork } from './simulated-network.ts';
+import { startPicker } from '../../../test/replicas/pickers.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { SimulatedNetwork } from '../links/simulated-network.ts';
 
 it('[V141] keeps more open requests than fit into a message at a replica that asks for them', () => {
   const clock = new SimulatedClock();

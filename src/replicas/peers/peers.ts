@@ -1,10 +1,10 @@
-import type { FirstBand } from '../framework/routing.ts';
-import type { Clock, Millis } from '../framework/runtime.ts';
+import type { FirstBand } from '../../framework/routing.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { MessageHead } from '../messages/message.ts';
 import { Bookings } from './bookings.ts';
 import { Doubts } from './doubts.ts';
-import type { MessageHead } from './message.ts';
 import { Peer, type SharedPicker } from './peer.ts';
-import type { ReplicaNotice, ReplicaStatus } from './replica-status.ts';
+import type { ReceivedCounts, ReplicaNotice } from './peer-status.ts';
 import { TimeShare } from './time-share.ts';
 
 /** A replica that is silent for so long is gone, and what it has open is released. */
@@ -17,7 +17,7 @@ const PEER_SHARE = 0.1;
 const COMING_SHARE = 0.02;
 
 /** Counts of messages that were received. */
-export type Received = { -readonly [Name in keyof ReplicaStatus['received']]: number };
+export type Received = { -readonly [Name in keyof ReceivedCounts]: number };
 
 export const newReceived = (): Received => ({
   messages: 0,

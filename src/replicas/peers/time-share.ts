@@ -1,4 +1,4 @@
-import type { Clock, Millis } from '../framework/runtime.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 
 /** How much may be used at once after a pause. */
 const BURST_MS: Millis = 100;

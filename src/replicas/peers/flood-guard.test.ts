@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { messageOf } from '../../test/replicas/raw-messages.ts';
-import { Ledger } from '../picker/load/ledger.ts';
-import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
-import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import type { LinkEvents } from './link.ts';
-import { MESSAGE_KIND } from './message.ts';
-import { Replica } from './replica.ts';
-import type { ReplicaNotice } from './replica-status.ts';
+import { messageOf } from '../../../test/replicas/raw-messages.ts';
+import { Ledger } from '../../picker/load/ledger.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import type { LinkEvents } from '../links/link.ts';
+import { MESSAGE_KIND } from '../messages/message.ts';
+import { Replica } from '../replica.ts';
+import type { ReplicaNotice } from './peer-status.ts';
 
 /** A replica that gets messages of which each booking or release takes 1 ms. */
 class Bed {

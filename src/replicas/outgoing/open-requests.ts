@@ -1,8 +1,8 @@
-import type { Routed } from '../framework/observer.ts';
-import type { Millis } from '../framework/runtime.ts';
-import { ENTRIES_MAX, MESSAGE_BYTES_MAX, TextTable, writeTime } from './message.ts';
-import { ByteWriter } from './wire.ts';
-import { writeChange, writeRouted } from './write-entries.ts';
+import type { Routed } from '../../framework/observer.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import { ENTRIES_MAX, MESSAGE_BYTES_MAX, TextTable, writeTime } from '../messages/message.ts';
+import { ByteWriter } from '../messages/wire.ts';
+import { writeChange, writeRouted } from '../messages/write-entries.ts';
 
 /** A request of this picker that has not ended. */
 export interface OpenRequest {
