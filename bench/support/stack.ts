@@ -1,6 +1,6 @@
 import { type Document, isSeq } from 'yaml';
 import { planFrom } from '../../src/catalogue/plan.ts';
-import { limitsFor } from '../../src/extproc/server/server-limits.ts';
+import { limitsFor } from '../../src/extproc/server/port/server-limits.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import {
   CONNECTION_MANAGER,

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { limitsFor } from '../../src/extproc/server/server-limits.ts';
+import { limitsFor } from '../../src/extproc/server/port/server-limits.ts';
 import { packageFile } from '../../src/files/folders.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import { builtMain } from '../cost/build.ts';

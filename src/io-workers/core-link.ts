@@ -1,6 +1,6 @@
 import type { CloseReason } from '../extproc/codec/stream-event.ts';
-import type { ClientFault } from '../extproc/server/client-faults.ts';
-import type { StreamTimes } from '../extproc/server/stream-times.ts';
+import type { StreamTimes } from '../extproc/server/calls/stream-times.ts';
+import type { ClientFault } from '../extproc/server/port/client-faults.ts';
 import type { AboutRequest, SessionOptions } from '../extproc/session/session.ts';
 import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';

@@ -1,6 +1,6 @@
 import type { ModelRewriteRule } from '../endpoints/rewrites/model-rewrites.ts';
-import type { ServerLimits } from '../extproc/server/server-limits.ts';
-import type { TlsContext } from '../extproc/server/tls-credentials.ts';
+import type { ServerLimits } from '../extproc/server/port/server-limits.ts';
+import type { TlsContext } from '../extproc/server/port/tls-credentials.ts';
 import type { ParserType } from '../framework/parser-type.ts';
 import type { PromptReading } from '../framework/prompt-reading.ts';
 import type { Batch } from './batch.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
-import { limitsFor } from '../extproc/server/server-limits.ts';
+import { limitsFor } from '../extproc/server/port/server-limits.ts';
 import { DEFAULT_MEDIA } from '../framework/prompt-reading.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { Log } from '../runtime/log/log.ts';

@@ -1,9 +1,12 @@
-import { Health } from '../extproc/server/health.ts';
-import { type HealthPortOptions, startHealthListener } from '../extproc/server/health-port.ts';
-import type { Listener } from '../extproc/server/listener.ts';
+import { Health } from '../extproc/server/health/health.ts';
+import {
+  type HealthPortOptions,
+  startHealthListener,
+} from '../extproc/server/health/health-port.ts';
+import type { Listener } from '../extproc/server/port/listener.ts';
+import type { ServerLimits } from '../extproc/server/port/server-limits.ts';
+import type { TlsCredentials } from '../extproc/server/port/tls-credentials.ts';
 import type { DrainTimes, ExtProcServer } from '../extproc/server/server.ts';
-import type { ServerLimits } from '../extproc/server/server-limits.ts';
-import type { TlsCredentials } from '../extproc/server/tls-credentials.ts';
 import type { StreamUsage } from '../extproc/streams/open-streams.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { Log } from '../runtime/log/log.ts';

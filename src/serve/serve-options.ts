@@ -2,7 +2,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { ConfigFile } from '../catalogue/plan.ts';
 import type { InferencePoolSpec } from '../endpoints/discovery/kubernetes/inference-pool.ts';
 import type { PoolName } from '../endpoints/discovery/kubernetes/kube-resources.ts';
-import type { ServerLimits } from '../extproc/server/server-limits.ts';
+import type { ServerLimits } from '../extproc/server/port/server-limits.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';

@@ -70,7 +70,7 @@ it('[T9] takes a request from its stream to a score in at most 9 frames and 7 fi
   const frames = ownFrames();
   const shown = frames.map(({ frame }) => frame.trim()).join('\n');
   expect(frames.length, `no frames: ${stack.join('\n')}`).toBeGreaterThan(3);
-  expect(frames.at(-1)?.file, shown).toBe('src/extproc/server/run-session.ts');
+  expect(frames.at(-1)?.file, shown).toBe('src/extproc/server/calls/run-session.ts');
   expect(frames.length, shown).toBeLessThanOrEqual(FRAMES_MAX);
   expect(new Set(frames.map(({ file }) => file)).size, shown).toBeLessThanOrEqual(FILES_MAX);
   // The page that shows the way names the same files.

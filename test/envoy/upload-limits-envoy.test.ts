@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
-import { limitsFor, type ServerLimits } from '../../src/extproc/server/server-limits.ts';
+import { limitsFor, type ServerLimits } from '../../src/extproc/server/port/server-limits.ts';
 import { sendRaw } from '../support/servers/raw-http.ts';
 import { startUpstream } from '../support/servers/upstream.ts';
 

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { inFlightAt, serveOptions } from '../../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { configFileOf, planFromPlugins } from '../../src/catalogue/plan.ts';
-import { limitsFor } from '../../src/extproc/server/server-limits.ts';
+import { limitsFor } from '../../src/extproc/server/port/server-limits.ts';
 import { readCapture } from '../../src/journal/capture/read-capture.ts';
 import { redecide } from '../../src/lab/redecide/redecide.ts';
 import { sameDecision } from '../../src/lab/redecide/redecision.ts';

@@ -9,7 +9,7 @@ import {
   serveOptions,
   waitForPickers,
 } from '../../bench/support/stack.ts';
-import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
+import type { Certificate } from '../../src/extproc/server/port/tls-credentials.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { startServe } from '../../src/serve/serve.ts';

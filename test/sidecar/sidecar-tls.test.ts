@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
+import type { Certificate } from '../../src/extproc/server/port/tls-credentials.ts';
 import { startProgram } from '../support/programs/started-program.ts';
 import { issue, newAuthority } from '../support/servers/certificates.ts';
 import { startUpstream, type Upstream } from '../support/servers/upstream.ts';

@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
+import type { Certificate } from '../../src/extproc/server/port/tls-credentials.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { issue, newAuthority } from '../support/servers/certificates.ts';

@@ -3,7 +3,7 @@ import {
   DEFAULT_LIMITS,
   limitsFor,
   type ServerLimits,
-} from '../../extproc/server/server-limits.ts';
+} from '../../extproc/server/port/server-limits.ts';
 import { CAPACITY_PARTS_MAX, type CapacityPart } from '../../picker/plan/capacity-plan.ts';
 import { memoryLimitBytes } from '../../runtime/process/memory-limit.ts';
 import { atLeastOne, wholeNumber } from './option-values.ts';

@@ -17,7 +17,7 @@ import {
   startReservingServer,
 } from '../../../test/support/session/reserving-server.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
-import { limitsFor, type ServerLimits } from './server-limits.ts';
+import { limitsFor, type ServerLimits } from './port/server-limits.ts';
 
 const MiB = 2 ** 20;
 const HEADERS = requestHeaders({ ':method': 'POST', ':path': '/v1/completions' });

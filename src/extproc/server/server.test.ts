@@ -17,8 +17,8 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
 import { nodeClock } from '../../runtime/clock/node-clock.ts';
+import { limitsFor } from './port/server-limits.ts';
 import { type ExtProcServer, type ExtProcServerOptions, startExtProcServer } from './server.ts';
-import { limitsFor } from './server-limits.ts';
 
 const MiB = 1024 * 1024;
 const loaded = loadPackageDefinition(
@@ -183,7 +183,7 @@ describe('the ext_proc server', () => {
     const [inServer, inSession] = ours
       .filter((frame) => !/extproc\/(?:http2|server\/listener)/.test(frame))
       .toReversed();
-    expect(inServer).toContain('/server/run-session.ts');
+    expect(inServer).toContain('/calls/run-session.ts');
     expect(inSession).toContain('Session.on ');
     stream.end();
   });

@@ -4,16 +4,16 @@ import { ObserverSession, type ObserverSessionOptions } from '../session/observe
 import { Session, type SessionOptions } from '../session/session.ts';
 import { OpenStreams, type StreamsElsewhere, type StreamUsage } from '../streams/open-streams.ts';
 import { UploadWatch } from '../streams/upload-watch.ts';
-import type { ClientFault } from './client-faults.ts';
-import { type Method, serveMethods } from './grpc.ts';
-import { Health } from './health.ts';
-import { type HealthPortOptions, startHealthListener } from './health-port.ts';
-import { Listener } from './listener.ts';
-import { type NewSession, runSession } from './run-session.ts';
-import { receivedBytesMax, type ServerLimits } from './server-limits.ts';
+import { type Method, serveMethods } from './calls/grpc.ts';
+import { type NewSession, runSession } from './calls/run-session.ts';
+import type { StreamTimes } from './calls/stream-times.ts';
+import { Health } from './health/health.ts';
+import { type HealthPortOptions, startHealthListener } from './health/health-port.ts';
+import type { ClientFault } from './port/client-faults.ts';
+import { Listener } from './port/listener.ts';
+import { receivedBytesMax, type ServerLimits } from './port/server-limits.ts';
+import { TlsCredentials } from './port/tls-credentials.ts';
 import { shutDown } from './shut-down.ts';
-import type { StreamTimes } from './stream-times.ts';
-import { TlsCredentials } from './tls-credentials.ts';
 
 /** Session options without those that the server sets. */
 type FromCaller<T> = Omit<T, 'newRequestId'>;

@@ -1,7 +1,7 @@
 import { RoutingError } from '../../framework/error.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { OpenStreams } from '../streams/open-streams.ts';
-import type { Listener } from './listener.ts';
+import type { Listener } from './port/listener.ts';
 
 /** Time for the last answers to leave before connections are closed. */
 const LAST_ANSWERS_MS = 200;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { issue, newAuthority } from '../../../test/support/servers/certificates.ts';
-import type { Certificate } from '../../extproc/server/tls-credentials.ts';
+import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import type { HttpTls } from '../../framework/runtime.ts';
 import { createNodeNetwork } from './node-network.ts';
 

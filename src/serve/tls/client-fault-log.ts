@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import type { ClientFault, ClientFaultKind } from '../../extproc/server/client-faults.ts';
+import type { ClientFault, ClientFaultKind } from '../../extproc/server/port/client-faults.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { limitedWarnings } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';

@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
 import { issue, newAuthority } from '../../../test/support/servers/certificates.ts';
-import type { Certificate } from '../../extproc/server/tls-credentials.ts';
+import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { createLog } from '../../runtime/log/log.ts';
 import { type AdminServer, startAdminServer } from '../admin/admin-server.ts';
 import { type MetricsTlsOptions, metricsTls } from './metrics-tls.ts';

@@ -15,7 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
 import { issue, newAuthority } from '../../../test/support/servers/certificates.ts';
 import { shake, startTlsServer, type TlsServer } from '../../../test/support/servers/tls-server.ts';
-import type { Certificate } from '../../extproc/server/tls-credentials.ts';
+import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import type { TlsOptions } from './start-tls.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-tls-'));

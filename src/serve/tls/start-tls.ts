@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
-import type { ClientFault } from '../../extproc/server/client-faults.ts';
-import { type TlsContext, TlsCredentials } from '../../extproc/server/tls-credentials.ts';
+import type { ClientFault } from '../../extproc/server/port/client-faults.ts';
+import { type TlsContext, TlsCredentials } from '../../extproc/server/port/tls-credentials.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';

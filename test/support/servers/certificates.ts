@@ -1,5 +1,5 @@
 import { generate, type SelfsignedOptions } from 'selfsigned';
-import type { Certificate } from '../../../src/extproc/server/tls-credentials.ts';
+import type { Certificate } from '../../../src/extproc/server/port/tls-credentials.ts';
 
 /** Certificates of authorities made for a test. Keys are of the kind that is made fastest. */
 

@@ -1,8 +1,8 @@
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Registry } from 'prom-client';
-import { endCall, respond, serveMethods } from '../../../src/extproc/server/grpc.ts';
-import { Listener } from '../../../src/extproc/server/listener.ts';
-import { limitsFor } from '../../../src/extproc/server/server-limits.ts';
+import { endCall, respond, serveMethods } from '../../../src/extproc/server/calls/grpc.ts';
+import { Listener } from '../../../src/extproc/server/port/listener.ts';
+import { limitsFor } from '../../../src/extproc/server/port/server-limits.ts';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import type { Log } from '../../../src/runtime/log/log.ts';
 import { startTls, type TlsOptions } from '../../../src/serve/tls/start-tls.ts';

@@ -1,4 +1,4 @@
-import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
 
 /** A connection that may be silent. */
 interface Watched {

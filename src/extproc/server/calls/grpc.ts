@@ -1,5 +1,5 @@
-import { encodeHeaders } from '../http2/hpack/header-encoder.ts';
-import type { Http2Stream, StreamHandler } from '../http2/stream.ts';
+import { encodeHeaders } from '../../http2/hpack/header-encoder.ts';
+import type { Http2Stream, StreamHandler } from '../../http2/stream.ts';
 
 /** Status codes of gRPC. */
 export const GRPC = {

@@ -1,12 +1,12 @@
 import { connect, constants } from 'node:http2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openRawStream } from '../../../bench/support/ext-proc-frames.ts';
+import { openRawStream } from '../../../../bench/support/ext-proc-frames.ts';
 import {
   exchange,
   requestBody,
   requestHeaders,
-} from '../../../test/support/grpc/ext-proc-client.ts';
-import { startReservingServer } from '../../../test/support/session/reserving-server.ts';
+} from '../../../../test/support/grpc/ext-proc-client.ts';
+import { startReservingServer } from '../../../../test/support/session/reserving-server.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

@@ -1,5 +1,5 @@
-import { FRAME_HEAD_BYTES } from '../../openai/grpc/grpc-frames.ts';
-import { BLOCK_BYTES, type BlockPool, freeMemory } from '../streams/block-pool.ts';
+import { FRAME_HEAD_BYTES } from '../../../openai/grpc/grpc-frames.ts';
+import { BLOCK_BYTES, type BlockPool, freeMemory } from '../../streams/block-pool.ts';
 import { GRPC } from './grpc.ts';
 
 /** What a frame that breaks gRPC's rules is answered with. */

@@ -1,10 +1,10 @@
-import { FRAME_HEAD_BYTES } from '../../openai/grpc/grpc-frames.ts';
-import { WireReader } from '../codec/wire-reader.ts';
-import { WireWriter } from '../codec/wire-writer.ts';
-import type { Http2Stream, StreamHandler } from '../http2/stream.ts';
-import { BlockPool } from '../streams/block-pool.ts';
-import { endCall, GRPC, type Method, respond } from './grpc.ts';
-import { FramingError, MessageReader } from './message-reader.ts';
+import { FRAME_HEAD_BYTES } from '../../../openai/grpc/grpc-frames.ts';
+import { WireReader } from '../../codec/wire-reader.ts';
+import { WireWriter } from '../../codec/wire-writer.ts';
+import type { Http2Stream, StreamHandler } from '../../http2/stream.ts';
+import { BlockPool } from '../../streams/block-pool.ts';
+import { endCall, GRPC, type Method, respond } from '../calls/grpc.ts';
+import { FramingError, MessageReader } from '../calls/message-reader.ts';
 
 /** Service names that gateways ask for: none, ext_proc, and those of the reference's probes. */
 const SERVICES = [

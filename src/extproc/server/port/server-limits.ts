@@ -1,4 +1,4 @@
-import type { UploadLimits } from '../streams/upload-watch.ts';
+import type { UploadLimits } from '../../streams/upload-watch.ts';
 
 /** What one ext_proc server allows its peers, and their clients. */
 export interface ServerLimits extends UploadLimits {

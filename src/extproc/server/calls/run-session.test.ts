@@ -1,20 +1,20 @@
 import { connect } from 'node:http2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { frameOf, openRawStream } from '../../../bench/support/ext-proc-frames.ts';
+import { frameOf, openRawStream } from '../../../../bench/support/ext-proc-frames.ts';
 import {
   type Answer,
   answersIn,
   requestBody,
   requestHeaders,
-} from '../../../test/support/grpc/ext-proc-client.ts';
-import { inertRouted } from '../../../test/support/session/inert-routed.ts';
+} from '../../../../test/support/grpc/ext-proc-client.ts';
+import { inertRouted } from '../../../../test/support/session/inert-routed.ts';
 import {
   reservingRouter,
   startReservingServer,
-} from '../../../test/support/session/reserving-server.ts';
-import { RoutingError } from '../../framework/error.ts';
-import type { InferenceRequest } from '../../framework/request.ts';
-import type { Placement } from '../../framework/routing.ts';
+} from '../../../../test/support/session/reserving-server.ts';
+import { RoutingError } from '../../../framework/error.ts';
+import type { InferenceRequest } from '../../../framework/request.ts';
+import type { Placement } from '../../../framework/routing.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
-import type { Clock, Timer } from '../../framework/runtime.ts';
-import { HTTP2 } from '../http2/errors.ts';
-import type { Http2Stream } from '../http2/stream.ts';
+import type { Clock, Timer } from '../../../framework/runtime.ts';
+import { HTTP2 } from '../../http2/errors.ts';
+import type { Http2Stream } from '../../http2/stream.ts';
 import { framesOf } from './answer-frames.ts';
 import type { Answer, AnswerStream } from './answer-writer.ts';
 import { endCall, GRPC, respond } from './grpc.ts';

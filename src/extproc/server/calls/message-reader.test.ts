@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BlockPool } from '../streams/block-pool.ts';
+import { BlockPool } from '../../streams/block-pool.ts';
 import { MessageReader } from './message-reader.ts';
 
 const BYTES_MAX = 100_000;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '../../framework/runtime.ts';
-import type { Transport } from '../http2/output.ts';
+import type { Clock } from '../../../framework/runtime.ts';
+import type { Transport } from '../../http2/output.ts';
 
 /** After the last bytes have left, what the peer still sends is read for so long: closing at once might lose them. */
 const END_MS = 1000;

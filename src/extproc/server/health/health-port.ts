@@ -1,8 +1,8 @@
-import type { Clock } from '../../framework/runtime.ts';
-import { serveMethods } from './grpc.ts';
+import type { Clock } from '../../../framework/runtime.ts';
+import { serveMethods } from '../calls/grpc.ts';
+import { Listener } from '../port/listener.ts';
+import type { ServerLimits } from '../port/server-limits.ts';
 import type { Health } from './health.ts';
-import { Listener } from './listener.ts';
-import type { ServerLimits } from './server-limits.ts';
 
 export interface HealthPortOptions {
   readonly host: string;

@@ -1,17 +1,17 @@
-import type { RoutingError } from '../../framework/error.ts';
-import type { Clock } from '../../framework/runtime.ts';
-import { decodeRequest } from '../codec/decode-request.ts';
-import type { StreamAction } from '../codec/stream-action.ts';
-import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
-import type { Http2Stream, StreamHandler } from '../http2/stream.ts';
-import type { Session } from '../session/session.ts';
-import type { ByteAccount } from '../streams/byte-account.ts';
+import type { RoutingError } from '../../../framework/error.ts';
+import type { Clock } from '../../../framework/runtime.ts';
+import { decodeRequest } from '../../codec/decode-request.ts';
+import type { StreamAction } from '../../codec/stream-action.ts';
+import type { CloseReason, StreamEvent } from '../../codec/stream-event.ts';
+import type { Http2Stream, StreamHandler } from '../../http2/stream.ts';
+import type { Session } from '../../session/session.ts';
+import type { ByteAccount } from '../../streams/byte-account.ts';
 import type {
   OpenStreams,
   StreamAccount,
   StreamOwner,
   StreamPhase,
-} from '../streams/open-streams.ts';
+} from '../../streams/open-streams.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { GRPC } from './grpc.ts';
 import { FramingError, MessageReader } from './message-reader.ts';

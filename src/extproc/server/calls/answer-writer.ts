@@ -1,5 +1,5 @@
-import type { SentMemory, StreamAction } from '../codec/stream-action.ts';
-import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
+import type { SentMemory, StreamAction } from '../../codec/stream-action.ts';
+import { type ByteAccount, UNCOUNTED } from '../../streams/byte-account.ts';
 
 export type Answer = Exclude<StreamAction, { readonly kind: 'half-close' }>;
 

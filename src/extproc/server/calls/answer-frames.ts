@@ -1,6 +1,6 @@
-import { FRAME_HEAD_BYTES } from '../../openai/grpc/grpc-frames.ts';
-import { EchoMessage, type WireMessage } from '../codec/echo-message.ts';
-import { encodeResponse } from '../codec/encode-response.ts';
+import { FRAME_HEAD_BYTES } from '../../../openai/grpc/grpc-frames.ts';
+import { EchoMessage, type WireMessage } from '../../codec/echo-message.ts';
+import { encodeResponse } from '../../codec/encode-response.ts';
 import type { Answer } from './answer-writer.ts';
 import { GRPC } from './grpc.ts';
 import { FramingError } from './message-reader.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { frameOf } from '../../../bench/support/ext-proc-frames.ts';
+import { frameOf } from '../../../../bench/support/ext-proc-frames.ts';
 import {
   answersIn,
   bodyOf,
   requestBody,
   requestHeaders,
   requestPart,
-} from '../../../test/support/grpc/ext-proc-client.ts';
+} from '../../../../test/support/grpc/ext-proc-client.ts';
 import {
   data,
   bodyOf as dataOf,
@@ -17,14 +17,14 @@ import {
   reset,
   settings,
   windowUpdate,
-} from '../../../test/support/session/http2-peer.ts';
-import { RESERVING_SESSION } from '../../../test/support/session/reserving-session.ts';
-import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
-import { Http2Connection } from '../http2/connection.ts';
-import { PREFACE } from '../http2/frames.ts';
-import { Session } from '../session/session.ts';
-import type { BlockPool } from '../streams/block-pool.ts';
-import { OpenStreams } from '../streams/open-streams.ts';
+} from '../../../../test/support/session/http2-peer.ts';
+import { RESERVING_SESSION } from '../../../../test/support/session/reserving-session.ts';
+import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
+import { Http2Connection } from '../../http2/connection.ts';
+import { PREFACE } from '../../http2/frames.ts';
+import { Session } from '../../session/session.ts';
+import type { BlockPool } from '../../streams/block-pool.ts';
+import { OpenStreams } from '../../streams/open-streams.ts';
 import { runSession } from './run-session.ts';
 
 const SEED = 20_261_123;

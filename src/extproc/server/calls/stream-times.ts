@@ -1,5 +1,5 @@
-import type { Clock, Millis } from '../../framework/runtime.ts';
-import type { CloseReason } from '../codec/stream-event.ts';
+import type { Clock, Millis } from '../../../framework/runtime.ts';
+import type { CloseReason } from '../../codec/stream-event.ts';
 
 /** Gets what the streams of a server took, in seconds. */
 export interface StreamTimes {

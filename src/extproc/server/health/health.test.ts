@@ -1,7 +1,7 @@
 import { connect } from 'node:http2';
 import { afterEach, expect, it } from 'vitest';
-import { startReservingServer } from '../../../test/support/session/reserving-server.ts';
-import { limitsFor } from './server-limits.ts';
+import { startReservingServer } from '../../../../test/support/session/reserving-server.ts';
+import { limitsFor } from '../port/server-limits.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

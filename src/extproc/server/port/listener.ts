@@ -1,10 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { Clock } from '../../framework/runtime.ts';
-import { ListenError } from '../../runtime/network/listen.ts';
-import { Http2Connection, PrefaceError } from '../http2/connection.ts';
-import type { StreamsOptions } from '../http2/streams.ts';
-import { freeChunk } from '../streams/byte-account.ts';
+import type { Clock } from '../../../framework/runtime.ts';
+import { ListenError } from '../../../runtime/network/listen.ts';
+import { Http2Connection, PrefaceError } from '../../http2/connection.ts';
+import type { StreamsOptions } from '../../http2/streams.ts';
+import { freeChunk } from '../../streams/byte-account.ts';
 import { type ClientFault, tlsFault } from './client-faults.ts';
 import { keepAlive } from './keepalive.ts';
 import type { ServerLimits } from './server-limits.ts';

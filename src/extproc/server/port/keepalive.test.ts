@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { eventually } from '../../../bench/support/stack.ts';
+import { eventually } from '../../../../bench/support/stack.ts';
 import {
   processorClient,
   requestBody,
   requestHeaders,
-} from '../../../test/support/grpc/ext-proc-client.ts';
-import { startCuttableProxy } from '../../../test/support/servers/cuttable-proxy.ts';
-import { startReservingServer } from '../../../test/support/session/reserving-server.ts';
+} from '../../../../test/support/grpc/ext-proc-client.ts';
+import { startCuttableProxy } from '../../../../test/support/servers/cuttable-proxy.ts';
+import { startReservingServer } from '../../../../test/support/session/reserving-server.ts';
 import { limitsFor } from './server-limits.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
