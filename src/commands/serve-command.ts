@@ -107,7 +107,12 @@ function besideFileDiscovery(flags: ServeFlags, log: Log): ServeFlags {
     'the configuration lists endpoints in a file: no pool is followed, and anyone may read /metrics',
   );
   const { poolNamespace: _, endpointSelector: __, kubeconfig: ___, ...others } = flags;
-  return { ...others, metricsEndpointAuth: false, haEnableLeaderElection: false };
+  return {
+    ...others,
+    endpointTargetPorts: [],
+    metricsEndpointAuth: false,
+    haEnableLeaderElection: false,
+  };
 }
 
 async function shadowOptions(

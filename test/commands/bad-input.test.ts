@@ -23,6 +23,10 @@ beforeAll(async () => {
     'broken.yaml': 'servers: [1\n other',
     'empty.jsonl': '',
     'empty.csv': '',
+    'listed.yaml':
+      'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n' +
+      'plugins: [{type: queue-scorer}, {type: file-discovery, parameters: {path: nowhere.yaml}}]\n' +
+      'dataLayer: {discovery: {pluginRef: file-discovery}}\n',
     [POOL]: 'servers: [{ count: 2, preset: llama-3.1-8b-h100 }]\n',
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -113,6 +117,16 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
     ],
     // One line: a file that is no YAML has hundreds of errors.
     [[...SERVE, '--config', 'broken.yaml'], /^broken\.yaml:\n {2}line 2, column \d+: .*\n$/],
+    // The file says where endpoints are, so that the pods of the other flags are not looked for.
+    [
+      [
+        '--endpoint-selector=app=x',
+        '--endpoint-target-ports=8000',
+        '--config-file=listed.yaml',
+        '--grpc-port=0',
+      ],
+      /^nowhere\.yaml:\n {2}file: is not there$/m,
+    ],
     [
       ['check', 'defalt'],
       /^configuration:\n {2}defalt: is neither a file nor a built-in configuration \(did you mean default\?\)\n$/,

@@ -1,3 +1,4 @@
+import { ConfigError } from '../../framework/error.ts';
 import { flagError } from './reference-flags.ts';
 
 export interface GivenFlag {
@@ -12,8 +13,15 @@ const VERBOSITY = /^-v(\d+)$/;
 /** A single dash is the same as two, as in Go's flag package. */
 const FLAG = /^--?([^=\s-][^=\s]*)(?:=(.*))?$/s;
 
-/** The name of the flag that a word is; undefined for another word. */
+/** Dashes that no name follows, such as `---x` and `--=x`. */
+const BAD_FLAG = /^(?:---|--=|-=)/;
+
+/** The name of the flag that a word is; undefined for another word. Throws ConfigError for `---x`. */
 export function goFlagName(word: string): string | undefined {
+  if (BAD_FLAG.test(word)) {
+    const message = 'is not a flag: write two dashes and its name, such as --grpc-port=9002';
+    throw new ConfigError('command line', [{ path: word, message }]);
+  }
   return VERBOSITY.test(word) ? 'v' : FLAG.exec(word)?.[1];
 }
 

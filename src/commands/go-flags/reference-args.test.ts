@@ -125,6 +125,16 @@ describe('the reference picker’s command line', () => {
     [['--fairness-id-metric-label-limit=-1'], '--fairness-id-metric-label-limit: is -1'],
     [['--refresh-prometheus-metrics-interval=0s'], '--refresh-prometheus-metrics-interval: is 0s'],
     [['--metrics-cert-dir=certs'], '--metrics-cert-dir: gives TLS to a page that anyone may read'],
+    [['--model-server-metrics-path=metrics'], '--model-server-metrics-path: is metrics'],
+    [['--model-server-metrics-port=x'], '--model-server-metrics-port: is x'],
+    [['--endpoint-target-ports=8000,x'], '--endpoint-target-ports: has x'],
+    [['--zap-encoder=xml'], '--zap-encoder: is xml'],
+    [['--zap-stacktrace-level=loud'], '--zap-stacktrace-level: is loud'],
+    [['--zap-time-encoding=clock'], '--zap-time-encoding: is clock'],
+    [['--zap-devel=maybe'], '--zap-devel: is maybe'],
+    [['--enable-cert-reload=maybe'], '--enable-cert-reload: is maybe'],
+    [['---grpc-port=9002'], '---grpc-port=9002: is not a flag'],
+    [['--=x'], '--=x: is not a flag'],
   ])('[D91] refuses %j, which the reference refuses, and says why', (theirs, sentence) => {
     expect(() => ours(...theirs)).toThrow(ConfigError);
     expect(() => ours(...theirs)).toThrow(sentence);
@@ -146,6 +156,21 @@ describe('the reference picker’s command line', () => {
     const theirs = ['--observe', '--shadow', 'default', '-v', '4', '--shadow=mine.yaml', '--json'];
     const passed = ours(...theirs).filter((arg) => !arg.startsWith('--log-level'));
     expect(passed).toEqual(['--observe', '--shadow=default', '--shadow=mine.yaml', '--json']);
+  });
+
+  it('[D410] says which words belong to no flag, as the value of a switch that stands apart', () => {
+    const theirs = [...pool, '--secure-serving', 'false', '--grpc-port=9002', '--', '--tracing'];
+    const translated = fromReferenceArgs(theirs, {});
+    expect(translated?.args).not.toContain('--insecure');
+    expect(Object.keys(translated?.fixed ?? {})).toEqual(['false', '--tracing']);
+  });
+
+  it.each([
+    ['--zap-time-encoding=RFC3339Nano'],
+    ['--zap-encoder=CONSOLE'],
+    ['--zap-stacktrace-level=error'],
+  ])('accepts %s, as there', (flag) => {
+    expect(Object.keys(fromReferenceArgs([...pool, flag], {})?.fixed ?? {})).toEqual([flag]);
   });
 
   it('refuses a command line that names no pods', () => {

@@ -5,7 +5,7 @@ import { flagError, isTrue, REFERENCE_FLAGS } from './reference-flags.ts';
 /** A command line of `serve` with the effect of one of the reference picker. */
 export interface Translated {
   readonly args: readonly string[];
-  /** For each given flag or variable without an effect, as given: what holds instead. */
+  /** For each given flag, variable or word without an effect, as given: what holds instead. */
   readonly fixed: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +26,7 @@ export function fromReferenceArgs(
   environment: Environment,
 ): Translated | undefined {
   if (args[0]?.startsWith('-') !== true) return undefined;
-  const given = flagsOf(args);
+  const { flags: given, words } = readLine(args);
   const older = given.flatMap(olderFlag);
   if (older.length > 0) throw new ConfigError('command line', older);
   if (!given.some(({ name }) => REFERENCE_FLAGS.has(name))) return undefined;
@@ -40,6 +40,7 @@ export function fromReferenceArgs(
     const known = REFERENCE_FLAGS.get(name);
     if (known === undefined) continue;
     if (name === PORTS && !values.has('endpoint-selector')) {
+      known.to?.(value, name);
       fixed[`--${name}=${value}`] = 'the pool has its own ports';
       continue;
     }
@@ -50,6 +51,7 @@ export function fromReferenceArgs(
   serveArgs.push(...given.flatMap(ownArgument));
   const defaults = defaultsBeside(values, environment);
   const unused = idle(environment, sendsTraces(values, environment));
+  for (const word of words) fixed[word] = NO_FLAG;
   return { args: ['serve', ...serveArgs, ...defaults], fixed: { ...fixed, ...unused } };
 }
 
@@ -87,18 +89,27 @@ const LISTS: ReadonlySet<string> = new Set([
   'tls-cipher-suites',
 ]);
 
-function flagsOf(args: readonly string[]): readonly GivenFlag[] {
+const NO_FLAG = 'it belongs to no flag: a switch takes its value as --name=value';
+
+/** The flags of a command line, and the words that belong to none, which the reference passes over. */
+function readLine(args: readonly string[]): {
+  readonly flags: readonly GivenFlag[];
+  readonly words: readonly string[];
+} {
   const flags: GivenFlag[] = [];
+  const words: string[] = [];
   const left = [...args];
   for (let arg = left.shift(); arg !== undefined && arg !== '--'; arg = left.shift()) {
-    // The reference has no arguments but flags, and does not look at others.
     const name = goFlagName(arg);
-    if (name === undefined) continue;
+    if (name === undefined) {
+      words.push(arg);
+      continue;
+    }
     const isOwn = !REFERENCE_FLAGS.has(name);
     const hasValue = isOwn && left[0] !== undefined && !left[0].startsWith('-');
     flags.push(readGoFlag(arg, left, hasValue ? () => false : isSwitch));
   }
-  return flags;
+  return { flags, words: [...words, ...left] };
 }
 
 /** One that the reference does not have is passed on with what follows it, or alone. */

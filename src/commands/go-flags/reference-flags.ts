@@ -59,7 +59,16 @@ const switched = (to: (on: boolean) => readonly string[]): ReferenceFlag => ({
   to: (text, name) => to(isTrue(text, name)),
 });
 const sameSwitch = (flag: string): ReferenceFlag => switched((on) => (on ? [`--${flag}`] : []));
-const fixed = (kind: ReferenceFlag['kind'], what: string): ReferenceFlag => ({ kind, fixed: what });
+const fixedSwitch = (what: string): ReferenceFlag => ({ ...switched(() => []), fixed: what });
+/** A value without an effect, which must still be one of these, in any case. */
+const fixedChoice = (what: string, choices: readonly string[]): ReferenceFlag => ({
+  kind: 'value',
+  fixed: what,
+  to(text, name) {
+    if (choices.includes(text.toLowerCase())) return [];
+    throw flagError(name, `is ${text}: it must be one of ${choices.join(', ')}`);
+  },
+});
 const oldMetric: ReferenceFlag = {
   kind: 'value',
   refused:
@@ -67,11 +76,12 @@ const oldMetric: ReferenceFlag = {
 };
 
 const ZAP = 'log lines are JSON with times by ISO 8601, and errors have their stack';
+const ZAP_TIMES = ['epoch', 'millis', 'nano', 'nanos', 'iso8601', 'rfc3339', 'rfc3339nano'];
 
 /** Every flag of the reference picker by name, its former flags that KServe still gives included. */
 export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
   Object.entries({
-    'allow-experimental-plugins': fixed('switch', 'every plugin type is allowed'),
+    'allow-experimental-plugins': fixedSwitch('every plugin type is allowed'),
     'cache-info-metric': oldMetric,
     'cert-path': same,
     'config-file': value((text) => (text === '' ? [] : [`--config=${text}`])),
@@ -79,11 +89,19 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'disable-endpoint-subset-filter': sameSwitch('disable-endpoint-subset-filter'),
     'drain-timeout': time('drain-timeout-ms'),
     'emit-endpoint-scores': sameSwitch('emit-endpoint-scores'),
-    'enable-cert-reload': fixed('switch', 'certificates are read again whenever they change'),
+    'enable-cert-reload': fixedSwitch('certificates are read again whenever they change'),
     'enable-grpc-stream-metrics': sameSwitch('grpc-stream-metrics'),
     'enable-pprof': sameSwitch('pprof'),
     'endpoint-selector': sameUnlessEmpty,
-    'endpoint-target-ports': sameUnlessEmpty,
+    'endpoint-target-ports': value((text, name) => {
+      const isPort = (each: string): boolean => /^\d+$/.test(each) && Number(each) <= PORT_MAX;
+      const wrong = text === '' ? undefined : text.split(',').find((each) => !isPort(each));
+      if (wrong === undefined) return text === '' ? [] : [`--${name}=${text}`];
+      throw flagError(
+        name,
+        `has ${wrong}, which is not a port: give numbers from 0 to ${PORT_MAX}`,
+      );
+    }),
     'fairness-id-metric-label-limit': whole('metrics-max-fairness-ids', Number.MAX_SAFE_INTEGER),
     'feature-gates': sameUnlessEmpty,
     'grpc-health-port': port('health-port'),
@@ -91,7 +109,7 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'grpc-max-send-msg-size': bytes('max-sent-message-bytes'),
     'grpc-port': port('extproc-port'),
     'ha-enable-leader-election': sameSwitch('ha-enable-leader-election'),
-    'health-checking': fixed('switch', 'the ext_proc port always answers health checks'),
+    'health-checking': fixedSwitch('the ext_proc port always answers health checks'),
     kubeconfig: sameUnlessEmpty,
     'kv-cache-usage-percentage-metric': oldMetric,
     'lora-info-metric': oldMetric,
@@ -103,8 +121,13 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'model-server-metrics-https-insecure-skip-verify': switched((on) => [
       `--scrape-skip-verify=${on}`,
     ]),
-    'model-server-metrics-path': named('scrape-path'),
-    'model-server-metrics-port': value((text) => (text === '0' ? [] : [`--scrape-port=${text}`])),
+    'model-server-metrics-path': value((text, name) => {
+      if (text.startsWith('/')) return [`--scrape-path=${text}`];
+      throw flagError(name, `is ${text}: it must begin with /, such as /metrics`);
+    }),
+    'model-server-metrics-port': value((text, name) =>
+      text === '0' ? [] : (port('scrape-port').to?.(text, name) ?? []),
+    ),
     'model-server-metrics-scheme': named('scrape-scheme'),
     'plugin-state-staleness-threshold': time('max-reservation-age-ms', 'positive'),
     'pool-group': same,
@@ -129,12 +152,12 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     // `fromReferenceArgs` switches traces on, which also needs the environment.
     tracing: switched(() => []),
     v: value((text, name) => [`--log-level=${levelOf(text, name)}`]),
-    'watch-config-file': fixed('switch', 'the configuration file is always followed'),
-    'zap-devel': fixed('switch', ZAP),
-    'zap-encoder': fixed('value', ZAP),
+    'watch-config-file': fixedSwitch('the configuration file is always followed'),
+    'zap-devel': fixedSwitch(ZAP),
+    'zap-encoder': fixedChoice(ZAP, ['json', 'console']),
     'zap-log-level': value((text, name) => [`--log-level=${zapLevelOf(text, name)}`]),
-    'zap-stacktrace-level': fixed('value', ZAP),
-    'zap-time-encoding': fixed('value', ZAP),
+    'zap-stacktrace-level': fixedChoice(ZAP, ['info', 'error', 'panic']),
+    'zap-time-encoding': fixedChoice(ZAP, ZAP_TIMES),
   } satisfies Record<string, ReferenceFlag>),
 );
 

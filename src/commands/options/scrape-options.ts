@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ConfigFile } from '../../catalogue/plan.ts';
 import { metricsSource } from '../../endpoints/scraping/metrics-source.ts';
 import type { PickerPlan, PlannedPlugin } from '../../picker/plan/picker-plan.ts';
@@ -30,7 +30,7 @@ export function addScrapeOptions(command: Command): Command {
           'for the reference’s former flags --model-server-metrics-*',
       ).choices(['http', 'https']),
     )
-    .option('--scrape-path <path>', 'path of metrics pages, likewise')
+    .option('--scrape-path <path>', 'path of metrics pages, likewise', pagePath)
     .option('--scrape-port <port>', 'port of metrics pages, likewise', port)
     .addOption(
       new Option(
@@ -38,6 +38,11 @@ export function addScrapeOptions(command: Command): Command {
         'read metrics pages by https without verifying certificates, likewise',
       ).choices(['true', 'false']),
     );
+}
+
+function pagePath(text: string): string {
+  if (text.startsWith('/')) return text;
+  throw new InvalidArgumentError(`${text} does not begin with /; give a path such as /metrics.`);
 }
 
 /** The parameters of `metrics-data-source` that flags give: those that a configuration leaves out. */
