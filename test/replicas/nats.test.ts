@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../bench/support/nats-server.ts';
+import type { ReplicaLink } from '../../src/replicas/links/link.ts';
 import { natsLink } from '../../src/replicas/links/nats/nats-link.ts';
 import { GONE_MS } from '../../src/replicas/peers/peers.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
+import { issue, newAuthority } from '../support/servers/certificates.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/servers/cuttable-proxy.ts';
 import { blocksOf, type SharedPicker, startPicker } from './pickers.ts';
 
@@ -148,6 +150,39 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
     expect(all).toContain('NATS takes messages of 65536 bytes, and replicas send up to');
     expect(all).toContain('give the user of the replicas the right to publish and subscribe to');
     await link.close();
+    await own.kill();
+    rmSync(folder, { recursive: true });
+  }, 60_000);
+
+  it('[V414] shares by TLS with the server that its certificate names, and with no other', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pointsman-nats-'));
+    const [authority, other] = await Promise.all([newAuthority('a'), newAuthority('b')]);
+    const { cert, key: certKey } = await issue(authority, 'nats.test');
+    const file = (name: string, bytes: Uint8Array): string => {
+      writeFileSync(join(folder, name), bytes);
+      return join(folder, name);
+    };
+    const files = [`--tlscert=${file('c', cert)}`, `--tlskey=${file('k', certKey)}`];
+    const own = await startNatsServer(0, ['--tls', ...files]);
+    const states: string[] = [];
+    const openWith = (host: string, ca: Uint8Array): ReplicaLink =>
+      natsLink({ servers: `tls://${host}:${own.port}`, subject: 'x', tls: { ca: () => ca } })('a', {
+        onMessage: () => undefined,
+        onForged: () => undefined,
+        onConnected: () => void states.push('connected'),
+        onDisconnected: (reason) => void states.push(reason),
+      });
+    const opened: ReplicaLink[] = [];
+    for (const [host, ca, state] of [
+      ['127.0.0.1', authority.cert, /^connected$/],
+      ['127.0.0.1', other.cert, /^TLS: .*certificate/],
+      // The certificate names the address and nats.test.
+      ['localhost', authority.cert, /^TLS: .*not in the cert/],
+    ] as const) {
+      opened.push(openWith(host, ca));
+      await until(() => expect(states.splice(0).join()).toMatch(state));
+    }
+    await Promise.all(opened.map((each) => each.close()));
     await own.kill();
     rmSync(folder, { recursive: true });
   }, 60_000);

@@ -1,7 +1,12 @@
-import type { NatsConnection } from '@nats-io/transport-node';
+import { lookup } from 'node:dns/promises';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { messageOf } from '../../../framework/error.ts';
 import { MESSAGE_BYTES_MAX } from '../../messages/message.ts';
 import type { LinkEvents, OpenReplicaLink, ReplicaLink } from '../link.ts';
+import { BoundedTransport, type TransportOptions } from './bounded-transport.ts';
+import { RedialPace } from './redial-pace.ts';
 import { Seal } from './seal.ts';
 
 export interface NatsLinkOptions {
@@ -24,8 +29,11 @@ export interface NatsTls {
   readonly key?: (() => Uint8Array) | undefined;
 }
 
-/** Between two tries to connect, and what is added by chance. */
-const RECONNECT_MS = 500;
+/** A server that has not answered by then is given up, and tried again. */
+const CONNECT_MS = 10_000;
+/** What has been sent is on its way by then, or nobody reads it. */
+const FLUSH_MS = 1000;
+/** By chance before each try to connect: replicas that have lost a server do not come back at once. */
 const RECONNECT_JITTER_MS = 500;
 /** A connection that falls silent is found within three of these. */
 const PING_MS = 2000;
@@ -47,6 +55,7 @@ class NatsLink implements ReplicaLink {
   #connection: NatsConnection | undefined;
   #connected = false;
   #closed = false;
+  readonly #pace = new RedialPace();
   #unconfirmed = 0;
   #confirming = false;
 
@@ -93,36 +102,32 @@ class NatsLink implements ReplicaLink {
     this.#connected = false;
     const connection = this.#connection;
     if (connection === undefined) return;
-    await connection.flush().catch(() => undefined);
+    const flushed = connection.flush().catch(() => undefined);
+    await Promise.race([flushed, delay(FLUSH_MS, undefined, { ref: false })]);
     await connection.close();
   }
 
   async #connect(): Promise<void> {
-    const { connect, credsAuthenticator } = await import('@nats-io/transport-node');
-    const { servers, subject, credentials, tls } = this.#options;
+    const { NatsConnectionImpl, credsAuthenticator, setTransportFactory } = await import(
+      '@nats-io/nats-core/internal'
+    );
+    setTransportFactory({ factory: () => new BoundedTransport(), dnsResolveFn: addressesOf });
+    const { credentials } = this.#options;
     const options = {
-      servers: servers.split(',').map((each) => each.trim()),
-      name: `pointsman ${this.#id}`,
-      noEcho: true,
-      maxReconnectAttempts: -1,
-      ignoreAuthErrorAbort: true,
-      reconnectTimeWait: RECONNECT_MS,
-      reconnectJitter: RECONNECT_JITTER_MS,
-      pingInterval: PING_MS,
-      maxPingOut: PINGS_OPEN_MAX,
+      ...this.#connectionOptions(),
       ...(credentials && { authenticator: credsAuthenticator(credentials) }),
-      ...(tls && { tls: readFor(tls) }),
     };
-    const connection = await connect(options).catch((error: unknown) => {
+    const connection = await NatsConnectionImpl.connect(options).catch((error: unknown) => {
       // With `waitOnFirstConnect` from the start, an address that is wrong would never be reported.
       this.#lost(messageOf(error));
-      return connect({ ...options, waitOnFirstConnect: true });
+      return NatsConnectionImpl.connect({ ...options, waitOnFirstConnect: true });
     });
     if (this.#closed) return connection.close();
     this.#connection = connection;
     const callback = (error: Error | null, message: { data: Uint8Array } | null): void => {
       if (error === null && message !== null) this.#received(message.data);
     };
+    const { subject } = this.#options;
     connection.subscribe(`${subject}.all`, { callback });
     connection.subscribe(directTo(subject, this.#id), { callback });
     this.#found();
@@ -143,6 +148,28 @@ class NatsLink implements ReplicaLink {
     }
   }
 
+  #connectionOptions(): TransportOptions {
+    const { servers, tls } = this.#options;
+    return {
+      servers: servers.split(',').map((each) => each.trim()),
+      name: `pointsman ${this.#id}`,
+      noEcho: true,
+      timeout: CONNECT_MS,
+      maxReconnectAttempts: -1,
+      ignoreAuthErrorAbort: true,
+      // The client's own times are for each server: one that names many others would have all tried at once.
+      reconnectDelayHandler: () => Math.random() * RECONNECT_JITTER_MS,
+      reconnectToServer: ([server]) =>
+        server === undefined ? null : { server, delay: this.#pace.nextIn(performance.now()) },
+      pingInterval: PING_MS,
+      maxPingOut: PINGS_OPEN_MAX,
+      ...(tls && { tls: readFor(tls) }),
+      messageBytesMax: MESSAGE_BYTES_MAX,
+      onTooLarge: (bytes) => this.#events.onForged(bytes),
+      onBadServer: (reason) => this.#lost(`the NATS server is left: ${reason}`),
+    };
+  }
+
   /** The client throws away a message that the server would not take, and the connection is well. */
   #checkSize({ info }: NatsConnection): void {
     const max = info?.max_payload ?? MESSAGE_BYTES_MAX;
@@ -155,6 +182,7 @@ class NatsLink implements ReplicaLink {
   #found(): void {
     if (this.#closed) return;
     this.#connected = true;
+    this.#pace.connected(performance.now());
     this.#unconfirmed = 0;
     this.#events.onConnected();
   }
@@ -165,7 +193,6 @@ class NatsLink implements ReplicaLink {
   }
 
   #received(data: Uint8Array): void {
-    if (data.length > MESSAGE_BYTES_MAX) return this.#events.onForged(data.length);
     const message = this.#seal === undefined ? data : this.#seal.open(data);
     if (message === undefined) this.#events.onForged(data.length);
     else this.#events.onMessage(message);
@@ -181,6 +208,11 @@ class NatsLink implements ReplicaLink {
     };
     connection.flush().then(confirmed, confirmed);
   }
+}
+
+async function addressesOf(name: string): Promise<string[]> {
+  const all = await lookup(name, { all: true });
+  return all.map(({ address }) => address);
 }
 
 /** A part of a subject may not have dots, spaces and wildcards. */
