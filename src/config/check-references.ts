@@ -2,6 +2,7 @@ import type { PluginTable } from './plan/plugin-table.ts';
 import { REFERENCE_TYPES } from './reference/reference-table.ts';
 import { replicaReferences } from './schema/data-layer-schema.ts';
 import type { EndpointPickerConfig } from './schema/schema.ts';
+import { UNREADABLE } from './schema/without-faults.ts';
 
 /** By type, the type of a plugin that finds what it reads, and that nothing adds by itself. */
 const READS_FROM: ReadonlyMap<string, string> = new Map([
@@ -29,7 +30,11 @@ export function checkReferences(config: EndpointPickerConfig, table: PluginTable
 function checkBeside({ plugins }: EndpointPickerConfig, table: PluginTable): void {
   plugins.forEach(({ type }, index) => {
     const needed = READS_FROM.get(type);
-    if (needed === undefined || plugins.some((each) => each.type === needed)) return;
+    if (
+      needed === undefined ||
+      plugins.some(({ type: each }) => each === needed || each === UNREADABLE)
+    )
+      return;
     const message = `reads what ${needed} finds, which is not in plugins; list it, and name it in dataLayer.sources[].extractors`;
     table.issue(`plugins[${index}]`, message);
   });

@@ -56,7 +56,7 @@ export async function loadConfigAside({ text, ...options }: LoadOptions): Promis
 
 /**
  * Makes a plan of a configuration, with the reference picker's defaults filled in. Throws one
- * ConfigError that lists every issue of shape and, unless those are in plugins or profiles, of meaning.
+ * ConfigError that lists every issue of shape and, where plugins and profiles are lists, of meaning.
  */
 export function planConfig(
   value: unknown,
@@ -67,7 +67,12 @@ export function planConfig(
   const config = withGates(read, featureGates);
   const issues: ConfigIssue[] = [...shape.issues];
   const notes: ConfigNote[] = [];
-  const table = new PluginTable(config.plugins, { catalogue, issues, notes });
+  const table = new PluginTable(config.plugins, {
+    catalogue,
+    issues,
+    notes,
+    unread: shape.unread,
+  });
   const inFlightMatch = planInFlightMatch(table);
   const outputEstimate = planOutputEstimate(table);
   const profiles = planProfiles(config.schedulingProfiles, table, { issues, notes });

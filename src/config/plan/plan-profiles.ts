@@ -6,6 +6,7 @@ import type {
   PlannedProfile,
 } from '../../picker/plan/picker-plan.ts';
 import type { ProfileEntry } from '../schema/schema.ts';
+import { UNREADABLE } from '../schema/without-faults.ts';
 import type { PluginTable } from './plugin-table.ts';
 
 const SCHEDULING_KINDS = ['filter', 'scorer', 'picker'];
@@ -103,7 +104,9 @@ export function planHandler(
     const message = `${DEFAULT_HANDLER} runs one profile, but there are ${profiles.length}; name another profile handler in plugins`;
     issues.push({ path: 'schedulingProfiles', message });
   }
-  if (issues.length === 0) issues.push(...handlerFaults(handler, profiles, table));
+  const isRead = handlers.length === 1 || !table.lists('handler');
+  const areNamed = profiles.every(({ name }) => !name.startsWith(UNREADABLE));
+  if (isRead && areNamed) issues.push(...handlerFaults(handler, profiles, table));
   return handler;
 }
 
@@ -113,10 +116,9 @@ function handlerFaults(
   profiles: readonly PlannedProfile[],
   table: PluginTable,
 ): readonly ConfigIssue[] {
-  const deciders = [...table.plugins()].filter(({ kind }) => kind === 'decider');
   const faults = handler.definition.faults?.(handler.config, {
     profiles: new Set(profiles.map(({ name }) => name)),
-    deciders: new Set(deciders.map(({ name }) => name)),
+    deciders: table.mayBe('decider'),
   });
   return (faults ?? []).map(({ path, message }) => ({
     path: path.startsWith('schedulingProfiles')

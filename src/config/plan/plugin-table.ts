@@ -13,6 +13,7 @@ import { sameParameters } from '../../picker/plan/same-parameters.ts';
 import { olderType } from '../reference/older-releases.ts';
 import { UNRELEASED_TYPES } from '../reference/reference-table.ts';
 import type { PluginEntry } from '../schema/schema.ts';
+import { UNREADABLE } from '../schema/without-faults.ts';
 import { readParameters } from './read-parameters.ts';
 
 export const FILE_DISCOVERY = 'file-discovery';
@@ -46,6 +47,8 @@ const INJECTED: ReadonlySet<string> = new Set([
 export class PluginTable {
   readonly #entries: readonly PluginEntry[];
   readonly #types: ReadonlyMap<string, KnownPlugin>;
+  /** Where the shape has errors: the indexes of entries with one. */
+  readonly #unread: ReadonlySet<number> | undefined;
   readonly #issues: ConfigIssue[];
   readonly #notes: ConfigNote[];
   readonly #plugins = new Map<string, PlannedPlugin>();
@@ -58,26 +61,29 @@ export class PluginTable {
       catalogue,
       issues,
       notes,
+      unread,
     }: {
       readonly catalogue: PluginCatalogue;
       readonly issues: ConfigIssue[];
       readonly notes: ConfigNote[];
+      readonly unread: ReadonlySet<number> | undefined;
     },
   ) {
     this.#entries = entries;
     this.#types = typesOf(catalogue);
     this.#issues = issues;
     this.#notes = notes;
+    this.#unread = unread;
     const names = new Set<string>();
     entries.forEach((entry, index) => {
       const name = nameOf(entry);
       const path = `plugins[${index}]`;
-      if (names.has(name)) {
+      if (names.has(name) && name !== UNREADABLE) {
         const message = `two plugins are named ${name}; give one of them another name`;
         issues.push({ path: `${path}.name`, message });
       }
       names.add(name);
-      this.#add(name, entry, path);
+      if (unread?.has(index) !== true) this.#add(name, entry, path);
     });
   }
 
@@ -128,10 +134,17 @@ export class PluginTable {
     if (this.#discoveries.has(pluginRef)) return { kind: 'discovery' };
     if (this.typeOf(pluginRef) !== undefined) return undefined;
     if (this.#isInjected(pluginRef)) return this.inject(pluginRef);
+    if (this.#mayName(pluginRef)) return undefined;
     const hint = nearest(pluginRef, this.#entries.map(nameOf));
     const message = `${pluginRef} is not the name of a plugin in plugins${hint}`;
     this.#issues.push({ path, message });
     return undefined;
+  }
+
+  /** Whether a plugin that cannot be read may have that name. */
+  #mayName(name: string): boolean {
+    if (this.#unread === undefined) return false;
+    return name === UNREADABLE || this.#entries.some((entry) => nameOf(entry) === UNREADABLE);
   }
 
   /** The type of the listed plugin of that name. */
@@ -141,7 +154,21 @@ export class PluginTable {
 
   /** Whether a plugin of that kind is listed, be it with errors. */
   lists(kind: KnownPlugin['kind']): boolean {
-    return this.#entries.some(({ type }) => this.#types.get(type)?.kind === kind);
+    return this.#entries.some(
+      ({ type }) => this.#isUnread(type) || this.#types.get(type)?.kind === kind,
+    );
+  }
+
+  /** The names of the listed plugins that are of that kind, or whose type is not known. */
+  mayBe(kind: KnownPlugin['kind']): ReadonlySet<string> {
+    const maybe = this.#entries.filter(
+      ({ type }) => (this.#types.get(type)?.kind ?? kind) === kind,
+    );
+    return new Set(maybe.map(nameOf));
+  }
+
+  #isUnread(type: string): boolean {
+    return this.#unread !== undefined && type === UNREADABLE;
   }
 
   /** Whether the reference adds this plugin by itself, so that it need not be listed. */

@@ -143,29 +143,33 @@ export function readConfigText(text: string, source: string): unknown {
   return readYaml(text, source);
 }
 
+/** A configuration whose shape has been looked at. */
+interface CheckedShape {
+  /** What of it can be read. */
+  readonly config: EndpointPickerConfig;
+  readonly issues: readonly ConfigIssue[];
+  /** With issues: the indexes of plugins with issues, of which only names and types are known. */
+  readonly unread: ReadonlySet<number> | undefined;
+}
+
 /**
  * A value that was read, without what its shape forbids, and an issue for each of these. Throws
  * ConfigError with every error of shape where the rest is no configuration either.
  */
-export function checkShape(
-  value: unknown,
-  source: string,
-): { readonly config: EndpointPickerConfig; readonly issues: readonly ConfigIssue[] } {
+export function checkShape(value: unknown, source: string): CheckedShape {
   if (value === null) {
     const message = `has no configuration; write at least apiVersion: ${API_VERSION} and kind: ${CONFIG_KIND}`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
   const schema = isV1(value) ? configV1 : configAlpha;
   const parsed = schema.safeParse(value);
-  if (parsed.success) return { config: parsed.data, issues: [] };
+  if (parsed.success) return { config: parsed.data, issues: [], unread: undefined };
   const issues = withOlderFields(zodIssues(parsed.error, { schema }));
   // A document of another kind would get errors that say nothing.
   if (isConfig(value)) {
-    const second = schema.safeParse({
-      apiVersion: API_VERSION,
-      ...withoutFaults(value, parsed.error),
-    });
-    if (second.success) return { config: second.data, issues };
+    const rest = withoutFaults(value, parsed.error);
+    const second = rest && schema.safeParse({ apiVersion: API_VERSION, ...rest.value });
+    if (second?.success) return { config: second.data, issues, unread: rest?.plugins };
   }
   throw new ConfigError(source, issues);
 }

@@ -1,28 +1,72 @@
 import type { z } from 'zod';
 
-/** Errors in these would make others, about references to what has been left out. */
-const NAMED_PARTS: ReadonlySet<PropertyKey> = new Set(['plugins', 'schedulingProfiles']);
+/** Stands for a type, a name or a reference that cannot be read; nothing is said of what it names. */
+export const UNREADABLE = '(unreadable)';
+
+type Fields = Record<PropertyKey, unknown>;
+
+/** What is left of a configuration without what its schema refuses. */
+export interface Remainder {
+  readonly value: Readonly<Record<string, unknown>>;
+  /** The indexes of plugins with errors: their names are known, and nothing else counts. */
+  readonly plugins: ReadonlySet<number>;
+}
 
 /**
  * A copy of a configuration without what its schema refuses, so that errors of meaning are found in
- * the same go: without unknown fields, and without sections that have any other error. Errors in
- * plugins and profiles stay.
+ * the same go: without unknown fields, and without sections that have any other error. Plugins and
+ * profiles stay where they are, as far as they can be read. Undefined where there is no list of them,
+ * because each reference would have an error.
  */
 export function withoutFaults(
   value: Readonly<Record<string, unknown>>,
   { issues }: z.ZodError,
-): Readonly<Record<string, unknown>> {
-  const rest: Record<PropertyKey, unknown> = structuredClone(value);
+): Remainder | undefined {
+  const rest: Fields = structuredClone(value);
+  const plugins = new Set<number>();
   for (const issue of issues) {
-    const [section = ''] = issue.path;
+    const [section = '', at] = issue.path;
+    const isList = section === 'plugins' || section === 'schedulingProfiles';
     if (issue.code === 'unrecognized_keys') remove(rest, issue.path, issue.keys);
-    else if (!NAMED_PARTS.has(section)) delete rest[section];
+    else if (!isList) delete rest[section];
+    else if (typeof at !== 'number') return undefined;
+    else if (section === 'plugins') plugins.add(at);
+    else mendProfile(rest, at, issue.path.slice(2));
   }
-  return rest;
+  for (const at of plugins) nameOnly(rest['plugins'] as Fields, at);
+  return { value: rest, plugins };
+}
+
+/** Leaves of a plugin what it is called. */
+function nameOnly(plugins: Fields, at: number): void {
+  const { name, type } = fieldsOf(plugins[at]);
+  const known = typeof type === 'string' && type !== '' ? type : UNREADABLE;
+  const isName = typeof name === 'string' && name !== '';
+  plugins[at] = { type: known, name: isName ? name : name === undefined ? known : UNREADABLE };
+}
+
+/** Puts something that can be read in the place of what is at `path` in a profile. */
+function mendProfile(
+  rest: Fields,
+  at: number,
+  [field, member, part]: readonly PropertyKey[],
+): void {
+  const profiles = rest['schedulingProfiles'] as Fields;
+  const profile: Fields = { name: `${UNREADABLE} ${at}`, plugins: [], ...fieldsOf(profiles[at]) };
+  profiles[at] = profile;
+  if (field === 'name') profile['name'] = `${UNREADABLE} ${at}`;
+  if (field !== 'plugins') return;
+  if (member === undefined) profile['plugins'] = [];
+  else if (part === 'weight') delete fieldsOf((profile['plugins'] as Fields)[member])['weight'];
+  else (profile['plugins'] as Fields)[member] = { pluginRef: UNREADABLE };
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
 function remove(from: unknown, path: readonly PropertyKey[], keys: readonly string[]): void {
   let at = from;
-  for (const key of path) at = (at as Record<PropertyKey, unknown> | undefined)?.[key];
-  for (const key of keys) delete (at as Record<string, unknown> | undefined)?.[key];
+  for (const key of path) at = (at as Fields | undefined)?.[key];
+  for (const key of keys) delete (at as Fields | undefined)?.[key];
 }

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { SERVING_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
+import { ConfigError } from '../framework/error.ts';
+import { loadConfig } from './load.ts';
+
+/** The paths of all errors of a configuration with these sections. */
+function faultyPaths(sections: object): readonly string[] {
+  const head = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+  const text = JSON.stringify({ ...head, ...sections });
+  try {
+    loadConfig({ text, source: 'test', catalogue: SERVING_CATALOGUE });
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.issues.map(({ path }) => path);
+    throw error;
+  }
+}
+
+const QUEUE = { type: 'queue-scorer' };
+const UNKNOWN = { type: 'queue-scorerr' };
+const profile = (...plugins: readonly unknown[]): object => ({ name: 'default', plugins });
+
+test.each([
+  [
+    'parameters that are no map',
+    { plugins: [{ ...QUEUE, parameters: 'x' }, UNKNOWN] },
+    ['plugins[0].parameters', 'plugins[1].type'],
+  ],
+  [
+    'a plugin without a type, which may be any profile handler',
+    {
+      plugins: [QUEUE, { name: 'mine' }, UNKNOWN],
+      schedulingProfiles: [profile({ pluginRef: 'mine' }), { ...profile(), name: 'other' }],
+    },
+    ['plugins[1].type', 'plugins[2].type'],
+  ],
+  [
+    'a plugin whose name cannot be read, which may be the one that a profile means',
+    {
+      plugins: [{ ...QUEUE, name: ['mine'] }, UNKNOWN],
+      schedulingProfiles: [profile({ pluginRef: 'mine' })],
+    },
+    ['plugins[0].name', 'plugins[1].type'],
+  ],
+  [
+    'a plugin that is a text, and one that is nothing',
+    { plugins: ['queue-scorer', null, UNKNOWN] },
+    ['plugins[0]', 'plugins[1]', 'plugins[2].type'],
+  ],
+  [
+    'a weight that is a text, and a reference without a name',
+    {
+      plugins: [QUEUE],
+      schedulingProfiles: [
+        profile({ pluginRef: 'queue-scorer', weight: 'two' }, { weight: 2 }, { pluginRef: 'kv' }),
+      ],
+    },
+    [
+      'schedulingProfiles[0].plugins[0].weight',
+      'schedulingProfiles[0].plugins[1].pluginRef',
+      'schedulingProfiles[0].plugins[2].pluginRef',
+    ],
+  ],
+  [
+    'profiles without a name, without a list, and that are none',
+    {
+      plugins: [QUEUE, UNKNOWN, { type: 'disagg-profile-handler' }],
+      schedulingProfiles: [{ plugins: [{ pluginRef: 'kv' }] }, { name: 'b', plugins: 'x' }, 7],
+    },
+    [
+      'schedulingProfiles[0].name',
+      'schedulingProfiles[1].plugins',
+      'schedulingProfiles[2]',
+      'plugins[1].type',
+      'schedulingProfiles[0].plugins[0].pluginRef',
+    ],
+  ],
+  [
+    'plugins that are no list',
+    { plugins: { ...QUEUE }, schedulingProfiles: [profile()] },
+    ['plugins'],
+  ],
+])('[D411] errors of meaning stand beside %s', (_, sections, wanted) => {
+  expect(faultyPaths(sections)).toEqual(wanted);
+});
+
+test('[D411] a profile handler says what it misses beside other errors, and not of deciders with errors', () => {
+  const decider = { type: 'prefix-based-pd-decider', parameters: { nonCachedTokens: 'x' } };
+  const deciders = { prefill: 'prefix-based-pd-decider' };
+  const handler = { type: 'disagg-profile-handler', parameters: { deciders } };
+  const schedulingProfiles = [profile({ pluginRef: 'queue-scorer' })];
+  const wanted = ['plugins[1].parameters.nonCachedTokens', 'plugins[3].type', 'schedulingProfiles'];
+  const plugins = [QUEUE, decider, handler, UNKNOWN];
+  expect(faultyPaths({ plugins, schedulingProfiles })).toEqual(wanted);
+});
+
+test('[D411] a name that stands for what cannot be read is one as any other', () => {
+  const plugins = [QUEUE];
+  const schedulingProfiles = [profile({ pluginRef: '(unreadable)' })];
+  const path = 'schedulingProfiles[0].plugins[0].pluginRef';
+  expect(faultyPaths({ plugins, schedulingProfiles })).toEqual([path]);
+});
