@@ -1,14 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Millis } from '../framework/runtime.ts';
+
+/** Whoever may write a file can do so at any pace, and each change is read, applied and logged. */
+const GAP_MS: Millis = 1000;
+
 /**
- * Runs what takes time for each of many events, one run at a time: however many events come during a
- * run, one more follows it. `run` must not reject.
+ * Runs what takes time for each of many events: at once, and then once for all events of a run and of
+ * the second after it. `run` must not reject.
  */
-export function oneAtATime(run: () => Promise<void>): () => void {
+export function oneAtATime(
+  run: () => Promise<void>,
+  gap: () => Promise<unknown> = () => delay(GAP_MS, undefined, { ref: false }),
+): () => void {
   let isRunning = false;
   let isAskedAgain = false;
   const runAll = async (): Promise<void> => {
     do {
       isAskedAgain = false;
       await run();
+      await gap();
     } while (isAskedAgain);
     isRunning = false;
   };

@@ -52,24 +52,49 @@ describe('[V361] a long file that is read while the program serves', () => {
   });
 });
 
-describe('[V361] changes that come while a file is read', () => {
-  it('are read once more, after it', async () => {
-    const runs: PromiseWithResolvers<void>[] = [];
-    const change = oneAtATime(() => {
-      const run = Promise.withResolvers<void>();
-      runs.push(run);
-      return run.promise;
-    });
-    change();
-    change();
-    change();
+describe('changes that come while a file is read', () => {
+  function setUp() {
+    const [runs, gaps]: PromiseWithResolvers<void>[][] = [[], []];
+    const next =
+      (list: PromiseWithResolvers<void>[] = []) =>
+      () => {
+        const one = Promise.withResolvers<void>();
+        list.push(one);
+        return one.promise;
+      };
+    const change = oneAtATime(next(runs), next(gaps));
+    return { change, runs: runs ?? [], gaps: gaps ?? [] };
+  }
+  const turn = (): Promise<unknown> => new Promise(setImmediate);
+
+  it('[V361] are read once more, after it', async () => {
+    const { change, runs, gaps } = setUp();
+    for (let n = 0; n < 3; n++) change();
     expect(runs).toHaveLength(1);
     runs[0]?.resolve();
-    await expect.poll(() => runs.length).toBe(2);
+    await turn();
+    gaps[0]?.resolve();
+    await turn();
+    expect(runs).toHaveLength(2);
     runs[1]?.resolve();
-    await new Promise(setImmediate);
+    await turn();
+    gaps[1]?.resolve();
+    await turn();
     expect(runs).toHaveLength(2);
     change();
     expect(runs).toHaveLength(3);
+  });
+
+  it('[V416] however many come in the second after it, are read once', async () => {
+    const { change, runs, gaps } = setUp();
+    change();
+    runs[0]?.resolve();
+    await turn();
+    for (let n = 0; n < 10; n++) change();
+    await turn();
+    expect(runs).toHaveLength(1);
+    gaps[0]?.resolve();
+    await turn();
+    expect(runs).toHaveLength(2);
   });
 });

@@ -70,4 +70,12 @@ describe('configurations of older releases of the reference', () => {
       'plugins[1].parameters.threshold',
     ]);
   });
+
+  test('[V415] a field that every object of JavaScript has is an unknown one', () => {
+    const plugins = [{ type: 'prefix-cache-scorer', parameters: { constructor: 1 } }];
+    const schedulingProfiles = [{ name: 'a', plugins: [{ pluginRef: 'prefix-cache-scorer' }] }];
+    const [issue = ''] = issuesOf({ plugins, schedulingProfiles });
+    expect(issue).toContain('plugins[0].parameters.constructor');
+    expect(issue).not.toContain('native code');
+  });
 });

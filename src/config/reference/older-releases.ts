@@ -151,10 +151,18 @@ export function withOlderParameters(
 ): readonly ConfigIssue[] {
   return issues.map((issue) => {
     const path = issue.path.slice(at.length + 1);
-    const later = LATER_PARAMETERS[type]?.[path];
-    if (later === undefined) return renamed(issue, PARAMETERS[type]?.[path]);
+    const later = namedIn(LATER_PARAMETERS[type], path);
+    if (later === undefined) return renamed(issue, namedIn(PARAMETERS[type], path));
     return { ...issue, message: laterText(later) };
   });
+}
+
+/** Every object of JavaScript has a `constructor`: such a field of a configuration is in no list. */
+function namedIn(
+  list: Readonly<Record<string, string>> | undefined,
+  path: string,
+): string | undefined {
+  return list && Object.hasOwn(list, path) ? list[path] : undefined;
 }
 
 function laterText(instead: string): string {

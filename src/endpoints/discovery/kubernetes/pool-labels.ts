@@ -39,8 +39,9 @@ export function selects(
   { matchLabels, matchExpressions }: PoolSelector,
   labels: PoolLabels,
 ): boolean {
+  const own = new Map(Object.entries(labels));
   return (
-    Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
-    (matchExpressions ?? []).every((each) => meetsRequirement(each, labels[each.key]))
+    Object.entries(matchLabels ?? {}).every(([key, value]) => own.get(key) === value) &&
+    (matchExpressions ?? []).every((each) => meetsRequirement(each, own.get(each.key)))
   );
 }

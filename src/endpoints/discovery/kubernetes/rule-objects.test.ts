@@ -75,6 +75,9 @@ describe('InferenceObjectives of version v1', () => {
     [{ matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['gold'] }] }, false],
     [{ matchExpressions: [{ key: 'tier', operator: 'Exists' }] }, true],
     [{ matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, false],
+    // Labels of that name are none that the pool has, though every object of JavaScript has them.
+    [{ matchExpressions: [{ key: 'constructor', operator: 'Exists' }] }, false],
+    [{ matchExpressions: [{ key: 'toString', operator: 'DoesNotExist' }] }, true],
   ])('[D400] with a poolSelector %j are those of pools with such labels', (selector, isOurs) => {
     const objects = [made('a', { poolSelector: selector, priority: 1 })];
     const { value, troubles } = prioritiesOfV1(objects, { ...POOL, labels: { tier: 'gold' } });

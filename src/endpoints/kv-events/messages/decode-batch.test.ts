@@ -92,6 +92,14 @@ describe('decoding a batch', () => {
     expect(batch).toMatchObject({ events: [], unknown: 2 });
   });
 
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+    '[V415] counts an event named %s as one of an unknown type',
+    (type) => {
+      const batch = decodeBatch(encode([1, [[type, 1], ['AllBlocksCleared'], { type }], 0]));
+      expect(batch).toMatchObject({ events: [{ kind: 'cleared' }], unknown: 2 });
+    },
+  );
+
   it.each([
     ['text', encode('hello'), 'the batch is string'],
     ['no events', encode([1.5]), 'the events of the batch: expected a list'],

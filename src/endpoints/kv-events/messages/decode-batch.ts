@@ -21,22 +21,25 @@ const decoder = new Decoder({
 });
 
 /** The fields of each event type in order, for engines that send arrays. */
-const FIELDS: Readonly<Record<string, readonly string[]>> = {
-  BlockStored: [
-    'block_hashes',
-    'parent_block_hash',
-    'token_ids',
-    'block_size',
-    'lora_id',
-    'medium',
-    'lora_name',
-    'extra_keys',
-    'group_idx',
-    'kv_cache_spec_kind',
+const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'BlockStored',
+    [
+      'block_hashes',
+      'parent_block_hash',
+      'token_ids',
+      'block_size',
+      'lora_id',
+      'medium',
+      'lora_name',
+      'extra_keys',
+      'group_idx',
+      'kv_cache_spec_kind',
+    ],
   ],
-  BlockRemoved: ['block_hashes', 'medium', 'group_idx'],
-  AllBlocksCleared: [],
-};
+  ['BlockRemoved', ['block_hashes', 'medium', 'group_idx']],
+  ['AllBlocksCleared', []],
+]);
 
 /** Reads a batch in any layout of vLLM or SGLang. Throws DroppedBatch, which says what is wrong. */
 export function decodeBatch(payload: Uint8Array, elementsMax: number): CacheEventBatch {
@@ -101,7 +104,7 @@ function namedFields(raw: unknown): {
   }
   const type = String(raw[0]);
   const fields: Record<string, unknown> = {};
-  FIELDS[type]?.forEach((name, index) => {
+  FIELDS.get(type)?.forEach((name, index) => {
     fields[name] = raw[index + 1];
   });
   return { type, fields };
