@@ -63,6 +63,14 @@ describe('the built-in configurations', () => {
 });
 
 describe('published configurations', () => {
+  it('says what holds instead of a feature gate that changes nothing', () => {
+    const gates =
+      'featureGates: [haPopulateNonLeaderDatastore=false]\nplugins: [{type: queue-scorer}]';
+    expect(load(gates).notes).toEqual([
+      expect.objectContaining({ path: 'featureGates[0]', reason: 'own-way' }),
+    ]);
+  });
+
   it('loads the one with two prefix caches, each reading its own producer', () => {
     const plan = load(`
 plugins:

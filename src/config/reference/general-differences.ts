@@ -12,6 +12,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'A body that is read has a limit (`--max-body-bytes`, 413), and so have the time of its upload (`--upload-timeout-ms`, 408) and the number of streams (`--max-streams`, 503).',
   'A body that ends with trailers is complete; there it waits for the proxy’s time-out.',
   'The subset hint counts with its ports, and may be one text; there a list counts, by addresses only.',
+  'The texts of a list in `prompt` count as one prompt, one behind the other; there each is looked up by itself.',
   'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
   'A changed body keeps every byte that did not have to change; there the whole JSON is written again, in another order.',
   'A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of `check` and at start; there the picker starts and refuses each request.',

@@ -17,18 +17,20 @@ function issuesOf(config: object): readonly string[] {
 }
 
 describe('configurations of older releases of the reference', () => {
-  test('[D306] what older releases had is an error that says what to write instead', () => {
+  test('[D306] [D412] what older releases had is an error that says what to write instead', () => {
     const older = 'is of an older release of the reference picker; ';
     const plugins = [
       { type: 'prefix-cache-scorer', parameters: { hashBlockSize: 8, prefixLengthWeight: 0.5 } },
       { type: 'least-queue-filter' },
       { type: 'session-affinity-scorer', parameters: { headerName: 'x-token' } },
+      { type: 'slo-aware-profile-handler' },
     ];
     expect(issuesOf({ featureGates: ['prepareDataPlugins'], plugins })).toEqual([
       `plugins[0].parameters.hashBlockSize: ${older}list an approx-prefix-cache-producer, and give it there as blockSizeTokens, in tokens`,
       `plugins[0].parameters.prefixLengthWeight: ${older}write matchLengthWeight`,
       `plugins[1].type: least-queue-filter ${older}list queue-scorer`,
       `plugins[2].parameters.headerName: ${older}write encodedEndpointHeaderConfig.header`,
+      `plugins[3].type: slo-aware-profile-handler ${older}list single-profile-handler, and one profile with latency-scorer`,
       `featureGates[0]: prepareDataPlugins ${older}what it switched on always is, so leave it out`,
     ]);
     expect(issuesOf({ plugins: [], data: { sources: [] } })).toEqual([
@@ -36,17 +38,26 @@ describe('configurations of older releases of the reference', () => {
     ]);
   });
 
-  test('[D335] a parameter of later releases is an error that says what happens without it', () => {
+  test('[D335] [D412] a parameter of later releases is an error that says what happens without it', () => {
     const plugins = [
       { type: 'approx-prefix-cache-producer', parameters: { prefixHashSource: 'metadata' } },
       { type: 'inflight-load-producer', parameters: { outputEstimator: 'static' } },
       { type: 'active-request-filter' },
+      {
+        type: 'endpoint-attribute-scorer',
+        parameters: {
+          attributeKey: 'a',
+          algorithm: { type: 'linear_higher_is_better', normalization: { adaptiveRange: {} } },
+          source: 'metadata',
+        },
+      },
     ];
     const later = 'is of a later release of the reference picker, and is not here; leave it out: ';
     expect(issuesOf({ plugins })).toEqual([
       `plugins[0].parameters.prefixHashSource: ${later}blocks are made from the text of prompts`,
       `plugins[1].parameters.outputEstimator: ${later}answers are counted by outputRatio, or with outlen-bucket by what requests say`,
       'plugins[2].type: active-request-filter is in no release of the reference picker, and is not here; utilization-filter with active-requests does a similar work',
+      `plugins[3].parameters.source: ${later}attributes of endpoints count, and no scores that another filter sends`,
     ]);
   });
 

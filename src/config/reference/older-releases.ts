@@ -57,13 +57,21 @@ const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const OF_LENGTHS = 'answers are counted by outputRatio, or with outlen-bucket by what requests say';
 
+const OF_ATTRIBUTES = 'attributes of endpoints count, and no scores that another filter sends';
+
 /** Parameters that only branches and releases after the newest one known here have. */
 const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'approx-prefix-cache-producer': { prefixHashSource: 'blocks are made from the text of prompts' },
+  'endpoint-attribute-scorer': {
+    source: OF_ATTRIBUTES,
+    metadataNamespace: OF_ATTRIBUTES,
+    metadataField: OF_ATTRIBUTES,
+  },
   'inflight-load-producer': { outputEstimator: OF_LENGTHS, sketch: OF_LENGTHS },
 };
 
 const QUEUE_SCORER = 'list queue-scorer';
+const PREDICTED = 'list predicted-latency-producer and latency-scorer';
 
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['decision-tree-filter', 'list scorers with weights'],
@@ -77,10 +85,14 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['lora-affinity-filter', 'list lora-affinity-scorer'],
   ['low-queue-filter', QUEUE_SCORER],
   ['max-score', 'list max-score-picker'],
-  ['predicted-latency-scorer', 'list predicted-latency-producer and latency-scorer'],
+  ['predicted-latency-scorer', PREDICTED],
   ['prefix-cache', 'list prefix-cache-scorer'],
   ['queue', QUEUE_SCORER],
   ['single-profile', 'list single-profile-handler'],
+  ['slo-aware-profile-handler', 'list single-profile-handler, and one profile with latency-scorer'],
+  ['slo-aware-routing', PREDICTED],
+  ['slo-request-tracker', 'list predicted-latency-producer'],
+  ['slo-scorer', PREDICTED],
 ]);
 
 const FIELDS: ReadonlyMap<string, string> = new Map([
