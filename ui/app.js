@@ -156,10 +156,16 @@ function Tiles({ state }) {
     h(Tile, {
       name: 'Endpoints',
       value: count(totals?.endpoints ?? 0),
-      note: troubled === 0 ? 'all well' : `${count(troubled)} with trouble`,
-      tone: troubled === 0 ? '' : 'bad',
+      ...healthOf(totals?.endpoints ?? 0, troubled),
     }),
   );
+}
+
+/** @param {number} endpoints @param {number} troubled */
+function healthOf(endpoints, troubled) {
+  if (endpoints === 0) return { note: 'no model server', tone: 'bad' };
+  if (troubled === 0) return { note: 'all well', tone: '' };
+  return { note: `${count(troubled)} with trouble`, tone: 'bad' };
 }
 
 /** Longer ago, a first token says nothing about now. */

@@ -10,6 +10,10 @@ import uPlot from 'uplot';
 import { duration, rate } from './format.js';
 
 const HEIGHT = 180;
+/** A picker that has just started shows so much time at least. */
+const SPAN_SECONDS_MIN = 60;
+/** Seconds between two times below a chart. */
+const TIME_STEPS = [10, 30, 60, 120, 300, 600];
 
 /** @param {{ state: State }} props */
 export function RequestsChart({ state: { steps, picker } }) {
@@ -134,9 +138,21 @@ function optionsFor(lines, format, setCursor) {
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     hooks: { setCursor: [({ cursor }) => setCursor(cursor.idx ?? null)] },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? 1.1 * max : 1] } },
+    scales: {
+      x: { range: (_plot, min, max) => [Math.min(min, max - SPAN_SECONDS_MIN), max] },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? 1.1 * max : 1] },
+    },
     axes: [
-      { stroke: muted, grid: { show: false }, ticks, font, values: TIMES, space: 80, size: 26 },
+      {
+        stroke: muted,
+        grid: { show: false },
+        ticks,
+        font,
+        values: TIMES,
+        space: 80,
+        size: 26,
+        incrs: TIME_STEPS,
+      },
       {
         stroke: muted,
         grid,
@@ -154,11 +170,22 @@ function optionsFor(lines, format, setCursor) {
         stroke: () => colourOf(colour),
         width: 1.75,
         spanGaps: true,
-        points: { show: false },
+        points: { size: 5, filter: onlyValue, fill: () => colourOf(colour) },
         ...(dashed && { dash: [5, 4] }),
       })),
     ],
   };
+}
+
+/**
+ * The place of a value that is the only one of its line: no line is drawn for it.
+ * @param {uPlot} plot
+ * @param {number} series
+ */
+function onlyValue({ data }, series) {
+  const values = data[series] ?? [];
+  const places = [...values.keys()].filter((at) => values[at] !== null);
+  return places.length === 1 ? places : [];
 }
 
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });

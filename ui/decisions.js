@@ -11,8 +11,9 @@ import { clock, count, duration, isScoreTie, isTie, sharedStart } from './format
 import { pace } from './state.js';
 
 const LISTED = 12;
-/** What fits into a row. The ends of names of pods differ, their beginnings do not. */
+/** What fits into a row, and into a line or two of an explanation. */
 const NAME_CHARS = 21;
+const EXPLAINED_NAME_CHARS = 64;
 
 /** @param {{ state: State, changed: () => void }} props */
 export function Decisions({ state, changed }) {
@@ -39,9 +40,13 @@ export function Decisions({ state, changed }) {
       ? h('p', { class: 'hint' }, 'This picker keeps no decisions: --explain-decisions is 0.')
       : h(List, { state, changed, nameOf }),
     decisions.length === 0 && picker?.explains === true
-      ? h('p', { class: 'hint' }, 'No requests yet.')
+      ? h('p', { class: 'hint' }, 'No decisions yet.')
       : null,
-    selected !== undefined && h(Explained, { decision: selected, nameOf }),
+    selected !== undefined &&
+      h(Explained, {
+        decision: selected,
+        nameOf: (/** @type {string} */ id) => ending(nameOf(id), EXPLAINED_NAME_CHARS),
+      }),
   );
 }
 
@@ -109,14 +114,22 @@ function List({ state, changed, nameOf }) {
 function whereOf({ outcome }, nameOf) {
   if (outcome.kind === 'threw') return 'no decision';
   if (outcome.kind === 'exhausted') return 'no endpoint was left';
-  const name = nameOf(outcome.endpoint);
   // With a space at which no line ends.
-  return `→\u00a0${name.length > NAME_CHARS ? `…${name.slice(1 - NAME_CHARS)}` : name}`;
+  return `→\u00a0${ending(nameOf(outcome.endpoint), NAME_CHARS)}`;
+}
+
+/**
+ * A name, without its beginning where it has more characters: the ends of names of pods differ, their beginnings do not.
+ * @param {string} name
+ * @param {number} chars
+ */
+function ending(name, chars) {
+  return name.length > chars ? `…${name.slice(1 - chars)}` : name;
 }
 
 /** @param {LiveDecision} decision @param {boolean} withModel */
 function sizeOf({ promptTokens, model }, withModel) {
-  return `${count(promptTokens)} tokens${withModel ? `, ${model}` : ''}`;
+  return `${count(promptTokens)} ${promptTokens === 1 ? 'token' : 'tokens'}${withModel ? `, ${model}` : ''}`;
 }
 
 /** The main reason in a few words. @param {LiveDecision} decision */

@@ -115,7 +115,7 @@ function Profile({ profile, isOnly, nameOf }) {
               style: { width: `${width(total, endpoints[0]?.total ?? 1)}%` },
             }),
           ),
-          h('span', { class: 'id' }, nameOf(endpoint)),
+          h('span', { class: 'id', title: endpoint }, nameOf(endpoint)),
           h('span', { class: 'number' }, total.toFixed(3)),
         ),
       ),
@@ -143,12 +143,7 @@ function Bars({ profile, hasOther }) {
         null,
         h('th', { scope: 'col' }, 'Term'),
         h('th', { scope: 'col' }, h('span', { class: 'key pick' }), 'the pick'),
-        h(
-          'th',
-          { scope: 'col' },
-          hasOther && h('span', { class: 'key other' }),
-          hasOther && 'runner-up',
-        ),
+        hasOther && h('th', { scope: 'col' }, h('span', { class: 'key other' }), 'runner-up'),
       ),
     ),
     h(
@@ -160,12 +155,8 @@ function Bars({ profile, hasOther }) {
           { key: name, class: name === 'cost' ? 'sum' : '' },
           h('th', { scope: 'row' }, name, h('span', { class: 'meaning' }, about)),
           h('td', null, h(Bar, { value: picked, unit, most: most[unit], tone: 'pick' })),
-          h(
-            'td',
-            null,
-            runnerUp !== undefined &&
-              h(Bar, { value: runnerUp, unit, most: most[unit], tone: 'other' }),
-          ),
+          runnerUp !== undefined &&
+            h('td', null, h(Bar, { value: runnerUp, unit, most: most[unit], tone: 'other' })),
         ),
       ),
     ),

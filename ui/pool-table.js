@@ -49,7 +49,9 @@ export function PoolTable({ state, changed }) {
     'section',
     { class: 'card pool' },
     h(Tools, { state, changed, fitting: rows.length }),
-    h(Table, { state, changed, rows: shown }),
+    totals?.endpoints === 0
+      ? h('p', { class: 'hint' }, 'The picker knows no model server: /readyz says why.')
+      : h(Table, { state, changed, rows: shown }),
     rows.length > shown.length &&
       h(
         'button',

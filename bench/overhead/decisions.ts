@@ -156,8 +156,7 @@ function otherWork(): () => void {
   };
 }
 
-/** About a kilobyte of text, the first half of it known. */
-/** A request of one of 50 families of prompts, chosen by a number in [0, 1). */
+/** A request of about a kilobyte of text, of which half begins like all of its family: one of 50, chosen by a number in [0, 1). */
 export function requestOf(turn: number, chance: number): InferenceRequest {
   const family = Math.floor(chance * FAMILIES);
   const promptTokens = 256 + (turn % 20) * 8;

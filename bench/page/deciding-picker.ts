@@ -20,6 +20,8 @@ import { requestOf } from '../overhead/decisions.ts';
 const TICK_MS = 20;
 /** The endpoints that each request may go to: among all of a large pool no picker decides so often. */
 const SUBSET = 8;
+/** The parts of the pool: each gets prompts that begin alike, so that few endpoints hold one beginning, as in a running pool. */
+const PARTS = 50;
 /** A picker that fell behind decides for no longer than this at once, and never catches up: its timers must run. */
 const BUSY_MS = 15;
 const FIRST_TOKEN_MS = 200;
@@ -81,9 +83,10 @@ function decide(): void {
   const due = Math.floor((now - last) * perMs);
   last = now;
   for (let n = 0; n < due && clock.now() - now < BUSY_MS; n++) {
-    const from = Math.floor(chance.next() * endpoints);
+    const part = Math.floor(chance.next() * PARTS);
+    const from = Math.floor(((part + chance.next()) * endpoints) / PARTS);
     const subset = addresses.slice(from, from + SUBSET);
-    const request = picker.route(requestOf(turn++, chance.next()), { subset });
+    const request = picker.route(requestOf(turn++, part / PARTS), { subset });
     open.push({ at: now, request });
   }
   for (let next = open[0]; next && now - next.at > FIRST_TOKEN_MS; next = open[0]) {

@@ -73,6 +73,7 @@ function textOf({
   busyShare,
   scriptShare,
   longTasksMs,
+  heapMbBefore,
   heapMb,
   says,
 }: {
@@ -83,6 +84,7 @@ function textOf({
   readonly busyShare: number;
   readonly scriptShare: number;
   readonly longTasksMs: readonly number[];
+  readonly heapMbBefore: number;
   readonly heapMb: number;
   readonly says: string;
 }): string {
@@ -91,7 +93,7 @@ function textOf({
   return (
     `${endpoints} endpoints, ${decisionsPerSecond.toFixed(0)} decisions/s; the page says “${says}”\n` +
     `  main thread busy ${percent(busyShare)}, of it scripts ${percent(scriptShare)}; ` +
-    `${longTasksMs.length} tasks of more than 50 ms${longest}; heap ${heapMb.toFixed(0)} MB\n` +
+    `${longTasksMs.length} tasks of more than 50 ms${longest}; heap ${heapMbBefore.toFixed(1)} → ${heapMb.toFixed(1)} MB\n` +
     `  ${eventsPerSecond.toFixed(2)} events/s of at most ${eventBytesMax} bytes\n`
   );
 }

@@ -65,6 +65,8 @@ export interface PageCost {
   readonly scriptShare: number;
   /** Durations of the tasks of more than 50 ms. */
   readonly longTasksMs: readonly number[];
+  /** What the page's scripts keep, after a garbage collection. */
+  readonly heapMbBefore: number;
   readonly heapMb: number;
 }
 
@@ -73,19 +75,21 @@ export async function pageCost(page: Page, durationMs: number): Promise<PageCost
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');
   const read = async (): Promise<ReadonlyMap<string, number>> => {
+    await session.send('HeapProfiler.collectGarbage');
     const { metrics } = await session.send('Performance.getMetrics');
     return new Map(metrics.map(({ name, value }) => [name, value]));
   };
-  await page.evaluate('window.longTasks = []');
   const before = await read();
+  await page.evaluate('window.longTasks = []');
   await sleep(durationMs);
-  const after = await read();
   const longTasksMs = await page.evaluate<number[]>('window.longTasks');
+  const after = await read();
   const of = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0);
   return {
     busyShare: of('TaskDuration') / of('Timestamp'),
     scriptShare: of('ScriptDuration') / of('Timestamp'),
     longTasksMs,
+    heapMbBefore: (before.get('JSHeapUsedSize') ?? 0) / 1e6,
     heapMb: (after.get('JSHeapUsedSize') ?? 0) / 1e6,
   };
 }

@@ -304,6 +304,35 @@ describe.skipIf(launch === undefined)('the live page', () => {
     await context.close();
   });
 
+  it('[O259] says that there is no model server, and is readable where a decision had no other choice', async () => {
+    await stack.send(1);
+    const first = await nextMessage(stack.admin);
+    const [decision] = first.decisions.shown;
+    const name = `${'a-long-name-of-a-deployment-'.repeat(7)}x2k9p`;
+    const text = JSON.stringify({
+      ...first,
+      totals: { ...first.totals, endpoints: 0 },
+      pool: { ...first.pool, rows: [] },
+      decisions: { made: 1, shown: [decision] },
+    })
+      .replace(/,?"runnerUp":\{.*?\}\]\}/g, '')
+      .replaceAll(decision?.outcome.kind === 'picked' ? decision.outcome.endpoint : '?', name);
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    await page.route('**/debug/live', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: `data: ${text}\n\n` }),
+    );
+    await page.goto(`http://${stack.admin}/ui`);
+    await page.getByText('no model server', { exact: true }).waitFor();
+    await page.getByText('The picker knows no model server').waitFor();
+    const headline = await page.locator('.explained h3').innerText();
+    expect(headline).toMatch(/^….{40,63}x2k9p: there was no other$/);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
+    expect(violations).toEqual([]);
+    await context.close();
+  });
+
   it('[O190] has no cut names and no broken figures on a phone', async () => {
     const { page, close } = await open({ viewport: { width: 390, height: 844 } });
     await live(page);
