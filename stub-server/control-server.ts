@@ -1,14 +1,18 @@
 import type { Server } from 'node:http';
 import { z } from 'zod';
+import { messageOf } from '../src/framework/error.ts';
 import { http } from '../src/runtime/network/node-http.ts';
-import { type FaultKind, faultSchema } from './faults/fault.ts';
+import { faultKind, faultSchema } from './faults/fault.ts';
 import { ApiError, parseBody, sendError, sendJson } from './http/replica/api-error.ts';
 import { type Replica, stateOf } from './http/replica/replica.ts';
 
 /** Enough for a fault, which has a few fields. */
 const BODY_BYTES_MAX = 64 * 1024;
 
-const faultRequest = z.looseObject({ server: z.union([z.int().nonnegative(), z.literal('all')]) });
+const SERVER = 'must be the number of a server, from 0, or "all"';
+const faultRequest = z.looseObject({
+  server: z.union([z.int().nonnegative(), z.literal('all')], SERVER),
+});
 
 /**
  * Creates a server that shows the state of a whole pool and sets its faults: `GET /state`, `POST
@@ -46,18 +50,26 @@ function change(
     case 'GET /state':
       return;
     case 'POST /faults': {
-      const { server, ...raw } = parseBody(faultRequest, JSON.parse(body.toString('utf8')));
+      const { server, ...raw } = parseBody(faultRequest, jsonOf(body));
       const fault = parseBody(faultSchema, raw);
       for (const { faults } of selected(replicas, String(server))) faults.begin(fault);
       return;
     }
     case 'DELETE /faults': {
-      const kind = (query.get('kind') ?? undefined) as FaultKind | undefined;
+      const kind = query.has('kind') ? faultKind(query.get('kind') ?? '') : undefined;
       for (const { faults } of selected(replicas, query.get('server') ?? 'all')) faults.end(kind);
       return;
     }
     default:
       throw new ApiError(404, 'GET /state, POST /faults and DELETE /faults is all there is');
+  }
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw new ApiError(400, `the body is not JSON: ${messageOf(error)}`);
   }
 }
 

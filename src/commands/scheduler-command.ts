@@ -6,6 +6,7 @@ import { ConfigError, messageOf } from '../framework/error.ts';
 import { checkScheduler, type RuleResult } from '../remote/contract/check-scheduler.ts';
 import { moduleSessionOpener } from '../remote/contract/module-session.ts';
 import { remoteSessionOpener } from '../remote/contract/remote-session.ts';
+import { ADDRESS } from '../remote/remote.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { pluginOption } from './options/option-values.ts';
@@ -47,6 +48,15 @@ async function checkProcess(
   address: string,
   { tls, ca }: CheckFlags,
 ): Promise<readonly RuleResult[]> {
+  if (!ADDRESS.test(address)) {
+    throw new ConfigError('scheduler check', [
+      {
+        path: address,
+        message:
+          'is not an address: give unix:/path or host:port of a scheduler that runs, or for a module --plugin <file> and the type of its scheduler',
+      },
+    ]);
+  }
   const secure = tls || ca !== undefined ? { caPath: ca } : undefined;
   const results = await checkScheduler(
     remoteSessionOpener({ address, tls: secure }, createRealRuntime({ seed: 0 })),

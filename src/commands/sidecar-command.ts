@@ -28,6 +28,10 @@ import type { ServerFlags } from './sidecar/flags/server-flags.ts';
 import { addSidecarOptions, type SidecarFlags } from './sidecar/flags/sidecar-flags.ts';
 import { servingTls } from './sidecar/serving-tls.ts';
 
+const ANY_PRIVATE =
+  'sidecar: requests may name any private address as their prefilling server or encoder: ' +
+  'give --prefillers and --encoders, or --inference-pool, to say which';
+
 export function sidecarCommand(): Command {
   const command = new Command('sidecar').description(
     'run the proxy of a decoding server, which has prompts prefilled elsewhere',
@@ -37,13 +41,12 @@ export function sidecarCommand(): Command {
 
 async function run(flags: SidecarFlags): Promise<void> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
-  const { engine } = flags;
   const made = await optionsFrom(flags, log);
   const sidecar = await startSidecar(made.options);
   const metricsPort = await startMetrics(flags, sidecar);
   const { address, addresses } = sidecar;
   if (flags.json) process.stdout.write(`${JSON.stringify({ address, addresses, metricsPort })}\n`);
-  else log(`sidecar of ${engine} listens on ${addresses.join(', ')}`);
+  else for (const line of startLines(flags, addresses)) log(line);
   const signal = await untilSignal();
   log(`${signal}: draining, a second one ends at once`);
   // Ctrl-C is a person who waits; nothing else needs to notice.
@@ -89,6 +92,17 @@ async function optionsFrom(
     await traces?.stop();
   };
   return { options, stop };
+}
+
+/** What is said at the start: where requests come in, and where they may go. */
+export function startLines(
+  flags: Pick<SidecarFlags, 'engine' | 'inferencePool' | 'prefillers' | 'encoders'>,
+  addresses: readonly string[],
+): readonly string[] {
+  const { engine, inferencePool, prefillers, encoders } = flags;
+  const heard = `sidecar: listens on ${addresses.join(', ')}, forwards to the decoding server ${engine}`;
+  const isNamed = prefillers !== undefined && encoders !== undefined;
+  return inferencePool !== undefined || isNamed ? [heard] : [heard, ANY_PRIVATE];
 }
 
 function legOptions(

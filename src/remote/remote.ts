@@ -9,7 +9,8 @@ const WINDOW_MS_MAX = 100;
 const HEADERS_MAX = 64;
 const ENDPOINTS_MAX = 16;
 
-const ADDRESS = /^(?:unix:.+|\[[0-9a-fA-F:.]+\]:\d{1,5}|[^\s:/]+:\d{1,5})$/;
+/** `unix:/path` or `host:port`. */
+export const ADDRESS: RegExp = /^(?:unix:.+|\[[0-9a-fA-F:.]+\]:\d{1,5}|[^\s:/]+:\d{1,5})$/;
 
 /** `scheduler: { type: remote, address: unix:/run/mine.sock }`: another process decides. */
 export const remote: SchedulerDefinition = defineScheduler({

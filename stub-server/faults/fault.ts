@@ -22,19 +22,48 @@ export type Fault =
 
 export type FaultKind = Fault['kind'];
 
-export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.enum(['refuse', 'hang']) }),
-  z.strictObject({ kind: z.literal('slow'), factor: z.number().positive() }),
-  z.strictObject({ kind: z.literal('stuck') }),
-  z.strictObject({
-    kind: z.literal('error'),
-    status: z.int().min(400).max(599).default(503),
-    share,
-  }),
-  z.strictObject({ kind: z.literal('drop'), afterTokens: z.int().nonnegative().default(3), share }),
-  z.strictObject({ kind: z.literal('truncate'), share }),
-  z.strictObject({ kind: z.enum(['stale-metrics', 'no-metrics', 'garbage-metrics', 'crash']) }),
-]);
+const FAULT_KINDS: Readonly<Record<FaultKind, true>> = {
+  refuse: true,
+  hang: true,
+  stuck: true,
+  crash: true,
+  'stale-metrics': true,
+  'no-metrics': true,
+  'garbage-metrics': true,
+  slow: true,
+  error: true,
+  drop: true,
+  truncate: true,
+};
+const ONE_OF = `must be one of ${Object.keys(FAULT_KINDS).join(', ')}`;
+
+/** Throws an Error for a name that no kind has. */
+export function faultKind(name: string): FaultKind {
+  if (Object.hasOwn(FAULT_KINDS, name)) return name as FaultKind;
+  throw new Error(`kind: ${ONE_OF}`);
+}
+
+export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({ kind: z.enum(['refuse', 'hang']) }),
+    z.strictObject({ kind: z.literal('slow'), factor: z.number().positive() }),
+    z.strictObject({ kind: z.literal('stuck') }),
+    z.strictObject({
+      kind: z.literal('error'),
+      status: z.int().min(400).max(599).default(503),
+      share,
+    }),
+    z.strictObject({
+      kind: z.literal('drop'),
+      afterTokens: z.int().nonnegative().default(3),
+      share,
+    }),
+    z.strictObject({ kind: z.literal('truncate'), share }),
+    z.strictObject({ kind: z.enum(['stale-metrics', 'no-metrics', 'garbage-metrics', 'crash']) }),
+  ],
+  { error: ({ code }) => (code === 'invalid_union' ? ONE_OF : undefined) },
+);
 
 /** A fault on a schedule, in model time since the start of the pool. */
 export interface TimedFault {

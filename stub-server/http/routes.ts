@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ModelEngine } from '../engine/model-engine.ts';
-import { type FaultKind, faultSchema } from '../faults/fault.ts';
+import { faultKind, faultSchema } from '../faults/fault.ts';
 import { httpRecipient } from './answers/reply.ts';
 import { adminConfig, changeConfig } from './apis/admin-config.ts';
 import { derenderChat, derenderCompletion } from './apis/derender.ts';
@@ -154,7 +154,8 @@ function beginFault({ replica, json }: Call): object {
 }
 
 function endFaults({ replica, query }: Call): object {
-  replica.faults.end((query.get('kind') ?? undefined) as FaultKind | undefined);
+  const kind = query.get('kind');
+  replica.faults.end(kind === null ? undefined : faultKind(kind));
   return { faults: replica.faults.active };
 }
 

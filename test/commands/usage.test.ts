@@ -80,6 +80,15 @@ describe('[O186] a wrong command line says what to type next, in few lines', () 
       /^error: .*'chek'\n\(Did you mean check\?\)\n`pointsman --help` lists its commands\n$/,
     ],
     [['shadow', 'promot'], /`pointsman shadow --help` lists its commands\n$/],
+    [
+      ['scheduler', 'check', 'file.mjs'],
+      /file\.mjs: is not an address: give unix:.* or host:port .*--plugin <file>/,
+    ],
+    [['--grpc-port', '9002'], /--pool-name: is missing: .*--endpoint-selector; .*--endpoints/],
+    [
+      ['--secure-serving=false', '--endpoint-selector', 'app=x'],
+      /--endpoint-target-ports: is missing: give 1 to 8, such as 8000,8001/,
+    ],
     [['check'], /--config: is missing; give a file, or a built-in configuration: default, ref/],
   ])('%j', async (args, said) => {
     const { code, stderr } = await pointsman(...args);

@@ -46,6 +46,29 @@ describe('the control server of a stub pool', () => {
     expect(pages[2]?.[1]).toContain('trtllm_num_requests_running');
   });
 
+  it.each([
+    [{}, 'server: must be the number of a server, from 0, or "all"'],
+    [{ server: 0 }, 'kind: must be one of refuse, hang, stuck, crash'],
+    [{ server: 0, kind: 'nope' }, 'kind: must be one of refuse, hang, stuck, crash'],
+    [{ server: 0, kind: 'slow' }, 'factor: is missing (expected a number)'],
+    [{ server: 0, kind: 'hang', x: 1 }, 'x: is not a known field'],
+    [[], 'body: must be a map with fields, not a list'],
+  ])('[O258] says in words what is wrong with a fault: %j', async (body, said) => {
+    const response = await fault(body);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain(JSON.stringify(said).slice(1, -1));
+  });
+
+  it('[O258] refuses to end faults of a kind that there is not, and a body that is not JSON', async () => {
+    const ended = await control('/faults?kind=nope', { method: 'DELETE' });
+    expect([ended.status, await ended.text()]).toEqual([
+      400,
+      expect.stringContaining('must be one of'),
+    ]);
+    const sent = await control('/faults', { method: 'POST', body: 'x' });
+    expect(await sent.text()).toContain('the body is not JSON');
+  });
+
   it('sets and clears the faults of one server or of all', async () => {
     await fault({ server: 1, kind: 'error', status: 500 });
     const status = async (index: number): Promise<number> => {

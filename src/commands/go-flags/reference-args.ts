@@ -123,7 +123,10 @@ function refuseCombinations(values: ReadonlyMap<string, string>): void {
     throw flagError('endpoint-selector', 'cannot be used with --pool-name: give one of them');
   }
   if (!has('pool-name') && !has('endpoint-selector')) {
-    throw flagError('pool-name', 'or --endpoint-selector must say which pods serve: give one');
+    throw flagError(
+      'pool-name',
+      'is missing: name the InferencePool with it, or pods by their labels with --endpoint-selector; where there is no cluster use `pointsman serve --endpoints <host:port,…>`',
+    );
   }
   const guarded = has('metrics-client-ca-file') || isOn(values, 'metrics-endpoint-auth');
   if (has('metrics-cert-dir') && !guarded) {

@@ -53,7 +53,7 @@ test('[D90] a selector gives the pods and ports of the pool', async () => {
 });
 
 test.each([
-  [{ endpointSelector: 'a=b' }, '--endpoint-target-ports: names 0 ports'],
+  [{ endpointSelector: 'a=b' }, '--endpoint-target-ports: is missing: give 1 to 8'],
   [
     { endpointSelector: 'a=b', endpointTargetPorts: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
     '--endpoint-target-ports: names 9 ports',

@@ -101,7 +101,8 @@ function selected({
   const selector = readSelector(endpointSelector);
   if ('fault' in selector) throw flagError('--endpoint-selector', selector.fault);
   if (count === 0 || count > PORTS_MAX) {
-    const message = `names ${count} ports: give 1 to ${PORTS_MAX}, such as 8000,8001`;
+    const what = count === 0 ? 'is missing' : `names ${count} ports`;
+    const message = `${what}: give 1 to ${PORTS_MAX}, such as 8000,8001`;
     throw flagError('--endpoint-target-ports', message);
   }
   return { selector: selector.text, ports: endpointTargetPorts };

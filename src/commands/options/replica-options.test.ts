@@ -8,6 +8,28 @@ import { replicasFrom } from './replica-options.ts';
 const folder = mkdtempSync(join(tmpdir(), 'replica-options-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+it('[O255] refuses what is not the URL of a NATS server, and does not repeat credentials', () => {
+  const from = (replicasNats: string) => replicasFrom({ replicasNats, replicasIntervalMs: 20 });
+  for (const wrong of [
+    'foo',
+    'foo:4222',
+    'http://foo:4222',
+    'nats://',
+    'nats://a:1/b',
+    'nats://a,',
+  ])
+    expect(() => from(wrong)).toThrow('is not the URL of a NATS server: give nats://host:port');
+  expect(() => from('nats://user:secret@foo:4222')).toThrow(
+    '--replicas-nats: has credentials: give them with --replicas-nats-creds',
+  );
+  for (const right of [
+    'nats://n',
+    'tls://[::1]:4222',
+    'nats://10.0.0.1:4222, nats://10.0.0.2:4222/',
+  ])
+    expect(from(right)?.servers).toBe(right);
+});
+
 it.skipIf(process.platform === 'win32')(
   '[V294] refuses a pipe in the place of each file of NATS, and does not wait',
   () => {

@@ -59,6 +59,7 @@ export function replicasFrom(flags: ReplicaFlags): ServeOptions['replicas'] {
   if (servers === undefined) return undefined;
   if (intervalMs > INTERVAL_MS_MAX)
     throw flagError('--replicas-interval-ms', `is ${intervalMs}; it may be ${INTERVAL_MS_MAX}`);
+  for (const url of servers.split(',')) checkServer(url.trim());
   const subject = flags.replicasSubject ?? `pointsman.${poolName}`;
   if (!/^[\w-]+(\.[\w-]+)*$/.test(subject))
     throw flagError('--replicas-subject', `${subject} is not words separated by dots`);
@@ -80,6 +81,19 @@ export function replicasFrom(flags: ReplicaFlags): ServeOptions['replicas'] {
         }
       : undefined,
   };
+}
+
+function checkServer(url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const { protocol, hostname: host, username = '', pathname } = parsed ?? {};
+  if (username !== '') {
+    // Not repeated: it holds a secret.
+    throw flagError('--replicas-nats', 'has credentials: give them with --replicas-nats-creds');
+  }
+  const isNats = protocol === 'nats:' || protocol === 'tls:';
+  if (isNats && host !== '' && (pathname === '' || pathname === '/')) return;
+  const message = `"${url}" is not the URL of a NATS server: give nats://host:port or tls://host:port, several of one cluster separated by commas`;
+  throw flagError('--replicas-nats', message);
 }
 
 function readKey(file: string | undefined): Uint8Array | undefined {

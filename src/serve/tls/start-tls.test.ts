@@ -11,12 +11,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { Client, credentials } from '@grpc/grpc-js';
+import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
 import { issue, newAuthority } from '../../../test/support/servers/certificates.ts';
 import { shake, startTlsServer, type TlsServer } from '../../../test/support/servers/tls-server.ts';
 import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
-import type { TlsOptions } from './start-tls.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import type { Log } from '../../runtime/log/log.ts';
+import { startTls, type TlsOptions } from './start-tls.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-tls-'));
 const clientCaFile = join(folder, 'clients.pem');
@@ -212,6 +215,18 @@ describe('client certificates', () => {
     const path = join(folder, 'bad.pem');
     writeFileSync(path, content);
     await expect(start({ clientCaFile: path })).rejects.toThrow(said);
+  });
+
+  it('[O257] says that a certificate has no effect without TLS', async () => {
+    const said: unknown[] = [];
+    const log = { warn: (...args: unknown[]) => void said.push(args) } as unknown as Log;
+    const parts = { registry: new Registry(), clock: new SimulatedClock(), log };
+    await startTls({ insecure: true, certPath: '' }, parts);
+    expect(said).toEqual([]);
+    await startTls({ insecure: true, certPath: 'certs' }, { ...parts, registry: new Registry() });
+    expect(said).toEqual([
+      [{ certPath: 'certs' }, expect.stringContaining('--cert-path has no effect')],
+    ]);
   });
 
   it('refuses to run without TLS where clients must have certificates', async () => {

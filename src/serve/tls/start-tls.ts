@@ -54,6 +54,10 @@ export async function startTls(options: TlsOptions, parts: TlsParts): Promise<Se
       const message = 'cannot be used with --insecure: without TLS clients have no certificate';
       throw new ConfigError('command line', [{ path: '--client-ca-file', message }]);
     }
+    if (certPath !== undefined) {
+      const message = '--cert-path has no effect: with --insecure ext_proc is served without TLS';
+      parts.log.warn({ certPath }, message);
+    }
     const nothing = (): Promise<void> => Promise.resolve();
     return { credentials: 'plaintext', onClientFault, description: 'none', stop: nothing };
   }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
+import { zodIssues } from '../../../src/files/zod-issues.ts';
 import { messageOf } from '../../../src/framework/error.ts';
 import type { DialectName } from '../../metrics/metrics-page.ts';
 
@@ -56,9 +57,10 @@ export class ApiError extends Error {
 export function parseBody<T>(schema: z.ZodType<T>, raw: unknown): T {
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const path = issue?.path.join('.') ?? '';
-  throw new ApiError(400, `${path === '' ? 'body' : path}: ${issue?.message ?? 'invalid'}`, path);
+  const param = parsed.error.issues[0]?.path.join('.') ?? '';
+  const [issue] = zodIssues(parsed.error, { schema, at: '' });
+  const path = issue === undefined || issue.path.startsWith('(') ? 'body' : issue.path;
+  throw new ApiError(400, `${path}: ${issue?.message ?? 'is invalid'}`, param);
 }
 
 /** Answers with `error`; one that is not an ApiError has the status `otherwise`. */
