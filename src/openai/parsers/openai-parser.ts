@@ -74,6 +74,8 @@ export const openaiParser: Parser = suffixParser({
     shapeOf({
       name: 'an image generation',
       promptFields: ['prompt'],
+      // The reference makes no tokens of it: engines of images keep no prefixes of prompts.
+      referenceParts: [],
       required: 'prompt',
       requiredTypes: TEXT_OR_LIST,
       needsModel: false,

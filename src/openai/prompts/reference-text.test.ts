@@ -124,6 +124,10 @@ describe("the reference's text of a prompt", () => {
     expect(blocksOf(CHAT, { messages: [{ role: 'user', content: odd }] })[0]).toBe(3 + 225);
   });
 
+  it('[D413] has nothing of the prompt of an image that shall be made', () => {
+    expect(blocksOf('/v1/images/generations', { prompt: LONG })).toEqual(text(''));
+  });
+
   it('[D283] tells texts of one byte apart', () => {
     expect(text('a')).not.toEqual(text('b'));
   });
