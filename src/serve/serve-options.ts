@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { ConfigFile } from '../catalogue/plan.ts';
-import type { InferencePoolSpec } from '../endpoints/discovery/kubernetes/inference-pool.ts';
-import type { PoolName } from '../endpoints/discovery/kubernetes/kube-resources.ts';
+import type { InferencePoolSpec } from '../endpoints/discovery/kubernetes/pool/inference-pool.ts';
+import type { PoolName } from '../endpoints/discovery/kubernetes/pool/pool-sources.ts';
 import type { ServerLimits } from '../extproc/server/port/server-limits.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';

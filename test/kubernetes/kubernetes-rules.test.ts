@@ -17,8 +17,8 @@ import { envoyBinary, eventually, type Stack, startStack } from '../../bench/sup
 import {
   followRules,
   type RuleFollower,
-} from '../../src/endpoints/discovery/kubernetes/follow-rules.ts';
-import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rule-source.ts';
+} from '../../src/endpoints/discovery/kubernetes/rules/follow-rules.ts';
+import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-source.ts';
 import { RequestRules } from '../../src/endpoints/rewrites/request-rules.ts';
 import type { Clock } from '../../src/framework/runtime.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';

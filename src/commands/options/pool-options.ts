@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
-import { poolVersionOf } from '../../endpoints/discovery/kubernetes/inference-pool.ts';
-import { readSelector } from '../../endpoints/discovery/kubernetes/label-selector.ts';
+import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
+import { readSelector } from '../../endpoints/discovery/kubernetes/pool/label-selector.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { PoolOptions } from '../../serve/serve-options.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';

@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Gauge, type Registry } from 'prom-client';
-import type { PoolName } from '../../endpoints/discovery/kubernetes/kube-resources.ts';
+import type { PoolName } from '../../endpoints/discovery/kubernetes/pool/pool-sources.ts';
 import type { Clock, Random } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { kubeLease } from './kube-lease.ts';

@@ -1,8 +1,8 @@
 import type {
   ResourceSource,
   WatchObserver,
-} from '../../../src/endpoints/discovery/kubernetes/informer.ts';
-import type { KubeObject } from '../../../src/endpoints/discovery/kubernetes/kube-objects.ts';
+} from '../../../src/endpoints/discovery/kubernetes/watch/informer.ts';
+import type { KubeObject } from '../../../src/endpoints/discovery/kubernetes/watch/kube-objects.ts';
 import type { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 
 interface Change<T> {

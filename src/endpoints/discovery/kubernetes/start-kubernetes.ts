@@ -3,19 +3,20 @@ import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
+import type { PacedServer } from './api/object-source.ts';
 import { Pace } from './api/pace.ts';
-import { followRules, type RuleFollower } from './follow-rules.ts';
 import {
   A_SECOND_MIN,
   AT_ONCE_MIN,
   CLUSTER_ENDPOINTS_MAX,
   HeldEndpoints,
   type WaitReason,
-} from './held-endpoints.ts';
-import type { InferencePoolSpec } from './inference-pool.ts';
-import { type PacedServer, type PoolName, poolSources } from './kube-resources.ts';
-import { PoolFollower } from './pool-follower.ts';
-import type { PoolLabels } from './pool-labels.ts';
+} from './pool/held-endpoints.ts';
+import type { InferencePoolSpec } from './pool/inference-pool.ts';
+import { PoolFollower } from './pool/pool-follower.ts';
+import type { PoolLabels } from './pool/pool-labels.ts';
+import { type PoolName, poolSources } from './pool/pool-sources.ts';
+import { followRules, type RuleFollower } from './rules/follow-rules.ts';
 
 interface KubernetesOptions {
   readonly config: KubeConfig;

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, describe, expect, it } from 'vitest';
-import { UNPACED } from '../../../../test/support/kubernetes/unpaced.ts';
-import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
-import { seededRandom } from '../../../runtime/seeded-random.ts';
-import { RequestRules } from '../../rewrites/request-rules.ts';
+import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
+import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../../../runtime/seeded-random.ts';
+import { RequestRules } from '../../../rewrites/request-rules.ts';
 import { followRules } from './follow-rules.ts';
 
 let server: Server | undefined;

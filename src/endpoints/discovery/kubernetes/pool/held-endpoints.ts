@@ -1,6 +1,6 @@
-import type { EndpointId } from '../../../framework/endpoint.ts';
-import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
-import type { EndpointPool, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
+import type { EndpointId } from '../../../../framework/endpoint.ts';
+import type { Clock, Millis, Timer } from '../../../../framework/runtime.ts';
+import type { EndpointPool, EndpointSpec } from '../../../../picker/pool/endpoint-pool.ts';
 
 export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
 

@@ -1,6 +1,6 @@
-import type { EndpointId } from '../../../framework/endpoint.ts';
+import type { EndpointId } from '../../../../framework/endpoint.ts';
+import type { Node, Pod } from '../watch/kube-objects.ts';
 import type { EndpointSink } from './held-endpoints.ts';
-import type { Node, Pod } from './kube-objects.ts';
 import { groupMemberOf } from './pod-group.ts';
 import { endpointsOf, type PodContext } from './pool-endpoints.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod } from './kube-objects.ts';
+import type { Pod } from '../watch/kube-objects.ts';
 import { groupMemberOf, isWhole } from './pod-group.ts';
 
 const P = 'leaderworkerset.sigs.k8s.io';

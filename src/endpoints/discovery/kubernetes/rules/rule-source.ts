@@ -1,8 +1,8 @@
-import type { Clock } from '../../../framework/runtime.ts';
-import { connectApi } from './api/api-connection.ts';
-import { apiServerOf, apiStatusOf, explainApiError } from './api/api-error.ts';
-import type { ResourceSource, WatchObserver } from './informer.ts';
-import { objectSource, type PacedServer } from './kube-resources.ts';
+import type { Clock } from '../../../../framework/runtime.ts';
+import { connectApi } from '../api/api-connection.ts';
+import { apiServerOf, apiStatusOf, explainApiError } from '../api/api-error.ts';
+import { objectSource, type PacedServer } from '../api/object-source.ts';
+import type { ResourceSource, WatchObserver } from '../watch/informer.ts';
 import { leanRule, type RuleObject } from './rule-objects.ts';
 
 /** The reference's API groups. Only the first one that is installed is read. */

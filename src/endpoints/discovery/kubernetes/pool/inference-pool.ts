@@ -1,4 +1,4 @@
-import type { KubeObject } from './kube-objects.ts';
+import type { KubeObject } from '../watch/kube-objects.ts';
 import type { PoolLabels } from './pool-labels.ts';
 
 /** An InferencePool as received: its spec is unchecked. */

@@ -1,4 +1,4 @@
-import type { Clock, Millis } from '../../../framework/runtime.ts';
+import type { Clock, Millis } from '../../../../framework/runtime.ts';
 
 /** Who may write objects can make each of them wrong in a new way with each edit. */
 const REPORTS_A_MINUTE = 30;

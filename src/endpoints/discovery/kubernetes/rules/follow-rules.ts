@@ -1,8 +1,10 @@
-import type { Clock, Random } from '../../../framework/runtime.ts';
-import type { RequestRules } from '../../rewrites/request-rules.ts';
-import { apiStatusOf } from './api/api-error.ts';
-import { Informer, type ResourceSource } from './informer.ts';
-import type { PacedServer } from './kube-resources.ts';
+import type { Clock, Random } from '../../../../framework/runtime.ts';
+import type { RequestRules } from '../../../rewrites/request-rules.ts';
+import { apiStatusOf } from '../api/api-error.ts';
+import type { PacedServer } from '../api/object-source.ts';
+import { Informer, type ResourceSource } from '../watch/informer.ts';
+import { Spaced } from '../watch/spaced.ts';
+import { Troubles } from '../watch/troubles.ts';
 import {
   type Parsed,
   prioritiesOf,
@@ -12,8 +14,6 @@ import {
   rewritesOf,
 } from './rule-objects.ts';
 import { type RuleSourceOptions, type RuleVersion, ruleSource } from './rule-source.ts';
-import { Spaced } from './spaced.ts';
-import { Troubles } from './troubles.ts';
 
 interface FollowRulesOptions {
   readonly server: PacedServer;

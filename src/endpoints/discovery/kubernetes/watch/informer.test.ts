@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeResource } from '../../../../test/support/kubernetes/fake-resource.ts';
-import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
-import { seededRandom } from '../../../runtime/seeded-random.ts';
+import { FakeResource } from '../../../../../test/support/kubernetes/fake-resource.ts';
+import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../../../runtime/seeded-random.ts';
 import { Informer, type WatchObserver } from './informer.ts';
 import type { KubeObject } from './kube-objects.ts';
 

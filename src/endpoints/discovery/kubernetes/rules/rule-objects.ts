@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
-import type { KubeObject } from './kube-objects.ts';
-import type { PoolName } from './kube-resources.ts';
-import { type PoolLabels, poolSelector, selects } from './pool-labels.ts';
+import { type ModelRewriteRule, priority, weight } from '../../../rewrites/model-rewrites.ts';
+import { type PoolLabels, poolSelector, selects } from '../pool/pool-labels.ts';
+import type { PoolName } from '../pool/pool-sources.ts';
+import type { KubeObject } from '../watch/kube-objects.ts';
 
 /** The pool whose rules are followed, with its labels at the moment; none where they are not known. */
 export type RuledPool = PoolName & { readonly labels?: PoolLabels };

@@ -1,7 +1,7 @@
-import type { EndpointId } from '../../../framework/endpoint.ts';
-import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
-import { isAddress } from '../file/host-port.ts';
-import { isServing, type Pod } from './kube-objects.ts';
+import type { EndpointId } from '../../../../framework/endpoint.ts';
+import type { EndpointSpec } from '../../../../picker/pool/endpoint-pool.ts';
+import { isAddress } from '../../file/host-port.ts';
+import { isServing, type Pod } from '../watch/kube-objects.ts';
 import { groupMemberOf, isWhole } from './pod-group.ts';
 
 /** The label that names a pod's node; by default its value is the node's name. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { Pod } from './kube-objects.ts';
+import type { Pod } from '../watch/kube-objects.ts';
 import { endpointsOf } from './pool-endpoints.ts';
 
 const READY = [{ type: 'Ready', status: 'True' }];

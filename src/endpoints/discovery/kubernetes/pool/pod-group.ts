@@ -1,4 +1,4 @@
-import { isServing, type Pod } from './kube-objects.ts';
+import { isServing, type Pod } from '../watch/kube-objects.ts';
 
 /** Labels and annotations that LeaderWorkerSet puts on the pods of a group. */
 const PREFIX = 'leaderworkerset.sigs.k8s.io';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeResource } from '../../../../test/support/kubernetes/fake-resource.ts';
-import type { Random } from '../../../framework/runtime.ts';
-import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
-import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
-import { createLog } from '../../../runtime/log/log.ts';
-import { seededRandom } from '../../../runtime/seeded-random.ts';
+import { FakeResource } from '../../../../../test/support/kubernetes/fake-resource.ts';
+import type { Random } from '../../../../framework/runtime.ts';
+import { EndpointPool } from '../../../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
+import { createLog } from '../../../../runtime/log/log.ts';
+import { seededRandom } from '../../../../runtime/seeded-random.ts';
+import type { Node, Pod } from '../watch/kube-objects.ts';
 import type { InferencePool } from './inference-pool.ts';
-import type { Node, Pod } from './kube-objects.ts';
 import { PoolFollower } from './pool-follower.ts';
 import type { PoolLabels } from './pool-labels.ts';
 

@@ -1,54 +1,16 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import { type ApiConnection, connectApi } from './api/api-connection.ts';
-import { type ApiRequest, apiServerOf, apiStatusOf, explainApiError } from './api/api-error.ts';
-import { listObjects } from './api/list-objects.ts';
-import type { Pace } from './api/pace.ts';
-import { watchObjects } from './api/watch-objects.ts';
-import { type InferencePool, type InferencePoolSpec, leanPool } from './inference-pool.ts';
-import type { ResourceSource, WatchObserver } from './informer.ts';
-import { type KubeObject, leanNode, leanPod, type Node, type Pod } from './kube-objects.ts';
-import { GROUP_ANNOTATIONS, WORKER_SELECTOR } from './pod-group.ts';
-import { PORT_ANNOTATIONS } from './pool-endpoints.ts';
-import type { PoolSources } from './pool-follower.ts';
-
-export interface PoolName {
-  readonly namespace: string;
-  readonly name: string;
-  /** The API group: `inference.networking.k8s.io`, or an older one. */
-  readonly group: string;
-  readonly version: string;
-}
+import type { ResourceSource, WatchObserver } from '../watch/informer.ts';
+import type { KubeObject } from '../watch/kube-objects.ts';
+import { type ApiConnection, connectApi } from './api-connection.ts';
+import { type ApiRequest, apiServerOf, apiStatusOf, explainApiError } from './api-error.ts';
+import { listObjects } from './list-objects.ts';
+import type { Pace } from './pace.ts';
+import { watchObjects } from './watch-objects.ts';
 
 /** An API server, and the pace at which its answers are read. */
 export interface PacedServer {
   readonly config: KubeConfig;
   readonly pace: Pick<Pace, 'run' | 'now'>;
-}
-
-/** The objects of an API server that a `PoolFollower` reads. Without labels, no nodes are read. */
-export function poolSources(
-  server: PacedServer,
-  { namespace, name, group, version }: PoolName,
-  {
-    nodeLabels,
-    spec,
-  }: { readonly nodeLabels: readonly string[]; readonly spec?: InferencePoolSpec | undefined },
-): PoolSources {
-  return {
-    pool:
-      spec ??
-      objectSource<InferencePool>(server, {
-        group,
-        version,
-        namespace,
-        plural: 'inferencepools',
-        selector: { fieldSelector: `metadata.name=${name}` },
-        lean: leanPool,
-      }),
-    pods: (labelSelector) => podSource(server, namespace, labelSelector),
-    workers: () => podSource(server, namespace, WORKER_SELECTOR),
-    nodes: nodeLabels.length === 0 ? undefined : nodeSource(server, nodeLabels),
-  };
 }
 
 interface ObjectKind<T> {
@@ -60,6 +22,7 @@ interface ObjectKind<T> {
   readonly lean: (object: T) => T;
 }
 
+/** Objects of one kind of a custom resource, in one namespace. */
 export function objectSource<T extends KubeObject>(
   server: PacedServer,
   { group, version, namespace, plural, selector, lean }: ObjectKind<T>,
@@ -70,38 +33,6 @@ export function objectSource<T extends KubeObject>(
     path: `/apis/${group}/${version}/namespaces/${namespace}/${plural}`,
     selector,
     lean,
-  });
-}
-
-function podSource(
-  server: PacedServer,
-  namespace: string,
-  labelSelector: string,
-): ResourceSource<Pod> {
-  return resourceSource<Pod>({
-    ...server,
-    what: `pods in namespace ${namespace}`,
-    path: `/api/v1/namespaces/${namespace}/pods`,
-    selector: { labelSelector },
-    lean: (pod) => leanPod(pod, [...GROUP_ANNOTATIONS, ...PORT_ANNOTATIONS]),
-  });
-}
-
-/** Asks for the metadata of nodes, without images, conditions and volumes. */
-const METADATA = 'application/json;g=meta.k8s.io;v=v1';
-const METADATA_LIST = `${METADATA};as=PartialObjectMetadataList,application/json`;
-const METADATA_EACH = `${METADATA};as=PartialObjectMetadata,application/json`;
-
-/** All nodes, with only those of their labels that are in `labels`. */
-function nodeSource(server: PacedServer, labels: readonly string[]): ResourceSource<Node> {
-  return resourceSource<Node>({
-    ...server,
-    accept: { list: METADATA_LIST, watch: METADATA_EACH },
-    what: 'nodes, whose labels say where endpoints stand',
-    clusterWide: true,
-    path: '/api/v1/nodes',
-    selector: {},
-    lean: (node) => leanNode(node, labels),
   });
 }
 
@@ -117,7 +48,8 @@ interface Resource<T> {
   readonly lean: (object: T) => T;
 }
 
-function resourceSource<T extends KubeObject>(resource: Resource<T>): ResourceSource<T> {
+/** Objects at one path of an API server. What is kept of each is what `lean` returns. */
+export function resourceSource<T extends KubeObject>(resource: Resource<T>): ResourceSource<T> {
   const { config, pace, lean } = resource;
   const explain = explainerOf(resource);
   return {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { meetsRequirement } from '../../../plugins/filters/label-selector.ts';
+import { meetsRequirement } from '../../../../plugins/filters/label-selector.ts';
 
 /** Labels of an InferencePool. */
 export type PoolLabels = Readonly<Record<string, string>>;

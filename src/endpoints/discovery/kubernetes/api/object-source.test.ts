@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
-import { UNPACED } from '../../../../test/support/kubernetes/unpaced.ts';
-import { objectSource } from './kube-resources.ts';
+import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
+import { objectSource } from './object-source.ts';
 
 it('[V296] ends a watch with the error that the API server sends, also where it leaves it open', async () => {
   const server = createServer((_, response) => {

@@ -1,5 +1,5 @@
-import { messageOf } from '../../../framework/error.ts';
-import type { Clock, Millis, Random, Timer } from '../../../framework/runtime.ts';
+import { messageOf } from '../../../../framework/error.ts';
+import type { Clock, Millis, Random, Timer } from '../../../../framework/runtime.ts';
 import { KeptObjects } from './kept-objects.ts';
 import type { KubeObject } from './kube-objects.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
+import type { Clock, Millis, Timer } from '../../../../framework/runtime.ts';
 
 /** Whoever may edit an object can do so at any pace; each edit may concern all endpoints. */
 const GAP_MS: Millis = 1000;

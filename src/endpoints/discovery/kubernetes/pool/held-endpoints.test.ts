@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { EndpointId } from '../../../framework/endpoint.ts';
-import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
-import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
+import type { EndpointId } from '../../../../framework/endpoint.ts';
+import { EndpointPool } from '../../../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
 import { HeldEndpoints, type WaitReason } from './held-endpoints.ts';
 
 function setUp(max?: number) {
