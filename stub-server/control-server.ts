@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { z } from 'zod';
 import { messageOf } from '../src/framework/error.ts';
-import { http } from '../src/runtime/network/node-http.ts';
+import { http } from '../src/runtime/network/server/node-http.ts';
 import { faultKind, faultSchema } from './faults/fault.ts';
 import { ApiError, parseBody, sendError, sendJson } from './http/replica/api-error.ts';
 import { type Replica, stateOf } from './http/replica/replica.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, type Option } from 'commander';
-import { readYaml } from '../src/files/read-yaml.ts';
+import { readYaml } from '../src/files/reading/read-yaml.ts';
 import { ConfigError } from '../src/framework/error.ts';
 import { createLog } from '../src/runtime/log/log.ts';
 import { readCommandLine } from './engine-args/read-command-line.ts';

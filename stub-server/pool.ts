@@ -3,7 +3,7 @@ import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Clock, Random } from '../src/framework/runtime.ts';
 import { preciseClock } from '../src/runtime/clock/precise-clock.ts';
-import { ListenError } from '../src/runtime/network/listen.ts';
+import { ListenError } from '../src/runtime/network/server/listen.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';
 import { createReplica, KvNetwork } from './create-replica.ts';

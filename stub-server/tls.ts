@@ -1,12 +1,12 @@
 import { createSecureContext, type Server } from 'node:tls';
-import { followFiles } from '../src/files/follow-files.ts';
-import { readFollowed } from '../src/files/read-followed.ts';
+import { followFiles } from '../src/files/following/follow-files.ts';
+import { readFollowed } from '../src/files/following/read-followed.ts';
 import { ConfigError, messageOf } from '../src/framework/error.ts';
 import { createLog } from '../src/runtime/log/log.ts';
 import {
   type KeyPair,
   selfSignedCertificate,
-} from '../src/runtime/network/self-signed-certificate.ts';
+} from '../src/runtime/network/server/self-signed-certificate.ts';
 import type { StubOptions } from './options/stub-options.ts';
 
 /** The certificate of a pool's servers. */

@@ -4,7 +4,11 @@ import { access, constants, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { LaunchOptions } from 'playwright-core';
-import { cacheFolder, installOnce, type ProgressLog } from '../../src/files/install-once.ts';
+import {
+  cacheFolder,
+  installOnce,
+  type ProgressLog,
+} from '../../src/files/writing/install-once.ts';
 import { messageOf } from '../../src/framework/error.ts';
 
 const run = promisify(execFile);

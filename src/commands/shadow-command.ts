@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { refuseOverwriting } from '../files/refuse-overwriting.ts';
-import { writeWhole } from '../files/write-whole.ts';
+import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
+import { writeWhole } from '../files/writing/write-whole.ts';
 import type { PromotionStatus } from '../lab/promotion/promotion.ts';
 import { promotionText } from '../lab/promotion/promotion-text.ts';
 import type { Parity } from '../lab/shadow/parity.ts';

@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { Command } from 'commander';
 import { packageVersion } from '../files/folders.ts';
-import { readFollowed } from '../files/read-followed.ts';
+import { readFollowed } from '../files/following/read-followed.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { refuseOverwriting } from '../files/refuse-overwriting.ts';
-import { isStandardOutput } from '../files/write-whole.ts';
+import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
+import { isStandardOutput } from '../files/writing/write-whole.ts';
 import { formatNamed, TRACE_FORMATS } from '../lab/traces/reading/find-format.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
 import type { Trace, TraceReading, TraceRequest } from '../lab/traces/trace.ts';

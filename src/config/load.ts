@@ -1,6 +1,6 @@
-import { nearest } from '../files/nearest.ts';
-import { readAside } from '../files/read-thread.ts';
-import { parseOrReport } from '../files/zod-issues.ts';
+import { nearest } from '../files/reading/nearest.ts';
+import { readAside } from '../files/reading/read-thread.ts';
+import { parseOrReport } from '../files/reading/zod-issues.ts';
 import { ConfigError, type ConfigIssue } from '../framework/error.ts';
 import type { PluginCatalogue, SchedulerDefinition } from '../framework/plugin.ts';
 import type { ConfigNote } from '../picker/plan/config-note.ts';

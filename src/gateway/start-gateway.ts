@@ -1,7 +1,7 @@
 import { Agent, buildConnector } from 'undici';
 import type { Clock, Millis } from '../framework/runtime.ts';
-import { connectWithin } from '../runtime/network/connect-within.ts';
-import { type FrontExchange, HttpFront } from '../runtime/network/http-front.ts';
+import { connectWithin } from '../runtime/network/client/connect-within.ts';
+import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds } from './gateway-bounds.ts';
 import { GatewayExchange } from './gateway-exchange.ts';

@@ -10,7 +10,7 @@ import type { DrainTimes, ExtProcServer } from '../extproc/server/server.ts';
 import type { StreamUsage } from '../extproc/streams/open-streams.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { Log } from '../runtime/log/log.ts';
-import { freePort } from '../runtime/network/listen.ts';
+import { freePort } from '../runtime/network/server/listen.ts';
 import type { CoreLinkOptions } from './core-link.ts';
 import type { IoWorkerSetup, ReadingRules, ToWorker } from './io-worker-setup.ts';
 import { IoWorkerThread } from './io-worker-thread.ts';

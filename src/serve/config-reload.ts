@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ConfigFile } from '../catalogue/plan.ts';
-import { oneAtATime } from '../files/one-at-a-time.ts';
-import { watchFile } from '../files/watch-file.ts';
+import { oneAtATime } from '../files/following/one-at-a-time.ts';
+import { watchFile } from '../files/following/watch-file.ts';
 import { Reloads } from '../journal/metrics/process/reloads.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { sameParameters } from '../picker/plan/same-parameters.ts';

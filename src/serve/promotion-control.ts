@@ -1,6 +1,6 @@
-import { readFollowed } from '../files/read-followed.ts';
-import { readYaml } from '../files/read-yaml.ts';
-import { zodIssues } from '../files/zod-issues.ts';
+import { readFollowed } from '../files/following/read-followed.ts';
+import { readYaml } from '../files/reading/read-yaml.ts';
+import { zodIssues } from '../files/reading/zod-issues.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { InferenceRequest } from '../framework/request.ts';

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Millis } from '../framework/runtime.ts';
-import { type FrontExchange, HttpFront } from '../runtime/network/http-front.ts';
+import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
 import { reservedFor } from './body/client-body.ts';
 import { respondError } from './body/refusal.ts';
 import { chooseContract, peerPortsOf } from './choose-contract.ts';

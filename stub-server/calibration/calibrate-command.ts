@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'yaml';
-import { writeWhole } from '../../src/files/write-whole.ts';
+import { writeWhole } from '../../src/files/writing/write-whole.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { renderReport, reportOn } from './calibration-report.ts';
 import { fitPoints } from './fit-points.ts';

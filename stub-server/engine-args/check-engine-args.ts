@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { issueText } from '../../src/files/zod-issues.ts';
+import { issueText } from '../../src/files/reading/zod-issues.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import type { EngineArgs } from './engine-args.ts';
 import { ADAPTER_TYPES } from './groups/adapter-args.ts';

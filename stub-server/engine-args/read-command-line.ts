@@ -1,4 +1,4 @@
-import { readYaml } from '../../src/files/read-yaml.ts';
+import { readYaml } from '../../src/files/reading/read-yaml.ts';
 import { checkEngineArgs } from './check-engine-args.ts';
 import type { EngineArgs } from './engine-args.ts';
 import { readFlags, readSettings } from './read-flags.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../../src/files/nearest.ts';
+import { nearest } from '../../src/files/reading/nearest.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { ENGINE_ARG_NAMES } from './check-engine-args.ts';
 import { ALIASES, LIST_ARGS } from './engine-args.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
-import { endUpload } from '../../src/runtime/network/http-front.ts';
-import { http } from '../../src/runtime/network/node-http.ts';
+import { endUpload } from '../../src/runtime/network/server/http-front.ts';
+import { http } from '../../src/runtime/network/server/node-http.ts';
 import { ApiError, sendError, sendJson } from './replica/api-error.ts';
 import { type Replica, rankOf } from './replica/replica.ts';
 import type { Call, Route } from './requests/call.ts';

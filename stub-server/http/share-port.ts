@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:tls';
-import type { KeyPair } from '../../src/runtime/network/self-signed-certificate.ts';
+import type { KeyPair } from '../../src/runtime/network/server/self-signed-certificate.ts';
 
 /** How a client of HTTP/2 begins that knows the protocol beforehand, as gRPC does. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n');

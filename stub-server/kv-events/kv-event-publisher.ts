@@ -1,6 +1,6 @@
 import { Publisher, Router } from 'zeromq';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
-import { ListenError } from '../../src/runtime/network/listen.ts';
+import { ListenError } from '../../src/runtime/network/server/listen.ts';
 import { encodeBatch } from './encode-batch.ts';
 import type { KvEvent, KvEventFormat } from './kv-event.ts';
 

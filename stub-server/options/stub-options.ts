@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { issueText } from '../../src/files/zod-issues.ts';
+import { issueText } from '../../src/files/reading/zod-issues.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
 import { HOST_TIER_DEFAULT, type HostTierOptions } from '../engine/host-tier.ts';

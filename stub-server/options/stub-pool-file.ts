@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readYaml } from '../../src/files/read-yaml.ts';
+import { readYaml } from '../../src/files/reading/read-yaml.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { chaos } from '../faults/chaos.ts';

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selfSignedCertificate } from '../../src/runtime/network/self-signed-certificate.ts';
+import { selfSignedCertificate } from '../../src/runtime/network/server/self-signed-certificate.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
 const root = dirname(dirname(import.meta.dirname));

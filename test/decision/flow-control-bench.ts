@@ -1,4 +1,3 @@
-import { concurrency } from '../../src/flow/control/detectors.ts';
 import { globalStrict } from '../../src/flow/control/fairness/global-strict.ts';
 import { leastAttainedService } from '../../src/flow/control/fairness/least-service.ts';
 import { roundRobin } from '../../src/flow/control/fairness/round-robin.ts';
@@ -7,7 +6,8 @@ import { turnPriority } from '../../src/flow/control/fairness/turn-priority.ts';
 import { FlowControl } from '../../src/flow/control/flow-control.ts';
 import type { BandParts, FlowControlParts } from '../../src/flow/control/flow-control-parts.ts';
 import { firstCome } from '../../src/flow/control/orderings.ts';
-import { staticLimit } from '../../src/flow/control/usage-limits.ts';
+import { concurrency } from '../../src/flow/control/saturation/detectors.ts';
+import { staticLimit } from '../../src/flow/control/saturation/usage-limits.ts';
 import type { Served, Waiting } from '../../src/flow/discipline.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { envoyBinary, startStack } from '../../bench/support/stack.ts';
-import { listen } from '../../src/runtime/network/listen.ts';
+import { listen } from '../../src/runtime/network/server/listen.ts';
 import { startUpstream } from '../support/servers/upstream.ts';
 
 const binary = await envoyBinary();

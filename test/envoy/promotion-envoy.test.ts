@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { planFromPlugins } from '../../src/catalogue/plan.ts';
-import { readToken } from '../../src/files/token-file.ts';
+import { readToken } from '../../src/files/following/token-file.ts';
 import { CANARY_HEADER } from '../../src/lab/promotion/canary.ts';
 import type { PromotionStatus } from '../../src/lab/promotion/promotion.ts';
 import { promotionRule } from '../../src/lab/promotion/promotion-rule.ts';

@@ -13,7 +13,11 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolder, installOnce, type ProgressLog } from '../../src/files/install-once.ts';
+import {
+  cacheFolder,
+  installOnce,
+  type ProgressLog,
+} from '../../src/files/writing/install-once.ts';
 import { messageOf } from '../../src/framework/error.ts';
 
 /**

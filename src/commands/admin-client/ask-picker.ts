@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { readToken } from '../../files/token-file.ts';
+import { readToken } from '../../files/following/token-file.ts';
 import { CommandFailure } from './command-errors.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;

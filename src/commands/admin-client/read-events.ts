@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { readToken } from '../../files/token-file.ts';
+import { readToken } from '../../files/following/token-file.ts';
 import { type AdminFlags, noPicker } from './ask-picker.ts';
 import { CommandFailure } from './command-errors.ts';
 

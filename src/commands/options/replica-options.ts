@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { fileFault } from '../../files/file-fault.ts';
-import { readFollowed } from '../../files/read-followed.ts';
+import { readFollowed } from '../../files/following/read-followed.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { SEND_INTERVAL_MS } from '../../replicas/replica.ts';
 import type { ServeOptions } from '../../serve/serve-options.ts';

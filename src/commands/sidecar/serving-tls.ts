@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
-import { followFiles } from '../../files/follow-files.ts';
+import { followFiles } from '../../files/following/follow-files.ts';
 import { messageOf } from '../../framework/error.ts';
-import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
+import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
 import { ciphersOf, minVersionOf } from '../../serve/tls/tls-flags.ts';
 import type { ServingTls } from '../../sidecar/options/sidecar-options.ts';

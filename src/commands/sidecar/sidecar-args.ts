@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readYaml } from '../../files/read-yaml.ts';
+import { readYaml } from '../../files/reading/read-yaml.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { goFlagName, readGoFlag } from '../go-flags/go-flags.ts';
 import type { Translated } from '../go-flags/reference-args.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../../files/nearest.ts';
+import { nearest } from '../../files/reading/nearest.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { PlannedProfile } from '../../picker/plan/picker-plan.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../../files/nearest.ts';
+import { nearest } from '../../files/reading/nearest.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../../framework/keys.ts';
 import type { KnownPlugin, PlannedPlugin } from '../../picker/plan/picker-plan.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest } from '../../files/nearest.ts';
+import { nearest } from '../../files/reading/nearest.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import { PRECISE_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, Schema } from '../../framework/plugin.ts';

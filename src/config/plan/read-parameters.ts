@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseOrReport, unwrapped } from '../../files/zod-issues.ts';
+import { parseOrReport, unwrapped } from '../../files/reading/zod-issues.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import type { Schema } from '../../framework/plugin.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readYaml } from '../../files/read-yaml.ts';
-import { zodIssues } from '../../files/zod-issues.ts';
+import { readYaml } from '../../files/reading/read-yaml.ts';
+import { zodIssues } from '../../files/reading/zod-issues.ts';
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import type { EjectionPlan } from '../../picker/ejection/ejection-plan.ts';
 import type { CapacityPlan } from '../../picker/plan/capacity-plan.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
+import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { ObserverSession, type ObserverSessionOptions } from '../session/observer-session.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
 import { OpenStreams, type StreamsElsewhere, type StreamUsage } from '../streams/open-streams.ts';

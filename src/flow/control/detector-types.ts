@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { DetectorPart } from './flow-control-parts.ts';
+import type { DetectorPlan, PlannedPolicy } from './flow-control-plan.ts';
 import {
   type BacklogConfig,
   backlog,
@@ -10,9 +12,7 @@ import {
   STAGES,
   type UtilizationConfig,
   utilization,
-} from './detectors.ts';
-import type { DetectorPart } from './flow-control-parts.ts';
-import type { DetectorPlan, PlannedPolicy } from './flow-control-plan.ts';
+} from './saturation/detectors.ts';
 
 /** The scrape interval, and what reading a page and a garbage collection may take. */
 const SCRAPE_LAG_MS: Millis = 50 + 250;

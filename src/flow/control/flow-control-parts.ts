@@ -1,9 +1,9 @@
 import type { InFlightView } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { Detector } from './detectors.ts';
 import type { Fairness } from './fairness/fairness.ts';
 import type { Before } from './fairness/flow.ts';
-import type { UsageLimit } from './usage-limits.ts';
+import type { Detector } from './saturation/detectors.ts';
+import type { UsageLimit } from './saturation/usage-limits.ts';
 
 /** What bounds and orders the requests of one priority. */
 export interface BandParts {

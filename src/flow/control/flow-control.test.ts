@@ -6,7 +6,7 @@ import { RoutingError } from '../../framework/error.ts';
 import type { Waiting } from '../discipline.ts';
 import type { Before } from './fairness/flow.ts';
 import { firstCome } from './orderings.ts';
-import { holdback } from './usage-limits.ts';
+import { holdback } from './saturation/usage-limits.ts';
 
 const SEED = 19;
 

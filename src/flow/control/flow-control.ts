@@ -7,15 +7,15 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from '../discipline.ts';
 import type { Band } from './band.ts';
 import { Bands } from './bands.ts';
-import type { Detector } from './detectors.ts';
 import { Expiry } from './expiry.ts';
 import type { Item } from './fairness/flow.ts';
 import type { FlowControlParts } from './flow-control-parts.ts';
-import { Gate } from './gate.ts';
-import { type PoolSaturation, poolSaturation } from './pool-saturation.ts';
 import { Reclamation } from './reclamation.ts';
 import { requestTtlMs } from './request-ttl.ts';
 import { RunningRequests } from './running-requests.ts';
+import type { Detector } from './saturation/detectors.ts';
+import { Gate } from './saturation/gate.ts';
+import { type PoolSaturation, poolSaturation } from './saturation/pool-saturation.ts';
 
 /** What flow control asks of the picker. */
 export interface FlowControlDeps {

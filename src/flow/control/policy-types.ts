@@ -19,7 +19,7 @@ import {
   softReflective,
   staticLimit,
   type UsageLimit,
-} from './usage-limits.ts';
+} from './saturation/usage-limits.ts';
 
 /** The plugin types of flow control: what a configuration may name, and what becomes of it. */
 

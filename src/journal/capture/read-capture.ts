@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
-import { zodIssues } from '../../files/zod-issues.ts';
+import { zodIssues } from '../../files/reading/zod-issues.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import { captureFiles } from './capture-files.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { issueText } from '../../files/zod-issues.ts';
+import { issueText } from '../../files/reading/zod-issues.ts';
 import { TOKENS_MAX } from './trace-format.ts';
 
 /** A number of tokens of a prompt. */

@@ -1,5 +1,5 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { writeWhole } from '../../files/write-whole.ts';
+import { writeWhole } from '../../files/writing/write-whole.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Trace } from './trace.ts';
 import type { TraceFormat } from './trace-format.ts';

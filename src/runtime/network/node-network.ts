@@ -11,8 +11,8 @@ import type {
   Network,
   ResolvedName,
 } from '../../framework/runtime.ts';
-import { GrpcCall } from './grpc-call.ts';
-import { HttpOrigin } from './http-origin.ts';
+import { GrpcCall } from './client/grpc-call.ts';
+import { HttpOrigin } from './client/http-origin.ts';
 import { NameResolver } from './name-resolver.ts';
 import { openZmqSocket } from './zmq/zmq-socket.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { makeTokenFile, readToken } from '../../files/token-file.ts';
+import { makeTokenFile, readToken } from '../../files/following/token-file.ts';
 import { Access, type AccessOptions, type Caller, type Scope } from './access.ts';
 import { BearerToken } from './bearer-token.ts';
 

@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Counter, type Registry } from 'prom-client';
-import { makeTokenFile } from '../../files/token-file.ts';
+import { makeTokenFile } from '../../files/following/token-file.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { limitedWarnings } from '../../runtime/log/limited-log.ts';

@@ -2,8 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../framework/error.ts';
-import { closeServer, listen } from '../../runtime/network/listen.ts';
-import { http, loadHttps } from '../../runtime/network/node-http.ts';
+import { closeServer, listen } from '../../runtime/network/server/listen.ts';
+import { http, loadHttps } from '../../runtime/network/server/node-http.ts';
 import type { MetricsTls } from '../tls/metrics-tls.ts';
 import { Access, type AccessRefusal } from './access.ts';
 import {

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readToken } from '../../files/token-file.ts';
+import { readToken } from '../../files/following/token-file.ts';
 
 /** A token in a file, which may be replaced while the picker runs: each request reads it. */
 export class BearerToken {

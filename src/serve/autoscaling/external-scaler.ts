@@ -14,7 +14,7 @@ import { messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
 import type { HeadroomStage } from '../../journal/headroom/headroom-report.ts';
-import { ListenError } from '../../runtime/network/listen.ts';
+import { ListenError } from '../../runtime/network/server/listen.ts';
 import { ActiveWatch } from './active-watch.ts';
 
 const PROTO = 'proto/keda/externalscaler.proto';

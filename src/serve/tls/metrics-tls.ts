@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { Registry } from 'prom-client';
-import { followFiles } from '../../files/follow-files.ts';
+import { followFiles } from '../../files/following/follow-files.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';

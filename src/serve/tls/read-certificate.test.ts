@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
+import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-certificate-'));

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
-import { readFollowed } from '../../files/read-followed.ts';
+import { readFollowed } from '../../files/following/read-followed.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 
 /**

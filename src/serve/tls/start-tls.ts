@@ -4,7 +4,7 @@ import { type TlsContext, TlsCredentials } from '../../extproc/server/port/tls-c
 import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
-import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
+import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { clientFaultLog } from './client-fault-log.ts';
 import { followCertificate } from './follow-certificate.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';

@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { LineLimit } from '../../runtime/log/limited-log.ts';
-import type { FrontExchange } from '../../runtime/network/http-front.ts';
+import type { FrontExchange } from '../../runtime/network/server/http-front.ts';
 import type { KvContract } from '../contracts/kv-contract.ts';
 import type { PeerPorts } from '../contracts/offloading.ts';
 import type { SidecarBounds, SidecarOptions } from '../options/sidecar-options.ts';

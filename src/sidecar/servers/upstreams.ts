@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock, Millis } from '../../framework/runtime.ts';
-import { connectWithin } from '../../runtime/network/connect-within.ts';
+import { connectWithin } from '../../runtime/network/client/connect-within.ts';
 import type { UpstreamRole, UpstreamTls } from '../options/sidecar-options.ts';
 
 interface UpstreamsOptions {

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../src/framework/error.ts';
-import { http } from '../../../src/runtime/network/node-http.ts';
+import { http } from '../../../src/runtime/network/server/node-http.ts';
 import type { RemoteKv } from '../../engine/sequence.ts';
 import { type DecodeLeg, type KvLegs, kvLegsOf } from '../../pd/kv-contract.ts';
 import { ApiError } from '../replica/api-error.ts';

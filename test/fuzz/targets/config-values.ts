@@ -4,7 +4,7 @@ import { NAMED_CONFIGS } from '../../../src/config/defaults.ts';
 import { planConfig } from '../../../src/config/load.ts';
 import { API_VERSION, CONFIG_KIND, readConfigText } from '../../../src/config/schema/schema.ts';
 import { packageFile } from '../../../src/files/folders.ts';
-import { unwrapped } from '../../../src/files/zod-issues.ts';
+import { unwrapped } from '../../../src/files/reading/zod-issues.ts';
 import { ConfigError, RoutingError } from '../../../src/framework/error.ts';
 import type { Network } from '../../../src/framework/runtime.ts';
 import type { PickerPlan } from '../../../src/picker/plan/picker-plan.ts';

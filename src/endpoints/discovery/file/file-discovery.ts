@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { fileFault } from '../../../files/file-fault.ts';
-import { oneAtATime } from '../../../files/one-at-a-time.ts';
-import { readFollowed } from '../../../files/read-followed.ts';
-import { readAside } from '../../../files/read-thread.ts';
-import { watchFile } from '../../../files/watch-file.ts';
+import { oneAtATime } from '../../../files/following/one-at-a-time.ts';
+import { readFollowed } from '../../../files/following/read-followed.ts';
+import { watchFile } from '../../../files/following/watch-file.ts';
+import { readAside } from '../../../files/reading/read-thread.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, messageOf } from '../../../framework/error.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';

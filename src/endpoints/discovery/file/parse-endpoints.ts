@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readYaml } from '../../../files/read-yaml.ts';
-import { zodIssues } from '../../../files/zod-issues.ts';
+import { readYaml } from '../../../files/reading/read-yaml.ts';
+import { zodIssues } from '../../../files/reading/zod-issues.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../../framework/error.ts';
 import { ROLE_LABEL } from '../../../framework/roles.ts';

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../../framework/runtime.ts';
-import { ListenError } from '../../../runtime/network/listen.ts';
+import { ListenError } from '../../../runtime/network/server/listen.ts';
 import { Http2Connection, PrefaceError } from '../../http2/connection.ts';
 import type { StreamsOptions } from '../../http2/streams.ts';
 import { freeChunk } from '../../streams/byte-account.ts';

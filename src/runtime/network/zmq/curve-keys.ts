@@ -1,4 +1,4 @@
-import { readFollowed } from '../../../files/read-followed.ts';
+import { readFollowed } from '../../../files/following/read-followed.ts';
 import type { CurveFiles } from '../../../framework/runtime.ts';
 
 /** The options of a ZMQ socket that uses CURVE. */

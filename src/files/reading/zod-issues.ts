@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfigIssue, messageOf } from '../framework/error.ts';
+import { type ConfigIssue, messageOf } from '../../framework/error.ts';
 import { nearest } from './nearest.ts';
 
 /** What the bounds of texts and lists count; those of numbers count nothing. */

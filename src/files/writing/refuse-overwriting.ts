@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError } from '../../framework/error.ts';
 import { partialOf } from './write-whole.ts';
 
 /** Throws ConfigError where `to` is a folder, in no folder, or one of `inputs` or in theirs. */

@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError } from '../../framework/error.ts';
 
 /**
  * Writes a file from its pieces. What was at the path is replaced once all is written, and stays

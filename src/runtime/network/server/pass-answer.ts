@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Clock, Millis } from '../../framework/runtime.ts';
-import { Deadline, TimeoutError } from '../clock/deadline.ts';
+import type { Clock, Millis } from '../../../framework/runtime.ts';
+import { Deadline, TimeoutError } from '../../clock/deadline.ts';
 
 interface PassOptions {
   readonly response: ServerResponse;

@@ -1,6 +1,6 @@
 import type { buildConnector } from 'undici';
-import { readFollowed } from '../../files/read-followed.ts';
-import type { HttpTls } from '../../framework/runtime.ts';
+import { readFollowed } from '../../../files/following/read-followed.ts';
+import type { HttpTls } from '../../../framework/runtime.ts';
 import { loadUndici } from './load-packages.ts';
 
 /** After this long the next request connects again, which finds a restarted server. */

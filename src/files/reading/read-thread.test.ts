@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseEndpoints } from '../endpoints/discovery/file/parse-endpoints.ts';
-import { ConfigError } from '../framework/error.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import { parseEndpoints } from '../../endpoints/discovery/file/parse-endpoints.ts';
+import { ConfigError } from '../../framework/error.ts';
+import { oneAtATime } from '../following/one-at-a-time.ts';
 import { readAside } from './read-thread.ts';
 
 const PROGRAM = 'src/endpoints/discovery/file/endpoints-thread';

@@ -1,6 +1,6 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { ConfigError, type ConfigIssue, messageOf } from '../framework/error.ts';
-import { programFile } from './folders.ts';
+import { ConfigError, type ConfigIssue, messageOf } from '../../framework/error.ts';
+import { programFile } from '../folders.ts';
 
 /** Reading less than this takes a few milliseconds, less than starting a thread. */
 const CHARACTERS_AT_ONCE = 16 * 1024;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Client, Dispatcher } from 'undici';
-import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../../framework/runtime.ts';
+import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../../../framework/runtime.ts';
 import { FloodingServerError, HeadGuard } from './head-guard.ts';
 import { httpConnector } from './http-connector.ts';
 import { HttpExchange } from './http-exchange.ts';

@@ -1,5 +1,5 @@
 import { Composer, type Document, LineCounter, Parser } from 'yaml';
-import { ConfigError, type ConfigIssue, messageOf } from '../framework/error.ts';
+import { ConfigError, type ConfigIssue, messageOf } from '../../framework/error.ts';
 
 /** Stops a few lines of aliases from expanding into gigabytes. */
 const ALIASES_MAX = 100;

@@ -4,7 +4,7 @@ import {
   type HttpGetOptions,
   type HttpResponse,
   type Millis,
-} from '../../framework/runtime.ts';
+} from '../../../framework/runtime.ts';
 import { plainHead } from './plain-answer.ts';
 import { ReusedBody } from './reused-body.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import type { ConfigIssue } from '../framework/error.ts';
+import type { ConfigIssue } from '../../framework/error.ts';
 import { parseOrReport, zodIssues } from './zod-issues.ts';
 
 const schema = z.strictObject({

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, it } from 'vitest';
-import { eventually } from '../../bench/support/stack.ts';
+import { eventually } from '../../../bench/support/stack.ts';
 import { watchFile } from './watch-file.ts';
 
 const around = mkdtempSync(join(tmpdir(), 'watched-'));

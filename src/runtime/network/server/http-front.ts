@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
-import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { closeServer, listen } from './listen.ts';
 import { http, loadHttps } from './node-http.ts';
 

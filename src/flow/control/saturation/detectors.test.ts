@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { makePool, NEVER, NOW } from '../../../test/makers.ts';
-import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
+import { makePool, NEVER, NOW } from '../../../../test/makers.ts';
+import type { InFlightLoad, InFlightView } from '../../../framework/keys.ts';
 import { backlog, concurrency, highest, utilization } from './detectors.ts';
 import { poolSaturation } from './pool-saturation.ts';
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import type { Clock, Millis } from '../../framework/runtime.ts';
-import { TimeoutError } from '../clock/deadline.ts';
+import type { Clock, Millis } from '../../../framework/runtime.ts';
+import { TimeoutError } from '../../clock/deadline.ts';
 
 /**
  * Gives up a connection, with its TLS handshake, after `limitMs`; 0 is no limit. The connector has

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import { ConfigError } from '../framework/error.ts';
-import { PRIVATE_FILE } from './folders.ts';
+import { ConfigError } from '../../framework/error.ts';
+import { PRIVATE_FILE } from '../folders.ts';
 import { readFollowed } from './read-followed.ts';
 
 /** A shorter token could be guessed. */

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { readCurveKeys } from '../zmq/curve-keys.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { httpConnector } from './http-connector.ts';
-import { readCurveKeys } from './zmq/curve-keys.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'outgoing-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
-import type { Endpoint } from '../../framework/endpoint.ts';
-import { countedTokens, type InFlightView } from '../../framework/keys.ts';
-import type { Millis } from '../../framework/runtime.ts';
+import type { Endpoint } from '../../../framework/endpoint.ts';
+import { countedTokens, type InFlightView } from '../../../framework/keys.ts';
+import type { Millis } from '../../../framework/runtime.ts';
 
 /**
  * Saturation: the load over the load that is wanted. From 1 on, one request more would wait at the

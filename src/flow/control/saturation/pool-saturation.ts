@@ -1,6 +1,6 @@
-import type { Endpoint } from '../../framework/endpoint.ts';
-import { servesRole } from '../../framework/roles.ts';
-import type { Millis } from '../../framework/runtime.ts';
+import type { Endpoint } from '../../../framework/endpoint.ts';
+import { servesRole } from '../../../framework/roles.ts';
+import type { Millis } from '../../../framework/runtime.ts';
 import { type Detector, STAGES, type Stage } from './detectors.ts';
 
 /** The saturation of some endpoints, such as one, a subset, or the pool. */

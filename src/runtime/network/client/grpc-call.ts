@@ -1,7 +1,7 @@
 import type { ChannelCredentials, Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
-import { readFollowed } from '../../files/read-followed.ts';
-import { messageOf } from '../../framework/error.ts';
-import type { Call, CallOptions } from '../../framework/runtime.ts';
+import { readFollowed } from '../../../files/following/read-followed.ts';
+import { messageOf } from '../../../framework/error.ts';
+import type { Call, CallOptions } from '../../../framework/runtime.ts';
 import { loadGrpc } from './load-packages.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createNodeNetwork, type NodeNetwork } from './node-network.ts';
+import { createNodeNetwork, type NodeNetwork } from '../node-network.ts';
 
 const OPTIONS = { timeoutMs: 60_000, bodyBytesMax: 1024 * 1024 };
 const LENGTH_5 = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n';

@@ -1,5 +1,5 @@
-import type { Endpoint } from '../../framework/endpoint.ts';
-import type { Millis } from '../../framework/runtime.ts';
+import type { Endpoint } from '../../../framework/endpoint.ts';
+import type { Millis } from '../../../framework/runtime.ts';
 import type { PoolSaturation } from './pool-saturation.ts';
 import type { UsageLimit } from './usage-limits.ts';
 

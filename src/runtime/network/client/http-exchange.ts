@@ -3,7 +3,7 @@ import {
   BodyTooLargeError,
   type HttpGetOptions,
   type HttpResponse,
-} from '../../framework/runtime.ts';
+} from '../../../framework/runtime.ts';
 import { FloodingServerError } from './head-guard.ts';
 import { tlsFailure } from './http-connector.ts';
 import type { ReusedBody } from './reused-body.ts';
