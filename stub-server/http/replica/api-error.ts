@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import { zodIssues } from '../../../src/files/zod-issues.ts';
+import { zodIssues } from '../../../src/files/reading/zod-issues.ts';
 import { messageOf } from '../../../src/framework/error.ts';
 import type { DialectName } from '../../metrics/metrics-page.ts';
 
