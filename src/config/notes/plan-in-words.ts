@@ -49,7 +49,7 @@ function waitingInWords({ flowControl, shedding }: PickerPlan): readonly string[
 function profileInWords({ name, plugins }: PlannedProfile): readonly string[] {
   const ofKind = (kind: PlannedPlugin['kind']): readonly PlannedProfile['plugins'][number][] =>
     plugins.filter(({ plugin }) => plugin.kind === kind);
-  const filters = ofKind('filter').map(({ plugin }) => plugin.name);
+  const filters = plugins.filter(({ plugin }) => keeps(plugin)).map(({ plugin }) => plugin.name);
   const scorers = ofKind('scorer').map(({ plugin, weight }) => `${weight} × ${plugin.name}`);
   const [picker] = ofKind('picker');
   return [
@@ -62,6 +62,14 @@ function profileInWords({ name, plugins }: PlannedProfile): readonly string[] {
       : `  2. Each is rated by ${scorers.join(' + ')}.`,
     `  3. ${picker?.plugin.name ?? 'the picker'} picks among them.`,
   ];
+}
+
+/** Whether it leaves endpoints out: a filter, or a scorer that its parameters make one, too. */
+function keeps({ kind, config }: PlannedPlugin): boolean {
+  if (kind !== 'scorer') return kind === 'filter';
+  const given: unknown = config;
+  const isMap = typeof given === 'object' && given !== null;
+  return isMap && 'enableFiltering' in given && given.enableFiltering === true;
 }
 
 /** `a`, `a and b`, `a, b and c`. */
