@@ -1,4 +1,5 @@
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import { type Rate, TokenBucket } from '../../runtime/clock/token-bucket.ts';
 
 /** Sixty replicas under load send about half as much together. */
 const MESSAGES_PER_SECOND = 10_000;
@@ -25,28 +26,23 @@ export interface FloodGuardOptions {
  */
 export class FloodGuard {
   readonly #options: FloodGuardOptions;
-  #messages = BURST_SECONDS * MESSAGES_PER_SECOND;
-  #bytes = BURST_SECONDS * BYTES_PER_SECOND;
-  #at: Millis;
+  readonly #messages: TokenBucket;
+  readonly #bytes: TokenBucket;
   #pauseMs: Millis = PAUSE_MS;
   #pausedUntil: Millis = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
   constructor(options: FloodGuardOptions) {
     this.#options = options;
-    this.#at = options.clock.now();
+    this.#messages = new TokenBucket(options.clock, rateOf(MESSAGES_PER_SECOND));
+    this.#bytes = new TokenBucket(options.clock, rateOf(BYTES_PER_SECOND));
   }
 
   /** Counts a message of so many bytes; false where it is beyond what may come. */
   takes(bytes: number): boolean {
     if (this.#timer !== undefined) return false;
-    const now = this.#options.clock.now();
-    const seconds = (now - this.#at) / 1000;
-    this.#at = now;
-    this.#messages = filled(this.#messages, MESSAGES_PER_SECOND, seconds) - 1;
-    this.#bytes = filled(this.#bytes, BYTES_PER_SECOND, seconds) - bytes;
-    if (this.#messages >= 0 && this.#bytes >= 0) return true;
-    this.#pause(now);
+    if (this.#messages.take() && this.#bytes.take(bytes)) return true;
+    this.#pause();
     return false;
   }
 
@@ -55,16 +51,16 @@ export class FloodGuard {
     this.#timer = undefined;
   }
 
-  #pause(now: Millis): void {
+  #pause(): void {
     const { clock, pause, resume } = this.#options;
+    const now = clock.now();
     const wasCalm = now - this.#pausedUntil > CALM_MS;
     this.#pauseMs = wasCalm ? PAUSE_MS : Math.min(PAUSE_MAX_MS, 2 * this.#pauseMs);
     this.#pausedUntil = now + this.#pauseMs;
     this.#timer = clock.setTimer(this.#pauseMs, () => {
       this.#timer = undefined;
-      this.#messages = BURST_SECONDS * MESSAGES_PER_SECOND;
-      this.#bytes = BURST_SECONDS * BYTES_PER_SECOND;
-      this.#at = clock.now();
+      this.#messages.refill();
+      this.#bytes.refill();
       resume();
     });
     pause(
@@ -74,6 +70,6 @@ export class FloodGuard {
   }
 }
 
-function filled(left: number, perSecond: number, seconds: number): number {
-  return Math.min(BURST_SECONDS * perSecond, left + seconds * perSecond);
+function rateOf(perSecond: number): Rate {
+  return { perSecond, atOnce: BURST_SECONDS * perSecond };
 }

@@ -1,4 +1,5 @@
 import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
+import { TokenBucket } from '../../../runtime/clock/token-bucket.ts';
 
 /**
  * A scrape of an endpoint that has not answered before needs a connection, and may have to be given
@@ -17,20 +18,17 @@ const STEP_MS: Millis = 20;
 export class NewScrapes {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
-  #left = BURST;
-  #at: Millis;
+  readonly #bucket: TokenBucket;
   #timer: Timer | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#at = clock.now();
+    this.#bucket = new TokenBucket(clock, { perSecond: PER_SECOND, atOnce: BURST });
   }
 
   /** Calls `begin` at once, or in its turn unless that is cancelled before. */
   begin(begin: () => void): Timer | undefined {
-    this.#fill();
-    if (this.#waiting.size === 0 && this.#left >= 1) {
-      this.#left -= 1;
+    if (this.#waiting.size === 0 && this.#bucket.take()) {
       begin();
       return undefined;
     }
@@ -48,19 +46,11 @@ export class NewScrapes {
 
   readonly #step = (): void => {
     this.#timer = undefined;
-    this.#fill();
     for (const begin of this.#waiting) {
-      if (this.#left < 1) break;
+      if (!this.#bucket.take()) break;
       this.#waiting.delete(begin);
-      this.#left -= 1;
       begin();
     }
     if (this.#waiting.size > 0) this.#timer ??= this.#clock.setTimer(STEP_MS, this.#step);
   };
-
-  #fill(): void {
-    const now = this.#clock.now();
-    this.#left = Math.min(BURST, this.#left + ((now - this.#at) * PER_SECOND) / 1000);
-    this.#at = now;
-  }
 }

@@ -1,6 +1,7 @@
 import type { EndpointId } from '../../../../framework/endpoint.ts';
 import type { Clock, Millis, Timer } from '../../../../framework/runtime.ts';
 import type { EndpointPool, EndpointSpec } from '../../../../picker/pool/endpoint-pool.ts';
+import { type Rate, TokenBucket } from '../../../../runtime/clock/token-bucket.ts';
 
 export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
 
@@ -53,9 +54,7 @@ export class HeldEndpoints implements EndpointSink {
   #beganAt: Millis | undefined;
   /** The most there have been. */
   #peak = 0;
-  /** So many may pass now. */
-  #left = AT_ONCE_MIN;
-  #filledAt: Millis = 0;
+  readonly #bucket: TokenBucket;
   #waitsSince: Millis | undefined;
   #timer: Timer | undefined;
 
@@ -69,6 +68,7 @@ export class HeldEndpoints implements EndpointSink {
     this.#clock = clock;
     this.#onWaiting = onWaiting;
     this.#max = max;
+    this.#bucket = new TokenBucket(clock, rateOf(0));
   }
 
   upsert(spec: EndpointSpec): void {
@@ -116,19 +116,9 @@ export class HeldEndpoints implements EndpointSink {
   #mayPass(): boolean {
     const now = this.#clock.now();
     this.#beganAt ??= now;
-    const atOnce = Math.max(AT_ONCE_MIN, this.#peak);
-    if (now - this.#beganAt < START_MS) {
-      this.#left = atOnce;
-    } else {
-      const aSecond = Math.max(A_SECOND_MIN, atOnce * A_SECOND_SHARE);
-      this.#left = Math.min(atOnce, this.#left + ((now - this.#filledAt) / 1000) * aSecond);
-      if (this.#left < 1) {
-        this.#filledAt = now;
-        return false;
-      }
-      this.#left -= 1;
-    }
-    this.#filledAt = now;
+    this.#bucket.setRate(rateOf(this.#peak));
+    if (now - this.#beganAt >= START_MS) return this.#bucket.take();
+    this.#bucket.refill();
     return true;
   }
 
@@ -148,4 +138,10 @@ export class HeldEndpoints implements EndpointSink {
     this.#waitsSince ??= this.#clock.now();
     return this.#clock.now() - this.#waitsSince >= LATE_MS ? 'pace' : undefined;
   }
+}
+
+/** What may come into a pool that has had so many endpoints at some time. */
+function rateOf(peak: number): Rate {
+  const atOnce = Math.max(AT_ONCE_MIN, peak);
+  return { perSecond: Math.max(A_SECOND_MIN, atOnce * A_SECOND_SHARE), atOnce };
 }
