@@ -64,6 +64,8 @@ describe('flowControl', () => {
     ['{maxBytes: 10Gb}', 'flowControl.maxBytes: must be a quantity'],
     ['{maxRequests: -1}', 'flowControl.maxRequests: must be a quantity'],
     ['{defaultRequestTTL: 5 s}', 'flowControl.defaultRequestTTL: must be a duration'],
+    ['{defaultRequestTTL: 60}', 'flowControl.defaultRequestTTL: must be a duration with its unit'],
+    ['{priorityBands: [{priority: 1, defaultRequestTTL: 60}]}', 'must be a duration with its unit'],
     ['{maxRequest: 5}', 'flowControl.maxRequest: is not a known field (did you mean maxRequests?)'],
     [
       '{priorityBands: [{priority: 1}, {priority: 1}]}',
@@ -89,7 +91,7 @@ describe('flowControl', () => {
       '{saturationDetector: {pluginRef: max}}',
       'plugins[2].parameters.detectors[1]: max combines itself',
     ],
-  ])('[Q63] refuses %s', (section, message) => {
+  ])('[D415] [Q63] refuses %s', (section, message) => {
     const plugins = `{type: round-robin-fairness-policy, name: fair},
       {type: concurrency-detector, name: counted},
       {type: max-saturation-detector, name: max, parameters: {detectors: [counted, max]}}`;

@@ -32,14 +32,13 @@ const quantity = z.union([z.number(), z.string()]).transform((given, context) =>
   return z.NEVER;
 });
 
-const NANOSECOND_MS: Millis = 1e-6;
+const DURATION = 'must be a duration with its unit, such as 250ms, 60s or 1m30s, and not negative';
 
-/** As `quantity` a number or text. A number is nanoseconds, as Go writes it. */
-const duration = z.union([z.number().nonnegative(), z.string()]).transform((given, context) => {
-  const millis = typeof given === 'number' ? given * NANOSECOND_MS : goDuration(given);
+/** A text, as in the reference: a number would be read as nanoseconds, and meant as seconds. */
+const duration = z.string(DURATION).transform((given, context) => {
+  const millis = goDuration(given);
   if (millis !== undefined) return millis;
-  const message = 'must be a duration that is not negative, such as 250ms, 60s or 1m30s';
-  context.addIssue({ code: 'custom', message });
+  context.addIssue({ code: 'custom', message: DURATION });
   return z.NEVER;
 });
 
