@@ -73,13 +73,14 @@ export const predictedCost: ScorerDefinition = defineScorer({
         cycles[turn++ % CYCLES_KEPT] = cycle;
         const { request, stateOf } = cycle;
         let least = Number.POSITIVE_INFINITY;
-        const costs = endpoints.map((endpoint) => {
-          const state = stateOf(endpoint);
+        const costs: number[] = [];
+        costs.length = endpoints.length;
+        for (let at = 0; at < endpoints.length; at++) {
+          const state = stateOf(endpoints[at] as Endpoint);
           const cost = computeCost(request, state);
-          if (state.stale) return -cost;
-          if (cost < least) least = cost;
-          return cost;
-        });
+          costs[at] = state.stale ? -cost : cost;
+          if (!state.stale && cost < least) least = cost;
+        }
         return scoresOf(costs, least);
       },
       explain(endpoint, context): ScoreTerms {

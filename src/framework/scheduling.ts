@@ -72,6 +72,22 @@ export interface Picker {
     candidates: readonly ScoredEndpoint[],
     context: SchedulingContext,
   ): readonly ScoredEndpoint[];
+  /**
+   * Called in place of `pick` where it is given, and picks the same. With hundreds of endpoints, an
+   * object for each candidate is more garbage than all else that a decision makes.
+   */
+  pickFrom?(candidates: Totals, context: SchedulingContext): readonly ScoredEndpoint[];
+}
+
+/** The candidates of a pick: endpoints, and the total of each in the same order. */
+export interface Totals {
+  readonly endpoints: readonly Endpoint[];
+  readonly totals: readonly number[];
+}
+
+/** Each candidate as an object, in the same order. */
+export function scoredOf({ endpoints, totals }: Totals): readonly ScoredEndpoint[] {
+  return endpoints.map((endpoint, at) => ({ endpoint, score: totals[at] as number }));
 }
 
 export interface NamedFilter {
@@ -95,8 +111,12 @@ export interface SchedulingProfile {
   readonly picker: Picker;
 }
 
-/** What one profile did in one cycle, step by step. */
-export interface ProfileRun {
+/**
+ * What one profile did in one cycle, step by step. Its `endpoints` are those that were scored, and
+ * `totals` the weighted sums of their scores, which the picker received; by the load in flight where
+ * all scorers failed.
+ */
+export interface ProfileRun extends Totals {
   readonly profile: SchedulingProfile;
   /** The context that its plugins received. */
   readonly context: SchedulingContext;
@@ -110,11 +130,6 @@ export interface ProfileRun {
    * failed. Empty where none was left.
    */
   readonly scores: readonly (readonly number[])[];
-  /**
-   * The weighted sum of scores for each scored endpoint, which the picker received; by the load in
-   * flight where all scorers failed.
-   */
-  readonly scored: readonly ScoredEndpoint[];
 }
 
 /** The result of one profile. */

@@ -55,7 +55,7 @@ function scheduled(
   const [target] = primary.targets;
   return {
     slot: target?.endpoint.slot ?? -1,
-    totals: primary.run?.scored.map(({ score }) => score) ?? [],
+    totals: primary.run?.totals ?? [],
   };
 }
 

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../src/framework/keys.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
-import type { Decision } from '../../src/framework/scheduling.ts';
+import { type Decision, scoredOf } from '../../src/framework/scheduling.ts';
 import { DecisionRecorder } from '../../src/journal/explain/decision-recorder.ts';
 import { type Explanation, explain } from '../../src/journal/explain/explanation.ts';
 import { findDecision } from '../../src/journal/explain/find-decision.ts';
@@ -104,7 +104,8 @@ export function recordedPicker(
     });
   const seen = (id: string): Seen => {
     const target = result?.primary.kind === 'picked' ? result.primary.targets : [];
-    const candidates = result?.profiles.at(-1)?.run?.scored ?? [];
+    const run = result?.profiles.at(-1)?.run;
+    const candidates = run === undefined ? [] : scoredOf(run);
     return {
       id,
       endpoint: target[0]?.endpoint.id ?? '',

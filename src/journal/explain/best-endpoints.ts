@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { ScoredEndpoint } from '../../framework/scheduling.ts';
+import type { ScoredEndpoint, Totals } from '../../framework/scheduling.ts';
 import { TARGETS_MAX } from './record-format.ts';
 
 /** More than `explain` shows without being asked. */
@@ -29,21 +29,21 @@ export class BestEndpoints {
   }
 
   /** Call it for more endpoints than are kept. Totals must be finite. */
-  select(scored: readonly ScoredEndpoint[], targets: readonly ScoredEndpoint[]): void {
-    this.#selectBest(scored);
+  select({ endpoints, totals }: Totals, targets: readonly ScoredEndpoint[]): void {
+    this.#selectBest(totals);
     for (let at = 0; at < targets.length && at < TARGETS_MAX; at++) {
-      this.#addTarget(scored, targets[at] as ScoredEndpoint);
+      this.#addTarget(endpoints, targets[at] as ScoredEndpoint);
     }
   }
 
   /** Best first; among equals the first ones. */
-  #selectBest(scored: readonly ScoredEndpoint[]): void {
+  #selectBest(scores: readonly number[]): void {
     const last = this.#most - 1;
     const totals = this.#totals;
     totals.fill(Number.NEGATIVE_INFINITY);
     let least = Number.NEGATIVE_INFINITY;
-    for (let place = 0; place < scored.length; place++) {
-      const { score } = scored[place] as ScoredEndpoint;
+    for (let place = 0; place < scores.length; place++) {
+      const score = scores[place] as number;
       if (score <= least) continue;
       this.#insert(place, score, last);
       least = totals[last] as number;
@@ -64,18 +64,18 @@ export class BestEndpoints {
   }
 
   /** The best of those selected that is not this one. */
-  other(scored: readonly ScoredEndpoint[], pick: Endpoint): Endpoint | undefined {
+  other(endpoints: readonly Endpoint[], pick: Endpoint): Endpoint | undefined {
     const [first, second] = this.places;
-    const { endpoint } = scored[first as number] as ScoredEndpoint;
-    return endpoint === pick ? scored[second as number]?.endpoint : endpoint;
+    const endpoint = endpoints[first as number];
+    return endpoint === pick ? endpoints[second as number] : endpoint;
   }
 
   /** A picker need not go by totals. */
-  #addTarget(scored: readonly ScoredEndpoint[], { endpoint }: ScoredEndpoint): void {
+  #addTarget(endpoints: readonly Endpoint[], { endpoint }: ScoredEndpoint): void {
     for (let at = 0; at < this.count; at++) {
-      if ((scored[this.places[at] as number] as ScoredEndpoint).endpoint === endpoint) return;
+      if (endpoints[this.places[at] as number] === endpoint) return;
     }
-    const place = scored.findIndex((each) => each.endpoint === endpoint);
+    const place = endpoints.indexOf(endpoint);
     if (place >= 0) this.places[this.count++] = place;
   }
 }

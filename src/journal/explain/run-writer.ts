@@ -6,6 +6,7 @@ import type {
   ScoredEndpoint,
   Scorer,
   ScoreTerms,
+  Totals,
 } from '../../framework/scheduling.ts';
 import { BestEndpoints } from './best-endpoints.ts';
 import type { DecisionRing } from './decision-ring.ts';
@@ -25,11 +26,11 @@ export class SlotBuffer implements SlotList {
   slotsEnd = 0;
 
   /** The endpoints at these places of a list. */
-  fillFrom(scored: readonly ScoredEndpoint[], { places, count }: BestEndpoints): this {
+  fillFrom(endpoints: readonly Endpoint[], { places, count }: BestEndpoints): this {
     if (count > this.slots.length) this.slots = new Uint16Array(2 * count);
     this.count = count;
     for (let index = 0; index < count; index++) {
-      this.slots[index] = (scored[places[index] as number] as ScoredEndpoint).endpoint.slot;
+      this.slots[index] = (endpoints[places[index] as number] as Endpoint).slot;
     }
     return this;
   }
@@ -110,13 +111,13 @@ export class RunWriter {
     for (let at = 0; at < count; at++) log.u16((targets[at] as ScoredEndpoint).endpoint.slot);
     if (targets[0] === undefined) return;
     const pick = targets[0].endpoint;
-    const runnerUp = best?.other(run.scored, pick) ?? runnerUpOf(pick, run.scored);
+    const runnerUp = best?.other(run.endpoints, pick) ?? runnerUpOf(pick, run);
     log.u16(runnerUp?.slot ?? NO_SLOT);
     for (const known of scorers) this.#writeTerms(known, run.context, pick, runnerUp);
   }
 
   #writeScores(
-    { scores, scored }: ProfileRun,
+    run: ProfileRun,
     targets: readonly ScoredEndpoint[],
     {
       best,
@@ -134,15 +135,15 @@ export class RunWriter {
     let list = left;
     log.u8(best === undefined ? KEPT.all : KEPT.best);
     if (best !== undefined) {
-      best.select(scored, targets);
-      list = this.#bestSlots.fillFrom(scored, best);
+      best.select(run, targets);
+      list = this.#bestSlots.fillFrom(run.endpoints, best);
       log.reserve(PART_BYTES_MAX + 2 * list.count);
       writeSlots(this.#ring, list);
     }
     for (let at = 0; at < scorers.length; at++) {
       const { last } = scorers[at] as KnownScorer;
       last.reserve(slotsEnd);
-      const numbers = scores[at] as readonly number[];
+      const numbers = run.scores[at] as readonly number[];
       if (best === undefined) this.#fillIn(numbers);
       else this.#fillInBest(numbers, best);
       writeNumbers(log, this.#values, list, last.scores);
@@ -240,10 +241,11 @@ function termsOf(scorer: Scorer, endpoint: Endpoint, context: SchedulingContext)
 }
 
 /** The best endpoint that was not picked; the first among equals. */
-function runnerUpOf(pick: Endpoint, scored: readonly ScoredEndpoint[]): Endpoint | undefined {
-  let best: ScoredEndpoint | undefined;
-  for (const each of scored) {
-    if (each.endpoint !== pick && (best === undefined || each.score > best.score)) best = each;
+function runnerUpOf(pick: Endpoint, { endpoints, totals }: Totals): Endpoint | undefined {
+  let best = -1;
+  for (let at = 0; at < endpoints.length; at++) {
+    if (endpoints[at] === pick) continue;
+    if (best < 0 || (totals[at] as number) > (totals[best] as number)) best = at;
   }
-  return best?.endpoint;
+  return endpoints[best];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool } from '../../../test/makers.ts';
 import type { Clock } from '../../framework/runtime.ts';
-import type { CycleKey } from '../../framework/scheduling.ts';
+import { type CycleKey, type Picker, scoredOf } from '../../framework/scheduling.ts';
 import { type Preparation, waitForAll } from '../../picker/cores/preparation.ts';
 import { PluginFaults } from '../../picker/faults/plugin-faults.ts';
 import type { PluginUse } from '../../picker/plan/instantiate.ts';
@@ -47,6 +47,19 @@ describe('timedPlugins', () => {
         `llm_d_epp_plugin_duration_seconds_sum{extension_point="${point}",plugin_name="my-queue",plugin_type="queue-scorer"} 0.003`,
       );
     }
+  });
+
+  it('[B251] times a pick from totals, where the picker has one', async () => {
+    const metrics = new PickerMetrics();
+    const plugins = timedPlugins(metrics, steppingClock());
+    const pool = makePool([{}, {}]);
+    const pick: Picker = { pick: () => [], pickFrom: (each) => scoredOf(each).slice(1) };
+    const picked = plugins
+      .picker(plugin, pick, use)
+      .pickFrom?.({ endpoints: pool, totals: [1, 0.5] }, makeContext());
+    expect(picked).toEqual([{ endpoint: pool[1], score: 0.5 }]);
+    expect(await metrics.page()).toContain('extension_point="Picker",plugin_name="my-queue"');
+    expect(plugins.picker(plugin, { pick: () => [] }, use).pickFrom).toBeUndefined();
   });
 
   it('[D330] times what a data source computes for a request, and prepares until it is ready', async () => {

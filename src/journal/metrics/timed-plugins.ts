@@ -58,6 +58,9 @@ export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>):
       ...(scorer.explain && { explain: scorer.explain.bind(scorer) }),
       score: timed('Scorer', plugin, scorer.score.bind(scorer)),
     }),
-    picker: (plugin, picker) => ({ pick: timed('Picker', plugin, picker.pick.bind(picker)) }),
+    picker: (plugin, picker) => ({
+      pick: timed('Picker', plugin, picker.pick.bind(picker)),
+      ...(picker.pickFrom && { pickFrom: timed('Picker', plugin, picker.pickFrom.bind(picker)) }),
+    }),
   };
 }

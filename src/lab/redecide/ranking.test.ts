@@ -12,7 +12,8 @@ function picked(profile: string, scores: readonly (readonly [Endpoint, number])[
   const run = {
     profile: { name: profile, filters: [], scorers, picker: { pick: () => [] } },
     scores: [scored.map(({ score }) => score)],
-    scored,
+    endpoints: scored.map(({ endpoint }) => endpoint),
+    totals: scored.map(({ score }) => score),
   } as unknown as ProfileRun;
   return { kind: 'picked', profile, targets: scored.slice(0, 1), run };
 }

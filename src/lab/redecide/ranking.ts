@@ -1,5 +1,10 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { Decision, ProfileRun, ScoredEndpoint } from '../../framework/scheduling.ts';
+import {
+  type Decision,
+  type ProfileRun,
+  type ScoredEndpoint,
+  scoredOf,
+} from '../../framework/scheduling.ts';
 
 /** How the endpoint that a request went to (`was`) compares with the one chosen now (`is`). */
 export interface Standing {
@@ -58,5 +63,6 @@ function choiceOf({ primary, profiles, decidedBy }: Decision): Choice {
     (each) =>
       each.kind === 'picked' && each.run !== undefined && each.targets[0]?.endpoint === first,
   );
-  return { candidates: chosen?.run?.scored ?? [], first, run: chosen?.run };
+  const run = chosen?.run;
+  return { candidates: run === undefined ? [] : scoredOf(run), first, run };
 }

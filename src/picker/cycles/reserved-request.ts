@@ -10,7 +10,7 @@ import type {
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Timer } from '../../framework/runtime.ts';
-import type { Decision, ScoredEndpoint } from '../../framework/scheduling.ts';
+import { type Decision, type ScoredEndpoint, scoredOf } from '../../framework/scheduling.ts';
 import type { Ejector } from '../ejection/ejector.ts';
 import type { EventClock } from '../events/event-clock.ts';
 import type { Ending, RequestObservers } from '../events/request-observers.ts';
@@ -74,7 +74,8 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
 
   get scored(): readonly ScoredEndpoint[] {
     const { primary } = this.#parts.decision;
-    return primary.kind === 'picked' ? (primary.run?.scored ?? primary.targets) : [];
+    if (primary.kind !== 'picked') return [];
+    return primary.run === undefined ? primary.targets : scoredOf(primary.run);
   }
 
   get headers(): ReadonlyMap<string, string> {

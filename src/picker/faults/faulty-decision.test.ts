@@ -73,7 +73,7 @@ describe('a scorer or filter that fails', () => {
       );
       const cycle = picker.decide(makeRequest());
       const { primary } = cycle.decision;
-      return primary.run?.scored.map(({ score }) => score) ?? [];
+      return primary.run?.totals ?? [];
     };
     expect(scores(profile('{ pluginRef: test-scorer, weight: 0.3 },'))).toEqual(
       scores(profile('')),

@@ -147,7 +147,7 @@ describe('EndpointBlocks', () => {
             for (const pair of pairs) {
               expect(pair.blocks.size).toBe(pair.model.size);
               const wanted = pair.model.matchedBlocks(prompt);
-              expect(matched[pair.blocks.owner]).toBe(wanted);
+              expect(matched[pair.blocks.owner] ?? 0).toBe(wanted);
               expect(pair.blocks.matchedBlocks(prompt)).toBe(wanted);
             }
           }

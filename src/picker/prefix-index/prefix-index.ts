@@ -76,16 +76,23 @@ export class PrefixIndex {
     }
   }
 
-  /** By owner: how many blocks of the chain it holds without a gap, counted from the first. */
+  /**
+   * By owner: how many blocks of the chain it holds without a gap, counted from the first; empty
+   * where nobody holds the first.
+   */
   matched({ count, words }: PromptBlocks): readonly number[] {
-    const matched: number[] = [];
-    for (let owner = 0; owner < this.#owners; owner++) matched.push(0);
     const holdings = this.#holdings;
+    const matched: number[] = [];
     let block = 0;
     let goesOn = true;
     while (block < count && goesOn) {
       const run = this.runs.find(words, block);
       if (run === NO_RECORD) break;
+      if (block === 0) {
+        // At once as long as it will be: a list that grows is copied each time it is full.
+        matched.length = this.#owners;
+        matched.fill(0);
+      }
       const length = this.runs.matching(run, words, block, count);
       goesOn = false;
       for (let at = this.runs.holding(run); at !== NO_RECORD; at = holdings.get(at, NEXT)) {

@@ -43,15 +43,12 @@ export function clampedScore(score: number): number {
 /** Why the result of a picker cannot be used; undefined for one or more of the candidates. */
 export function faultOfPicked(
   targets: readonly ScoredEndpoint[],
-  candidates: readonly ScoredEndpoint[],
+  candidates: readonly Endpoint[],
 ): string | undefined {
   if (!Array.isArray(targets)) return 'it returned no array';
   if (targets.length === 0) return 'it picked none of the candidates';
   const fits = targets.every(
-    (target) =>
-      candidates.includes(target) ||
-      (Number.isFinite(target?.score) &&
-        candidates.some(({ endpoint }) => endpoint === target.endpoint)),
+    (target) => Number.isFinite(target?.score) && candidates.includes(target.endpoint),
   );
   return fits ? undefined : 'it picked an endpoint that is not among the candidates';
 }

@@ -1,10 +1,11 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { IN_FLIGHT } from '../../framework/keys.ts';
-import type {
-  Decision,
-  ProfileResult,
-  SchedulingContext,
-  ScoredEndpoint,
+import {
+  type Decision,
+  type ProfileResult,
+  type SchedulingContext,
+  type ScoredEndpoint,
+  scoredOf,
 } from '../../framework/scheduling.ts';
 
 /** The name of the profile that stands for a handler that failed. */
@@ -42,9 +43,10 @@ export function withoutHandler(
   const headers = new Map<string, string>();
   const ran = done.find(({ kind }) => kind === 'picked') ?? done[0];
   if (ran !== undefined) return { primary: ran, headers, profiles: done };
-  const scores = inFlightScores(endpoints, context);
-  const candidates = endpoints.map((endpoint, at) => ({ endpoint, score: scores[at] ?? 0 }));
-  const targets = best(candidates, context);
+  const targets = best(
+    scoredOf({ endpoints, totals: inFlightScores(endpoints, context) }),
+    context,
+  );
   const primary: ProfileResult = { kind: 'picked', profile: IN_FLIGHT_PROFILE, targets };
   return { primary, headers, profiles: done };
 }

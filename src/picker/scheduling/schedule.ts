@@ -1,13 +1,15 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { invariant } from '../../framework/error.ts';
-import type {
-  ProfileHandler,
-  ProfileResult,
-  Scheduler,
-  SchedulingContext,
-  SchedulingProfile,
-  ScoredEndpoint,
-  WeightedScorer,
+import {
+  type ProfileHandler,
+  type ProfileResult,
+  type Scheduler,
+  type SchedulingContext,
+  type SchedulingProfile,
+  type ScoredEndpoint,
+  scoredOf,
+  type Totals,
+  type WeightedScorer,
 } from '../../framework/scheduling.ts';
 import { PluginFaults } from '../faults/plugin-faults.ts';
 import {
@@ -86,7 +88,7 @@ function runProfile(
     kept.push(eligible);
   }
   if (eligible.length === 0) {
-    const run = { profile, context, kept, scores: [], scored: [] };
+    const run = { profile, context, kept, scores: [], endpoints: [], totals: [] };
     return { kind: 'exhausted', profile: profile.name, candidates: endpoints.length, run };
   }
   const scores: (readonly number[] | undefined)[] = [];
@@ -98,24 +100,24 @@ function runProfile(
       scores.push(undefined);
     }
   }
-  const scored = weighted(profile, eligible, scores, faults) ?? byLoad(eligible, context);
-  const targets = picked(profile, scored, context, faults);
+  const totals =
+    weighted(profile, eligible.length, scores, faults) ?? inFlightScores(eligible, context);
+  const targets = picked(profile, { endpoints: eligible, totals }, context, faults);
   const shown = scores.map((given) => given ?? eligible.map(() => Number.NaN));
-  const run = { profile, context, kept, scores: shown, scored };
+  const run = { profile, context, kept, scores: shown, endpoints: eligible, totals };
   return { kind: 'picked', profile: profile.name, targets, run };
 }
 
 /**
- * The weighted sum of the scores of each endpoint; undefined where no scorer is left. Scores that
- * cannot be used are reported, and become undefined.
+ * The weighted sum of the scores of each of so many endpoints; undefined where no scorer is left.
+ * Scores that cannot be used are reported, and become undefined.
  */
 function weighted(
   { scorers }: SchedulingProfile,
-  endpoints: readonly Endpoint[],
+  length: number,
   scores: (readonly number[] | undefined)[],
   faults: PluginFaults,
-): readonly ScoredEndpoint[] | undefined {
-  const { length } = endpoints;
+): readonly number[] | undefined {
   const totals = zeros(length);
   let left = 0;
   for (let at = 0; at < scorers.length; at++) {
@@ -138,7 +140,7 @@ function weighted(
     }
   }
   if (left === 0 && scorers.length > 0) return undefined;
-  return endpoints.map((endpoint, index) => ({ endpoint, score: totals[index] ?? 0 }));
+  return listOf(totals, length);
 }
 
 /** One for all decisions, because each would make another, and nothing reads it after its decision. */
@@ -148,6 +150,13 @@ let sums = new Float64Array(64);
 function zeros(count: number): Float64Array {
   if (count > sums.length) sums = new Float64Array(2 * count);
   return sums.fill(0, 0, count);
+}
+
+function listOf(numbers: Float64Array, count: number): readonly number[] {
+  const list: number[] = [];
+  list.length = count;
+  for (let at = 0; at < count; at++) list[at] = numbers[at] as number;
+  return list;
 }
 
 /** Adds scores, those outside [0, 1] clamped. Where one is unusable, some may have been added. */
@@ -167,27 +176,20 @@ function add(
   return clamped ? 'clamped' : 'exact';
 }
 
-function byLoad(
-  endpoints: readonly Endpoint[],
-  context: SchedulingContext,
-): readonly ScoredEndpoint[] {
-  const scores = inFlightScores(endpoints, context);
-  return endpoints.map((endpoint, at) => ({ endpoint, score: scores[at] ?? 0 }));
-}
-
 function picked(
   { picker }: SchedulingProfile,
-  scored: readonly ScoredEndpoint[],
+  candidates: Totals,
   context: SchedulingContext,
   faults: PluginFaults,
 ): readonly ScoredEndpoint[] {
   try {
-    const targets = picker.pick(scored, context);
-    const fault = faultOfPicked(targets, scored);
+    const targets =
+      picker.pickFrom?.(candidates, context) ?? picker.pick(scoredOf(candidates), context);
+    const fault = faultOfPicked(targets, candidates.endpoints);
     if (fault === undefined) return targets;
     faults.report(picker, 'pick', new Error(fault));
   } catch (error) {
     faults.reportOrRefuse(picker, 'pick', error);
   }
-  return best(scored, context);
+  return best(scoredOf(candidates), context);
 }

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makeEndpoint, makeRuntime } from '../../../test/makers.ts';
-import type { ScoredEndpoint } from '../../framework/scheduling.ts';
+import type {
+  Picker,
+  SchedulingContext,
+  ScoredEndpoint,
+  Totals,
+} from '../../framework/scheduling.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { maxScorePicker } from './max-score.ts';
 
@@ -9,11 +14,20 @@ const candidates: readonly ScoredEndpoint[] = [0.5, 2, 1, 2, 0].map((score, slot
   score,
 }));
 
+const totals: Totals = {
+  endpoints: candidates.map(({ endpoint }) => endpoint),
+  totals: candidates.map(({ score }) => score),
+};
+
+function pickerOf(maxNumOfEndpoints: number): Picker {
+  return maxScorePicker.create(maxScorePicker.config.parse({ maxNumOfEndpoints }), makeRuntime());
+}
+
 function slotsPicked(maxNumOfEndpoints: number, seed: number): readonly number[] {
-  const config = maxScorePicker.config.parse({ maxNumOfEndpoints });
-  const picker = maxScorePicker.create(config, makeRuntime());
   const context = makeContext({ random: seededRandom(seed) });
-  return picker.pick(candidates, context).map(({ endpoint }) => endpoint.slot);
+  return pickerOf(maxNumOfEndpoints)
+    .pick(candidates, context)
+    .map(({ endpoint }) => endpoint.slot);
 }
 
 describe('max-score-picker', () => {
@@ -25,5 +39,17 @@ describe('max-score-picker', () => {
   it('names fallbacks from the best down, equals in either order', () => {
     const orders = Array.from({ length: 20 }, (_, seed) => slotsPicked(4, seed).join());
     expect(new Set(orders)).toEqual(new Set(['1,3,2,0', '3,1,2,0']));
+  });
+
+  it('[B250] picks the same from totals as from candidates', () => {
+    for (let seed = 0; seed < 20; seed++) {
+      for (const most of [1, 4]) {
+        const [from, pick] = [0, 1].map(() => makeContext({ random: seededRandom(seed) }));
+        const picker = pickerOf(most);
+        expect(picker.pickFrom?.(totals, from as SchedulingContext)).toEqual(
+          picker.pick(candidates, pick as SchedulingContext),
+        );
+      }
+    }
   });
 });

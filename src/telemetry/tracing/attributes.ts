@@ -70,7 +70,7 @@ export function profileAttributes(
   if (run !== undefined) {
     put('llm_d.epp.filter.filtered_endpoints', run.kept.at(-1)?.length ?? candidates);
     put('llm_d.epp.scorer.count', run.profile.scorers.length);
-    put('llm_d.epp.picker.candidate_endpoints', run.scored.length);
+    put('llm_d.epp.picker.candidate_endpoints', run.totals.length);
   }
   if (result.kind === 'exhausted') return;
   const top = result.targets.slice(0, TOP_ENDPOINTS_MAX);
