@@ -2,7 +2,7 @@ import type { ConfigIssue } from '../../framework/error.ts';
 
 /**
  * What older releases of the reference picker read and the newest refuses, and what to write in its
- * place: whoever comes from an older release finds this rather than an unknown name.
+ * place: a user of an older release finds this rather than an unknown name.
  */
 
 /** How the message about such a field or parameter begins. */

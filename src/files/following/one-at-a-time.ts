@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** Whoever may write a file can do so at any pace, and each change is read, applied and logged. */
+/** A file may be written at any pace, and each change is read, applied and logged. */
 const GAP_MS: Millis = 1000;
 
 /**

@@ -22,7 +22,7 @@ export interface FloodGuardOptions {
 
 /**
  * Leaves a subject on which more messages come than replicas send. To receive a message costs time
- * also where it is dropped at once, so that whoever floods the subject would slow decisions down.
+ * also where it is dropped at once, so that a flood of the subject would slow decisions down.
  */
 export class FloodGuard {
   readonly #options: FloodGuardOptions;

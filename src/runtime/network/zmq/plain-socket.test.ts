@@ -25,7 +25,7 @@ const GREETING = Buffer.concat([
 ]);
 const READY = Buffer.concat([Buffer.from([4, 6, 5]), Buffer.from('READY')]);
 
-/** A peer that sends these bytes to whoever connects, and keeps what it is sent. */
+/** A peer that sends these bytes to each client, and keeps what it is sent. */
 async function peer(...bytes: readonly Uint8Array[]) {
   const received: Buffer[] = [];
   const connected: Socket[] = [];

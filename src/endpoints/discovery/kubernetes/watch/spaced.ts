@@ -1,6 +1,6 @@
 import type { Clock, Millis, Timer } from '../../../../framework/runtime.ts';
 
-/** Whoever may edit an object can do so at any pace; each edit may concern all endpoints. */
+/** An object may be edited at any pace; each edit may concern all endpoints. */
 const GAP_MS: Millis = 1000;
 
 /** Does what it is given at once, and then at most once a second the last of what it is given. */
