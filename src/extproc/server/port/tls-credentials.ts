@@ -1,4 +1,5 @@
 import { createServer, type SecureVersion, type Server, type TLSSocket } from 'node:tls';
+import { boundHandshakes } from './bound-handshakes.ts';
 
 /** A certificate with its chain, and its key, both as PEM. */
 export interface Certificate {
@@ -60,6 +61,7 @@ export class TlsCredentials {
       },
       onConnection,
     );
+    boundHandshakes(server);
     this.#servers.add(server);
     server.once('close', () => this.#servers.delete(server));
     return server;
