@@ -31,7 +31,8 @@ export function shadowCommand(): Command {
       do {
         const shadows = await ask(flags);
         if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
-        else process.stdout.write(`${again ? CLEAR : ''}${shadowTable(shadows)}`);
+        else if (again) process.stdout.write(CLEAR + shadowTable(shadows, process.stdout.columns));
+        else process.stdout.write(shadowTable(shadows));
         if (again) await sleep(REFRESH_MS);
       } while (again);
     });
@@ -112,8 +113,29 @@ const HEADS: readonly string[] = [
   'dropped',
 ];
 
-/** The comparison as text: for each shadow a line over all decisions, then one for each kind. */
-export function shadowTable(shadows: readonly ShadowStatus[]): string {
+/** The columns, the most important first: a narrow terminal has no room for the last ones. */
+const IMPORTANCE = [
+  'shadow',
+  'decisions',
+  TTFT,
+  'same endpoint',
+  'scored best',
+  'observed/predicted',
+  'regret',
+  'in best 3',
+  'restarts',
+  'dropped',
+];
+const GAP = '  ';
+
+/**
+ * The comparison as text: for each shadow a line over all decisions, then one for each kind. Columns that do not fit into
+ * `columnsMax` characters are left out and named.
+ */
+export function shadowTable(
+  shadows: readonly ShadowStatus[],
+  columnsMax: number = Number.POSITIVE_INFINITY,
+): string {
   if (shadows.length === 0) return 'no shadows: start the picker with --shadow <file|name>\n';
   const lines: (readonly string[])[] = [HEADS];
   for (const { name, running, parity, restarts, dropped } of shadows) {
@@ -131,8 +153,28 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
   const widths = HEADS.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
   const padded = (cell: string, at: number): string =>
     at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
-  const table = lines.map((line) => line.map(padded).join('  ').trimEnd());
-  return `${[...table, TABLE_NOTE].join('\n')}\n`;
+  const shown = fitting(widths, columnsMax);
+  const table = lines.map((line) =>
+    line
+      .map(padded)
+      .filter((_, at) => shown.has(HEADS[at] ?? ''))
+      .join(GAP)
+      .trimEnd(),
+  );
+  const leftOut = HEADS.filter((head) => !shown.has(head)).join(', ');
+  const notes = leftOut === '' ? [] : [`in a wider terminal also: ${leftOut}`];
+  return `${[...table, ...notes, TABLE_NOTE].join('\n')}\n`;
+}
+
+function fitting(widths: readonly number[], columnsMax: number): ReadonlySet<string> {
+  const shown = new Set<string>();
+  let left = columnsMax + GAP.length;
+  for (const head of IMPORTANCE) {
+    left -= (widths[HEADS.indexOf(head)] ?? 0) + GAP.length;
+    if (left < 0) break;
+    shown.add(head);
+  }
+  return shown;
 }
 
 const TABLE_NOTE =

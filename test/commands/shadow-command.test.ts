@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shadowTable } from '../../src/commands/shadow-command.ts';
+import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
 const run = promisify(execFile);
@@ -36,7 +38,9 @@ const parity = {
   gain,
   ownDecisions: 0,
 };
-const shadows = [{ name: 'mine', running: true, parity, restarts: 0, dropped: 0 }];
+const shadows: readonly ShadowStatus[] = [
+  { name: 'mine', running: true, parity, restarts: 0, dropped: 0 },
+];
 
 /** Stands for a picker's metrics port. */
 let server: Server;
@@ -72,6 +76,16 @@ describe('pointsman shadow', () => {
     expect(stdout.match(/TTFT difference {2}/g)).toHaveLength(1);
     expect(stdout).toContain('-10.0 ms (-25.0 to -15.0 %)');
     expect(stdout).toMatch(/TTFT difference: .*below 0 the shadow is better\n$/);
+  });
+
+  it('[O260] leaves columns out that a narrow terminal has no room for, and names them', () => {
+    const lines = shadowTable(shadows, 80).split('\n');
+    const [heads = '', figures = '', note] = lines;
+    expect(heads).toMatch(/^shadow {2}decisions {2}same endpoint .*TTFT difference/);
+    for (const line of [heads, figures]) expect(line.length).toBeLessThanOrEqual(80);
+    expect(note).toMatch(/^in a wider terminal also: .*observed\/predicted.*, restarts, dropped$/);
+    expect(shadowTable(shadows)).not.toContain('in a wider terminal');
+    expect(shadowTable(shadows, 20)).toMatch(/^shadow {2}decisions\n/);
   });
 
   it('[D383] says how often no endpoint scores more than the chosen one', async () => {
