@@ -6,6 +6,7 @@ import { planInWords } from '../config/notes/plan-in-words.ts';
 import { GENERAL_DIFFERENCES } from '../config/reference/general-differences.ts';
 import { referenceDifferences } from '../config/reference/reference-differences.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
+import { firstOf } from '../framework/first-of.ts';
 import { noNetwork } from '../framework/runtime.ts';
 import { trialDecision } from '../library/trial-decision.ts';
 import { PluginFaults } from '../picker/faults/plugin-faults.ts';
@@ -142,21 +143,22 @@ function plain(value: unknown): unknown {
 const NOTES_SHOWN = 20;
 
 function noteLines(notes: readonly ConfigNote[]): readonly string[] {
-  const byReason = new Map<string, number>();
-  const lines: string[] = [];
-  for (const { reason, text } of notes) {
-    const count = (byReason.get(reason) ?? 0) + 1;
-    byReason.set(reason, count);
-    if (count <= NOTES_SHOWN) lines.push('', `warning (${reason}): ${text}`);
-  }
-  for (const [reason, count] of byReason) {
-    if (count <= NOTES_SHOWN) continue;
-    lines.push(
-      '',
-      `warning (${reason}): and ${count - NOTES_SHOWN} more like these; --json has all`,
-    );
-  }
-  return lines;
+  const byReason = [...Map.groupBy(notes, ({ reason }) => reason)].map(([reason, alike]) => ({
+    reason,
+    ...firstOf(alike, NOTES_SHOWN),
+  }));
+  const shown = new Set(byReason.flatMap((group) => group.shown));
+  return [
+    ...notes
+      .filter((note) => shown.has(note))
+      .flatMap(({ reason, text }) => ['', `warning (${reason}): ${text}`]),
+    ...byReason
+      .filter(({ more }) => more > 0)
+      .flatMap(({ reason, more }) => [
+        '',
+        `warning (${reason}): and ${more} more like these; --json has all`,
+      ]),
+  ];
 }
 
 function asText(shown: Shown): string {

@@ -1,3 +1,5 @@
+import { firstOf } from './first-of.ts';
+
 /** Why a request could not be routed. A new code needs a row in `ERRORS`. */
 export type RoutingErrorCode =
   | 'invalid-request'
@@ -155,10 +157,9 @@ export class ConfigError extends Error {
   readonly issues: readonly ConfigIssue[];
 
   constructor(source: string, issues: readonly ConfigIssue[]) {
-    const shown = issues.slice(0, ISSUES_SHOWN);
-    const hidden = issues.length - shown.length;
+    const { shown, more } = firstOf(issues, ISSUES_SHOWN);
     const lines = shown.map(({ path, message }) => `  ${path}: ${message}`);
-    super([`${source}:`, ...lines, ...(hidden === 0 ? [] : [`  and ${hidden} more`])].join('\n'));
+    super([`${source}:`, ...lines, ...(more === 0 ? [] : [`  and ${more} more`])].join('\n'));
     this.issues = issues;
   }
 }

@@ -1,4 +1,5 @@
 import { packageVersion } from '../files/folders.ts';
+import { firstOf } from '../framework/first-of.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -43,7 +44,7 @@ export function logStart(
 
 /** A line for each warning of a configuration, and one that counts those beyond the first twenty. */
 export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly string[]): void {
-  for (const warning of warnings.slice(0, WARNINGS_MAX)) log.warn({ warning }, 'configuration');
-  const more = warnings.length - WARNINGS_MAX;
+  const { shown, more } = firstOf(warnings, WARNINGS_MAX);
+  for (const warning of shown) log.warn({ warning }, 'configuration');
   if (more > 0) log.warn({ more }, 'configuration: more warnings, which pointsman check lists');
 }

@@ -1,3 +1,4 @@
+import { firstOf } from '../../framework/first-of.ts';
 import type {
   ExplainedOutcome,
   ExplainedProfile,
@@ -75,8 +76,8 @@ function profileLines(profile: ExplainedProfile, options: TextOptions): readonly
 
 function namesOf(names: readonly string[]): string {
   if (names.length === 0) return 'none';
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-  return `${names.length}: ${names.slice(0, NAMES_SHOWN).join(', ')}${more}`;
+  const { shown, more } = firstOf(names, NAMES_SHOWN);
+  return `${names.length}: ${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
 function runnerUpLines(
