@@ -73,6 +73,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
         cycles[turn++ % CYCLES_KEPT] = cycle;
         const { request, stateOf } = cycle;
         let least = Number.POSITIVE_INFINITY;
+        // At once as long as it will be: a list that grows is copied each time it is full.
         const costs: number[] = [];
         costs.length = endpoints.length;
         for (let at = 0; at < endpoints.length; at++) {

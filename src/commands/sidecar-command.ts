@@ -100,9 +100,9 @@ export function startLines(
   addresses: readonly string[],
 ): readonly string[] {
   const { engine, inferencePool, prefillers, encoders } = flags;
-  const heard = `sidecar: listens on ${addresses.join(', ')}, forwards to the decoding server ${engine}`;
+  const listening = `sidecar: listens on ${addresses.join(', ')}, forwards to the decoding server ${engine}`;
   const isNamed = prefillers !== undefined && encoders !== undefined;
-  return inferencePool !== undefined || isNamed ? [heard] : [heard, ANY_PRIVATE];
+  return inferencePool !== undefined || isNamed ? [listening] : [listening, ANY_PRIVATE];
 }
 
 function legOptions(

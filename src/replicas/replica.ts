@@ -37,7 +37,7 @@ export interface SharingPicker extends SharedPicker {
 
 /** A good batch under load, and little against the time of a request. */
 export const SEND_INTERVAL_MS: Millis = 20;
-/** Each replica is heard at least so often. */
+/** Each replica sends at least so often. */
 export const HEARTBEAT_MS: Millis = 1000;
 /** The least time between two questions to one replica, and between two answers. */
 const ASK_MS = 1000;

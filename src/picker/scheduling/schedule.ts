@@ -152,6 +152,7 @@ function zeros(count: number): Float64Array {
   return sums.fill(0, 0, count);
 }
 
+/** The first `count` of them, in a list that is made at once as long as it will be. */
 function listOf(numbers: Float64Array, count: number): readonly number[] {
   const list: number[] = [];
   list.length = count;

@@ -5,8 +5,9 @@ import type { Server, TLSSocket } from 'node:tls';
 const HANDSHAKES_MAX = 1024;
 
 /**
- * Ends handshakes that fail or last too long, which Node only reports, and beyond a number the oldest
- * one: who has only begun some cannot keep out others, who take milliseconds.
+ * Ends handshakes that fail or last too long, which Node only reports. Beyond `handshakesMax` open ones
+ * it ends the oldest: a client that begins many and ends none cannot keep out others, which need
+ * milliseconds.
  */
 export function boundHandshakes(server: Server, handshakesMax: number = HANDSHAKES_MAX): void {
   const open = new Map<string, Socket>();

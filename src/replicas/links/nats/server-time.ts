@@ -5,10 +5,10 @@ import { BadServer } from './server-bytes.ts';
 const SHARE = 0.4;
 /** What may be used at once, as after a pause of this process. */
 const BURST_MS: Millis = 200;
-/** Who is held back for so long without a break sends without a break. */
+/** A server that is held back for so long in one piece never stops sending. */
 const HELD_MS_MAX: Millis = 2000;
 
-/** Lets what a server sends take two fifths of the time at most, and ends with who always wants more. */
+/** Limits the time that reading from a server takes to two fifths, and refuses a server that always needs more. */
 export class ServerTime {
   #leftMs = BURST_MS;
   #at: Millis;

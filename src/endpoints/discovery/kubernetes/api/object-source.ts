@@ -36,9 +36,7 @@ export function objectSource<T extends KubeObject>(
   });
 }
 
-interface Resource<T> {
-  readonly config: KubeConfig;
-  readonly pace: Pick<Pace, 'run' | 'now'>;
+interface Resource<T> extends PacedServer {
   readonly what: ApiRequest['what'];
   readonly clusterWide?: boolean;
   readonly path: string;
