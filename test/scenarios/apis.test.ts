@@ -50,14 +50,17 @@ class Recorder {
         const body = Buffer.concat(chunks);
         const passed: Passed = { asked: body.toString(), answered: '' };
         if (method === 'POST') this.last = passed;
-        request(`http://${engine}${url}`, { method, headers }, (answer) => {
+        const asked = request(`http://${engine}${url}`, { method, headers }, (answer) => {
           response.writeHead(answer.statusCode ?? 500, answer.headers);
           answer.on('data', (chunk: Buffer) => {
             passed.answered += chunk.toString('latin1');
             response.write(chunk);
           });
           answer.on('end', () => void response.end());
-        }).end(body);
+        });
+        // Such as a scrape that the end of the model server breaks off.
+        asked.on('error', () => response.destroy());
+        asked.end(body);
       });
     });
   }
