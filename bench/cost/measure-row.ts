@@ -9,6 +9,11 @@ import { type CostRow, isIdle } from './row.ts';
 export interface Timing {
   /** Before the first round: compiles code, opens connections and fills the prefix index. */
   readonly warmUpMs: number;
+  /**
+   * Warm-up goes on until a picker has answered so many requests, for WARM_UP_WINDOWS times
+   * `warmUpMs` at most: V8 compiles what ran often, not what ran long.
+   */
+  readonly warmUpRequests: number;
   readonly windowMs: number;
   readonly rounds: number;
 }
@@ -34,6 +39,7 @@ export interface RowResult {
 
 /** Go code is already compiled; its warm-up only opens connections. */
 const COMPILED_WARM_UP_MS = 1000;
+const WARM_UP_WINDOWS = 4;
 const SEED = 20_260;
 
 /**
@@ -66,8 +72,10 @@ async function measureRounds(
     if (bed.other !== undefined) for (const side of sides) side.pause();
     for (const side of sides) {
       const compiled = side !== bed.ours && tools.other?.kind !== 'picker';
-      const windowMs = compiled ? COMPILED_WARM_UP_MS : timing.warmUpMs;
-      await measureSide({ side, bed, row, next, windowMs });
+      const warmUp = (windowMs: number): Promise<Round> =>
+        measureSide({ side, bed, row, next, windowMs });
+      if (compiled) await warmUp(COMPILED_WARM_UP_MS);
+      else await warmUpPicker(row, timing, () => warmUp(timing.warmUpMs));
     }
     const windowMs = timing.windowMs * (row.lengthened ?? 1);
     for (let index = 0; index < timing.rounds; index++) {
@@ -78,6 +86,18 @@ async function measureRounds(
     return [...rounds.values()];
   } finally {
     await bed.stop();
+  }
+}
+
+async function warmUpPicker(
+  row: CostRow,
+  { warmUpRequests }: Timing,
+  warmUp: () => Promise<Round>,
+): Promise<void> {
+  const windows = isIdle(row) ? 1 : WARM_UP_WINDOWS;
+  let answered = 0;
+  for (let done = 0; done < windows && answered < warmUpRequests; done++) {
+    answered += (await warmUp()).completed;
   }
 }
 
