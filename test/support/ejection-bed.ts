@@ -25,6 +25,7 @@ export type Fault =
   | 'no-metrics'
   | 'slow, seldom scraped'
   | 'takes nothing new'
+  | 'breaks off'
   | 'has too much to do';
 
 const NO_SCRAPES: ReadonlySet<Fault> = new Set<Fault>([
@@ -192,9 +193,11 @@ export class EjectionBed {
         ttftMs,
         unlessItHangs(() => (streaming ? routed.firstToken() : undefined)),
       );
+      sent.failed = fault === 'breaks off';
+      const outcome = sent.failed ? 'failed' : 'completed';
       this.clock.setTimer(
         ttftMs + ANSWER_MS,
-        unlessItHangs(() => routed.done('completed')),
+        unlessItHangs(() => routed.done(outcome)),
       );
       this.clock.setTimer(60_000, () => routed.done('aborted'));
     }

@@ -14,6 +14,7 @@ import { isRenamed } from './pick-mutation.ts';
 
 const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
+const EVENT_STREAM = /event-stream/i;
 const TEXTUAL = /json|event-stream|^$/i;
 
 /** What reads the answer to a request. */
@@ -34,6 +35,9 @@ export class ResponsePhase {
   #mode: number = BODY_MODE.fullDuplex;
   #status: number | undefined;
   #bodyBytes: number | undefined;
+  /** Whether the end of the answer's text can be looked at. */
+  #showsEnd = false;
+  #brokenOff = false;
   #restorer: ModelRestorer | undefined;
   #text: AnswerText | undefined;
   /** Where it was needed before the end of the answer was passed on. */
@@ -53,7 +57,7 @@ export class ResponsePhase {
   }
 
   /**
-   * The stream is over. That is the response’s end, too, where its headers came and its body is not
+   * The stream is over, which is the same whether the client left or the endpoint broke off. That is the response’s end, too, where its headers came and its body is not
    * sent.
    */
   closed(reason: CloseReason, routed: RoutedRequest | undefined): void {
@@ -68,6 +72,8 @@ export class ResponsePhase {
   ): void {
     this.#usage = usage;
     this.#status = Number(headers.get(':status') ?? 200);
+    const streams = this.#status < CLIENT_ERROR && this.#mode !== BODY_MODE.none;
+    this.#showsEnd = streams && isPlainEventStream(headers);
     const setHeaders = [...(routed?.responseHeaders() ?? [])];
     if (!endOfStream && this.#mode !== BODY_MODE.none) {
       this.#restorer = restorerFor(headers, routed?.request);
@@ -103,11 +109,11 @@ export class ResponsePhase {
   }
 
   complete(routed: RoutedRequest | undefined): void {
-    const failed = (this.#status ?? 200) >= SERVER_ERROR;
+    const usage = this.#reportedUsage ?? this.#takeUsage();
+    const failed = (this.#status ?? 200) >= SERVER_ERROR || this.#brokenOff;
     const conversation = this.#text?.end();
     this.#text = undefined;
     if (conversation !== undefined) routed?.answered(conversation);
-    const usage = this.#reportedUsage ?? this.#usage?.take();
     routed?.done(failed ? 'failed' : 'completed', usage, this.#bodyBytes);
   }
 
@@ -119,9 +125,15 @@ export class ResponsePhase {
     const report = routed?.responseMetadata;
     if (report === undefined) return undefined;
     if (last !== undefined) this.#usage?.push(last);
-    this.#reportedUsage = this.#usage?.take();
+    this.#reportedUsage = this.#takeUsage();
     const values = report(this.#reportedUsage);
     return values.length === 0 ? undefined : values;
+  }
+
+  /** At the end of the answer: a client that leaves brings none. */
+  #takeUsage(): Usage | undefined {
+    this.#brokenOff = this.#showsEnd && this.#usage?.lacksEnd?.() === true;
+    return this.#usage?.take();
   }
 
   #restored(chunk: Buffer, ends: boolean): readonly Uint8Array[] | undefined {
@@ -135,6 +147,11 @@ export class ResponsePhase {
     if (body.length === 0 && !ends) return;
     echoBody(this.#emit, 'echo-response-body', body, ends, metadata && { metadata });
   }
+}
+
+function isPlainEventStream(headers: HeaderBlock): boolean {
+  if (!EVENT_STREAM.test(headers.get('content-type') ?? '')) return false;
+  return (headers.get('content-encoding') ?? 'identity') === 'identity';
 }
 
 /** For the answer to a renamed request, if it is uncompressed text that can name a model. */

@@ -4,6 +4,11 @@ import type { Usage } from '../../framework/observer.ts';
 export interface UsageReader {
   /** Keeps no reference to the chunk. */
   push(chunk: Buffer): void;
+  /**
+   * Whether nothing at the end of a stream of events says that it is whole, where the API says so.
+   * Call before `take`.
+   */
+  lacksEnd?(): boolean;
   /** The counts, if the answer gave any, and begins anew. */
   take(): Usage | undefined;
 }

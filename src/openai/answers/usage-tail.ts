@@ -3,6 +3,13 @@ import type { UsageReader } from './usage-reader.ts';
 
 /** Size of the answer's end that is kept: the usage object is there. */
 const TAIL_BYTES = 8 * 1024;
+const DONE = '[DONE]';
+/**
+ * What the last events of OpenAI's, Anthropic's and SGLang's streams say, errors included. Quotes in
+ * generated text are escaped.
+ */
+const SAYS_END =
+  /"(?:finish_reason|stop_reason)"\s*:\s*["{]|"message_stop"|"response\.(?:completed|incomplete|failed)"|"error"/;
 
 /**
  * Keeps the end of a response and reads its token usage at the end. Copies the bytes, as a view of
@@ -10,12 +17,14 @@ const TAIL_BYTES = 8 * 1024;
  */
 export class UsageTail implements UsageReader {
   readonly #key: string;
+  readonly #saysEnd: boolean;
   #ring: Buffer | undefined;
   #bytes = 0;
 
-  /** `key`: of the object that has the counts. */
-  constructor(key = 'usage') {
+  /** `key`: of the object that has the counts. `saysEnd`: streams of the API say when they are whole. */
+  constructor(key = 'usage', saysEnd = false) {
     this.#key = key;
+    this.#saysEnd = saysEnd;
   }
 
   push(chunk: Buffer): void {
@@ -27,6 +36,17 @@ export class UsageTail implements UsageReader {
     kept.copy(this.#ring, start, 0, fitting);
     kept.copy(this.#ring, 0, fitting);
     this.#bytes += chunk.length;
+  }
+
+  lacksEnd(): boolean {
+    const ring = this.#ring;
+    if (!this.#saysEnd) return false;
+    if (ring === undefined) return true;
+    // Nearly all streams: without a copy. What is beyond the bytes that came was never written.
+    const last = Math.min(this.#bytes, TAIL_BYTES) - DONE.length;
+    if (last >= 0 && ring.lastIndexOf(DONE, last, 'latin1') >= 0) return false;
+    const text = this.#text();
+    return !text.includes(DONE) && !SAYS_END.test(text);
   }
 
   /** Reads the counts of the last usage object, in OpenAI's or Anthropic's names, and resets. */

@@ -114,7 +114,7 @@ export class JsonBodyReader implements BodyReader {
   }
 
   usageReader(): UsageReader {
-    return new UsageTail(this.#options.shape.usageKey);
+    return new UsageTail(this.#options.shape.usageKey, true);
   }
 
   /** The properties that give equal texts different hashes. */

@@ -111,7 +111,8 @@ export class Ejector implements EndpointObserver {
     this.#firstTokens += 1;
     this.#known.get(routed.endpoint.id)?.awaiting.delete(routed);
     const health = this.#healthOf(servedBy);
-    if (health !== undefined) this.#succeed(health, routed, at);
+    if (health?.owesEnd(routed) === true) health.progressed(routed, at);
+    else if (health !== undefined) this.#succeed(health, routed, at);
   }
 
   /** The proxy did not reach the endpoint that was picked, and used another. */
@@ -141,11 +142,14 @@ export class Ejector implements EndpointObserver {
     picked?.whole.delete(routed);
     const health = this.#healthOf(servedBy);
     if (health === undefined) return;
-    if (outcome === 'failed') this.#fail(health, routed, { at, plan });
-    else if (outcome === 'aborted') health.trialAborted(routed, plan);
+    if (outcome === 'failed') {
+      health.brokeOff = routed.firstTokenSeen && !waited;
+      this.#fail(health, routed, { at, plan });
+    } else if (outcome === 'aborted') health.trialAborted(routed, plan);
     // With a first token, the request has counted already.
-    else if (waited || !routed.firstTokenSeen) this.#succeed(health, routed, at);
-    else health.progressed(routed, at);
+    else if (waited || !routed.firstTokenSeen || health.owesEnd(routed)) {
+      this.#succeed(health, routed, at);
+    } else health.progressed(routed, at);
   }
 
   onEndpointRemoved({ id, slot }: Endpoint): void {

@@ -32,6 +32,8 @@ export class EndpointHealth {
   /** When the newest request was sent of those whose first token or good end it has given. */
   answeredSentAt: Millis = Number.NEGATIVE_INFINITY;
   consecutiveFailures = 0;
+  /** Whether the last failure was an answer that had begun well. */
+  brokeOff = false;
   /** The usual time between two first tokens or ends; infinite before the second. */
   progressGapMs: Millis = Number.POSITIVE_INFINITY;
   /** The usual time between two samples, rather too long than too short. */
@@ -141,6 +143,11 @@ export class EndpointHealth {
   /** The requests that try whether it works again. */
   get trials(): ReadonlySet<Routed> {
     return this.#trials;
+  }
+
+  /** Whether it is a trial that passes only at its end, because the last failure was an answer that broke off. */
+  owesEnd(routed: Routed): boolean {
+    return this.brokeOff && this.#trials.has(routed);
   }
 
   /** A trial has passed; `back` after enough of them: more where only part of its requests failed. */

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import {
+  BODY,
+  headers,
+  PLAIN,
+  RESPONSE_TRAILERS,
+  requestBody,
+  requestHeaders,
+  responseEnd,
+  responsePart,
+  setUp,
+} from '../../../test/support/session/session-bed.ts';
+import type { StreamEvent } from '../codec/stream-event.ts';
+
+const STREAM = { ':status': '200', 'content-type': 'text/event-stream' };
+const PART = 'data: {"choices":[{"text":"a","finish_reason":null}]}\n\n';
+const STOP = 'data: {"choices":[{"text":"","finish_reason":"stop"}]}\n\n';
+
+function outcomeOf(pairs: Record<string, string>, ...rest: readonly StreamEvent[]) {
+  const { send, session, ended } = setUp();
+  const head: StreamEvent = {
+    ...PLAIN,
+    kind: 'response-headers',
+    headers: headers(pairs),
+    endOfStream: false,
+  };
+  send(requestHeaders(), requestBody(BODY), head, responsePart(PART), ...rest);
+  session.closed('ended');
+  return ended.map(({ outcome }) => outcome).join();
+}
+
+describe('a stream of events after a 200', () => {
+  it.each([
+    ['nothing more', ''],
+    ['half an event', 'data: {"choices":[{"te'],
+    [
+      'text that talks of an end',
+      'data: {"choices":[{"text":"\\"finish_reason\\":\\"stop\\""}]}\n\n',
+    ],
+  ])('[V430] has failed where it ends with %s', (_, last) => {
+    expect(outcomeOf(STREAM, responseEnd(last))).toBe('failed');
+    expect(outcomeOf(STREAM, responsePart(last), RESPONSE_TRAILERS)).toBe('failed');
+  });
+
+  it.each([
+    'data: [DONE]\n\n',
+    STOP,
+    `${STOP}data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n`,
+    'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+    'data: {"type":"response.incomplete","response":{}}\n\n',
+    'data: {"error":{"message":"no"}}\n\n',
+  ])('[V430] is whole where it ends with %j', (last) => {
+    expect(outcomeOf(STREAM, responseEnd(last))).toBe('completed');
+    const half = Math.floor(last.length / 2);
+    const parts = [responsePart(last.slice(0, half)), responseEnd(last.slice(half))];
+    expect(outcomeOf(STREAM, ...parts)).toBe('completed');
+  });
+
+  it('[V430] is not judged where its text cannot be read, or it is an error of the client', () => {
+    expect(outcomeOf({ ...STREAM, 'content-encoding': 'gzip' }, responseEnd(''))).toBe('completed');
+    expect(outcomeOf({ ...STREAM, ':status': '404' }, responseEnd(''))).toBe('completed');
+    const json = { ...STREAM, 'content-type': 'application/json' };
+    expect(outcomeOf(json, responseEnd(''))).toBe('completed');
+  });
+
+  it('[V431] that does not end has not failed: so it looks when a client leaves', () => {
+    expect(outcomeOf(STREAM)).toBe('aborted');
+    expect(outcomeOf(STREAM, responsePart('data: {"choices":[{"te'))).toBe('aborted');
+  });
+});
