@@ -30,7 +30,7 @@ export function redecideCommand(): Command {
       const { records, warnings } = readCapture(path);
       const catalogue = await withPlugins(SERVING_CATALOGUE, plugin);
       const given = config === undefined ? undefined : configOf(config);
-      const tally = new RedecideTally(show);
+      const tally = new RedecideTally(show, { isComparison: config !== undefined });
       await withScheduler(given, async (options) => {
         const onReplacement = tally.addReplacement.bind(tally);
         const all = {

@@ -45,6 +45,17 @@ function namesOf({ plugins }: PickerPlan): readonly string[] {
   return plugins.map(({ name }) => name);
 }
 
+describe('[O272] a file of another purpose', () => {
+  it.each([
+    ['servers: [{ count: 2, preset: llama-3.1-8b-h100 }]\n', /^file: is a pool .* --pool to /],
+    ['endpoints: [{ name: a, address: 10.0.0.1, port: 8000 }]\n', / --endpoints-file to /],
+  ])('is named with the option that takes it: %s', (text, message) => {
+    const issues = issuesOf(text, '');
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatch(message);
+  });
+});
+
 describe('the built-in configurations', () => {
   it.each([...NAMED_CONFIGS])('%s loads without a warning', (_name, text) => {
     const plan = loadConfig({ text, source: 'built-in', catalogue });

@@ -24,12 +24,18 @@ export interface DescribedEndpoint {
 const AGE_MS_MAX = 1000;
 /** More endpoints with one fault are counted. */
 const NAMES_SHOWN = 3;
+/** As many where no endpoint is left, because each may have another cause. */
+const NAMES_SHOWN_OF_ALL = 10;
+/** Texts of errors may be of any length. */
+const REASON_CHARACTERS_MAX = 300;
 
 /** What is wrong with the pool as the picker sees it. */
 export function checkPicker({ ready, endpoints }: PickerState): readonly Finding[] {
   const never = endpoints.filter(({ metricsAgeMs }) => metricsAgeMs === undefined);
   const old = endpoints.filter(({ metricsAgeMs = 0 }) => metricsAgeMs > AGE_MS_MAX);
   const ejected = endpoints.filter((endpoint) => endpoint.ejected !== false);
+  const isNoneLeft = endpoints.length > 0 && endpoints.every(isLost);
+  const worse = isNoneLeft ? 'error' : 'warning';
   return [
     ...when(ready.status !== 200, {
       severity: 'error',
@@ -46,9 +52,21 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
       mend: 'Give --endpoints or --endpoints-file, or correct the selector of the InferencePool.',
     }),
     ...group(never, 'error', 'metrics-unreachable', 'their metrics are not known', endpoints),
-    ...group(old, 'warning', 'metrics-old', 'metrics are old', endpoints),
-    ...group(ejected, 'warning', 'endpoint-ejected', 'ejected', endpoints),
+    ...group(old, worse, 'metrics-old', 'metrics are old', endpoints),
+    ...group(ejected, worse, 'endpoint-ejected', 'ejected', endpoints),
+    ...when(isNoneLeft, {
+      severity: 'error',
+      id: 'pool-unreachable',
+      where: 'picker',
+      what: `none of its ${endpoints.length} endpoints can be reached: every request is likely to fail.`,
+      mend: 'Start the model servers, or correct their addresses and the network policy; the causes are with the endpoints.',
+    }),
   ];
+}
+
+/** Whether scrapes fail or requests failed. Old metrics alone may be those of a long interval. */
+function isLost({ metricsAgeMs, ejected, scrapes }: DescribedEndpoint): boolean {
+  return metricsAgeMs === undefined || ejected !== false || scrapes.state === 'failing';
 }
 
 /** The reasons in the document that the picker answers; the text of anything else. */
@@ -70,8 +88,9 @@ function group(
   all: readonly DescribedEndpoint[],
 ): readonly Finding[] {
   if (found.length === 0) return [];
-  const shown = found.slice(0, NAMES_SHOWN).map((each) => `${each.address} (${reasonOf(each)})`);
-  const more = found.length > NAMES_SHOWN ? ` and ${found.length - NAMES_SHOWN} more` : '';
+  const most = found.length === all.length ? NAMES_SHOWN_OF_ALL : NAMES_SHOWN;
+  const shown = found.slice(0, most).map((each) => `${each.address} (${reasonOf(each)})`);
+  const more = found.length > most ? ` and ${found.length - most} more` : '';
   return [
     {
       severity,
@@ -90,5 +109,6 @@ function reasonOf({ ejected, metricsAgeMs, scrapes }: DescribedEndpoint): string
   if (ejected !== false) return `${ejected.reason}, since ${ejected.since}`;
   const age = metricsAgeMs === undefined ? '' : `${(metricsAgeMs / 1000).toFixed(1)} s old, `;
   const { failure, reason } = scrapes.lastError ?? { failure: scrapes.state, reason: '' };
-  return `${age}${failure}${reason === '' ? '' : `: ${reason}`}`;
+  const cause = reason.slice(0, REASON_CHARACTERS_MAX);
+  return `${age}${failure}${cause === '' ? '' : `: ${cause}`}`;
 }

@@ -46,6 +46,28 @@ describe('[O53] what the doctor finds in a running set-up', () => {
     expect(findings[2]?.what).toContain('5 failures, since noon');
   });
 
+  it('[O271] calls a pool of which nothing can be reached an error, with the cause of each', () => {
+    const reason = `connect ECONNREFUSED ${'x'.repeat(1000)}`;
+    const lost = Array.from({ length: 12 }, (_, at) =>
+      endpoint({
+        address: `10.0.0.${at}:8000`,
+        metricsAgeMs: 9000,
+        scrapes: { state: 'failing', lastError: { failure: 'refused', reason } },
+      }),
+    );
+    const findings = checkPicker({ ready: READY, endpoints: lost });
+    expect(idsOf(findings)).toEqual(['error metrics-old', 'error pool-unreachable']);
+    expect(findings[0]?.what).toContain('10.0.0.9:8000 (9.0 s old, refused: connect ECONNREFUSED');
+    expect(findings[0]?.what).toMatch(/ and 2 more\.$/);
+    expect(findings[0]?.what.length).toBeLessThan(5000);
+    expect(findings[1]?.what).toContain('none of its 12 endpoints');
+    // One that answers is enough, and so are metrics that are only read seldom.
+    const rest = checkPicker({ ready: READY, endpoints: [...lost, endpoint({})] });
+    expect(idsOf(rest)).toEqual(['warning metrics-old']);
+    const seldom = checkPicker({ ready: READY, endpoints: [endpoint({ metricsAgeMs: 9000 })] });
+    expect(idsOf(seldom)).toEqual(['warning metrics-old']);
+  });
+
   it('says that a picker is not ready, and that its pool is empty', () => {
     const ready = { status: 503, text: 'no endpoints' };
     expect(idsOf(checkPicker({ ready, endpoints: [] }))).toEqual([

@@ -1,10 +1,15 @@
 import { type Command, Option } from 'commander';
 import { readToken } from '../../files/following/token-file.ts';
+import { adminUrl } from './admin-url.ts';
 import { CommandFailure } from './command-errors.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 const OTHER_PORTS = 'is it the --extproc-port, which is for Envoy, or one with TLS, for https://…?';
-const HINT = 'give the address of its --metrics-port with --admin';
+export const HINT = 'give the address of its --metrics-port with --admin';
+
+/** Why `fetch` refuses some ports, as browsers do. */
+const RESERVED_PORT =
+  'HTTP clients never ask this port, as it belongs to another protocol (X11, IRC and such): choose another from 1 to 65535, such as 9090';
 
 /** A picker on this machine, by its default port. */
 export const PICKER_HERE = '127.0.0.1:9090';
@@ -53,12 +58,12 @@ export async function askPicker<T>({
 }: PickerQuestion): Promise<T> {
   const token = adminTokenFile && tokenOf(adminTokenFile);
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
+  const url = adminUrl(admin, path, HINT);
   let status: number;
   let text: string;
   try {
-    const base = /^https?:\/\//.test(admin) ? admin : `http://${admin}`;
     const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
-    const response = await fetch(new URL(path, base), {
+    const response = await fetch(url, {
       method,
       signal,
       ...(headers && { headers }),
@@ -101,6 +106,7 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
+  if (cause.message === 'bad port') return RESERVED_PORT;
   // Something is there that is no server of HTTP without TLS, such as the picker's gRPC port.
   const isOther = cause.name === 'HTTPParserError';
   return isOther ? `it does not answer HTTP/1.1: ${OTHER_PORTS}` : cause.message;

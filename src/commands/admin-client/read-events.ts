@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { readToken } from '../../files/following/token-file.ts';
-import { type AdminFlags, noPicker } from './ask-picker.ts';
+import { adminUrl } from './admin-url.ts';
+import { type AdminFlags, HINT, noPicker } from './ask-picker.ts';
 import { CommandFailure } from './command-errors.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -16,10 +17,10 @@ export async function readEvents<T>(
   onEvent: (event: T) => boolean,
 ): Promise<void> {
   const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
+  const url = adminUrl(admin, path, HINT);
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), CONNECT_TIMEOUT_MS);
-  const base = /^https?:\/\//.test(admin) ? admin : `http://${admin}`;
-  const response = await fetch(new URL(path, base), {
+  const response = await fetch(url, {
     signal: abort.signal,
     ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
   }).catch((error: unknown) => {

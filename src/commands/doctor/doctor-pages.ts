@@ -1,3 +1,4 @@
+import { adminUrl } from '../admin-client/admin-url.ts';
 import { reasonOf } from '../admin-client/ask-picker.ts';
 import { CommandFailure } from '../admin-client/command-errors.ts';
 
@@ -19,10 +20,10 @@ export async function pageAt(
   path: string,
   { hint, token }: { readonly hint: string; readonly token?: string | undefined },
 ): Promise<Page> {
-  const base = /^https?:\/\//.test(address) ? address : `http://${address}`;
+  const url = adminUrl(address, path, `give ${hint}`);
   const fromMs = Date.now();
   try {
-    const response = await fetch(new URL(path, base), {
+    const response = await fetch(url, {
       signal: AbortSignal.timeout(TIMEOUT_MS),
       ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
     });

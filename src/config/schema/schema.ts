@@ -161,6 +161,8 @@ export function checkShape(value: unknown, source: string): CheckedShape {
     const message = `has no configuration; write at least apiVersion: ${API_VERSION} and kind: ${CONFIG_KIND}`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
+  const other = otherFile(value);
+  if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
   const schema = isV1(value) ? configV1 : configAlpha;
   const parsed = schema.safeParse(value);
   if (parsed.success) return { config: parsed.data, issues: [], unread: undefined };
@@ -172,6 +174,16 @@ export function checkShape(value: unknown, source: string): CheckedShape {
     if (second?.success) return { config: second.data, issues, unread: rest?.plugins };
   }
   throw new ConfigError(source, issues);
+}
+
+/** What a file of another purpose is, by its fields, and which option takes it. */
+function otherFile(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || 'kind' in value) return undefined;
+  if ('servers' in value)
+    return 'is a pool of simulated servers and no configuration: pass it with --pool to `pointsman simulate`';
+  if ('endpoints' in value)
+    return 'is a list of endpoints and no configuration: pass it with --endpoints-file to `pointsman serve`';
+  return undefined;
 }
 
 function isConfig(value: unknown): value is Readonly<Record<string, unknown>> {

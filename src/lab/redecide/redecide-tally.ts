@@ -18,10 +18,13 @@ export class RedecideTally {
   readonly #declined = new Map<string, number>();
   readonly #examples: RunRedecision[] = [];
   readonly #examplesMax: number;
+  readonly #isComparison: boolean;
   readonly #byEndpoint = new Map<string, { was: number; is: number }>();
 
-  constructor(examplesMax: number) {
+  /** In a comparison with another configuration, only other endpoints are differences to show. */
+  constructor(examplesMax: number, { isComparison }: { readonly isComparison: boolean }) {
     this.#examplesMax = examplesMax;
+    this.#isComparison = isComparison;
   }
 
   add(each: RunRedecision): void {
@@ -36,7 +39,10 @@ export class RedecideTally {
     this.#count(each.is, 'is');
     if (sameDecision(each.was, each.is)) return;
     this.differ += 1;
-    if (destinationOf(each.was) === destinationOf(each.is)) this.#scoresAlone += 1;
+    if (destinationOf(each.was) === destinationOf(each.is)) {
+      this.#scoresAlone += 1;
+      if (this.#isComparison) return;
+    }
     if (this.#examples.length < this.#examplesMax) this.#examples.push(each);
   }
 
@@ -73,15 +79,9 @@ export class RedecideTally {
 
   text(): string {
     if (this.decisions + this.#undecided === 0) return 'the capture holds no decision\n';
-    const share =
-      this.decisions === 0 ? 100 : (100 * (this.decisions - this.differ)) / this.decisions;
-    const elsewhere = this.differ - this.#scoresAlone;
-    const runs = this.#runs > 1 ? ` of ${this.#runs} runs` : '';
-    const lines = [
-      `${this.decisions} decisions${runs}, ${share.toFixed(3)} % identical, ${elsewhere} to another endpoint`,
-    ];
+    const lines = [this.#firstLine()];
     if (this.#undecided > 0) lines.push(this.#undecidedText());
-    if (this.differ > 0) {
+    if (this.#isComparison ? this.#elsewhere() > 0 : this.differ > 0) {
       lines.push('', 'endpoint'.padEnd(32) + 'was'.padStart(10) + 'is'.padStart(10));
       for (const [id, { was, is }] of [...this.#byEndpoint].sort(([a], [b]) =>
         a.localeCompare(b),
@@ -92,6 +92,22 @@ export class RedecideTally {
       for (const each of this.#examples) lines.push(...this.#differing(each));
     }
     return `${lines.join('\n')}\n`;
+  }
+
+  #elsewhere(): number {
+    return this.differ - this.#scoresAlone;
+  }
+
+  #firstLine(): string {
+    const elsewhere = this.#elsewhere();
+    const runs = this.#runs > 1 ? ` of ${this.#runs} runs` : '';
+    if (!this.#isComparison) {
+      const share = shareText(this.decisions - this.differ, this.decisions);
+      return `${this.decisions} decisions${runs}, ${share} % identical, ${elsewhere} to another endpoint`;
+    }
+    const same = this.decisions - elsewhere;
+    const share = shareText(same, this.decisions);
+    return `against another configuration: same pick in ${same} of ${this.decisions} decisions${runs} (${share} %), ${elsewhere} to another endpoint`;
   }
 
   #undecidedText(): string {
@@ -114,6 +130,10 @@ export class RedecideTally {
     counts[side] += 1;
     this.#byEndpoint.set(place, counts);
   }
+}
+
+function shareText(part: number, whole: number): string {
+  return (whole === 0 ? 100 : (100 * part) / whole).toFixed(3);
 }
 
 function destinationOf(decision: CapturedDecision): string {

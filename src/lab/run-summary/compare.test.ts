@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JobResult } from '../simulate/run-job.ts';
 import { compare, estimate } from './compare.ts';
+import { renderComparison } from './render-comparison.ts';
 import { STUDY_OBJECTIVE } from './service-objective.ts';
 
 function result(name: string, seed: number, ttftMeanMs: number): JobResult {
@@ -29,6 +30,30 @@ function result(name: string, seed: number, ttftMeanMs: number): JobResult {
     },
   };
 }
+
+describe('[O274] a table of few draws', () => {
+  const table = (times: readonly number[]): string =>
+    renderComparison(
+      compare([
+        ...times.map((ms, seed) => result('a', seed, ms)),
+        ...times.map((ms, seed) => result('b', seed, ms * (1 + seed))),
+      ]),
+    );
+
+  it('has no interval below five draws, and says why', () => {
+    expect(table([100, 120])).not.toContain('±');
+    expect(table([100, 120])).toMatch(
+      /\nmeans of 2 draws, too few for an interval: use at least 5 /,
+    );
+    expect(table([100, 120, 90, 80])).toContain('means of 4 draws, too few');
+  });
+
+  it('has intervals from five draws on, and one draw has neither', () => {
+    expect(table([100, 120, 90, 110, 95])).toMatch(/ ±[\d.]+ .* ±[\d.]+ %\n$/);
+    expect(table([100, 120, 90, 110, 95])).not.toContain('too few');
+    expect(table([100])).not.toMatch(/±|too few/);
+  });
+});
 
 describe('compare', () => {
   it('gives Student’s 95 % interval of a mean', () => {

@@ -1,4 +1,4 @@
-import type { ConfigReport, Estimate, Figure } from './compare.ts';
+import { type ConfigReport, DRAWS_MIN, type Figure } from './compare.ts';
 
 const milliseconds = (value: number): string =>
   Math.abs(value) < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');
@@ -16,41 +16,48 @@ const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) 
   { head: 'failed', figure: 'failed', format: milliseconds },
 ];
 
-/** `comparisonRows` as text. */
+/** `comparisonRows` as text, with a line where there are too few draws for intervals. */
 export function renderComparison(reports: readonly ConfigReport[]): string {
-  return alignedTable(comparisonRows(reports), 1);
+  const draws = reports[0]?.seeds ?? 0;
+  const table = alignedTable(comparisonRows(reports), 1);
+  if (draws < 2 || draws >= DRAWS_MIN) return table;
+  return `${table}means of ${draws} draws, too few for an interval: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN})\n`;
 }
 
 /**
- * The cells of a table with a head and one row for each configuration, with intervals if there are
- * several seeds, and the mean TTFT compared with that of the first row.
+ * The cells of a table with a head and one row for each configuration, with intervals from
+ * `DRAWS_MIN` seeds on, and the mean TTFT compared with that of the first row.
  */
 export function comparisonRows(reports: readonly ConfigReport[]): readonly (readonly string[])[] {
   return [
     ['config', ...COLUMNS.map(({ head }) => head), 'against first'],
     ...reports.map((report) => [
       report.name,
-      ...COLUMNS.map(({ figure, format }) => cell(report.figures[figure], format)),
+      ...COLUMNS.map(({ figure, format }) => cell(report, figure, format)),
       difference(report, reports[0]),
     ]),
   ];
 }
 
-function cell({ mean, plusMinus }: Estimate, format: (value: number) => string): string {
+function cell(report: ConfigReport, figure: Figure, format: (value: number) => string): string {
+  const { mean, plusMinus } = report.figures[figure];
   // Some figures of a live target are unknown.
   if (Number.isNaN(mean)) return '–';
-  return Number.isNaN(plusMinus) || plusMinus === 0
+  return report.seeds < DRAWS_MIN || plusMinus === 0
     ? format(mean)
     : `${format(mean)} ±${format(plusMinus)}`;
 }
 
 /** The difference of the mean TTFT in percent of the first row's, with its paired interval. */
-function difference({ againstFirst }: ConfigReport, first: ConfigReport | undefined): string {
+function difference(
+  { againstFirst, seeds }: ConfigReport,
+  first: ConfigReport | undefined,
+): string {
   if (againstFirst === undefined || first === undefined) return '';
   const base = first.figures.ttftMeanMs.mean;
   const { mean, plusMinus } = againstFirst.ttftMeanMs;
   const sign = mean > 0 ? '+' : '';
-  const interval = Number.isNaN(plusMinus) ? '' : ` ±${((100 * plusMinus) / base).toFixed(1)}`;
+  const interval = seeds < DRAWS_MIN ? '' : ` ±${((100 * plusMinus) / base).toFixed(1)}`;
   return `${sign}${((100 * mean) / base).toFixed(1)}${interval} %`;
 }
 

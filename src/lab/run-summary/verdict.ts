@@ -1,4 +1,4 @@
-import { type ConfigReport, compare, type Estimate, type Run } from './compare.ts';
+import { type ConfigReport, compare, DRAWS_MIN, type Estimate, type Run } from './compare.ts';
 
 /** What a comparison says in words, and how sure it is. */
 export interface Verdict {
@@ -9,9 +9,6 @@ export interface Verdict {
   /** For each configuration, in the order of `compare`: how it compares with the first. */
   readonly rows: readonly string[];
 }
-
-/** With fewer draws, the 95 % interval depends on too few values. */
-const DRAWS_MIN = 5;
 
 const INTERVAL = '95 % interval';
 

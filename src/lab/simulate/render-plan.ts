@@ -1,4 +1,4 @@
-import type { Estimate } from '../run-summary/compare.ts';
+import { DRAWS_MIN, type Estimate } from '../run-summary/compare.ts';
 import { alignedTable } from '../run-summary/render-comparison.ts';
 import type { PlanRow, ServerPlan } from './server-plan.ts';
 
@@ -24,8 +24,8 @@ export function planRows(plan: ServerPlan): readonly (readonly string[])[] {
     `${(100 * row.goodput.mean).toFixed(1)} %`,
     Math.round(row.ttftP99Ms.mean).toLocaleString('en'),
     limitOf(row),
-    estimateText(row.costPerMillion),
-    estimateText(row.costPerMillionOutput),
+    estimateText(row.costPerMillion, row.draws),
+    estimateText(row.costPerMillionOutput, row.draws),
     noteOn(row, place, plan),
   ]);
   return [HEAD.split('|'), ...cells];
@@ -39,17 +39,18 @@ function limitNotes(rows: readonly PlanRow[]): string {
   return noneNote + (higher ? longer : '');
 }
 
-function limitOf({ limitPerSecond, limitIsHigher }: PlanRow): string {
+function limitOf({ limitPerSecond, limitIsHigher, draws }: PlanRow): string {
   if (limitPerSecond.mean === 0) return 'none';
-  return `${limitIsHigher ? '≥ ' : ''}${estimateText(limitPerSecond)}`;
+  return `${limitIsHigher ? '≥ ' : ''}${estimateText(limitPerSecond, draws)}`;
 }
 
-/** A dash if the figure is unknown. */
-function estimateText({ mean, plusMinus }: Estimate): string {
+/** A dash if the figure is unknown; no interval from too few draws. */
+function estimateText({ mean, plusMinus }: Estimate, draws: number): string {
   if (!Number.isFinite(mean)) return '–';
   const digits = mean < 1 ? 3 : 2;
   // Draws that agree differ by the rounding of their sums.
-  const interval = plusMinus > 1e-9 * mean ? ` ±${plusMinus.toFixed(digits)}` : '';
+  const interval =
+    draws >= DRAWS_MIN && plusMinus > 1e-9 * mean ? ` ±${plusMinus.toFixed(digits)}` : '';
   return `${mean.toFixed(digits)}${interval}`;
 }
 

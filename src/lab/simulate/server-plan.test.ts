@@ -109,6 +109,13 @@ describe('serverPlan', () => {
     expect(row?.costPerMillion.plusMinus).not.toBeNaN();
   });
 
+  it('[O274] shows no interval from fewer than five draws', () => {
+    const draws = (costs: readonly number[]): string =>
+      renderPlan(plan(costs.map((cost, index) => withCost('', index + 1, cost))), '$');
+    expect(draws([10, 14])).not.toContain('±');
+    expect(draws([10, 14, 12, 11, 13])).toContain('±');
+  });
+
   it('[O42] calls a pool cheapest only where no other is as cheap within the noise', () => {
     const priced = (shape: string, costs: readonly number[]): readonly JobResult[] =>
       costs.map((cost, index) => withCost(shape, index + 1, cost));

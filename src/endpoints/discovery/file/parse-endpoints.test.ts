@@ -107,11 +107,11 @@ endpoints:
 `;
     expect(issuesOf(text)).toEqual([
       'endpoints[0].address: must be an IPv4 or IPv6 address or a host name, without a port',
-      'endpoints[0].port: must be a port number, 1 to 65535',
+      'endpoints[0].port: is 0: make it a port from 1 to 65535',
       'endpoints[1].name: must not be empty',
       'endpoints[1].weight: is not a known field',
       'endpoints[2].address: must be an IPv4 or IPv6 address or a host name, without a port',
-      'endpoints[2].port: must be a port number, 1 to 65535',
+      'endpoints[2].port: is "eight": make it a port from 1 to 65535',
       'endpoints[2].labels.rank: must be a string, not a number',
       'endpoints[3].role: differs from the label llm-d.ai/role; keep one of the two',
       'endpoints[5]: has the same name default/e as endpoints[4]; give it another',

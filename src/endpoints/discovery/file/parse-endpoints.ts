@@ -10,6 +10,8 @@ import { hostPort, isHost, isPort } from './host-port.ts';
 
 /** The reference's bound; several thousand endpoints fit. */
 export const FILE_BYTES_MAX: number = 1024 * 1024;
+/** How much of a value that is refused is shown. */
+const INPUT_CHARACTERS_MAX = 100;
 const ROLES = [
   'prefill',
   'decode',
@@ -46,6 +48,12 @@ export interface EndpointsList {
   readonly rewrites: readonly ModelRewriteRule[];
 }
 
+function notPort({ input }: { readonly input?: unknown }): string {
+  if (input === undefined) return 'is missing (expected a port from 1 to 65535)';
+  const shown = JSON.stringify(input).slice(0, INPUT_CHARACTERS_MAX);
+  return `is ${shown}: make it a port from 1 to 65535`;
+}
+
 const entrySchema = z.lazy(() =>
   z
     .strictObject({
@@ -56,11 +64,8 @@ const entrySchema = z.lazy(() =>
         .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
         .refine(isHost, 'must be an IPv4 or IPv6 address or a host name, without a port'),
       port: z
-        .union(
-          [z.number(), z.string().regex(/^\d+$/).transform(Number)],
-          'must be a port number, 1 to 65535',
-        )
-        .refine(isPort, 'must be a port number, 1 to 65535'),
+        .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], { error: notPort })
+        .refine(isPort, { error: notPort }),
       labels: z.record(z.string(), z.string()).default({}),
       /** Shorthand for the label `llm-d.ai/role`. */
       role: z.enum(ROLES).optional(),

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parseStaticEndpoints } from './static-discovery.ts';
 
+it('[O273] names a port that is none, and its bounds', () => {
+  expect(() => parseStaticEndpoints(['10.0.0.1:99999'])).toThrow(
+    '"10.0.0.1:99999" has the port 99999, which is none: give one from 1 to 65535',
+  );
+});
+
 describe('parseStaticEndpoints', () => {
   it('names endpoints by their address', () => {
     expect(parseStaticEndpoints(['10.0.0.1:8000', '[::1]:8001'])).toEqual([

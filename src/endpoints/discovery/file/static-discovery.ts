@@ -19,6 +19,10 @@ export function parseStaticEndpoints(list: readonly string[]): readonly Endpoint
 
 function problemOf(text: string, repeated: boolean): string | undefined {
   if (!isHostPort(text)) {
+    const [, port] = /:(\d+)$/.exec(text) ?? [];
+    if (port !== undefined && isHostPort(text.replace(/\d+$/, '1'))) {
+      return `${JSON.stringify(text)} has the port ${port}, which is none: give one from 1 to 65535`;
+    }
     return `${JSON.stringify(text)} is not host:port, such as 10.0.0.1:8000 or [fd00::1]:8000`;
   }
   return repeated ? `${text} is given twice; leave one of them` : undefined;

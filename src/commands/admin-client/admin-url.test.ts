@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { adminUrl } from './admin-url.ts';
+import { reasonOf } from './ask-picker.ts';
+
+const HINT = 'give it with --admin';
+
+describe('[O273] the address of a port to ask', () => {
+  it.each([
+    ['127.0.0.1:99999', '"99999"'],
+    ['127.0.0.1:0', '"0"'],
+    ['picker:abc', '"abc"'],
+    ['[::1]:70000', '"70000"'],
+    ['https://picker:65536/', '"65536"'],
+  ])('%s is refused with the port and its bounds', (address, port) => {
+    expect(() => adminUrl(address, '/readyz', HINT)).toThrow(
+      `${address}: ${port} is no port: give a whole number from 1 to 65535; ${HINT}`,
+    );
+  });
+
+  it('says what else is no address', () => {
+    expect(() => adminUrl('a b', '/', HINT)).toThrow('a b is neither host:port nor a URL');
+  });
+
+  it.each(['127.0.0.1:65535', '[::1]', 'picker', 'https://[::1]:1/', 'http://picker:9090/x'])(
+    'takes %s',
+    (address) => expect(adminUrl(address, '/readyz', HINT).pathname).toBe('/readyz'),
+  );
+
+  it('says why fetch does not ask some ports', async () => {
+    const error = await fetch('http://127.0.0.1:6000/').catch((thrown: unknown) => thrown);
+    expect(reasonOf(error)).toMatch(
+      /belongs to another protocol .* choose another from 1 to 65535/,
+    );
+  });
+});

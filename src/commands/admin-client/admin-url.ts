@@ -1,0 +1,27 @@
+import { CommandFailure } from './command-errors.ts';
+
+/** `http://` is left out by most users. */
+const SCHEME = /^https?:\/\//;
+const PORT = /^[^/?#]*:(?<port>[^:\]/?#]*)(?:[/?#]|$)/;
+
+/**
+ * The URL of a path at `host:port`, or at a URL. Throws CommandFailure with the address, what is
+ * wrong with it and `hint`, which says what to give.
+ */
+export function adminUrl(address: string, path: string, hint: string): URL {
+  const base = SCHEME.test(address) ? address : `http://${address}`;
+  const port = PORT.exec(base.replace(SCHEME, ''))?.groups?.['port'];
+  if (port !== undefined && !isPort(port)) {
+    throw new CommandFailure(
+      `${address}: ${JSON.stringify(port)} is no port: give a whole number from 1 to 65535; ${hint}`,
+    );
+  }
+  if (!URL.canParse(path, base)) {
+    throw new CommandFailure(`${address} is neither host:port nor a URL; ${hint}`);
+  }
+  return new URL(path, base);
+}
+
+function isPort(text: string): boolean {
+  return /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+}

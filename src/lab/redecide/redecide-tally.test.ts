@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import type { RunRedecision } from './redecide.ts';
+import { RedecideTally } from './redecide-tally.ts';
+
+function decided(n: number, was: [string, number], is: [string, number]): RunRedecision {
+  const decision = ([endpoint, score]: [string, number]): object => ({ endpoint, score });
+  const request = { promptTokens: 10 };
+  return { run: 1, n, request, was: decision(was), is: decision(is) } as unknown as RunRedecision;
+}
+
+const ALL = [
+  decided(1, ['a', 0.5], ['a', 0.25]),
+  decided(2, ['a', 0.5], ['a', 0.75]),
+  decided(3, ['a', 0.5], ['b', 0.75]),
+];
+
+function tallied(isComparison: boolean, all = ALL): RedecideTally {
+  const tally = new RedecideTally(10, { isComparison });
+  for (const each of all) tally.add(each);
+  return tally;
+}
+
+describe('[O270] what redecide prints', () => {
+  it('counts equal picks against another configuration, and shows those that differ', () => {
+    const text = tallied(true).text();
+    expect(text).toMatch(
+      /^against another configuration: same pick in 2 of 3 decisions \(66\.667 %\), 1 to another endpoint\n/,
+    );
+    expect(text).not.toContain('identical');
+    expect(text).toContain('  3, 10: a (0.5000) → b (0.7500)');
+    expect(text).not.toContain('  1, 10:');
+  });
+
+  it('is one line where all picks are the same and only scores differ', () => {
+    expect(tallied(true, ALL.slice(0, 2)).text()).toBe(
+      'against another configuration: same pick in 2 of 2 decisions (100.000 %), 0 to another endpoint\n',
+    );
+  });
+
+  it('counts scores, too, where the capture’s own configuration decides', () => {
+    const text = tallied(false).text();
+    expect(text).toMatch(/^3 decisions, 0\.000 % identical, 1 to another endpoint\n/);
+    expect(text).toContain('  1, 10:');
+  });
+});
