@@ -49,6 +49,11 @@ describe('a stream of events after a 200', () => {
     'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     'data: {"type":"response.incomplete","response":{}}\n\n',
     'data: {"error":{"message":"no"}}\n\n',
+    // The end of its type, far before, is not kept.
+    `data: {"type":"response.completed","response":{"output":"${'a'.repeat(20_000)}","status":"completed","usage":{"input_tokens":1},"user":null}}\n\n`,
+    'data: {"type":"speech.audio.done","usage":{"input_tokens":1}}\n\n',
+    'data: {"type":"image_generation.completed","b64_json":""}\n\n',
+    'data: {"candidates":[{"finishReason":"STOP"}]}\n\n',
   ])('[V430] is whole where it ends with %j', (last) => {
     expect(outcomeOf(STREAM, responseEnd(last))).toBe('completed');
     const half = Math.floor(last.length / 2);

@@ -5,11 +5,12 @@ import type { UsageReader } from './usage-reader.ts';
 const TAIL_BYTES = 8 * 1024;
 const DONE = '[DONE]';
 /**
- * What the last events of OpenAI's, Anthropic's and SGLang's streams say, errors included. Quotes in
- * generated text are escaped.
+ * What the last events of OpenAI's, Anthropic's, SGLang's and Vertex AI's streams say, errors
+ * included. The last event of a long `/v1/responses` begins before the bytes that are kept, and
+ * says `status` near its end. Quotes in generated text are escaped.
  */
 const SAYS_END =
-  /"(?:finish_reason|stop_reason)"\s*:\s*["{]|"message_stop"|"response\.(?:completed|incomplete|failed)"|"error"/;
+  /"(?:finish_reason|finishReason|stop_reason)"\s*:\s*["{]|"message_stop"|"type"\s*:\s*"[\w.]+\.(?:completed|done|incomplete|failed)"|"status"\s*:\s*"(?:completed|incomplete|failed)"|"error"/;
 
 /**
  * Keeps the end of a response and reads its token usage at the end. Copies the bytes, as a view of
