@@ -15,6 +15,8 @@ const NEWLINE = 0x0a;
 const DATA = Buffer.from('data:');
 /** A longer answer in one piece passes unchanged. */
 const WHOLE_BYTES_MAX = 16 * 1024 * 1024;
+/** The beginning of a longer line of a stream passes unchanged, and its rest as lines of their own. */
+const LINE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Whether an answer is a stream of events. */
 export function isEventStream({ headers }: Pick<EngineAnswer, 'headers'>): boolean {
@@ -56,7 +58,10 @@ async function* editedLines(body: Readable, edit: (json: Buffer) => Buffer) {
   }
 }
 
-/** Whole lines with their ends; all lines of a chunk that are there at once stay one by one. */
+/**
+ * Lines with their ends, each by itself where a chunk has several; a line of more than
+ * `LINE_BYTES_MAX` bytes in pieces.
+ */
 async function* linesOf(body: Readable): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -64,6 +69,10 @@ async function* linesOf(body: Readable): AsyncGenerator<Buffer> {
     for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {
       yield rest.subarray(0, end + 1);
       rest = rest.subarray(end + 1);
+    }
+    if (rest.length > LINE_BYTES_MAX) {
+      yield rest;
+      rest = Buffer.alloc(0);
     }
   }
   if (rest.length > 0) yield rest;
