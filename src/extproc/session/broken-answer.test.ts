@@ -16,8 +16,21 @@ const STREAM = { ':status': '200', 'content-type': 'text/event-stream' };
 const PART = 'data: {"choices":[{"text":"a","finish_reason":null}]}\n\n';
 const STOP = 'data: {"choices":[{"text":"","finish_reason":"stop"}]}\n\n';
 
-function outcomeOf(pairs: Record<string, string>, ...rest: readonly StreamEvent[]) {
-  const { send, session, ended } = setUp();
+const outcomeOf = (pairs: Record<string, string>, ...rest: readonly StreamEvent[]): string =>
+  outcomeIn(setUp(), pairs, rest);
+/** Where a plugin reports values of the answer at its end. */
+const reportedOutcomeOf = (...rest: readonly StreamEvent[]): string =>
+  outcomeIn(
+    setUp({}, undefined, undefined, () => []),
+    STREAM,
+    rest,
+  );
+
+function outcomeIn(
+  { send, session, ended }: ReturnType<typeof setUp>,
+  pairs: Record<string, string>,
+  rest: readonly StreamEvent[],
+): string {
   const head: StreamEvent = {
     ...PLAIN,
     kind: 'response-headers',
@@ -66,6 +79,13 @@ describe('a stream of events after a 200', () => {
     expect(outcomeOf({ ...STREAM, ':status': '404' }, responseEnd(''))).toBe('completed');
     const json = { ...STREAM, 'content-type': 'application/json' };
     expect(outcomeOf(json, responseEnd(''))).toBe('completed');
+  });
+
+  it('[V430] is whole where plugins asked for its usage, which it does not name', () => {
+    const whole = responseEnd('data: [DONE]\n\n');
+    expect(reportedOutcomeOf(responsePart(STOP), whole)).toBe('completed');
+    expect(reportedOutcomeOf(responsePart(STOP), RESPONSE_TRAILERS)).toBe('completed');
+    expect(reportedOutcomeOf(responseEnd(''))).toBe('failed');
   });
 
   it('[V431] that does not end has not failed: so it looks when a client leaves', () => {

@@ -130,10 +130,13 @@ export class ResponsePhase {
     return values.length === 0 ? undefined : values;
   }
 
-  /** At the end of the answer: a client that leaves brings none. */
+  /** At the end of the answer, which a client that leaves does not bring. Reads it once. */
   #takeUsage(): Usage | undefined {
-    this.#brokenOff = this.#showsEnd && this.#usage?.lacksEnd?.() === true;
-    return this.#usage?.take();
+    const reader = this.#usage;
+    this.#usage = undefined;
+    if (reader === undefined) return undefined;
+    this.#brokenOff = this.#showsEnd && reader.lacksEnd?.() === true;
+    return reader.take();
   }
 
   #restored(chunk: Buffer, ends: boolean): readonly Uint8Array[] | undefined {
