@@ -1,7 +1,9 @@
+import { isPort } from '../../endpoints/discovery/file/host-port.ts';
 import { CommandFailure } from './command-errors.ts';
 
 /** `http://` is left out by most users. */
 const SCHEME = /^https?:\/\//;
+const DIGITS = /^\d+$/;
 const PORT = /^[^/?#]*:(?<port>[^:\]/?#]*)(?:[/?#]|$)/;
 
 /**
@@ -11,7 +13,7 @@ const PORT = /^[^/?#]*:(?<port>[^:\]/?#]*)(?:[/?#]|$)/;
 export function adminUrl(address: string, path: string, hint: string): URL {
   const base = SCHEME.test(address) ? address : `http://${address}`;
   const port = PORT.exec(base.replace(SCHEME, ''))?.groups?.['port'];
-  if (port !== undefined && !isPort(port)) {
+  if (port !== undefined && !(DIGITS.test(port) && isPort(Number(port)))) {
     throw new CommandFailure(
       `${address}: ${JSON.stringify(port)} is no port: give a whole number from 1 to 65535; ${hint}`,
     );
@@ -20,8 +22,4 @@ export function adminUrl(address: string, path: string, hint: string): URL {
     throw new CommandFailure(`${address} is neither host:port nor a URL; ${hint}`);
   }
   return new URL(path, base);
-}
-
-function isPort(text: string): boolean {
-  return /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }

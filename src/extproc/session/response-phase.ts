@@ -3,7 +3,12 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { onlyAccepts } from '../../openai/answers/accepting-events.ts';
 import type { AnswerBlocks } from '../../openai/answers/answer-blocks.ts';
-import { type AnswerText, answerTextFor } from '../../openai/answers/answer-text.ts';
+import {
+  type AnswerText,
+  answerTextFor,
+  isUncompressed,
+  saysEventStream,
+} from '../../openai/answers/answer-text.ts';
 import { ModelRestorer } from '../../openai/answers/model-restorer.ts';
 import type { UsageReader } from '../../openai/answers/usage-reader.ts';
 import { echoBody } from '../codec/echo-body.ts';
@@ -14,7 +19,6 @@ import { isRenamed } from './pick-mutation.ts';
 
 const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
-const EVENT_STREAM = /event-stream/i;
 const TEXTUAL = /json|event-stream|^$/i;
 
 /** What reads the answer to a request. */
@@ -73,7 +77,7 @@ export class ResponsePhase {
     this.#usage = usage;
     this.#status = Number(headers.get(':status') ?? 200);
     const streams = this.#status < CLIENT_ERROR && this.#mode !== BODY_MODE.none;
-    this.#showsEnd = streams && isPlainEventStream(headers);
+    this.#showsEnd = streams && saysEventStream(headers) && isUncompressed(headers);
     const setHeaders = [...(routed?.responseHeaders() ?? [])];
     if (!endOfStream && this.#mode !== BODY_MODE.none) {
       this.#restorer = restorerFor(headers, routed?.request);
@@ -152,11 +156,6 @@ export class ResponsePhase {
   }
 }
 
-function isPlainEventStream(headers: HeaderBlock): boolean {
-  if (!EVENT_STREAM.test(headers.get('content-type') ?? '')) return false;
-  return (headers.get('content-encoding') ?? 'identity') === 'identity';
-}
-
 /** For the answer to a renamed request, if it is uncompressed text that can name a model. */
 function restorerFor(
   headers: HeaderBlock,
@@ -165,8 +164,7 @@ function restorerFor(
   const requested = request?.rewrite?.requestedModel ?? '';
   if (request === undefined || !isRenamed(request) || requested === '') return undefined;
   const contentType = headers.get('content-type') ?? '';
-  const encoding = headers.get('content-encoding') ?? 'identity';
-  if (!TEXTUAL.test(contentType) || encoding !== 'identity') return undefined;
+  if (!TEXTUAL.test(contentType) || !isUncompressed(headers)) return undefined;
   const eventStream = contentType.includes('event-stream');
   return new ModelRestorer({ served: request.model, requested, eventStream });
 }

@@ -142,16 +142,27 @@ export class AnswerText {
   }
 }
 
+interface AnswerHeaders {
+  get(name: string): string | undefined;
+}
+
+export function saysEventStream(headers: AnswerHeaders): boolean {
+  return EVENT_STREAM.test(headers.get('content-type') ?? '');
+}
+
+export function isUncompressed(headers: AnswerHeaders): boolean {
+  return (headers.get('content-encoding') ?? 'identity') === 'identity';
+}
+
 /** A reader for a successful, uncompressed JSON or event-stream answer; undefined for others. */
 export function answerTextFor(
-  headers: { get(name: string): string | undefined },
+  headers: AnswerHeaders,
   blocks: AnswerBlocks | undefined,
 ): AnswerText | undefined {
   if (blocks === undefined || headers.get(':status') !== '200') return undefined;
-  if ((headers.get('content-encoding') ?? 'identity') !== 'identity') return undefined;
-  const contentType = headers.get('content-type') ?? '';
-  const eventStream = EVENT_STREAM.test(contentType);
-  return eventStream || JSON_TYPE.test(contentType)
+  if (!isUncompressed(headers)) return undefined;
+  const eventStream = saysEventStream(headers);
+  return eventStream || JSON_TYPE.test(headers.get('content-type') ?? '')
     ? new AnswerText(blocks, { eventStream })
     : undefined;
 }

@@ -9,14 +9,14 @@ import {
 } from '../../../test/support/ejection-bed.ts';
 import { DEFAULT_EJECTION } from './ejection-plan.ts';
 
-const FAULTS: readonly Fault[] = ['refuses', 'hangs', 'stuck', 'fails-30-percent'];
+const FAULTS: readonly Fault[] = ['refuses', 'hangs', 'stuck', 'fails-30-percent', 'breaks off'];
 const CASES = Object.keys(POLICIES).flatMap((policy) =>
   FAULTS.map((fault) => [fault, policy] as const),
 );
 
 describe('an endpoint that fails', () => {
   it.each(CASES)(
-    '[V130] is out of the candidates within 2 s, costs at most 0.1 percent of requests after that, and is back within 10 s: one that %s, policy %s',
+    '[V130][V430] is out of the candidates within 2 s, costs at most 0.1 percent of requests after that, and is back within 10 s: one that %s, policy %s',
     (fault, policy) => {
       const bed = new EjectionBed({ policy: POLICIES[policy] ?? '' });
       bed.run(5000);
@@ -56,13 +56,16 @@ describe('an endpoint that fails', () => {
     },
   );
 
-  it('[V130] does not come back by chance while it fails 30 % of its requests', () => {
-    const bed = new EjectionBed();
-    bed.run(5000);
-    bed.set(3, 'fails-30-percent');
-    bed.run(300_000);
-    expect(bed.changes.filter((change) => change.endsWith('back')).length).toBeLessThanOrEqual(1);
-  });
+  it.each(['fails-30-percent', 'breaks off'] as const)(
+    '[V130][V430] does not come back for trials that it passes by chance, or begins well: one that %s',
+    (fault) => {
+      const bed = new EjectionBed();
+      bed.run(5000);
+      bed.set(3, fault);
+      bed.run(300_000);
+      expect(bed.changes.filter((change) => change.endsWith('back')).length).toBeLessThanOrEqual(1);
+    },
+  );
 
   it('[V131] is not ejected where all fail alike: then the requests are to blame', () => {
     const bed = new EjectionBed();
