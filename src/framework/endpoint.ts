@@ -18,6 +18,11 @@ export interface EndpointMetrics {
   readonly sampledAt: number;
 }
 
+/** What an answer says about the load of the server that gave it; undefined where it says nothing. */
+export type LoadReport = {
+  readonly [metric in Exclude<keyof EndpointMetrics, 'sampledAt'>]: number | undefined;
+};
+
 /** One model server as a scheduling cycle sees it. It never changes; the pool replaces it. */
 export interface Endpoint {
   readonly id: EndpointId;

@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointId } from './endpoint.ts';
+import type { Endpoint, EndpointId, LoadReport } from './endpoint.ts';
 import type { RoutingError } from './error.ts';
 import type { Outcome, ReportedValue, Usage } from './observer.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
@@ -77,6 +77,8 @@ export interface RoutedRequest {
   readonly responseHeadersFrom?:
     | ((served: string | undefined) => ReadonlyMap<string, string>)
     | undefined;
+  /** The response's headers say how busy the server is. */
+  loadReported?(report: LoadReport): void;
   /** A piece of the response body has arrived. The first one has the first token. */
   firstToken(): void;
   /** Whether any observer needs to know of later pieces, too. */

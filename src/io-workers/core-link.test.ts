@@ -78,6 +78,7 @@ function recorded(request: InferenceRequest, more: Partial<RoutedRequest> = {}) 
     scored: [{ endpoint: pod, score: 0.5 }],
     firstToken: note('firstToken'),
     served: note('served'),
+    loadReported: note('loadReported'),
     answered: note('answered'),
     bodyRead: ({ bodyBytes }) => void calls.push(['bodyRead', bodyBytes]),
     ...more,
@@ -106,7 +107,9 @@ it('[D241] a pick made in the deciding thread is that of the session, and so is 
     ['pod:8000', 0.5],
   ]);
   expect(remote?.wantsAnswer).toBe(true);
+  const report = { waitingQueueSize: 3, runningRequests: undefined, kvCacheUsage: 0.5 };
   remote?.served('next:8000');
+  remote?.loadReported?.(report);
   remote?.firstToken();
   remote?.firstToken();
   remote?.bodyRead(makeRequest({ bodyBytes: 9 }));
@@ -116,6 +119,7 @@ it('[D241] a pick made in the deciding thread is that of the session, and so is 
   settle();
   expect(calls).toEqual([
     ['served', 'next:8000'],
+    ['loadReported', report],
     ['firstToken'],
     ['bodyRead', 9],
     ['answered', request.prompt],

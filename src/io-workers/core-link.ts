@@ -81,6 +81,8 @@ export class CoreLink {
         return requests.served(key, reader.next());
       case TO_CORE.bodyRead:
         return requests.bodyRead(key, reader);
+      case TO_CORE.loadReported:
+        return requests.loadReported(key, reader);
       case TO_CORE.answered:
         return requests.answered(key, reader);
       default:

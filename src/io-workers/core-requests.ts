@@ -78,6 +78,15 @@ export class CoreRequests {
     this.routed(key)?.served(address);
   }
 
+  loadReported(key: number, reader: BatchReader): void {
+    const report = {
+      waitingQueueSize: reader.next<number | undefined>(),
+      runningRequests: reader.next<number | undefined>(),
+      kvCacheUsage: reader.next<number | undefined>(),
+    };
+    this.routed(key)?.loadReported?.(report);
+  }
+
   bodyRead(key: number, reader: BatchReader): void {
     const request = readRequest(reader);
     this.routed(key)?.bodyRead(this.#options.identified(request));

@@ -19,6 +19,7 @@ export interface IoWorkerSetup {
   readonly halfCloseAfterPick: boolean;
   readonly ignoreSubset: boolean;
   readonly emitEndpointScores: boolean;
+  readonly asksLoadReports: boolean;
   /** Whether control headers and fields of clients count. */
   readonly trustClientControls: boolean;
   /**

@@ -20,6 +20,7 @@ const SETUP: IoWorkerSetup = {
   halfCloseAfterPick: false,
   ignoreSubset: false,
   emitEndpointScores: false,
+  asksLoadReports: false,
   trustClientControls: false,
   seed: 1,
   secret: new Uint32Array(4),

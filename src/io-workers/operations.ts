@@ -1,4 +1,7 @@
-/** What an I/O worker sends to the thread that decides; behind each, its values in this order. */
+/**
+ * What an I/O worker sends to the thread that decides; behind each, its values in this order. Those of
+ * a request that is picked for come first, up to `done`, then those of one that is followed.
+ */
 export const TO_CORE = {
   /** key, request, subset, anywhere, firstTokenSeen, endSeen, scoresWanted: pick for this request. */
   route: 0,
@@ -18,28 +21,30 @@ export const TO_CORE = {
   bodyRead: 7,
   /** key, blocks. */
   answered: 8,
+  /** key, waiting, running, KV usage: what the server says with its answer. */
+  loadReported: 9,
   /** key, outcome, usage, responseBytes: the last of a request that was picked for. */
-  done: 9,
+  done: 10,
   /** id, parent, headers: a request whose trace or line in the access log is written. */
-  followed: 10,
+  followed: 11,
   /** id, code, sentence. */
-  followedRefused: 11,
+  followedRefused: 12,
   /** id, status: the last of a request that is followed. */
-  followedClosed: 12,
+  followedClosed: 13,
   /** code, sentence, model, request id, id where it is followed: a request was refused. */
-  rejected: 13,
+  rejected: 14,
   /** message, stack, request id, id where it is followed: an error of ours. */
-  fault: 14,
+  fault: 15,
   /** name: a control of a client that was ignored. */
-  ignored: 15,
+  ignored: 16,
   /** kind, code, from: a client that cannot use the port. */
-  clientFault: 16,
+  clientFault: 17,
   /** seconds. */
-  requestProcessed: 17,
+  requestProcessed: 18,
   /** seconds. */
-  responseProcessed: 18,
+  responseProcessed: 19,
   /** seconds, reason. */
-  streamClosed: 19,
+  streamClosed: 20,
 } as const;
 
 /** What the deciding thread sends to an I/O worker. */

@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
+import type { Endpoint, EndpointId, LoadReport } from '../framework/endpoint.ts';
 import type { Outcome, Usage } from '../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
@@ -109,6 +109,11 @@ export class RemoteRouted implements RoutedRequest {
   responseHeaders(): ReadonlyMap<string, string> {
     const found = this.#placed.responseHeaders.find(([served]) => served === this.#served);
     return new Map(found?.[1] ?? []);
+  }
+
+  loadReported({ waitingQueueSize, runningRequests, kvCacheUsage }: LoadReport): void {
+    if (this.#ended) return;
+    this.#send(TO_CORE.loadReported).put(waitingQueueSize, runningRequests, kvCacheUsage);
   }
 
   firstToken(): void {

@@ -112,7 +112,7 @@ export class RunningWorker {
 
   #session(): Omit<SessionOptions, 'newRequestId'> {
     const { earlyPickBytes, halfCloseAfterPick, ignoreSubset, emitEndpointScores } = this.#setup;
-    const { bodyBytesMax, secret, trustClientControls, follows } = this.#setup;
+    const { bodyBytesMax, secret, trustClientControls, follows, asksLoadReports } = this.#setup;
     const ignored = (control: string): void => this.#outbox.writer.put(TO_CORE.ignored, control);
     return {
       router: this.#router,
@@ -130,6 +130,7 @@ export class RunningWorker {
       halfCloseAfterPick,
       ignoreSubset,
       emitEndpointScores,
+      asksLoadReports,
       answersReservations: () => this.#reading.answersReservations,
       follow: follows ? this.#following.follow : undefined,
       onFault: (error, { requestId, traceId }) => {

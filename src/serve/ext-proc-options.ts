@@ -99,11 +99,16 @@ function wayOfAnswering({
   halfCloseAfterPick,
   disableEndpointSubsetFilter: ignoreSubset,
   emitEndpointScores,
+  loadReports: asksLoadReports,
 }: RequestOptions): Pick<
   SessionOptions,
-  'earlyPickBytes' | 'halfCloseAfterPick' | 'ignoreSubset' | 'emitEndpointScores'
+  | 'earlyPickBytes'
+  | 'halfCloseAfterPick'
+  | 'ignoreSubset'
+  | 'emitEndpointScores'
+  | 'asksLoadReports'
 > {
-  return { earlyPickBytes, halfCloseAfterPick, ignoreSubset, emitEndpointScores };
+  return { earlyPickBytes, halfCloseAfterPick, ignoreSubset, emitEndpointScores, asksLoadReports };
 }
 
 /** Callbacks of an observer of another picker: the pool, a counter and the log. */

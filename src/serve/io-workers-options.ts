@@ -66,6 +66,7 @@ function givenToWorkers(
     halfCloseAfterPick: requests.halfCloseAfterPick,
     ignoreSubset: requests.disableEndpointSubsetFilter === true,
     emitEndpointScores: requests.emitEndpointScores === true,
+    asksLoadReports: requests.loadReports === true,
     trustClientControls: requests.trustClientControls === true,
     seed,
     secret,

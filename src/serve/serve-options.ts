@@ -95,6 +95,8 @@ export interface RequestOptions {
   readonly disableEndpointSubsetFilter?: boolean | undefined;
   /** Whether proxies get the score of each endpoint as metadata. */
   readonly emitEndpointScores?: boolean | undefined;
+  /** Whether model servers are asked for their load with each answer (ORCA). */
+  readonly loadReports?: boolean | undefined;
   /** Control headers and fields of clients count, see docs/model-rewrites.md. */
   readonly trustClientControls?: boolean | undefined;
   /** A reservation that is still open at this age is released; without it, or at 0, none is. */

@@ -48,6 +48,30 @@ describe('the stub’s HTTP face', () => {
     expect(answer.body).toMatch(/(?:are )?more than (?:the )?\d+ (?:sequences|tokens|values)/);
   });
 
+  it.each([
+    ['text', 'TEXT named_metrics.kv_cache_usage_perc=0, named_metrics.num_requests_waiting=0'],
+    ['JSON', 'JSON {"named_metrics":{"kv_cache_usage_perc":0,"num_requests_waiting":0}}'],
+    ['BIN', null],
+  ])(
+    '[B252] reports its load with an answer that comes whole, if asked in %s',
+    async (format, report) => {
+      const send = (body: object): Promise<Response> =>
+        fetch(stub.url('/v1/completions', 1), {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'endpoint-load-metrics-format': format },
+          body: JSON.stringify({ model: 'm', prompt: 'x', max_tokens: 1, ...body }),
+        });
+      for (const [stream, expected] of [
+        [false, report],
+        [true, null],
+      ] as const) {
+        const response = await send({ stream });
+        await response.text();
+        expect(response.headers.get('endpoint-load-metrics')).toBe(expected);
+      }
+    },
+  );
+
   it.each([{ 'content-length': 70_000_000 }, {}])(
     'says 413 to an upload of 70 MB with the headers %j, whose client reads it',
     async (headers) => {

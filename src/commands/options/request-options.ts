@@ -42,6 +42,12 @@ export function addRequestOptions(command: Command): Command {
       false,
     )
     .option(
+      '--load-reports',
+      'ask model servers for their load in the headers of answers (ORCA), which counts where a metrics ' +
+        'page cannot be read or is older than 200 ms',
+      false,
+    )
+    .option(
       '--half-close-after-pick',
       'in full duplex mode, take part in requests only: the end of a response is then predicted',
       false,

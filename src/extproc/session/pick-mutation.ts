@@ -9,6 +9,7 @@ import {
 } from '../../framework/routing.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
 import type { SessionHead } from '../request-body/read-request.ts';
+import { REPORT_FORMAT, REPORT_FORMAT_HEADER } from './load-report.ts';
 
 /**
  * Headers besides the destination that steer a request: a client could send it, or a model server's
@@ -35,12 +36,14 @@ interface MutationOptions {
   readonly contentLength: number | undefined;
   /** Whether the proxy gets the score of each endpoint. */
   readonly withScores: boolean | undefined;
+  /** Whether the model server is asked for its load. */
+  readonly asksLoad: boolean;
 }
 
 export function pickMutation(
   routed: RoutedRequest,
   { id, headers: sent, followed }: SessionHead,
-  { contentLength, withScores }: MutationOptions,
+  { contentLength, withScores, asksLoad }: MutationOptions,
 ): PickMutation {
   const { request, destinations, headers } = routed;
   const setHeaders = [...headers];
@@ -49,6 +52,7 @@ export function pickMutation(
   if (!named) setHeaders.push([REQUEST_ID, id]);
   const traceparent = followed?.traceparent;
   if (traceparent !== undefined) setHeaders.push(['traceparent', traceparent]);
+  if (asksLoad) setHeaders.push([REPORT_FORMAT_HEADER, REPORT_FORMAT]);
   return {
     destination: destinations.join(','),
     setHeaders,

@@ -15,6 +15,8 @@ export interface RequestPhaseOptions {
   readonly halfCloseAfterPick: boolean;
   /** Whether the proxy gets the score of each endpoint as metadata. */
   readonly emitEndpointScores?: boolean | undefined;
+  /** Whether model servers are asked for their load with each answer; clients do not see it. */
+  readonly asksLoadReports?: boolean | undefined;
   /** Whether requests may ask for an endpoint alone (`Prefer: reserve-endpoint`); no if undefined. */
   readonly answersReservations?: (() => boolean) | undefined;
 }

@@ -130,13 +130,14 @@ export class RequestPick implements Placement {
     else this.#answer(routed, read);
   }
 
-  #answer(routed: RoutedRequest, { head, contentLength, answer }: ReadRequest): void {
+  #answer(routed: RoutedRequest, { head, contentLength, answer, halfCloses }: ReadRequest): void {
     this.#routed = routed;
     const { emit, onRouted } = this.#session;
     onRouted(routed);
     if (this.#asksForEndpoint) return answerWithEndpoint(routed, emit);
-    const { emitEndpointScores: withScores } = this.#options;
-    answer(pickMutation(routed, head, { contentLength, withScores }));
+    const { emitEndpointScores: withScores, asksLoadReports } = this.#options;
+    const asksLoad = asksLoadReports === true && !halfCloses;
+    answer(pickMutation(routed, head, { contentLength, withScores, asksLoad }));
   }
 }
 

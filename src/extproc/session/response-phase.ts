@@ -15,7 +15,9 @@ import { echoBody } from '../codec/echo-body.ts';
 import type { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type CloseReason } from '../codec/stream-event.ts';
+import { REPORT_HEADER, readLoadReport } from './load-report.ts';
 import { isRenamed } from './pick-mutation.ts';
+import type { RequestPhaseOptions } from './request-phase-options.ts';
 
 const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
@@ -29,12 +31,15 @@ export interface AnswerReaders {
   readonly usage: UsageReader | undefined;
 }
 
+type ResponsePhaseOptions = Pick<RequestPhaseOptions, 'asksLoadReports'>;
+
 /**
  * The response's half of a session: passes everything at once, with the model under the client's
  * name for it, and reports the response's begin, end and token usage.
  */
 export class ResponsePhase {
   readonly #emit: (action: StreamAction) => void;
+  readonly #asksLoadReports: boolean;
   #usage: UsageReader | undefined;
   #mode: number = BODY_MODE.fullDuplex;
   #status: number | undefined;
@@ -47,8 +52,12 @@ export class ResponsePhase {
   /** Where it was needed before the end of the answer was passed on. */
   #reportedUsage: Usage | undefined;
 
-  constructor(emit: (action: StreamAction) => void) {
+  constructor(
+    emit: (action: StreamAction) => void,
+    { asksLoadReports = false }: ResponsePhaseOptions = {},
+  ) {
     this.#emit = emit;
+    this.#asksLoadReports = asksLoadReports;
   }
 
   /** Undefined until its headers have come. */
@@ -78,13 +87,18 @@ export class ResponsePhase {
     this.#status = Number(headers.get(':status') ?? 200);
     const streams = this.#status < CLIENT_ERROR && this.#mode !== BODY_MODE.none;
     this.#showsEnd = streams && saysEventStream(headers) && isUncompressed(headers);
+    const reported = this.#asksLoadReports ? headers.get(REPORT_HEADER) : undefined;
+    const report = reported === undefined ? undefined : readLoadReport(reported);
+    if (report !== undefined) routed?.loadReported?.(report);
     const setHeaders = [...(routed?.responseHeaders() ?? [])];
     if (!endOfStream && this.#mode !== BODY_MODE.none) {
       this.#restorer = restorerFor(headers, routed?.request);
       if (routed?.wantsAnswer === true) this.#text = answerTextFor(headers, answer);
     }
     // Restoring names changes the length, which is not known before the end.
-    const removeHeaders = this.#restorer === undefined ? undefined : ['content-length'];
+    let removeHeaders = this.#restorer === undefined ? undefined : ['content-length'];
+    // The client did not ask, and how busy the servers are is none of its concern.
+    if (reported !== undefined) removeHeaders = [...(removeHeaders ?? []), REPORT_HEADER];
     this.#emit({ kind: 'answer-response-headers', setHeaders, removeHeaders });
     if (endOfStream) this.complete(routed);
   }

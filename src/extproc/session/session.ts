@@ -92,7 +92,7 @@ export class Session {
       resume: (go) => this.#resume(go),
       onRouted: (routed) => this.#request.onRouted(routed),
     });
-    this.#response = new ResponsePhase(emit);
+    this.#response = new ResponsePhase(emit, options);
   }
 
   get phase(): StreamPhase {

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Endpoint, LoadReport } from '../../framework/endpoint.ts';
 import type {
   Outcome,
   ReportedValue,
@@ -127,6 +127,13 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   expectPrefill(ttftMs: Millis): void {
     const { clock, reservation } = this.#parts;
     this.#prefillTimer = clock.setTimer(ttftMs, () => reservation.prefilled());
+  }
+
+  loadReported(report: LoadReport): void {
+    if (this.#ended) return;
+    const { clock, pool } = this.#parts;
+    pool.report(this.#servedBy.id, report, clock.begin());
+    clock.end();
   }
 
   firstToken(): void {

@@ -29,6 +29,29 @@ describe('EndpointPool', () => {
     expect(pool.snapshot()).toBe(pool.snapshot());
   });
 
+  it('[Q202] takes a load that an answer reports where the last sample is older than 200 ms, and keeps what it does not say', () => {
+    const pool = poolWith(a);
+    const report = { waitingQueueSize: 7, runningRequests: undefined, kvCacheUsage: 0.9 };
+    pool.report(b, report, 0);
+    pool.report(a, report, 0);
+    expect(pool.get(a)?.metrics).toEqual({
+      waitingQueueSize: 7,
+      runningRequests: 0,
+      kvCacheUsage: 0.9,
+      sampledAt: 0,
+    });
+    pool.observe(a, { ...sample, sampledAt: 100 });
+    pool.report(a, report, 300);
+    expect(pool.get(a)?.metrics).toEqual({ ...sample, sampledAt: 100 });
+    pool.report(a, report, 301);
+    expect(pool.get(a)?.metrics).toEqual({
+      ...sample,
+      waitingQueueSize: 7,
+      kvCacheUsage: 0.9,
+      sampledAt: 301,
+    });
+  });
+
   it('drops a sample that is older than the one held, or for an endpoint that has gone', () => {
     const pool = poolWith(a);
     pool.observe(a, { ...sample, sampledAt: 10 });

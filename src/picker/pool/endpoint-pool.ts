@@ -1,11 +1,14 @@
-import type {
-  AttributeKey,
-  Endpoint,
-  EndpointId,
-  EndpointMetrics,
+import {
+  type AttributeKey,
+  type Endpoint,
+  type EndpointId,
+  type EndpointMetrics,
+  isFresh,
+  type LoadReport,
 } from '../../framework/endpoint.ts';
 import type { EndpointObserver } from '../../framework/observer.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import { PluginFaults } from '../faults/plugin-faults.ts';
 
 export interface EndpointSpec {
@@ -23,6 +26,9 @@ const NEVER_SAMPLED: EndpointMetrics = {
   kvCacheUsage: 0,
   sampledAt: Number.NEGATIVE_INFINITY,
 };
+
+/** From this age of a sample on detectors call it stale; pages come every 50 to 160 ms by default. */
+const REPORTS_AFTER_MS = 200;
 
 type Attributes = ReadonlyMap<AttributeKey<unknown>, unknown>;
 const NO_ATTRIBUTES: Attributes = new Map();
@@ -98,6 +104,22 @@ export class EndpointPool implements EndpointWriter {
     const known = this.#endpoints.get(id);
     if (known === undefined || metrics.sampledAt < known.metrics.sampledAt) return;
     this.#replace(known, new PooledEndpoint(known, metrics, known.attributes));
+  }
+
+  /**
+   * What a server reports of its load with an answer. It counts where metrics pages come seldom or
+   * not at all: a page that comes often has all values. Those that the report lacks stay.
+   */
+  report(id: EndpointId, report: LoadReport, now: Millis): void {
+    const known = this.#endpoints.get(id);
+    if (known === undefined || isFresh(known, now, REPORTS_AFTER_MS)) return;
+    const { waitingQueueSize, runningRequests, kvCacheUsage } = known.metrics;
+    this.observe(id, {
+      waitingQueueSize: report.waitingQueueSize ?? waitingQueueSize,
+      runningRequests: report.runningRequests ?? runningRequests,
+      kvCacheUsage: report.kvCacheUsage ?? kvCacheUsage,
+      sampledAt: now,
+    });
   }
 
   set<T>(id: EndpointId, key: AttributeKey<T>, value: T): void {

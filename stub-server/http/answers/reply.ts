@@ -5,6 +5,7 @@ import type { GenerateCall } from '../requests/call.ts';
 import { encodingsOf } from '../requests/media.ts';
 import type { GenerationApi, GenerationTerms } from '../requests/read-generation.ts';
 import { type EventFormat, EventReply } from './event-reply.ts';
+import { loadReport } from './load-report.ts';
 import { MessagesFormat } from './messages-format.ts';
 import type { PlannedSequence } from './plan-sequences.ts';
 import { ResponsesFormat } from './responses-format.ts';
@@ -20,7 +21,7 @@ export interface Reply {
   fail(message: string): void;
 }
 
-export interface ReplyCall extends Pick<GenerateCall, 'replica' | 'requestId'> {
+export interface ReplyCall extends Pick<GenerateCall, 'replica' | 'requestId' | 'headers'> {
   readonly response: ServerResponse;
 }
 
@@ -74,7 +75,7 @@ function streamedReply(
 
 function replyInOnePiece(
   terms: GenerationTerms,
-  { replica, response }: ReplyCall,
+  { replica, response, headers }: ReplyCall,
   parts: ReplyParts,
 ): Reply {
   return {
@@ -82,6 +83,10 @@ function replyInOnePiece(
     end: (usage, kvTransfer) => {
       const encodings = encodingsOf(terms, replica);
       const body = { ...wholeBody(terms, parts, { usage, kvTransfer }), ...encodings };
+      const reports = terms.api === 'chat' || terms.api === 'completions';
+      for (const header of reports ? loadReport(headers, replica) : []) {
+        response.setHeader(...header);
+      }
       sendJson(response, 200, body, { truncated: replica.faults.truncates });
     },
     fail: (message) => sendJson(response, 500, new ApiError(500, message).body),

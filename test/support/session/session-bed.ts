@@ -7,7 +7,7 @@ import {
 } from '../../../src/extproc/codec/stream-event.ts';
 import { Session, type SessionOptions } from '../../../src/extproc/session/session.ts';
 import { BlockPool } from '../../../src/extproc/streams/block-pool.ts';
-import type { Endpoint } from '../../../src/framework/endpoint.ts';
+import type { Endpoint, LoadReport } from '../../../src/framework/endpoint.ts';
 import { RoutingError } from '../../../src/framework/error.ts';
 import type { Outcome, Usage } from '../../../src/framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../../src/framework/request.ts';
@@ -64,6 +64,7 @@ export interface SessionBed {
   readonly read: readonly InferenceRequest[];
   readonly conversations: readonly PromptBlocks[];
   readonly served: readonly string[];
+  readonly loadReports: readonly LoadReport[];
   readonly ended: readonly Ended[];
   readonly firstTokens: () => number;
   /** Headers that plugins set on answers. */
@@ -86,6 +87,7 @@ export function setUp(
   const responseMarks = new Map<string, string>();
   const ended: Ended[] = [];
   const served: string[] = [];
+  const loadReports: LoadReport[] = [];
   const read: InferenceRequest[] = [];
   const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
   const conversations: PromptBlocks[] = [];
@@ -109,6 +111,7 @@ export function setUp(
         firstTokens += 1;
       },
       served: (address) => void served.push(address),
+      loadReported: (report) => void loadReports.push(report),
       bodyRead: (complete) => void read.push(complete),
       wantsAnswer: true,
       responseMetadata,
@@ -150,6 +153,7 @@ export function setUp(
     actions,
     ended,
     served,
+    loadReports,
     read,
     conversations,
     routed,
@@ -184,10 +188,14 @@ export const requestBody = (text: string, endOfStream = true): StreamEvent => ({
 });
 /** A piece of a request's body that is not the last. */
 export const requestPart = (text: string): StreamEvent => requestBody(text, false);
-export const responseHeaders = (status = 200, endOfStream = false): StreamEvent => ({
+export const responseHeaders = (
+  status = 200,
+  endOfStream = false,
+  pairs: Readonly<Record<string, string>> = {},
+): StreamEvent => ({
   ...PLAIN,
   kind: 'response-headers',
-  headers: headers({ ':status': String(status) }),
+  headers: headers({ ':status': String(status), ...pairs }),
   endOfStream,
 });
 const responseBody = (text: string, endOfStream: boolean): StreamEvent => ({
