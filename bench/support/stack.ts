@@ -9,13 +9,12 @@ import {
 } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { createLog } from '../../src/runtime/log/log.ts';
-import { startServe } from '../../src/serve/serve.ts';
 import {
   type ServeOptions,
   type ServeSettings,
-  type Serving,
   serveOptionsOf,
-} from '../../src/serve/serve-options.ts';
+} from '../../src/serve/options/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 
 export interface StackOptions {
   readonly envoy: EnvoyConfigOptions['wiring'];

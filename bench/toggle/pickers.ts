@@ -3,8 +3,8 @@ import { planFrom } from '../../src/catalogue/plan.ts';
 import { withScrapeFlags } from '../../src/commands/options/scrape-options.ts';
 import { telemetryFrom } from '../../src/commands/options/telemetry-options.ts';
 import { limitYoungGeneration } from '../../src/runtime/process/young-generation.ts';
-import { startServe } from '../../src/serve/serve.ts';
-import type { ServeSettings, Serving } from '../../src/serve/serve-options.ts';
+import type { ServeSettings } from '../../src/serve/options/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { serveOptions } from '../support/stack.ts';
 
 /**

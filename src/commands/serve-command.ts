@@ -5,13 +5,13 @@ import { shadowFrom } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createLog, type Log } from '../runtime/log/log.ts';
 import { exitAtLatest, untilSignal, untilUncaught } from '../runtime/process/process-end.ts';
-import { readPromotionRule } from '../serve/promotion-control.ts';
-import { startServe } from '../serve/serve.ts';
 import {
   type ServeOptions,
   type ShadowingOptions,
   serveOptionsOf,
-} from '../serve/serve-options.ts';
+} from '../serve/options/serve-options.ts';
+import { readPromotionRule } from '../serve/picker/promotion-control.ts';
+import { startServe } from '../serve/serve.ts';
 import { limitsFrom } from './options/limit-options.ts';
 import { asObserver } from './options/observer-flags.ts';
 import { poolFrom } from './options/pool-options.ts';

@@ -16,19 +16,19 @@ import { debugDocuments } from './admin/debug-documents.ts';
 import { describeEndpoints } from './admin/describe-endpoints.ts';
 import { withLogLevel } from './admin/log-level.ts';
 import { profilePages } from './admin/profiles.ts';
-import type { ConfigReload } from './config-reload.ts';
-import type { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
-import type { ListedEndpoints } from './endpoint-discovery.ts';
+import type { ConfigReload } from './lifecycle/config-reload.ts';
+import type { Drain } from './lifecycle/drain.ts';
+import { readiness } from './lifecycle/readiness.ts';
+import type { ServingState } from './lifecycle/serving-state.ts';
+import type { ProcessWatch } from './lifecycle/watch-process.ts';
 import type { LiveCounts } from './live/live-counts.ts';
 import { livePage } from './live/live-page.ts';
-import { promotionActions } from './promotion-control.ts';
-import { readiness } from './readiness.ts';
-import type { ServeOptions } from './serve-options.ts';
-import type { ServingState } from './serving-state.ts';
-import type { StartedPicker } from './start-picker.ts';
+import type { ServeOptions } from './options/serve-options.ts';
+import type { ListedEndpoints } from './picker/endpoint-discovery.ts';
+import { promotionActions } from './picker/promotion-control.ts';
+import type { StartedPicker } from './picker/start-picker.ts';
 import { metricsTls } from './tls/metrics-tls.ts';
-import type { ProcessWatch } from './watch-process.ts';
 
 /** The parts of a serving picker that the admin port shows. */
 export interface AdminParts extends Pick<StartedPicker, 'picker' | 'router'> {

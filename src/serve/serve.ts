@@ -17,24 +17,41 @@ import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts'
 import { startAdminServer } from './admin/admin-server.ts';
 import { type AdminParts, adminOptions } from './admin-options.ts';
 import { startAutoscaling } from './autoscaling/start-autoscaling.ts';
-import { type ConfigReload, startConfigReload } from './config-reload.ts';
-import { Drain } from './drain.ts';
-import { electionOf } from './election-of.ts';
-import { followEndpoints } from './endpoint-discovery.ts';
-import type { ExtProcParts } from './ext-proc-options.ts';
-import { checkIoWorkers } from './io-workers-options.ts';
-import { logStart, logWarnings } from './log-start.ts';
-import { PromotionControl } from './promotion-control.ts';
-import { registerPool, registerSchedulers } from './register-metrics.ts';
+import type { ExtProcParts } from './extproc/ext-proc-options.ts';
+import { type StartedServer, startServer } from './extproc/start-server.ts';
+import { type ConfigReload, startConfigReload } from './lifecycle/config-reload.ts';
+import { Drain } from './lifecycle/drain.ts';
+import { electionOf } from './lifecycle/election-of.ts';
+import { logStart, logWarnings } from './lifecycle/log-start.ts';
+import { ServingState } from './lifecycle/serving-state.ts';
+import { type ProcessWatch, watchProcess } from './lifecycle/watch-process.ts';
+import { checkIoWorkers } from './options/check-io-workers.ts';
+import type { RecordingOptions, ServeOptions } from './options/serve-options.ts';
+import { followEndpoints } from './picker/endpoint-discovery.ts';
+import { PromotionControl } from './picker/promotion-control.ts';
+import { registerPool, registerSchedulers } from './picker/register-metrics.ts';
+import { servingPlan } from './picker/serving-plan.ts';
+import { type StartedPicker, type StartPickerParts, startPicker } from './picker/start-picker.ts';
+import {
+  openShadowLog,
+  startCaptureWriter,
+  startShadows,
+  stopWatchers,
+} from './picker/watchers.ts';
 import { sharedSecret } from './replicas/create-replica.ts';
-import type { RecordingOptions, ServeOptions, Serving } from './serve-options.ts';
-import { servingPlan } from './serving-plan.ts';
-import { ServingState } from './serving-state.ts';
-import { type StartedPicker, type StartPickerParts, startPicker } from './start-picker.ts';
-import { type StartedServer, startServer } from './start-server.ts';
 import { startTls } from './tls/start-tls.ts';
-import { type ProcessWatch, watchProcess } from './watch-process.ts';
-import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
+
+export interface Serving {
+  readonly extProcPort: number;
+  readonly healthPort: number | undefined;
+  readonly metricsPort: number;
+  readonly scalerPort: number | undefined;
+  /**
+   * Reports NOT_SERVING, accepts requests until gateways have noticed (at once, `notice: false`),
+   * waits for streams in flight up to the time-out, then closes all.
+   */
+  stop(how?: { readonly notice: boolean }): Promise<void>;
+}
 
 /** Starts all parts of a serving picker. Throws ConfigError for files that cannot be used. */
 export async function startServe(options: ServeOptions): Promise<Serving> {

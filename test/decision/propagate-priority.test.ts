@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serveOptions } from '../../bench/support/stack.ts';
-import { startServe } from '../../src/serve/serve.ts';
-import type { Serving } from '../../src/serve/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 import {
   type Answer,
   exchange,

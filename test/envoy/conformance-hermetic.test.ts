@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
-import { startServe } from '../../src/serve/serve.ts';
-import type { Serving } from '../../src/serve/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 import {
   type Answer,
   bodyOf,

@@ -5,8 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, inFlightAt, serveOptions } from '../../bench/support/stack.ts';
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
-import { startServe } from '../../src/serve/serve.ts';
-import type { Serving } from '../../src/serve/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

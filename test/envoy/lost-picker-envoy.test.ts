@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
 import { envoyBinary, eventually, serveOptions, startEnvoyFor } from '../../bench/support/stack.ts';
 import type { EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
-import { startServe } from '../../src/serve/serve.ts';
-import type { Serving } from '../../src/serve/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { freePort } from '../scenarios/processes.ts';
 import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 

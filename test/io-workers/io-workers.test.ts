@@ -13,8 +13,8 @@ import { readCapture } from '../../src/journal/capture/read-capture.ts';
 import { redecide } from '../../src/lab/redecide/redecide.ts';
 import { sameDecision } from '../../src/lab/redecide/redecision.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { startServe } from '../../src/serve/serve.ts';
-import type { ServeSettings, Serving } from '../../src/serve/serve-options.ts';
+import type { ServeSettings } from '../../src/serve/options/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 import {
   type Answer,
   headersSet,

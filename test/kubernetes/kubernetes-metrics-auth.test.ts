@@ -10,8 +10,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
-import { startServe } from '../../src/serve/serve.ts';
-import type { Serving } from '../../src/serve/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { manifestToolsOrSkip } from '../support/kubernetes/manifest-tools.ts';
 import {
   configOfAccount,

@@ -7,8 +7,7 @@ import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Publisher } from 'zeromq';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
-import { startServe } from '../../src/serve/serve.ts';
-import type { Serving } from '../../src/serve/serve-options.ts';
+import { type Serving, startServe } from '../../src/serve/serve.ts';
 import {
   exchange,
   requestBody,

@@ -12,7 +12,7 @@ import type { OpenReplicaLink } from '../../src/replicas/links/link.ts';
 import type { ReplicaNotice } from '../../src/replicas/peers/peer-status.ts';
 import { Replica } from '../../src/replicas/replica.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { servingPlan } from '../../src/serve/serving-plan.ts';
+import { servingPlan } from '../../src/serve/picker/serving-plan.ts';
 import { makeRequest } from '../makers.ts';
 
 /** A picker that shares, without a server. */

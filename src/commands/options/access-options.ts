@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AdminOptions, RequestOptions } from '../../serve/serve-options.ts';
+import type { AdminOptions, RequestOptions } from '../../serve/options/serve-options.ts';
 import type { TlsOptions } from '../../serve/tls/start-tls.ts';
 import { adminTokenOption } from '../admin-client/ask-picker.ts';
 

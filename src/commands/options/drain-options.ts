@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DrainOptions, RequestOptions } from '../../serve/serve-options.ts';
+import type { DrainOptions, RequestOptions } from '../../serve/options/serve-options.ts';
 import { wholeNumber } from './option-values.ts';
 
 /** More than two of the health check intervals of Envoy in deploy/, which are 2 s. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { PoolOptions } from '../../serve/serve-options.ts';
+import type { PoolOptions } from '../../serve/options/serve-options.ts';
 import { commaSeparated, wholeNumber } from './option-values.ts';
 
 /** Longer than restarts of name servers take; the scrapes show which servers are gone. */

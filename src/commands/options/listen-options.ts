@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { ListenOptions } from '../../serve/serve-options.ts';
+import type { ListenOptions } from '../../serve/options/serve-options.ts';
 import { port, wholeNumber } from './option-values.ts';
 
 /** By far more than one deciding thread can serve. */

@@ -3,7 +3,7 @@ import { METRICS_STALE_MS } from '../../framework/endpoint.ts';
 import { IDLE_MS, LINES_MAX } from '../../journal/metrics/page/series-limit.ts';
 import { LOOP_DELAY_MAX_MS } from '../../journal/metrics/process/loop-watchdog.ts';
 import { FAIRNESS_IDS_MAX } from '../../journal/metrics/requests/request-series.ts';
-import type { MetricsOptions } from '../../serve/serve-options.ts';
+import type { MetricsOptions } from '../../serve/options/serve-options.ts';
 import { atLeastOne, wholeNumber } from './option-values.ts';
 
 /** Flags of `serve` about its metrics page, which `startServe` takes as they are. */

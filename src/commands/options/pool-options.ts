@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
 import { readSelector } from '../../endpoints/discovery/kubernetes/pool/label-selector.ts';
 import { ConfigError } from '../../framework/error.ts';
-import type { PoolOptions } from '../../serve/serve-options.ts';
+import type { PoolOptions } from '../../serve/options/serve-options.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
 import { port } from './option-values.ts';
 

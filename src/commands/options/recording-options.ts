@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ENDPOINTS_MAX } from '../../journal/explain/decision-recorder.ts';
-import type { RecordingOptions } from '../../serve/serve-options.ts';
+import type { RecordingOptions } from '../../serve/options/serve-options.ts';
 import { atLeastOne, wholeNumber, writtenBytes } from './option-values.ts';
 
 /** Some tens of millions of requests. */

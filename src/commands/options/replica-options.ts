@@ -5,7 +5,7 @@ import { fileFault } from '../../files/file-fault.ts';
 import { readFollowed } from '../../files/following/read-followed.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { SEND_INTERVAL_MS } from '../../replicas/replica.ts';
-import type { ServeOptions } from '../../serve/serve-options.ts';
+import type { ServeOptions } from '../../serve/options/serve-options.ts';
 import { atLeastOne } from './option-values.ts';
 
 export interface ReplicaFlags {

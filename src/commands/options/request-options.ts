@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RequestOptions } from '../../serve/serve-options.ts';
+import type { RequestOptions } from '../../serve/options/serve-options.ts';
 import { wholeNumber } from './option-values.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to recognize a prompt. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { ServeOptions } from '../../serve/serve-options.ts';
+import type { ServeOptions } from '../../serve/options/serve-options.ts';
 import { type AccessFlags, addAccessOptions } from './access-options.ts';
 import { type AutoscalingFlags, addAutoscalingOptions } from './autoscaling-options.ts';
 import { addDrainOptions, type DrainFlags } from './drain-options.ts';

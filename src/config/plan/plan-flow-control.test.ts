@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { SERVING_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import type { BandPlan } from '../../flow/control/flow-control-plan.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import { servingPlan } from '../../serve/serving-plan.ts';
+import { servingPlan } from '../../serve/picker/serving-plan.ts';
 import { loadConfig } from '../load.ts';
 
 const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';

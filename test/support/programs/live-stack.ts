@@ -3,8 +3,8 @@ import { serveOptions } from '../../../bench/support/stack.ts';
 import { GATEWAY_BOUNDS } from '../../../src/gateway/gateway-bounds.ts';
 import { startGateway } from '../../../src/gateway/start-gateway.ts';
 import { nodeClock } from '../../../src/runtime/clock/node-clock.ts';
-import { startServe } from '../../../src/serve/serve.ts';
-import type { ServeSettings, Serving } from '../../../src/serve/serve-options.ts';
+import type { ServeSettings } from '../../../src/serve/options/serve-options.ts';
+import { type Serving, startServe } from '../../../src/serve/serve.ts';
 import { stubOptions } from '../../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../../stub-server/pool.ts';
 

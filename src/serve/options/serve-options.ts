@@ -1,21 +1,21 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { ConfigFile } from '../catalogue/plan.ts';
-import type { InferencePoolSpec } from '../endpoints/discovery/kubernetes/pool/inference-pool.ts';
-import type { PoolName } from '../endpoints/discovery/kubernetes/pool/pool-sources.ts';
-import type { ServerLimits } from '../extproc/server/port/server-limits.ts';
-import type { Millis } from '../framework/runtime.ts';
-import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';
-import type { ShadowData } from '../lab/shadow/shadow-data.ts';
-import type { CapacityPart } from '../picker/plan/capacity-plan.ts';
-import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { LevelledLog, Log } from '../runtime/log/log.ts';
-import type { TelemetryOptions } from '../telemetry/start-telemetry.ts';
-import type { AdminAccessOptions } from './admin/admin-access.ts';
-import type { AutoscalingOptions } from './autoscaling/start-autoscaling.ts';
-import type { ElectionTiming } from './election/leader-election.ts';
-import type { ReplicasOptions } from './replicas/create-replica.ts';
-import type { MetricsTlsOptions } from './tls/metrics-tls.ts';
-import type { TlsOptions } from './tls/start-tls.ts';
+import type { ConfigFile } from '../../catalogue/plan.ts';
+import type { InferencePoolSpec } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
+import type { PoolName } from '../../endpoints/discovery/kubernetes/pool/pool-sources.ts';
+import type { ServerLimits } from '../../extproc/server/port/server-limits.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { PromotionRule } from '../../lab/promotion/promotion-rule.ts';
+import type { ShadowData } from '../../lab/shadow/shadow-data.ts';
+import type { CapacityPart } from '../../picker/plan/capacity-plan.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import type { LevelledLog, Log } from '../../runtime/log/log.ts';
+import type { TelemetryOptions } from '../../telemetry/start-telemetry.ts';
+import type { AdminAccessOptions } from '../admin/admin-access.ts';
+import type { AutoscalingOptions } from '../autoscaling/start-autoscaling.ts';
+import type { ElectionTiming } from '../election/leader-election.ts';
+import type { ReplicasOptions } from '../replicas/create-replica.ts';
+import type { MetricsTlsOptions } from '../tls/metrics-tls.ts';
+import type { TlsOptions } from '../tls/start-tls.ts';
 
 /** The options of `pointsman serve`, read and checked, by the part of the picker that reads them. */
 export interface ServeOptions {
@@ -192,16 +192,4 @@ export function serveOptionsOf(settings: ServeSettings): ServeOptions {
     autoscaling: settings,
     telemetry: settings,
   };
-}
-
-export interface Serving {
-  readonly extProcPort: number;
-  readonly healthPort: number | undefined;
-  readonly metricsPort: number;
-  readonly scalerPort: number | undefined;
-  /**
-   * Reports NOT_SERVING, accepts requests until gateways have noticed (at once, `notice: false`),
-   * waits for streams in flight up to the time-out, then closes all.
-   */
-  stop(how?: { readonly notice: boolean }): Promise<void>;
 }

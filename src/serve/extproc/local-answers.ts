@@ -1,7 +1,7 @@
-import type { SessionOptions } from '../extproc/session/session.ts';
-import { RoutingError } from '../framework/error.ts';
-import type { RequestControl } from '../framework/request-control.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { SessionOptions } from '../../extproc/session/session.ts';
+import { RoutingError } from '../../framework/error.ts';
+import type { RequestControl } from '../../framework/request-control.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
 type Responder = Required<Pick<RequestControl, 'respond'>>;
 

@@ -1,22 +1,25 @@
 import type { Registry } from 'prom-client';
-import { type Discovery, startFileDiscovery } from '../endpoints/discovery/file/file-discovery.ts';
-import { parseStaticEndpoints } from '../endpoints/discovery/file/static-discovery.ts';
-import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
-import { ResolvedEndpoints } from '../endpoints/discovery/names/resolved-endpoints.ts';
-import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
+import {
+  type Discovery,
+  startFileDiscovery,
+} from '../../endpoints/discovery/file/file-discovery.ts';
+import { parseStaticEndpoints } from '../../endpoints/discovery/file/static-discovery.ts';
+import type { KubernetesDiscovery } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import { ResolvedEndpoints } from '../../endpoints/discovery/names/resolved-endpoints.ts';
+import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import {
   labelNames,
   type TopologyLabels,
   topologyExtractor,
-} from '../endpoints/scraping/topology-extractor.ts';
-import type { ResolvedName } from '../framework/runtime.ts';
-import { registerKubernetesMetrics } from '../journal/metrics/pool/kubernetes-metrics.ts';
-import { registerHostNames } from '../journal/metrics/pool/pool-metrics.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { RealRuntime } from '../runtime/real-runtime.ts';
-import type { ServeOptions } from './serve-options.ts';
-import type { ServingState } from './serving-state.ts';
+} from '../../endpoints/scraping/topology-extractor.ts';
+import type { ResolvedName } from '../../framework/runtime.ts';
+import { registerKubernetesMetrics } from '../../journal/metrics/pool/kubernetes-metrics.ts';
+import { registerHostNames } from '../../journal/metrics/pool/pool-metrics.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import type { RealRuntime } from '../../runtime/real-runtime.ts';
+import type { ServingState } from '../lifecycle/serving-state.ts';
+import type { ServeOptions } from '../options/serve-options.ts';
 
 /** The picker serves without the addresses of names that take longer. */
 const NAMES_WAIT_MS = 2000;
@@ -52,7 +55,9 @@ async function startKubernetesDiscovery(
 ): Promise<KubernetesDiscovery | undefined> {
   if (kubernetes === undefined) return undefined;
   // Loaded only where it is used: the client of Kubernetes takes longer than all else together.
-  const { startKubernetes } = await import('../endpoints/discovery/kubernetes/start-kubernetes.ts');
+  const { startKubernetes } = await import(
+    '../../endpoints/discovery/kubernetes/start-kubernetes.ts'
+  );
   const random = runtime.random.fork('kubernetes');
   const onAppProtocol = (appProtocol?: string): void => serving.speak(appProtocol);
   const onReady = (ready: boolean): void => serving.know(ready);

@@ -1,35 +1,35 @@
 import type { Registry } from 'prom-client';
-import { eventReport } from '../endpoints/kv-events/event-report.ts';
-import { logEventTroubles } from '../endpoints/kv-events/health/log-event-troubles.ts';
-import { DROP_REASONS } from '../endpoints/kv-events/messages/check-structure.ts';
-import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
-import { SCRAPE_FAILURES, scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
-import type { Endpoint } from '../framework/endpoint.ts';
-import type { PickerMetrics } from '../journal/metrics/metrics.ts';
-import { registerEjectionMetrics } from '../journal/metrics/pool/ejection-metrics.ts';
-import { registerInFlight } from '../journal/metrics/pool/inflight-metrics.ts';
-import { registerKvEventMetrics } from '../journal/metrics/pool/kv-event-metrics.ts';
-import { registerMediaMetrics } from '../journal/metrics/pool/media-metrics.ts';
+import { eventReport } from '../../endpoints/kv-events/event-report.ts';
+import { logEventTroubles } from '../../endpoints/kv-events/health/log-event-troubles.ts';
+import { DROP_REASONS } from '../../endpoints/kv-events/messages/check-structure.ts';
+import { logScrapeErrors } from '../../endpoints/scraping/log-scrape-errors.ts';
+import { SCRAPE_FAILURES, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
+import { registerEjectionMetrics } from '../../journal/metrics/pool/ejection-metrics.ts';
+import { registerInFlight } from '../../journal/metrics/pool/inflight-metrics.ts';
+import { registerKvEventMetrics } from '../../journal/metrics/pool/kv-event-metrics.ts';
+import { registerMediaMetrics } from '../../journal/metrics/pool/media-metrics.ts';
 import {
   registerPoolMetrics,
   registerScrapeFailures,
-} from '../journal/metrics/pool/pool-metrics.ts';
-import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/pool/role-minimums.ts';
-import { registerRollouts } from '../journal/metrics/pool/rollout-metrics.ts';
+} from '../../journal/metrics/pool/pool-metrics.ts';
+import { logRoleMinimums, registerRoleMinimums } from '../../journal/metrics/pool/role-minimums.ts';
+import { registerRollouts } from '../../journal/metrics/pool/rollout-metrics.ts';
 import {
   registerExpiredReservations,
   registerFaultMetrics,
-} from '../journal/metrics/process/fault-metrics.ts';
-import { kvEventCounters } from '../journal/metrics/process/refusal-metrics.ts';
-import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-metrics.ts';
-import { registerWaitingMetrics } from '../journal/metrics/waiting/waiting-metrics.ts';
-import type { Promotion } from '../lab/promotion/promotion.ts';
-import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
-import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
-import type { Shadow } from '../lab/shadow/start-shadow.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { RealRuntime } from '../runtime/real-runtime.ts';
-import type { ServeOptions } from './serve-options.ts';
+} from '../../journal/metrics/process/fault-metrics.ts';
+import { kvEventCounters } from '../../journal/metrics/process/refusal-metrics.ts';
+import { registerSchedulerMetrics } from '../../journal/metrics/process/scheduler-metrics.ts';
+import { registerWaitingMetrics } from '../../journal/metrics/waiting/waiting-metrics.ts';
+import type { Promotion } from '../../lab/promotion/promotion.ts';
+import { registerPromotionMetrics } from '../../lab/promotion/promotion-metrics.ts';
+import { registerShadowMetrics } from '../../lab/shadow/shadow-metrics.ts';
+import type { Shadow } from '../../lab/shadow/start-shadow.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { RealRuntime } from '../../runtime/real-runtime.ts';
+import type { ServeOptions } from '../options/serve-options.ts';
 
 interface SchedulerParts {
   readonly picker: EndpointPicker;

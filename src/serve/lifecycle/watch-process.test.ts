@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { registerGoMemory } from '../journal/metrics/process/go-memory.ts';
-import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { registerGoMemory } from '../../journal/metrics/process/go-memory.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { watchProcess } from './watch-process.ts';
 
 it('[D363] shows its memory by the names of Go programs, too, as Node counts it', async () => {

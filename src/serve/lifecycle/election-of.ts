@@ -1,7 +1,7 @@
-import type { PickerMetrics } from '../journal/metrics/metrics.ts';
-import type { RealRuntime } from '../runtime/real-runtime.ts';
-import type { LeaderElection } from './election/leader-election.ts';
-import type { ServeOptions } from './serve-options.ts';
+import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
+import type { RealRuntime } from '../../runtime/real-runtime.ts';
+import type { LeaderElection } from '../election/leader-election.ts';
+import type { ServeOptions } from '../options/serve-options.ts';
 import type { ServingState } from './serving-state.ts';
 
 /** What an election needs of the picker. */
@@ -17,7 +17,7 @@ export async function electionOf(
   { metrics, runtime, serving }: ElectionParts,
 ): Promise<LeaderElection | undefined> {
   if (election === undefined || kubernetes === undefined) return undefined;
-  const { startElection } = await import('./election/start-election.ts');
+  const { startElection } = await import('../election/start-election.ts');
   return startElection({
     ...kubernetes,
     ...election,

@@ -1,5 +1,5 @@
-import type { ParserType } from '../framework/parser-type.ts';
-import type { Log } from '../runtime/log/log.ts';
+import type { ParserType } from '../../framework/parser-type.ts';
+import type { Log } from '../../runtime/log/log.ts';
 
 /** Parsers that read only gRPC, which the pool's protocol `http` cannot carry. */
 const GRPC_ONLY: readonly ParserType[] = ['vllmgrpc-parser', 'vertexai-parser'];

@@ -1,16 +1,16 @@
 import type { Registry } from 'prom-client';
-import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
-import type { SessionOptions } from '../extproc/session/session.ts';
-import type { HashSecret } from '../framework/keyed-hash.ts';
-import type { ParserType } from '../framework/parser-type.ts';
-import type { PromptReading } from '../framework/prompt-reading.ts';
-import { countBy } from '../journal/metrics/process/refusal-metrics.ts';
-import { CONTROL_FIELDS } from '../openai/body/control-fields.ts';
-import { CONTROL_HEADERS } from '../openai/control-headers.ts';
-import { requestReaders } from '../openai/parsers/request-readers.ts';
-import { requestIdentity } from '../openai/request-identity.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { ServeOptions } from './serve-options.ts';
+import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
+import type { SessionOptions } from '../../extproc/session/session.ts';
+import type { HashSecret } from '../../framework/keyed-hash.ts';
+import type { ParserType } from '../../framework/parser-type.ts';
+import type { PromptReading } from '../../framework/prompt-reading.ts';
+import { countBy } from '../../journal/metrics/process/refusal-metrics.ts';
+import { CONTROL_FIELDS } from '../../openai/body/control-fields.ts';
+import { CONTROL_HEADERS } from '../../openai/control-headers.ts';
+import { requestReaders } from '../../openai/parsers/request-readers.ts';
+import { requestIdentity } from '../../openai/request-identity.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { ServeOptions } from '../options/serve-options.ts';
 
 interface ReaderParts {
   readonly picker: EndpointPicker;

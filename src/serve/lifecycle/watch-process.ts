@@ -1,10 +1,10 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client';
-import type { Clock } from '../framework/runtime.ts';
-import { registerGoMemory } from '../journal/metrics/process/go-memory.ts';
-import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../journal/metrics/process/loop-watchdog.ts';
-import { measureLoopDelay } from '../runtime/clock/loop-delay.ts';
-import { memoryInUse } from '../runtime/process/memory-limit.ts';
-import type { MetricsOptions, ServeOptions } from './serve-options.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import { registerGoMemory } from '../../journal/metrics/process/go-memory.ts';
+import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../../journal/metrics/process/loop-watchdog.ts';
+import { measureLoopDelay } from '../../runtime/clock/loop-delay.ts';
+import { memoryInUse } from '../../runtime/process/memory-limit.ts';
+import type { MetricsOptions, ServeOptions } from '../options/serve-options.ts';
 
 export interface ProcessWatch {
   /** Why the picker is degraded, as a sentence; undefined for no reason. */

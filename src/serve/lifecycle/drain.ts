@@ -1,6 +1,6 @@
-import type { ExtProcServer } from '../extproc/server/server.ts';
-import type { Readiness } from './admin/admin-routes.ts';
-import type { DrainOptions } from './serve-options.ts';
+import type { ExtProcServer } from '../../extproc/server/server.ts';
+import type { Readiness } from '../admin/admin-routes.ts';
+import type { DrainOptions } from '../options/serve-options.ts';
 
 /** The way out of service: not ready first, then no new requests, then no requests at all. */
 export class Drain {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { serveOptions } from '../../bench/support/stack.ts';
-import type { Log } from '../runtime/log/log.ts';
+import { serveOptions } from '../../../bench/support/stack.ts';
+import type { Log } from '../../runtime/log/log.ts';
+import { startServe } from '../serve.ts';
 import { logWarnings } from './log-start.ts';
-import { startServe } from './serve.ts';
 
 it('[O161] warns at the start that there is no endpoint, and says how to name one', async () => {
   const warned: string[] = [];

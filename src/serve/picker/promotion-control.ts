@@ -1,23 +1,23 @@
-import { readFollowed } from '../files/following/read-followed.ts';
-import { readYaml } from '../files/reading/read-yaml.ts';
-import { zodIssues } from '../files/reading/zod-issues.ts';
-import { ConfigError, messageOf } from '../framework/error.ts';
-import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
-import type { InferenceRequest } from '../framework/request.ts';
-import type { Clock, Random } from '../framework/runtime.ts';
-import { Canary } from '../lab/promotion/canary.ts';
-import { Promotion, type PromotionStatus } from '../lab/promotion/promotion.ts';
+import { readFollowed } from '../../files/following/read-followed.ts';
+import { readYaml } from '../../files/reading/read-yaml.ts';
+import { zodIssues } from '../../files/reading/zod-issues.ts';
+import { ConfigError, messageOf } from '../../framework/error.ts';
+import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Clock, Random } from '../../framework/runtime.ts';
+import { Canary } from '../../lab/promotion/canary.ts';
+import { Promotion, type PromotionStatus } from '../../lab/promotion/promotion.ts';
 import {
   type PromotionRule,
   promotionRule,
   type ShadowEvidence,
-} from '../lab/promotion/promotion-rule.ts';
-import type { Shadow } from '../lab/shadow/start-shadow.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { JournalSubscriber } from '../picker/events/journal.ts';
-import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { Log } from '../runtime/log/log.ts';
-import { HttpError } from './admin/admin-routes.ts';
+} from '../../lab/promotion/promotion-rule.ts';
+import type { Shadow } from '../../lab/shadow/start-shadow.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { JournalSubscriber } from '../../picker/events/journal.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import type { Log } from '../../runtime/log/log.ts';
+import { HttpError } from '../admin/admin-routes.ts';
 
 export interface PromotionControlOptions {
   /** The plans of the shadows, by name. */

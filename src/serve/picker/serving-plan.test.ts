@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
-import { loadConfig } from '../config/load.ts';
-import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { servingPlan } from './serving-plan.ts';
 
 const planOf = (more: string): PickerPlan =>

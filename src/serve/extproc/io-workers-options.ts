@@ -1,16 +1,13 @@
-import type { ExtProcServerOptions } from '../extproc/server/server.ts';
-import type { SessionOptions } from '../extproc/session/session.ts';
-import { ConfigError } from '../framework/error.ts';
-import { KeyedHash } from '../framework/keyed-hash.ts';
-import type { Observer } from '../framework/observer.ts';
-import type { InferenceRequest } from '../framework/request.ts';
-import type { IoWorkersOptions } from '../io-workers/io-workers.ts';
-import type { Preparing } from '../io-workers/remote-router.ts';
-import { readHeaderFields } from '../openai/body/header-fields.ts';
-import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import type { ExtProcServerOptions } from '../../extproc/server/server.ts';
+import type { SessionOptions } from '../../extproc/session/session.ts';
+import { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { IoWorkersOptions } from '../../io-workers/io-workers.ts';
+import type { Preparing } from '../../io-workers/remote-router.ts';
+import { readHeaderFields } from '../../openai/body/header-fields.ts';
+import type { ServeOptions } from '../options/serve-options.ts';
 import type { ExtProcParts } from './ext-proc-options.ts';
-import { identityBy } from './request-readers.ts';
-import type { ListenOptions, ServeOptions } from './serve-options.ts';
+import { identityBy } from './served-readers.ts';
 
 export interface IoWorkersParts extends ExtProcParts {
   readonly seed: number;
@@ -89,43 +86,6 @@ function readingRules(
     answersReservations: session.answersReservations?.() === true,
     preparing: preparingOf(parts),
   };
-}
-
-/** Plugins that answer for each answer while the proxy waits. */
-const REPORTERS: readonly string[] = ['request-attribute-reporter'];
-
-/** Throws ConfigError for what I/O workers cannot do. */
-export function checkIoWorkers(
-  {
-    ioWorkers = 0,
-    observe = false,
-  }: Pick<ListenOptions, 'ioWorkers'> & Pick<ServeOptions, 'observe'>,
-  { plugins }: Pick<PickerPlan, 'plugins'>,
-): void {
-  if (ioWorkers === 0) return;
-  if (observe) throw refusal('cannot be used with --observe, which decides nothing: leave it out');
-  const planned = plugins.find(({ definition }) => REPORTERS.includes(definition.type))?.name;
-  if (planned !== undefined) throw reporterRefusal(planned);
-}
-
-/** Throws ConfigError for plugins of `--plugin` that I/O workers cannot call. */
-export function checkReporters(
-  { ioWorkers = 0 }: Pick<ListenOptions, 'ioWorkers'>,
-  plugins: readonly Observer[],
-): void {
-  if (ioWorkers === 0 || !plugins.some((each) => 'responseMetadata' in each)) return;
-  throw reporterRefusal('of --plugin that has responseMetadata');
-}
-
-function reporterRefusal(which: string): ConfigError {
-  return refusal(
-    `cannot be used with plugin ${which}: it reports at the end of each answer, which would ` +
-      'have to wait for it. Leave out one of them',
-  );
-}
-
-function refusal(message: string): ConfigError {
-  return new ConfigError('command line', [{ path: '--io-workers', message }]);
 }
 
 function preparingOf({ router, picker }: Pick<ExtProcParts, 'router' | 'picker'>): Preparing {

@@ -1,13 +1,13 @@
 import type { Registry } from 'prom-client';
-import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
-import { type IoWorkers, startIoWorkers } from '../io-workers/io-workers.ts';
-import { registerStreamMetrics } from '../journal/metrics/answers/stream-metrics.ts';
-import { showMetric } from '../journal/metrics/page/family.ts';
+import { type ExtProcServer, startExtProcServer } from '../../extproc/server/server.ts';
+import { type IoWorkers, startIoWorkers } from '../../io-workers/io-workers.ts';
+import { registerStreamMetrics } from '../../journal/metrics/answers/stream-metrics.ts';
+import { showMetric } from '../../journal/metrics/page/family.ts';
+import type { ServeOptions } from '../options/serve-options.ts';
+import type { StartedPicker } from '../picker/start-picker.ts';
 import { extProcOptions } from './ext-proc-options.ts';
 import { type IoWorkersParts, ioWorkersOptions } from './io-workers-options.ts';
-import { ignoredControls } from './request-readers.ts';
-import type { ServeOptions } from './serve-options.ts';
-import type { StartedPicker } from './start-picker.ts';
+import { ignoredControls } from './served-readers.ts';
 
 /** The server that gateways use. */
 export interface StartedServer {

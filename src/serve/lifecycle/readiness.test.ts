@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
-import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
-import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
+import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { type ReadinessParts, readiness } from './readiness.ts';
 
 const NOW = 10_000;

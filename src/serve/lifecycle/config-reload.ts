@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { ConfigFile } from '../catalogue/plan.ts';
-import { oneAtATime } from '../files/following/one-at-a-time.ts';
-import { watchFile } from '../files/following/watch-file.ts';
-import { Reloads } from '../journal/metrics/process/reloads.ts';
-import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import { sameParameters } from '../picker/plan/same-parameters.ts';
-import type { Log } from '../runtime/log/log.ts';
+import type { ConfigFile } from '../../catalogue/plan.ts';
+import { oneAtATime } from '../../files/following/one-at-a-time.ts';
+import { watchFile } from '../../files/following/watch-file.ts';
+import { Reloads } from '../../journal/metrics/process/reloads.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import { sameParameters } from '../../picker/plan/same-parameters.ts';
+import type { Log } from '../../runtime/log/log.ts';
 import { logWarnings } from './log-start.ts';
 
 export interface ConfigReloadOptions {

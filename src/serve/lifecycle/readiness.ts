@@ -1,12 +1,12 @@
-import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
-import type { FollowedName } from '../endpoints/discovery/names/follow-name.ts';
-import { scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
-import { isFresh } from '../framework/endpoint.ts';
-import type { ReplacementReport } from '../framework/replacement.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { Readiness } from './admin/admin-routes.ts';
+import type { KubernetesDiscovery } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
+import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
+import { isFresh } from '../../framework/endpoint.ts';
+import type { ReplacementReport } from '../../framework/replacement.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { Readiness } from '../admin/admin-routes.ts';
+import type { LeaderElection } from '../election/leader-election.ts';
 import type { ConfigReload } from './config-reload.ts';
-import type { LeaderElection } from './election/leader-election.ts';
 import type { ProcessWatch } from './watch-process.ts';
 
 export interface ReadinessParts {

@@ -1,9 +1,9 @@
-import { packageVersion } from '../files/folders.ts';
-import { firstOf } from '../framework/first-of.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { Log } from '../runtime/log/log.ts';
-import type { ServeOptions } from './serve-options.ts';
-import type { ServeTls } from './tls/start-tls.ts';
+import { packageVersion } from '../../files/folders.ts';
+import { firstOf } from '../../framework/first-of.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { Log } from '../../runtime/log/log.ts';
+import type { ServeOptions } from '../options/serve-options.ts';
+import type { ServeTls } from '../tls/start-tls.ts';
 
 /** A file that a program wrote may have thousands. */
 const WARNINGS_MAX = 20;

@@ -1,7 +1,7 @@
-import { DEFAULT_DETECTOR } from '../flow/control/detector-types.ts';
-import { DEFAULT_EJECTION, withEjection } from '../picker/ejection/ejection-plan.ts';
-import type { CapacityPart } from '../picker/plan/capacity-plan.ts';
-import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { DEFAULT_DETECTOR } from '../../flow/control/detector-types.ts';
+import { DEFAULT_EJECTION, withEjection } from '../../picker/ejection/ejection-plan.ts';
+import type { CapacityPart } from '../../picker/plan/capacity-plan.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 
 /**
  * The plan with what a serving picker does unless its configuration says otherwise. It is part of

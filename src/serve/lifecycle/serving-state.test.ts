@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ParserType } from '../framework/parser-type.ts';
-import { createLog } from '../runtime/log/log.ts';
+import type { ParserType } from '../../framework/parser-type.ts';
+import { createLog } from '../../runtime/log/log.ts';
 import { ServingState } from './serving-state.ts';
 
 function state(leads: boolean, parsers: readonly ParserType[] = [], known = true) {
