@@ -15,6 +15,7 @@ import { newReceived, Peers } from './peers/peers.ts';
 import { TimeShare } from './peers/time-share.ts';
 import { isPrefixSharing, PrefixExchange } from './prefix-exchange.ts';
 import type { ReplicaStatus } from './replica-status.ts';
+import { WarmUp } from './warm-up.ts';
 
 export interface ReplicaOptions {
   /** Unique among the replicas of a pool. */
@@ -44,10 +45,6 @@ const ASK_MS = 1000;
 const ANSWER_MS = 250;
 /** How much of the time the messages of all replicas may take. */
 const ALL_SHARE = 0.3;
-/** Prompts are taken from the replica that was asked, for so long. */
-const PREFIXES_MS = 60_000;
-/** How often they are asked for on one connection: what comes while the time is used up is lost. */
-const WARMINGS_MAX = 3;
 
 /**
  * Shares with other replicas what this picker does, and books here what they do. Without a
@@ -70,10 +67,7 @@ export class Replica {
   #changedAt: Millis;
   #tick: Timer | undefined;
   #beatSequence = -1;
-  /** Who was asked for prompts, and when; undefined: nobody since the last connection. */
-  #warming: { readonly peer: string; readonly at: Millis } | undefined;
-  /** How often prompts were asked for since then. */
-  #warmings = 0;
+  readonly #warmUp = new WarmUp();
 
   constructor(options: ReplicaOptions) {
     const { id, boot, clock, intervalMs = SEND_INTERVAL_MS } = options;
@@ -137,11 +131,11 @@ export class Replica {
       connected: this.#connected,
       sinceMs: now - this.#changedAt,
       open: this.#outbox.open,
-      sent: { ...this.#outbox.sent },
+      sent: this.#outbox.sent,
       received: { ...this.#received },
       peers: this.#peers.all.map((peer) => ({
         id: peer.id,
-        silentMs: now - peer.heardAt,
+        silentMs: now - peer.receivedAt,
         lagMs: peer.lagMs,
         open: peer.open,
         ...peer.counts,
@@ -175,8 +169,7 @@ export class Replica {
     this.#connected = true;
     this.#changedAt = this.#options.clock.now();
     this.#outbox.connected();
-    this.#warming = undefined;
-    this.#warmings = 0;
+    this.#warmUp.begin();
     this.#outbox.sendOther(MESSAGE_KIND.hello, undefined);
     this.#options.onNotice?.({ kind: 'connected' });
   }
@@ -232,10 +225,7 @@ export class Replica {
     const inTime = this.#time.run(() => peer.time.run(() => this.#take(head, reader, peer)));
     if (inTime) return;
     peer.counts.hurried += 1;
-    // Prompts are sent once. The next answer of a peer asks for them again.
-    if (head.kind === MESSAGE_KIND.prefixes && this.#warmings < WARMINGS_MAX) {
-      this.#warming = undefined;
-    }
+    if (head.kind === MESSAGE_KIND.prefixes) this.#warmUp.missed();
   }
 
   #take({ kind, sequence }: MessageHead, reader: ByteReader, peer: Peer): void {
@@ -251,7 +241,7 @@ export class Replica {
     const open = reader.number();
     const { origin, entries } = readEntries(reader, this.#options.clock.now());
     const { missed } = peer.counts;
-    if (!peer.takes(sequence)) return;
+    if (!peer.batches.takes(sequence)) return;
     peer.waiting = undefined;
     this.#picker?.elsewhere.events(() => peer.apply(entries, origin));
     const differs = open !== peer.open && open <= PEER_OPEN_MAX;
@@ -268,15 +258,12 @@ export class Replica {
       peer.keepOnly(numbers, from, to, now);
       peer.apply(entries, origin);
     });
-    if (heldBlocks === 0 || this.#warming !== undefined) return;
-    if (!this.#outbox.sendOther(MESSAGE_KIND.ask, peer.id)) return;
-    this.#warmings += 1;
-    this.#warming = { peer: peer.id, at: now };
+    if (heldBlocks === 0 || !this.#warmUp.isDue) return;
+    if (this.#outbox.sendOther(MESSAGE_KIND.ask, peer.id)) this.#warmUp.asked(peer.id, now);
   }
 
   #takePrefixes(reader: ByteReader, peer: Peer): void {
-    const { peer: asked, at = 0 } = this.#warming ?? {};
-    if (asked !== peer.id || this.#options.clock.now() - at > PREFIXES_MS) return;
+    if (!this.#warmUp.takesFrom(peer.id, this.#options.clock.now())) return;
     this.#received.prefixBlocks += this.#exchange?.take(reader) ?? 0;
   }
 

@@ -20,12 +20,11 @@ import {
   writeWaiting,
 } from '../messages/write-entries.ts';
 import { type OpenRequest, writeOpen } from './open-requests.ts';
+import { type MessageCounts, type SendMessage, SendQueue } from './send-queue.ts';
 import { UrgentPrompts } from './urgent-prompts.ts';
 
 /** A batch this long is sent before its time. */
 const BATCH_BYTES = 256 * 1024;
-/** A batch can exceed that by one entry and its texts, and stays far below what is sent. */
-const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface OutboxOptions {
   readonly id: string;
@@ -35,24 +34,18 @@ export interface OutboxOptions {
   readonly intervalMs: Millis;
   /** What waits for flow control here. */
   readonly waiting: () => FirstBand | undefined;
-  /** False where the message cannot be sent now. */
-  readonly send: (message: Uint8Array, to?: string) => boolean;
+  readonly send: SendMessage;
 }
 
 /** Counts since the start. */
-export interface SentCounts {
-  readonly messages: number;
-  readonly bytes: number;
+export interface SentCounts extends MessageCounts {
   readonly events: number;
-  /** Messages that were dropped because they could not be sent in time. */
-  readonly dropped: number;
 }
 
 /**
  * Tells other replicas what this picker does. It subscribes to the picker's journal, writes what
- * happens at once into the batch of the moment, and sends the batch after a short time. Where the
- * link takes nothing, batches wait up to a bound, and the oldest are dropped: who misses one asks
- * for the open requests.
+ * happens at once into the batch of the moment, and sends the batch after a short time. A replica
+ * that misses a batch asks for the open requests.
  */
 export class Outbox implements JournalSubscriber {
   readonly answersOptional = true;
@@ -61,8 +54,7 @@ export class Outbox implements JournalSubscriber {
   readonly #entries = new ByteWriter();
   readonly #texts = new TextTable();
   readonly #message = new ByteWriter();
-  #waiting: Uint8Array[] = [];
-  #waitingBytes = 0;
+  readonly #queue: SendQueue;
   #timer: Timer | undefined;
   /** When the timer fires. */
   #dueAt: Millis = 0;
@@ -73,14 +65,16 @@ export class Outbox implements JournalSubscriber {
   #begunAt: Millis = 0;
   #batchEvents = 0;
   readonly #urgent = new UrgentPrompts();
-  readonly #sent = { messages: 0, bytes: 0, events: 0, dropped: 0 };
+  #events = 0;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
+    this.#queue = new SendQueue(options.send);
   }
 
   get sent(): SentCounts {
-    return this.#sent;
+    const { messages, bytes, dropped } = this.#queue.counts;
+    return { messages, bytes, events: this.#events, dropped };
   }
 
   /** Requests of this picker that have not ended. */
@@ -106,9 +100,7 @@ export class Outbox implements JournalSubscriber {
 
   disconnected(): void {
     this.#connected = false;
-    this.#sent.dropped += this.#waiting.length;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
+    this.#queue.drop();
     this.#clear();
   }
 
@@ -172,11 +164,9 @@ export class Outbox implements JournalSubscriber {
       this.#texts.write(writer);
       writer.bytes(this.#entries.view());
     });
-    this.#sent.events += this.#batchEvents;
+    this.#events += this.#batchEvents;
     this.#clear();
-    this.#waiting.push(message.slice());
-    this.#waitingBytes += message.length;
-    this.#sendWaiting();
+    this.#queue.add(message.slice());
   }
 
   /** Sends what is open to one replica, in ranges of numbers that fit into messages. */
@@ -262,28 +252,6 @@ export class Outbox implements JournalSubscriber {
   }
 
   #sendNow(to: string | undefined, kind: number, write: (writer: ByteWriter) => void): boolean {
-    const message = this.#compose(kind, write);
-    const sent = this.#options.send(message, to);
-    this.#count(sent, message);
-    return sent;
-  }
-
-  #sendWaiting(): void {
-    while (this.#waiting.length > 0) {
-      const [oldest] = this.#waiting as [Uint8Array];
-      const sent = this.#options.send(oldest);
-      if (!sent && this.#waitingBytes <= WAITING_BYTES_MAX) return;
-      this.#waiting.shift();
-      this.#waitingBytes -= oldest.length;
-      this.#count(sent, oldest);
-    }
-  }
-
-  #count(sent: boolean, { length }: Uint8Array): void {
-    if (!sent) this.#sent.dropped += 1;
-    else {
-      this.#sent.messages += 1;
-      this.#sent.bytes += length;
-    }
+    return this.#queue.sendNow(this.#compose(kind, write), to);
   }
 }

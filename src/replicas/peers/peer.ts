@@ -13,6 +13,7 @@ import type {
   RoutedEntry,
 } from '../messages/entries.ts';
 import { promptOf } from '../messages/prompt-words.ts';
+import { type BatchCounts, BatchOrder } from './batch-order.ts';
 import type { Bookings } from './bookings.ts';
 import type { Claimant, Doubts, Witness } from './doubts.ts';
 import { RecentNumbers } from './recent-numbers.ts';
@@ -24,8 +25,6 @@ export interface SharedPicker extends Witness {
   readonly elsewhere: Pick<Elsewhere, 'book' | 'happenedAt' | 'events'>;
 }
 
-/** Batches that are missing and may still come: a link that reorders does so within a few. */
-const MISSING_MAX = 64;
 /** Requests whose end is known, in case a message from before comes late. */
 const ENDED_MAX = 4096;
 
@@ -52,14 +51,10 @@ export interface PeerParts {
   readonly time: TimeShare;
 }
 
-/** Counts since the peer was first heard. */
-export interface PeerCounts {
-  batches: number;
+/** Counts since the first message of the peer. */
+export interface PeerCounts extends BatchCounts {
   events: number;
   bytes: number;
-  duplicates: number;
-  /** Batches that have not come. */
-  missed: number;
   /** Requests whose endpoint is not known here. */
   unknownEndpoints: number;
   /** Requests beyond what a replica, or all of them together, may have open. */
@@ -85,7 +80,10 @@ export class Peer implements Claimant {
     doubted: 0,
     hurried: 0,
   };
-  heardAt: Millis;
+  /** Which of its batches have come. */
+  readonly batches: BatchOrder = new BatchOrder(this.counts);
+  /** When its last message came. */
+  receivedAt: Millis;
   /** How long its last message took, by the clocks of both machines. */
   lagMs: Millis = 0;
   /** When it was last asked for what it has open. */
@@ -99,8 +97,6 @@ export class Peer implements Claimant {
   readonly #parts: PeerParts;
   readonly #open = new InFlightMap<number, OpenElsewhere>((number) => number);
   readonly #ended = new RecentNumbers(ENDED_MAX);
-  readonly #missing = new Set<number>();
-  #sequence: number | undefined;
 
   constructor(
     { id, boot }: { readonly id: string; readonly boot: number },
@@ -112,30 +108,11 @@ export class Peer implements Claimant {
     this.time = parts.time;
     this.#picker = parts.picker;
     this.#parts = parts;
-    this.heardAt = now;
+    this.receivedAt = now;
   }
 
   get open(): number {
     return this.#open.size;
-  }
-
-  /** Whether the batch is new. Counts what is missing before it. */
-  takes(sequence: number): boolean {
-    const last = this.#sequence ?? sequence - 1;
-    this.counts.batches += 1;
-    if (sequence <= last) {
-      if (this.#missing.delete(sequence)) {
-        this.counts.missed -= 1;
-        return true;
-      }
-      this.counts.duplicates += 1;
-      return false;
-    }
-    this.counts.missed += sequence - last - 1;
-    for (let each = Math.max(last + 1, sequence - MISSING_MAX); each < sequence; each++)
-      addBounded(this.#missing, each);
-    this.#sequence = sequence;
-    return true;
   }
 
   /** Applies what has happened. `origin` is the time here from which its times count. */
@@ -263,13 +240,6 @@ export class Peer implements Claimant {
     if (open !== undefined) this.#parts.bookings.release(open.blocks);
     this.#ended.add(number);
   }
-}
-
-function addBounded(missing: Set<number>, number: number): void {
-  missing.add(number);
-  if (missing.size <= MISSING_MAX) return;
-  const [oldest] = missing;
-  if (oldest !== undefined) missing.delete(oldest);
 }
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();

@@ -43,7 +43,7 @@ export interface PeersOptions {
   readonly onJoined: (peer: Peer) => void;
 }
 
-/** The other replicas that are heard. */
+/** The other replicas of which messages come. */
 export class Peers {
   readonly #options: PeersOptions;
   readonly #peers = new Map<string, Peer>();
@@ -91,7 +91,7 @@ export class Peers {
       received.refusedPeers += 1;
       return undefined;
     }
-    peer.heardAt = clock.now();
+    peer.receivedAt = clock.now();
     peer.lagMs = Math.max(0, clock.wallTime() - sentAt);
     return peer;
   }
@@ -101,13 +101,13 @@ export class Peers {
     const { clock, onNotice } = this.#options;
     const now = clock.now();
     for (const peer of this.#peers.values())
-      if (now - peer.heardAt > GONE_MS) this.drop(peer, 'silent');
+      if (now - peer.receivedAt > GONE_MS) this.drop(peer, 'silent');
     if (this.#picker === undefined || this.#peers.size === 0) return;
     for (const { id, address } of this.#doubts.look(this.all, this.#picker))
       onNotice?.({ kind: 'doubted', peer: id, address });
   }
 
-  /** A peer says that it ends. One that cannot be heard in time is dropped for its silence. */
+  /** A peer says that it ends. One whose message is not read in time is dropped for its silence. */
   leave(peer: Peer): void {
     this.#comings.run(() => this.drop(peer, 'ended'));
   }

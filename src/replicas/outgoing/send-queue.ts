@@ -1,0 +1,64 @@
+/** A batch can exceed its bound by one entry and its texts, and stays far below what may wait. */
+const WAITING_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Sends to one replica, or without `to` to all. False where the message cannot be sent now. */
+export type SendMessage = (message: Uint8Array, to?: string) => boolean;
+
+export interface MessageCounts {
+  readonly messages: number;
+  readonly bytes: number;
+  /** Messages that were dropped because they could not be sent in time. */
+  readonly dropped: number;
+}
+
+/** Messages to the link. Where it takes none, batches wait up to a bound; then the oldest are dropped. */
+export class SendQueue {
+  readonly #send: SendMessage;
+  readonly #counts = { messages: 0, bytes: 0, dropped: 0 };
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+
+  constructor(send: SendMessage) {
+    this.#send = send;
+  }
+
+  get counts(): MessageCounts {
+    return this.#counts;
+  }
+
+  /** Sends it to all after those that wait, or keeps it. */
+  add(message: Uint8Array): void {
+    this.#waiting.push(message);
+    this.#waitingBytes += message.length;
+    while (this.#waiting.length > 0) {
+      const [oldest] = this.#waiting as [Uint8Array];
+      const sent = this.#send(oldest);
+      if (!sent && this.#waitingBytes <= WAITING_BYTES_MAX) return;
+      this.#waiting.shift();
+      this.#waitingBytes -= oldest.length;
+      this.#count(sent, oldest);
+    }
+  }
+
+  /** Sends it before those that wait, or drops it; then it returns false. */
+  sendNow(message: Uint8Array, to: string | undefined): boolean {
+    const sent = this.#send(message, to);
+    this.#count(sent, message);
+    return sent;
+  }
+
+  /** Drops all that wait. */
+  drop(): void {
+    this.#counts.dropped += this.#waiting.length;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+  }
+
+  #count(sent: boolean, { length }: Uint8Array): void {
+    if (!sent) this.#counts.dropped += 1;
+    else {
+      this.#counts.messages += 1;
+      this.#counts.bytes += length;
+    }
+  }
+}
