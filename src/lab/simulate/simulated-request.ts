@@ -1,0 +1,191 @@
+import type {
+  FinishReason,
+  RemoteKv,
+  SequenceUsage,
+  Submission,
+} from '../../../stub-server/engine/sequence.ts';
+import type { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
+import { RoutingError } from '../../framework/error.ts';
+import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import type { EmbeddedPicker } from '../../library/create-picker.ts';
+import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
+import type { RequestResult } from '../run-summary/run-result.ts';
+import type { TraceRequest } from '../traces/trace.ts';
+import type { ModelServer } from './simulated-server.ts';
+
+/** What all requests of a simulation share. */
+export interface RequestParts {
+  readonly clock: Clock;
+  readonly servers: readonly ModelServer[];
+  /** The places of servers in `servers`, by id. */
+  readonly indexOf: ReadonlyMap<string, number>;
+  /** Carries KV from one server to another. */
+  readonly fabric: KvFabric;
+  readonly blockTokens: number;
+  /** The picker that decides the next request. */
+  readonly nextPicker: () => EmbeddedPicker;
+  /** Calls back after one hop of the network. */
+  readonly later: (callback: () => void) => void;
+  readonly onEnd: (request: TraceRequest) => void;
+}
+
+/** A routed request on its way to the server that decodes it. */
+interface DecodeLeg {
+  readonly routed: RoutedRequest;
+  /** The server that holds its KV, if it was prefilled elsewhere. */
+  readonly from?: { readonly prefiller: ModelServer; readonly release: () => void };
+}
+
+/** How often a request that is refused or lost before its first token is sent again. */
+const RETRIES_MAX = 5;
+/** The delay before a retry, because clients and gateways back off a little. */
+const RETRY_AFTER_MS = 25;
+
+/** One request of the trace, from its arrival through picker and servers to its end. */
+export class SimulatedRequest {
+  readonly result: RequestResult;
+  readonly #parts: RequestParts;
+  readonly #blockHashes: Float64Array;
+
+  constructor(request: TraceRequest, parts: RequestParts) {
+    this.result = {
+      request,
+      server: -1,
+      attempts: 0,
+      ttftMs: Number.NaN,
+      e2eMs: Number.NaN,
+      cachedTokens: 0,
+      completed: false,
+    };
+    this.#parts = parts;
+    this.#blockHashes = hashesOf(request, parts.blockTokens);
+  }
+
+  /** Asks a picker for its place: at its arrival, and again after it was refused or lost. */
+  attempt(): void {
+    const { result } = this;
+    const { blockTokens, nextPicker } = this.#parts;
+    const { model, promptTokens, blockIds, priority, fairnessId } = result.request;
+    result.attempts += 1;
+    const placed = (routed: RoutedRequest): void => this.#send(routed);
+    const refused = (error: unknown): void => {
+      // It has waited for as long as it may.
+      if (error instanceof RoutingError && error.code === 'queue-timeout') this.#end();
+      else this.#retry();
+    };
+    let routed: RoutedRequest | undefined;
+    try {
+      const counted = {
+        model,
+        promptTokens,
+        blockIds,
+        blockTokens,
+        ...(priority !== undefined && { priority }),
+        ...(fairnessId !== undefined && { fairnessId }),
+      };
+      routed = nextPicker().enqueueWith(counted, { placed, refused });
+    } catch (error) {
+      refused(error);
+    }
+    if (routed !== undefined) placed(routed);
+  }
+
+  #send(routed: RoutedRequest): void {
+    const { servers, indexOf, later } = this.#parts;
+    this.result.server = indexOf.get(routed.endpoint.id) ?? -1;
+    const prefiller = servers[indexOf.get(routed.headers.get(PREFILL_HEADER) ?? '') ?? -1];
+    later(() => {
+      if (prefiller === undefined) this.#decode({ routed });
+      else this.#prefill(routed, prefiller);
+    });
+  }
+
+  /**
+   * Prefills on another server first, as the sidecar beside the decoding server does. If that
+   * fails, the decoding server computes the whole prompt.
+   */
+  #prefill(routed: RoutedRequest, prefiller: ModelServer): void {
+    const held: { submission?: Submission | undefined } = {};
+    held.submission = prefiller.submit({
+      promptTokens: this.result.request.promptTokens,
+      outputTokens: 1,
+      blockHashes: this.#blockHashes,
+      holdBlocks: true,
+      onDone: (reason) => {
+        const leg = { routed, from: { prefiller, release: () => held.submission?.release() } };
+        this.#parts.later(() => this.#decode(reason === 'error' ? { routed } : leg));
+      },
+    });
+  }
+
+  #decode(leg: DecodeLeg): void {
+    const { result } = this;
+    const { clock, servers, later } = this.#parts;
+    const { request } = result;
+    const server = servers[result.server] as ModelServer;
+    server.submit({
+      promptTokens: request.promptTokens,
+      outputTokens: request.outputTokens,
+      blockHashes: this.#blockHashes,
+      remote: this.#remoteKv(leg, server),
+      ...(server.spec.loras && request.model !== '' && { lora: request.model }),
+      onFirstToken: () =>
+        later(() => {
+          result.ttftMs = clock.now() - request.atMs;
+          leg.routed.firstToken();
+        }),
+      onDone: (reason, usage) => later(() => this.#decoded(leg, reason, usage)),
+    });
+  }
+
+  #remoteKv({ from }: DecodeLeg, { port }: ModelServer): RemoteKv | undefined {
+    return (
+      from && {
+        tokens: this.result.request.promptTokens,
+        start: (tokens, ready) =>
+          this.#parts.fabric.send({ tokens, from: from.prefiller.port, to: port }, () => {
+            from.release();
+            ready();
+          }),
+      }
+    );
+  }
+
+  #decoded({ routed, from }: DecodeLeg, reason: FinishReason, usage: SequenceUsage): void {
+    const { result } = this;
+    const failed = reason === 'error';
+    // Also if nothing had to be sent, or the transfer was cut off.
+    from?.release();
+    routed.done(failed ? 'failed' : 'completed', failed ? undefined : usage);
+    if (failed && Number.isNaN(result.ttftMs)) {
+      this.#retry();
+      return;
+    }
+    result.completed = !failed;
+    result.cachedTokens = usage.cachedTokens;
+    this.#end();
+  }
+
+  #retry(): void {
+    if (this.result.attempts > RETRIES_MAX) this.#end();
+    else this.#parts.clock.setTimer(RETRY_AFTER_MS, () => this.attempt());
+  }
+
+  #end(): void {
+    const { request } = this.result;
+    this.result.e2eMs = this.#parts.clock.now() - request.atMs;
+    this.#parts.onEnd(request);
+  }
+}
+
+/** The engine's hashes: 53 bits of each chained hash. */
+function hashesOf({ blockIds, model }: TraceRequest, blockTokens: number): Float64Array {
+  const { words, count } = chainBlockIds(blockIds, { seedText: model, blockTokens });
+  const hashes = new Float64Array(count);
+  for (let index = 0; index < count; index++) {
+    const high = (words[2 * index + 1] as number) >>> 11;
+    hashes[index] = high * 0x1_0000_0000 + ((words[2 * index] as number) >>> 0);
+  }
+  return hashes;
+}
