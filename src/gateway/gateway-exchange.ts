@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../framework/runtime.ts';
@@ -6,9 +5,10 @@ import { within } from '../runtime/clock/deadline.ts';
 import { endUpload, type FrontExchange } from '../runtime/network/server/http-front.ts';
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
 import { ExchangeLimits } from './exchange-limits.ts';
-import type { ExtProcClient, ExtProcStream, ProcessingResponse } from './ext-proc-client.ts';
+import type { ExtProcClient, ProcessingRequest, ProcessingResponse } from './ext-proc-client.ts';
 import type { GatewayBounds } from './gateway-bounds.ts';
 import { applyMutation, endToEndHeaders, type HeaderPair } from './header-mutation.ts';
+import { PickerStream } from './picker-stream.ts';
 import {
   DESTINATION,
   endpointFailure,
@@ -32,7 +32,7 @@ interface ExchangeOptions extends FrontExchange {
 /** One HTTP request: to the picker in full duplex, to the picked endpoint, and back. */
 export class GatewayExchange {
   readonly #options: ExchangeOptions;
-  readonly #stream: ExtProcStream;
+  readonly #picker: PickerStream;
   readonly #abort = new AbortController();
   /** The request body that the picker has returned. */
   readonly #toUpstream = new PassThrough();
@@ -42,8 +42,6 @@ export class GatewayExchange {
   #requestReturned = false;
   #onHeadAnswered = (): void => undefined;
   #upstream: Dispatcher.ResponseData | undefined;
-  /** The picker has ended its stream: the rest of the response does not pass it. */
-  #passing = false;
   #over = false;
 
   constructor(options: ExchangeOptions) {
@@ -57,17 +55,23 @@ export class GatewayExchange {
     this.#headers = endToEndHeaders(request.rawHeaders).filter(([name]) => name !== DESTINATION);
     this.#hasBody =
       'transfer-encoding' in request.headers || Number(request.headers['content-length'] ?? 0) > 0;
-    this.#stream = extProc.process();
-    this.#stream.on('data', (answer: ProcessingResponse) => this.#takeAnswer(answer));
-    this.#stream.on('error', (error) => this.#fail(503, pickerFailure(error)));
-    this.#stream.on('end', () => this.#onPickerDone());
+    this.#picker = new PickerStream(extProc.process(), {
+      limits: this.#limits,
+      signal: this.#abort.signal,
+      onAnswer: (answer) => this.#onAnswer(answer),
+      // Such as a header that HTTP does not allow.
+      onUnusable: (error) =>
+        this.#fail(502, `the endpoint picker's answer cannot be used: ${String(error)}`),
+      onFailed: (error) => this.#fail(503, pickerFailure(error)),
+      onEnded: () => this.#onPickerEnded(),
+    });
     this.#toUpstream.on('error', () => undefined);
     response.on('close', () => this.#end());
     signal.addEventListener('abort', () => this.#end());
   }
 
   async run(): Promise<void> {
-    this.#stream.write(requestHead(this.#options.request, this.#headers, this.#hasBody));
+    this.#picker.open(requestHead(this.#options.request, this.#headers, this.#hasBody));
     if (this.#hasBody) await this.#sendBody();
     if (!this.#requestReturned && !this.#over) this.#limits.owes('request');
   }
@@ -79,24 +83,34 @@ export class GatewayExchange {
     // Destroying the request would take the answer with it.
     for await (const chunk of this.#options.request.iterator({ destroyOnReturn: false })) {
       uploadIdle.pause();
-      await this.#write({ request_body: { body: chunk as Buffer, end_of_stream: false } });
+      await this.#picker.write({ request_body: { body: chunk as Buffer, end_of_stream: false } });
       if (this.#over) return;
       uploadIdle.restart();
     }
     upload.stop();
     uploadIdle.stop();
-    await this.#write({ request_body: { body: Buffer.alloc(0), end_of_stream: true } });
+    await this.#picker.write({ request_body: { body: Buffer.alloc(0), end_of_stream: true } });
   }
 
-  /** Answers with an error of the gateway, or breaks off a response that has begun. */
+  /** Answers with an error of the gateway. */
   #fail(status: number, sentence: string): void {
     if (this.#over) return;
+    const headers: readonly HeaderPair[] = [['content-type', 'application/json']];
+    this.#answerItself(status, headers, errorBody(status, sentence));
+  }
+
+  /** Answers in place of an endpoint, or breaks off a response that has begun. */
+  #answerItself(
+    status: number,
+    headers: readonly HeaderPair[],
+    body: string | Buffer | undefined,
+  ): void {
     const { request, response, clock } = this.#options;
     if (response.headersSent) breakOff(response);
     else {
       endUpload(request, response, clock);
-      response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(errorBody(status, sentence));
+      response.writeHead(status, headers.flat());
+      response.end(body);
     }
     this.#end();
   }
@@ -106,32 +120,11 @@ export class GatewayExchange {
     if (this.#over) return;
     this.#over = true;
     this.#limits.stop();
-    this.#stream.cancel();
+    this.#picker.cancel();
     this.#abort.abort();
     this.#toUpstream.destroy();
     this.#onHeadAnswered();
     endUpload(this.#options.request, this.#options.response, this.#options.clock);
-  }
-
-  async #write(message: Parameters<ExtProcStream['write']>[0]): Promise<void> {
-    if (this.#over || this.#passing || this.#stream.write(message)) return;
-    this.#limits.owes('drain');
-    // Rejects when the exchange ends.
-    await once(this.#stream, 'drain', { signal: this.#abort.signal }).catch(() => undefined);
-    this.#limits.paid('drain');
-  }
-
-  #takeAnswer(answer: ProcessingResponse): void {
-    if (this.#over) return;
-    try {
-      this.#onAnswer(answer);
-      if (this.#over) return;
-      if (this.#stream.isPaused()) this.#limits.pausePicker();
-      else this.#limits.awaitPicker();
-    } catch (error) {
-      // Such as a header that HTTP does not allow.
-      this.#fail(502, `the endpoint picker's answer cannot be used: ${String(error)}`);
-    }
   }
 
   #onAnswer(answer: ProcessingResponse): void {
@@ -153,20 +146,13 @@ export class GatewayExchange {
   }
 
   #reject({ status, headers, body }: NonNullable<ProcessingResponse['immediate_response']>): void {
-    const { request, response, clock } = this.#options;
-    if (response.headersSent) breakOff(response);
-    else {
-      endUpload(request, response, clock);
-      response.writeHead(status?.code ?? 500, applyMutation([], headers).flat());
-      response.end(body);
-    }
-    this.#end();
+    this.#answerItself(status?.code ?? 500, applyMutation([], headers), body);
   }
 
   #passRequestBody({ response }: NonNullable<ProcessingResponse['request_body']>): void {
     const { body, end_of_stream: last } = response?.body_mutation?.streamed_response ?? {};
     if (body !== undefined && body.length > 0 && !this.#toUpstream.write(body)) {
-      this.#pauseUntilDrained(this.#toUpstream, () => undefined);
+      this.#picker.pauseUntilDrained(this.#toUpstream, () => undefined);
     }
     if (last !== true) return;
     this.#toUpstream.end();
@@ -176,16 +162,6 @@ export class GatewayExchange {
   #onRequestReturned(): void {
     this.#requestReturned = true;
     this.#limits.paid('request');
-  }
-
-  /** Reads no more from the picker while a receiver has enough to do. */
-  #pauseUntilDrained(receiver: NodeJS.EventEmitter, onDrained: () => void): void {
-    this.#stream.pause();
-    receiver.once('drain', () => {
-      onDrained();
-      this.#stream.resume();
-      if (!this.#over) this.#limits.awaitPicker();
-    });
   }
 
   async #forward(headers: readonly HeaderPair[]): Promise<void> {
@@ -210,23 +186,24 @@ export class GatewayExchange {
     upstream.body.on('error', () =>
       this.#fail(502, 'the picked endpoint closed the connection before its response ended'),
     );
-    if (this.#passing) await this.#passResponse(upstream);
+    if (this.#picker.hasLeft) await this.#passResponse(upstream);
     else await this.#askPicker(upstream);
   }
 
   /** Answers for an endpoint that did not. The picker learns of it, as it does from Envoy. */
   async #answerFor(error: unknown): Promise<void> {
     const { status, sentence } = endpointFailure(error);
-    if (!this.#passing && this.#upstream === undefined) await this.#tellHead(ownHead(status));
+    if (!this.#picker.hasLeft && this.#upstream === undefined)
+      await this.#tellHead(ownHead(status));
     this.#fail(status, sentence);
   }
 
   /** Resolves when the picker has answered the head of a response, or has ended its stream. */
-  async #tellHead(head: Parameters<ExtProcStream['write']>[0]): Promise<void> {
+  async #tellHead(head: ProcessingRequest): Promise<void> {
     this.#limits.owes('response');
     const answered = Promise.withResolvers<void>();
     this.#onHeadAnswered = answered.resolve;
-    await this.#write(head);
+    await this.#picker.write(head);
     if (!this.#over) await answered.promise;
   }
 
@@ -236,17 +213,17 @@ export class GatewayExchange {
     await this.#tellHead(responseHead(upstream));
     // A picker that ends its stream instead gets nothing of the body, which would be lost.
     if (this.#over) return;
-    if (this.#passing) return await this.#passResponse(upstream);
+    if (this.#picker.hasLeft) return await this.#passResponse(upstream);
     endpointIdle.restart();
     for await (const chunk of upstream.body) {
       endpointIdle.pause();
-      await this.#write({ response_body: { body: chunk as Buffer, end_of_stream: false } });
+      await this.#picker.write({ response_body: { body: chunk as Buffer, end_of_stream: false } });
       if (this.#over) return;
       endpointIdle.restart();
     }
     endpointIdle.stop();
     this.#limits.owes('end');
-    await this.#write(responseEnd(upstream));
+    await this.#picker.write(responseEnd(upstream));
   }
 
   #sendHead(mutation: Parameters<typeof applyMutation>[1]): void {
@@ -262,7 +239,7 @@ export class GatewayExchange {
     const { body, end_of_stream: last } = answer?.body_mutation?.streamed_response ?? {};
     if (body !== undefined && body.length > 0 && !response.write(body)) {
       this.#limits.client.restart();
-      this.#pauseUntilDrained(response, () => this.#limits.client.pause());
+      this.#picker.pauseUntilDrained(response, () => this.#limits.client.pause());
     }
     if (last === true) this.#finish();
   }
@@ -273,11 +250,11 @@ export class GatewayExchange {
     this.#limits.paid('end');
     response.end();
     if (!response.writableFinished) this.#limits.client.restart();
-    if (!this.#over) this.#stream.end();
+    if (!this.#over) this.#picker.end();
   }
 
   /** The picker has ended its stream without an error. */
-  #onPickerDone(): void {
+  #onPickerEnded(): void {
     if (this.#over || this.#options.response.writableEnded) return;
     if (!this.#requestReturned) {
       this.#fail(503, 'the endpoint picker ended its stream before the request');
@@ -285,7 +262,7 @@ export class GatewayExchange {
       // Parts of the response were on their way through the picker.
       this.#fail(502, 'the endpoint picker ended its stream within the response');
     } else {
-      this.#passing = true;
+      this.#picker.hasLeft = true;
       this.#limits.paid('response');
       this.#onHeadAnswered();
     }
