@@ -10,11 +10,10 @@ import type {
   PlannedPlugin,
 } from '../../picker/plan/picker-plan.ts';
 import { sameParameters } from '../../picker/plan/same-parameters.ts';
-import { olderType } from '../reference/older-releases.ts';
-import { UNRELEASED_TYPES } from '../reference/reference-table.ts';
 import type { PluginEntry } from '../schema/schema.ts';
 import { UNREADABLE } from '../schema/without-faults.ts';
-import { readParameters } from './read-parameters.ts';
+import { knownTypes, whyUnknown } from './known-types.ts';
+import { readParameters, writtenParameters } from './read-parameters.ts';
 
 export const FILE_DISCOVERY = 'file-discovery';
 /** `file-discovery` for endpoints that are clusters: both take host names. */
@@ -70,7 +69,7 @@ export class PluginTable {
     },
   ) {
     this.#entries = entries;
-    this.#types = typesOf(catalogue);
+    this.#types = knownTypes(catalogue);
     this.#issues = issues;
     this.#notes = notes;
     this.#unread = unread;
@@ -258,41 +257,6 @@ export class PluginTable {
   }
 }
 
-function whyUnknown(type: string, known: Iterable<string>): string {
-  const older = olderType(type);
-  if (older !== undefined) return older;
-  const similar = UNRELEASED_TYPES.get(type);
-  return similar === undefined
-    ? `is not a known plugin type${nearest(type, known)}`
-    : `is in no release of the reference picker, and is not here; ${similar} does a similar work`;
-}
-
 function nameOf({ name, type }: PluginEntry): string {
   return name ?? type;
-}
-
-function typesOf(catalogue: PluginCatalogue): ReadonlyMap<string, KnownPlugin> {
-  const { filters, scorers, pickers, profileHandlers, deciders, dataSources } = catalogue;
-  const known: readonly KnownPlugin[] = [
-    ...filters.map((definition) => ({ kind: 'filter' as const, definition })),
-    ...scorers.map((definition) => ({ kind: 'scorer' as const, definition })),
-    ...pickers.map((definition) => ({ kind: 'picker' as const, definition })),
-    ...deciders.map((definition) => ({ kind: 'decider' as const, definition })),
-    ...profileHandlers.map((definition) => ({ kind: 'handler' as const, definition })),
-    ...dataSources.map((definition) => ({ kind: 'source' as const, definition })),
-  ];
-  return new Map(known.map((each) => [each.definition.type, each]));
-}
-
-/** As parsed, where the schema reads that back alike; else as given, such as durations. */
-function writtenParameters(
-  schema: Schema<unknown>,
-  { parsed, given }: { readonly parsed: unknown; readonly given: unknown },
-): unknown {
-  try {
-    const again = schema.parse(JSON.parse(JSON.stringify(parsed)));
-    return sameParameters(again, parsed) ? parsed : given;
-  } catch {
-    return given;
-  }
 }

@@ -3,6 +3,7 @@ import { parseOrReport, unwrapped } from '../../files/reading/zod-issues.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import type { Schema } from '../../framework/plugin.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
+import { sameParameters } from '../../picker/plan/same-parameters.ts';
 import { withOlderParameters } from '../reference/older-releases.ts';
 import { REFERENCE_TYPES, WITHOUT_PARAMETERS } from '../reference/reference-table.ts';
 import type { PluginEntry } from '../schema/schema.ts';
@@ -28,6 +29,19 @@ export function readParameters<T>(
   const read = readOrReport(schema, entry, { ...options, issues });
   options.issues.push(...withOlderParameters(issues, entry.type, options.path));
   return read;
+}
+
+/** As parsed, where the schema reads that back alike; else as given, such as durations. */
+export function writtenParameters(
+  schema: Schema<unknown>,
+  { parsed, given }: { readonly parsed: unknown; readonly given: unknown },
+): unknown {
+  try {
+    const again = schema.parse(JSON.parse(JSON.stringify(parsed)));
+    return sameParameters(again, parsed) ? parsed : given;
+  } catch {
+    return given;
+  }
 }
 
 function readOrReport<T>(
