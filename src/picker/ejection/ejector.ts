@@ -4,7 +4,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { failureReason } from './failure-reason.ts';
-import { isStalled, isTrialStalled, STALL_CHECK_MS } from './first-token-stall.ts';
+import { STALL_CHECK_MS, stalledAmong } from './first-token-stall.ts';
 import { isHeardAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
 
 /** A change of an endpoint: `ejected` is undefined when it is back. */
@@ -273,20 +273,10 @@ export class Ejector implements EndpointObserver {
   /** Looks for endpoints that owe first tokens for too long while others give theirs. */
   #check(plan: EjectionPlan, at: Millis, now: Millis = at): void {
     this.#checkedAt = now;
-    const firstTokens = this.#firstTokens;
-    const stalled: EndpointHealth[] = [];
-    let progressAt = Number.NEGATIVE_INFINITY;
-    for (const health of this.#known.values()) {
-      if (health.ejected !== undefined) {
-        if (isTrialStalled(health, at, plan)) this.#eject(health, 'trial-failed', now);
-        continue;
-      }
-      const endpoint = this.#options.pool.get(health.endpoint.id) ?? health.endpoint;
-      if (isStalled(health, at, { endpoint, firstTokens, plan })) stalled.push(health);
-      else progressAt = Math.max(progressAt, health.progressAt);
-    }
-    for (const health of stalled) {
-      if (progressAt > health.awaitingSince) this.#eject(health, 'first-token-stall', now);
-    }
+    const { pool } = this.#options;
+    const input = { pool, firstTokens: this.#firstTokens, plan };
+    const { failedTrials, stalled } = stalledAmong(this.#known.values(), at, input);
+    for (const health of failedTrials) this.#eject(health, 'trial-failed', now);
+    for (const health of stalled) this.#eject(health, 'first-token-stall', now);
   }
 }

@@ -1,4 +1,4 @@
-import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EjectionPlan } from './ejection-plan.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
@@ -15,35 +15,63 @@ const FIRST_TOKENS_LEARNED = 20;
 const MEMORY_SHARE_MAX = 0.85;
 
 interface StallInput {
-  /** As it is now. */
-  readonly endpoint: Endpoint;
+  /** The endpoints as they are now. */
+  readonly pool: { get(id: EndpointId): Endpoint | undefined };
   /** How many first tokens the pool has given. */
   readonly firstTokens: number;
   readonly plan: EjectionPlan;
+}
+
+interface Stalls {
+  /** Ejected endpoints whose trials have no first token after what it may take. */
+  readonly failedTrials: readonly EndpointHealth[];
+  /** The others that owe a first token for too long. */
+  readonly stalled: readonly EndpointHealth[];
+}
+
+/** Finds the endpoints that owe first tokens for too long while others give theirs. */
+export function stalledAmong(
+  known: Iterable<EndpointHealth>,
+  at: Millis,
+  input: StallInput,
+): Stalls {
+  const failedTrials: EndpointHealth[] = [];
+  const stalled: EndpointHealth[] = [];
+  let progressAt = Number.NEGATIVE_INFINITY;
+  for (const health of known) {
+    if (health.ejected !== undefined) {
+      if (isTrialStalled(health, at, input.plan)) failedTrials.push(health);
+    } else if (isStalled(health, at, input)) stalled.push(health);
+    else progressAt = Math.max(progressAt, health.progressAt);
+  }
+  return {
+    failedTrials,
+    stalled: stalled.filter(({ awaitingSince }) => progressAt > awaitingSince),
+  };
 }
 
 /**
  * Whether an endpoint owes a first token for too long: longer than the least bound and than several
  * times what was expected, and in that time it has given no other first token and ended no request.
  */
-export function isStalled(
-  { awaiting, progressAt }: EndpointHealth,
+function isStalled(
+  { endpoint: added, awaiting, progressAt }: EndpointHealth,
   at: Millis,
-  { endpoint, firstTokens, plan }: StallInput,
+  { pool, firstTokens, plan }: StallInput,
 ): boolean {
   const [oldest] = awaiting;
   if (oldest === undefined) return false;
   const [routed, expectedMs] = oldest;
   const silentMs = at - Math.max(routed.at, progressAt);
   if (silentMs < plan.firstTokenStallMs) return false;
+  const endpoint = pool.get(added.id) ?? added;
   const isFull = endpoint.metrics.kvCacheUsage > MEMORY_SHARE_MAX;
   const isPatient = firstTokens < FIRST_TOKENS_LEARNED || (isFull && isFresh(endpoint, at));
   const boundMs = boundOf(expectedMs, plan);
   return silentMs >= (isPatient ? Math.max(PATIENT_MS, boundMs) : boundMs);
 }
 
-/** Whether a trial of an ejected endpoint has no first token after what it may take. */
-export function isTrialStalled(
+function isTrialStalled(
   { awaiting, trials }: EndpointHealth,
   at: Millis,
   plan: EjectionPlan,

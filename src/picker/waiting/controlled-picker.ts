@@ -1,3 +1,6 @@
+import { createFlowControl } from '../../flow/control/create-flow-control.ts';
+import type { FlowControl } from '../../flow/control/flow-control.ts';
+import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
 import type { Served, Waiting } from '../../flow/discipline.ts';
 import type { FairShares, Share } from '../../flow/fair-shares.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
@@ -30,8 +33,21 @@ export interface Held {
   state: 'new' | 'waiting' | 'placed' | 'gone';
 }
 
+/** Flow control before this picker. `lacking` counts requests that the ledger does not have yet. */
+export function flowControlOver(
+  picker: ControlledPicker,
+  plan: FlowControlPlan,
+  lacking: () => number,
+): FlowControl {
+  return createFlowControl(plan, {
+    endpoints: () => picker.pool.snapshot(),
+    inFlight: withMore(picker, lacking),
+    hasRoom: roomBeyond(picker, lacking),
+  });
+}
+
 /** Whether the capacity of endpoints allows one more request than those that the ledger lacks. */
-export function roomBeyond(
+function roomBeyond(
   { limit }: ControlledPicker,
   lacking: () => number,
 ): (endpoints: readonly Endpoint[]) => boolean {
@@ -39,7 +55,7 @@ export function roomBeyond(
 }
 
 /** The load in flight with requests that the ledger does not have yet, spread over the pool. */
-export function withMore({ ledger, pool }: ControlledPicker, lacking: () => number): InFlightView {
+function withMore({ ledger, pool }: ControlledPicker, lacking: () => number): InFlightView {
   return {
     load(endpoint): InFlightLoad {
       const load = ledger.load(endpoint);

@@ -1,8 +1,6 @@
-import { createFlowControl } from '../../flow/control/create-flow-control.ts';
 import type { FlowControl } from '../../flow/control/flow-control.ts';
 import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
 import type { QueueDiscipline, Served, Waiting } from '../../flow/discipline.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
 import { invariant, RoutingError } from '../../framework/error.ts';
 import type { RequestObserver, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
@@ -11,10 +9,9 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
 import {
   type ControlledPicker,
+  flowControlOver,
   type Held,
-  roomBeyond,
   servedOf,
-  withMore,
 } from './controlled-picker.ts';
 import { KeptRequests } from './kept-requests.ts';
 import { LeftToOthers } from './left-to-others.ts';
@@ -91,14 +88,12 @@ export class ControlledRouter implements Router {
   configure(plan: FlowControlPlan | undefined): void {
     if (plan === this.#plan || (plan && this.#plan && sameParameters(plan, this.#plan))) return;
     const { measured } = this.#options;
-    const { pool } = this.#picker;
+    const picker = this.#picker;
     this.#plan = plan;
     this.#discipline?.replaced();
-    const endpoints = (): readonly Endpoint[] => pool.snapshot();
     const taken = (): number =>
       this.#let.unrouted.size + this.#left.count(this.#options.clock.now());
-    const [inFlight, hasRoom] = [withMore(this.#picker, taken), roomBeyond(this.#picker, taken)];
-    const control = plan && createFlowControl(plan, { endpoints, inFlight, hasRoom });
+    const control = plan && flowControlOver(picker, plan, taken);
     this.#discipline = control && (measured?.(control) ?? control);
     const held = [...this.#kept.values()];
     for (const each of held) this.#addAgain(each);
