@@ -13,8 +13,8 @@ import {
 } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { SeriesFinder } from '../scraping/page/prometheus-scan.ts';
+import { pageFields, pollInterval } from '../scraping/page-fields.ts';
 import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
-import { pollInterval } from '../scraping/poll-interval.ts';
 
 const TYPE = 'multicluster-metrics-data-source';
 /** A picker brings its averages up to date every few seconds. */
@@ -36,8 +36,7 @@ interface ClusterMetricNames {
 const config = z.lazy(() =>
   z
     .strictObject({
-      scheme: z.enum(['http', 'https']).default('https'),
-      path: z.string().startsWith('/').default('/metrics'),
+      ...pageFields('https', '/metrics'),
       port: z.int().min(1).max(65_535).optional(),
       interval: pollInterval.default(INTERVAL_MS),
       ...httpTlsFields,

@@ -3,8 +3,8 @@ import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { GPU_UTILIZATION } from '../../framework/keys.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { pageFields, pollInterval } from '../scraping/page-fields.ts';
 import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
-import { pollInterval } from '../scraping/poll-interval.ts';
 
 const TYPE = 'dcgm-data-source';
 /** DCGM samples its counters once a second or less often. */
@@ -26,8 +26,7 @@ interface DcgmConfig extends PollConfig {
 const config = z.lazy(() =>
   z
     .strictObject({
-      scheme: z.enum(['http', 'https']).default('http'),
-      path: z.string().startsWith('/').default('/metrics'),
+      ...pageFields('http', '/metrics'),
       port: z.int().min(1).max(65_535).default(9400),
       /** The exporter runs once on each node, and not beside each model server. */
       useNodeAddress: z.boolean().default(false),

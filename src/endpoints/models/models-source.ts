@@ -12,8 +12,8 @@ import {
   defineDataSource,
 } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { pageFields, pollInterval } from '../scraping/page-fields.ts';
 import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
-import { pollInterval } from '../scraping/poll-interval.ts';
 
 const TYPE = 'models-data-source';
 /** Adapters are loaded by people and controllers: a second later is soon enough. */
@@ -31,8 +31,7 @@ interface ModelsConfig extends PollConfig {
 const config = z.lazy(() =>
   z
     .strictObject({
-      scheme: z.enum(['http', 'https']).default('http'),
-      path: z.string().startsWith('/').default('/v1/models'),
+      ...pageFields('http', '/v1/models'),
       interval: pollInterval.default(INTERVAL_MS),
       ...httpTlsFields,
     })

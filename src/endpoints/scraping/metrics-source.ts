@@ -10,6 +10,7 @@ import {
 import type { Millis, Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { pageFields } from './page-fields.ts';
 import { NewScrapes } from './rhythm/new-scrapes.ts';
 import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm/rhythm.ts';
 import { SlotTimers } from './rhythm/slot-timers.ts';
@@ -30,8 +31,7 @@ const millis = z.union(
 const config = z.lazy(() =>
   z
     .strictObject({
-      scheme: z.enum(['http', 'https']).default('http'),
-      path: z.string().startsWith('/').default('/metrics'),
+      ...pageFields('http', '/metrics'),
       // 0 is Go's value for a missing port, and an empty text that of a missing interval.
       port: z
         .int()

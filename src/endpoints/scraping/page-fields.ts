@@ -5,6 +5,20 @@ import { duration } from '../../plugins/parameters/duration.ts';
 /** As of the metrics source. */
 const INTERVAL_MS_MIN = 10;
 
+/** Where each endpoint has a page, as parameters of a data source. */
+export function pageFields(
+  scheme: 'http' | 'https',
+  path: string,
+): {
+  readonly scheme: z.ZodDefault<z.ZodEnum<{ http: 'http'; https: 'https' }>>;
+  readonly path: z.ZodDefault<z.ZodString>;
+} {
+  return {
+    scheme: z.enum(['http', 'https']).default(scheme),
+    path: z.string().startsWith('/').default(path),
+  };
+}
+
 /** How often a data source polls: a duration, or a number of milliseconds. */
 export const pollInterval: z.ZodType<Millis> = z.lazy(() =>
   z
