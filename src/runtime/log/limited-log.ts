@@ -1,4 +1,5 @@
 import type { Clock, Millis } from '../../framework/runtime.ts';
+import { PerSecond } from '../clock/per-second.ts';
 import type { Log } from './log.ts';
 
 interface Limit {
@@ -49,8 +50,6 @@ export function limitedWarnings(log: Log, clock: Clock): (fields: object, messag
   };
 }
 
-const SECOND_MS: Millis = 1000;
-
 /**
  * Lets so many lines through in a second, of any kind. The next line says how many were left out.
  */
@@ -59,17 +58,10 @@ export function linesPerSecond(
   clock: Pick<Clock, 'now'>,
   linesMax: number,
 ): (fields: object, message: string) => void {
-  let since: Millis = Number.NEGATIVE_INFINITY;
-  let lines = 0;
+  const passing = new PerSecond(clock, linesMax);
   let leftOut = 0;
   return (fields, message) => {
-    const now = clock.now();
-    if (now - since >= SECOND_MS) {
-      since = now;
-      lines = 0;
-    }
-    lines += 1;
-    if (lines > linesMax) {
+    if (!passing.take()) {
       leftOut += 1;
       return;
     }

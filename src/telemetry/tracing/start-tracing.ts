@@ -1,5 +1,5 @@
 import type { FollowedHead } from '../../framework/following.ts';
-import type { Clock } from '../../framework/runtime.ts';
+import { PerSecond } from '../../runtime/clock/per-second.ts';
 import { hasFailed, type RequestRecord } from '../requests/request-record.ts';
 import type { RequestTrace } from '../requests/trace-context.ts';
 import { openTracing, type TracingSurroundings } from './open-tracing.ts';
@@ -41,27 +41,4 @@ export async function startTracing(
     },
     stop,
   };
-}
-
-/** Lets so many through in each second. */
-class PerSecond {
-  readonly #clock: Pick<Clock, 'now'>;
-  readonly #max: number;
-  #since = Number.NEGATIVE_INFINITY;
-  #taken = 0;
-
-  constructor(clock: Pick<Clock, 'now'>, max: number) {
-    this.#clock = clock;
-    this.#max = max;
-  }
-
-  take(): boolean {
-    const now = this.#clock.now();
-    if (now - this.#since >= 1000) {
-      this.#since = now;
-      this.#taken = 0;
-    }
-    this.#taken += 1;
-    return this.#taken <= this.#max;
-  }
 }
