@@ -18,14 +18,11 @@ import {
   settings,
   windowUpdate,
 } from '../../../../test/support/session/http2-peer.ts';
-import { RESERVING_SESSION } from '../../../../test/support/session/reserving-session.ts';
-import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
-import { Http2Connection } from '../../http2/connection.ts';
+import { sessionConnection } from '../../../../test/support/session/session-connection.ts';
+import type { Http2Connection } from '../../http2/connection.ts';
 import { PREFACE } from '../../http2/frames.ts';
-import { Session } from '../../session/session.ts';
 import type { BlockPool } from '../../streams/block-pool.ts';
 import { OpenStreams } from '../../streams/open-streams.ts';
-import { runSession } from './run-session.ts';
 
 const SEED = 20_261_123;
 const FRAME_BYTES = 16 * 1024;
@@ -46,19 +43,7 @@ class Connection {
       block.fill(0xaa);
       give(block);
     };
-    const run = {
-      newSession: (emit, account) => new Session(RESERVING_SESSION, emit, account),
-      streams,
-      receivedBytesMax: 2 ** 20,
-      sentBytesMax: Number.POSITIVE_INFINITY,
-      clock: new SimulatedClock(),
-      times: undefined,
-    } satisfies Parameters<typeof runSession>[1];
-    this.#connection = new Http2Connection({
-      transport: this.#transport,
-      streamsMax: 100,
-      onStream: (stream) => runSession(stream, run, () => undefined),
-    });
+    this.#connection = sessionConnection(this.#transport, streams);
     const begin = [PREFACE, settings([4, windowBytes]), windowUpdate(0, 2 ** 30)];
     this.#connection.receive(Buffer.concat(begin));
   }
