@@ -13,11 +13,19 @@ export class Expiry {
     const [first, second] = [this.#endOf(a), this.#endOf(b)];
     return first === second ? a.number < b.number : first < second;
   });
-  #isEmpty = false;
-  #changedAt: Millis = Number.NEGATIVE_INFINITY;
+  #isEmpty: boolean;
+  #changedAt: Millis;
 
-  constructor(noEndpointTtlMs: Millis) {
+  /** `former` has seen the pool until now. */
+  constructor(noEndpointTtlMs: Millis, former?: Expiry) {
     this.#noEndpointTtlMs = noEndpointTtlMs;
+    this.#isEmpty = former?.isEmpty ?? false;
+    this.#changedAt = former?.changedAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** When the pool got its first endpoint, or lost its last one. */
+  get changedAt(): Millis {
+    return this.#changedAt;
   }
 
   /** Whether the pool has no endpoint. */

@@ -24,6 +24,8 @@ export interface FlowControlDeps {
   readonly inFlight: InFlightView;
   /** Whether the capacity of the endpoints allows one more request; left out for always. */
   readonly hasRoom?: ((endpoints: readonly Endpoint[]) => boolean) | undefined;
+  /** What this one takes the place of: it goes on with what is in flight, and with the pool's times. */
+  readonly former?: FlowControl | undefined;
 }
 
 const NONE: readonly never[] = [];
@@ -37,7 +39,7 @@ export class FlowControl implements QueueDiscipline {
   readonly detector: Detector;
   readonly #deps: FlowControlDeps;
   readonly #expiry: Expiry;
-  readonly #running = new RunningRequests();
+  readonly #running: RunningRequests;
   readonly #items = new Map<Waiting, readonly [Item, Band]>();
   #bytes = 0;
   #added = 0;
@@ -50,8 +52,10 @@ export class FlowControl implements QueueDiscipline {
     this.bands = new Bands(parts);
     this.detector = parts.detector.create(deps.inFlight);
     this.gate = new Gate(poolSaturation(this.detector, deps.hasRoom), parts.usageLimit());
-    this.#expiry = new Expiry(parts.noEndpointTtlMs);
-    this.reclamation = new Reclamation(this.#running, parts.detector.lagMs);
+    const { former } = deps;
+    this.#running = former === undefined ? new RunningRequests() : former.#running;
+    this.#expiry = new Expiry(parts.noEndpointTtlMs, former && former.#expiry);
+    this.reclamation = new Reclamation(this.#running, parts.detector.lagMs, former?.reclamation);
   }
 
   get size(): number {

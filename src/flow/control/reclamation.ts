@@ -32,19 +32,23 @@ interface Revoked {
  * victims of the first have ended and the measured saturation can show it.
  */
 export class Reclamation {
-  readonly counts: ReclamationCounts = { issued: 0, confirmed: 0, timedOut: 0 };
+  readonly counts: ReclamationCounts;
   /** How far the last demand was above its ceiling. */
   target = 0;
   readonly #running: RunningRequests;
   /** From the end of a victim until the saturation shows it. */
   readonly #graceMs: Millis;
   /** Victims whose end was not seen yet, by id. */
-  readonly #revoked = new Map<string, Revoked>();
-  #cooling: { readonly credit: number; readonly until: Millis }[] = [];
+  readonly #revoked: Map<string, Revoked>;
+  #cooling: readonly { readonly credit: number; readonly until: Millis }[];
 
-  constructor(running: RunningRequests, graceMs: Millis) {
+  /** `former` has evicted until now, from the same requests. */
+  constructor(running: RunningRequests, graceMs: Millis, former?: Reclamation) {
     this.#running = running;
     this.#graceMs = graceMs;
+    this.#revoked = new Map(former === undefined ? [] : former.#revoked);
+    this.#cooling = former === undefined ? [] : former.#cooling;
+    this.counts = { ...(former?.counts ?? { issued: 0, confirmed: 0, timedOut: 0 }) };
   }
 
   /** Saturation that ended victims free, and that the measured value does not show yet. */
@@ -97,6 +101,6 @@ export class Reclamation {
   }
 
   #cool(credit: number, at: Millis): void {
-    this.#cooling.push({ credit, until: at + this.#graceMs });
+    this.#cooling = [...this.#cooling, { credit, until: at + this.#graceMs }];
   }
 }

@@ -33,16 +33,24 @@ export interface Held {
   state: 'new' | 'waiting' | 'placed' | 'gone';
 }
 
-/** Flow control before this picker. `lacking` counts requests that the ledger does not have yet. */
+interface ControlOptions {
+  readonly plan: FlowControlPlan;
+  /** Requests that the ledger does not have yet. */
+  readonly lacking: () => number;
+  /** What it takes the place of. */
+  readonly former: FlowControl | undefined;
+}
+
+/** Flow control before this picker. */
 export function flowControlOver(
   picker: ControlledPicker,
-  plan: FlowControlPlan,
-  lacking: () => number,
+  { plan, lacking, former }: ControlOptions,
 ): FlowControl {
   return createFlowControl(plan, {
     endpoints: () => picker.pool.snapshot(),
     inFlight: withMore(picker, lacking),
     hasRoom: roomBeyond(picker, lacking),
+    former,
   });
 }
 

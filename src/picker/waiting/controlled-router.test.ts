@@ -47,6 +47,9 @@ const PLAN: FlowControlPlan = {
 /** A picker whose endpoint takes every request, and streams that route when they may go on. */
 class Bench {
   readonly clock = new SimulatedClock();
+  readonly pool = new EndpointPool();
+  /** Requests in flight that were ended for others. */
+  readonly evicted: string[] = [];
   readonly router = new ControlledRouter({ clock: this.clock });
   readonly routed: string[] = [];
   readonly refused: string[] = [];
@@ -63,10 +66,9 @@ class Bench {
     prepares = false,
     capacity,
   }: { plan?: FlowControlPlan; prepares?: boolean; capacity?: CapacityPlan } = {}) {
-    const pool = new EndpointPool();
+    const { pool } = this;
     pool.observeEndpoints(this.#ledger);
-    pool.upsert({ id: 'pod' as EndpointId, address: 'pod:8000', labels: new Map() });
-    const [endpoint] = pool.snapshot() as [Endpoint];
+    const [endpoint] = this.join() as [Endpoint];
     const prepare: ControlledPicker['prepare'] = (_request, _body, ready) => {
       this.prepared.push(ready);
       return true;
@@ -90,6 +92,11 @@ class Bench {
     this.router.configure(plan);
   }
 
+  join(): readonly Endpoint[] {
+    this.pool.upsert({ id: 'pod' as EndpointId, address: 'pod:8000', labels: new Map() });
+    return this.pool.snapshot();
+  }
+
   /** Requests and prompt tokens that wait, by the account of the flow. */
   waitingOf(fairnessId: string): readonly number[] {
     const { waiting, pendingTokens } = this.shares.of(makeRequest({ fairnessId }));
@@ -107,7 +114,8 @@ class Bench {
         this.refused.push(`${id} ${error instanceof RoutingError ? error.code : String(error)}`);
       }
     };
-    if (this.router.prepare?.(request, [], route) !== true) route();
+    const refuse = (): void => void this.evicted.push(id);
+    if (this.router.prepare?.(request, [], route, { refuse }) !== true) route();
     return request;
   }
 
@@ -217,6 +225,47 @@ describe('a router with flow control', () => {
     expect(bench.routed).toEqual(['first', 'a']);
     bench.router.configure(undefined);
     expect(bench.routed).toEqual(['first', 'a', 'b']);
+  });
+
+  test('[Q241] a new configuration begins no new time to wait, and ends none', () => {
+    const plan = { ...PLAN, noEndpointTtlMs: 60_000 };
+    const bench = new Bench({ plan });
+    bench.pool.remove('pod' as EndpointId);
+    for (const id of ['first', 'second']) bench.send(id);
+    bench.clock.advanceTo(bench.clock.now() + 30_000);
+    bench.join();
+    bench.clock.advanceTo(bench.clock.now() + 500);
+    bench.router.configure({ ...plan, maxRequests: 50 });
+    bench.clock.advanceTo(bench.clock.now() + 480);
+    expect([bench.routed, bench.refused]).toEqual([['first'], []]);
+    bench.clock.advanceTo(bench.clock.now() + 40);
+    expect(bench.refused).toEqual(['second queue-timeout']);
+  });
+
+  test('[Q241] so while the pool is empty, however often the configuration changes', () => {
+    const bench = new Bench();
+    bench.pool.remove('pod' as EndpointId);
+    bench.send('waits');
+    for (let maxRequests = 1; maxRequests <= 5; maxRequests++) {
+      bench.clock.advanceTo(bench.clock.now() + 190);
+      bench.router.configure({ ...PLAN, maxRequests });
+    }
+    expect(bench.refused).toEqual([]);
+    bench.clock.advanceTo(bench.clock.now() + 60);
+    expect(bench.refused).toEqual(['waits no-endpoints']);
+  });
+
+  test('[Q242] under a new configuration what is in flight already makes room, one step at a time', () => {
+    const evicts = { ...PLAN, evicts: true };
+    const bench = new Bench({ plan: { ...PLAN, evicts: false } });
+    const batch = bench.send('batch', { priority: -1 });
+    bench.send('chat');
+    bench.router.configure(evicts);
+    expect(bench.evicted).toEqual(['batch']);
+    bench.router.configure({ ...evicts, maxRequests: 50 });
+    expect(bench.evicted).toEqual(['batch']);
+    bench.end(batch);
+    expect(bench.routed).toEqual(['batch', 'chat']);
   });
 
   test('[Q69] refuses what waits when the picker ends', () => {

@@ -43,6 +43,8 @@ export class ControlledRouter implements Router {
   readonly #let = new LetThrough();
   readonly #left = new LeftToOthers();
   #plan: FlowControlPlan | undefined;
+  #control: FlowControl | undefined;
+  /** Flow control with its meters. */
   #discipline: QueueDiscipline | undefined;
   readonly #next: NextLook;
   #isBusy = false;
@@ -93,7 +95,9 @@ export class ControlledRouter implements Router {
     this.#discipline?.replaced();
     const taken = (): number =>
       this.#let.unrouted.size + this.#left.count(this.#options.clock.now());
-    const control = plan && flowControlOver(picker, plan, taken);
+    const control =
+      plan && flowControlOver(picker, { plan, lacking: taken, former: this.#control });
+    this.#control = control;
     this.#discipline = control && (measured?.(control) ?? control);
     const held = [...this.#kept.values()];
     for (const each of held) this.#addAgain(each);
