@@ -4,9 +4,11 @@ import { FlowControlBench, makeBand } from '../../../../test/decision/flow-contr
 import { makeRequest, NOW } from '../../../../test/makers.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import type { Waiting } from '../../discipline.ts';
+import type { Fairness } from './fairness.ts';
 import { Programs } from './programs.ts';
 
 const SEED = 19;
+const HOUR_MS = 3_600_000;
 
 function benchOf(fairness: string, capacity = 1): FlowControlBench {
   return new FlowControlBench(
@@ -237,6 +239,20 @@ describe('programs', () => {
     bench.wait({ fairnessId: 'new' }, NOW + 10);
     bench.wait({ fairnessId: 'old' }, NOW);
     expect(flowsOf(bench.place(NOW + 20))).toBe('old');
+  });
+
+  test('[Q48] what a program gets counts, too, if it was forgotten while it had requests', () => {
+    const bench = benchOf('least', 1);
+    const after = NOW + HOUR_MS + 1;
+    for (let n = 0; n < 3; n++) bench.wait({ fairnessId: 'heavy', promptTokens: 10_000 });
+    bench.wait({ fairnessId: 'light', promptTokens: 10 }, NOW + 1);
+    // Another one that comes more than an hour later has those that are idle forgotten.
+    const { programs } = bench.control.bands.fairness.get('least') as Fairness;
+    programs?.of('other', after);
+    const [first] = bench.place(after);
+    bench.end(first as Waiting, after);
+    expect(first?.request.fairnessId).toBe('heavy');
+    expect(flowsOf(bench.place(after))).toBe('light');
   });
 
   test('[Q49] a program with more turns is next, unless another has waited for as many seconds', () => {

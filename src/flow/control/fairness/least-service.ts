@@ -1,11 +1,19 @@
 import type { Millis } from '../../../framework/runtime.ts';
 import type { Fairness } from './fairness.ts';
 import type { Flow, Item } from './flow.ts';
-import { Programs, type ProgramsConfig } from './programs.ts';
+import { type Program, Programs, type ProgramsConfig } from './programs.ts';
 
 export interface LeastServiceWeights {
   readonly service: number;
   readonly headWait: number;
+}
+
+/** A flow that waits, and its program. */
+interface Candidate {
+  readonly flow: Flow;
+  program: Program;
+  /** The service of the program when it was last compared. */
+  service: number;
 }
 
 /**
@@ -20,13 +28,23 @@ export function leastAttainedService(
   return {
     programs,
     forBand() {
-      const flows = new Set<Flow>();
+      const candidates = new Map<Flow, Candidate>();
+      let dropped = programs.dropped;
       return {
         changed(flow) {
-          if (flow.first === undefined) flows.delete(flow);
-          else flows.add(flow);
+          if (flow.first === undefined) candidates.delete(flow);
+          else if (!candidates.has(flow)) {
+            const program = programs.of(flow.id, flow.first.waiting.since);
+            candidates.set(flow, { flow, program, service: 0 });
+          }
         },
-        next: (at) => leastServed(flows, programs, weights, at),
+        next(at) {
+          if (dropped !== programs.dropped) {
+            for (const each of candidates.values()) each.program = programs.of(each.flow.id, at);
+            dropped = programs.dropped;
+          }
+          return leastServed(candidates, programs, weights, at);
+        },
         placed: ({ flow, waiting }, at) => programs.placed(flow.id, at - waiting.since, at),
         placedElsewhere: (request, at) => programs.placedElsewhere(request, at),
       };
@@ -35,33 +53,38 @@ export function leastAttainedService(
   };
 }
 
+/** With thousands of flows each pick takes long enough to be felt: it allocates nothing. */
 function leastServed(
-  flows: ReadonlySet<Flow>,
+  candidates: ReadonlyMap<Flow, Candidate>,
   programs: Programs,
   weights: LeastServiceWeights,
   at: Millis,
 ): Flow | undefined {
-  const service = new Map<Flow, number>();
   let [least, most] = [Number.POSITIVE_INFINITY, 0];
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const flow of flows) {
-    const { since } = (flow.first as Item).waiting;
-    const got = programs.serviceAt(programs.of(flow.id, at), at);
-    service.set(flow, got);
-    [least, most] = [Math.min(least, got), Math.max(most, got)];
-    [oldest, newest] = [Math.min(oldest, since), Math.max(newest, since)];
+  for (const each of candidates.values()) {
+    const { since } = (each.flow.first as Item).waiting;
+    const service = programs.serviceAt(each.program, at);
+    each.service = service;
+    least = Math.min(least, service);
+    most = Math.max(most, service);
+    oldest = Math.min(oldest, since);
+    newest = Math.max(newest, since);
   }
   let best: Flow | undefined;
   let bestScore = Number.NEGATIVE_INFINITY;
-  for (const [flow, got] of service) {
+  for (const { flow, service } of candidates.values()) {
     const { number, waiting } = flow.first as Item;
     const score =
-      weights.service * (1 - share(got - least, most - least)) +
+      weights.service * (1 - share(service - least, most - least)) +
       weights.headWait * share(newest - waiting.since, newest - oldest);
     const isBetter =
       score > bestScore ||
       (score === bestScore && number < (best?.first?.number ?? Number.POSITIVE_INFINITY));
-    if (isBetter) [best, bestScore] = [flow, score];
+    if (isBetter) {
+      best = flow;
+      bestScore = score;
+    }
   }
   return best;
 }

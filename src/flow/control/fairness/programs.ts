@@ -43,9 +43,15 @@ export class Programs {
   readonly #programs = new Map<string, Program>();
   #sweptAt: Millis = Number.NEGATIVE_INFINITY;
   #fullAt = PROGRAMS_MAX;
+  #dropped = 0;
 
   constructor(config: ProgramsConfig) {
     this.#config = config;
+  }
+
+  /** How many were forgotten so far: one that is kept elsewhere may be another object now. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
   all(): Iterable<Program> {
@@ -98,6 +104,7 @@ export class Programs {
   /** The service with what has decayed since taken off. */
   serviceAt({ service, servedAt }: Program, at: Millis): number {
     const { halfLifeMs, perSecond } = this.#config;
+    if (service === 0) return 0;
     const elapsedMs = Math.max(0, at - servedAt);
     const left = halfLifeMs > 0 ? 0.5 ** (elapsedMs / halfLifeMs) : perSecond ** (elapsedMs / 1000);
     return service * left;
@@ -119,7 +126,7 @@ export class Programs {
   /** Half of them: to look for one each time would cost too much. */
   #dropOldest(): void {
     const idle = [...this.#programs.values()].filter(({ inFlight }) => inFlight === 0);
-    for (const { id } of idle.slice(0, PROGRAMS_MAX / 2)) this.#programs.delete(id);
+    for (const { id } of idle.slice(0, PROGRAMS_MAX / 2)) this.#drop(id);
     this.#fullAt = Math.max(PROGRAMS_MAX, this.#programs.size + PROGRAMS_MAX / 2);
   }
 
@@ -128,7 +135,12 @@ export class Programs {
     if (idleMs === 0 || at - this.#sweptAt < sweepMs) return;
     this.#sweptAt = at;
     for (const [id, { inFlight, lastEndAt }] of this.#programs) {
-      if (inFlight === 0 && at - lastEndAt > idleMs) this.#programs.delete(id);
+      if (inFlight === 0 && at - lastEndAt > idleMs) this.#drop(id);
     }
+  }
+
+  #drop(id: string): void {
+    this.#programs.delete(id);
+    this.#dropped += 1;
   }
 }
