@@ -12,8 +12,6 @@ import type { LiveRun } from './agreement.ts';
 const TRACE = 'bench/traces/mooncake-conversation-5min.jsonl';
 /** So slow that the engine needs far longer for a prompt than this machine for all else. */
 const PRESET = 'llama-3.3-70b-h100-tp4';
-/** Each further draw moves arrivals by up to this. */
-const SPREAD_MS = 500;
 /** Arrivals take little more than a minute; a command that takes longer than this is killed. */
 const RUN_TIMEOUT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
@@ -63,14 +61,20 @@ function runCommand(args: readonly string[]): Promise<unknown> {
   });
 }
 
-/** Simulates each configuration, by name or file, with so many draws of the arrivals. */
+/** Draws of the arrivals, each moved by up to `spreadMs` of the trace's own time. */
+export interface Draws {
+  readonly seeds: number;
+  readonly spreadMs: number;
+}
+
+/** Simulates each configuration, by name or file, with all draws. */
 export async function simulated(
   { trace, pool, speed }: Inputs,
   names: readonly string[],
-  seeds: number,
+  { seeds, spreadMs }: Draws,
 ): Promise<readonly Run[]> {
   const configs = names.flatMap((name) => ['--config', name]);
-  const draws = ['--seeds', String(seeds), '--spread', String(SPREAD_MS)];
+  const draws = ['--seeds', String(seeds), '--spread', String(spreadMs)];
   const where = ['--trace', trace, '--pool', pool, '--speed', String(speed)];
   const { results } = (await runCommand(['simulate', ...where, ...configs, ...draws])) as {
     readonly results: readonly Run[];

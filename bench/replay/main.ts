@@ -17,6 +17,8 @@ const POLICIES = 'default,reference-default,least-request,round-robin,random';
 const APART_MAX = 0.1;
 /** Draws show how much of a difference is chance. */
 const DRAWS = 10;
+/** Each draw moves arrivals by up to this, in the trace's own time. */
+const SPREAD_MS = 500;
 
 interface Flags extends Sizes {
   readonly policies: string;
@@ -25,8 +27,8 @@ interface Flags extends Sizes {
 
 async function measure(inputs: Inputs, { policies, json }: Flags): Promise<void> {
   const names = policies.split(',');
-  const same = await simulated(inputs, names, 1);
-  const draws = await simulated(inputs, names, DRAWS);
+  const same = await simulated(inputs, names, { seeds: 1, spreadMs: 0 });
+  const draws = await simulated(inputs, names, { seeds: DRAWS, spreadMs: SPREAD_MS });
   const lives: LiveRun[] = [];
   for (const name of names) {
     process.stderr.write(`live: ${name}\n`);
