@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../framework/runtime.ts';
 import { within } from '../runtime/clock/deadline.ts';
 import { endUpload, type FrontExchange } from '../runtime/network/server/http-front.ts';
+import { mergedPieces } from '../runtime/network/server/merged-pieces.ts';
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
 import { ExchangeLimits } from './exchange-limits.ts';
 import type { ExtProcClient, ProcessingRequest, ProcessingResponse } from './ext-proc-client.ts';
@@ -80,10 +81,9 @@ export class GatewayExchange {
     const { upload, uploadIdle } = this.#limits;
     upload.restart();
     uploadIdle.restart();
-    // Destroying the request would take the answer with it.
-    for await (const chunk of this.#options.request.iterator({ destroyOnReturn: false })) {
+    for await (const body of mergedPieces(this.#options.request)) {
       uploadIdle.pause();
-      await this.#picker.write({ request_body: { body: chunk as Buffer, end_of_stream: false } });
+      await this.#picker.write({ request_body: { body, end_of_stream: false } });
       if (this.#over) return;
       uploadIdle.restart();
     }

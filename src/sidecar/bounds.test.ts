@@ -177,6 +177,25 @@ describe('bounds', () => {
     expect(await openRequests(sidecar)).toBe(40);
   });
 
+  it('[V433] holds an upload in chunks of a byte in memory by its bytes', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const used = (): number => {
+      collect();
+      return process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+    };
+    const sidecar = await started();
+    const [host = '', port = ''] = sidecar.address.split(':');
+    const socket = connect(Number(port), host);
+    stops.push(async () => void socket.destroy());
+    socket.write('POST /v1/completions HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n');
+    const before = used();
+    socket.write('1\r\n \r\n'.repeat(300_000));
+    const buffered = (): Promise<number> => metric(sidecar, 'pointsman_sidecar_buffered_bytes');
+    await eventually(buffered, (bytes) => bytes === 300_000);
+    expect(used() - before).toBeLessThan(10_000_000);
+  });
+
   it('[V66] refuses one open request too many with 503 and serves the others', async () => {
     const sidecar = await started({ bounds: { requestsMax: 1 } });
     const first = complete(sidecar);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../framework/runtime.ts';
 import { Deadline } from '../../runtime/clock/deadline.ts';
+import { PackedPieces } from '../../runtime/network/packed-pieces.ts';
 import { Refusal } from '../body/refusal.ts';
 import type { SidecarBounds } from '../options/sidecar-options.ts';
 
@@ -54,8 +55,7 @@ class Upload {
   readonly #options: UploadOptions & Settle;
   readonly #whole: Deadline;
   readonly #idle: Deadline;
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #body = new PackedPieces();
 
   constructor(request: IncomingMessage, options: UploadOptions & Settle) {
     const { bounds, clock, signal } = options;
@@ -85,21 +85,18 @@ class Upload {
   readonly #onData = (chunk: Buffer): void => {
     const { bounds, budget } = this.#options;
     const { bodyBytesMax, bufferedBytesMax } = bounds;
-    if (this.#bytes + chunk.length > bodyBytesMax) return this.#tooLarge();
+    if (this.#body.bytes + chunk.length > bodyBytesMax) return this.#tooLarge();
     if (!budget.take(chunk.length)) {
       const message = `the bodies of all requests reach the bound of ${bufferedBytesMax} bytes`;
       return this.#fail(new Refusal(503, message));
     }
-    this.#bytes += chunk.length;
-    this.#chunks.push(chunk);
+    this.#body.add(chunk);
     this.#idle.restart();
   };
 
   readonly #onEnd = (): void => {
     this.#stop();
-    const body = Buffer.concat(this.#chunks);
-    this.#chunks.length = 0;
-    this.#options.resolve(body);
+    this.#options.resolve(this.#body.take());
   };
 
   readonly #leave = (): void => this.#fail(this.#options.signal.reason as Error);
@@ -112,7 +109,8 @@ class Upload {
   #fail(error: Error): void {
     this.#stop();
     this.#request.pause();
-    this.#options.budget.giveBack(this.#bytes);
+    this.#options.budget.giveBack(this.#body.bytes);
+    this.#body.drop();
     this.#options.reject(error);
   }
 

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+import { readWhole } from '../answers/read-whole.ts';
 import { isJsonObject } from '../body/client-body.ts';
 import type { LegSender, UpstreamServer } from './upstreams.ts';
 
@@ -35,7 +37,7 @@ export async function postJson(
 ): Promise<Buffer> {
   const headers = { ...request.headers, 'content-type': 'application/json' };
   const answer = await upstreams.request(role, { ...request, method: 'POST', headers });
-  const text = await readAnswer(answer.statusCode, answer.body as AnswerBody);
+  const text = await readAnswer(answer.statusCode, answer.body);
   if (!isJsonObject(text)) throw new Error('answered no JSON object');
   return text;
 }
@@ -48,25 +50,14 @@ export async function getText(
 ): Promise<Buffer> {
   const empty = { headers: {}, body: Buffer.alloc(0) };
   const answer = await upstreams.request(role, { ...request, ...empty, method: 'GET' });
-  return readAnswer(answer.statusCode, answer.body as AnswerBody);
+  return readAnswer(answer.statusCode, answer.body);
 }
 
-type AnswerBody = AsyncIterable<Buffer> & {
-  on(event: 'error', listener: () => void): { destroy(): unknown };
-};
-
-async function readAnswer(status: number, body: AnswerBody): Promise<Buffer> {
+async function readAnswer(status: number, body: Readable): Promise<Buffer> {
   if (status !== 200) {
     // Leaving a body unread would keep the connection busy.
     body.on('error', () => undefined).destroy();
     throw new StatusError(status);
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  return readWhole(body, ANSWER_BYTES_MAX);
 }

@@ -7,6 +7,7 @@ import {
   withMembers,
 } from '../../openai/json/json-members.ts';
 import type { EngineAnswer } from '../answers/engine-answer.ts';
+import { readWhole } from '../answers/read-whole.ts';
 import { isJsonObject } from '../body/client-body.ts';
 
 /** Sends a body to the engine. */
@@ -84,7 +85,7 @@ async function* piecesOf({ body, budget, chunkTokens, first }: Run, ask: Ask) {
       answer.body.on('error', () => undefined).destroy();
       throw new Error(`answered ${answer.statusCode} within a chunked answer`);
     }
-    const piece = pieceIn(await readWhole(answer.body));
+    const piece = pieceIn(await readWhole(answer.body, ANSWER_BYTES_MAX));
     text += piece.text;
     if (text.length > ANSWER_BYTES_MAX) {
       throw new Error(`answered more than ${ANSWER_BYTES_MAX} characters in all`);
@@ -224,15 +225,4 @@ function canBeSplit(body: Buffer, chunkTokens: number): boolean {
 function usageWanted(body: Buffer): boolean {
   const options = memberOf(body, 'stream_options');
   return options !== undefined && valueOf(options, 'include_usage') === true;
-}
-
-async function readWhole(body: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
