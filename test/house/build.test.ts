@@ -1,6 +1,14 @@
-import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type OutputOptions, type RolldownOptions, rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
@@ -39,7 +47,31 @@ const SOURCE = [
   "export const value: readonly unknown[] = [...texts, /^[λ−]+$/.test('λ−'), /^😀$/u.test('😀')];",
 ].join('\n');
 
+/** Whether `prepare` builds in a folder, with an npm that only notes that it was asked to. */
+function prepareBuilds(folder: string, npmCommand: string): boolean {
+  const { scripts } = z
+    .object({ scripts: z.object({ prepare: z.string() }) })
+    .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+  writeFileSync(join(folder, 'npm'), '#!/bin/sh\necho "$@" > asked\n', { mode: 0o755 });
+  const PATH = [folder, process.env['PATH']].join(delimiter);
+  const env = { ...process.env, PATH, npm_command: npmCommand };
+  const { status } = spawnSync('sh', ['-c', scripts.prepare], { cwd: folder, env });
+  expect(status).toBe(0);
+  return existsSync(join(folder, 'asked'));
+}
+
 describe('the build', () => {
+  it('[O275] is made by npm ci, and not again when npx links a checkout that is built', () => {
+    const empty = mkdtempSync(join(tmpdir(), 'pointsman-prepare-'));
+    expect(prepareBuilds(empty, 'exec')).toBe(true);
+
+    const made = mkdtempSync(join(tmpdir(), 'pointsman-prepare-'));
+    mkdirSync(join(made, 'dist/src'), { recursive: true });
+    writeFileSync(join(made, 'dist/src/launcher.js'), '');
+    expect(prepareBuilds(made, 'exec')).toBe(false);
+    expect(prepareBuilds(made, 'ci')).toBe(true);
+  });
+
   it('[B235] has sources of one byte a character, which say the same', async () => {
     const code = await built(SOURCE);
     expect(/[^\0-\xff]/.exec(code)).toBeNull();
