@@ -104,8 +104,12 @@ async function askEnvoy(
     of('/certs'),
   ]);
   const server = jsonOf<NonNullable<Seen['envoy']>['info']>(info, address, ENVOY_PORT);
+  // Another server, such as the picker's own port, may answer JSON to anything.
+  if (info.status !== 200 || server.version === undefined) {
+    throw new CommandFailure(`${address} is no Envoy: ${info.text.slice(0, 200)}`);
+  }
   return {
-    version: server.version?.split('/')[1] ?? '',
+    version: server.version.split('/')[1] ?? '',
     envoy: {
       info: server,
       configDump: jsonOf(dump, address, ENVOY_PORT),

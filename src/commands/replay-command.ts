@@ -194,7 +194,9 @@ async function writeReport(
 function webAddress(text: string, before: readonly URL[] = []): readonly URL[] {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return [...before, url];
-  throw new InvalidArgumentError(`${text} is not an http or https address.`);
+  throw new InvalidArgumentError(
+    `${text} is not an http or https address, such as http://127.0.0.1:8081.`,
+  );
 }
 
 function header(text: string, before: ReplayFlags['header']): ReplayFlags['header'] {

@@ -7,6 +7,7 @@ import { checkScheduler, type RuleResult } from '../remote/contract/check-schedu
 import { moduleSessionOpener } from '../remote/contract/module-session.ts';
 import { remoteSessionOpener } from '../remote/contract/remote-session.ts';
 import { ADDRESS } from '../remote/remote.ts';
+import { whyNoConnection } from '../runtime/network/client/no-connection.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { pluginOption } from './options/option-values.ts';
@@ -66,7 +67,10 @@ async function checkProcess(
   // C10 is kept also where no stream opens: it wants one that ends.
   const reached = others.length > 0 || faults.length < results.length - 1;
   if (fault === undefined || reached) return results;
-  throw new CommandFailure(`no scheduler at ${address}: ${fault}`);
+  const why = whyNoConnection(fault);
+  if (why === undefined) throw new CommandFailure(`no scheduler at ${address}: ${fault}`);
+  const advice = 'does it run there, and do it and this command both use TLS (--tls), or neither?';
+  throw new CommandFailure(`no scheduler at ${address}${why && ` (${why})`}: ${advice}`);
 }
 
 /** Loads the scheduler as `serve` does, so that errors in its parameters read the same. */

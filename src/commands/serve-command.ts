@@ -13,6 +13,7 @@ import {
 import { readPromotionRule } from '../serve/picker/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
 import { limitsFrom } from './options/limit-options.ts';
+import { refuseSharedPorts } from './options/listen-options.ts';
 import { asObserver } from './options/observer-flags.ts';
 import { poolFrom } from './options/pool-options.ts';
 import { captureFrom } from './options/recording-options.ts';
@@ -59,6 +60,12 @@ async function serve(flags: ServeFlags): Promise<void> {
 
 /** Throws ConfigError for flags and files that cannot be used. */
 async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> {
+  refuseSharedPorts({
+    '--metrics-port': given.metricsPort,
+    '--extproc-port': given.extprocPort,
+    '--health-port': given.healthPort,
+    '--scaler-port': given.scalerPort,
+  });
   const additions = additionsOf(given);
   const { config, plugin, observe } = given;
   const plan = withScrapeFlags(await planFromPlugins(config, plugin, additions), given);

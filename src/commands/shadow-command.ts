@@ -9,6 +9,7 @@ import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
 import { needPackages } from '../runtime/need-packages.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
+import { CommandFailure } from './admin-client/command-errors.ts';
 import { percent as percentOf } from './options/option-values.ts';
 import { originFacts } from './output/report-facts.ts';
 
@@ -44,6 +45,7 @@ export function shadowCommand(): Command {
       needPackages('shadow report', ['echarts']);
       refuseOverwriting(page, adminTokenFile ? [adminTokenFile] : [], 'shadows.html');
       const shadows = await ask(flags);
+      if (shadows.length === 0) throw new CommandFailure(NO_SHADOWS);
       // Imported on demand, because the chart library is large.
       const { parityPage } = await import('../lab/report/parity-page.ts');
       const names = shadows.map(({ name }) => name).join(', ') || 'none';
@@ -59,6 +61,7 @@ export function shadowCommand(): Command {
     .addCommand(promotionCommand('promotion', 'show which shadow decides, its results, and why'));
 }
 
+const NO_SHADOWS = 'no shadows: start the picker with --shadow <file|name>';
 const NO_PROMOTION =
   'this picker promotes nothing: start it with --shadow <file|name> and --promotion; see docs/promotion.md';
 
@@ -136,7 +139,7 @@ export function shadowTable(
   shadows: readonly ShadowStatus[],
   columnsMax: number = Number.POSITIVE_INFINITY,
 ): string {
-  if (shadows.length === 0) return 'no shadows: start the picker with --shadow <file|name>\n';
+  if (shadows.length === 0) return `${NO_SHADOWS}\n`;
   const lines: (readonly string[])[] = [HEADS];
   for (const { name, running, parity, restarts, dropped } of shadows) {
     const state = running ? '' : ' (down)';

@@ -35,7 +35,6 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
   const old = endpoints.filter(({ metricsAgeMs = 0 }) => metricsAgeMs > AGE_MS_MAX);
   const ejected = endpoints.filter((endpoint) => endpoint.ejected !== false);
   const isNoneLeft = endpoints.length > 0 && endpoints.every(isLost);
-  const worse = isNoneLeft ? 'error' : 'warning';
   return [
     ...when(ready.status !== 200, {
       severity: 'error',
@@ -51,22 +50,34 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
       what: 'its pool is empty: every request is refused with 503.',
       mend: 'Give --endpoints or --endpoints-file, or correct the selector of the InferencePool.',
     }),
-    ...group(never, 'error', 'metrics-unreachable', 'their metrics are not known', endpoints),
-    ...group(old, worse, 'metrics-old', 'metrics are old', endpoints),
-    ...group(ejected, worse, 'endpoint-ejected', 'ejected', endpoints),
-    ...when(isNoneLeft, {
-      severity: 'error',
-      id: 'pool-unreachable',
-      where: 'picker',
-      what: `none of its ${endpoints.length} endpoints can be reached: every request is likely to fail.`,
-      mend: 'Start the model servers, or correct their addresses and the network policy; the causes are with the endpoints.',
-    }),
+    // One cause has one finding: the pool contains what else would be said of its endpoints.
+    ...(isNoneLeft
+      ? [lostPool(endpoints)]
+      : [
+          ...group(never, 'error', 'metrics-unreachable', 'their metrics are not known', endpoints),
+          ...group(old, 'warning', 'metrics-old', 'metrics are old', endpoints),
+          ...group(ejected, 'warning', 'endpoint-ejected', 'ejected', endpoints),
+        ]),
   ];
 }
 
-/** Whether scrapes fail or requests failed. Old metrics alone may be those of a long interval. */
-function isLost({ metricsAgeMs, ejected, scrapes }: DescribedEndpoint): boolean {
-  return metricsAgeMs === undefined || ejected !== false || scrapes.state === 'failing';
+/**
+ * Whether nothing answers there, or requests failed. A server whose metrics are refused or cannot be
+ * read answers, and old metrics alone may be those of a long interval.
+ */
+function isLost({ ejected, scrapes }: DescribedEndpoint): boolean {
+  const isSilent = scrapes.state === 'failing' && scrapes.lastError?.failure === 'unreachable';
+  return ejected !== false || isSilent;
+}
+
+function lostPool(endpoints: readonly DescribedEndpoint[]): Finding {
+  return {
+    severity: 'error',
+    id: 'pool-unreachable',
+    where: `${endpoints.length} of ${endpoints.length} endpoints`,
+    what: `none can be reached, so that every request is likely to fail: ${listed(endpoints, NAMES_SHOWN_OF_ALL)}.`,
+    mend: 'Start the model servers, or correct their addresses and ports, --scrape-scheme and the network policy; see docs/troubleshooting.md#every-request-fails-with-503.',
+  };
 }
 
 /** The reasons in the document that the picker answers; the text of anything else. */
@@ -89,20 +100,25 @@ function group(
 ): readonly Finding[] {
   if (found.length === 0) return [];
   const most = found.length === all.length ? NAMES_SHOWN_OF_ALL : NAMES_SHOWN;
-  const shown = found.slice(0, most).map((each) => `${each.address} (${reasonOf(each)})`);
-  const more = found.length > most ? ` and ${found.length - most} more` : '';
   return [
     {
       severity,
       id,
       where: `${found.length} of ${all.length} endpoints`,
-      what: `${what}: ${shown.join(', ')}${more}.`,
+      what: `${what}: ${listed(found, most)}.`,
       mend:
         id === 'endpoint-ejected'
           ? 'See docs/troubleshooting.md#an-endpoint-gets-no-requests.'
           : 'Let the picker reach /metrics of the model servers: port, network policy, --scrape-scheme and the token; see docs/troubleshooting.md#an-endpoint-has-no-metrics.',
     },
   ];
+}
+
+/** Endpoints with what is wrong with each, `most` of them. */
+function listed(endpoints: readonly DescribedEndpoint[], most: number): string {
+  const shown = endpoints.slice(0, most).map((each) => `${each.address} (${reasonOf(each)})`);
+  const more = endpoints.length - shown.length;
+  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
 function reasonOf({ ejected, metricsAgeMs, scrapes }: DescribedEndpoint): string {

@@ -25,7 +25,7 @@ const READY = { status: 200, text: 'ok' };
 describe('[O53] what the doctor finds in a running set-up', () => {
   it('names endpoints whose metrics were never read or are old, and ejected ones, with the reason', () => {
     const { metricsAgeMs: _age, ...never } = endpoint({
-      scrapes: { state: 'failing', lastError: { failure: 'refused', reason: 'ECONNREFUSED' } },
+      scrapes: { state: 'failing', lastError: { failure: 'unreachable', reason: 'ECONNREFUSED' } },
     });
     const findings = checkPicker({
       ready: READY,
@@ -41,7 +41,7 @@ describe('[O53] what the doctor finds in a running set-up', () => {
       'warning metrics-old',
       'warning endpoint-ejected',
     ]);
-    expect(findings[0]?.what).toContain('10.0.0.1:8000 (refused: ECONNREFUSED)');
+    expect(findings[0]?.what).toContain('10.0.0.1:8000 (unreachable: ECONNREFUSED)');
     expect(findings[1]?.what).toContain('5.0 s old');
     expect(findings[2]?.what).toContain('5 failures, since noon');
   });
@@ -52,20 +52,38 @@ describe('[O53] what the doctor finds in a running set-up', () => {
       endpoint({
         address: `10.0.0.${at}:8000`,
         metricsAgeMs: 9000,
-        scrapes: { state: 'failing', lastError: { failure: 'refused', reason } },
+        scrapes: { state: 'failing', lastError: { failure: 'unreachable', reason } },
       }),
     );
     const findings = checkPicker({ ready: READY, endpoints: lost });
-    expect(idsOf(findings)).toEqual(['error metrics-old', 'error pool-unreachable']);
-    expect(findings[0]?.what).toContain('10.0.0.9:8000 (9.0 s old, refused: connect ECONNREFUSED');
+    expect(idsOf(findings)).toEqual(['error pool-unreachable']);
+    expect(findings[0]?.where).toBe('12 of 12 endpoints');
+    expect(findings[0]?.what).toContain('10.0.0.9:8000 (9.0 s old, unreachable: connect ECONN');
     expect(findings[0]?.what).toMatch(/ and 2 more\.$/);
     expect(findings[0]?.what.length).toBeLessThan(5000);
-    expect(findings[1]?.what).toContain('none of its 12 endpoints');
     // One that answers is enough, and so are metrics that are only read seldom.
     const rest = checkPicker({ ready: READY, endpoints: [...lost, endpoint({})] });
     expect(idsOf(rest)).toEqual(['warning metrics-old']);
     const seldom = checkPicker({ ready: READY, endpoints: [endpoint({ metricsAgeMs: 9000 })] });
     expect(idsOf(seldom)).toEqual(['warning metrics-old']);
+  });
+
+  it('[O276] says one thing of a pool that was never reached, and not that of servers that answer', () => {
+    const { metricsAgeMs: _age, ...unseen } = endpoint({});
+    const failing = (failure: string): DescribedEndpoint => ({
+      ...unseen,
+      scrapes: { state: 'failing', lastError: { failure, reason: 'no answer' } },
+    });
+    const never = checkPicker({ ready: READY, endpoints: [failing('unreachable')] });
+    expect(idsOf(never)).toEqual(['error pool-unreachable']);
+    expect(never[0]?.what).toContain('10.0.0.1:8000 (unreachable: no answer)');
+
+    const refused = checkPicker({ ready: READY, endpoints: [failing('status')] });
+    expect(idsOf(refused)).toEqual(['error metrics-unreachable']);
+    // A picker that has just started has scraped nothing yet.
+    const waiting = { ...unseen, scrapes: { state: 'waiting' } };
+    const fresh = checkPicker({ ready: READY, endpoints: [waiting] });
+    expect(idsOf(fresh)).toEqual(['error metrics-unreachable']);
   });
 
   it('says that a picker is not ready, and that its pool is empty', () => {

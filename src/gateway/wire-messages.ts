@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
+import { whyNoConnection } from '../runtime/network/client/no-connection.ts';
 import type { ProcessingRequest } from './ext-proc-client.ts';
 import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 
@@ -73,9 +74,8 @@ export function endpointFailure(error: unknown): {
 /** What a client gets where the picker's stream has failed, without what only the library's authors can read. */
 export function pickerFailure({ message }: Error): string {
   const text = message.replace(/ Resolution note:.*/, '').trim();
-  const cannotConnect = 'No connection established';
-  if (!text.includes(cannotConnect)) return `the endpoint picker failed: ${text}`;
-  const [, why = ''] = /Last error: (?:Error: )?(connect \w+ \S+?)\.?$/.exec(text) ?? [];
+  const why = whyNoConnection(text);
+  if (why === undefined) return `the endpoint picker failed: ${text}`;
   const advice = 'does it run, and do gateway and picker both have --insecure, or neither?';
   return `no connection to the endpoint picker${why && ` (${why})`}: ${advice}`;
 }

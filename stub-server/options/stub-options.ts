@@ -62,7 +62,9 @@ const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
 const acceleratorNames = Object.keys(ACCELERATORS) as [AcceleratorName, ...AcceleratorName[]];
 const positive = z.int().positive().optional();
 const share = z.number().min(0).max(1);
-const port = z.int().min(0).max(65_535);
+const PORT_BOUNDS = 'is no port: give a whole number from 0 to 65535';
+/** 0 takes a free one. */
+export const PORT: z.ZodInt = z.int().min(0, PORT_BOUNDS).max(65_535, PORT_BOUNDS);
 
 const ms = z.number().nonnegative();
 const terms = { baseMs: ms, perPrefillTokenMs: ms, perDecodeSequenceMs: ms, perContextTokenMs: ms };
@@ -160,12 +162,12 @@ const fasterMessage = `is above ${SPEED_MAX}: sockets and timers do not become f
 /** Options of a whole pool. */
 const POOL_FIELDS = {
   host: z.string().default('127.0.0.1'),
-  port: port.default(8000),
+  port: PORT.default(8000),
   spread: z.enum(['ports', 'addresses']).default('ports'),
   speed: z.number().min(SPEED_MIN, slowerMessage).max(SPEED_MAX, fasterMessage).default(1),
   seed: z.int().nonnegative().default(1),
-  kvEventsPort: port.optional(),
-  kvEventsReplayPort: port.optional(),
+  kvEventsPort: PORT.optional(),
+  kvEventsReplayPort: PORT.optional(),
   kvEventsFormat: z.enum(['array', 'map', 'map-batch']).default('array'),
   faults: z.array(timedFaultSchema).default([]),
 };

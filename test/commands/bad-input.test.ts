@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -96,6 +97,15 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
       [...SERVE, '--insecure', '--extproc-port', '0', '--metrics-port', 'BUSY'],
       /listens there already; stop it/,
     ],
+    [['completion'], /^error: missing .*\nfor example: pointsman completion bash$/m],
+    [
+      [...SERVE, '--pool-name', 'x', '--kubeconfig', 'none'],
+      /--kubeconfig none: is not there: give a kubeconfig that kubectl accepts$/m,
+    ],
+    [
+      ['replay', '--target', '127.0.0.1:1', '--trace', TRACE],
+      /is not an http or https address, such as http:/,
+    ],
     [[...SERVE, '--cert-path', 'folder'], /^folder\/tls\.crt: is not there$/m],
     [
       [...SERVE, '--cert-path', 'no-pem'],
@@ -139,7 +149,11 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
       ['stub', '--count', '3', '--port', '65535'],
       /--port: 65535 is too high for 3 consecutive ports: give at most 65533, or 0/,
     ],
-    [['stub', '--port', '65536'], /--port: 65536 must be at most 65535/],
+    [
+      ['stub', '--port', '65536'],
+      /--port: 65536 is no port: give a whole number from 0 to 65535$/m,
+    ],
+    [['stub', '--port=-1'], /--port: -1 is no port: give a whole number from 0 to 65535$/m],
     [['gateway', '--port', 'BUSY'], /listens there already; stop it/],
     [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already; stop it/],
     [['stub', '--count', '1', '--port', 'BUSY'], /listens there already; stop it/],
@@ -173,6 +187,23 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
   });
 });
 
+describe('[O277] flags of serve that cannot be meant so', () => {
+  it.each([
+    [
+      [...SERVE, '--insecure', '--extproc-port', '9090'],
+      /^command line:\n {2}--extproc-port: 9090 is the port of --metrics-port, too: give one of them another port\n$/,
+    ],
+    [
+      [...SERVE, '127.0.0.1:2', '127.0.0.1:3'],
+      /^error: no option of serve takes "127\.0\.0\.1:2", "127\.0\.0\.1:3": separate several values by commas/,
+    ],
+  ])('%j', async (args, sentence) => {
+    const { code, stderr } = await pointsman(...args);
+    expect(stderr).toMatch(sentence);
+    expect(code).toBe(2);
+  });
+});
+
 describe('a failure in spite of correct usage', () => {
   it.each([
     [['explain', 'an-id', '--admin', '127.0.0.1:1']],
@@ -182,6 +213,37 @@ describe('a failure in spite of correct usage', () => {
     expect(stderr).toMatch(
       /^no picker at 127\.0\.0\.1:1 .*; give the address of its --metrics-port/,
     );
+    expect(code).toBe(1);
+  });
+
+  it('[O279] names no library where a scheduler cannot be reached', async () => {
+    const { code, stderr } = await pointsman('scheduler', 'check', '127.0.0.1:1');
+    expect(stderr).toBe(
+      'no scheduler at 127.0.0.1:1 (connect ECONNREFUSED 127.0.0.1:1): does it run there, and do it and this command both use TLS (--tls), or neither?\n',
+    );
+    expect(code).toBe(1);
+  });
+});
+
+describe('[O280] an address of something else', () => {
+  const other = createHttpServer((_request, response) => response.end('{"shadows": []}'));
+  let address = '';
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
+    address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+  });
+  afterAll(() => other.close());
+
+  it.each([
+    [['doctor', '--envoy', 'OTHER'], /^OTHER is no Envoy: \{"shadows": \[\]\}\n$/],
+    [
+      ['top', '--admin', 'https://OTHER'],
+      /^no picker at https:\/\/OTHER \(the TLS handshake failed: is it a port without TLS, for http/,
+    ],
+    [['shadow', 'report', 'page.html', '--admin', 'OTHER'], /^no shadows: start the picker with/],
+  ])('%j', async (args, sentence) => {
+    const { code, stderr } = await pointsman(...args.map((arg) => arg.replace('OTHER', address)));
+    expect(stderr.replace(address, 'OTHER')).toMatch(sentence);
     expect(code).toBe(1);
   });
 });

@@ -38,13 +38,15 @@ describe('the report', () => {
     expect(html.match(/<svg /g)).toHaveLength(7 + 2 + 2);
     const references = html.replace(/http:\/\/www\.w3\.org\/[\w/]+/g, '');
     expect(references).not.toMatch(/https?:|<script|<link|src=/);
-    expect(html).toContain('±');
+    expect(html).not.toContain('±');
   });
 
   it('[O40] begins with the verdict and a caution, as it has two draws', () => {
     const paragraphs = readFileSync(page, 'utf8').matchAll(/<p class="(\w+)">([^\n]*)<\/p>/g);
     const [first, second] = Array.from(paragraphs, ([, kind, text]) => `${kind}: ${text}`);
-    expect(first).toMatch(/^verdict: default gives the first token soonest, after .* 2 draws\)\./);
+    expect(first).toMatch(
+      /^verdict: In these 2 draws default gives the first token soonest, after /,
+    );
     expect(second).toMatch(/^caution: .*only 2 draws/);
   });
 

@@ -11,6 +11,10 @@ export const HINT = 'give the address of its --metrics-port with --admin';
 const RESERVED_PORT =
   'HTTP clients never ask this port, as it belongs to another protocol (X11, IRC and such): choose another from 1 to 65535, such as 9090';
 
+/** OpenSSL’s own text names a line of its sources. */
+const NO_TLS =
+  'the TLS handshake failed: is it a port without TLS, for http://…, or are its versions of TLS too old?';
+
 /** A picker on this machine, by its default port. */
 export const PICKER_HERE = '127.0.0.1:9090';
 
@@ -108,6 +112,7 @@ export function reasonOf(error: unknown): string {
   if (!(cause instanceof Error)) return error.message;
   if (cause.message === 'bad port') return RESERVED_PORT;
   // Something is there that is no server of HTTP without TLS, such as the picker's gRPC port.
+  if ((cause as NodeJS.ErrnoException).code?.startsWith('ERR_SSL_') === true) return NO_TLS;
   const isOther = cause.name === 'HTTPParserError';
   return isOther ? `it does not answer HTTP/1.1: ${OTHER_PORTS}` : cause.message;
 }

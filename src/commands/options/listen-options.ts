@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { ConfigError } from '../../framework/error.ts';
 import type { ListenOptions } from '../../serve/options/serve-options.ts';
 import { port, wholeNumber } from './option-values.ts';
 
@@ -29,6 +30,20 @@ export function addListenOptions(command: Command): Command {
       ioWorkers,
       0,
     );
+}
+
+/** Ports by their flags; without those that are not given. */
+type PortsByFlag = Readonly<Record<string, number | undefined>>;
+
+/** Throws ConfigError where two flags name one port: the system would blame another process. */
+export function refuseSharedPorts(ports: PortsByFlag): void {
+  const given = Object.entries(ports).filter(([, number = 0]) => number !== 0);
+  for (const [at, [flag, number]] of given.entries()) {
+    const other = given.slice(0, at).find(([, before]) => before === number);
+    if (other === undefined) continue;
+    const message = `${number} is the port of ${other[0]}, too: give one of them another port`;
+    throw new ConfigError('command line', [{ path: flag, message }]);
+  }
 }
 
 function ioWorkers(text: string): number {

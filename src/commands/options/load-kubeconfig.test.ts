@@ -54,9 +54,9 @@ describe('a kubeconfig', () => {
     expect(issues[0]?.message).not.toContain('\n');
   });
 
-  it('that is not there is refused, and named', async () => {
+  it('[O249] that is not there is refused, and named', async () => {
     await expect(loadKubeconfig(join(folder, 'nowhere'))).rejects.toThrow(
-      /nowhere: cannot be read \(ENOENT/,
+      /nowhere: is not there: give a kubeconfig/,
     );
   });
 });

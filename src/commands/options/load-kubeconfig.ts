@@ -1,4 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
+import { knownFileFault } from '../../files/file-fault.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import { needPackages } from '../../runtime/need-packages.ts';
 
@@ -18,6 +19,9 @@ export async function loadKubeconfig(file: string | undefined): Promise<KubeConf
     if (file === undefined) config.loadFromDefault();
     else config.loadFromFile(file);
   } catch (error) {
+    const known = knownFileFault(error);
+    if (known !== undefined)
+      throw kubeconfigError(file, `${known}: give a kubeconfig that kubectl accepts`);
     const [why = ''] = messageOf(error).split('\n');
     throw kubeconfigError(file, `cannot be read (${why}): give a kubeconfig that kubectl accepts`);
   }

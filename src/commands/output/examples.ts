@@ -25,5 +25,6 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   replay: ['pointsman replay --target http://127.0.0.1:8081 --trace trace.jsonl'],
   'trace convert': ['pointsman trace convert day/ trace.jsonl --to mooncake'],
   'scheduler check': ['pointsman scheduler check 127.0.0.1:9100'],
+  completion: ['pointsman completion bash'],
   calibrate: ['pointsman calibrate --steps steps.csv --out mine.yaml'],
 };

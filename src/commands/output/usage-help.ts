@@ -1,4 +1,5 @@
 import { type Command, Help, Option } from 'commander';
+import { firstOf } from '../../framework/first-of.ts';
 import { EXAMPLES } from './examples.ts';
 
 /** The least room for the text of an option, beside the longest name of one, in which lines are wrapped. */
@@ -23,7 +24,11 @@ export function describeUsage(command: Command, path = ''): void {
     })
     .configureOutput({
       outputError: (text, write) =>
-        write(otherOptions(text, command) ?? `${text}${exampleAfter(text, examples)}`),
+        write(
+          otherOptions(text, command) ??
+            strayWords(text, command) ??
+            `${text}${exampleAfter(text, examples)}`,
+        ),
     })
     .showHelpAfterError(`\`${name} --help\` lists its ${parts}`);
   for (const each of command.commands) describeUsage(each, `${name} `);
@@ -81,6 +86,18 @@ function otherOptions(text: string, { options }: Command): string | undefined {
   const one = like.length === 1 ? '' : 'one of ';
   const hint = `(Did you mean ${one}${like.map((name) => `--${name}`).join(', ')}?)`;
   return `error: unknown option '--${wanted}'\n${hint}\n`;
+}
+
+/**
+ * An error about words that belong to no option, mostly the rest of a value with spaces. Undefined for
+ * other errors.
+ */
+function strayWords(text: string, command: Command): string | undefined {
+  if (!text.includes('too many arguments')) return undefined;
+  const stray = command.args.slice(command.registeredArguments.length);
+  const { shown, more } = firstOf(stray, NAMED_MAX);
+  const words = `${shown.map((word) => JSON.stringify(word)).join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  return `error: no option of ${command.name()} takes ${words}: separate several values by commas, and quote a value with spaces\n`;
 }
 
 function wordsOf(name: string): ReadonlySet<string> {

@@ -10,6 +10,13 @@ it('[V295] stops at a hundred errors, and shows the first', () => {
   );
 });
 
+it('[O278] says of UTF-16, which Windows writes, what it is', () => {
+  const text = Buffer.from('\ufeffa: 1\n', 'utf16le').toString('utf8');
+  expect(() => readYaml(text, 'mine.yaml')).toThrow(
+    /^mine\.yaml:\n {2}file: .* UTF-16 .* as UTF-8$/,
+  );
+});
+
 it('[D395] merges what << names, whose fields count after those that are written', () => {
   const text = 'a: &a {x: 1, y: 1}\nb: {<<: *a, y: 2}\nc: [{<<: [{z: 3}, *a]}]\n';
   expect(readYaml(text, 'a')).toEqual({

@@ -11,6 +11,10 @@ const FAULTS_MAX = 100;
  * ConfigError with line and column of the first syntax error.
  */
 export function readYaml(text: string, source: string): unknown {
+  if (text.includes('\0')) {
+    const message = 'is not UTF-8 text: it has zero bytes, as UTF-16 has; save it as UTF-8';
+    throw new ConfigError(source, [{ path: 'file', message }]);
+  }
   const lineCounter = new LineCounter();
   const errors: SyntaxFault[] = [];
   const [document, ...others] = parsed(text, { lineCounter, errors, source });

@@ -1,3 +1,4 @@
+import { DRAWS_MIN } from '../run-summary/compare.ts';
 import type { LoadProbe } from '../simulate/saturate.ts';
 import type { ServerPlan } from '../simulate/server-plan.ts';
 import { axis, barChart, colour, curve, figureChart, symbolOf } from './chart.ts';
@@ -60,10 +61,10 @@ export function planBars(
 ): string {
   const bars = rows
     .filter((row) => Number.isFinite(row[figure].mean) && row.limitPerSecond.mean > 0)
-    .map(({ shape, config, [figure]: { mean, plusMinus } }) => ({
+    .map(({ shape, config, draws, [figure]: { mean, plusMinus } }) => ({
       name: `${shape === '' ? 'as it is' : shape}${configs.length > 1 ? `, ${config}` : ''}`,
       value: mean,
-      text: `${mean.toPrecision(3)}${plusMinus > 1e-9 * mean ? ` ±${plusMinus.toPrecision(2)}` : ''}`,
+      text: `${mean.toPrecision(3)}${draws >= DRAWS_MIN && plusMinus > 1e-9 * mean ? ` ±${plusMinus.toPrecision(2)}` : ''}`,
       color: colour(configs.indexOf(config)),
     }));
   return barChart(name, bars);

@@ -1,4 +1,4 @@
-import type { ConfigReport } from '../run-summary/compare.ts';
+import { type ConfigReport, DRAWS_MIN } from '../run-summary/compare.ts';
 import type { HitLadder } from '../run-summary/hit-ladder.ts';
 import { comparisonRows } from '../run-summary/render-comparison.ts';
 import type { Verdict } from '../run-summary/verdict.ts';
@@ -61,7 +61,7 @@ export function reportPage(input: ReportInput): string {
 ${verdict.cautions.map((caution) => `<p class="caution"><b>Caution.</b> ${withFlags(escaped(caution))}</p>`).join('\n')}
 ${factBox(facts)}
 <div class="scroll${reports.length > 1 ? ' told' : ''}">${htmlTable(verdictRows(reports, verdict))}</div>
-<p>${escaped(TABLE_LEGEND)}${(reports[0]?.seeds ?? 1) > 1 ? ` ${escaped(INTERVAL_LEGEND)}` : ''}</p>
+<p>${escaped(TABLE_LEGEND)}${(reports[0]?.seeds ?? 1) >= DRAWS_MIN ? ` ${escaped(INTERVAL_LEGEND)}` : ''}</p>
 ${notes.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
 ${legend(drawn)}
 <section>

@@ -45,8 +45,11 @@ describe('[O40] the verdict of a report', () => {
   });
 
   it('[O215] never says that something may be more than 100 % sooner', () => {
-    const few = [...runs('slow', [4000, 4900, 4400]), ...runs('fast', [640, 620, 650])];
-    expect(verdictOf(few).headline).toMatch(/interval: \d\d\.\d to 100\.0 %, 3 draws/);
+    const wide = [
+      ...runs('slow', [3000, 5900, 4400, 4000, 4300]),
+      ...runs('fast', [640, 620, 650, 630, 640]),
+    ];
+    expect(verdictOf(wide).headline).toMatch(/interval: \d\d\.\d to 100\.0 %, 5 draws/);
   });
 
   it('says so where the difference may be chance, in the headline and in the row', () => {
@@ -63,9 +66,22 @@ describe('[O40] the verdict of a report', () => {
     expect(one.headline).toContain('One draw cannot say whether that is chance.');
     expect(one.rows[1]).toBe('50.0 % sooner, one draw');
     expect(one.cautions[0]).toMatch(/^There is one draw.*--seeds 5/);
-    const four = verdictOf(runs('a', [200, 210, 190, 205]));
-    expect(four.cautions[0]).toMatch(/^There are only 4 draws/);
     expect(verdictOf(runs('a', SLOW)).cautions).toEqual([]);
+  });
+
+  it('[O274] gives no interval of two to four draws, in headline, row and caution', () => {
+    const { headline, rows, cautions } = verdictOf([
+      ...runs('a', [200, 210, 190, 205]),
+      ...runs('b', [100, 105, 95, 103]),
+    ]);
+    expect(headline).toMatch(/^In these 4 draws b gives the first token soonest, .* So few cannot/);
+    expect(rows[1]).toBe('49.9 % sooner, 4 draws');
+    expect(cautions[0]).toMatch(
+      /^There are only 4 draws, so differences may be chance .*--seeds 5/,
+    );
+    const alone = verdictOf(runs('a', [200, 210, 190, 205]));
+    expect([headline, ...rows, ...cautions, alone.headline].join()).not.toMatch(/±|interval:/);
+    expect(verdictOf(runs('a', SLOW)).headline).toMatch(/\(±\d+\.\d ms, 95 % interval\)/);
   });
 
   it('names good answers and failures that speak against the soonest', () => {

@@ -43,7 +43,7 @@ function mainSentence(
   const { mean, plusMinus } = best.figures.ttftMeanMs;
   const after = `${milliseconds(mean)} on average`;
   if (reports.length === 1) {
-    const interval = Number.isNaN(plusMinus) ? '' : ` (±${milliseconds(plusMinus)}, ${INTERVAL})`;
+    const interval = best.seeds < DRAWS_MIN ? '' : ` (±${milliseconds(plusMinus)}, ${INTERVAL})`;
     const good = percent(best.figures.goodput.mean);
     return `${best.name} gives the first token after ${after}${interval}; ${good} of its answers are good.`;
   }
@@ -52,8 +52,12 @@ function mainSentence(
     return `Only ${best.name} has answered: the first token comes after ${after}.`;
   const later = relative(differenceFrom(best, next, runs), next);
   const sooner = `${percent(-later.mean)} sooner than ${next.name}, the next`;
-  if (best.seeds === 1) {
-    return `In this one draw ${best.name} gives the first token soonest, after ${after}, ${sooner}. One draw cannot say whether that is chance.`;
+  if (best.seeds < DRAWS_MIN) {
+    const [these, so] =
+      best.seeds === 1
+        ? ['this one draw', 'One draw cannot']
+        : [`these ${best.seeds} draws`, 'So few cannot'];
+    return `In ${these} ${best.name} gives the first token soonest, after ${after}, ${sooner}. ${so} say whether that is chance.`;
   }
   const range = rangeText({ ...later, mean: -later.mean }, 1);
   if (!isClear(later)) {
@@ -99,11 +103,9 @@ function cautionsOf(reports: readonly ConfigReport[]): readonly string[] {
   const draws = reports[0]?.seeds ?? 0;
   if (draws === 0 || draws >= DRAWS_MIN) return [];
   const number = draws === 1 ? 'There is one draw' : `There are only ${draws} draws`;
-  const why =
-    draws === 1
-      ? 'so differences may be chance and no interval can be given'
-      : 'so the intervals rest on few values';
-  return [`${number}, ${why}: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN}).`];
+  return [
+    `${number}, so differences may be chance and no interval is given: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN}).`,
+  ];
 }
 
 function row(report: ConfigReport, reports: readonly ConfigReport[]): string {
@@ -113,12 +115,11 @@ function row(report: ConfigReport, reports: readonly ConfigReport[]): string {
   if (first === undefined || againstFirst === undefined) return 'the measure';
   if (!Number.isFinite(againstFirst.ttftMeanMs.mean)) return 'not comparable';
   const later = relative(againstFirst.ttftMeanMs, first);
-  if (seeds > 1 && !isClear(later)) return `no clear difference (${rangeText(later)})`;
   const way = later.mean < 0 ? 'sooner' : 'later';
   const size = (100 * Math.abs(later.mean)).toFixed(1);
-  return seeds === 1
-    ? `${size} % ${way}, one draw`
-    : `${size} ±${(100 * later.plusMinus).toFixed(1)} % ${way}`;
+  if (seeds < DRAWS_MIN) return `${size} % ${way}, ${seeds === 1 ? 'one draw' : `${seeds} draws`}`;
+  if (!isClear(later)) return `no clear difference (${rangeText(later)})`;
+  return `${size} ±${(100 * later.plusMinus).toFixed(1)} % ${way}`;
 }
 
 /** As a share of the other configuration's time. */

@@ -163,7 +163,9 @@ async function replyTo(
   const [path = '', query] = url.split('?', 2);
   const route = routes.get(path);
   if (route === undefined) {
-    return json(404, { error: `nothing at ${path.slice(0, 200)}`, paths: [...routes.keys()] });
+    // The files of the page are of no use by themselves.
+    const paths = [...routes.keys()].filter((each) => !each.startsWith('/ui/'));
+    return json(404, { error: `nothing at ${path.slice(0, 200)}`, paths });
   }
   if (!route.methods.includes(method)) {
     const allow = route.methods.join(', ');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DialectName } from '../../metrics/metrics-page.ts';
+import { PORT } from '../../options/stub-options.ts';
 import { settingError } from './setting-error.ts';
 import { count, duration, flag, listOf, number, type SettingTypes, text } from './setting-types.ts';
 
@@ -26,7 +27,7 @@ export const SERVER_TYPES: SettingTypes<ServerArgs> = {
   model: text,
   'served-model-name': listOf(text),
   host: text,
-  port: number.pipe(z.int().min(0).max(65_535)),
+  port: number.pipe(PORT),
   engine: z.enum(['vllm', 'vllm-2025', 'sglang', 'trtllm']),
   seed: number.pipe(z.int()),
   'max-model-len': count,
