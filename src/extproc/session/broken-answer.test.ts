@@ -64,6 +64,9 @@ describe('a stream of events after a 200', () => {
     'data: {"error":{"message":"no"}}\n\n',
     // The end of its type, far before, is not kept.
     `data: {"type":"response.completed","response":{"output":"${'a'.repeat(20_000)}","status":"completed","usage":{"input_tokens":1},"user":null}}\n\n`,
+    // OpenAI's order: status first, and the usage behind all of the text.
+    `data: {"type":"response.completed","response":{"status":"completed","output":"${'a'.repeat(20_000)}","usage":{"input_tokens":1},"user":null}}\n\n`,
+    `data: {"type":"image_generation.completed","b64_json":"${'a'.repeat(20_000)}","usage":{"input_tokens":1}}\n\n`,
     'data: {"type":"speech.audio.done","usage":{"input_tokens":1}}\n\n',
     'data: {"type":"image_generation.completed","b64_json":""}\n\n',
     'data: {"candidates":[{"finishReason":"STOP"}]}\n\n',

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { AnswerBlocks } from '../answers/answer-blocks.ts';
+import { JsonUsage } from '../answers/json-usage.ts';
 import type { UsageReader } from '../answers/usage-reader.ts';
-import { UsageTail } from '../answers/usage-tail.ts';
 import { JsonScanner } from '../json/json-scanner.ts';
 import { invalidRequest } from '../json/json-text.ts';
 import { chainPrompt, chainRuns } from '../prompts/block-chain.ts';
@@ -114,7 +114,7 @@ export class JsonBodyReader implements BodyReader {
   }
 
   usageReader(): UsageReader {
-    return new UsageTail(this.#options.shape.usageKey, true);
+    return new JsonUsage(this.#options.shape.usageKey, true);
   }
 
   /** The properties that give equal texts different hashes. */

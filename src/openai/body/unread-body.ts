@@ -1,7 +1,7 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../../framework/request.ts';
+import { JsonUsage } from '../answers/json-usage.ts';
 import type { UsageReader } from '../answers/usage-reader.ts';
-import { UsageTail } from '../answers/usage-tail.ts';
 import { BYTES_PER_TOKEN } from '../prompts/content-blocks.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
 import { readHeaderFields } from './header-fields.ts';
@@ -42,7 +42,7 @@ export class UnreadBody implements BodyReader {
   }
 
   usageReader(): UsageReader {
-    return new UsageTail();
+    return new JsonUsage();
   }
 
   #request(bodyBytes: number): InferenceRequest {

@@ -1,0 +1,168 @@
+import type { Usage } from '../../framework/observer.ts';
+import type { UsageReader } from './usage-reader.ts';
+
+/** Bytes of an answer that are looked at together: objects with counts are far smaller than half of it. */
+const WINDOW_BYTES = 8 * 1024;
+const KEPT_BYTES = WINDOW_BYTES / 2;
+const DONE = '[DONE]';
+/**
+ * What the last events of OpenAI's, Anthropic's, SGLang's and Vertex AI's streams say, errors
+ * included. Quotes in generated text are escaped.
+ */
+const SAYS_END =
+  /"(?:finish_reason|finishReason|stop_reason)"\s*:\s*["{]|"message_stop"|"type"\s*:\s*"[\w.]+\.(?:completed|done|incomplete|failed)"|"status"\s*:\s*"(?:completed|incomplete|failed)"|"error"/;
+/** Types of last events that have the whole answer in them, and may say so at their beginning only. */
+const LONG_LAST_EVENT =
+  /"type"\s*:\s*"(?:response\.(?:completed|incomplete|failed)|image_\w+\.completed)"/;
+/** What the beginnings of such events have and pieces of answers have not. */
+const LAST_EVENT_HINTS = ['mplete', 'failed"'];
+
+/** What stands between a key and its value. */
+const BETWEEN = ': \t\r\n';
+
+type Counts = { -readonly [Count in keyof Usage]: number | undefined };
+
+/**
+ * Finds the token counts of a JSON answer or of a stream of JSON events, wherever they stand. Copies
+ * the bytes, as a view of a small chunk would keep a large read in memory.
+ */
+export class JsonUsage implements UsageReader {
+  /** Without its first quote: there are many quotes, and the search stops at each first character. */
+  readonly #key: string;
+  readonly #saysEnd: boolean;
+  #window: Buffer | undefined;
+  #length = 0;
+  /** The last counts of what has left the window. */
+  #counts: Counts = noCounts();
+  #longLastEvent = false;
+
+  /** `key`: of the object that has the counts. `saysEnd`: streams of the API say when they are whole. */
+  constructor(key = 'usage', saysEnd = false) {
+    this.#key = `${key}"`;
+    this.#saysEnd = saysEnd;
+  }
+
+  push(chunk: Buffer): void {
+    this.#window ??= Buffer.allocUnsafeSlow(WINDOW_BYTES);
+    for (let from = 0; from < chunk.length; ) {
+      if (this.#length === WINDOW_BYTES) this.#advance(this.#window);
+      const copied = chunk.copy(this.#window, this.#length, from);
+      this.#length += copied;
+      from += copied;
+    }
+  }
+
+  lacksEnd(): boolean {
+    if (!this.#saysEnd || this.#longLastEvent) return false;
+    // Nearly all streams: without a string.
+    if (this.#has(DONE, this.#length)) return false;
+    return !SAYS_END.test(this.#text());
+  }
+
+  /** The last counts in OpenAI's or Anthropic's names, and resets. */
+  take(): Usage | undefined {
+    this.#count(this.#length);
+    const { promptTokens, completionTokens, cachedTokens } = this.#counts;
+    this.#window = undefined;
+    this.#length = 0;
+    this.#counts = noCounts();
+    this.#longLastEvent = false;
+    if (promptTokens === undefined && completionTokens === undefined) return undefined;
+    // Embeddings have no answer to count, and some servers leave out what is zero.
+    return {
+      promptTokens: promptTokens ?? 0,
+      completionTokens: completionTokens ?? 0,
+      cachedTokens,
+    };
+  }
+
+  /** The older half leaves. What begins in it ends in the other one, which stays. */
+  #advance(window: Buffer): void {
+    this.#count(KEPT_BYTES);
+    if (this.#saysEnd && LAST_EVENT_HINTS.some((hint) => this.#has(hint, KEPT_BYTES))) {
+      this.#longLastEvent ||= LONG_LAST_EVENT.test(this.#text());
+    }
+    window.copyWithin(0, KEPT_BYTES);
+    this.#length = WINDOW_BYTES - KEPT_BYTES;
+  }
+
+  /** Reads the objects whose keys begin before `end`. */
+  #count(end: number): void {
+    if (!this.#has(this.#key, end)) return;
+    const found = countsIn(this.#text(), this.#key, end);
+    const counts = this.#counts;
+    counts.promptTokens = found.promptTokens ?? counts.promptTokens;
+    counts.completionTokens = found.completionTokens ?? counts.completionTokens;
+    counts.cachedTokens = found.cachedTokens ?? counts.cachedTokens;
+  }
+
+  /** Whether this text begins before `end`. Behind the bytes that came is what was never written. */
+  #has(text: string, end: number): boolean {
+    const searched = Math.min(this.#length, end + text.length - 1);
+    return this.#window?.subarray(0, searched).includes(text, 0, 'latin1') === true;
+  }
+
+  #text(): string {
+    return this.#window?.toString('latin1', 0, this.#length) ?? '';
+  }
+}
+
+function noCounts(): Counts {
+  return { promptTokens: undefined, completionTokens: undefined, cachedTokens: undefined };
+}
+
+/** Anthropic's first event counts the prompt, its last the answer: earlier objects count, too. */
+function countsIn(text: string, key: string, end: number): Counts {
+  const found = noCounts();
+  for (let at = text.lastIndexOf(key, end - 1); at > 0; at = text.lastIndexOf(key, at - 1)) {
+    const counts = text[at - 1] === '"' ? countsOf(objectAt(text, at + key.length)) : undefined;
+    if (counts === undefined) continue;
+    found.promptTokens ??= counts.promptTokens;
+    found.completionTokens ??= counts.completionTokens;
+    found.cachedTokens ??= counts.cachedTokens;
+    if (found.promptTokens !== undefined && found.completionTokens !== undefined) break;
+  }
+  return found;
+}
+
+/** Parses the JSON object behind a key; undefined if it is no object or is cut short. */
+function objectAt(text: string, afterKey: number): Record<string, unknown> | undefined {
+  let start = afterKey;
+  while (start < text.length && BETWEEN.includes(text.charAt(start))) start += 1;
+  if (text[start] !== '{') return undefined;
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const character = text[at];
+    if (character === '{') depth += 1;
+    if (character === '}' && --depth === 0) return parsed(text.slice(start, at + 1));
+  }
+  return undefined;
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    // Generated text that looks like a usage object.
+    return undefined;
+  }
+}
+
+function countsOf(object: Record<string, unknown> | undefined): Counts | undefined {
+  if (object === undefined) return undefined;
+  const details = object['prompt_tokens_details'] ?? object['input_tokens_details'];
+  return {
+    promptTokens: count(object['prompt_tokens'] ?? object['input_tokens']),
+    completionTokens: count(object['completion_tokens'] ?? object['output_tokens']),
+    cachedTokens:
+      count((details as Record<string, unknown> | null | undefined)?.['cached_tokens']) ??
+      count(object['cache_read_input_tokens'] ?? object['cached_tokens']),
+  };
+}
+
+/** Some servers write counts as texts. */
+function count(value: unknown): number | undefined {
+  const given = typeof value === 'string' && value !== '' ? Number(value) : value;
+  if (typeof given !== 'number' || !(given >= 0)) return undefined;
+  return given <= Number.MAX_SAFE_INTEGER ? Math.trunc(given) : undefined;
+}
