@@ -79,9 +79,11 @@ export interface RoutedRequest {
     | undefined;
   /** The response's headers say how busy the server is. */
   loadReported?(report: LoadReport): void;
+  /** The answer is a stream of events, whether the request asks for one or not. Before its body. */
+  streams?(): void;
   /** A piece of the response body has arrived. The first one has the first token. */
   firstToken(): void;
-  /** Whether any observer needs to know of later pieces, too. */
+  /** Whether any observer needs to know of later pieces of a stream, too. */
   readonly wantsTokens?: boolean;
   /** The proxy reports the address that it used, which may be a fallback. */
   served(address: string): void;

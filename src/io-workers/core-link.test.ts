@@ -76,6 +76,7 @@ function recorded(request: InferenceRequest, more: Partial<RoutedRequest> = {}) 
     endpoint: pod,
     headers: new Map([['x-a', '1']]),
     scored: [{ endpoint: pod, score: 0.5 }],
+    streams: note('streams'),
     firstToken: note('firstToken'),
     served: note('served'),
     loadReported: note('loadReported'),
@@ -125,6 +126,20 @@ it('[D241] a pick made in the deciding thread is that of the session, and so is 
     ['answered', request.prompt],
     ['done', 'completed', { promptTokens: 1, completionTokens: 2, cachedTokens: undefined }, 30],
   ]);
+});
+
+it('[D451] an answer that streams unasked is reported once, and each of its pieces then', () => {
+  const request = makeRequest({ streaming: false });
+  const { routed, calls } = recorded(request, { wantsTokens: true });
+  const { worker, settle } = linked({ route: () => routed });
+  const waiting = placement();
+  worker.enqueue(request, OPTIONS, waiting);
+  settle();
+  for (const step of ['streams', 'streams', 'firstToken', 'firstToken'] as const) {
+    waiting.routed?.[step]?.();
+  }
+  settle();
+  expect(calls).toEqual([['streams'], ['firstToken'], ['firstToken']]);
 });
 
 it('[D242] what all streams write in one turn is one message, and so are the answers', () => {

@@ -77,6 +77,8 @@ export class CoreLink {
       case TO_CORE.firstToken:
       case TO_CORE.token:
         return requests.routed(key)?.firstToken();
+      case TO_CORE.streams:
+        return requests.routed(key)?.streams?.();
       case TO_CORE.served:
         return requests.served(key, reader.next());
       case TO_CORE.bodyRead:

@@ -15,36 +15,38 @@ export const TO_CORE = {
   firstToken: 4,
   /** key: one of the later pieces of an answer. */
   token: 5,
+  /** key: the answer is a stream of events, for which the request does not ask. */
+  streams: 6,
   /** key, address. */
-  served: 6,
+  served: 7,
   /** key, request. */
-  bodyRead: 7,
+  bodyRead: 8,
   /** key, blocks. */
-  answered: 8,
+  answered: 9,
   /** key, waiting, running, KV usage: what the server says with its answer. */
-  loadReported: 9,
+  loadReported: 10,
   /** key, outcome, usage, responseBytes: the last of a request that was picked for. */
-  done: 10,
+  done: 11,
   /** id, parent, headers: a request whose trace or line in the access log is written. */
-  followed: 11,
+  followed: 12,
   /** id, code, sentence. */
-  followedRefused: 12,
+  followedRefused: 13,
   /** id, status: the last of a request that is followed. */
-  followedClosed: 13,
+  followedClosed: 14,
   /** code, sentence, model, request id, id where it is followed: a request was refused. */
-  rejected: 14,
+  rejected: 15,
   /** message, stack, request id, id where it is followed: an error of ours. */
-  fault: 15,
+  fault: 16,
   /** name: a control of a client that was ignored. */
-  ignored: 16,
+  ignored: 17,
   /** kind, code, from: a client that cannot use the port. */
-  clientFault: 17,
+  clientFault: 18,
   /** seconds. */
-  requestProcessed: 18,
+  requestProcessed: 19,
   /** seconds. */
-  responseProcessed: 19,
+  responseProcessed: 20,
   /** seconds, reason. */
-  streamClosed: 20,
+  streamClosed: 21,
 } as const;
 
 /** What the deciding thread sends to an I/O worker. */

@@ -73,11 +73,13 @@ export class RemoteRouted implements RoutedRequest {
   readonly #placed: Placed;
   readonly #parts: RemoteRoutedParts;
   #served = '';
+  #streams: boolean;
   #firstTokenSeen = false;
   #ended = false;
 
   constructor(request: InferenceRequest, placed: Placed, parts: RemoteRoutedParts) {
     this.request = request;
+    this.#streams = request.streaming;
     this.#placed = placed;
     this.#parts = parts;
   }
@@ -103,7 +105,7 @@ export class RemoteRouted implements RoutedRequest {
   }
 
   get wantsTokens(): boolean {
-    return this.#placed.wantsTokens;
+    return this.#streams && this.#placed.wantsTokens;
   }
 
   responseHeaders(): ReadonlyMap<string, string> {
@@ -114,6 +116,12 @@ export class RemoteRouted implements RoutedRequest {
   loadReported({ waitingQueueSize, runningRequests, kvCacheUsage }: LoadReport): void {
     if (this.#ended) return;
     this.#send(TO_CORE.loadReported).put(waitingQueueSize, runningRequests, kvCacheUsage);
+  }
+
+  streams(): void {
+    if (this.#streams || this.#ended) return;
+    this.#streams = true;
+    this.#send(TO_CORE.streams);
   }
 
   firstToken(): void {

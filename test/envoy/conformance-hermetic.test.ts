@@ -74,12 +74,8 @@ async function page({ metricsPort }: Serving): Promise<string> {
   return (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
 }
 
-const POST = {
-  ':method': 'POST',
-  ':path': '/v1/completions',
-  hi: 'mom',
-  'x-request-id': 'test-request-id',
-};
+/** They have no path: the reference takes such a request for a completion. */
+const HEADERS = { hi: 'mom', 'x-request-id': 'test-request-id' };
 const completion = (model: string): string =>
   JSON.stringify({ max_tokens: 100, model, prompt: 'test1', temperature: 0 });
 
@@ -95,7 +91,7 @@ function request(
   } = {},
 ): readonly object[] {
   return [
-    requestHeaders({ ...POST, ...headers }, subset === undefined ? {} : { subset }),
+    requestHeaders({ ...HEADERS, ...headers }, subset === undefined ? {} : { subset }),
     ...pieces.map((piece, index) => requestBody(piece, index === pieces.length - 1)),
   ];
 }
@@ -212,7 +208,7 @@ describe('the reference’s hermetic cases', () => {
     expect(answer.code).toBe(400);
   });
 
-  it('9: reads a body that arrives in pieces', async () => {
+  it('[D450] 9: reads a body that arrives in pieces, of a request without a path', async () => {
     const pool = await poolOf(
       { queue: 4, kv: 0.2 },
       { queue: 4, kv: 0.85 },
@@ -301,8 +297,38 @@ describe('the reference’s hermetic cases', () => {
       responseEnd(''),
     ]);
     expect(bodyOf(answers, 'response_body')).toEqual({ text: pieces.join(''), ends: true });
-    const metrics = await page(pool.serving);
-    expect(metrics).toMatch(/llm_d_epp_request_input_tokens_sum\{[^}]*\} 7\b/);
+    // I/O workers report what has ended a little later.
+    const ended = /llm_d_epp_request_input_tokens_sum\{[^}]*\} 7\b/;
+    const metrics = await eventually(
+      () => page(pool.serving),
+      (text) => ended.test(text),
+    );
     expect(metrics).toMatch(/llm_d_epp_request_output_tokens_sum\{[^}]*\} 10\b/);
+  });
+
+  it('[D451] counts an answer that streams as a stream, though its request does not ask for one or is not read', async () => {
+    const pool = await poolOf({ queue: 4, kv: 0.2 });
+    const events = ['data: {"usage":{"prompt_tokens":7,"completion_tokens":10}}\n\n', ''];
+    const answer = [
+      responseHeaders({ ':status': '200', 'content-type': 'text/event-stream; charset=utf-8' }),
+      ...events.map((event) => responsePart(event)),
+      responseEnd('data: [DONE]\n\n'),
+    ];
+    const unread = request(['no JSON'], { headers: { ':path': '/v1/raw' } });
+    for (const sent of [request([completion(MODEL)]), unread]) {
+      await exchange(pool.serving.extProcPort, [...sent, ...answer]);
+    }
+    for (const model of [MODEL, '']) {
+      const count = (name: string, label = ''): RegExp =>
+        new RegExp(
+          `llm_d_epp_request_${name}_count\\{[^}]*model_name="${model}"[^}]*${label}[^}]*\\} 1\\b`,
+        );
+      const ended = (text: string): boolean => count('duration_seconds').test(text);
+      const metrics = await eventually(() => page(pool.serving), ended);
+      expect(metrics).toMatch(count('ttft_seconds', 'streaming="true"'));
+      expect(metrics).not.toMatch(count('ttft_seconds', 'streaming="false"'));
+      expect(metrics).toMatch(count('streaming_tpot_seconds'));
+      expect(metrics).toMatch(count('streaming_itl_seconds'));
+    }
   });
 });

@@ -86,7 +86,9 @@ export class ResponsePhase {
     this.#usage = usage;
     this.#status = Number(headers.get(':status') ?? 200);
     const streams = this.#status < CLIENT_ERROR && this.#mode !== BODY_MODE.none;
-    this.#showsEnd = streams && saysEventStream(headers) && isUncompressed(headers);
+    const isEventStream = saysEventStream(headers);
+    this.#showsEnd = streams && isEventStream && isUncompressed(headers);
+    if (isEventStream) routed?.streams?.();
     const reported = this.#asksLoadReports ? headers.get(REPORT_HEADER) : undefined;
     const report = reported === undefined ? undefined : readLoadReport(reported);
     if (report !== undefined) routed?.loadReported?.(report);

@@ -41,6 +41,10 @@ export function metricsSubscriber(
       const entry = open.get(routed);
       if (entry !== undefined) entry.bodyBytes = bodyBytes;
     },
+    onStream(routed) {
+      const entry = open.get(routed);
+      if (entry !== undefined) entry.streams = true;
+    },
     onFirstToken(routed, at) {
       const entry = open.get(routed);
       if (entry === undefined || entry.firstTokenAt !== undefined) return;
@@ -48,12 +52,7 @@ export function metricsSubscriber(
       entry.lastTokenAt = at;
       recordFirstToken(entry, at, seenTraceOf(routed.request));
     },
-    onToken(routed, at) {
-      const entry = open.get(routed);
-      if (entry === undefined) return;
-      entry.series.itlSeconds.observe((at - entry.lastTokenAt) / 1000);
-      entry.lastTokenAt = at;
-    },
+    onToken: (routed, at) => recordToken(open.get(routed), at),
     onServed(routed, address) {
       const entry = open.get(routed);
       if (entry !== undefined) entry.servedBy = address;
@@ -86,6 +85,7 @@ function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): M
     routed,
     series,
     bodyBytes,
+    streams: routed.request.streaming,
     firstTokenAt: undefined,
     lastTokenAt: 0,
     servedBy: undefined,
@@ -93,13 +93,19 @@ function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): M
 }
 
 function recordFirstToken(
-  { series, routed }: MeasuredRequest,
+  { series, routed, streams }: MeasuredRequest,
   at: Millis,
   seen: SeenTrace | undefined,
 ): void {
   const { streamingTtftSeconds, wholeTtftSeconds } = series;
-  const tally = routed.request.streaming ? streamingTtftSeconds : wholeTtftSeconds;
+  const tally = streams ? streamingTtftSeconds : wholeTtftSeconds;
   tally.observe(secondsSinceArrival(routed, at), seen);
+}
+
+function recordToken(entry: MeasuredRequest | undefined, at: Millis): void {
+  if (entry === undefined) return;
+  entry.series.itlSeconds.observe((at - entry.lastTokenAt) / 1000);
+  entry.lastTokenAt = at;
 }
 
 function secondsSinceArrival({ at: pickedAt, waitedMs = 0 }: Routed, at: Millis): number {
@@ -155,7 +161,7 @@ function recordEnd({ series, bodyBytes }: MeasuredRequest, outcome: Outcome): vo
 
 /** As the reference: NTPOT over all output tokens, TPOT over those after the first of a stream. */
 function recordTimes(
-  { series, firstTokenAt, routed }: MeasuredRequest,
+  { series, firstTokenAt, routed, streams }: MeasuredRequest,
   {
     at,
     usage,
@@ -170,7 +176,7 @@ function recordTimes(
   series.durationSeconds.observe(seconds, seen);
   const tokens = usage?.completionTokens ?? 0;
   if (tokens > 0) series.ntpotSeconds.observe(seconds / tokens, seen);
-  if (routed.request.streaming && firstTokenAt !== undefined && tokens > 1) {
+  if (streams && firstTokenAt !== undefined && tokens > 1) {
     series.tpotSeconds.observe((at - firstTokenAt) / 1000 / (tokens - 1), seen);
   }
 }

@@ -33,6 +33,8 @@ export interface MeasuredRequest {
   readonly routed: Routed;
   readonly series: RequestSeries;
   bodyBytes: number;
+  /** Whether the answer is a stream, or the request asks for one. */
+  streams: boolean;
   firstTokenAt: Millis | undefined;
   /** When the last piece of its stream came. */
   lastTokenAt: Millis;

@@ -96,6 +96,17 @@ describe('the parser of a request', () => {
     expect(hidden({ 'x-forwarded-path': chat }, '')).toBeUndefined();
     expect(hidden({ 'x-original-path': chat }, '/v1/files')).toBe(true);
   });
+
+  it('[D450] is that of completions where neither path nor headers say it', () => {
+    const read = (path: string, headers: object): string => {
+      const reader = opened(path, { headers });
+      reader.push(Buffer.from('{"model":"m","prompt":"p"}'));
+      return reader.end().model;
+    };
+    expect(read('/', {})).toBe('m');
+    expect(read('', { ':path': '' })).toBe('m');
+    expect(opened('/', { headers: { ':path': '/' } }).unread).toBe(true);
+  });
 });
 
 describe('the bodies of further APIs', () => {

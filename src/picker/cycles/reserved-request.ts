@@ -42,6 +42,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   newer: OpenReservation | undefined;
   readonly #parts: ReservedRequestParts;
   #prefillTimer: Timer | undefined;
+  #streams: boolean;
   #firstTokenSeen = false;
   #ended = false;
   #servedBy: Endpoint;
@@ -51,6 +52,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   constructor(parts: ReservedRequestParts) {
     this.#parts = parts;
     this.#servedBy = parts.routed.endpoint;
+    this.#streams = parts.routed.request.streaming;
     parts.observers.routed(parts.routed);
   }
 
@@ -136,11 +138,17 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     clock.end();
   }
 
+  streams(): void {
+    if (this.#streams || this.#ended) return;
+    this.#streams = true;
+    this.#parts.observers.streams(this.#parts.routed);
+  }
+
   firstToken(): void {
     if (this.#ended) return;
     const { clock, observers, reservation, routed, ejector } = this.#parts;
     if (this.#firstTokenSeen) {
-      if (this.wantsTokens) observers.token(routed, clock.now());
+      if (this.#streams && this.wantsTokens) observers.token(routed, clock.now());
       return;
     }
     this.#firstTokenSeen = true;
@@ -152,7 +160,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   get wantsTokens(): boolean {
-    return this.#parts.observers.wantsTokens && this.request.streaming;
+    return this.#parts.observers.wantsTokens;
   }
 
   served(address: string): void {

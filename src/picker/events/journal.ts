@@ -48,6 +48,8 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
   readonly answersOptional?: boolean;
   /** Once for each decision, before its reservation: the state is what the scheduler saw. */
   onDecision?(event: DecisionEvent): void;
+  /** The answer is a stream of events, for which the request does not ask. */
+  onStream?(routed: Routed): void;
   /** A further piece of a stream has come, after the one with the first token. */
   onToken?(routed: Routed, at: Millis): void;
   /** The proxy reports the address, `host:port`, that it really used. */

@@ -50,6 +50,16 @@ export class RequestObservers {
     }
   }
 
+  streams(routed: Routed): void {
+    for (const each of this.#subscribers) {
+      try {
+        each.onStream?.(routed);
+      } catch (error) {
+        this.#faults.report(each, 'onStream', error);
+      }
+    }
+  }
+
   firstToken(routed: Routed, at: Millis): void {
     for (const each of this.#all) {
       try {
