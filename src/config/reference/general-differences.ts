@@ -14,6 +14,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'The subset hint counts with its ports, and may be one text; there a list counts, by addresses only.',
   'The texts of a list in `prompt` count as one prompt, one behind the other; there each is looked up by itself.',
   'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
+  'Of a JSON body only what a decision needs is checked; there odd prompts, such as lists of lists of token ids or an empty text, and some fields of another type get 400, which here the model server judges. A model’s name over 512 bytes, and JSON nested deeper than 128 levels, get 400 here.',
   'A changed body keeps every byte that did not have to change; there the whole JSON is written again, in another order.',
   'A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of `check` and at start; there the picker starts and refuses each request.',
   'A plugin that has the name of another built-in type, such as a scorer named `max-score-picker`, is an error where that type is needed.',
