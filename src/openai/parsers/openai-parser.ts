@@ -52,7 +52,7 @@ export const openaiParser: Parser = suffixParser({
     shapeOf({
       name: 'an embedding',
       promptFields: ['input'],
-      referenceParts: [{ field: 'input', as: 'json' }],
+      referenceParts: [{ field: 'input', as: 'embedding' }],
       required: 'input',
       requiredTypes: TEXT_OR_LIST,
       outputCaps: [],

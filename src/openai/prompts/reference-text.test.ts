@@ -98,6 +98,18 @@ describe("the reference's text of a prompt", () => {
       `sassistant${LONG}in{"a":["b"],"c":1}userr`,
     ],
     [
+      'the struct of an embedding’s text',
+      '/v1/embeddings',
+      { input: `<b>${LONG}` },
+      `{"Raw":${JSON.stringify(`<b>${LONG}`).replace('<', '\\u003c').replace('>', '\\u003e')},"Strings":null,"TokenIDs":null}`,
+    ],
+    [
+      'the struct of an embedding’s texts',
+      '/v1/embeddings',
+      { input: [LONG, '', 'b'] },
+      `{"Raw":"","Strings":${JSON.stringify([LONG, '', 'b'])},"TokenIDs":null}`,
+    ],
+    [
       'JSON of responses, as Go writes it',
       RESPONSES,
       { input: [{ role: 'user', content: `<b>${LONG}` }], instructions: 'i' },
@@ -122,6 +134,12 @@ describe("the reference's text of a prompt", () => {
     expect(blocksOf(CHAT, { messages: [{ role: 'user', content }] })[0]).toBe(2 + 225);
     const odd = [{ type: 'text', text: 'looks' }, image];
     expect(blocksOf(CHAT, { messages: [{ role: 'user', content: odd }] })[0]).toBe(3 + 225);
+  });
+
+  it('[D453] has the ids of an embedding as they are', () => {
+    const ids = Array.from({ length: 100 }, (_, id) => id);
+    const wanted = blocksOf('/v1/completions', { prompt: ids });
+    expect(blocksOf('/v1/embeddings', { input: ids })).toEqual(wanted);
   });
 
   it('[D413] has nothing of the prompt of an image that shall be made', () => {

@@ -8,6 +8,9 @@ import { TextBuffer } from './text-buffer.ts';
 
 /** Fields of a part of a message's content that are text. */
 const TEXT_KEYS: ReadonlySet<string> = new Set(['text', 'thinking', 'id', 'name', 'content']);
+/** Parts in which numbers are token ids. */
+const IDS_IN: ReadonlySet<string | undefined> = new Set(['text', 'embedding']);
+const [BRACE, BRACE_END, BRACKET] = [0x7b, 0x7d, 0x5b];
 const BILLING_NOTE = Buffer.from('x-anthropic-billing-header');
 const NULL = Buffer.from('null');
 const NO_LIST = Buffer.from('[]');
@@ -97,7 +100,9 @@ export class ReferenceText {
 
   end(bracket: number, depth: number): void {
     this.#json?.end(bracket);
-    if (depth === this.#jsonDepth) this.#json = undefined;
+    if (depth !== this.#jsonDepth) return;
+    if (this.#part?.as === 'embedding') this.#endEmbedding(depth);
+    this.#json = undefined;
   }
 
   string(piece: Uint8Array, last: boolean, depth: number): void {
@@ -109,6 +114,8 @@ export class ReferenceText {
     }
     const isField = depth === FIELD && this.#part?.as === 'json';
     if (isField && this.#stringFrom < 0) this.#json = new GoJson(text);
+    const isEmbedding = this.#part?.as === 'embedding';
+    if (isEmbedding && this.#json === undefined) this.#beginEmbedding(text, depth);
     if (this.#json === undefined && !this.#isText(depth)) return;
     if (this.#stringFrom < 0) {
       this.#stringFrom = text.length;
@@ -116,16 +123,40 @@ export class ReferenceText {
     }
     this.#decoder.push(piece, last);
     if (last) this.#endString(text, depth);
-    if (last && isField) this.#json = undefined;
+    if (!last || depth !== FIELD) return;
+    if (isEmbedding) this.#endEmbedding(depth + 1);
+    if (isField || isEmbedding) this.#json = undefined;
   }
 
   integer(value: number, depth: number): void {
     if (this.#json !== undefined) this.#json.scalar(String(value));
-    else if (this.#part?.as === 'text' && depth > FIELD) this.#pushId(value);
+    else if (depth > FIELD && IDS_IN.has(this.#part?.as)) this.#pushId(value);
   }
 
   scalar(text: string): void {
     this.#json?.scalar(text);
+  }
+
+  /** As Go writes the struct, whose first field is one text and whose second is a list of them. */
+  #beginEmbedding(text: TextBuffer, depth: number): void {
+    this.#json = new GoJson(text);
+    this.#jsonDepth = FIELD;
+    this.#json.begin(BRACE);
+    this.#json.key('Raw');
+    if (depth === FIELD) return;
+    this.#json.beginString();
+    this.#json.endString();
+    this.#json.key('Strings');
+    this.#json.begin(BRACKET);
+  }
+
+  /** `depth`: that of a list, or one more for a text. */
+  #endEmbedding(depth: number): void {
+    for (const name of depth === FIELD ? ['TokenIDs'] : ['Strings', 'TokenIDs']) {
+      this.#json?.key(name);
+      this.#json?.scalar('null');
+    }
+    this.#json?.end(BRACE_END);
   }
 
   #endString(text: TextBuffer, depth: number): void {

@@ -10,8 +10,11 @@ export interface AnswerKeys {
 /** A field of a body, and how it enters the reference picker's text of the prompt. */
 export interface ReferencePart {
   readonly field: string;
-  /** `text`: its strings; `json`: all of it; `messages`: roles and contents. */
-  readonly as: 'text' | 'json' | 'messages';
+  /**
+   * `text`: its strings; `json`: all of it; `messages`: roles and contents; `embedding`: its ids, or
+   * the JSON of the reference's struct for texts.
+   */
+  readonly as: 'text' | 'json' | 'messages' | 'embedding';
   /** Whether it is an object of a list, by its field's name. */
   readonly isNamed?: true;
 }
