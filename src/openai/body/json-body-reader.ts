@@ -166,7 +166,7 @@ export class JsonBodyReader implements BodyReader {
     const needsModel = shape.needsModel && (types.has('model') || !given);
     if (needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
     else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');
-    if (needsModel && text(values.get('model')) === '') {
+    if (needsModel && !given && text(values.get('model')) === '') {
       throw invalidRequest(
         `field "model" is empty or too long: it must name a model (up to ${MODEL_BYTES_MAX} bytes)`,
       );

@@ -339,10 +339,18 @@ describe('the model of a request', () => {
     expect(shared(chat, other)).toBe(0);
   });
 
-  it('that is no string, or is empty, is refused whatever rules say', () => {
-    for (const model of [7, null, '']) {
+  it('that is no string is refused whatever rules say', () => {
+    for (const model of [7, null]) {
       expect(() => rewritten(JSON.stringify({ ...body, model }))).toThrow(/model/);
     }
+  });
+
+  it('[D454] that is empty is replaced where a rule gives one for any request', () => {
+    const text = JSON.stringify({ ...body, model: '' });
+    expect(rewritten(text)).toMatchObject({
+      request: { model: 'base', rewrite: { requestedModel: '', rule: 'all' } },
+      sent: JSON.stringify({ ...body, model: 'base' }),
+    });
   });
 });
 
