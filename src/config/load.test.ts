@@ -56,6 +56,16 @@ describe('[O272] a file of another purpose', () => {
   });
 });
 
+it('[D420] reads words and numbers of a configuration as the reference does', () => {
+  const plan = load(
+    'plugins: [{type: queue-scorer}]\n' +
+      'dataLayer: {injectDefaults: no}\n' +
+      'schedulingProfiles: [{name: a, plugins: [{pluginRef: queue-scorer, weight: 010}]}]\n',
+  );
+  expect(profilesOf(plan)).toEqual(['a: queue-scorer×8 max-score-picker']);
+  expect(namesOf(plan)).not.toContain('metrics-data-source');
+});
+
 describe('the built-in configurations', () => {
   it.each([...NAMED_CONFIGS])('%s loads without a warning', (_name, text) => {
     const plan = loadConfig({ text, source: 'built-in', catalogue });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readYaml } from '../../files/reading/read-yaml.ts';
+import { YAML_1_1_SCALARS } from '../../files/reading/yaml-scalars.ts';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import type { EjectionPlan } from '../../picker/ejection/ejection-plan.ts';
@@ -140,7 +141,7 @@ export function readConfigText(text: string, source: string): unknown {
     const message = `has ${text.length} characters; at most ${CONFIG_CHARACTERS_MAX} are read`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  return readYaml(text, source);
+  return readYaml(text, source, YAML_1_1_SCALARS);
 }
 
 /** A configuration whose shape has been looked at. */

@@ -1,4 +1,4 @@
-import { Composer, type Document, LineCounter, Parser } from 'yaml';
+import { Composer, type Document, LineCounter, Parser, type ScalarTag } from 'yaml';
 import { ConfigError, type ConfigIssue, messageOf } from '../../framework/error.ts';
 
 /** Stops a few lines of aliases from expanding into gigabytes. */
@@ -7,17 +7,22 @@ const ALIASES_MAX = 100;
 const FAULTS_MAX = 100;
 
 /**
- * YAML or JSON as a value, with what `<<` merges; documents behind the first must be empty. Throws
- * ConfigError with line and column of the first syntax error.
+ * YAML or JSON as a value, with what `<<` merges; documents behind the first must be empty.
+ * `scalars` are looked at before those of YAML 1.2. Throws ConfigError with line and column of the
+ * first syntax error.
  */
-export function readYaml(text: string, source: string): unknown {
+export function readYaml(
+  text: string,
+  source: string,
+  scalars: readonly ScalarTag[] = [],
+): unknown {
   if (text.includes('\0')) {
     const message = 'is not UTF-8 text: it has zero bytes, as UTF-16 has; save it as UTF-8';
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
   const lineCounter = new LineCounter();
   const errors: SyntaxFault[] = [];
-  const [document, ...others] = parsed(text, { lineCounter, errors, source });
+  const [document, ...others] = parsed(text, { lineCounter, errors, source, scalars });
   const second = others.find((other) => !isEmpty(other));
   if (second !== undefined) {
     errors.push({ at: second.range[0], message: 'begins another document; keep one of them' });
@@ -73,15 +78,22 @@ function parsed(
     lineCounter,
     errors,
     source,
+    scalars,
   }: {
     readonly lineCounter: LineCounter;
     /** Gets those of the first document. */
     readonly errors: SyntaxFault[];
     readonly source: string;
+    readonly scalars: readonly ScalarTag[];
   },
 ): readonly Document.Parsed[] {
   const documents: Document.Parsed[] = [];
-  const composer = new Composer({ lineCounter, prettyErrors: false, merge: true });
+  const composer = new Composer({
+    lineCounter,
+    prettyErrors: false,
+    merge: true,
+    customTags: (tags) => [...scalars, ...tags],
+  });
   // The library has no limit of its own, and makes an error with a stack for each fault.
   Object.assign(composer, {
     onError: (at: FaultPlace, _code: string, message: string, isWarning = false): void => {
