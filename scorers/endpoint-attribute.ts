@@ -5,7 +5,8 @@ import { otherProducer } from '../src/plugins/parameters/producer-name.ts';
 
 const fixedRange = z.lazy(() =>
   z
-    .strictObject({ min: z.number(), max: z.number() })
+    // A bound that is not given is 0, as in the reference.
+    .strictObject({ min: z.number().default(0), max: z.number().default(0) })
     .refine(({ min, max }) => min < max, 'min must be below max'),
 );
 
@@ -24,6 +25,10 @@ export const endpointAttribute: ScorerDefinition = defineScorer({
             fixedRange: fixedRange.optional(),
             adaptiveRange: z.strictObject({}).nullish(),
           })
+          .refine(
+            ({ fixedRange: fixed, adaptiveRange }) => !(fixed && adaptiveRange),
+            'has fixedRange and adaptiveRange; give one of them',
+          )
           .default({}),
       }),
     }),

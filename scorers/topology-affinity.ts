@@ -6,6 +6,7 @@ import {
   topologyKey,
 } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { producerName } from '../src/plugins/parameters/producer-name.ts';
 import { topologyPlace } from '../src/plugins/parameters/topology-place.ts';
 
 /** The reference's scores, about how links compare; ours for blocks, the racks of one switch. */
@@ -26,7 +27,7 @@ export const topologyAffinity: ScorerDefinition = defineScorer({
   type: 'topology-affinity-scorer',
   config: z.lazy(() =>
     z.strictObject({
-      topologyProducerName: z.string().min(1).default(DEFAULT_TOPOLOGY_PRODUCER),
+      topologyProducerName: producerName(DEFAULT_TOPOLOGY_PRODUCER),
       own: topologyPlace.optional(),
     }),
   ),

@@ -76,6 +76,9 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     'revisionGating.disableCoordination': ['own-way', 'each picker chooses revisions by itself'],
   },
   'latency-slo-admitter': { latencyPredictionInfoProducerName: OWN_MODEL },
+  'metrics-data-source': {
+    families: ['own-way', 'only the lines of a page that a plugin needs are read'],
+  },
   'no-hit-lru-scorer': {
     lruSize: ['own-way', 'one number is kept for each endpoint'],
     prefixPluginType: NEVER_USED,

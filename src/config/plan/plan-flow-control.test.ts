@@ -36,6 +36,14 @@ describe('flowControl', () => {
     }
   });
 
+  test('[D422] an empty name is none, and quantities may be as small as in Kubernetes', () => {
+    const empty = `{saturationDetector: {pluginRef: ""}, usageLimitPolicyPluginRef: "",
+      maxBytes: 100n, maxRequests: " 5 ",
+      priorityBands: [{priority: 1, orderingPolicyRef: "", fairnessPolicyRef: ""}]}`;
+    const given = '{maxBytes: 1, maxRequests: 5, priorityBands: [{priority: 1}]}';
+    expect(JSON.stringify(planOf(empty))).toEqual(JSON.stringify(planOf(given)));
+  });
+
   test('[Q62] reads all its fields, with quantities and durations as in Kubernetes', () => {
     const plan = planOf(
       `{maxBytes: 10Gi, maxRequests: 1k, defaultRequestTTL: 5s, enableEviction: true,
@@ -61,6 +69,7 @@ describe('flowControl', () => {
   });
 
   test.each([
+    ['{maxBytes: ""}', 'flowControl.maxBytes: must be a quantity'],
     ['{maxBytes: 10Gb}', 'flowControl.maxBytes: must be a quantity'],
     ['{maxRequests: -1}', 'flowControl.maxRequests: must be a quantity'],
     ['{defaultRequestTTL: 5 s}', 'flowControl.defaultRequestTTL: must be a duration'],

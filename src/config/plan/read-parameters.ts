@@ -81,8 +81,8 @@ function asGoReads(value: unknown, schema: unknown): unknown {
     const element: unknown = shape instanceof z.ZodArray ? shape.element : undefined;
     return value.map((each) => asGoReads(each, element));
   }
-  if (typeof value !== 'object' || value === null || !(shape instanceof z.ZodObject)) return value;
-  const fields = shape.shape as Readonly<Record<string, unknown>>;
+  const fields = fieldsOf(shape);
+  if (typeof value !== 'object' || value === null || fields === undefined) return value;
   const names = new Map(Object.keys(fields).map((name) => [name.toLowerCase(), name]));
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, each]) => {
@@ -91,4 +91,12 @@ function asGoReads(value: unknown, schema: unknown): unknown {
       return [[name, asGoReads(each, fields[name])]];
     }),
   );
+}
+
+/** The fields of an object's schema, or of all that a value may be; undefined where there are none. */
+function fieldsOf(shape: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (shape instanceof z.ZodObject) return shape.shape;
+  if (!(shape instanceof z.ZodUnion)) return undefined;
+  const each = shape.options.map((option) => fieldsOf(unwrapped(option)));
+  return each.every((fields) => fields === undefined) ? undefined : Object.assign({}, ...each);
 }

@@ -68,6 +68,33 @@ describe('configurations of older releases of the reference', () => {
     ]);
   });
 
+  test('[D421] what branches and releases before and after have is an error that says what to write', () => {
+    const older = 'is of an older release of the reference picker; ';
+    const later = 'is of a later release of the reference picker, and is not here; leave it out: ';
+    const plugins = [
+      { type: 'model-server-protocol-metrics' },
+      {
+        type: 'core-metrics-extractor',
+        parameters: { kvUsageSpec: 'kv', enableMultiEngine: true },
+      },
+      { type: 'topology-affinity-filter', parameters: { loadAllowance: 3 } },
+      { type: 'topology-stamp-handler' },
+      { type: 'queue-scorer' },
+    ];
+    const members = [{ pluginRef: 'queue-scorer' }];
+    const schedulingProfiles = [{ name: 'a', plugins: members, fallbackProfile: 'b' }];
+    const featureGates = ['enableLegacyMetrics'];
+    expect(issuesOf({ featureGates, plugins, schedulingProfiles })).toEqual([
+      `schedulingProfiles[0].fallbackProfile: ${later}where all scores of a profile are 0, its picker chooses among equal endpoints`,
+      `plugins[0].type: model-server-protocol-metrics ${older}list core-metrics-extractor`,
+      `plugins[1].parameters.kvUsageSpec: ${older}write it in engineConfigs, in an entry with the name of the engine, such as vllm`,
+      `plugins[1].parameters.enableMultiEngine: ${older}leave it out: engineConfigs may have several`,
+      `plugins[2].parameters.loadAllowance: ${later}endpoints that are near stay however busy they are`,
+      'plugins[3].type: topology-stamp-handler is in no release of the reference picker, and is not here; disagg-profile-handler with topology-affinity-scorer does a similar work',
+      `featureGates[0]: enableLegacyMetrics ${older}there is one way to read metrics, so leave it out`,
+    ]);
+  });
+
   test('[D306] a profile handler with an error counts as one that is there', () => {
     const plugins = [
       { type: 'queue-scorer' },

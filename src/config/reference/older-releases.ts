@@ -25,6 +25,8 @@ const PREFIX_OF_SCORER: Readonly<Record<string, string>> = {
 const SESSION: Readonly<Record<string, string>> = {
   headerName: 'write encodedEndpointHeaderConfig.header',
 };
+const IN_ENGINE =
+  'write it in engineConfigs, in an entry with the name of the engine, such as vllm';
 const PRECISE: Readonly<Record<string, string>> = {
   'indexerConfig.prefixStoreConfig': 'leave it out',
   'indexerConfig.speculativeIndexing': 'write it beside indexerConfig',
@@ -35,6 +37,14 @@ const PRECISE: Readonly<Record<string, string>> = {
 /** By type, and by the path in its parameters. */
 const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'approx-prefix-cache-producer': { hashBlockSize: 'write blockSizeTokens, in tokens' },
+  'core-metrics-extractor': {
+    cacheInfoSpec: IN_ENGINE,
+    enableMultiEngine: 'leave it out: engineConfigs may have several',
+    kvUsageSpec: IN_ENGINE,
+    loraSpec: IN_ENGINE,
+    queuedRequestsSpec: IN_ENGINE,
+    runningRequestsSpec: IN_ENGINE,
+  },
   'latency-scorer': {
     affinityGateTau: 'list a prefix-cache-affinity-filter with it as affinityThreshold',
     affinityGateTauGlobal: 'list a prefix-cache-affinity-filter with it as affinityThreshold',
@@ -59,6 +69,13 @@ const OF_LENGTHS = 'answers are counted by outputRatio, or with outlen-bucket by
 
 const OF_ATTRIBUTES = 'attributes of endpoints count, and no scores that another filter sends';
 
+const OF_SESSIONS = {
+  sessionIDProducerName: 'sessionIdConfig.sources says where the id of a session is',
+};
+const OF_PEER = {
+  peerTopologyHeader: 'near is what another profile picked for the request, or what own says',
+};
+
 /** Parameters that only branches and releases after the newest one known here have. */
 const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'approx-prefix-cache-producer': { prefixHashSource: 'blocks are made from the text of prompts' },
@@ -68,6 +85,13 @@ const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>
     metadataField: OF_ATTRIBUTES,
   },
   'inflight-load-producer': { outputEstimator: OF_LENGTHS, sketch: OF_LENGTHS },
+  'session-affinity-filter': OF_SESSIONS,
+  'session-affinity-scorer': OF_SESSIONS,
+  'topology-affinity-filter': {
+    ...OF_PEER,
+    loadAllowance: 'endpoints that are near stay however busy they are',
+  },
+  'topology-affinity-scorer': OF_PEER,
 };
 
 const QUEUE_SCORER = 'list queue-scorer';
@@ -77,6 +101,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['decision-tree-filter', 'list scorers with weights'],
   ['kv-cache', 'list kv-cache-utilization-scorer'],
   ['kv-cache-scorer', 'list kv-cache-utilization-scorer'],
+  ['kvcache-aware-scorer', 'list precise-prefix-cache-producer and prefix-cache-scorer'],
   ['latency-admission', 'list latency-slo-admitter'],
   ['latency-predictor', 'list predicted-latency-producer'],
   ['latency-predictor-producer', 'list predicted-latency-producer'],
@@ -85,9 +110,12 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['lora-affinity-filter', 'list lora-affinity-scorer'],
   ['low-queue-filter', QUEUE_SCORER],
   ['max-score', 'list max-score-picker'],
+  ['model-server-protocol-metrics', 'list core-metrics-extractor'],
   ['predicted-latency-scorer', PREDICTED],
+  ['prefix-aware-scorer', 'list prefix-cache-scorer'],
   ['prefix-cache', 'list prefix-cache-scorer'],
   ['queue', QUEUE_SCORER],
+  ['sglanggrpc-parser', 'list passthrough-parser, which reads no body'],
   ['single-profile', 'list single-profile-handler'],
   ['slo-aware-profile-handler', 'list single-profile-handler, and one profile with latency-scorer'],
   ['slo-aware-routing', PREDICTED],
@@ -109,6 +137,10 @@ const LATER_FIELDS: ReadonlyMap<string, string> = new Map([
     'flowControl.bandSelectionPolicyPluginRef',
     'requests of the highest priority come first, as by default there',
   ],
+  [
+    'schedulingProfiles[].fallbackProfile',
+    'where all scores of a profile are 0, its picker chooses among equal endpoints',
+  ],
 ]);
 
 /** What `llm-d.ai/v1` moved. */
@@ -122,11 +154,14 @@ const MOVED: ReadonlyMap<string, string> = new Map([
   ['saturationDetector', 'flowControl.saturationDetector'],
 ]);
 
-const GATES: ReadonlySet<string> = new Set([
-  'dataLayer',
-  'dataLayerMetrics',
-  'experimentalDatalayer',
-  'prepareDataPlugins',
+const ALWAYS_ON = 'what it switched on always is, so leave it out';
+
+const GATES: ReadonlyMap<string, string> = new Map([
+  ['dataLayer', ALWAYS_ON],
+  ['dataLayerMetrics', ALWAYS_ON],
+  ['enableLegacyMetrics', 'there is one way to read metrics, so leave it out'],
+  ['experimentalDatalayer', ALWAYS_ON],
+  ['prepareDataPlugins', ALWAYS_ON],
 ]);
 
 /** What to write in place of a plugin type, as the end of a sentence; undefined for another one. */
@@ -136,7 +171,7 @@ export function olderType(type: string): string | undefined {
 
 /** What to write in place of a feature gate, as the end of a sentence; undefined for another one. */
 export function olderGate(gate: string): string | undefined {
-  return GATES.has(gate) ? sentence('what it switched on always is, so leave it out') : undefined;
+  return sentence(GATES.get(gate));
 }
 
 /** The issues, with what to write in place of the fields of a configuration. */
@@ -146,7 +181,7 @@ export function withOlderFields(issues: readonly ConfigIssue[]): readonly Config
     if (moved !== undefined && issue.message.startsWith(UNKNOWN)) {
       return { ...issue, message: `is not in llm-d.ai/v1; write ${moved}` };
     }
-    const later = LATER_FIELDS.get(issue.path);
+    const later = LATER_FIELDS.get(issue.path.replace(/\[\d+\]/g, '[]'));
     if (later !== undefined) return { ...issue, message: laterText(later) };
     return renamed(issue, FIELDS.get(issue.path));
   });

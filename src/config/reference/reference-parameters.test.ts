@@ -30,6 +30,7 @@ const IDLE: readonly (readonly [type: string, parameters: object, reason: string
   ['predicted-latency-producer', { contextTTL: 300_000_000_000 }, 'core'],
   ['predicted-latency-producer', { encoderCacheMatchInfoProducerName: 'x' }, 'core'],
   ['approx-prefix-cache-producer', { maxPrefixBlocksToMatch: 256 }, 'replaced'],
+  ['metrics-data-source', { families: ['vllm:num_requests_waiting'] }, 'own-way'],
 ];
 
 describe("the reference's parameters", () => {
@@ -49,6 +50,55 @@ describe("the reference's parameters", () => {
     ['topology-extractor', { hostname: 'h', rack: 'r' }, { hostLabel: 'h', rackLabel: 'r' }],
   ])('[D7] %s reads %j as %j', (type, given, meant) => {
     expect(parsed(type, given)).toEqual(parsed(type, meant));
+  });
+
+  const attribute = (algorithm: object): object => ({ attribute: 'a', algorithm });
+  const scored = (normalization: object): object => {
+    const algorithm = { type: 'linear_lower_is_better', normalization };
+    return { attributeKey: 'a', algorithm };
+  };
+
+  test.each([
+    ['metrics-data-source', { path: 'stats' }, { path: '/stats' }],
+    ['models-data-source', { path: '' }, { path: '/' }],
+    ['topology-affinity-filter', { minAffinity: '', topologyProducerName: '' }, {}],
+    [
+      'endpoint-attribute-filter',
+      { ATTRIBUTE: 'a', Algorithm: { Type: 'threshold', Threshold: { OPERATOR: 'LessThan' } } },
+      attribute({ type: 'threshold', threshold: { operator: 'LessThan', value: 0 } }),
+    ],
+    [
+      'endpoint-attribute-scorer',
+      scored({ fixedRange: { max: 3 } }),
+      scored({ fixedRange: { min: 0, max: 3 } }),
+    ],
+  ])('[D422] %s reads %j as %j, as Go does', (type, given, meant) => {
+    expect(parsed(type, given)).toEqual(parsed(type, meant));
+  });
+
+  test('[D422] two normalizations of one attribute are an error, as in the reference', () => {
+    const both = scored({ fixedRange: { min: 0, max: 1 }, adaptiveRange: {} });
+    expect(() => load('endpoint-attribute-scorer', both)).toThrow('give one of them');
+  });
+
+  test.each([
+    ['', 'decode-first'],
+    ['decode', 'decode-first'],
+    ['Decode_First', 'decode-first'],
+    ['PREFILLFIRST', 'prefill-first'],
+    ['prefill', 'prefill-first'],
+    ['first', undefined],
+    ['encode-first', undefined],
+  ])('[D422] stageOrder %j is %s', (stageOrder, meant) => {
+    const read = (): unknown => {
+      const head = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+      const schedulingProfiles = [{ name: 'decode' }, { name: 'prefill' }];
+      const plugins = [{ type: 'disagg-profile-handler', parameters: { stageOrder } }];
+      const text = JSON.stringify({ ...head, plugins, schedulingProfiles });
+      return loadConfig({ text, source: 'test', catalogue: EMBEDDED_CATALOGUE }).handler.config;
+    };
+    if (meant === undefined) expect(read).toThrow('decode-first, prefill-first');
+    else expect(read()).toMatchObject({ stageOrder: meant });
   });
 
   test.each([{ maxPrefixTokensToMatch: 0 }, { keepInFlight: true }])(

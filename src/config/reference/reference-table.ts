@@ -164,15 +164,23 @@ export const REFERENCE_TYPES: ReadonlyMap<string, ReferenceRole> = new Map(
 export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
   ['accelerator-capability-aware', 'label-producer with endpoint-attribute-weight-scorer'],
   ['active-request-filter', 'utilization-filter with active-requests'],
+  ['buffer-gate-filter', 'label-selector-filter'],
   ['header-phase-profile-handler', 'header-profile-handler'],
   ['kv-cache-hint-v2', 'the default configuration, which follows how long caches last'],
   ['kv-cache-retention', 'the default configuration, which follows how long caches last'],
+  ['load-aware-picker', 'max-score-picker with load-aware-scorer'],
   ['lora-load-state-scorer', 'lora-affinity-scorer'],
   ['lora-residency-filter', 'lora-affinity-scorer'],
+  ['metric-scorer', 'endpoint-attribute-scorer'],
   ['modality-filter', 'label-selector-filter in a profile of header-profile-handler'],
   ['model-affinity-filter', 'served-model-filter'],
+  ['program-score-ordering-policy', 'agent-identity with program-aware-fairness'],
   ['session-interturn-latency-producer', 'the default configuration'],
+  ['session-manager', 'agent-identity with session-affinity-scorer'],
+  ['strict-band-selection-policy', 'flow control, where higher priorities come first,'],
   ['thunder-agent', 'agent-identity with program-aware-fairness'],
+  ['topology-stamp-handler', 'disagg-profile-handler with topology-affinity-scorer'],
+  ['zmq-metrics-data-source', 'metrics-data-source'],
 ]);
 
 /** Types whose parameters the reference does not read: whatever is there has no effect. */

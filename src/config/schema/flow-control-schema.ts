@@ -5,6 +5,8 @@ import type { Millis } from '../../framework/runtime.ts';
 /** The section `flowControl` of a configuration. Quantities and durations are as in Kubernetes. */
 
 const UNITS: Readonly<Record<string, number>> = {
+  n: 1e-9,
+  u: 1e-6,
   m: 1e-3,
   k: 1e3,
   M: 1e6,
@@ -22,7 +24,8 @@ const UNITS: Readonly<Record<string, number>> = {
 
 /** A number, or text such as `10Gi` or `1k`, rounded up to a whole number. */
 const quantity = z.union([z.number(), z.string()]).transform((given, context) => {
-  const read = /^\+?(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d+)|([mkMGTPE]|[KMGTPE]i))?$/.exec(`${given}`);
+  const text = `${given}`.trim();
+  const read = /^\+?(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(text);
   if (read !== null) {
     const [, digits = '', exponent = '', unit] = read;
     return Math.ceil(Number(`${digits}${exponent}`) * (UNITS[unit ?? ''] ?? 1));
@@ -42,14 +45,18 @@ const duration = z.string(DURATION).transform((given, context) => {
   return z.NEVER;
 });
 
-const name = z.string().min(1);
+/** The name of a plugin; an empty one, as Go writes what is not set, is none. */
+const name = z
+  .string()
+  .transform((given) => given || undefined)
+  .nullish();
 
 const bandFields = {
   maxBytes: quantity.nullish(),
   maxRequests: quantity.nullish(),
   defaultRequestTTL: duration.nullish(),
-  fairnessPolicyRef: name.nullish(),
-  orderingPolicyRef: name.nullish(),
+  fairnessPolicyRef: name,
+  orderingPolicyRef: name,
 };
 
 /** What is read of a band. Templates may have a priority, which means nothing. */
@@ -90,8 +97,8 @@ export const flowControl: z.ZodType<FlowControlEntry> = z.strictObject({
   defaultPriorityBand: template.nullish(),
   defaultNegativePriorityBand: template.nullish(),
   priorityBands: z.array(z.strictObject({ priority: z.int().default(0), ...bandFields })).nullish(),
-  usageLimitPolicyPluginRef: name.nullish(),
-  saturationDetector: z.strictObject({ pluginRef: name.nullish() }).nullish(),
+  usageLimitPolicyPluginRef: name,
+  saturationDetector: z.strictObject({ pluginRef: name }).nullish(),
   enableEviction: z.boolean().nullish(),
 });
 

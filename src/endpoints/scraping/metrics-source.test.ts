@@ -263,7 +263,6 @@ describe('metrics-data-source', () => {
     { interval: 0 },
     { interval: '1ms' },
     { timeout: -1 },
-    { path: 'metrics' },
     { scheme: 'ftp' },
     { maxPageBytes: 100 },
     { insecureSkipVerify: 'no' },

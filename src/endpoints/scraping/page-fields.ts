@@ -5,17 +5,23 @@ import { duration } from '../../plugins/parameters/duration.ts';
 /** As of the metrics source. */
 const INTERVAL_MS_MIN = 10;
 
-/** Where each endpoint has a page, as parameters of a data source. */
+/**
+ * Where each endpoint has a page, as parameters of a data source. A slash at the beginning of the path
+ * may be left out, as in the reference.
+ */
 export function pageFields(
   scheme: 'http' | 'https',
   path: string,
 ): {
   readonly scheme: z.ZodDefault<z.ZodEnum<{ http: 'http'; https: 'https' }>>;
-  readonly path: z.ZodDefault<z.ZodString>;
+  readonly path: z.ZodType<string, string | undefined>;
 } {
   return {
     scheme: z.enum(['http', 'https']).default(scheme),
-    path: z.string().startsWith('/').default(path),
+    path: z
+      .string()
+      .default(path)
+      .transform((given) => (given.startsWith('/') ? given : `/${given}`)),
   };
 }
 

@@ -12,10 +12,13 @@ const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boo
   NotEqual: (value, bound) => value !== bound,
 };
 
+/** 0 where it is not given, as in the reference. */
+const number = z.number().default(0);
+
 const threshold = z.lazy(() =>
   z.strictObject({
     operator: z.enum(Object.keys(COMPARISONS) as [string, ...string[]]),
-    value: z.number(),
+    value: number,
   }),
 );
 

@@ -6,6 +6,7 @@ import {
   topologyKey,
 } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import { producerName } from '../parameters/producer-name.ts';
 import { topologyPlace } from '../parameters/topology-place.ts';
 
 /**
@@ -17,8 +18,11 @@ export const topologyAffinityFilter: FilterDefinition = defineFilter({
   type: 'topology-affinity-filter',
   config: z.lazy(() =>
     z.strictObject({
-      minAffinity: z.enum(TOPOLOGY_LEVELS).default('host'),
-      topologyProducerName: z.string().min(1).default(DEFAULT_TOPOLOGY_PRODUCER),
+      minAffinity: z
+        .enum([...TOPOLOGY_LEVELS, ''])
+        .default('host')
+        .transform((given) => given || 'host'),
+      topologyProducerName: producerName(DEFAULT_TOPOLOGY_PRODUCER),
       own: topologyPlace.optional(),
     }),
   ),

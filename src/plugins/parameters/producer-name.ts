@@ -4,7 +4,7 @@ import { z } from 'zod';
 export function producerName(byDefault: string): z.ZodType<string, string | undefined> {
   return z
     .string()
-    .optional()
+    .default(byDefault)
     .transform((name) => name || byDefault);
 }
 

@@ -183,6 +183,7 @@ describe('disagg-profile-handler', () => {
   it.each([
     ['no profile to decode with', {}, { profiles: ['prefill'] }],
     ['a decider that is not there', { deciders: { prefill: 'x' } }, {}],
+    ['a fallback profile that has failed before', { profiles: { fallback: 'decode' } }, {}],
     ['a fallback profile that is not there', { profiles: { fallback: 'x' } }, {}],
     [
       'a fallback profile where prefill comes first',

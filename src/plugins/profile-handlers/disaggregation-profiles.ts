@@ -14,9 +14,27 @@ const name = z
   .optional()
   .transform((given) => given || undefined);
 
+const STAGE_ORDERS = ['decode-first', 'prefill-first'] as const;
+
+/** Case and separators do not count, and the first stage may stand alone, as in the reference. */
+const stageOrder = z
+  .string()
+  .default('decode-first')
+  .transform((given, context) => {
+    const first = given
+      .toLowerCase()
+      .replaceAll(/[-_]/g, '')
+      .replace(/(?<=.)first$/, '');
+    const order =
+      first === '' ? 'decode-first' : STAGE_ORDERS.find((one) => one === `${first}-first`);
+    if (order !== undefined) return order;
+    context.addIssue({ code: 'custom', message: `must be one of ${STAGE_ORDERS.join(', ')}` });
+    return z.NEVER;
+  });
+
 const fields = z.lazy(() =>
   z.strictObject({
-    stageOrder: z.enum(['decode-first', 'prefill-first']).default('decode-first'),
+    stageOrder,
     profiles: z
       .strictObject({ decode: name, prefill: name, encode: name, fallback: name })
       .prefault({}),

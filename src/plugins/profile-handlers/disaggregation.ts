@@ -170,6 +170,11 @@ export function disaggregationFaults(
     const message = `${fallback} is not the name of a profile in schedulingProfiles`;
     issues.push({ path: 'profiles.fallback', message });
   }
+  const [same] = Object.entries(names).find(([, name]) => name === fallback) ?? [];
+  if (same !== undefined) {
+    const message = `must not be the profile of ${same}, which found no endpoint before it is asked`;
+    issues.push({ path: 'profiles.fallback', message });
+  }
   if (fallback !== undefined && stageOrder === 'prefill-first') {
     const message = 'needs stageOrder decode-first';
     issues.push({ path: 'profiles.fallback', message });
