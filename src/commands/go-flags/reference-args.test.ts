@@ -77,6 +77,18 @@ describe('the reference picker’s command line', () => {
     [['--grpc-max-send-msg-size', ''], []],
     [['--refresh-metrics-interval=100ms'], ['--scrape-interval-ms=100']],
     [['--refresh-metrics-interval=10ms'], ['--scrape-interval-ms=50']],
+    [['--refresh-metrics-interval=-1s'], ['--scrape-interval-ms=50']],
+    [['--drain-timeout=-1s'], ['--drain-timeout-ms=0']],
+    [['--metrics-staleness-threshold=100us'], ['--metrics-stale-ms=1']],
+    [
+      ['--grpc-port=0x232a', '--metrics-port=9_090'],
+      ['--extproc-port=9002', '--metrics-port=9090'],
+    ],
+    [['--grpc-port=010'], ['--extproc-port=8']],
+    [['-v=0x5'], ['--log-level=debug']],
+    [['--fairness-id-metric-label-limit=0o20'], ['--metrics-max-fairness-ids=16']],
+    [['--grpc-max-recv-msg-size=1e6'], ['--max-message-bytes=1000000']],
+    [['--grpc-max-send-msg-size=5.GiB'], ['--max-sent-message-bytes=5368709120']],
     [['--endpoint-target-ports=8000,8001'], []],
     [
       ['--metrics-cert-dir=certs', '--metrics-client-ca-file=ca'],
@@ -89,7 +101,7 @@ describe('the reference picker’s command line', () => {
     [['--disable-endpoint-subset-filter'], ['--disable-endpoint-subset-filter']],
     [['--emit-endpoint-scores'], ['--emit-endpoint-scores']],
     [['--plugin-state-staleness-threshold=1h'], ['--max-reservation-age-ms=3600000']],
-  ])('has %j as %j', (theirs, wanted) => {
+  ])('[D423] has %j as %j', (theirs, wanted) => {
     expect(ours(...theirs)).toEqual(wanted);
   });
 
@@ -122,10 +134,15 @@ describe('the reference picker’s command line', () => {
     [['--endpoint-selector=a=b'], 'cannot be used with --pool-name'],
     [['--config-file'], '--config-file: needs a value'],
     [['--grpc-port', '99999'], '--grpc-port: is 99999'],
+    [['--grpc-port=09002'], '--grpc-port: is 09002'],
+    [['--metrics-port='], '--metrics-port: is empty'],
+    [['--metrics-staleness-threshold=-1s'], '--metrics-staleness-threshold: is -1s'],
+    [['--grpc-max-recv-msg-size=100m'], '--grpc-max-recv-msg-size: is 100m'],
     [['--fairness-id-metric-label-limit=-1'], '--fairness-id-metric-label-limit: is -1'],
     [['--refresh-prometheus-metrics-interval=0s'], '--refresh-prometheus-metrics-interval: is 0s'],
     [['--metrics-cert-dir=certs'], '--metrics-cert-dir: gives TLS to a page that anyone may read'],
     [['--model-server-metrics-path=metrics'], '--model-server-metrics-path: is metrics'],
+    [['--model-server-metrics-scheme=ftp'], '--model-server-metrics-scheme: is ftp'],
     [['--model-server-metrics-port=x'], '--model-server-metrics-port: is x'],
     [['--endpoint-target-ports=8000,x'], '--endpoint-target-ports: has x'],
     [['--zap-encoder=xml'], '--zap-encoder: is xml'],
@@ -188,6 +205,19 @@ describe('the reference picker’s command line', () => {
       $OTEL_SERVICE_NAME: expect.stringMatching(/no traces are sent/),
       $LATENCY_MAX_SAMPLE_SIZE: expect.stringMatching(/learned in the picker/),
     });
+  });
+
+  test.each([
+    ['ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER', '--feature-gates=flowControl'],
+    ['SD_QUEUE_DEPTH_THRESHOLD', 'utilization-detector'],
+    ['PREFIX_CACHE_LRU_CAPACITY_PER_SERVER', 'approx-prefix-cache-producer'],
+    ['ENABLE_KVCACHE_AWARE_SCORER', 'list the scorer'],
+    ['PREFIX_AWARE_SCORER_WEIGHT', 'list the scorer'],
+    ['PD_PROMPT_LEN_THRESHOLD', 'prefix-based-pd-decider'],
+    ['KVCACHE_INDEXER_REDIS_ADDR', 'built in'],
+  ])('[D424] says what to write for $%s of older releases', (name, instead) => {
+    const fixed = fromReferenceArgs(pool, { [name]: 'true' })?.fixed;
+    expect(fixed?.[`$${name}`]).toContain(instead);
   });
 
   test.each([

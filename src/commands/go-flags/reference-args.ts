@@ -1,5 +1,6 @@
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import { type GivenFlag, goFlagName, readGoFlag, SWITCHED_ON } from './go-flags.ts';
+import { idleVariables } from './idle-variables.ts';
 import { flagError, isTrue, REFERENCE_FLAGS } from './reference-flags.ts';
 
 /** A command line of `serve` with the effect of one of the reference picker. */
@@ -50,7 +51,7 @@ export function fromReferenceArgs(
   }
   serveArgs.push(...given.flatMap(ownArgument));
   const defaults = defaultsBeside(values, environment);
-  const unused = idle(environment, sendsTraces(values, environment));
+  const unused = idleVariables(environment, sendsTraces(values, environment));
   for (const word of words) fixed[word] = NO_FLAG;
   return { args: ['serve', ...serveArgs, ...defaults], fixed: { ...fixed, ...unused } };
 }
@@ -181,23 +182,4 @@ function sendsTraces(flags: ReadonlyMap<string, string>, environment: Environmen
   );
   const sends = exporter === 'otlp' || (exporter === '' && named);
   return sends && isOn(flags, 'tracing');
-}
-
-const NOT_SENT =
-  'no traces are sent: OTEL_TRACES_EXPORTER must be otlp, or OTEL_EXPORTER_OTLP_ENDPOINT be given, ' +
-  'and --tracing not be false';
-
-/** Variables that the reference reads and that have no effect here. */
-const IDLE_VARIABLES: readonly (readonly [pattern: RegExp, instead: string])[] = [
-  [/^LATENCY_/, 'latencies are learned in the picker: no prediction server is asked'],
-  [/^(?:PREDICTION|TRAINING)_SERVER_URL$/, 'no prediction or training server is asked'],
-];
-
-function idle(environment: Environment, traced: boolean): Readonly<Record<string, string>> {
-  const variables = traced ? IDLE_VARIABLES : [...IDLE_VARIABLES, [/^OTEL_/, NOT_SENT] as const];
-  const found = Object.keys(environment).flatMap((name) => {
-    const [, instead] = variables.find(([pattern]) => pattern.test(name)) ?? [];
-    return instead === undefined ? [] : [[`$${name}`, instead] as const];
-  });
-  return Object.fromEntries(found);
 }

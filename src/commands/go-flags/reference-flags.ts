@@ -1,6 +1,7 @@
 import { ConfigError } from '../../framework/error.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { bytesOf } from './byte-quantity.ts';
+import { goWhole } from './go-whole.ts';
 
 /** A flag of the reference picker, and what it does here. */
 export interface ReferenceFlag {
@@ -19,20 +20,24 @@ const PORT_MAX = 65_535;
 const SCRAPE_MS_MIN = 50;
 
 const value = (to: NonNullable<ReferenceFlag['to']>): ReferenceFlag => ({ kind: 'value', to });
-const named = (flag: string): ReferenceFlag => value((text) => [`--${flag}=${text}`]);
 const same: ReferenceFlag = value((text, name) => [`--${name}=${text}`]);
 /** Empty is the reference's default: as if it were not given. */
 const sameUnlessEmpty: ReferenceFlag = value((text, name) =>
   text === '' ? [] : [`--${name}=${text}`],
 );
-/** In milliseconds. */
+/** In milliseconds. A negative time is 0, where the reference takes one. */
 function timeOf(text: string, name: string, least: 'any' | 'positive'): number {
-  const read = duration.safeParse(text);
-  if (!read.success) throw flagError(name, `is ${text}: it must be a time such as 30s`);
-  if (least === 'positive' && read.data <= 0) {
-    throw flagError(name, `is ${text}: it must be above 0`);
-  }
-  return Math.round(read.data);
+  const read = duration.safeParse(text.replace(/^-(?=[\d.])/, ''));
+  if (!read.success) throw flagError(name, `${given(text)}: it must be a time such as 30s`);
+  const millis = text.startsWith('-') ? 0 : read.data;
+  if (least === 'any') return Math.round(millis);
+  if (millis > 0) return Math.max(1, Math.round(millis));
+  throw flagError(name, `${given(text)}: it must be above 0`);
+}
+
+/** How messages name a value. */
+function given(text: string): string {
+  return `is ${text === '' ? 'empty' : text}`;
 }
 
 const time = (flag: string, least: 'any' | 'positive' = 'any'): ReferenceFlag =>
@@ -40,8 +45,9 @@ const time = (flag: string, least: 'any' | 'positive' = 'any'): ReferenceFlag =>
 /** A whole number, so that an error names the flag that was given. */
 const whole = (flag: string, most: number): ReferenceFlag =>
   value((text, name) => {
-    if (/^\d+$/.test(text) && Number(text) <= most) return [`--${flag}=${text}`];
-    throw flagError(name, `is ${text}: it must be a whole number from 0 to ${most}`);
+    const read = goWhole(text) ?? -1;
+    if (read >= 0 && read <= most) return [`--${flag}=${read}`];
+    throw flagError(name, `${given(text)}: it must be a whole number from 0 to ${most}`);
   });
 const port = (flag: string): ReferenceFlag => whole(flag, PORT_MAX);
 const bytes = (flag: string): ReferenceFlag =>
@@ -49,7 +55,7 @@ const bytes = (flag: string): ReferenceFlag =>
     if (text === '') return [];
     const read = bytesOf(text);
     if (read === undefined) {
-      throw flagError(name, `is ${text}: it must be a number of bytes such as 10MiB`);
+      throw flagError(name, `${given(text)}: it must be a number of bytes such as 10MiB`);
     }
     // For the reference, 0 is the same as not given.
     return read === 0 ? [] : [`--${flag}=${read}`];
@@ -66,7 +72,7 @@ const fixedChoice = (what: string, choices: readonly string[]): ReferenceFlag =>
   fixed: what,
   to(text, name) {
     if (choices.includes(text.toLowerCase())) return [];
-    throw flagError(name, `is ${text}: it must be one of ${choices.join(', ')}`);
+    throw flagError(name, `${given(text)}: it must be one of ${choices.join(', ')}`);
   },
 });
 const oldMetric: ReferenceFlag = {
@@ -94,9 +100,10 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'enable-pprof': sameSwitch('pprof'),
     'endpoint-selector': sameUnlessEmpty,
     'endpoint-target-ports': value((text, name) => {
-      const isPort = (each: string): boolean => /^\d+$/.test(each) && Number(each) <= PORT_MAX;
-      const wrong = text === '' ? undefined : text.split(',').find((each) => !isPort(each));
-      if (wrong === undefined) return text === '' ? [] : [`--${name}=${text}`];
+      if (text === '') return [];
+      const isPort = (each: string): boolean => /^\+?\d+$/.test(each) && Number(each) <= PORT_MAX;
+      const wrong = text.split(',').find((each) => !isPort(each));
+      if (wrong === undefined) return [`--${name}=${text.replaceAll('+', '')}`];
       throw flagError(
         name,
         `has ${wrong}, which is not a port: give numbers from 0 to ${PORT_MAX}`,
@@ -123,12 +130,15 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     ]),
     'model-server-metrics-path': value((text, name) => {
       if (text.startsWith('/')) return [`--scrape-path=${text}`];
-      throw flagError(name, `is ${text}: it must begin with /, such as /metrics`);
+      throw flagError(name, `${given(text)}: it must begin with /, such as /metrics`);
     }),
     'model-server-metrics-port': value((text, name) =>
       text === '0' ? [] : (port('scrape-port').to?.(text, name) ?? []),
     ),
-    'model-server-metrics-scheme': named('scrape-scheme'),
+    'model-server-metrics-scheme': value((text, name) => {
+      if (text === 'http' || text === 'https') return [`--scrape-scheme=${text}`];
+      throw flagError(name, `${given(text)}: it must be http or https`);
+    }),
     'plugin-state-staleness-threshold': time('max-reservation-age-ms', 'positive'),
     'pool-group': same,
     'pool-name': sameUnlessEmpty,
@@ -165,8 +175,9 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
 const VERBOSE = 4;
 
 function levelOf(text: string, name: string): string {
-  if (!/^-?\d+$/.test(text)) throw flagError(name, `is ${text}: it must be a whole number`);
-  return Number(text) >= VERBOSE ? 'debug' : 'info';
+  const read = goWhole(text);
+  if (read === undefined) throw flagError(name, `${given(text)}: it must be a whole number`);
+  return read >= VERBOSE ? 'debug' : 'info';
 }
 
 /** `debug` is verbosity 1 there, which shows what `info` shows here. A panic is an error here. */
@@ -180,14 +191,14 @@ function zapLevelOf(text: string, name: string): string {
   const level = known[text.toLowerCase()];
   if (level !== undefined) return level;
   if (/^[1-9]\d*$/.test(text)) return levelOf(text, name);
-  throw flagError(name, `is ${text}: it must be debug, info, error, panic or a number above 0`);
+  throw flagError(name, `${given(text)}: it must be debug, info, error, panic or a number above 0`);
 }
 
 /** The texts that Go reads as a truth value. */
 export function isTrue(text: string, name: string): boolean {
   if (/^(?:1|t|true)$/i.test(text)) return true;
   if (/^(?:0|f|false)$/i.test(text)) return false;
-  throw flagError(name, `is ${text}: it must be true or false`);
+  throw flagError(name, `${given(text)}: it must be true or false`);
 }
 
 export function flagError(name: string, message: string): ConfigError {

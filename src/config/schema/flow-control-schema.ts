@@ -1,35 +1,14 @@
 import { z } from 'zod';
 import { goDuration } from '../../framework/go-duration.ts';
+import { kubernetesQuantity } from '../../framework/kubernetes-quantity.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** The section `flowControl` of a configuration. Quantities and durations are as in Kubernetes. */
 
-const UNITS: Readonly<Record<string, number>> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
 /** A number, or text such as `10Gi` or `1k`, rounded up to a whole number. */
 const quantity = z.union([z.number(), z.string()]).transform((given, context) => {
-  const text = `${given}`.trim();
-  const read = /^\+?(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(text);
-  if (read !== null) {
-    const [, digits = '', exponent = '', unit] = read;
-    return Math.ceil(Number(`${digits}${exponent}`) * (UNITS[unit ?? ''] ?? 1));
-  }
+  const read = kubernetesQuantity(`${given}`.trim());
+  if (read !== undefined) return read;
   const message = 'must be a quantity that is not negative, such as 5000, 1k or 10Gi';
   context.addIssue({ code: 'custom', message });
   return z.NEVER;

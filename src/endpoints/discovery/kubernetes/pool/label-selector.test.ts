@@ -5,6 +5,7 @@ test.each([
   ['app=vllm', 'app=vllm'],
   [' app = vllm , env != test ', 'app = vllm,env != test'],
   ['llm-d.ai/role==decode', 'llm-d.ai/role==decode'],
+  ['env in(prod),tier notin()', 'env in(prod),tier notin()'],
   ['env in (prod, staging),tier notin (frontend)', 'env in (prod, staging),tier notin (frontend)'],
   ['key,!deprecated', 'key,!deprecated'],
   ['size > 3', 'size > 3'],

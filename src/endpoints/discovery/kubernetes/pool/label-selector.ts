@@ -3,7 +3,7 @@ const KEY = `(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?${NAME}`;
 const VALUE = `(?:${NAME})?`;
 const VALUES = `\\(\\s*${VALUE}(?:\\s*,\\s*${VALUE})*\\s*\\)`;
 const REQUIREMENT = new RegExp(
-  `^(?:!\\s*${KEY}|${KEY}|${KEY}\\s*(?:=|==|!=)\\s*${VALUE}|${KEY}\\s+(?:in|notin)\\s+${VALUES}|${KEY}\\s*[<>]\\s*\\d+)$`,
+  `^(?:!\\s*${KEY}|${KEY}|${KEY}\\s*(?:=|==|!=)\\s*${VALUE}|${KEY}\\s+(?:in|notin)\\s*${VALUES}|${KEY}\\s*[<>]\\s*\\d+)$`,
 );
 /** A comma that is not within parentheses. */
 const BETWEEN = /,(?![^(]*\))/;

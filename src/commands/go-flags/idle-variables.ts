@@ -1,0 +1,49 @@
+type Environment = Readonly<Record<string, string | undefined>>;
+type Rule = readonly [pattern: RegExp, instead: string];
+
+const NOT_SENT =
+  'no traces are sent: OTEL_TRACES_EXPORTER must be otlp, or OTEL_EXPORTER_OTLP_ENDPOINT be given, ' +
+  'and --tracing not be false';
+const OLDER = 'only older releases of the reference read it';
+
+/** Variables that the reference, or a release before, reads and that have no effect here. */
+const RULES: readonly Rule[] = [
+  [/^LATENCY_/, 'latencies are learned in the picker: no prediction server is asked'],
+  [/^(?:PREDICTION|TRAINING)_SERVER_URL$/, 'no prediction or training server is asked'],
+  [/^ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER$/, `${OLDER}: write --feature-gates=flowControl`],
+  [/^ENABLE_EXPERIMENTAL_DATALAYER_V2$/, `${OLDER}: what it switched on always is`],
+  [
+    /^SD_(?:QUEUE_DEPTH|KV_CACHE_UTIL|METRICS_STALENESS)_THRESHOLD$/,
+    `${OLDER}: list a utilization-detector with it in the configuration`,
+  ],
+  [
+    /^PREFIX_(?:CACHE|SCORER_CACHE)_(?:HASH_BLOCK_SIZE|MAX_PREFIX_BLOCKS|LRU_CAPACITY|BLOCK_SIZE)/,
+    `${OLDER}: list an approx-prefix-cache-producer with it in the configuration`,
+  ],
+  [
+    /^(?:PREFILL_)?(?:ENABLE_)?(?:KVCACHE|PREFIX|LOAD|SESSION)_AWARE_SCORER(?:_WEIGHT)?$/,
+    `${OLDER}: list the scorer, with its weight, in the configuration`,
+  ],
+  [
+    /^(?:ENABLE_PREFIX_CACHE_SCHEDULING|(?:KV_CACHE|QUEUE|PREFIX_CACHE)_SCORE_WEIGHT)$/,
+    `${OLDER}: list the scorer, with its weight, in the configuration`,
+  ],
+  [
+    /^PD_(?:ENABLED|PROMPT_LEN_THRESHOLD)$/,
+    `${OLDER}: list disagg-profile-handler and prefix-based-pd-decider in the configuration`,
+  ],
+  [/^KVCACHE_INDEXER_REDIS_ADDR$/, `${OLDER}: the index is built in, in memory`],
+];
+
+/** What holds instead of each variable without an effect, by `$NAME`. */
+export function idleVariables(
+  environment: Environment,
+  traced: boolean,
+): Readonly<Record<string, string>> {
+  const rules: readonly Rule[] = traced ? RULES : [...RULES, [/^OTEL_/, NOT_SENT]];
+  const found = Object.keys(environment).flatMap((name) => {
+    const [, instead] = rules.find(([pattern]) => pattern.test(name)) ?? [];
+    return instead === undefined ? [] : [[`$${name}`, instead] as const];
+  });
+  return Object.fromEntries(found);
+}
