@@ -46,13 +46,13 @@ export class FlowControl implements QueueDiscipline {
   /** Counts what changes the saturation: the gate is looked at again. */
   #changes = 0;
 
-  constructor(parts: FlowControlParts, deps: FlowControlDeps) {
+  constructor(parts: FlowControlParts, { former, ...deps }: FlowControlDeps) {
     this.parts = parts;
+    // Without the former one, which would keep all those before it in memory.
     this.#deps = deps;
     this.bands = new Bands(parts);
     this.detector = parts.detector.create(deps.inFlight);
     this.gate = new Gate(poolSaturation(this.detector, deps.hasRoom), parts.usageLimit());
-    const { former } = deps;
     this.#running = former === undefined ? new RunningRequests() : former.#running;
     this.#expiry = new Expiry(parts.noEndpointTtlMs, former && former.#expiry);
     this.reclamation = new Reclamation(this.#running, parts.detector.lagMs, former?.reclamation);
