@@ -1,19 +1,13 @@
-import { createHash } from 'node:crypto';
-import {
-  CustomObjectsApi,
-  type KubeConfig,
-  PatchStrategy,
-  setHeaderOptions,
-} from '@kubernetes/client-node';
+import { CustomObjectsApi, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INFERENCE_GROUP, installInferencePools } from '../../bench/support/inference-pools.ts';
+import { INFERENCE_GROUP } from '../../bench/support/inference-pools.ts';
 import {
   type ApiServer,
   kubernetesOrSkip,
   startApiServer,
 } from '../../bench/support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
-import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
+import { NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
+import { eventually } from '../../bench/support/stack.ts';
 import {
   followRules,
   type RuleFollower,
@@ -24,44 +18,14 @@ import type { Clock } from '../../src/framework/runtime.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { installRuleCrds, removeRuleCrds } from '../support/kubernetes/rule-crds.ts';
+import { createRule, type Plural, where } from '../support/kubernetes/rule-objects.ts';
 import { UNPACED } from '../support/kubernetes/unpaced.ts';
-import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 /** InferenceObjectives and InferenceModelRewrites of a real kube-apiserver, in both API groups. */
 
 const binaries = kubernetesOrSkip();
 const [CURRENT, LEGACY] = RULE_GROUPS;
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
-const KINDS = {
-  inferenceobjectives: 'InferenceObjective',
-  inferencemodelrewrites: 'InferenceModelRewrite',
-} as const;
-type Plural = keyof typeof KINDS;
-
-const where = (group: string, plural: Plural) => ({
-  group,
-  version: 'v1alpha2',
-  namespace: NAMESPACE,
-  plural,
-});
-
-async function createRule(
-  config: KubeConfig,
-  group: string,
-  plural: Plural,
-  name: string,
-  spec: object,
-): Promise<void> {
-  const body = {
-    apiVersion: `${group}/v1alpha2`,
-    kind: KINDS[plural],
-    metadata: { name },
-    spec: { poolRef: { name: 'pool' }, ...spec },
-  };
-  const custom = config.makeApiClient(CustomObjectsApi);
-  await custom.createNamespacedCustomObject({ ...where(group, plural), body });
-}
-
 describe.skipIf(binaries === undefined)('the rules of requests on a real API server', () => {
   let server: ApiServer;
   let custom: CustomObjectsApi;
@@ -276,91 +240,6 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
     expect(target('fine')).toBeUndefined();
   });
 });
-
-const envoy = await envoyBinary();
-
-describe.skipIf(binaries === undefined || envoy === undefined)(
-  'a canary by InferenceModelRewrite, behind a real Envoy, on a real API server',
-  () => {
-    let server: ApiServer;
-    let upstream: Upstream;
-    let stack: Stack;
-
-    beforeAll(async () => {
-      if (binaries === undefined) return;
-      server = await startApiServer(binaries);
-      upstream = await startUpstream();
-      const { config } = server;
-      await installInferencePools(server);
-      await installRuleCrds(config, CURRENT);
-      const hand = new ClusterHand(config);
-      const [ip = '', port] = upstream.address.split(':');
-      await hand.createReadyPod('a', { labels: { app: 'vllm' }, ip });
-      await hand.createPool({
-        selector: { matchLabels: { app: 'vllm' } },
-        targetPorts: [{ number: Number(port) }],
-      });
-      await createRule(config, CURRENT, 'inferenceobjectives', 'interactive', { priority: 9 });
-      const targets = [
-        { modelRewrite: 'chat-v1', weight: 1 },
-        { modelRewrite: 'chat-v2', weight: 1 },
-      ];
-      await createRule(config, CURRENT, 'inferencemodelrewrites', 'canary', {
-        rules: [{ matches: [{ model: { value: 'chat' } }], targets }],
-      });
-      const pool = { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' };
-      stack = await startStack(envoy ?? '', {
-        envoy: 'envoy',
-        endpoints: [],
-        serve: { kubernetes: { config, pool }, seed: 5 },
-      });
-    });
-    afterAll(async () => {
-      await stack?.stop();
-      await upstream?.stop();
-      await server?.stop();
-    });
-
-    it('divides requests from the first on, and answers each under the name it asked for', async () => {
-      upstream.answer(({ bodySha256 }, response) => {
-        const model = bodySha256 === sha256(body('chat-v1')) ? 'chat-v1' : 'chat-v2';
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify({ id: 'x', model }));
-      });
-      const post = (): Promise<Response> =>
-        fetch(`${stack.url}/v1/completions`, {
-          method: 'POST',
-          body: body('chat'),
-          headers: {
-            'content-type': 'application/json',
-            'x-gateway-inference-objective': 'interactive',
-          },
-        });
-      // The first that has an endpoint at all is under the rules already.
-      await eventually(
-        async () => (await post()).status,
-        (status) => status === 200,
-      );
-      for (let n = 0; n < 100; n++) {
-        expect(await (await post()).json()).toEqual({ id: 'x', model: 'chat' });
-      }
-      const hashes = upstream.received.map(({ bodySha256 }) => bodySha256);
-      const first = hashes.filter((hash) => hash === sha256(body('chat-v1'))).length;
-      const second = hashes.filter((hash) => hash === sha256(body('chat-v2'))).length;
-      expect(first + second).toBe(101);
-      // Five standard deviations of a binomial are 25.
-      expect(Math.abs(first - 50.5)).toBeLessThan(26);
-      const metrics = await fetch(`http://127.0.0.1:${stack.serving.metricsPort}/metrics`);
-      expect(await metrics.text()).toContain(
-        `llm_d_epp_request_total{fairness_id="default-flow",model_name="chat",priority="9",target_model_name="chat-v1"} ${first}\n`,
-      );
-    });
-  },
-);
-
-const body = (model: string): string =>
-  JSON.stringify({ temperature: 0, model, prompt: 'a', max_tokens: 1 });
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** What is waited for so long is not waited for in these tests, unless the machine is busy. */
 const LIMIT_MS = 60_000;

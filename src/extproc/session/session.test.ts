@@ -1,27 +1,18 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   BODY,
   EARLY,
   mode,
-  PLAIN,
   REQUEST_TRAILERS,
-  RESPONSE_TRAILERS,
   requestBody,
   requestHeaders,
   requestPart,
   responseEnd,
   responseHeaders,
-  responsePart,
-  SCORED,
   setUp,
   textOf,
 } from '../../../test/support/session/session-bed.ts';
-import { RoutingError } from '../../framework/error.ts';
-import type { RoutedRequest } from '../../framework/routing.ts';
-import { createOpenBody } from '../../openai/parsers/open-body.ts';
-import { BODY_MODE, type CloseReason, type StreamEvent } from '../codec/stream-event.ts';
-import { BLOCK_BYTES } from '../streams/block-pool.ts';
+import { BODY_MODE } from '../codec/stream-event.ts';
 
 describe('a session', () => {
   it('[P1] withholds everything until the body has ended, then answers and echoes it in pieces', () => {
@@ -181,42 +172,6 @@ describe('a session', () => {
     },
   );
 
-  it('[P9] takes the latest subset, and answers 503 to an empty one', () => {
-    const { send, routed } = setUp();
-    const metadata = (subset: readonly string[]) => ({ metadata: { subset, served: undefined } });
-    send(requestHeaders(metadata(['a'])), { ...requestBody(BODY), ...metadata(['b', 'c']) });
-    expect(routed[0]?.options?.subset).toEqual(['b', 'c']);
-    const none = setUp();
-    none.send(requestHeaders(metadata([])), requestBody(BODY));
-    expect(none.actions).toMatchObject([{ kind: 'reject', status: 503 }]);
-  });
-
-  it('[D96] ignores every subset where it is configured so', () => {
-    const { send, routed } = setUp({ ignoreSubset: true });
-    const metadata = { metadata: { subset: ['b'], served: undefined } };
-    send(requestHeaders(metadata), { ...requestBody(BODY), ...metadata });
-    expect(routed[0]?.options?.subset).toBeUndefined();
-  });
-
-  it('[D40] tells the proxy what the endpoint was chosen from, where that is asked for', () => {
-    const picks = [true, false, undefined].map((emitEndpointScores) => {
-      const { send, actions } = setUp({ emitEndpointScores });
-      send(requestHeaders(), requestBody(BODY));
-      const [first] = actions;
-      return first?.kind === 'answer-request-headers' ? first.pick?.scores : 'none';
-    });
-    expect(picks).toEqual([SCORED, undefined, undefined]);
-  });
-
-  it('[P12] removes the control headers a client sent, and only those', () => {
-    const { send, actions } = setUp();
-    send(
-      requestHeaders({ pairs: { 'x-prefiller-host-port': 'h:1', 'x-mine': '1' } } as never),
-      requestBody(BODY),
-    );
-    expect(actions[0]).toMatchObject({ pick: { removeHeaders: ['x-prefiller-host-port'] } });
-  });
-
   it.each([
     ['ended', 'aborted'],
     ['cancelled', 'aborted'],
@@ -270,61 +225,6 @@ describe('a session', () => {
     expect([picks.length, ends.length, ended.length]).toEqual([1, 1, 0]);
   });
 
-  it('[P17][P21][V13] survives any events in any order and never keeps a reservation, or a byte of the body', () => {
-    const event: fc.Arbitrary<StreamEvent> = fc.oneof(
-      fc
-        .constantFrom(BODY, '{', '', 'x'.repeat(2000))
-        .chain((text) => fc.boolean().map((end) => requestBody(text, end))),
-      fc.constantFrom<StreamEvent>(
-        requestHeaders(),
-        requestHeaders(EARLY),
-        requestHeaders(mode(BODY_MODE.buffered)),
-        requestHeaders({ endOfStream: true } as never),
-        REQUEST_TRAILERS,
-        responseHeaders(),
-        responseHeaders(500, true),
-        responsePart('a'),
-        responseEnd(''),
-        RESPONSE_TRAILERS,
-        { ...PLAIN, kind: 'unknown' },
-      ),
-    );
-    fc.assert(
-      fc.property(
-        fc.array(event, { maxLength: 20 }),
-        fc.constantFrom<CloseReason>('ended', 'cancelled', 'failed'),
-        (events, reason) => {
-          const { send, session, routed, ended, faults, heldBytes } = setUp();
-          send(...events);
-          expect(heldBytes()).toBeGreaterThanOrEqual(0);
-          session.closed(reason);
-          expect(heldBytes()).toBe(0);
-          expect(ended).toHaveLength(routed.length);
-          expect(faults).toEqual([]);
-        },
-      ),
-      { numRuns: 10_000 },
-    );
-  });
-
-  it('[V13] counts what it keeps of a body until the answers do, and refuses with what it has', () => {
-    const { send, session, heldBytes, actions, routed, blocks } = setUp();
-    send(requestHeaders(), requestPart(BODY.slice(0, 20)));
-    expect([session.phase, heldBytes()]).toEqual(['uploading', 512 + 20 + 2]);
-    send(requestPart(BODY.slice(20, 30)));
-    const blockCost = BLOCK_BYTES + 512 + BLOCK_BYTES / 16;
-    expect([heldBytes(), blocks.taken]).toEqual([512 + 20 + 2 + blockCost, 1]);
-    expect(session.refuse(new RoutingError('memory-full', 'too much'))).toBe(true);
-    expect([session.phase, heldBytes(), routed, blocks.taken]).toEqual(['refused', 0, [], 0]);
-    expect(actions).toMatchObject([{ kind: 'reject', status: 429 }]);
-    const other = setUp();
-    other.send(requestHeaders(), requestBody(BODY));
-    expect([other.session.phase, other.heldBytes()]).toEqual(['picked', 0]);
-    const gathered = setUp();
-    gathered.send(requestHeaders(mode(BODY_MODE.buffered)));
-    expect(gathered.session.phase).toBe('gathering');
-  });
-
   it('[P24] picks by the part of a body that fitted the proxy’s buffer', () => {
     const { send, actions } = setUp();
     send(requestHeaders(mode(BODY_MODE.bufferedPartial)), requestPart(BODY.slice(0, 20)));
@@ -346,61 +246,6 @@ describe('a session', () => {
     expect(trailers.kinds()).toEqual(['answer-request-headers', 'answer-request-trailers']);
   });
 
-  describe('a body that is not read', () => {
-    const unread = { ':path': '/v1/files', 'content-type': 'application/octet-stream' };
-    const begin = (extra: object = {}, pairs: object = {}): StreamEvent =>
-      requestHeaders({ pairs: { ...unread, ...pairs }, ...extra } as never);
-
-    it('[D33] is picked for at its headers, by the size that is announced', () => {
-      const { send, kinds, routed } = setUp();
-      send(begin({}, { 'content-length': '4000' }));
-      expect(kinds()).toEqual(['answer-request-headers']);
-      expect(routed).toMatchObject([{ request: { promptTokens: 1000, bodyBytes: 4000 } }]);
-    });
-
-    it('[D33] passes chunk by chunk, of any content and size', () => {
-      const { send, actions, session } = setUp({
-        openBody: createOpenBody({ bodyBytesMax: 10, hashSeed: 1 }),
-      });
-      send(begin({}, { 'content-length': '24' }), requestPart('{"not json: '));
-      expect(actions.slice(1)).toMatchObject([{ kind: 'echo-request-body', endOfStream: false }]);
-      send(requestBody('{"not json: '));
-      expect(actions.slice(2)).toMatchObject([{ kind: 'echo-request-body', endOfStream: true }]);
-      expect(session.phase).toBe('picked');
-    });
-
-    it('[D33] tells its size at its end, where it was not the announced one', () => {
-      const known = setUp();
-      known.send(begin({}, { 'content-length': '3' }), requestBody('abc'));
-      expect(known.read).toEqual([]);
-      const chunked = setUp();
-      chunked.send(begin(), requestPart('abcd'), requestBody('efgh'));
-      expect(chunked.read).toMatchObject([{ promptTokens: 2, bodyBytes: 8 }]);
-      const byTrailers = setUp();
-      byTrailers.send(begin(), requestPart('abcd'), REQUEST_TRAILERS);
-      expect(byTrailers.read).toMatchObject([{ bodyBytes: 4 }]);
-      expect(byTrailers.kinds().at(-1)).toBe('answer-request-trailers');
-    });
-
-    it.each([BODY_MODE.buffered, BODY_MODE.bufferedPartial, BODY_MODE.streamed])(
-      '[D33] is picked for at its headers in body mode %i, too',
-      (requestBodyMode) => {
-        const { send, actions } = setUp();
-        send(begin(mode(requestBodyMode)), requestBody('abc'));
-        expect(actions).toMatchObject([
-          { kind: 'answer-request-headers', pick: { destination: '10.0.0.1:8000' } },
-          { kind: 'answer-request-body', pick: undefined },
-        ]);
-      },
-    );
-
-    it('[D33] half-closes after its last piece, where that is asked for', () => {
-      const { send, kinds } = setUp({ halfCloseAfterPick: true });
-      send(begin(), requestPart('abc'), requestBody('d'));
-      expect(kinds().slice(1)).toEqual(['echo-request-body', 'echo-request-body', 'half-close']);
-    });
-  });
-
   it('[P8] reads the body that comes after the answer, and tells the whole request', () => {
     const { send, read } = setUp();
     send(requestHeaders(mode(BODY_MODE.streamed)), requestBody(BODY));
@@ -420,26 +265,5 @@ describe('a session', () => {
     const twice = setUp();
     twice.send(requestHeaders(), requestBody(BODY), requestBody(BODY), requestHeaders());
     expect(twice.kinds()).toEqual(['answer-request-headers', 'echo-request-body']);
-  });
-
-  it('[P12] keeps a control header that the pick sets', () => {
-    const { send, actions } = setUp({
-      router: {
-        route: (request) =>
-          ({
-            request,
-            destinations: ['a:1'],
-            headers: new Map([['x-prefiller-host-port', 'b:2']]),
-          }) as unknown as RoutedRequest,
-      },
-    });
-    send(
-      requestHeaders({ pairs: { 'x-prefiller-host-port': 'evil:1' } } as never),
-      requestBody(BODY),
-    );
-    expect(actions[0]).toMatchObject({ pick: { removeHeaders: [] } });
-    expect(actions[0]).toMatchObject({
-      pick: { setHeaders: expect.arrayContaining([['x-prefiller-host-port', 'b:2']]) },
-    });
   });
 });

@@ -1,0 +1,169 @@
+import { EMBEDDED_CATALOGUE } from '../../../src/catalogue/built-in-catalogue.ts';
+import type { Endpoint } from '../../../src/framework/endpoint.ts';
+import { LORA } from '../../../src/framework/keys.ts';
+import type { Observer } from '../../../src/framework/observer.ts';
+import type { PluginCatalogue } from '../../../src/framework/plugin.ts';
+import type { InferenceRequest } from '../../../src/framework/request.ts';
+import type { Random, Runtime } from '../../../src/framework/runtime.ts';
+import type { SchedulingContext, ScoredEndpoint } from '../../../src/framework/scheduling.ts';
+import { seededRandom } from '../../../src/runtime/seeded-random.ts';
+import {
+  type EndpointFields,
+  makeContext,
+  makeEndpoint,
+  makePool,
+  makeRequest,
+  makeRouted,
+  makeRuntime,
+  NEVER,
+  NOW,
+} from '../../makers.ts';
+
+/**
+ * Parameters of the types that cannot be made without any. A new plugin that can needs nothing here: the rules of SPEC.md's
+ * section Plugins run against every plugin of the catalogue.
+ */
+const PARAMETERS: Readonly<Record<string, unknown>> = {
+  'endpoint-attribute-filter': {
+    attribute: 'KVCacheUsagePercent',
+    algorithm: { type: 'threshold', threshold: { operator: 'LessThan', value: 0.8 } },
+  },
+  'endpoint-attribute-weight-scorer': {
+    attributeKey: 'gpu',
+    producer: 'l',
+    weights: { h200: 2 },
+  },
+  'label-producer': { label: 'gpu', attributeKey: 'gpu' },
+  'endpoint-attribute-scorer': {
+    attributeKey: 'KVCacheUsagePercent',
+    algorithm: { type: 'linear_lower_is_better' },
+  },
+  'header-label-affinity-scorer': { headerName: 'x-role', labelKey: 'llm-d.ai/role' },
+  'role-minimum-filter': { minReady: { decode: 1 } },
+  'utilization-filter': { conditions: [{ metric: 'waiting-queue', maxValue: 20 }] },
+  'by-label': { label: 'llm-d.ai/role', validValues: ['decode', 'both'] },
+  'label-selector-filter': {
+    matchExpressions: [{ key: 'llm-d.ai/role', operator: 'In', values: ['decode', 'both'] }],
+  },
+};
+
+export const SEED = 20_260_101;
+export const SIZES: readonly number[] = [0, 1, 2, 17, 256];
+export const catalogue: PluginCatalogue = EMBEDDED_CATALOGUE;
+export const runtime: Runtime = makeRuntime(SEED);
+
+export function parametersOf(type: string): unknown {
+  return PARAMETERS[type] ?? {};
+}
+
+/** Whole numbers from a small range, so that ties occur. */
+export function draw(random: Random, below: number): number {
+  return Math.floor(random.next() * below);
+}
+
+export type Freshness = 'fresh' | 'stale' | 'never';
+
+function randomFields(random: Random, freshness: Freshness): EndpointFields {
+  const role = ['decode', 'prefill', 'both', 'encode', undefined][draw(random, 5)];
+  const idle = freshness !== 'fresh';
+  const lora = {
+    running: new Set(draw(random, 2) === 0 ? ['m'] : ['other']),
+    waiting: new Set(draw(random, 2) === 0 ? ['m'] : []),
+    max: draw(random, 3),
+  };
+  return {
+    ...(role !== undefined && { labels: { 'llm-d.ai/role': role } }),
+    // One that is not scraped shows zeros, which must not pass for idleness.
+    waiting: idle ? 0 : draw(random, 9) * draw(random, 50),
+    running: idle ? 0 : draw(random, 9),
+    kv: idle ? 0 : draw(random, 5) / 4,
+    sampledAt: { fresh: NOW - draw(random, 50), stale: NOW - 60_000, never: NEVER }[freshness],
+    attributes: freshness === 'never' || draw(random, 2) === 0 ? [] : [[LORA as never, lora]],
+  };
+}
+
+export interface World {
+  readonly endpoints: readonly Endpoint[];
+  readonly context: SchedulingContext;
+}
+
+export const KINDS: Readonly<Record<string, readonly Freshness[]>> = {
+  'all fresh': ['fresh'],
+  'none scraped': ['never'],
+  'all stale': ['stale'],
+  mixed: ['fresh', 'stale', 'never'],
+};
+
+/** `context()` anew for each call, so that each call draws the same chance. */
+export function world(
+  { size, kinds, needs }: { size: number; kinds: readonly Freshness[]; needs: ReadonlySet<string> },
+  seed: number = SEED,
+): { endpoints: readonly Endpoint[]; context: () => SchedulingContext } {
+  const random = seededRandom(seed + size);
+  const each = <T>(make: () => T): readonly T[] => Array.from({ length: size }, make);
+  const endpoints = makePool(
+    each(() => randomFields(random, kinds[draw(random, kinds.length)] ?? 'fresh')),
+  );
+  const load = each(() => ({
+    requests: draw(random, 20),
+    pendingPrefillTokens: draw(random, 9) * 1000,
+    contextTokens: draw(random, 9) * 50_000,
+  }));
+  const matchedBlocks = each(() => Math.max(0, draw(random, 14) - 4));
+  const request = makeRequest({ headers: new Map([['x-session-id', 's1']]) });
+  return {
+    endpoints,
+    context: () => makeContext({ request, needs, load, matchedBlocks, random: seededRandom(seed) }),
+  };
+}
+
+/** All that a plugin can hear, about every endpoint of a pool, in an order of chance. */
+export function tell(
+  observer: Observer,
+  endpoints: readonly Endpoint[],
+  seed: number = SEED,
+): void {
+  const random = seededRandom(seed);
+  for (const endpoint of endpoints) observer.onEndpointAdded?.(endpoint);
+  for (let turn = 0; turn < 3 * endpoints.length; turn++) {
+    const endpoint = endpoints[draw(random, endpoints.length)];
+    if (endpoint === undefined) return;
+    const request = makeRequest({
+      id: `told-${turn}`,
+      headers: new Map([['x-session-id', `s${draw(random, 4)}`]]),
+    });
+    const routed = makeRouted(endpoint, { request, cachedTokens: draw(random, 2) * 64 });
+    observer.onRouted?.(routed);
+    observer.onBodyRead?.(routed, request);
+    observer.onFirstToken?.(routed, NOW + 1);
+    observer.onAnswered?.(routed, request.prompt);
+    const outcome = (['completed', 'aborted', 'failed'] as const)[draw(random, 3)] ?? 'failed';
+    observer.onDone?.(routed, NOW + 2, outcome, undefined);
+    observer.onEndpointChanged?.(endpoint, endpoint);
+  }
+}
+/** The names of the headers that are looked for while something happens with a request. */
+export function headersReadIn(happen: (request: InferenceRequest) => void): ReadonlySet<string> {
+  const names = new Set<string>();
+  const headers = new Map([['x-session-id', 's1']]);
+  const watched: ReadonlyMap<string, string> = new Proxy(headers, {
+    get(target, name) {
+      if (name !== 'get' && name !== 'has') throw new Error(`reads all headers: ${String(name)}`);
+      return (header: string) => {
+        names.add(header);
+        return target[name](header);
+      };
+    },
+  });
+  happen(makeRequest({ headers: watched }));
+  return names;
+}
+
+/** An endpoint for each score. */
+export function candidates(scores: readonly number[]): readonly ScoredEndpoint[] {
+  return Object.freeze(
+    scores.map((score, slot) =>
+      Object.freeze({ endpoint: makeEndpoint(`pod-${slot}`, { slot }), score }),
+    ),
+  );
+}
