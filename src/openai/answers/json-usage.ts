@@ -1,9 +1,10 @@
 import type { Usage } from '../../framework/observer.ts';
 import type { UsageReader } from './usage-reader.ts';
 
-/** Bytes of an answer that are looked at together: objects with counts are far smaller than half of it. */
+/** Bytes of an answer that are looked at together. */
 const WINDOW_BYTES = 8 * 1024;
-const KEPT_BYTES = WINDOW_BYTES / 2;
+/** Bytes that leave the window together. What begins in them and has counts ends in the rest. */
+const LEAVING_BYTES = WINDOW_BYTES / 4;
 const DONE = '[DONE]';
 /**
  * What the last events of OpenAI's, Anthropic's, SGLang's and Vertex AI's streams say, errors
@@ -76,14 +77,13 @@ export class JsonUsage implements UsageReader {
     };
   }
 
-  /** The older half leaves. What begins in it ends in the other one, which stays. */
   #advance(window: Buffer): void {
-    this.#count(KEPT_BYTES);
-    if (this.#saysEnd && LAST_EVENT_HINTS.some((hint) => this.#has(hint, KEPT_BYTES))) {
+    this.#count(LEAVING_BYTES);
+    if (this.#saysEnd && LAST_EVENT_HINTS.some((hint) => this.#has(hint, LEAVING_BYTES))) {
       this.#longLastEvent ||= LONG_LAST_EVENT.test(this.#text());
     }
-    window.copyWithin(0, KEPT_BYTES);
-    this.#length = WINDOW_BYTES - KEPT_BYTES;
+    window.copyWithin(0, LEAVING_BYTES);
+    this.#length = WINDOW_BYTES - LEAVING_BYTES;
   }
 
   /** Reads the objects whose keys begin before `end`. */
