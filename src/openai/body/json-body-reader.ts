@@ -174,14 +174,14 @@ export class JsonBodyReader implements BodyReader {
     this.#checkRequired(shape);
   }
 
-  #checkRequired({ name, required, requiredTypes, orRequired }: RequestShape): void {
+  #checkRequired({ name, required, requiredTypes, mayBeEmpty, orRequired }: RequestShape): void {
     if (required === undefined) return;
     const { types, empty } = this.#fields;
     const isGiven = (field: string): boolean => (types.get(field) ?? 'null') !== 'null';
     if (orRequired !== undefined && isGiven(orRequired) && !isGiven(required)) return;
     const what = `${name} needs its ${required}`;
     this.#expect(required, requiredTypes, what);
-    if (types.get(required) === 'array' && empty.has(required)) {
+    if (!mayBeEmpty && types.get(required) === 'array' && empty.has(required)) {
       throw invalidRequest(`field "${required}" is an empty array: ${what}`);
     }
   }

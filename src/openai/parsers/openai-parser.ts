@@ -31,6 +31,8 @@ export const RESPONSES_SHAPE: RequestShape = shapeOf({
   promptFields: ['tools', 'instructions', 'input'],
   required: 'input',
   requiredTypes: TEXT_OR_LIST,
+  // A response may go on from an earlier one, without anything new.
+  mayBeEmpty: true,
   outputCaps: ['max_output_tokens'],
   referenceParts: [
     { field: 'instructions', as: 'json', isNamed: true },

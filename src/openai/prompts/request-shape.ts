@@ -32,6 +32,8 @@ export interface RequestShape {
   /** The prompt field that must be present; undefined where any body is passed on. */
   readonly required: string | undefined;
   readonly requiredTypes: readonly FieldType[];
+  /** Whether that field may be a list without elements. */
+  readonly mayBeEmpty: boolean;
   /** A field that may stand in its place. Its bytes say nothing about the prompt's length. */
   readonly orRequired: string | undefined;
   /** Whether a body without a model is refused. */
@@ -63,6 +65,7 @@ export function shapeOf(
     isChat: false,
     required: 'messages',
     requiredTypes: ['array'],
+    mayBeEmpty: false,
     orRequired: undefined,
     needsModel: true,
     takesModel: given.needsModel ?? true,
