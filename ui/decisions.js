@@ -7,7 +7,7 @@
 import { h } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Explained } from './explained.js';
-import { clock, count, duration, isScoreTie, isTie, sharedStart } from './format.js';
+import { clock, count, duration, isScoreTie, isTie, shortener } from './format.js';
 import { pace } from './state.js';
 
 const LISTED = 12;
@@ -18,8 +18,7 @@ const EXPLAINED_NAME_CHARS = 64;
 /** @param {{ state: State, changed: () => void }} props */
 export function Decisions({ state, changed }) {
   const { decisions, selected, paused, picker } = state;
-  const start = sharedStart(state.pool.rows.map(({ id }) => id));
-  const nameOf = (/** @type {string} */ id) => (id.startsWith(start) ? id.slice(start.length) : id);
+  const nameOf = shortener(state.pool.rows.map(({ id }) => id));
   const sampled = sampling(state);
   const onPause = () => {
     state.paused = !state.paused;

@@ -120,7 +120,7 @@ function Profile({ profile, isOnly, nameOf }) {
         ),
       ),
     ),
-    notKept > 0 && h('p', { class: 'hint' }, `and ${count(notKept)} with lower scores`),
+    notKept > 0 && h('p', { class: 'hint' }, `and ${count(notKept)} more`),
   );
 }
 

@@ -97,6 +97,18 @@ export function sharedStartOfPods(names) {
   return first.slice(0, Math.max(length, start.length));
 }
 
+/**
+ * Shortens a name of a pool as its table does: without what all names begin with, and with `…` in place
+ * of what is left out of names of pods.
+ * @param {readonly string[]} names
+ * @returns {(name: string) => string}
+ */
+export function shortener(names) {
+  const start = sharedStartOfPods(names);
+  const mark = start === sharedStart(names) ? '' : '…';
+  return (name) => (name.startsWith(start) ? `${mark}${name.slice(start.length)}` : name);
+}
+
 /** Less than is shown of a difference: one of several equal endpoints was taken. @param {number} moreMs */
 export function isTie(moreMs) {
   return Math.abs(moreMs) < 0.05;

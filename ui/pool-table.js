@@ -5,7 +5,7 @@
  * @import { State } from './state.js'
  */
 import { Fragment, h } from 'preact';
-import { age, count, percent, sharedStart, sharedStartOfPods } from './format.js';
+import { age, count, percent, sharedStart, sharedStartOfPods, shortener } from './format.js';
 import { sortedRows } from './state.js';
 
 /** More are drawn on demand: a person reads the first ones. */
@@ -70,8 +70,8 @@ export function PoolTable({ state, changed }) {
 /** @param {{ state: State, changed: () => void, rows: readonly LiveEndpoint[] }} props */
 function Table({ state: { table, pool, labels }, changed, rows }) {
   const ids = pool.rows.map(({ id }) => id);
-  const start = sharedStartOfPods(ids);
-  const left = start.slice(sharedStart(ids).length);
+  const nameOf = shortener(ids);
+  const left = sharedStartOfPods(ids).slice(sharedStart(ids).length);
   const hasRoles = pool.rows.some(({ role }) => role !== undefined);
   const columns = COLUMNS.filter(({ key }) => key !== 'role' || hasRoles);
   const heads = columns.map((column) => h(Head, { key: column.key, column, table, changed }));
@@ -88,7 +88,7 @@ function Table({ state: { table, pool, labels }, changed, rows }) {
         'tbody',
         null,
         rows.map((row) => {
-          const name = `${left === '' ? '' : '…'}${row.id.slice(start.length)}`;
+          const name = nameOf(row.id);
           return h(Row, { key: row.id, row, name, hasRoles, labels: labelsOf(row.id) });
         }),
       ),
@@ -159,6 +159,8 @@ function Row({ row, name, hasRoles, labels }) {
   const { id, address, role, inFlight, prefillTokens, sample, hitRate, state, why } = row;
   const hasMore = why !== undefined || labels.length > 0;
   const full = (sample?.kv ?? 0) > 0.95;
+  // What an old sample says is no longer so: it is shown fainter, beside its age.
+  const old = state === 'stale' || state === 'not scraped' ? ' old' : '';
   return h(
     Fragment,
     null,
@@ -170,12 +172,12 @@ function Row({ row, name, hasRoles, labels }) {
       hasRoles && h('td', { class: 'wide' }, role ?? ''),
       h('td', { class: 'number' }, count(inFlight)),
       h('td', { class: 'number wide' }, count(prefillTokens)),
-      h('td', { class: 'number wide' }, sample === null ? '–' : count(sample.running)),
-      h('td', { class: 'number' }, sample === null ? '–' : count(sample.waiting)),
+      h('td', { class: `number wide${old}` }, sample === null ? '–' : count(sample.running)),
+      h('td', { class: `number${old}` }, sample === null ? '–' : count(sample.waiting)),
       h(
         'td',
-        { class: 'number' },
-        h(Meter, { share: sample?.kv ?? null, tone: full ? 'full' : '' }),
+        { class: `number${old}` },
+        h(Meter, { share: sample?.kv ?? null, tone: full && old === '' ? 'full' : '' }),
       ),
       h('td', { class: 'number' }, h(Meter, { share: hitRate, tone: 'good' })),
       h('td', { class: 'number wide' }, sample === null ? '–' : age(sample.ageMs)),

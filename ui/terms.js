@@ -20,7 +20,7 @@ const ABOUT = {
   ownPrefillMs: 'this prompt, without its cached part',
   stepsMs: 'until the first token',
   queueingDelayForOthersMs: 'later requests wait longer',
-  heldUpMs: 'answers under way stand still meanwhile',
+  heldUpMs: 'those under way stand still meanwhile',
   answersMs: 'its answer, and others that it slows down',
   memoryMs: 'the wait for KV memory',
   memoryDelayForOthersMs: 'the memory that it takes from later ones',
@@ -28,6 +28,14 @@ const ABOUT = {
   suspectMs: 'added after a recent failure',
   stale: 'the last sample is too old',
   costMs: 'all times together',
+};
+/** Names of terms that are no nouns, as a sentence has them: “It saves 25 ms of …”. @type {Readonly<Record<string, string>>} */
+const NAMES = {
+  heldUpMs: 'answers held up',
+  memoryMs: 'wait for memory',
+  memoryDelayForOthersMs: 'wait of others for memory',
+  adapterMs: 'wait for the adapter',
+  suspectMs: 'doubt after a failure',
 };
 const SUM = 'costMs';
 /** A difference below this part of the whole explains nothing. */
@@ -46,7 +54,7 @@ export function termsOf({ scorers, endpoints, runnerUp: second }) {
   const terms = scorers.flatMap(({ scorer, weight, terms: names }, at) => {
     if (names.length > 0) {
       return names.map((name, place) => ({
-        name: words(name),
+        name: NAMES[name] ?? words(name),
         about: ABOUT[name] ?? '',
         picked: pick?.terms[at]?.[place] ?? 0,
         runnerUp: runnerUp === undefined ? undefined : (runnerUp.terms[at]?.[place] ?? 0),

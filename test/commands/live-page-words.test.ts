@@ -16,6 +16,9 @@ const { sharedStart, sharedStartOfPods } = (await ui('format.js')) as Record<
   'sharedStart' | 'sharedStartOfPods',
   (names: string[]) => string
 >;
+const { shortener } = (await ui('format.js')) as {
+  shortener(names: readonly string[]): (name: string) => string;
+};
 const term = (name: string, picked: number, runnerUp: number): Term => ({
   name,
   picked,
@@ -45,4 +48,15 @@ it('[O251] the live page leaves out what long names of pods begin with, and says
   expect(sharedStartOfPods([...pods, 'ns/other'])).toBe('ns/');
   expect(sharedStartOfPods(['ns/vllm-1', 'ns/vllm-2'])).toBe('ns/');
   expect(sharedStartOfPods(pods.slice(1))).toBe('ns/');
+});
+
+it('[O282] the live page names an endpoint in its decisions as in the table of the pool', () => {
+  const nameOf = shortener([
+    'ns/vllm-llama-8b-decode-7f9c5d6b8-aaa',
+    'ns/vllm-llama-8b-decode-7f9c5d6b8-bbb',
+  ]);
+  expect(nameOf('ns/vllm-llama-8b-decode-7f9c5d6b8-aaa')).toBe('…aaa');
+  // One that has left the pool since.
+  expect(nameOf('ns/other')).toBe('ns/other');
+  expect(shortener(['ns/vllm-1', 'ns/vllm-2'])('ns/vllm-1')).toBe('vllm-1');
 });

@@ -1,6 +1,7 @@
 import type { DecisionRing, Segment } from '../../journal/explain/decision-ring.ts';
 import { type ExplainedProfile, explain } from '../../journal/explain/explanation.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
+import { HELD_MS_MIN } from './live-counts.ts';
 import type { LiveDecision, LiveProfile } from './live-message.ts';
 import type { RecentPicks } from './recent-picks.ts';
 
@@ -54,12 +55,13 @@ function describe(
     ...rest,
     candidates: candidates.length,
     profiles: profiles.map(shortened),
-    ...(waited !== undefined && {
-      held: {
-        ms: waited.waitedMs,
-        ...(waited.endpoint !== undefined && { endpoint: waited.endpoint }),
-      },
-    }),
+    ...(waited !== undefined &&
+      waited.waitedMs >= HELD_MS_MIN && {
+        held: {
+          ms: waited.waitedMs,
+          ...(waited.endpoint !== undefined && { endpoint: waited.endpoint }),
+        },
+      }),
     ...(expectedTtftMs !== undefined && { expectedTtftMs }),
   };
 }

@@ -56,6 +56,17 @@ it('[O9] counts nothing for the time in which nothing happened', () => {
   expect(counts.ended(5000)).toMatchObject([{ picked: 1, refused: 0, held: 0, ttftMs: null }]);
 });
 
+it('[O281] counts a request as held from a millisecond on', () => {
+  const clock = new SimulatedClock();
+  const counts = new LiveCounts(clock);
+  for (const waitedMs of [0.06, 0.99, 1, 30]) {
+    const waited = { waitedMs, endpoint: undefined, cachedTokens: 0 };
+    counts.onDecision(decided(0, { options: { waited } }));
+  }
+  clock.advanceTo(STEP_MS);
+  expect(counts.ended(0)).toMatchObject([{ picked: 4, held: 2 }]);
+});
+
 it('[O217] counts each client that is refused once, with a decision or without', () => {
   const clock = new SimulatedClock();
   const counts = new LiveCounts(clock);

@@ -7,6 +7,11 @@ import { RecentHits } from './recent-hits.ts';
 import { RecentPicks } from './recent-picks.ts';
 
 export const STEP_MS = 2000;
+/**
+ * A shorter wait is none to a person: flow control passes each request through a queue, which takes
+ * microseconds where the pool has room.
+ */
+export const HELD_MS_MIN = 1;
 /** Ten minutes. */
 const STEPS = 300;
 
@@ -46,7 +51,7 @@ export class LiveCounts implements JournalSubscriber {
     if (error !== undefined) return;
     const place = this.#advance(at);
     this.#picked[place] = (this.#picked[place] as number) + 1;
-    if (options.waited === undefined) return;
+    if ((options.waited?.waitedMs ?? 0) < HELD_MS_MIN) return;
     this.#held[place] = (this.#held[place] as number) + 1;
   }
 

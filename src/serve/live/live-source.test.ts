@@ -105,6 +105,19 @@ it('[O206] says of requests before the first viewer how long they were held, too
   picker.stop();
 });
 
+it('[O281] shows no wait of less than a millisecond as one', async () => {
+  const { clock, picker, source } = setUp({ a: {}, b: {} });
+  await clock.run(200);
+  source.begin();
+  for (const waitedMs of [0.06, 1]) {
+    const waited = { waitedMs, endpoint: undefined, cachedTokens: 0 };
+    picker.route(makeRequest(), { waited }).done('completed');
+  }
+  const held = source.first().decisions.shown.map((shown) => shown.held);
+  expect(held).toEqual([{ ms: 1 }, undefined]);
+  picker.stop();
+});
+
 it('[O7] sends large pools less often, and of more than 1,000 endpoints those that say most', async () => {
   const names = Array.from({ length: 1200 }, (_, at) => [
     `e${at}`,
