@@ -66,7 +66,7 @@ function runWith(node: string, main: string): void {
     if (process.stdin.isTTY !== true) forward('SIGINT');
   });
   process.on('SIGTERM', forward);
-  process.on('SIGHUP', forward);
+  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) process.on(signal, forward);
   child.once('error', (error) => {
     process.stderr.write(`pointsman: cannot start ${node}: ${error.message}\n`);
     process.exitCode = 1;

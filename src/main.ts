@@ -5,6 +5,7 @@ import { describeUsage } from './commands/output/usage-help.ts';
 import { packageVersion } from './files/folders.ts';
 import { slowCollections } from './runtime/process/collection-pace.ts';
 import { freeCompilerMemoryAtOnce } from './runtime/process/compiler-memory.ts';
+import { keepServing } from './runtime/process/keep-serving.ts';
 import { endWithParent, untilSignal } from './runtime/process/process-end.ts';
 import { limitYoungGeneration } from './runtime/process/young-generation.ts';
 
@@ -42,8 +43,8 @@ function groupOf(name: string): string | undefined {
   return [...GROUPS].find(([, names]) => names.includes(name))?.[0];
 }
 
-/** Commands through which bodies pass. */
-const MOVES_BODIES: ReadonlySet<string> = new Set(['serve', 'gateway', 'sidecar']);
+/** Commands that serve until they are told to end, and through which bodies pass. */
+const SERVES: ReadonlySet<string> = new Set(['serve', 'gateway', 'sidecar']);
 
 /** Loaded only when the demo runs: its `--help` does not need the picker. */
 async function checkPolicy(policy: string): Promise<void> {
@@ -105,7 +106,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 try {
   const args = await argumentsOf(process.argv.slice(2));
-  if (MOVES_BODIES.has(args[0] ?? '')) {
+  if (SERVES.has(args[0] ?? '')) {
+    keepServing();
     freeCompilerMemoryAtOnce();
     const nodeFlags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
     limitYoungGeneration(nodeFlags);

@@ -53,8 +53,9 @@ export function gatewayCommand(): Command {
         clock: nodeClock(),
         log: (line) => process.stderr.write(`${line}\n`),
       });
+      const ended = untilSignal();
       if (flags.json) process.stdout.write(`${JSON.stringify({ port: gateway.port })}\n`);
-      await untilSignal();
+      await ended;
       await gateway.drain(flags.drainTimeoutMs);
       process.exit(0);
     });

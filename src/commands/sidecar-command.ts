@@ -44,10 +44,12 @@ async function run(flags: SidecarFlags): Promise<void> {
   const made = await optionsFrom(flags, log);
   const sidecar = await startSidecar(made.options);
   const metricsPort = await startMetrics(flags, sidecar);
+  // Before the line that says that it serves, which may be answered by a signal at once.
+  const ended = untilSignal();
   const { address, addresses } = sidecar;
   if (flags.json) process.stdout.write(`${JSON.stringify({ address, addresses, metricsPort })}\n`);
   else for (const line of startLines(flags, addresses)) log(line);
-  const signal = await untilSignal();
+  const signal = await ended;
   log(`${signal}: draining, a second one ends at once`);
   // Ctrl-C is a person who waits; nothing else needs to notice.
   await sidecar.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);

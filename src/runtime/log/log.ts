@@ -11,6 +11,9 @@ export interface Log {
   readonly error: Write;
 }
 
+/** Bytes that wait while they cannot be written; further lines are left out. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+
 /** The levels of the log, the most talkative first. */
 export const LOG_LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
@@ -22,10 +25,10 @@ export interface LevelledLog extends Log {
 
 /** JSON lines on stderr, as stdout is for results. `level` is the lowest that is written. */
 export function createLog(level: string): LevelledLog {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: true }),
-  );
+  const stderr = pino.destination({ dest: 2, sync: true, maxLength: WAITING_BYTES_MAX });
+  // On a full disk, say. What waits is written with the next line that can be.
+  stderr.on('error', () => undefined);
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderr);
 }
 
 /** A wall-clock time in milliseconds since the Unix epoch as people read it. */

@@ -1,0 +1,19 @@
+import { isatty } from 'node:tty';
+
+/** They end a process that says nothing about them. SIGUSR1 has Node open a debugger to the machine. */
+const WITHOUT_EFFECT: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'];
+const STDIN = 0;
+
+/**
+ * Lets this process outlive signals that tell other programs to read their files again, and a log
+ * that cannot be written, as on a full disk.
+ */
+export function keepServing(): void {
+  for (const signal of WITHOUT_EFFECT) {
+    // A terminal that closes ends what runs in it.
+    if (signal !== 'SIGHUP' || !isatty(STDIN)) process.on(signal, ignore);
+  }
+  process.stderr.on('error', ignore);
+}
+
+function ignore(): void {}
