@@ -24,7 +24,7 @@ import { noHitLru } from './no-hit-lru.ts';
 import { precisePrefixCache } from './precise-prefix-cache.ts';
 import { predictedCost } from './predicted-cost.ts';
 import { multiclusterPrefixCache, prefixCache } from './prefix-cache.ts';
-import { queueDepth } from './queue-depth.ts';
+import { queue } from './queue.ts';
 import { roundRobin } from './round-robin.ts';
 import { runningRequests } from './running-requests.ts';
 import { sessionAffinity } from './session-affinity.ts';
@@ -52,7 +52,7 @@ export const scorers: readonly ScorerDefinition[] = [
   precisePrefixCache,
   predictedCost,
   prefixCache,
-  queueDepth,
+  queue,
   roundRobin,
   runningRequests,
   sessionAffinity,

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { scorers } from '../../scorers/index.ts';
 import {
@@ -202,6 +202,17 @@ it('[T4] has every scorer in the list, with its test beside it', () => {
   expect(listed.filter((path) => !tests.has(path.replace(/\.ts$/, '.test.ts')))).toEqual([]);
 });
 
+it('[T26] finds each scorer in the file with whose name its type begins', () => {
+  const files = importsOf('scorers/index.ts').filter((path) => path.startsWith('scorers/'));
+  const wrong = files.filter((path) => {
+    const name = basename(path, '.ts');
+    return !scorers.some(
+      ({ type }) => type.startsWith(name) && readText(path).includes(`'${type}'`),
+    );
+  });
+  expect(wrong).toEqual([]);
+});
+
 /** Text that names a place on one machine, or a package registry by its address. */
 const MACHINE_BOUND: readonly RegExp[] = [
   /(?<![\w.$}\])-])\/(?:home|root|Users)\/\w/,
@@ -266,40 +277,4 @@ it('[T12] gives no two exports of src the same name', () => {
   }
   expect(places.size).toBeGreaterThan(1000);
   expect([...places].filter(([, paths]) => new Set(paths).size > 1)).toEqual([]);
-});
-
-/** Comments, each as one line: those of several lines, and lines with nothing but a comment. */
-function commentsOf(path: string): readonly string[] {
-  const text = readText(path);
-  const blocks = [...text.matchAll(/^\s*\/\*\*([\s\S]*?)\*\//gm)].map(([, each = '']) => each);
-  const lines = [...text.matchAll(/(?:^\s*\/\/.*\n)+/gm)].map(([each]) => each);
-  return [...blocks, ...lines].map((each) =>
-    each
-      .replaceAll(/^\s*(?:\*|\/\/)/gm, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim(),
-  );
-}
-
-it('[T15] begins no sentence of a comment with what only the line above explains', () => {
-  const riddle = /(?:^|[.;:] )(?:Of|That of|Those of) .{0,40}/;
-  const all = sourceFiles()
-    .filter((path) => !isTest(path) && !path.startsWith('test/'))
-    .flatMap((path) =>
-      commentsOf(path).map((comment) => ({ path, found: riddle.exec(comment)?.[0], comment })),
-    );
-  expect(all.length).toBeGreaterThan(4000);
-  expect(
-    all.flatMap(({ path, found }) => (found === undefined ? [] : [`${path}: ${found}`])),
-  ).toEqual([]);
-});
-
-it('[T20] says in each comment what it is about, without the comment above', () => {
-  const borrowed =
-    /^(?:The same(?:[,.:]| (?:as|at|behind|by|for|in|of|per|where|while|with|without)\b)|Those (?:that|which)\b).{0,40}/;
-  const wrong = sourceFiles()
-    .filter((path) => !isTest(path) && !path.startsWith('test/'))
-    .flatMap((path) => commentsOf(path).map((comment) => ({ path, found: borrowed.exec(comment) })))
-    .flatMap(({ path, found }) => (found === null ? [] : [`${path}: ${found[0]}`]));
-  expect(wrong).toEqual([]);
 });

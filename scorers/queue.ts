@@ -3,7 +3,7 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
 import { lowerMetricIsBetter } from './scores/normalize.ts';
 
 /** Prefers endpoints with fewer requests waiting for a batch slot. */
-export const queueDepth: ScorerDefinition = defineScorer({
+export const queue: ScorerDefinition = defineScorer({
   type: 'queue-scorer',
   config: z.strictObject({}),
   create: () => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRuntime, NEVER, NOW } from '../test/makers.ts';
-import { queueDepth } from './queue-depth.ts';
+import { queue } from './queue.ts';
 
-const scorer = queueDepth.create(queueDepth.config.parse({}), makeRuntime());
+const scorer = queue.create(queue.config.parse({}), makeRuntime());
 
 describe('queue-scorer', () => {
   it('scales from the longest queue to the shortest', () => {
