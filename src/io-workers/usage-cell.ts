@@ -1,9 +1,11 @@
-import type { StreamsElsewhere, StreamUsage } from '../extproc/streams/open-streams.ts';
-import type { RoutingErrorCode } from '../framework/error.ts';
+import {
+  LIMIT_REFUSALS,
+  type StreamsElsewhere,
+  type StreamUsage,
+} from '../extproc/streams/open-streams.ts';
 
-/** Reasons to refuse a request because of limits, in the order of their cells. */
-const REASONS: readonly RoutingErrorCode[] = ['memory-full', 'too-many-streams', 'upload-timeout'];
-const CELLS = 2 + REASONS.length;
+/** Two for what streams take, and one for each code, in order. */
+const CELLS = 2 + LIMIT_REFUSALS.length;
 
 /** Memory in which an I/O worker leaves what its streams take, so that a scrape asks no worker. */
 export function newUsageCell(): Float64Array<SharedArrayBuffer> {
@@ -16,7 +18,7 @@ export function writeUsage(
 ): void {
   cell[0] = openStreams;
   cell[1] = heldBytes;
-  for (const [index, reason] of REASONS.entries()) cell[2 + index] = refused.get(reason) ?? 0;
+  for (const [index, code] of LIMIT_REFUSALS.entries()) cell[2 + index] = refused.get(code) ?? 0;
 }
 
 /** What the workers of the other cells take of the limits of all. */
@@ -42,7 +44,7 @@ export function readUsage(
   cells: readonly Float64Array[],
 ): Pick<StreamUsage, 'openStreams' | 'heldBytes' | 'refused'> {
   const sum = (index: number): number => cells.reduce((all, cell) => all + (cell[index] ?? 0), 0);
-  const refused = new Map(REASONS.map((reason, index) => [reason, sum(2 + index)]));
+  const refused = new Map(LIMIT_REFUSALS.map((code, index) => [code, sum(2 + index)]));
   return { openStreams: sum(0), heldBytes: sum(1), refused };
 }
 

@@ -118,6 +118,13 @@ export interface StreamUsage {
   readonly refused: ReadonlyMap<RoutingErrorCode, number>;
 }
 
+/** The codes of requests that are refused to stay within a limit. All threads count these. */
+export const LIMIT_REFUSALS: readonly RoutingErrorCode[] = [
+  'memory-full',
+  'too-many-streams',
+  'upload-timeout',
+];
+
 /** What the streams of other threads take of the same limits. */
 export interface StreamsElsewhere {
   /** How many threads share the limits, with this one. */
@@ -138,11 +145,7 @@ export class OpenStreams {
   #newest: StreamAccount | undefined;
   #count = 0;
   readonly #elsewhere: StreamsElsewhere | undefined;
-  readonly #refused = new Map<RoutingErrorCode, number>([
-    ['memory-full', 0],
-    ['too-many-streams', 0],
-    ['upload-timeout', 0],
-  ]);
+  readonly #refused = new Map<RoutingErrorCode, number>(LIMIT_REFUSALS.map((code) => [code, 0]));
 
   constructor(
     limits: { readonly heldBytesMax: number; readonly streamsMax: number },
