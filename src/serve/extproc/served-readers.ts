@@ -4,7 +4,7 @@ import type { SessionOptions } from '../../extproc/session/session.ts';
 import type { HashSecret } from '../../framework/keyed-hash.ts';
 import type { ParserType } from '../../framework/parser-type.ts';
 import type { PromptReading } from '../../framework/prompt-reading.ts';
-import { countBy } from '../../journal/metrics/process/refusal-metrics.ts';
+import { countBy } from '../../journal/metrics/page/count-by.ts';
 import { CONTROL_FIELDS } from '../../openai/body/control-fields.ts';
 import { CONTROL_HEADERS } from '../../openai/control-headers.ts';
 import { requestReaders } from '../../openai/parsers/request-readers.ts';

@@ -8,7 +8,10 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import { registerEjectionMetrics } from '../../journal/metrics/pool/ejection-metrics.ts';
 import { registerInFlight } from '../../journal/metrics/pool/inflight-metrics.ts';
-import { registerKvEventMetrics } from '../../journal/metrics/pool/kv-event-metrics.ts';
+import {
+  kvEventCounters,
+  registerKvEventMetrics,
+} from '../../journal/metrics/pool/kv-event-metrics.ts';
 import { registerMediaMetrics } from '../../journal/metrics/pool/media-metrics.ts';
 import {
   registerPoolMetrics,
@@ -20,7 +23,6 @@ import {
   registerExpiredReservations,
   registerFaultMetrics,
 } from '../../journal/metrics/process/fault-metrics.ts';
-import { kvEventCounters } from '../../journal/metrics/process/refusal-metrics.ts';
 import { registerSchedulerMetrics } from '../../journal/metrics/process/scheduler-metrics.ts';
 import { registerWaitingMetrics } from '../../journal/metrics/waiting/waiting-metrics.ts';
 import type { Promotion } from '../../lab/promotion/promotion.ts';

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { countBy } from '../page/count-by.ts';
 import { type MetricSample, showMetric } from '../page/family.ts';
 
 interface SkippedSamples {
@@ -159,4 +160,28 @@ function failureSamples({ endpoints, bindFailures }: KvEventFigures): readonly M
     ),
     ...[...bindFailures].map(([address, value]) => sample(address, 'bind', value)),
   ];
+}
+
+/** Counts of KV events that are not used. Each function counts one. */
+export function kvEventCounters(
+  registry: Registry,
+  reasons: readonly string[],
+): { readonly onDropped: (reason: string) => void; readonly onSocketFailed: () => void } {
+  const onDropped = countBy(registry, 'reason', reasons, {
+    name: 'pointsman_kv_event_messages_dropped_total',
+    help: 'Messages of KV events that were dropped, by reason.',
+  });
+  let failures = 0;
+  const sockets = {
+    name: 'pointsman_kv_event_socket_failures_total',
+    help: 'Failures of sockets for KV events.',
+    type: 'counter',
+  } as const;
+  showMetric(registry, sockets, () => [{ labels: {}, value: failures }]);
+  return {
+    onDropped,
+    onSocketFailed: () => {
+      failures += 1;
+    },
+  };
 }
