@@ -2,6 +2,7 @@ import { messageOf } from '../../../../framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../../../framework/runtime.ts';
 import { KeptObjects } from './kept-objects.ts';
 import type { KubeObject } from './kube-objects.ts';
+import { Listing } from './listing.ts';
 
 /** `DELETED` carries the last state, `BOOKMARK` only a version. An error ends the watch. */
 interface WatchEvent<T> {
@@ -50,10 +51,6 @@ const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 10_000;
 /** A watch that lasts this long works: one to an absent server ends at once. */
 const HEALTHY_MS = 5_000;
-/** A server from which no object of a list comes within this time is asked again. */
-const LIST_TIMEOUT_MS = 60_000;
-/** So is one whose list does not end: servers let a list be read on for 5 to 15 minutes. */
-const LIST_MS_MAX = 600_000;
 const GONE = 410;
 
 /**
@@ -67,8 +64,7 @@ export class Informer<T extends KubeObject> {
   #watch: { stop(): void } | undefined;
   #timer: Timer | undefined;
   #healthy: Timer | undefined;
-  #deadline: Timer | undefined;
-  #listing: AbortController | undefined;
+  #listing: Listing | undefined;
   #failures = 0;
   #someLeftOut = false;
   #contactAt: Millis | undefined;
@@ -94,50 +90,28 @@ export class Informer<T extends KubeObject> {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#healthy?.cancel();
-    this.#deadline?.cancel();
-    this.#listing?.abort();
+    this.#listing?.stop();
     this.#watch?.stop();
   }
 
   async #list(): Promise<void> {
     const { source, clock, observer, objectBytesMax } = this.#options;
-    const listing = new AbortController();
+    const listing = new Listing(clock, (reason) => this.#retry(reason));
     this.#listing = listing;
-    const startedAt = clock.now();
-    let visitedAt = startedAt;
-    const giveUp = (reason: string): void => {
-      if (listing.signal.aborted) return;
-      this.#deadline?.cancel();
-      listing.abort();
-      this.#retry(reason);
-    };
-    // One timer for the whole list: an object only says when it came.
-    const watchOver = (): void => {
-      const leftMs = visitedAt + LIST_TIMEOUT_MS - clock.now();
-      if (leftMs > 0) this.#deadline = clock.setTimer(leftMs, watchOver);
-      else giveUp(`the API server has not answered a list for ${LIST_TIMEOUT_MS / 1000} seconds`);
-    };
-    watchOver();
     // An object missing from the list is deleted, whether its deletion was seen or not.
     const kept = new KeptObjects<T>(objectBytesMax, this.#kept);
     const visit = (object: T): void => {
-      if (listing.signal.aborted) return;
-      if (clock.now() - startedAt > LIST_MS_MAX) {
-        giveUp(`a list of the API server has not ended after ${LIST_MS_MAX / 60_000} minutes`);
-        return;
-      }
-      kept.set(object);
-      visitedAt = clock.now();
+      if (listing.takesMore()) kept.set(object);
     };
     let version: string;
     try {
       version = await source.list(visit, listing.signal);
     } catch (error) {
-      giveUp(messageOf(error));
+      listing.giveUp(messageOf(error));
       return;
     }
     if (listing.signal.aborted) return;
-    this.#deadline?.cancel();
+    listing.end();
     kept.endOfList();
     this.#kept = kept;
     this.#resourceVersion = version;
