@@ -37,30 +37,13 @@ const HEALTH_PATH = '/health';
  * ListenError.
  */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
-  const { host, port, clock, serving } = options;
+  const { host, port, serving } = options;
   const ranks = Array.from({ length: options.dataParallelSize }, (_, rank) => rank);
   const upstreams = upstreamsOf(options);
   const parts = partsOf(options, upstreams, () =>
     fronts.reduce((sum, each) => sum + each.openRequests, 0),
   );
-  const { metrics } = parts;
-  const fronts = ranks.map((rank) => {
-    const front: HttpFront = new HttpFront({
-      clock,
-      tls: serving?.context(),
-      requestsMax: parts.bounds.requestsMax,
-      onRefused: (response, status, message) => {
-        metrics.onRequest('refused');
-        respondError(response, status, message);
-      },
-      onRequest: (exchange) => {
-        if (front.draining && isHealthCheck(exchange)) {
-          respondError(exchange.response, 503, 'the sidecar ends');
-        } else void serveRequest(exchange, parts, rank);
-      },
-    });
-    return front;
-  });
+  const fronts = ranks.map((rank) => frontOf(rank, parts));
   const addresses: string[] = [];
   for (const [rank, front] of fronts.entries()) {
     const bound = await front.listen(host, port === 0 ? 0 : port + rank);
@@ -78,13 +61,33 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     address: addresses[0] ?? '',
     addresses,
     counts: parts.counts,
-    registry: metrics.registry,
+    registry: parts.metrics.registry,
     get draining() {
       return fronts.some(({ draining }) => draining);
     },
     drain: (times) => end((front) => front.drain(times)),
     stop: () => end((front) => front.stop()),
   };
+}
+
+/** The port of one data-parallel rank, before it listens. */
+function frontOf(rank: number, parts: SidecarParts): HttpFront {
+  const { bounds, metrics, options } = parts;
+  const front: HttpFront = new HttpFront({
+    clock: options.clock,
+    tls: options.serving?.context(),
+    requestsMax: bounds.requestsMax,
+    onRefused: (response, status, message) => {
+      metrics.onRequest('refused');
+      respondError(response, status, message);
+    },
+    onRequest: (exchange) => {
+      if (front.draining && isHealthCheck(exchange)) {
+        respondError(exchange.response, 503, 'the sidecar ends');
+      } else void serveRequest(exchange, parts, rank);
+    },
+  });
+  return front;
 }
 
 function upstreamsOf({ tls, clock, bounds }: SidecarOptions): Upstreams {

@@ -51,10 +51,7 @@ export function simulatePoint(
   const ttfts: number[] = [];
   const e2es: number[] = [];
   let firstSentAt = Number.POSITIVE_INFINITY;
-  const { requestedRps } = point;
-  const requests = Math.round(
-    Math.min(point.requests, Math.max(REQUESTS_MIN, requestedRps * seconds)),
-  );
+  const requests = requestsOf(point, seconds);
   const outputs = outputsOf(point, requests, random);
   const client = new BenchmarkClient(point, {
     clock,
@@ -74,7 +71,7 @@ export function simulatePoint(
       });
     },
   });
-  client.start(requests, requestedRps);
+  client.start(requests, point.requestedRps);
   while (clock.step()) continue;
   ttfts.sort((a, b) => a - b);
   return {
@@ -83,6 +80,11 @@ export function simulatePoint(
     ttftMedianS: ttfts[Math.floor(ttfts.length / 2)] ?? Number.NaN,
     e2eMeanS: mean(e2es),
   };
+}
+
+/** How many requests a stage of so many seconds has. */
+function requestsOf({ requests, requestedRps }: ServingPoint, seconds: number): number {
+  return Math.round(Math.min(requests, Math.max(REQUESTS_MIN, requestedRps * seconds)));
 }
 
 /** Lengths of all answers in random order: their mean is the one of the point, not only near it. */
