@@ -13,6 +13,7 @@ import { checkReferences } from './check-references.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { configNotes } from './notes/config-notes.ts';
+import { fromOlderReleases } from './older/from-older-releases.ts';
 import { planInFlightMatch, planOutputEstimate } from './plan/in-flight-match.ts';
 import { planFlowControl } from './plan/plan-flow-control.ts';
 import { planParsers } from './plan/plan-parsers.ts';
@@ -62,7 +63,8 @@ export function planConfig(
   value: unknown,
   { source, catalogue, featureGates }: PlanOptions,
 ): PickerPlan {
-  const shape = checkShape(value, source);
+  const older = fromOlderReleases(value);
+  const shape = checkShape(older.value, source);
   const read = withLaterDefaults(withDefaultPolicy(shape.config));
   const config = withGates(read, featureGates);
   const issues: ConfigIssue[] = [...shape.issues];
@@ -82,7 +84,7 @@ export function planConfig(
   const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
   checkReferences(config, table);
   const flow = planFlowControl(config, table, issues);
-  const allNotes = [...configNotes(config, profiles, issues), ...notes];
+  const allNotes = [...older.notes, ...configNotes(config, profiles, issues), ...notes];
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
   const ejection = config.ejection ?? undefined;

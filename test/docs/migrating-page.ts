@@ -29,8 +29,8 @@ The tables below are generated from the code: after a change of a state run \`np
 
 1. **Check the configuration.** Take the file out of the ConfigMap or out of the chart's values and let \`check\` read it.
    It lists all errors at once, or says in words what runs, which parts have no effect and why, and with \`--like-reference\`
-   what behaves otherwise than in the reference. Nothing is sent anywhere. What older releases of the reference had, such as
-   \`hashBlockSize\`, is an error that says what to write in its place.
+   what behaves otherwise than in the reference. Nothing is sent anywhere. What older releases of the reference had under another name,
+   such as \`hashBlockSize\`, works, and \`check\` says what to write; what cannot be had is an error that says what to write in its place.
 
    \`\`\`sh
    npx pointsman check --config epp-config.yaml --like-reference
@@ -146,16 +146,7 @@ function typeState(type: string, role: ReferenceRole): string {
   return role === 'parser' ? 'works, where `requestHandler` names it' : 'works';
 }
 
-function flagState({
-  to,
-  fixed,
-  refused,
-}: {
-  readonly to?: unknown;
-  readonly fixed?: string;
-  readonly refused?: string;
-}): string {
-  if (refused !== undefined) return `refused, as there: ${refused}`;
+function flagState({ to, fixed }: { readonly to?: unknown; readonly fixed?: string }): string {
   if (fixed !== undefined) return `no effect: ${fixed}`;
   return to === undefined ? 'read, without effect' : 'works';
 }

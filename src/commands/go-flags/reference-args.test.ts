@@ -129,7 +129,8 @@ describe('the reference picker’s command line', () => {
     [['--grpc-max-recv-msg-size=-1'], '--grpc-max-recv-msg-size: is -1'],
     [['--metrics-staleness-threshold=0s'], '--metrics-staleness-threshold: is 0s'],
     [['--zap-log-level=loud'], '--zap-log-level: is loud'],
-    [['--lora-info-metric=x'], '--lora-info-metric: is refused by the reference, too'],
+    [['--lora-info-metric=x'], '--lora-info-metric: is x: no known engine has it'],
+    [['--destination-endpoint-hint-key=x'], '--destination-endpoint-hint-key: is x'],
     [['--config-file=a', '--config-text=b'], 'cannot be used with --config-file'],
     [['--endpoint-selector=a=b'], 'cannot be used with --pool-name'],
     [['--config-file'], '--config-file: needs a value'],
@@ -157,10 +158,36 @@ describe('the reference picker’s command line', () => {
     expect(() => ours(...theirs)).toThrow(sentence);
   });
 
-  test('[D306] refuses flags of older releases of the reference, and names each newer one', () => {
-    const theirs = ['--poolName', 'p', '--configFile=/config/a.yaml', '--grpc-port=9002'];
-    expect(() => fromReferenceArgs(theirs, {})).toThrow('--poolName: is of an older release');
-    expect(() => fromReferenceArgs(theirs, {})).toThrow('write --config-file');
+  test('[D425] reads flags of older releases of the reference, which were in camel case', () => {
+    const older = [
+      '-poolName',
+      'p',
+      '-configFile',
+      'a.yaml',
+      '-grpcPort=9002',
+      '-secureServing=false',
+    ];
+    const newer = [
+      '--pool-name',
+      'p',
+      '--config-file=a.yaml',
+      '--grpc-port=9002',
+      '--secure-serving=0',
+    ];
+    expect(fromReferenceArgs([...older, '-v', '4', '-observe'], {})).toEqual(
+      fromReferenceArgs([...newer, '-v=4', '--observe'], {}),
+    );
+  });
+
+  test('[D425] names of metrics that older releases take are no news where an engine has them', () => {
+    const flags = [
+      '--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc',
+      '--total-queued-requests-metric=nv_trt_llm_request_metrics{request_type=waiting}',
+      '--lora-info-metric=',
+    ];
+    const translated = fromReferenceArgs([...pool, ...flags], {});
+    expect(Object.keys(translated?.fixed ?? {})).toEqual(flags);
+    expect(ours(...flags)).toEqual([]);
   });
 
   it('[D91] passes flags of ours to serve, which may stand beside the reference’s', () => {

@@ -1,4 +1,3 @@
-import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import { type GivenFlag, goFlagName, readGoFlag, SWITCHED_ON } from './go-flags.ts';
 import { idleVariables } from './idle-variables.ts';
 import { flagError, isTrue, REFERENCE_FLAGS } from './reference-flags.ts';
@@ -28,8 +27,6 @@ export function fromReferenceArgs(
 ): Translated | undefined {
   if (args[0]?.startsWith('-') !== true) return undefined;
   const { flags: given, words } = readLine(args);
-  const older = given.flatMap(olderFlag);
-  if (older.length > 0) throw new ConfigError('command line', older);
   if (!given.some(({ name }) => REFERENCE_FLAGS.has(name))) return undefined;
   const values = valuesOf(given);
   refuseCombinations(values);
@@ -45,7 +42,6 @@ export function fromReferenceArgs(
       fixed[`--${name}=${value}`] = 'the pool has its own ports';
       continue;
     }
-    if (known.refused !== undefined) throw flagError(name, known.refused);
     if (known.fixed !== undefined) fixed[`--${name}=${value}`] = known.fixed;
     serveArgs.push(...(known.to?.(value, name) ?? []));
   }
@@ -56,12 +52,10 @@ export function fromReferenceArgs(
   return { args: ['serve', ...serveArgs, ...defaults], fixed: { ...fixed, ...unused } };
 }
 
-/** The flags of older releases of the reference, which the newest refuses, were in camel case. */
-function olderFlag({ name }: GivenFlag): readonly ConfigIssue[] {
+/** Flags of older releases of the reference were in camel case. */
+function newestName(name: string): string {
   const newer = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  if (newer === name || !REFERENCE_FLAGS.has(newer)) return [];
-  const message = `is of an older release of the reference picker; write --${newer}`;
-  return [{ path: `--${name}`, message }];
+  return REFERENCE_FLAGS.has(newer) ? newer : name;
 }
 
 /** A flag that the reference does not have, as `serve` gets it, each time that it is given. */
@@ -101,21 +95,22 @@ function readLine(args: readonly string[]): {
   const words: string[] = [];
   const left = [...args];
   for (let arg = left.shift(); arg !== undefined && arg !== '--'; arg = left.shift()) {
-    const name = goFlagName(arg);
-    if (name === undefined) {
+    const given = goFlagName(arg);
+    if (given === undefined) {
       words.push(arg);
       continue;
     }
-    const isOwn = !REFERENCE_FLAGS.has(name);
+    const isOwn = !REFERENCE_FLAGS.has(newestName(given));
     const hasValue = isOwn && left[0] !== undefined && !left[0].startsWith('-');
-    flags.push(readGoFlag(arg, left, hasValue ? () => false : isSwitch));
+    const read = readGoFlag(arg, left, hasValue ? () => false : isSwitch);
+    flags.push({ ...read, name: newestName(read.name) });
   }
   return { flags, words: [...words, ...left] };
 }
 
 /** One that the reference does not have is passed on with what follows it, or alone. */
 function isSwitch(name: string): boolean {
-  return REFERENCE_FLAGS.get(name)?.kind !== 'value';
+  return REFERENCE_FLAGS.get(newestName(name))?.kind !== 'value';
 }
 
 function refuseCombinations(values: ReadonlyMap<string, string>): void {

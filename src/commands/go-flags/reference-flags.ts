@@ -1,3 +1,4 @@
+import { ENGINES, type EngineMapping } from '../../endpoints/scraping/page/engine-metrics.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { bytesOf } from './byte-quantity.ts';
@@ -11,8 +12,6 @@ export interface ReferenceFlag {
   readonly to?: (value: string, name: string) => readonly string[];
   /** Why it has no effect: what holds here whether it is given or not. */
   readonly fixed?: string;
-  /** Why it is refused, as the reference does: what to do instead. */
-  readonly refused?: string;
 }
 
 const PORT_MAX = 65_535;
@@ -75,12 +74,18 @@ const fixedChoice = (what: string, choices: readonly string[]): ReferenceFlag =>
     throw flagError(name, `${given(text)}: it must be one of ${choices.join(', ')}`);
   },
 });
-const oldMetric: ReferenceFlag = {
+/** A metric's name that older releases take and the newest refuses, and by which it is read anyway. */
+const oldMetric = (namesOf: (engine: EngineMapping) => readonly string[]): ReferenceFlag => ({
   kind: 'value',
-  refused:
-    'is refused by the reference, too: name metrics in engineConfigs of core-metrics-extractor',
-};
+  fixed: 'metrics of every known engine are read by their names',
+  to(text, name) {
+    if (text === '' || ENGINES.flatMap(namesOf).includes(text.replaceAll(' ', ''))) return [];
+    const message = 'no known engine has it: name it in engineConfigs of core-metrics-extractor';
+    throw flagError(name, `is ${text}: ${message}`);
+  },
+});
 
+const HINT = 'the destination is always said by these names';
 const ZAP = 'log lines are JSON with times by ISO 8601, and errors have their stack';
 const ZAP_TIMES = ['epoch', 'millis', 'nano', 'nanos', 'iso8601', 'rfc3339', 'rfc3339nano'];
 
@@ -88,10 +93,12 @@ const ZAP_TIMES = ['epoch', 'millis', 'nano', 'nanos', 'iso8601', 'rfc3339', 'rf
 export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
   Object.entries({
     'allow-experimental-plugins': fixedSwitch('every plugin type is allowed'),
-    'cache-info-metric': oldMetric,
+    'cache-info-metric': oldMetric(({ cacheInfo }) => cacheInfo ?? []),
     'cert-path': same,
     'config-file': value((text) => (text === '' ? [] : [`--config=${text}`])),
     'config-text': sameUnlessEmpty,
+    'destination-endpoint-hint-key': fixedChoice(HINT, ['x-gateway-destination-endpoint']),
+    'destination-endpoint-hint-metadata-namespace': fixedChoice(HINT, ['envoy.lb']),
     'disable-endpoint-subset-filter': sameSwitch('disable-endpoint-subset-filter'),
     'drain-timeout': time('drain-timeout-ms'),
     'emit-endpoint-scores': sameSwitch('emit-endpoint-scores'),
@@ -118,8 +125,8 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'ha-enable-leader-election': sameSwitch('ha-enable-leader-election'),
     'health-checking': fixedSwitch('the ext_proc port always answers health checks'),
     kubeconfig: sameUnlessEmpty,
-    'kv-cache-usage-percentage-metric': oldMetric,
-    'lora-info-metric': oldMetric,
+    'kv-cache-usage-percentage-metric': oldMetric(({ kvUsage }) => kvUsage),
+    'lora-info-metric': oldMetric(({ lora }) => (lora === undefined ? [] : [lora])),
     'metrics-cert-dir': sameUnlessEmpty,
     'metrics-client-ca-file': sameUnlessEmpty,
     'metrics-endpoint-auth': sameSwitch('metrics-endpoint-auth'),
@@ -157,8 +164,8 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'secure-serving': switched((on) => (on ? [] : ['--insecure'])),
     'tls-cipher-suites': same,
     'tls-min-version': same,
-    'total-queued-requests-metric': oldMetric,
-    'total-running-requests-metric': oldMetric,
+    'total-queued-requests-metric': oldMetric(({ waiting }) => waiting),
+    'total-running-requests-metric': oldMetric(({ running }) => running),
     // `fromReferenceArgs` switches traces on, which also needs the environment.
     tracing: switched(() => []),
     v: value((text, name) => [`--log-level=${levelOf(text, name)}`]),

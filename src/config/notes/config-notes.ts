@@ -82,9 +82,14 @@ function gateNotes(gates: readonly string[], issues: ConfigIssue[]): readonly Co
     const { name, wanted } = gateSwitch(gate);
     const path = `featureGates[${index}]`;
     const byDefault = FEATURE_GATES.get(name);
+    const older = olderGate(name);
+    if (byDefault === undefined && older !== undefined) {
+      const text = `feature gate ${gate} has no effect: ${older}`;
+      return [{ path, reason: 'own-way', text }];
+    }
     if (byDefault === undefined) {
       const unknown = `is not a known feature gate${nearest(name, FEATURE_GATES.keys())}`;
-      issues.push({ path, message: `${name} ${olderGate(name) ?? unknown}` });
+      issues.push({ path, message: `${name} ${unknown}` });
       return [];
     }
     if (wanted === undefined) {

@@ -17,23 +17,25 @@ function issuesOf(config: object): readonly string[] {
 }
 
 describe('configurations of older releases of the reference', () => {
-  test('[D306] [D412] what older releases had is an error that says what to write instead', () => {
+  test('[D306] [D412] what older releases had and nothing has now is an error that says what to write', () => {
     const older = 'is of an older release of the reference picker; ';
     const plugins = [
-      { type: 'prefix-cache-scorer', parameters: { hashBlockSize: 8, prefixLengthWeight: 0.5 } },
+      { type: 'prefix-cache-scorer', parameters: { hashBlockSize: 8 } },
+      { type: 'approx-prefix-cache-producer' },
       { type: 'least-queue-filter' },
-      { type: 'session-affinity-scorer', parameters: { headerName: 'x-token' } },
+      {
+        type: 'session-affinity-scorer',
+        parameters: { headerName: 'a', encodedEndpointHeaderConfig: { header: 'b' } },
+      },
       { type: 'slo-aware-profile-handler' },
     ];
-    expect(issuesOf({ featureGates: ['prepareDataPlugins'], plugins })).toEqual([
+    expect(issuesOf({ plugins })).toEqual([
       `plugins[0].parameters.hashBlockSize: ${older}list an approx-prefix-cache-producer, and give it there as blockSizeTokens, in tokens`,
-      `plugins[0].parameters.prefixLengthWeight: ${older}write matchLengthWeight`,
-      `plugins[1].type: least-queue-filter ${older}list queue-scorer`,
-      `plugins[2].parameters.headerName: ${older}write encodedEndpointHeaderConfig.header`,
-      `plugins[3].type: slo-aware-profile-handler ${older}list single-profile-handler, and one profile with latency-scorer`,
-      `featureGates[0]: prepareDataPlugins ${older}what it switched on always is, so leave it out`,
+      `plugins[2].type: least-queue-filter ${older}list queue-scorer`,
+      `plugins[3].parameters.headerName: ${older}write encodedEndpointHeaderConfig.header`,
+      `plugins[4].type: slo-aware-profile-handler ${older}list single-profile-handler, and one profile with latency-scorer`,
     ]);
-    expect(issuesOf({ plugins: [], data: { sources: [] } })).toEqual([
+    expect(issuesOf({ plugins: [], data: { sources: [] }, dataLayer: {} })).toEqual([
       `data: ${older}write dataLayer`,
     ]);
   });
@@ -68,37 +70,26 @@ describe('configurations of older releases of the reference', () => {
     ]);
   });
 
-  test('[D421] what branches and releases before and after have is an error that says what to write', () => {
-    const older = 'is of an older release of the reference picker; ';
+  test('[D421] what only branches have is an error that says what to write', () => {
     const later = 'is of a later release of the reference picker, and is not here; leave it out: ';
     const plugins = [
-      { type: 'model-server-protocol-metrics' },
-      {
-        type: 'core-metrics-extractor',
-        parameters: { kvUsageSpec: 'kv', enableMultiEngine: true },
-      },
       { type: 'topology-affinity-filter', parameters: { loadAllowance: 3 } },
       { type: 'topology-stamp-handler' },
       { type: 'queue-scorer' },
     ];
     const members = [{ pluginRef: 'queue-scorer' }];
     const schedulingProfiles = [{ name: 'a', plugins: members, fallbackProfile: 'b' }];
-    const featureGates = ['enableLegacyMetrics'];
-    expect(issuesOf({ featureGates, plugins, schedulingProfiles })).toEqual([
+    expect(issuesOf({ plugins, schedulingProfiles })).toEqual([
       `schedulingProfiles[0].fallbackProfile: ${later}where all scores of a profile are 0, its picker chooses among equal endpoints`,
-      `plugins[0].type: model-server-protocol-metrics ${older}list core-metrics-extractor`,
-      `plugins[1].parameters.kvUsageSpec: ${older}write it in engineConfigs, in an entry with the name of the engine, such as vllm`,
-      `plugins[1].parameters.enableMultiEngine: ${older}leave it out: engineConfigs may have several`,
-      `plugins[2].parameters.loadAllowance: ${later}endpoints that are near stay however busy they are`,
-      'plugins[3].type: topology-stamp-handler is in no release of the reference picker, and is not here; disagg-profile-handler with topology-affinity-scorer does a similar work',
-      `featureGates[0]: enableLegacyMetrics ${older}there is one way to read metrics, so leave it out`,
+      `plugins[0].parameters.loadAllowance: ${later}endpoints that are near stay however busy they are`,
+      'plugins[1].type: topology-stamp-handler is in no release of the reference picker, and is not here; disagg-profile-handler with topology-affinity-scorer does a similar work',
     ]);
   });
 
   test('[D306] a profile handler with an error counts as one that is there', () => {
     const plugins = [
       { type: 'queue-scorer' },
-      { type: 'pd-profile-handler', parameters: { threshold: 10 } },
+      { type: 'pd-profile-handler', parameters: { deciderPluginName: 'x', threshold: 10 } },
     ];
     const schedulingProfiles = ['prefill', 'decode'].map((name) => ({
       name,

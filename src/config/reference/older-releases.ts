@@ -39,7 +39,6 @@ const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'approx-prefix-cache-producer': { hashBlockSize: 'write blockSizeTokens, in tokens' },
   'core-metrics-extractor': {
     cacheInfoSpec: IN_ENGINE,
-    enableMultiEngine: 'leave it out: engineConfigs may have several',
     kvUsageSpec: IN_ENGINE,
     loraSpec: IN_ENGINE,
     queuedRequestsSpec: IN_ENGINE,
@@ -99,24 +98,14 @@ const PREDICTED = 'list predicted-latency-producer and latency-scorer';
 
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['decision-tree-filter', 'list scorers with weights'],
-  ['kv-cache', 'list kv-cache-utilization-scorer'],
-  ['kv-cache-scorer', 'list kv-cache-utilization-scorer'],
   ['kvcache-aware-scorer', 'list precise-prefix-cache-producer and prefix-cache-scorer'],
-  ['latency-admission', 'list latency-slo-admitter'],
-  ['latency-predictor', 'list predicted-latency-producer'],
-  ['latency-predictor-producer', 'list predicted-latency-producer'],
   ['least-kv-cache-filter', 'list kv-cache-utilization-scorer'],
   ['least-queue-filter', QUEUE_SCORER],
   ['lora-affinity-filter', 'list lora-affinity-scorer'],
   ['low-queue-filter', QUEUE_SCORER],
-  ['max-score', 'list max-score-picker'],
-  ['model-server-protocol-metrics', 'list core-metrics-extractor'],
   ['predicted-latency-scorer', PREDICTED],
   ['prefix-aware-scorer', 'list prefix-cache-scorer'],
-  ['prefix-cache', 'list prefix-cache-scorer'],
-  ['queue', QUEUE_SCORER],
   ['sglanggrpc-parser', 'list passthrough-parser, which reads no body'],
-  ['single-profile', 'list single-profile-handler'],
   ['slo-aware-profile-handler', 'list single-profile-handler, and one profile with latency-scorer'],
   ['slo-aware-routing', PREDICTED],
   ['slo-request-tracker', 'list predicted-latency-producer'],
@@ -169,9 +158,9 @@ export function olderType(type: string): string | undefined {
   return sentence(TYPES.get(type));
 }
 
-/** What to write in place of a feature gate, as the end of a sentence; undefined for another one. */
+/** Why a feature gate of older releases has no effect; undefined for another gate. */
 export function olderGate(gate: string): string | undefined {
-  return sentence(GATES.get(gate));
+  return GATES.get(gate);
 }
 
 /** The issues, with what to write in place of the fields of a configuration. */

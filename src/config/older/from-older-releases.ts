@@ -1,0 +1,219 @@
+import type { ConfigNote } from '../../picker/plan/config-note.ts';
+import { API_VERSION_V1, CONFIG_KIND } from '../schema/schema.ts';
+import {
+  DETECTOR_FIELDS,
+  ENGINE_PARAMETERS,
+  INDEX_PARAMETERS,
+  OLDER_PARAMETER_NAMES,
+  OLDER_TYPE_NAMES,
+  type Rename,
+} from './older-names.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Older releases counted characters where the newest counts tokens. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** A configuration and a note for each part that was written for an older release. */
+interface Newer {
+  readonly value: unknown;
+  readonly notes: readonly ConfigNote[];
+}
+
+/**
+ * A configuration that an older release of the reference picker reads, as the newest reads it: the
+ * same plugins, parameters and sections under their newest names. Plugins that it adds come behind
+ * the others. What cannot be had under another name stays, and is an error with what to write.
+ */
+export function fromOlderReleases(value: unknown): Newer {
+  const isOlder = isFields(value) && value['apiVersion'] !== API_VERSION_V1;
+  if (!isOlder || value['kind'] !== CONFIG_KIND) return { value, notes: [] };
+  const reading = new OlderReading(value);
+  return { value: reading.config, notes: reading.notes };
+}
+
+class OlderReading {
+  readonly notes: ConfigNote[] = [];
+  /** Undefined where the configuration has no list of plugins that can be read. */
+  readonly #plugins: unknown[] | undefined;
+  #config: Fields;
+
+  constructor(given: Fields) {
+    this.#config = given;
+    const { plugins } = given;
+    this.#plugins = plugins === undefined || plugins === null ? [] : listOf(plugins);
+    this.#sections();
+    this.#plugins?.forEach((entry, index, all) => {
+      if (isFields(entry)) all[index] = this.#plugin(entry, `plugins[${index}]`);
+    });
+    this.#detector();
+  }
+
+  get config(): Fields {
+    if (this.#plugins === undefined || this.notes.length === 0) return this.#config;
+    return { ...this.#config, plugins: this.#plugins };
+  }
+
+  #says(path: string, write: string): void {
+    const text = `${path} is of an older release of the reference picker, and works; write ${write}`;
+    this.notes.push({ path, reason: 'deprecated', text });
+  }
+
+  #sections(): void {
+    const { data, discovery, ...rest } = this.#config;
+    if (isFields(data) && rest['dataLayer'] === undefined) {
+      this.#config = without({ ...this.#config, dataLayer: data }, 'data');
+      this.#says('data', 'dataLayer');
+    }
+    const layer = this.#config['dataLayer'] ?? {};
+    if (!isFields(discovery) || !isFields(layer) || layer['discovery'] !== undefined) return;
+    this.#config = without({ ...this.#config, dataLayer: { ...layer, discovery } }, 'discovery');
+    this.#says('discovery', 'dataLayer.discovery');
+  }
+
+  #plugin(given: Fields, path: string): Fields {
+    let entry = given;
+    const type = String(entry['type']);
+    const newer = OLDER_TYPE_NAMES.get(type);
+    if (newer !== undefined) {
+      entry = { ...entry, type: newer, name: entry['name'] || type };
+      this.#says(`${path}.type`, newer);
+    }
+    const now = newer ?? type;
+    if (now === 'pd-profile-handler') return this.#withDecider(entry, path);
+    const parameters = entry['parameters'];
+    if (!isFields(parameters)) return entry;
+    const at = `${path}.parameters`;
+    const renamed = this.#renamed(parameters, OLDER_PARAMETER_NAMES[now] ?? [], at);
+    if (now === INDEX) {
+      return { ...entry, parameters: this.#inTokens(renamed, at) };
+    }
+    if (now === 'prefix-cache-scorer')
+      return this.#withIndex({ ...entry, parameters: renamed }, at);
+    if (now !== 'core-metrics-extractor') return { ...entry, parameters: renamed };
+    return { ...entry, parameters: this.#engines(renamed, at) };
+  }
+
+  #renamed(parameters: Fields, renames: readonly Rename[], at: string): Fields {
+    let result = parameters;
+    for (const [from, to] of renames) {
+      const value = valueAt(result, from);
+      if (value === undefined || (to !== undefined && valueAt(result, to) !== undefined)) continue;
+      result = withValue(result, from, undefined);
+      if (to !== undefined) result = withValue(result, to, value);
+      const text = `${at}.${from} has no effect: it is of an older release of the reference picker; leave it out`;
+      if (to === undefined) this.notes.push({ path: `${at}.${from}`, reason: 'obsolete', text });
+      else this.#says(`${at}.${from}`, to);
+    }
+    return result;
+  }
+
+  /** `hashBlockSize` is of releases in which nothing but itself changed the size of blocks. */
+  #inTokens(parameters: Fields, at: string): Fields {
+    const { hashBlockSize, ...rest } = parameters;
+    if (typeof hashBlockSize !== 'number' || rest['blockSizeTokens'] !== undefined)
+      return parameters;
+    const tokens = Math.max(1, Math.round(hashBlockSize / CHARACTERS_PER_TOKEN));
+    this.#says(
+      `${at}.hashBlockSize`,
+      `blockSizeTokens: ${tokens} and autoTune: false in an ${INDEX}`,
+    );
+    return { autoTune: false, ...rest, blockSizeTokens: tokens };
+  }
+
+  /** The scorer had the index that a producer has now. */
+  #withIndex(entry: Fields, at: string): Fields {
+    const parameters = entry['parameters'] as Fields;
+    const own = INDEX_PARAMETERS.filter((name) => parameters[name] !== undefined);
+    const isListed =
+      this.#plugins?.some((each) => isFields(each) && each['type'] === INDEX) ?? true;
+    if (own.length === 0 || isListed) return entry;
+    // Nothing but a number of blocks bounded the match.
+    const byBlocks = parameters['maxPrefixBlocksToMatch'] !== undefined;
+    const given = {
+      ...(byBlocks && { maxPrefixTokensToMatch: 0 }),
+      ...Object.fromEntries(own.map((name) => [name, parameters[name]])),
+    };
+    this.#plugins?.push({ type: INDEX, parameters: this.#inTokens(given, at) });
+    for (const name of own.filter((each) => each !== 'hashBlockSize')) {
+      this.#says(`${at}.${name}`, `it in an ${INDEX}`);
+    }
+    return { ...entry, parameters: without(parameters, ...own) };
+  }
+
+  #engines(parameters: Fields, at: string): Fields {
+    const own = ENGINE_PARAMETERS.filter((name) => parameters[name] !== undefined);
+    if (own.length === 0 || parameters['engineConfigs'] !== undefined) return parameters;
+    for (const name of own) this.#says(`${at}.${name}`, 'it in an entry of engineConfigs');
+    const given = Object.fromEntries(own.map((name) => [name, parameters[name]]));
+    const name = parameters['defaultEngine'] ?? 'vllm';
+    return { ...without(parameters, ...own), engineConfigs: [{ name, ...given }] };
+  }
+
+  /** The handler itself decided, by characters that no cache holds: always, unless it had a threshold. */
+  #withDecider(entry: Fields, path: string): Fields {
+    const parameters = entry['parameters'] ?? {};
+    if (!isFields(parameters) || this.#plugins === undefined) return entry;
+    const { threshold = 0, ...rest } = parameters;
+    const isDecided = parameters['deciderPluginName'] !== undefined || this.#has(DECIDER);
+    if (typeof threshold !== 'number' || isDecided) return entry;
+    const tokens = Math.ceil(threshold / CHARACTERS_PER_TOKEN);
+    const decider =
+      tokens > 0
+        ? { type: DECIDER, parameters: { nonCachedTokens: tokens } }
+        : { type: 'always-disagg-pd-decider' };
+    if (!this.#has(decider.type)) this.#plugins.push(decider);
+    const at = parameters['threshold'] === undefined ? path : `${path}.parameters.threshold`;
+    this.#says(at, `${decider.type} as the decider of disagg-profile-handler`);
+    return { ...entry, parameters: { ...rest, deciderPluginName: decider.type } };
+  }
+
+  #has(name: string): boolean {
+    return (
+      this.#plugins?.some((each) => isFields(each) && (each['name'] ?? each['type']) === name) ??
+      false
+    );
+  }
+
+  /** The detector had no plugin of its own. */
+  #detector(): void {
+    const { saturationDetector: given } = this.#config;
+    if (!isFields(given) || given['pluginRef'] !== undefined || this.#plugins === undefined) return;
+    const own = DETECTOR_FIELDS.filter((name) => given[name] !== undefined);
+    const type = 'utilization-detector';
+    if (own.length === 0 || this.#has(type)) return;
+    for (const name of own) this.#says(`saturationDetector.${name}`, `it in a ${type}`);
+    const parameters = Object.fromEntries(own.map((name) => [name, given[name]]));
+    this.#plugins.push({ type, parameters });
+    const saturationDetector = { ...without(given, ...own), pluginRef: type };
+    this.#config = { ...this.#config, saturationDetector };
+  }
+}
+
+const DECIDER = 'prefix-based-pd-decider';
+const INDEX = 'approx-prefix-cache-producer';
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function listOf(value: unknown): unknown[] | undefined {
+  return Array.isArray(value) ? [...(value as unknown[])] : undefined;
+}
+
+function without(fields: Fields, ...names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+}
+
+function valueAt(fields: Fields, path: string): unknown {
+  return path.split('.').reduce<unknown>((at, key) => (isFields(at) ? at[key] : undefined), fields);
+}
+
+/** A copy of `fields` with `value` at a path of one or two names; without it where it is undefined. */
+function withValue(fields: Fields, path: string, value: unknown): Fields {
+  const [first = '', second] = path.split('.');
+  const inner = fields[first];
+  const next =
+    second === undefined ? value : withValue(isFields(inner) ? inner : {}, second, value);
+  return next === undefined ? without(fields, first) : { ...fields, [first]: next };
+}

@@ -1,0 +1,72 @@
+/** What older releases of the reference picker called what the newest has under another name. */
+
+/** By type, the newest name of that type. */
+export const OLDER_TYPE_NAMES: ReadonlyMap<string, string> = new Map([
+  ['kv-cache', 'kv-cache-utilization-scorer'],
+  ['kv-cache-scorer', 'kv-cache-utilization-scorer'],
+  ['latency-admission', 'latency-slo-admitter'],
+  ['latency-predictor', 'predicted-latency-producer'],
+  ['latency-predictor-producer', 'predicted-latency-producer'],
+  ['max-score', 'max-score-picker'],
+  ['model-server-protocol-metrics', 'core-metrics-extractor'],
+  ['prefix-cache', 'prefix-cache-scorer'],
+  ['queue', 'queue-scorer'],
+  ['single-profile', 'single-profile-handler'],
+]);
+
+/** From a path in the parameters to another; to nothing where it has no effect any more. */
+export type Rename = readonly [from: string, to: string | undefined];
+
+const SESSION: readonly Rename[] = [['headerName', 'encodedEndpointHeaderConfig.header']];
+const PRECISE: readonly Rename[] = [
+  ['indexerConfig.prefixStoreConfig', undefined],
+  ['indexerConfig.speculativeIndexing', 'speculativeIndexing'],
+  ['indexerConfig.speculativeTTL', 'speculativeTTL'],
+  ['indexerConfig.tokenProcessorConfig', 'tokenProcessorConfig'],
+];
+
+/** By type. */
+export const OLDER_PARAMETER_NAMES: Readonly<Record<string, readonly Rename[]>> = {
+  'core-metrics-extractor': [['enableMultiEngine', undefined]],
+  'mm-embeddings-cache-producer': [['cacheSizeInMB', 'cacheSizeInMBPerServer']],
+  'precise-prefix-cache-producer': PRECISE,
+  'precise-prefix-cache-scorer': PRECISE,
+  'prefix-cache-scorer': [
+    ['maxModelLen', 'matchLengthScaleTokens'],
+    ['prefixLengthWeight', 'matchLengthWeight'],
+  ],
+  'program-aware-fairness': [
+    ['serviceHalfLifeSeconds', 'lasHalfLifeSeconds'],
+    ['weightService', 'lasWeightService'],
+    ['weightServiceHeadWait', 'lasWeightHeadWait'],
+  ],
+  'session-affinity-filter': SESSION,
+  'session-affinity-scorer': SESSION,
+};
+
+/** Parameters of `prefix-cache-scorer` that are those of its producer now. */
+export const INDEX_PARAMETERS: readonly string[] = [
+  'autoTune',
+  'blockSize',
+  'blockSizeTokens',
+  'hashBlockSize',
+  'lruCapacityPerServer',
+  'maxPrefixBlocksToMatch',
+  'maxPrefixTokensToMatch',
+];
+
+/** Parameters of `core-metrics-extractor` that an entry of its `engineConfigs` has now. */
+export const ENGINE_PARAMETERS: readonly string[] = [
+  'cacheInfoSpec',
+  'kvUsageSpec',
+  'loraSpec',
+  'queuedRequestsSpec',
+  'runningRequestsSpec',
+];
+
+/** Fields of `saturationDetector` that are parameters of `utilization-detector` now. */
+export const DETECTOR_FIELDS: readonly string[] = [
+  'kvCacheUtilThreshold',
+  'metricsStalenessThreshold',
+  'queueDepthThreshold',
+];
