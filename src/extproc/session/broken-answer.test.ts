@@ -47,6 +47,10 @@ describe('a stream of events after a 200', () => {
     ['nothing more', ''],
     ['half an event', 'data: {"choices":[{"te'],
     [
+      'half of a long last event',
+      `data: {"type":"response.completed","response":{"status":"completed","output":"${'a'.repeat(20_000)}`,
+    ],
+    [
       'text that talks of an end',
       'data: {"choices":[{"text":"\\"finish_reason\\":\\"stop\\""}]}\n\n',
     ],

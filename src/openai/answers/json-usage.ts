@@ -5,6 +5,7 @@ import type { UsageReader } from './usage-reader.ts';
 const WINDOW_BYTES = 8 * 1024;
 /** Bytes that leave the window together. What begins in them and has counts ends in the rest. */
 const LEAVING_BYTES = WINDOW_BYTES / 4;
+const LINE_FEED = 0x0a;
 const DONE = '[DONE]';
 /**
  * What the last events of OpenAI's, Anthropic's, SGLang's and Vertex AI's streams say, errors
@@ -54,10 +55,15 @@ export class JsonUsage implements UsageReader {
   }
 
   lacksEnd(): boolean {
-    if (!this.#saysEnd || this.#longLastEvent) return false;
+    if (!this.#saysEnd || (this.#longLastEvent && this.#endsLine())) return false;
     // Nearly all streams: without a string.
     if (this.#has(DONE, this.#length)) return false;
     return !SAYS_END.test(this.#text());
+  }
+
+  /** Whether the last event has come whole: a line feed ends it. */
+  #endsLine(): boolean {
+    return this.#length > 0 && this.#window?.[this.#length - 1] === LINE_FEED;
   }
 
   /** The last counts in OpenAI's or Anthropic's names, and resets. */
