@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
+import { peerOf } from '../../../runtime/network/server/peer-of.ts';
 
 /** Many more than gateways begin together; each takes about 60 KB. */
 const HANDSHAKES_MAX = 1024;
@@ -28,9 +29,4 @@ export function boundHandshakes(server: Server, handshakesMax: number = HANDSHAK
     open.delete(peerOf(socket));
     socket.destroy();
   });
-}
-
-/** A connection and its TLS are two objects, which have only this in common. */
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
 }

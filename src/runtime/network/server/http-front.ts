@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
+import { BoundConnections } from './bound-connections.ts';
 import { closeServer, listen } from './listen.ts';
 import { http, loadHttps } from './node-http.ts';
 
@@ -19,6 +20,8 @@ interface HttpFrontOptions {
   readonly tls?: SecureContextOptions | undefined;
   /** Requests beyond this many at once are refused with 503. */
   readonly requestsMax: number;
+  /** So many connections more may be open, idle ones and probes. Default: 1024. */
+  readonly idleConnectionsMax?: number;
   readonly onRequest: (exchange: FrontExchange) => void;
   /** Answers with an error in the format of the server; the answer has not begun. */
   readonly onRefused: (response: ServerResponse, status: number, message: string) => void;
@@ -41,7 +44,6 @@ const HEADER_BYTES_MAX = 64 * 1024;
 const HEADERS_TIMEOUT_MS = 30_000;
 /** Longer than gateways keep idle connections, so that they and not we close them. */
 const KEEP_ALIVE_MS = 300_000;
-/** Connections beyond those of the open requests: idle ones, and probes. */
 const IDLE_CONNECTIONS_MAX = 1024;
 /** For so long the rest of a refused upload is read, so that its client reads the answer. */
 const LINGER_MS = 2_000;
@@ -51,6 +53,7 @@ export class HttpFront {
   readonly #options: HttpFrontOptions;
   readonly #server: Server | SecureServer;
   readonly #open = new Set<AbortController>();
+  readonly #connections: BoundConnections;
   #draining = false;
   /** Called when the last request has ended. */
   #onIdle: (() => void) | undefined;
@@ -70,7 +73,8 @@ export class HttpFront {
       options.tls === undefined
         ? http.createServer(bounds, accept)
         : loadHttps().createServer({ ...bounds, ...options.tls }, accept);
-    this.#server.maxConnections = options.requestsMax + IDLE_CONNECTIONS_MAX;
+    const { requestsMax, idleConnectionsMax = IDLE_CONNECTIONS_MAX } = options;
+    this.#connections = new BoundConnections(this.#server, requestsMax + idleConnectionsMax);
   }
 
   /** Requests that have not ended. */
@@ -121,6 +125,7 @@ export class HttpFront {
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
     const { requestsMax, clock, onRefused, onRequest } = this.#options;
+    response.once('close', this.#connections.begin(request.socket));
     // Makes clients open their next connection, which finds another server.
     if (this.#draining) response.setHeader('connection', 'close');
     if (this.#open.size >= requestsMax) {

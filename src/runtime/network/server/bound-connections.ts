@@ -1,0 +1,57 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { peerOf } from './peer-of.ts';
+
+interface Connection {
+  readonly socket: Socket;
+  openRequests: number;
+}
+
+/**
+ * Bounds the connections of a server. Beyond the bound it ends the one that has had no request for
+ * longest: a client that holds connections keeps nobody out, and no request is cut.
+ */
+export class BoundConnections {
+  readonly #all = new Map<string, Connection>();
+  /** Those without a request, in the order in which they have become so. */
+  readonly #idle = new Map<string, Connection>();
+
+  constructor(server: Server, connectionsMax: number) {
+    server.on('connection', (socket: Socket) => {
+      const from = peerOf(socket);
+      const connection = { socket, openRequests: 0 };
+      this.#all.set(from, connection);
+      this.#idle.set(from, connection);
+      socket.once('close', () => {
+        if (this.#all.get(from) === connection) this.#forget(from);
+      });
+      if (this.#all.size > connectionsMax) this.#endLongestIdle();
+    });
+  }
+
+  /** A request has begun. Returns what to call once when it is answered. */
+  begin(socket: Socket): () => void {
+    const from = peerOf(socket);
+    const connection = this.#all.get(from);
+    if (connection === undefined) return () => undefined;
+    connection.openRequests += 1;
+    this.#idle.delete(from);
+    return () => {
+      connection.openRequests -= 1;
+      const isOpen = this.#all.get(from) === connection;
+      if (isOpen && connection.openRequests === 0) this.#idle.set(from, connection);
+    };
+  }
+
+  #endLongestIdle(): void {
+    const [longest] = this.#idle;
+    if (longest === undefined) return;
+    this.#forget(longest[0]);
+    longest[1].socket.destroy();
+  }
+
+  #forget(from: string): void {
+    this.#all.delete(from);
+    this.#idle.delete(from);
+  }
+}

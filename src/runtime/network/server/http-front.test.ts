@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { SimulatedClock } from '../../clock/simulated-clock.ts';
+import { HttpFront } from './http-front.ts';
+
+const ASK = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
+const sockets: Socket[] = [];
+let front: HttpFront;
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await front.stop();
+});
+
+/** A port for two requests and two further connections, and the requests that it has not answered. */
+async function start(): Promise<{ port: number; unanswered: ServerResponse[] }> {
+  const unanswered: ServerResponse[] = [];
+  front = new HttpFront({
+    clock: new SimulatedClock(),
+    requestsMax: 2,
+    idleConnectionsMax: 2,
+    onRequest: ({ response }) => void unanswered.push(response),
+    onRefused: (response) => void response.end(),
+  });
+  return { port: await front.listen('127.0.0.1', 0), unanswered };
+}
+
+async function connected(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+it('[V436] a client that holds idle connections keeps nobody out', async () => {
+  const { port, unanswered } = await start();
+  const held: Socket[] = [];
+  for (let count = 0; count < 4; count++) held.push(await connected(port));
+  const ended = once(held[0] as Socket, 'close');
+  const other = await connected(port);
+  other.write(ASK);
+  await ended;
+  const answer = once(other, 'data');
+  await expect.poll(() => unanswered.length, { timeout: 60_000 }).toBe(1);
+  unanswered[0]?.end('here');
+  expect(String(await answer)).toContain('here');
+  expect(held.map(({ closed }) => closed)).toEqual([true, false, false, false]);
+});
+
+it('[V436] no request is cut for a new connection, and an answered one makes its connection the last', async () => {
+  const { port, unanswered } = await start();
+  const [asking, answered] = [await connected(port), await connected(port)];
+  const idle = [await connected(port), await connected(port)];
+  for (const socket of [asking, answered]) socket.write(ASK);
+  await expect.poll(() => unanswered.length, { timeout: 60_000 }).toBe(2);
+  const which = unanswered.findIndex(({ req }) => req.socket.remotePort === answered.localPort);
+  const answer = once(answered, 'data');
+  unanswered[which]?.end('ok');
+  await answer;
+  const ends = idle.map((socket) => once(socket, 'close'));
+  await connected(port);
+  await connected(port);
+  await Promise.all(ends);
+  expect([asking.closed, answered.closed]).toEqual([false, false]);
+});
