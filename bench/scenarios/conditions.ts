@@ -3,6 +3,7 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { logNormal, zipf } from './arrivals.ts';
 import { conversations } from './conversations.ts';
 import { longPrompts, splitPool } from './disaggregation.ts';
+import { drawnCondition } from './drawn-conditions.ts';
 import { presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -53,7 +54,10 @@ const CONDITIONS: readonly Scenario[] = [
   },
 ];
 
-/** A scenario in which something else than pending prompts is short; undefined for another name. */
+/**
+ * A scenario in which something else than pending prompts is short, or one that its number draws, such
+ * as `memory-short-1`; undefined for another name.
+ */
 export function conditionScenario(name: string): Scenario | undefined {
-  return CONDITIONS.find((each) => each.name === name);
+  return CONDITIONS.find((each) => each.name === name) ?? drawnCondition(name);
 }

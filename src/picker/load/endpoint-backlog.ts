@@ -1,5 +1,6 @@
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/keys.ts';
 import { type EndpointObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
@@ -43,9 +44,10 @@ interface Places {
 /**
  * Says which endpoints can begin one more request. An endpoint is open while the prompts that are
  * not computed there do not fill the step that runs and the next: what comes on top would only
- * stand in the engine's queue, where nothing about it can be changed any more. One where nothing of
- * ours is in flight is open unless it is full, and so are one that reports that it does nothing, and one that
- * should have been done long ago: what is not known must not stop a pool.
+ * stand in the engine's queue, where nothing about it can be changed any more. One where one of ours
+ * waits for memory is closed. One where nothing of ours is in flight is open unless it is full, and so
+ * are one that reports that it does nothing, and one that should have been done long ago: what is not
+ * known must not stop a pool.
  */
 export class EndpointBacklog implements EndpointObserver {
   readonly #options: EndpointBacklogOptions;
@@ -107,6 +109,7 @@ export class EndpointBacklog implements EndpointObserver {
     if (limit.isFull(endpoint)) return false;
     const { requests, pendingPrefillTokens } = ledger.load(endpoint);
     if (requests === 0 || this.#isIdle(endpoint)) return true;
+    if (this.#lacksMemory(endpoint, pendingPrefillTokens, at)) return false;
     const tokens = pendingPrefillTokens + this.#othersTokens(endpoint, at);
     const { prefillTokensMax } = engineModel.stepTime(endpoint);
     return tokens < (needsRoom ? 1 : STEPS * prefillTokensMax) || this.#isOverdue(endpoint, at);
@@ -123,6 +126,21 @@ export class EndpointBacklog implements EndpointObserver {
     if (ledger.load(endpoint).pendingPrefillTokens < tokensMax) return true;
     const leftMs = (this.#work[endpoint.slot]?.until ?? at) - at;
     return leftMs < tokensMax * perPrefillTokenMs;
+  }
+
+  /**
+   * Whether one of ours waits there for KV memory, as far as the engine reports it: what comes on top
+   * would stand behind it. That memory is full is no reason alone: some engines count in it what they
+   * could give away. And one of ours always waits, or others would get all that becomes free.
+   */
+  #lacksMemory(endpoint: Endpoint, pendingTokens: number, at: Millis): boolean {
+    const { waitingQueueSize, kvCacheUsage } = endpoint.metrics;
+    if (waitingQueueSize === 0 || !isFresh(endpoint, at)) return false;
+    if (this.#options.ledger.pendingRequests(endpoint) === 0) return false;
+    const cache = endpoint.attribute(CACHE_CONFIG);
+    return (
+      cache !== undefined && pendingTokens >= (1 - kvCacheUsage) * cache.blocks * cache.blockTokens
+    );
   }
 
   /** What others, such as further pickers, have sent there, as far as the engine reports it. */

@@ -1,0 +1,141 @@
+import type { Random } from '../../src/framework/runtime.ts';
+import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { burstyArrivals, logNormal, zipf } from './arrivals.ts';
+import { conversations } from './conversations.ts';
+import { mixedPool, presetServer } from './pools.ts';
+import type { Scenario } from './scenario.ts';
+
+const NAME = /^(memory-short|decode-memory-short)-(\d+)$/;
+const REQUESTS = { small: 800, full: 4000 };
+const PHASE_MS = 20_000;
+
+/** Approximate milliseconds for each token of an answer, and to compute one of a prompt. */
+const KINDS = [
+  { name: 'llama-3.1-8b-h100', answerMs: 10, promptMs: 0.025 },
+  { name: 'llama-3.1-8b-a100', answerMs: 14, promptMs: 0.06 },
+  { name: 'llama-3.1-8b-l40s', answerMs: 24, promptMs: 0.09 },
+] as const;
+/** At most so many answers are written together, as far as the rate is chosen. */
+const BATCH_MAX = 64;
+/** A request adds about so much of its shared beginning to the memory in use. */
+const HEAD_SHARE = 0.2;
+const PROMPT_LOAD_MAX = 0.7;
+
+interface Sizes {
+  readonly median: number;
+  readonly spread: number;
+}
+
+interface Draw {
+  readonly servers: number;
+  readonly kind: (typeof KINDS)[number];
+  /** KV memory of each server, or of each that decodes. */
+  readonly kvTokens: number;
+  readonly heads: { readonly count: number; readonly skew: number; readonly tokens: number };
+  readonly turnsMax: number;
+  readonly question: Sizes;
+  readonly answer: Sizes;
+  readonly thinkMs: number;
+  readonly burst: number;
+  /** The share of the memory that answers and prompts would take for their time. */
+  readonly load: number;
+}
+
+/**
+ * A random scenario in which KV memory is short before the time for prompts is: everything is drawn
+ * by its number. With `decode-` the servers that decode are short of it.
+ */
+export function drawnCondition(name: string): Scenario | undefined {
+  const [, kind, number] = NAME.exec(name) ?? [];
+  if (kind === undefined) return undefined;
+  const isSplit = kind === 'decode-memory-short';
+  const draw = drawFrom(seededRandom(Number(number)).fork(kind));
+  return {
+    name,
+    about: aboutOf(draw, isSplit),
+    isDrawn: true,
+    ...(isSplit && { disaggregated: 'first-token' }),
+    build(seed, size) {
+      const random = seededRandom(seed).fork(name);
+      const { heads, question, answer, burst, thinkMs } = draw;
+      const sessions = Math.round(REQUESTS[size] / meanTurns(draw));
+      const arrivals = { count: sessions, meanMs: everyMs(draw), burst, phaseMs: PHASE_MS };
+      const starts = burstyArrivals(random, arrivals);
+      const workload = conversations(
+        {
+          sessions,
+          starts: (index) => starts[index] ?? 0,
+          heads: {
+            pick: (own) => zipf(own, heads.count, heads.skew),
+            tokens: (head) => Math.round(heads.tokens * (0.5 + ((head * 7919) % 100) / 100)),
+          },
+          turns: (own) => 1 + Math.floor(own.next() * draw.turnsMax),
+          questionTokens: (own) => logNormal(own, question.median, question.spread),
+          answerTokens: (own) => logNormal(own, answer.median, answer.spread),
+          thinkMs,
+        },
+        random,
+      );
+      return { workload, pool: isSplit ? splitPoolOf(draw) : poolOf(draw) };
+    },
+  };
+}
+
+function drawFrom(random: Random): Draw {
+  const between = (low: number, high: number): number => low + (high - low) * random.next();
+  const ratio = (low: number, high: number): number =>
+    Math.exp(between(Math.log(low), Math.log(high)));
+  return {
+    servers: Math.round(ratio(3, 12)),
+    kind: KINDS[Math.floor(random.next() * KINDS.length)] ?? KINDS[0],
+    kvTokens: Math.round(ratio(25_000, 120_000)),
+    heads: { count: Math.round(ratio(1, 200)), skew: between(0, 1.2), tokens: ratio(100, 4000) },
+    turnsMax: Math.round(ratio(1, 6)),
+    question: { median: ratio(100, 1500), spread: between(0.5, 1) },
+    answer: { median: ratio(150, 900), spread: between(0.4, 0.9) },
+    thinkMs: ratio(1000, 20_000),
+    burst: random.next() < 0.5 ? 1 : ratio(1.5, 5),
+    load: between(0.6, 1.1),
+  };
+}
+
+function meanTurns({ turnsMax }: Draw): number {
+  return (1 + turnsMax) / 2;
+}
+
+function meanOf({ median, spread }: Sizes): number {
+  return median * Math.exp(spread ** 2 / 2);
+}
+
+/** The mean time between two sessions that gives the drawn load. */
+function everyMs(draw: Draw): number {
+  const { kind, heads, kvTokens, servers, load } = draw;
+  const [question, answer, turns] = [meanOf(draw.question), meanOf(draw.answer), meanTurns(draw)];
+  const ownTokens = ((question + answer) * (turns + 1)) / 2;
+  const batch = Math.min(BATCH_MAX, kvTokens / (ownTokens + HEAD_SHARE * heads.tokens));
+  const answersMs = (turns * answer * kind.answerMs * (1 + batch / 100)) / batch;
+  const promptsMs = kind.promptMs * turns * (question + 0.3 * (ownTokens + heads.tokens));
+  return Math.max(answersMs / (load * servers), promptsMs / (PROMPT_LOAD_MAX * servers));
+}
+
+function poolOf({ servers, kind, kvTokens }: Draw): PoolSpec {
+  return uniformPool(servers, { ...presetServer(kind.name), kvTokens });
+}
+
+/** As many servers decode, and half as many compute prompts. */
+function splitPoolOf({ servers, kind, kvTokens }: Draw): PoolSpec {
+  const server = presetServer(kind.name);
+  return mixedPool([
+    [Math.ceil(servers / 2), { ...server, labels: { 'llm-d.ai/role': 'prefill' } }],
+    [servers, { ...server, kvTokens, labels: { 'llm-d.ai/role': 'decode' } }],
+  ]);
+}
+
+function aboutOf({ servers, kind, kvTokens, question, answer }: Draw, isSplit: boolean): string {
+  const whole = (value: number): string => value.toFixed(0);
+  return (
+    `${servers} ${kind.name}${isSplit ? ' that decode' : ''} with memory for ${whole(kvTokens)} tokens, ` +
+    `questions of ${whole(question.median)} and answers of ${whole(answer.median)} tokens`
+  );
+}
