@@ -7,108 +7,24 @@ import {
   type Visit,
 } from '../../test/support/sidecar/scripted-server.ts';
 import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
-import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import {
-  type KvConnector,
-  SIDECAR_BOUNDS,
-  SIDECAR_DEFAULTS,
-  type SidecarOptions,
-} from './options/sidecar-options.ts';
+  CHAT,
+  type Fault,
+  KV,
+  nameOf,
+  PHASES,
+  type Phase,
+  type Place,
+  portOf,
+  type Role,
+  STREAM,
+  said,
+  WALKS,
+  type Walk,
+} from '../../test/support/sidecar/walks.ts';
+import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { SIDECAR_BOUNDS, SIDECAR_DEFAULTS } from './options/sidecar-options.ts';
 import type { Sidecar } from './start-sidecar.ts';
-
-/**
- * Each contract is walked once without a fault, and then once for each place in it: a server's n-th
- * request has arrived, its answer has its headers, or a part of its body. There the client leaves,
- * that server leaves, or it is silent from then on.
- */
-
-type Role = 'encoder' | 'bootstrap' | 'prefiller' | 'engine';
-type Phase = 'arrived' | 'headers' | 'part';
-interface Place {
-  readonly role: Role;
-  /** Counts the requests of a role. */
-  readonly visit: number;
-  readonly phase: Phase;
-}
-type Fault = 'client leaves' | 'server leaves' | 'server is silent';
-
-const PHASES: readonly Phase[] = ['arrived', 'headers', 'part'];
-const nameOf = ({ role, visit, phase }: Place): string => `${role} ${visit} ${phase}`;
-const portOf = (address: string): number => Number(address.split(':')[1]);
-
-const MEDIA = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
-const CHAT = {
-  model: 'm',
-  max_tokens: 20,
-  stream: true,
-  messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }, MEDIA] }],
-};
-const KV = { do_remote_prefill: true, remote_host: '10.0.0.9', remote_port: 5600 };
-const said = (finish_reason: string | null): string =>
-  JSON.stringify({
-    id: 'x',
-    choices: [{ index: 0, delta: { content: 'a' }, message: { content: 'a' }, finish_reason }],
-    usage: { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 },
-  });
-const STREAM = [`data: ${said(null)}\n\n`, `data: ${said('stop')}\n\ndata: [DONE]\n\n`] as const;
-
-interface Walk {
-  readonly name: string;
-  readonly options: Partial<SidecarOptions>;
-  readonly body?: object;
-  /** Has the media encoded elsewhere, too. */
-  readonly encodes?: boolean;
-  readonly prefills?: boolean;
-  /** The first answer of the engine, where it is not a stream to its end. */
-  readonly firstAnswer?: readonly [string, string];
-  readonly pieces?: boolean;
-}
-
-const MORI = {
-  localHost: () => '10.0.0.1',
-  notifyPort: 1,
-  handshakePort: 2,
-  prefillNotifyPort: 3,
-  prefillHandshakePort: 4,
-  tensorParallelSize: 1,
-  dataParallelSize: 1,
-  dataParallelSizeLocal: 0,
-  decodeHosts: () => [],
-  prefillHosts: () => [],
-};
-const of = (connector: KvConnector): Walk => ({ name: connector, options: { connector } });
-
-const WALKS: readonly Walk[] = [
-  { ...of('nixlv2'), name: 'nixlv2 with an encoder', encodes: true },
-  { name: 'nixlv2 asked again', options: { connector: 'nixlv2', prefillRetries: 1 } },
-  {
-    name: 'nixlv2 over MoRI-IO',
-    options: { connector: 'nixlv2', moriIo: { ...MORI, atOnce: false } },
-  },
-  {
-    name: 'nixlv2 over MoRI-IO at once',
-    options: { connector: 'nixlv2', moriIo: { ...MORI, atOnce: true } },
-  },
-  of('sglang'),
-  of('mooncake'),
-  of('offloading'),
-  of('atom'),
-  of('shared-storage'),
-  {
-    ...of('shared-storage'),
-    name: 'shared-storage with a threshold',
-    body: { ...CHAT, cache_hit_threshold: 0.8 },
-    firstAnswer: ['', `data: ${said('cache_threshold')}\n\n`],
-  },
-  {
-    name: 'a chat decoded in pieces',
-    options: { decodeChunkTokens: 4 },
-    body: { ...CHAT, max_tokens: 8 },
-    prefills: false,
-    pieces: true,
-  },
-  { name: 'the engine alone', options: {}, prefills: false },
-];
 
 let engine: ScriptedServer;
 let prefiller: ScriptedServer;
