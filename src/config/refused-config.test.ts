@@ -7,10 +7,16 @@ import { defineScorer } from '../framework/plugin.ts';
 import { cycleKey } from '../framework/scheduling.ts';
 import { loadConfig } from './load.ts';
 
-describe('[O272] a file of another purpose', () => {
+describe('[O272] [D426] a file of another purpose', () => {
   it.each([
     ['servers: [{ count: 2, preset: llama-3.1-8b-h100 }]\n', /^file: is a pool .* --pool to /],
     ['endpoints: [{ name: a, address: 10.0.0.1, port: 8000 }]\n', / --endpoints-file to /],
+    [
+      'kind: ConfigMap\nmetadata: {name: a}\ndata: {x.yaml: text}\n',
+      /^file: .* ConfigMap .* in data$/,
+    ],
+    ['kind: LLMInferenceServiceConfig\nmetadata: {name: a}\nspec: {}\n', /^file: .* within it$/],
+    ['router: {epp: {pluginsCustomConfig: {}}}\n', /^file: .* pluginsCustomConfig$/],
   ])('is named with the option that takes it: %s', (text, message) => {
     const issues = issuesOf(text, '');
     expect(issues).toHaveLength(1);

@@ -23,7 +23,7 @@ const KIND = 'EndpointPickerConfig';
 
 /** The cases of all files of this folder. */
 export function corpusCases(): readonly CorpusCase[] {
-  return ['router', 'guides', 'loader', 'public'].flatMap(
+  return ['router', 'guides', 'loader', 'public', 'older'].flatMap(
     (name) => parse(readText(`test/corpus/${name}.yaml`), { merge: true }) as readonly CorpusCase[],
   );
 }

@@ -177,9 +177,24 @@ export function checkShape(value: unknown, source: string): CheckedShape {
   throw new ConfigError(source, issues);
 }
 
+const GIVE = 'give what stands under one of the names in';
+
+/** A manifest of Kubernetes, in which a configuration may stand as text. */
+function manifest(kind: string, value: object): string {
+  const where =
+    kind === 'ConfigMap' || 'data' in value ? `${GIVE} data` : 'give the text within it';
+  return `is a manifest of the kind ${kind} and no configuration: ${where}`;
+}
+
 /** What a file of another purpose is, by its fields, and which option takes it. */
 function otherFile(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || 'kind' in value) return undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  if ('kind' in value && typeof value.kind === 'string' && 'metadata' in value) {
+    return value.kind === CONFIG_KIND ? undefined : manifest(value.kind, value);
+  }
+  if ('router' in value || 'inferenceExtension' in value)
+    return `is a values file of a chart and no configuration: ${GIVE} pluginsCustomConfig`;
+  if ('kind' in value) return undefined;
   if ('servers' in value)
     return 'is a pool of simulated servers and no configuration: pass it with --pool to `pointsman simulate`';
   if ('endpoints' in value)
