@@ -10,7 +10,10 @@ import { atLeastOne, wholeNumber } from './option-values.ts';
 
 /** What `serve` allows gateways and their clients. */
 export interface LimitFlags
-  extends Omit<ServerLimits, 'heldBytesMax' | 'streamsMax' | 'messageBytesMax' | 'sentBytesMax'> {
+  extends Omit<
+    ServerLimits,
+    'heldBytesMax' | 'connectionsMax' | 'streamsMax' | 'messageBytesMax' | 'sentBytesMax'
+  > {
   readonly maxHeldBytes?: number;
   readonly maxStreams?: number;
   readonly maxMessageBytes?: number;
@@ -94,6 +97,7 @@ export function limitsFrom(flags: LimitFlags): ServerLimits {
     messageBytesMax: maxMessageBytes,
     sentBytesMax: maxSentMessageBytes,
     heldBytesMax: maxHeldBytes ?? defaults.heldBytesMax,
+    connectionsMax: defaults.connectionsMax,
     streamsMax: maxStreams ?? defaults.streamsMax,
   };
 }

@@ -68,6 +68,16 @@ export class Http2Connection {
     return this.#reads;
   }
 
+  /** Requests that are open. */
+  get openStreams(): number {
+    return this.#streams.size;
+  }
+
+  /** Whether a request has ever come. */
+  get isUsed(): boolean {
+    return this.#streams.lastId > 0;
+  }
+
   /** The peer has sent these bytes. Returns whether they are used after the call, and must not change. */
   receive(bytes: Buffer): boolean {
     if (this.#over) return false;

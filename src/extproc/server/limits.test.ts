@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { connect } from 'node:http2';
+import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { frameOf, openRawStream } from '../../../bench/support/ext-proc-frames.ts';
 import { eventually } from '../../../bench/support/stack.ts';
@@ -58,7 +60,42 @@ function upload(client: ProcessorClient, refused: Answer[], bytes: number): Proc
 const settled = (server: ReservingServer, refused: readonly Answer[], uploads: number) => () =>
   server.usage().heldBytes <= server.usage().heldBytesMax && refused.length < uploads;
 
+/** Connections that begin a request and never end its headers. */
+async function holdConnections(port: number, count: number): Promise<readonly Socket[]> {
+  const headers = Buffer.alloc(9 + 1000, 0x82);
+  headers.set([0, 0x03, 0xe8, 1, 0, 0, 0, 0, 1]);
+  const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  const begun = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), settings, headers]);
+  const sockets: Socket[] = [];
+  for (let each = 0; each < count; each++) {
+    const socket = connectSocket(port, '127.0.0.1').resume();
+    stops.push(() => void socket.destroy());
+    socket.on('error', () => undefined).write(begun);
+    // Its settings say that it is served.
+    await once(socket, 'data');
+    sockets.push(socket);
+  }
+  return sockets;
+}
+
 describe('the limits of the ext_proc server', () => {
+  it('[V437] end the oldest connection that has had no request, and keep no gateway out', async () => {
+    const { server, client } = await setUp({ connectionsMax: 4 });
+    const gateway = client.Process();
+    gateway.on('error', () => undefined);
+    gateway.write(HEADERS);
+    gateway.write(BODY);
+    await once(gateway, 'data');
+    const held = await holdConnections(server.port, 9);
+    await eventually(
+      () => held.filter(({ closed }) => closed).length,
+      (count) => count === 6,
+    );
+    expect(held.slice(6).map(({ closed }) => closed)).toEqual([false, false, false]);
+    expect(await exchange(server.port, [HEADERS, BODY])).toHaveLength(2);
+    expect(server.sessions()).toBe(1);
+  });
+
   it('[V13] keeps 20 unfinished uploads of 3 MB within 16 MiB, and serves others meanwhile', async () => {
     const { server, client } = await setUp({ heldBytesMax: 16 * MiB });
     const refused: Answer[] = [];

@@ -18,7 +18,10 @@ export interface ListenerOptions extends Pick<StreamsOptions, 'onStream'> {
   /** Others may listen there, too. Not every system can do so. */
   readonly sharesPort?: boolean | undefined;
   readonly tls: TlsCredentials | 'plaintext';
-  readonly limits: Pick<ServerLimits, 'streamsMax' | 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>;
+  readonly limits: Pick<
+    ServerLimits,
+    'connectionsMax' | 'streamsMax' | 'keepaliveTimeMs' | 'keepaliveTimeoutMs'
+  >;
   readonly clock: Clock;
   /** Called for a client that fails before its first stream. */
   readonly onClientFault?: ((fault: ClientFault) => void) | undefined;
@@ -29,6 +32,8 @@ export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
   readonly #connections = new Map<Socket, Http2Connection>();
+  /** Connections that had to make room, until their sockets have closed. */
+  readonly #ending = new Set<Socket>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -67,7 +72,29 @@ export class Listener {
 
   /** Cuts all connections. Call it after `close`. */
   cut(): void {
-    for (const socket of this.#connections.keys()) socket.destroy();
+    for (const socket of [...this.#connections.keys(), ...this.#ending]) socket.destroy();
+  }
+
+  /**
+   * Makes room for one connection more. The oldest that has never had a request ends, or else the
+   * oldest without one now: a client that holds connections keeps no gateway out.
+   */
+  #makeRoom(): void {
+    if (this.#connections.size < this.#options.limits.connectionsMax) return;
+    const oldest =
+      this.#oldest(({ isUsed }) => !isUsed) ?? this.#oldest(({ openStreams }) => openStreams === 0);
+    if (oldest === undefined) return;
+    const [socket, connection] = oldest;
+    this.#connections.delete(socket);
+    this.#ending.add(socket);
+    connection.goAway();
+  }
+
+  #oldest(
+    fits: (connection: Http2Connection) => boolean,
+  ): readonly [Socket, Http2Connection] | undefined {
+    for (const each of this.#connections) if (fits(each[1])) return each;
+    return undefined;
   }
 
   #serve(socket: Socket): void {
@@ -86,6 +113,7 @@ export class Listener {
           });
       },
     });
+    this.#makeRoom();
     this.#connections.set(socket, connection);
     const stopWatch = keepAlive(connection, { clock, ...limits }, () => socket.destroy());
     socket.on('data', (bytes: Buffer) => {
@@ -97,6 +125,7 @@ export class Listener {
     socket.once('close', () => {
       stopWatch();
       this.#connections.delete(socket);
+      this.#ending.delete(socket);
       connection.closed();
     });
   }

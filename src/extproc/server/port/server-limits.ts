@@ -6,6 +6,8 @@ export interface ServerLimits extends UploadLimits {
   readonly heldBytesMax: number;
   /** Streams open at once. A further one gets 503. */
   readonly streamsMax: number;
+  /** Connections at once. A further one ends an old one without a request, if there is one. */
+  readonly connectionsMax: number;
   /** A connection that has been open so long is asked for a sign of life; 0 never asks. */
   readonly keepaliveTimeMs: number;
   /** A connection whose peer does not answer that within so long is closed, with its streams. */
@@ -24,15 +26,16 @@ export function receivedBytesMax(bodyBytesMax: number, limits: ServerLimits): nu
   return limits.messageBytesMax ?? bodyBytesMax + MESSAGE_OVERHEAD_BYTES;
 }
 
-export const DEFAULT_LIMITS: Omit<ServerLimits, 'heldBytesMax' | 'streamsMax'> = {
-  // Longer than a mobile client without a connection for a moment.
-  uploadIdleTimeoutMs: 30_000,
-  // 64 MB at 1.8 Mbit/s.
-  uploadTimeoutMs: 300_000,
-  // A gateway host that vanishes holds its reservations for 20 s at most.
-  keepaliveTimeMs: 10_000,
-  keepaliveTimeoutMs: 10_000,
-};
+export const DEFAULT_LIMITS: Omit<ServerLimits, 'heldBytesMax' | 'connectionsMax' | 'streamsMax'> =
+  {
+    // Longer than a mobile client without a connection for a moment.
+    uploadIdleTimeoutMs: 30_000,
+    // 64 MB at 1.8 Mbit/s.
+    uploadTimeoutMs: 300_000,
+    // A gateway host that vanishes holds its reservations for 20 s at most.
+    keepaliveTimeMs: 10_000,
+    keepaliveTimeoutMs: 10_000,
+  };
 
 /** The rest is left to streams, the prefix index, the endpoints and the collector. */
 const HELD_SHARE = 1 / 4;
@@ -43,6 +46,11 @@ const HELD_SHARE_MIN = 1 / 16;
 const STREAMS_SHARE = 1 / 2;
 /** What an open stream costs without its body, rounded up: `npm run bench -- survive idle-streams`. */
 const STREAM_BYTES = 48 * 1024;
+const CONNECTIONS_SHARE = 1 / 8;
+/** One that has sent most of the headers of a request, and no end of them. */
+const CONNECTION_BYTES = 160 * 1024;
+/** As many as 16 gateways with 16 threads each open. */
+const CONNECTIONS_MIN = 256;
 
 /** The limits for a process that may use so much memory. */
 export function limitsFor(memoryBytes: number): ServerLimits {
@@ -53,6 +61,10 @@ export function limitsFor(memoryBytes: number): ServerLimits {
   return {
     ...DEFAULT_LIMITS,
     heldBytesMax: Math.floor(Math.max(heldBytes, memoryBytes * HELD_SHARE_MIN)),
+    connectionsMax: Math.max(
+      CONNECTIONS_MIN,
+      Math.floor((memoryBytes * CONNECTIONS_SHARE) / CONNECTION_BYTES),
+    ),
     streamsMax: Math.floor((memoryBytes * STREAMS_SHARE) / STREAM_BYTES),
   };
 }

@@ -13,7 +13,7 @@ interface Connection {
  */
 export class BoundConnections {
   readonly #all = new Map<string, Connection>();
-  /** Those without a request, in the order in which they have become so. */
+  /** Connections without a request, in the order in which they have become so. */
   readonly #idle = new Map<string, Connection>();
 
   constructor(server: Server, connectionsMax: number) {
