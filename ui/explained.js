@@ -50,9 +50,25 @@ export function Explained({ decision, nameOf }) {
       faults !== undefined && h(Fact, { name: 'Without', value: faults }),
     ),
     profiles.map((profile) =>
-      h(Profile, { key: profile.profile, profile, isOnly: profiles.length === 1, nameOf }),
+      h(Profile, {
+        key: profile.profile,
+        profile,
+        isOnly: profiles.length === 1,
+        isUnused: isUnusedPrefill(profile, outcome),
+        nameOf,
+      }),
     ),
   );
+}
+
+/**
+ * Whether this profile picked where to compute the prompt, and it is computed where it is decoded.
+ * @param {LiveProfile} profile
+ * @param {LiveDecision['outcome']} outcome
+ */
+function isUnusedPrefill({ profile, filters }, outcome) {
+  if (outcome.kind !== 'picked' || outcome.profile === profile) return false;
+  return outcome.prefill === undefined && filters.some(({ filter }) => filter === 'prefill-filter');
 }
 
 /** @param {LiveDecision} decision @param {(id: string) => string} nameOf */
@@ -84,14 +100,26 @@ function Fact({ name, value }) {
   return h('div', null, h('dt', null, name), h('dd', null, value));
 }
 
-/** @param {{ profile: LiveProfile, isOnly: boolean, nameOf: (id: string) => string }} props */
-function Profile({ profile, isOnly, nameOf }) {
+/**
+ * @param {object} props
+ * @param {LiveProfile} props.profile
+ * @param {boolean} props.isOnly
+ * @param {boolean} props.isUnused
+ * @param {(id: string) => string} props.nameOf
+ */
+function Profile({ profile, isOnly, isUnused, nameOf }) {
   const { filters, endpoints, runnerUp, notKept } = profile;
   const dropping = filters.filter(({ dropped }) => dropped > 0);
   return h(
     'div',
     { class: 'profile' },
     !isOnly && h('h4', null, `Profile ${profile.profile}`),
+    isUnused &&
+      h(
+        'p',
+        { class: 'hint' },
+        'Its pick is not used: the prompt is computed where it is decoded.',
+      ),
     dropping.length > 0 &&
       h(
         'p',

@@ -8,6 +8,9 @@ import type { OptionalField, TraceFormat } from '../lab/traces/trace-format.ts';
 import { writeTrace } from '../lab/traces/write-trace.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 
+/** As commander has them where there is no terminal. */
+const HELP_COLUMNS = 80;
+
 interface ConvertFlags extends TraceFlags {
   readonly to: string;
   readonly json: boolean;
@@ -32,7 +35,7 @@ export function traceCommand(): Command {
         .default('pointsman'),
     )
     .option('--json', 'print one JSON document', false)
-    .addHelpText('after', `\nFormats:\n${TRACE_FORMATS.map(aboutFormat).join('\n')}`)
+    .addHelpText('after', ({ command }) => `\nFormats:\n${formatLines(command)}`)
     .action((from: string, to: string, flags: ConvertFlags) => {
       refuseOverwriting(to, [from, ...flags.merge]);
       const trace = loadTrace(from, loadOptionsOf(flags));
@@ -49,10 +52,20 @@ export function traceCommand(): Command {
     .addCommand(addTraceOptions(convert));
 }
 
-function aboutFormat({ name, about, carries, write }: TraceFormat): string {
+/** A list as that of the options, as wide as the help. */
+function formatLines(command: Command): string {
+  const help = command.createHelp();
+  help.prepareContext({ helpWidth: process.stdout.columns || HELP_COLUMNS });
+  const width = Math.max(...TRACE_FORMATS.map(({ name }) => name.length));
+  return TRACE_FORMATS.map((format) =>
+    help.formatItem(format.name, width, aboutFormat(format), help),
+  ).join('\n');
+}
+
+function aboutFormat({ about, carries, write }: TraceFormat): string {
   const fields = carries.map((each) => `, ${FIELDS[each].name}`).join('');
   const only = write === undefined ? ' (read only)' : '';
-  return `  ${name.padEnd(15)} ${about}${only}: times, sizes${fields}`;
+  return `${about}${only}: times, sizes${fields}`;
 }
 
 const FIELDS: Readonly<

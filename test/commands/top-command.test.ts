@@ -76,6 +76,42 @@ it.each([['top'], ['explain'], ['shadow', 'top'], ['doctor']])(
   },
 );
 
+it('[O283] shows the ends of long names of pods in a narrow terminal, and all of them in a pipe', () => {
+  const [a, b] = [
+    'ns/vllm-llama-70b-decode-7c9f8d6b5-xk2lq',
+    'ns/vllm-llama-70b-decode-7c9f8d6b5-p9v4z',
+  ];
+  const row = { state: 'ok', inFlight: 0, prefillTokens: 0, sample: null, hitRate: null };
+  const runnerUp = { endpoint: b, scoreBehind: 0.1, costs: [{ more: 393 }] };
+  const decision = {
+    id: 'f07d64285859-15',
+    requestId: '',
+    promptTokens: 9725,
+    outcome: { kind: 'picked', profile: 'default', endpoint: a, score: 1 },
+    profiles: [{ profile: 'default', runnerUp }],
+  };
+  const message = {
+    picker: { pool: 'p', policy: 'default', version: '1', stepMs: 1000, explains: true },
+    totals: { endpoints: 2, inFlight: 0, waiting: 0, viewers: 1 },
+    steps: [],
+    pool: {
+      rows: [
+        { ...row, id: a },
+        { ...row, id: b },
+      ],
+      notShown: 0,
+    },
+    decisions: { made: 1, shown: [decision] },
+  };
+  const state = afterMessage(undefined, message as unknown as LiveMessage);
+  if (state === undefined) throw new Error('the message has no picker');
+  const narrow = topText(state, { rows: 9, columns: 80 });
+  expect(narrow).toMatch(/…c9f8d6b5-xk2lq +393 ms better than …c9f8d6b5-p9v4z\n/);
+  expect(narrow).toMatch(/^ {2}…c9f8d6b5-xk2lq +ok/m);
+  const piped = topText(state, { rows: 9, columns: Number.POSITIVE_INFINITY });
+  expect(piped).toMatch(/393 ms better than vllm-llama-70b-decode-7c9f8d6b5-p9v4z\n/);
+});
+
 it('[O250] says since when there were no first tokens, not the last time as that of now', () => {
   const step = { wallMs: 0, picked: 0, refused: 0, held: 0, failed: 0, ttftMs: null };
   const ttftMs = { count: 1, median: 80, p95: 90, predictedMedian: 70 };

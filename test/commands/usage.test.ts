@@ -43,7 +43,7 @@ describe('[O185] help shows what a person looks for', () => {
 });
 
 describe('[O238] help begins with a command line to paste', () => {
-  const commands = allCommands().filter(({ name }) => name !== 'completion');
+  const commands = allCommands();
   it.each(commands)('$name', ({ name, command }) => {
     const [first = ''] = EXAMPLES[name] ?? [];
     expect(first).toMatch(new RegExp(`^pointsman ${name}`));
@@ -60,6 +60,8 @@ describe('[O238] help begins with a command line to paste', () => {
     const { stdout } = await pointsman('sidecar', '--help');
     expect(stdout).toMatch(/^Usage: .*\n\n.*\n\n {2}pointsman sidecar --port 8000/);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    const { stdout: formats } = await pointsman('trace', 'convert', '--help');
+    for (const line of formats.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     const { stderr } = await pointsman('simulate');
     expect(stderr).toMatch(
       /required option '--trace <file>' .*\nfor example: pointsman simulate --trace/,

@@ -66,8 +66,8 @@ describe('the Grafana dashboard', () => {
       const isHistogram = exported.get(family) === 'histogram' && family !== name;
       expect(isHistogram ? 'histogram' : exported.get(name), name).toBeDefined();
       expect(documented).toContain(`\`${family.replace(/^llm_d_epp_/, '')}\``);
-      // Queries use counters as rates, and gauges never.
-      const isRate = expr.includes(`rate(${name}{`);
+      // Queries use counters as rates or increases, and gauges never.
+      const isRate = ['rate', 'increase'].some((each) => expr.includes(`${each}(${name}{`));
       expect(isRate, name).toBe(exported.get(name) !== 'gauge');
     }
   });

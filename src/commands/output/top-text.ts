@@ -65,7 +65,9 @@ export function topText(state: TopState, { rows: rowsMax, columns }: TopSize): s
     `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}${healthOf(state)}`,
     ...requestLines(state, columns),
     '',
-    ...poolLines(rows.toSorted(byTrouble).slice(0, rowsMax), nameOf),
+    ...poolLines(rows.toSorted(byTrouble).slice(0, rowsMax), (id) =>
+      ending(nameOf(id), Math.max(NAME_CHARS_MIN, columns - BESIDE_NAMES)),
+    ),
     ...(hidden === 0 ? [] : [`… and ${hidden} more endpoints`]),
     '',
     ...(picker.explains
@@ -170,7 +172,12 @@ function poolLines(
 
 /** Beside the id of a request in one of these lines; a longer id is cut, as all of it is in `explain`. */
 const BESIDE_IDS = 88;
-const ID_CHARS_MIN = 12;
+const ID_CHARS_MIN = 10;
+/** Beside the name of an endpoint in the pool's lines; and beside id and the two names of a decision. */
+const BESIDE_NAMES = 74;
+const BESIDE_BOTH_NAMES = 40;
+/** An IPv4 address with its port. */
+const NAME_CHARS_MIN = 15;
 
 function decisionLines(
   decisions: readonly LiveDecision[],
@@ -179,14 +186,22 @@ function decisionLines(
 ): readonly string[] {
   if (decisions.length === 0) return ['no requests yet'];
   const idChars = Math.max(ID_CHARS_MIN, columns - BESIDE_IDS);
+  const left = Number.isFinite(columns) ? columns - idChars - BESIDE_BOTH_NAMES : columns;
+  const nameChars = Math.max(NAME_CHARS_MIN, Math.floor(left / 2));
+  const shortName = (id: string): string => ending(nameOf(id), nameChars);
   const rows = decisions.map((decision) => [
     shortened(decision.requestId || decision.id, idChars),
     String(decision.promptTokens),
     decision.held === undefined ? '-' : ms(decision.held.ms),
-    decision.outcome.kind === 'picked' ? nameOf(decision.outcome.endpoint) : 'no endpoint',
-    becauseOf(decision, nameOf),
+    decision.outcome.kind === 'picked' ? shortName(decision.outcome.endpoint) : 'no endpoint',
+    becauseOf(decision, shortName),
   ]);
   return textTable([['request', 'tokens', 'held', 'went to', 'because'], ...rows], 5);
+}
+
+/** A name without its beginning where it is long: the ends of names of pods differ. */
+function ending(name: string, chars: number): string {
+  return name.length <= chars ? name : `…${name.slice(1 - chars)}`;
 }
 
 function shortened(text: string, chars: number): string {

@@ -32,7 +32,9 @@ export function explanationText(explanation: Explanation, options: TextOptions):
     ...(insteadOf === undefined ? [] : [`by         the profiles, in place of ${insteadOf}`]),
     ...(faults === undefined ? [] : [`without    ${faults}`]),
     `out of     ${candidates.length} endpoints`,
-    ...profiles.flatMap((profile) => profileLines(profile, options)),
+    ...profiles.flatMap((profile) =>
+      profileLines(profile, { ...options, isUnused: isUnusedPrefill(profile, explanation) }),
+    ),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -58,13 +60,28 @@ export function outcomeText(outcome: ExplainedOutcome): string {
   ].join('; ');
 }
 
-function profileLines(profile: ExplainedProfile, options: TextOptions): readonly string[] {
+/** Whether this profile picked where to compute the prompt, and it is computed where it is decoded. */
+function isUnusedPrefill(
+  { profile, filters }: ExplainedProfile,
+  { outcome }: Explanation,
+): boolean {
+  if (outcome.kind !== 'picked' || outcome.profile === profile) return false;
+  return outcome.prefill === undefined && filters.some(({ filter }) => filter === 'prefill-filter');
+}
+
+function profileLines(
+  profile: ExplainedProfile,
+  options: TextOptions & { readonly isUnused: boolean },
+): readonly string[] {
   const { filters, scorers, endpoints, notKept, runnerUp } = profile;
   const shown = options.all ? endpoints.length : ENDPOINTS_SHOWN;
   const hidden = Math.max(0, endpoints.length - shown);
   return [
     '',
     `profile ${profile.profile}`,
+    ...(options.isUnused
+      ? ['  its pick is not used: the prompt is computed where it is decoded']
+      : []),
     ...filters.map(({ filter, dropped }) => `  ${filter} dropped ${namesOf(dropped)}`),
     ...(endpoints.length === 0 ? [] : ['', ...scoresTable(profile, shown)]),
     ...(hidden === 0 ? [] : [`  … and ${hidden} more (--all)`]),

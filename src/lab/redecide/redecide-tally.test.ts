@@ -31,6 +31,13 @@ describe('[O270] what redecide prints', () => {
     expect(text).not.toContain('  1, 10:');
   });
 
+  it('[O283] aligns its table to the longest name of an endpoint', () => {
+    const pod = 'default/vllm-llama-70b-decode-7c9f8d6b5-xk2lq';
+    const text = tallied(true, [decided(1, [pod, 0.5], ['b', 0.75])]).text();
+    expect(text).toContain(`\n  endpoint${' '.repeat(pod.length - 8)}  was  is\n`);
+    expect(text).toContain(`\n  ${pod}    1   0\n`);
+  });
+
   it('is one line where all picks are the same and only scores differ', () => {
     expect(tallied(true, ALL.slice(0, 2)).text()).toBe(
       'against another configuration: same pick in 2 of 2 decisions (100.000 %), 0 to another endpoint\n',

@@ -1,5 +1,6 @@
 import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { CapturedDecision } from '../../journal/capture/capture-record.ts';
+import { textTable } from '../../journal/explain/explanation-text.ts';
 import type { RunRedecision } from './redecide.ts';
 import { sameDecision } from './redecision.ts';
 
@@ -82,12 +83,9 @@ export class RedecideTally {
     const lines = [this.#firstLine()];
     if (this.#undecided > 0) lines.push(this.#undecidedText());
     if (this.#isComparison ? this.#elsewhere() > 0 : this.differ > 0) {
-      lines.push('', 'endpoint'.padEnd(32) + 'was'.padStart(10) + 'is'.padStart(10));
-      for (const [id, { was, is }] of [...this.#byEndpoint].sort(([a], [b]) =>
-        a.localeCompare(b),
-      )) {
-        lines.push(id.padEnd(32) + String(was).padStart(10) + String(is).padStart(10));
-      }
+      const counts = [...this.#byEndpoint].toSorted(([a], [b]) => a.localeCompare(b));
+      const rows = counts.map(([id, { was, is }]) => [id, String(was), String(is)]);
+      lines.push('', ...textTable([['endpoint', 'was', 'is'], ...rows], 1));
       lines.push('', 'the first that differ: request, tokens, was → is');
       for (const each of this.#examples) lines.push(...this.#differing(each));
     }
