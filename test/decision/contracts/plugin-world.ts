@@ -57,7 +57,7 @@ export function parametersOf(type: string): unknown {
 }
 
 /** Whole numbers from a small range, so that ties occur. */
-export function draw(random: Random, below: number): number {
+function draw(random: Random, below: number): number {
   return Math.floor(random.next() * below);
 }
 
