@@ -49,7 +49,11 @@ export function doctorCommand(): Command {
     .option('--certificate <file>', 'a certificate in PEM; may be repeated', collect, [])
     .option('--kubeconfig <file>', 'ask this cluster what the picker may do')
     .option('--namespace <name>', 'with --kubeconfig: where the picker runs', 'default')
-    .option('--service-account <name>', 'with --kubeconfig: as whom', 'pointsman')
+    .option(
+      '--service-account <name>',
+      'with --kubeconfig: as whom; the account of the chart is <release>-pointsman',
+      'pointsman',
+    )
     .option('--json', 'print one JSON document', false)
     .action(run);
 }

@@ -31,7 +31,7 @@ export function explanationText(explanation: Explanation, options: TextOptions):
     `went to    ${outcomeText(explanation.outcome)}`,
     ...(insteadOf === undefined ? [] : [`by         the profiles, in place of ${insteadOf}`]),
     ...(faults === undefined ? [] : [`without    ${faults}`]),
-    `out of     ${candidates.length} endpoints`,
+    `out of     ${candidates.length} ${candidates.length === 1 ? 'endpoint' : 'endpoints'}`,
     ...profiles.flatMap((profile) =>
       profileLines(profile, { ...options, isUnused: isUnusedPrefill(profile, explanation) }),
     ),

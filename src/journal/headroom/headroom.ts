@@ -136,14 +136,18 @@ export class Headroom implements JournalSubscriber {
     const all = this.#all.requests(at);
     const share = all === 0 ? 0 : Math.min(1, mix.requests(at) / all);
     for (const each of serving) saturations.set(each.id, this.#saturationOf(each, stage, at));
+    const fresh = serving.filter((each) => isFresh(each, at));
+    // Where no sample is fresh, nothing says which of them answer.
+    const answering = fresh.length > 0 ? fresh : serving;
     const trend = this.#trend;
     return stageHeadroom({
       stage,
       endpoints: serving.length,
       replicas: replicasOf(serving),
+      answering: replicasOf(answering),
       saturation: Math.min(...serving.map(({ id }) => saturations.get(id) ?? 0)),
       mix: mix.mean,
-      capacities: serving.map((each) => this.#capacityOf(each, stage, serving.length)),
+      capacities: answering.map((each) => this.#capacityOf(each, stage, answering.length)),
       demand: { rate: share * trend.rate, slope: share * trend.slope },
       waiting: share * waiting(),
       isWarm: trend.seconds >= leadMs / SECOND_MS,

@@ -11,6 +11,7 @@ const STATE: StageState = {
   stage: 'all',
   endpoints: 4,
   replicas: 4,
+  answering: 4,
   saturation: 0.3,
   mix: MIX,
   capacities: Array.from({ length: 4 }, () => ({ requestsPerMs: 0.01, limit: 'memory' as const })),

@@ -11,10 +11,12 @@ export interface StageState {
   readonly stage: HeadroomStage;
   readonly endpoints: number;
   readonly replicas: number;
+  /** The replicas whose endpoints answer: the capacities are theirs. */
+  readonly answering: number;
   readonly saturation: number;
   /** Undefined before the first request. */
   readonly mix: RequestMix | undefined;
-  /** One for each endpoint; undefined before the first request. */
+  /** One for each endpoint that answers; undefined before the first request. */
   readonly capacities: readonly (Capacity | undefined)[];
   /** Requests per second, and by how much they grow in a second. */
   readonly demand: { readonly rate: number; readonly slope: number };
@@ -71,12 +73,12 @@ function secondsToSaturation(
  * that the target leaves works it off, too. As many as there are while little is known.
  */
 function desiredReplicas(state: StageState, capacity: number): number {
-  const { endpoints, replicas, demand, waiting, isWarm, target, leadS } = state;
+  const { endpoints, replicas, answering, demand, waiting, isWarm, target, leadS } = state;
   const foreseen = demand.rate + demand.slope * leadS;
   const needed = Math.max(foreseen / target, foreseen + waiting / leadS);
   if (endpoints === 0) return waiting > 0 || demand.rate > 0 ? 1 : 0;
   if (capacity === 0) return replicas;
-  const perReplica = capacity / replicas;
+  const perReplica = capacity / answering;
   // An unsteady last digit must not ask for one replica more.
   const wanted = Math.max(0, Math.ceil(needed / perReplica - 1e-9));
   return isWarm ? wanted : Math.max(replicas, wanted);

@@ -71,6 +71,23 @@ describe('a follower of a pool', () => {
     follower.stop();
   });
 
+  it('[O286] says that a pool is not there, from the first list on and once it is deleted', async () => {
+    const world = makeWorld();
+    const { follower } = follow(world);
+    const absent = expect.stringMatching(
+      /^there is no InferencePool pool in namespace n: create it, or correct --pool-name/,
+    ) as string;
+    await world.clock.run(1000);
+    expect(follower.troubles).toEqual([absent]);
+    world.pools.put('pool', pool([8000]));
+    await world.clock.run(3000);
+    expect(follower.troubles).toEqual([]);
+    world.pools.remove('pool');
+    await world.clock.run(5000);
+    expect(follower.troubles).toEqual([absent]);
+    follower.stop();
+  });
+
   it('sees workers that the pool does not select', async () => {
     const world = makeWorld();
     world.pools.put('pool', pool([8000]));

@@ -120,11 +120,10 @@ export class PoolFollower {
 
   #follow(pool: InferencePool | undefined): void {
     const { log, poolName } = this.#options;
-    if ((pool !== undefined) !== this.#exists) {
-      this.#exists = pool !== undefined;
-      if (this.#exists) log.info({ pool: poolName }, 'the pool exists');
-      else log.warn({ pool: poolName }, 'the pool was deleted');
-    }
+    const existed = this.#exists;
+    this.#exists = pool !== undefined;
+    if (this.#exists && !existed) log.info({ pool: poolName }, 'the pool exists');
+    this.note('existence', this.#exists ? undefined : absent(poolName));
     this.#options.onLabels?.(pool?.metadata?.labels ?? {});
     const read = pool && readInferencePool(pool);
     if (read !== undefined && 'fault' in read) {
@@ -203,6 +202,10 @@ export class PoolFollower {
     if (!this.#troubles.clear(source)) return;
     this.#options.log.info({ pool: this.#options.poolName }, 'Kubernetes works again');
   }
+}
+
+function absent({ namespace, name }: PoolFollowerOptions['poolName']): string {
+  return `there is no InferencePool ${name} in namespace ${namespace}: create it, or correct --pool-name, --pool-namespace or --pool-group`;
 }
 
 function leftOut(kind: Kind): string {
