@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -16,6 +17,21 @@ function started(lines: number) {
   const args = ['--input-type=module', '-e', script(lines)];
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
 }
+
+it('[V438] a process ends by itself where its output is on a full disk', async () => {
+  const full = openSync('/dev/full', 'w');
+  const args = ['--input-type=module', '-e', script(30)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', full, 'inherit'] });
+  closeSync(full);
+  try {
+    const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(60_000) })) as [
+      unknown,
+    ];
+    expect(code).toBe(0);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
 
 it('[V144] a process ends where its output is open and not read', async () => {
   const child = started(5000);

@@ -53,7 +53,11 @@ export function standardOutput(): LineWriter {
           resolve();
         };
         destination.once('close', over);
-        destination.once('error', over);
+        destination.once('error', () => {
+          // At the exit, pino would try for ever to write what a full disk does not take.
+          destination.destroy();
+          over();
+        });
         destination.end();
       }),
   };
