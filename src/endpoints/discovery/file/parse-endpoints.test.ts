@@ -149,3 +149,18 @@ function bomb(): string {
   });
   return `endpoints:\n${levels.join('\n')}\n`;
 }
+
+it('[D427] reads what Go reads as not given, and a place of metrics that is that of the endpoint', () => {
+  const entry = (more: object): string =>
+    JSON.stringify({ endpoints: [{ name: 'a', address: '10.0.0.1', port: '8000', ...more }] });
+  const bare = parseEndpoints(entry({}), 'f');
+  for (const more of [
+    { namespace: '', labels: null, metricsHost: '' },
+    { namespace: null, labels: {}, metricsHost: '10.0.0.1:8000' },
+  ]) {
+    expect(parseEndpoints(entry(more), 'f')).toEqual(bare);
+  }
+  expect(() => parseEndpoints(entry({ metricsHost: '10.0.0.1:9000' }), 'f')).toThrow(
+    'give the other port to metrics-data-source',
+  );
+});

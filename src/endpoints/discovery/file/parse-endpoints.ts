@@ -58,7 +58,11 @@ const entrySchema = z.lazy(() =>
   z
     .strictObject({
       name,
-      namespace: name.default('default'),
+      // Empty or null is not given, as Go reads it.
+      namespace: z
+        .string()
+        .nullish()
+        .transform((given) => given || 'default'),
       address: z
         .string()
         .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
@@ -66,14 +70,27 @@ const entrySchema = z.lazy(() =>
       port: z
         .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], { error: notPort })
         .refine(isPort, { error: notPort }),
-      labels: z.record(z.string(), z.string()).default({}),
+      labels: z
+        .record(z.string(), z.string())
+        .nullish()
+        .transform((given) => given ?? {}),
+      /** Builds before the reference's first release with such files had it. */
+      metricsHost: z.string().nullish(),
       /** Shorthand for the label `llm-d.ai/role`. */
       role: z.enum(ROLES).optional(),
     })
     .refine(({ role, labels }) => (role ?? labels[ROLE_LABEL]) === (labels[ROLE_LABEL] ?? role), {
       path: ['role'],
       message: `differs from the label ${ROLE_LABEL}; keep one of the two`,
-    }),
+    })
+    .refine(
+      ({ metricsHost, address, port }) => !metricsHost || metricsHost === hostPort(address, port),
+      {
+        path: ['metricsHost'],
+        message:
+          'is not address and port, where metrics are read: give the other port to metrics-data-source',
+      },
+    ),
 );
 
 /** Reads the YAML or JSON text of an endpoints file. Throws ConfigError that lists every error. */
