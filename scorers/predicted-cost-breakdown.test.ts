@@ -13,6 +13,7 @@ const STATE: EndpointState = {
   load: { requests: 5, pendingPrefillTokens: 1000, contextTokens: 20_000 },
   engine: PRIOR_STEP_TIME,
   traffic: { requestsPerMs: 0.002, utilization: 0.4 },
+  computedMs: 0,
   cachedTokens: 0,
   capacityTokens: 400_000,
   heldTokens: 30_000,

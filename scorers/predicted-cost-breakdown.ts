@@ -23,6 +23,8 @@ export interface EndpointState {
   readonly load: InFlightLoad;
   readonly engine: StepTime;
   readonly traffic: Traffic;
+  /** What is computed of the pending prompts, where it counts. */
+  readonly computedMs: number;
   readonly cachedTokens: number;
   readonly capacityTokens: number;
   /** KV memory in use, in tokens, as the engine last reported it. */
@@ -80,7 +82,8 @@ export function computeCost(
   const uncachedTokens = Math.max(0, promptTokens - state.cachedTokens);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
   const { overheadMs } = engine;
-  const queuedPrefillMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
+  const pendingMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
+  const queuedPrefillMs = Math.max(0, pendingMs - state.computedMs);
   const ownPrefillMs = promptMs({ promptTokens, uncachedTokens }, engine);
   const stepsMs = stepMs * prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
   const delayMs = queueingDelayForOthersMs(traffic, queuedPrefillMs + stepMs, ownPrefillMs);

@@ -174,6 +174,7 @@ function costCycle(
     const load = inFlight.load(endpoint);
     state.load = load;
     state.engine = model.stepTime(endpoint);
+    state.computedMs = isCrowdedOut ? (inFlight.computedMs?.(endpoint, now) ?? 0) : 0;
     state.cachedTokens = cachedTokens(endpoint, match, sharedAt);
     const { capacityTokens, usedTokens, lora, sampledAt } = samples.of(endpoint);
     state.capacityTokens = capacityTokens;
@@ -196,6 +197,7 @@ function emptyState(): ReadState {
     load: NO_LOAD,
     engine: PRIOR_STEP_TIME,
     traffic: { requestsPerMs: 0, utilization: 0 },
+    computedMs: 0,
     cachedTokens: 0,
     capacityTokens: 0,
     heldTokens: 0,

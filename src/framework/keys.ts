@@ -149,6 +149,8 @@ export interface InFlightView {
    * others wait is no reason to let this one wait. False where it is left out.
    */
   isCrowdedOut?(request: InferenceRequest): boolean;
+  /** For how long the pending prompts of an endpoint should have been computed already; 0 if left out. */
+  computedMs?(endpoint: Endpoint, at: Millis): Millis;
 }
 
 /** Always provided, by the picker's ledger. */

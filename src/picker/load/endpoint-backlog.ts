@@ -103,6 +103,18 @@ export class EndpointBacklog implements EndpointObserver {
     return CROWDED_STEPS * prefillTokensMax * endpoints.length;
   }
 
+  /**
+   * For how long the prompts that are pending there should have been computed already. What is overdue
+   * is expected to take as long again.
+   */
+  readonly computedMs = (endpoint: Endpoint, at: Millis): Millis => {
+    const { ledger, engineModel } = this.#options;
+    const { perPrefillTokenMs } = engineModel.stepTime(endpoint);
+    const pendingMs = perPrefillTokenMs * ledger.load(endpoint).pendingPrefillTokens;
+    const work = this.#work[endpoint.slot];
+    return work === undefined ? 0 : Math.max(0, pendingMs - Math.abs(work.until - at));
+  };
+
   /** For requests that are computed and answered there. */
   isOpen(endpoint: Endpoint, at: Millis, needsRoom = false): boolean {
     const { ledger, engineModel, limit } = this.#options;

@@ -13,7 +13,10 @@ function requestOf(fairnessId: string, priority = 0): InferenceRequest {
 
 /** What a request is decided with, while requests of 100 tokens each wait for the endpoint. */
 function seenBy(request: InferenceRequest, waiting: readonly InferenceRequest[], isFair = true) {
-  const loads = new HeldLoads({ load: () => IDLE }, new FairShares(), () => 0);
+  const loads = new HeldLoads({ load: () => IDLE }, new FairShares(), {
+    crowdedFrom: () => 0,
+    computedMs: () => 0,
+  });
   loads.isFair = isFair;
   for (const each of waiting) {
     const share = loads.shareOf(each);

@@ -11,6 +11,11 @@ export interface HeldLoad extends HeldSize {
   readonly endpoint: Endpoint;
 }
 
+export interface KnownOfPool extends Required<Pick<InFlightView, 'computedMs'>> {
+  /** From so many pending tokens on, a flow crowds out the others. */
+  readonly crowdedFrom: () => number;
+}
+
 /**
  * The load in flight, with what waits at the picker for each endpoint and goes before the request
  * that is decided. Nothing of it is reserved: what waits may still go elsewhere.
@@ -31,12 +36,13 @@ export class HeldLoads implements InFlightView {
   #assumed: ReadonlyMap<EndpointId, HeldSum> | undefined;
   #assumedCrowdedOut = false;
   readonly #crowdedFrom: () => number;
+  readonly computedMs: NonNullable<InFlightView['computedMs']>;
 
-  /** From `crowdedFrom` pending tokens on, a flow crowds out the others. */
-  constructor(inFlight: InFlightView, shares: FairShares, crowdedFrom: () => number) {
+  constructor(inFlight: InFlightView, shares: FairShares, known: KnownOfPool) {
     this.#inFlight = inFlight;
     this.#shares = shares;
-    this.#crowdedFrom = crowdedFrom;
+    this.#crowdedFrom = known.crowdedFrom;
+    this.computedMs = known.computedMs;
   }
 
   shareOf(request: InferenceRequest): Share {

@@ -74,7 +74,9 @@ export class WaitingRoom {
     const { pool, ledger, clock, timers } = options;
     this.#options = options;
     this.backlog = new EndpointBacklog(options);
-    const loads = new HeldLoads(ledger, this.shares, this.#crowdedFrom);
+    const { computedMs } = this.backlog;
+    const known = { crowdedFrom: this.#crowdedFrom, computedMs };
+    const loads = new HeldLoads(ledger, this.shares, known);
     this.loads = loads;
     this.fact = { key: IN_FLIGHT, compute: () => loads };
     this.#departures = new Departures(options, (held) => this.#forget(held));
