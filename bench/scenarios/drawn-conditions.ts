@@ -1,14 +1,12 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { burstyArrivals, logNormal, zipf } from './arrivals.ts';
-import { conversations } from './conversations.ts';
+import { type DrawnConversations, drawnWorkload, meanOf, meanTurns } from './drawn-workload.ts';
 import { mixedPool, presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
 
 const NAME = /^(memory-short|decode-memory-short)-(\d+)$/;
 const REQUESTS = { small: 800, full: 4000 };
-const PHASE_MS = 20_000;
 
 /** Approximate milliseconds for each token of an answer, and to compute one of a prompt. */
 const KINDS = [
@@ -22,22 +20,11 @@ const BATCH_MAX = 64;
 const HEAD_SHARE = 0.2;
 const PROMPT_LOAD_MAX = 0.7;
 
-interface Sizes {
-  readonly median: number;
-  readonly spread: number;
-}
-
-interface Draw {
+interface Draw extends DrawnConversations {
   readonly servers: number;
   readonly kind: (typeof KINDS)[number];
   /** KV memory of each server, or of each that decodes. */
   readonly kvTokens: number;
-  readonly heads: { readonly count: number; readonly skew: number; readonly tokens: number };
-  readonly turnsMax: number;
-  readonly question: Sizes;
-  readonly answer: Sizes;
-  readonly thinkMs: number;
-  readonly burst: number;
   /** The share of the memory that answers and prompts would take for their time. */
   readonly load: number;
 }
@@ -58,25 +45,8 @@ export function drawnCondition(name: string): Scenario | undefined {
     ...(isSplit && { disaggregated: 'first-token' }),
     build(seed, size) {
       const random = seededRandom(seed).fork(name);
-      const { heads, question, answer, burst, thinkMs } = draw;
-      const sessions = Math.round(REQUESTS[size] / meanTurns(draw));
-      const arrivals = { count: sessions, meanMs: everyMs(draw), burst, phaseMs: PHASE_MS };
-      const starts = burstyArrivals(random, arrivals);
-      const workload = conversations(
-        {
-          sessions,
-          starts: (index) => starts[index] ?? 0,
-          heads: {
-            pick: (own) => zipf(own, heads.count, heads.skew),
-            tokens: (head) => Math.round(heads.tokens * (0.5 + ((head * 7919) % 100) / 100)),
-          },
-          turns: (own) => 1 + Math.floor(own.next() * draw.turnsMax),
-          questionTokens: (own) => logNormal(own, question.median, question.spread),
-          answerTokens: (own) => logNormal(own, answer.median, answer.spread),
-          thinkMs,
-        },
-        random,
-      );
+      const rate = { requests: REQUESTS[size], everyMs: everyMs(draw) };
+      const workload = drawnWorkload(draw, rate, random);
       return { workload, pool: isSplit ? splitPoolOf(draw) : poolOf(draw) };
     },
   };
@@ -98,14 +68,6 @@ function drawFrom(random: Random): Draw {
     burst: random.next() < 0.5 ? 1 : ratio(1.5, 5),
     load: between(0.6, 1.1),
   };
-}
-
-function meanTurns({ turnsMax }: Draw): number {
-  return (1 + turnsMax) / 2;
-}
-
-function meanOf({ median, spread }: Sizes): number {
-  return median * Math.exp(spread ** 2 / 2);
 }
 
 /** The mean time between two sessions that gives the drawn load. */

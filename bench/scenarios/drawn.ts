@@ -1,14 +1,12 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { burstyArrivals, logNormal, zipf } from './arrivals.ts';
-import { conversations } from './conversations.ts';
+import { type DrawnConversations, drawnWorkload, meanOf, meanTurns } from './drawn-workload.ts';
 import { mixedPool, presetServer, studyServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
 
 const NAME = /^drawn-(\d+)$/;
 const REQUESTS = { small: 1500, full: 12_000 };
-const PHASE_MS = 20_000;
 
 /** Approximate milliseconds to compute a prompt token, to choose the rate for a load. */
 const KINDS = [
@@ -21,18 +19,12 @@ const KINDS = [
 const TOKEN_MS = 0.12;
 const CONTEXT_TOKEN_MS = 2e-5;
 
-interface Draw {
+interface Draw extends DrawnConversations {
   readonly servers: number;
   readonly kind: (typeof KINDS)[number];
   readonly kvTokens: number;
   /** Half of the servers are A100. */
   readonly mixed: boolean;
-  readonly heads: { readonly count: number; readonly skew: number; readonly tokens: number };
-  readonly turnsMax: number;
-  readonly question: { readonly median: number; readonly spread: number };
-  readonly answer: { readonly median: number; readonly spread: number };
-  readonly thinkMs: number;
-  readonly burst: number;
   /** The share of the pool's time in use if the share `hits` of prompts is cached. */
   readonly load: number;
   readonly hits: number;
@@ -53,25 +45,8 @@ export function drawnScenario(name: string): Scenario | undefined {
     isDrawn: true,
     build(seed, size) {
       const random = seededRandom(seed).fork(name);
-      const sessions = Math.round(REQUESTS[size] / meanTurns(draw));
-      const arrivals = { meanMs: everyMs(draw), burst: draw.burst, phaseMs: PHASE_MS };
-      const starts = burstyArrivals(random, { count: sessions, ...arrivals });
-      const { heads, question, answer } = draw;
-      const workload = conversations(
-        {
-          sessions,
-          starts: (index) => starts[index] ?? 0,
-          heads: {
-            pick: (own) => zipf(own, heads.count, heads.skew),
-            tokens: (head) => Math.round(heads.tokens * (0.5 + ((head * 7919) % 100) / 100)),
-          },
-          turns: (own) => 1 + Math.floor(own.next() * draw.turnsMax),
-          questionTokens: (own) => logNormal(own, question.median, question.spread),
-          answerTokens: (own) => logNormal(own, answer.median, answer.spread),
-          thinkMs: draw.thinkMs,
-        },
-        random,
-      );
+      const rate = { requests: REQUESTS[size], everyMs: everyMs(draw) };
+      const workload = drawnWorkload(draw, rate, random);
       return { workload, pool: poolOf(draw) };
     },
   };
@@ -97,14 +72,8 @@ function drawFrom(random: Random): Draw {
   };
 }
 
-function meanTurns({ turnsMax }: Draw): number {
-  return (1 + turnsMax) / 2;
-}
-
 /** The mean time between two sessions that gives the drawn load. */
 function everyMs(draw: Draw): number {
-  const meanOf = ({ median, spread }: Draw['question']): number =>
-    median * Math.exp(spread ** 2 / 2);
   const [question, answer, turns] = [meanOf(draw.question), meanOf(draw.answer), meanTurns(draw)];
   const promptTokens = draw.heads.tokens + ((question + answer) * turns) / 2;
   const uncachedTokens = question + (1 - draw.hits) * promptTokens;
