@@ -43,7 +43,7 @@ function groupOf(name: string): string | undefined {
   return [...GROUPS].find(([, names]) => names.includes(name))?.[0];
 }
 
-/** Commands that serve until they are told to end, and through which bodies pass. */
+/** Commands that serve until a signal ends them, and through which bodies pass. */
 const SERVES: ReadonlySet<string> = new Set(['serve', 'gateway', 'sidecar']);
 
 /** Loaded only when the demo runs: its `--help` does not need the picker. */

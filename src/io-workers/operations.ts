@@ -1,7 +1,7 @@
 /**
  * What an I/O worker sends to the thread that decides; behind each, its values in this order. What
  * is about a request that is picked for comes first, up to `done`, then what is about one that is
- * followed: the receiver tells them apart by their numbers.
+ * followed: the receiver knows them by their numbers.
  */
 export const TO_CORE = {
   /** key, request, subset, anywhere, firstTokenSeen, endSeen, scoresWanted: pick for this request. */
