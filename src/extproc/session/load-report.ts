@@ -30,8 +30,8 @@ export function readLoadReport(value: string): LoadReport | undefined {
   const waitingQueueSize = firstWithin(metrics, WAITING, REQUESTS_MAX);
   const runningRequests = firstWithin(metrics, RUNNING, REQUESTS_MAX);
   const kvCacheUsage = firstWithin(metrics, KV_USAGE, 1);
-  const isEmpty = waitingQueueSize ?? runningRequests ?? kvCacheUsage ?? true;
-  return isEmpty === true ? undefined : { waitingQueueSize, runningRequests, kvCacheUsage };
+  const report = { waitingQueueSize, runningRequests, kvCacheUsage };
+  return Object.values(report).every((value) => value === undefined) ? undefined : report;
 }
 
 /** `cpu_utilization=0.3, named_metrics.num_requests_waiting=4` */
