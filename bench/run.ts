@@ -142,7 +142,8 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
 
 function usage(): string {
-  const lines = [...BENCHES].map(([name, { about }]) => `  ${name.padEnd(14)}${about}`);
+  const width = Math.max(...[...BENCHES.keys()].map((name) => name.length)) + 2;
+  const lines = [...BENCHES].map(([name, { about }]) => `  ${name.padEnd(width)}${about}`);
   return `npm run bench -- <name> [options]\n\n${lines.join('\n')}\n\n\`npm run bench -- <name> --help\` prints the options of a benchmark.\n`;
 }
 
