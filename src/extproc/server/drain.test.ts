@@ -12,6 +12,7 @@ import {
 } from '../../../test/support/session/reserving-server.ts';
 import type { Router } from '../../framework/routing.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { LIMIT_REFUSALS } from '../streams/open-streams.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -110,6 +111,10 @@ describe('a drain', () => {
     }
     await drained;
     expect(server.rejected).toEqual(['shutting-down', 'shutting-down']);
+    const { refused } = server.usage();
+    expect(refused.get('shutting-down')).toBe(2);
+    // I/O workers have cells for these codes only: any other would be counted without them alone.
+    expect([...refused.keys()]).toEqual(LIMIT_REFUSALS);
     while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
     expect(errors.length).toBeGreaterThan(0);
   });

@@ -118,11 +118,15 @@ export interface StreamUsage {
   readonly refused: ReadonlyMap<RoutingErrorCode, number>;
 }
 
-/** The codes of requests that are refused to stay within a limit. All threads count these. */
+/**
+ * The codes of requests that are refused to stay within a limit of memory, streams or time. All
+ * threads count these.
+ */
 export const LIMIT_REFUSALS: readonly RoutingErrorCode[] = [
   'memory-full',
   'too-many-streams',
   'upload-timeout',
+  'shutting-down',
 ];
 
 /** What the streams of other threads take of the same limits. */
