@@ -4,8 +4,16 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { allFiles } from '../house/source-tree.ts';
 
 const root = dirname(dirname(import.meta.dirname));
+
+/** All Markdown files of the tree. */
+export const PAGES: readonly string[] = allFiles().filter((path) => path.endsWith('.md'));
+/** Pages about the present. CHANGELOG and decisions keep the names of their time. */
+export const GUIDES: readonly string[] = PAGES.filter(
+  (path) => !/^(?:CHANGELOG|docs\/decisions\/)/.test(path),
+);
 
 /** A fenced block of a Markdown file. */
 export interface CodeBlock {

@@ -9,14 +9,14 @@ import { dirname } from 'node:path';
 export const OWN_PROCESS: Readonly<Record<string, string>> = {
   'src/commands/options/pool-options.test.ts': 'sets variables of the environment',
   'src/extproc/http2/connection.test.ts': 'watches a method of all connections',
-  'src/extproc/http2/stream.test.ts': 'watches a method of all streams',
+  'src/extproc/http2/stream-sending.test.ts': 'watches a method of all streams',
   'src/io-workers/io-worker-thread.test.ts': 'follows the workers of the process',
   'src/lab/shadow/start-shadow.test.ts': 'reads the priorities of the threads of the process',
   'src/runtime/network/packed-pieces.test.ts': 'measures the memory of the process',
   'src/runtime/network/server/merged-pieces.test.ts': 'measures the memory of the process',
   'src/sidecar/bounds.test.ts': 'measures the memory of the process',
   'test/commands/check-command.test.ts': 'reads what the process writes',
-  'test/docs/docs.test.ts': 'reads what the process writes',
+  'test/docs/code-blocks.test.ts': 'reads what the process writes',
   'test/docs/readme.test.ts': 'reads what the process writes',
   'test/io-workers/io-workers.test.ts': 'follows the workers of the process',
 };

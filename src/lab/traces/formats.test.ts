@@ -1,4 +1,3 @@
-import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { makeTrace, readBytes } from '../../../test/make-trace.ts';
 import { packageFile } from '../../files/folders.ts';
@@ -265,39 +264,5 @@ describe('the slice of Mooncake’s trace that ships', () => {
     expect(requests.length).toBeLessThanOrEqual(1000);
     expect(requests.at(-1)?.atMs).toBeLessThan(300_000);
     expect(repaired).toBe(0);
-  });
-});
-
-describe('what is packed', () => {
-  const lines = Array.from({ length: 3 }, (_, index) =>
-    JSON.stringify({ timestamp: index, input_length: 5, output_length: 5, hash_ids: [index] }),
-  );
-  const members = (pack: (bytes: Buffer) => Buffer): Buffer =>
-    // Lines need not end where frames do.
-    Buffer.concat(
-      [lines[0]?.slice(0, 9), `${lines[0]?.slice(9)}\n${lines[1]}\n`, lines[2]].map((text) =>
-        pack(Buffer.from(text ?? '')),
-      ),
-    );
-
-  it('is read whole, of however many frames it is', () => {
-    const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
-    for (const bytes of [
-      members(zstdCompressSync),
-      members(gzipSync),
-      Buffer.concat([skippable, members(zstdCompressSync)]),
-    ]) {
-      expect(read(bytes).requests).toHaveLength(3);
-    }
-  });
-
-  it('is refused where it is cut off, with the line it broke at, or read so far and counted', () => {
-    for (const pack of [zstdCompressSync, gzipSync]) {
-      const cut = members(pack).subarray(0, -6);
-      expect(() => read(cut)).toThrow(/\/trace:[13]: damaged (zstd|gzip) data/);
-      const { requests, repaired } = readBytes(cut, { lenient: true });
-      expect(requests.length).toBeGreaterThan(1);
-      expect(repaired).toBeGreaterThan(0);
-    }
   });
 });
