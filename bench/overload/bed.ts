@@ -97,6 +97,7 @@ class Bed {
       limitOf: (endpoint) => this.#picker.limit.of(endpoint),
       waiting: () => this.#picker.waiting.requests + this.#router.waiting,
       undecided: () => this.#router.undecided,
+      isEjected: (endpoint) => this.#picker.ejector.ejected(endpoint) !== undefined,
     });
     this.#picker = new EndpointPicker({
       plan,

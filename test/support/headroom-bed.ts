@@ -1,5 +1,6 @@
 import { planFrom } from '../../src/catalogue/plan.ts';
 import { Headroom } from '../../src/journal/headroom/headroom.ts';
+import { DEFAULT_EJECTION, withEjection } from '../../src/picker/ejection/ejection-plan.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { makeRuntime } from '../makers.ts';
@@ -14,9 +15,10 @@ export function headroomBed(clock: SimulatedClock): {
     endpoints: () => picker.pool.snapshot(),
     limitOf: () => Number.POSITIVE_INFINITY,
     waiting: () => 0,
+    isEjected: (endpoint) => picker.ejector.ejected(endpoint) !== undefined,
   });
   const picker = new EndpointPicker({
-    plan: planFrom('round-robin'),
+    plan: withEjection(planFrom('round-robin'), DEFAULT_EJECTION),
     runtime: { ...makeRuntime(), clock },
     subscribers: [headroom],
   });

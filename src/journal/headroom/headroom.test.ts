@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { headroomBed } from '../../../test/support/headroom-bed.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import type { StageHeadroom } from './headroom-report.ts';
 
 it('[O285] leaves endpoints that do not answer out of the capacity, but not out of the replicas', () => {
   const clock = new SimulatedClock();
@@ -29,4 +31,36 @@ it('[O285] leaves endpoints that do not answer out of the capacity, but not out 
   // A pool whose metrics cannot be had at all is no pool without servers.
   clock.advanceTo(120_000);
   expect(capacity()).toBeCloseTo(whole, 6);
+});
+
+it('[O287] leaves ejected endpoints out of capacity and saturation, although their metrics are fresh', () => {
+  const clock = new SimulatedClock();
+  const { headroom, picker } = headroomBed(clock);
+  const ids = ['a', 'b'].map((name) => name as EndpointId);
+  for (const [at, id] of ids.entries()) {
+    picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels: new Map() });
+  }
+  picker.route(makeRequest()).done('completed');
+  const stage = (): StageHeadroom | undefined => headroom.report().stages[0];
+  const whole = stage()?.requestsPerSecond?.capacity ?? 0;
+
+  // The first endpoint fails all of its requests, and reports idle metrics; the other one works.
+  const open: RoutedRequest[] = [];
+  for (let request = 0; request < 200; request++) {
+    clock.advanceTo(clock.now() + 20);
+    const idle = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };
+    for (const id of ids) picker.pool.observe(id, { ...idle, sampledAt: clock.now() });
+    const routed = picker.route(makeRequest());
+    if (routed.endpoint.id === ids[0]) routed.done('failed');
+    else open.push(routed);
+  }
+  const [failing] = picker.pool.snapshot();
+  expect(failing && picker.ejector.ejected(failing)).toBeDefined();
+  expect(stage()).toMatchObject({ endpoints: 2, replicas: 2 });
+  expect(stage()?.requestsPerSecond?.capacity).toBeCloseTo(whole / 2, 6);
+  // One more request goes to the one that works, which has all that are open.
+  const [idle = 0, loaded = 0] = ids.map((id) => headroom.report().endpoints.get(id));
+  expect(loaded).toBeGreaterThan(2 * idle);
+  expect(stage()?.saturation).toBe(loaded);
+  for (const routed of open) routed.done('completed');
 });

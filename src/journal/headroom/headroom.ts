@@ -25,6 +25,8 @@ export interface HeadroomOptions {
   readonly waiting: () => number;
   /** Requests so far that left without a decision: they were demand, too. None when left out. */
   readonly undecided?: (() => number) | undefined;
+  /** Whether an endpoint gets no requests now, although it is of the pool. */
+  readonly isEjected: (endpoint: Endpoint) => boolean;
   readonly objective?: LatencyObjective | undefined;
   /** The share of the capacity that autoscaling aims at, above 0 and at most 1. */
   readonly target?: number | undefined;
@@ -123,7 +125,7 @@ export class Headroom implements JournalSubscriber {
   /** The lowest saturation of some endpoints, such as a subset: one more request goes there. */
   saturation(endpoints: readonly Endpoint[], stage: HeadroomStage = 'all'): number {
     const at = this.#options.clock.now();
-    return Math.min(...endpoints.map((each) => this.#saturationOf(each, stage, at)));
+    return Math.min(...this.#openOf(endpoints).map((each) => this.#saturationOf(each, stage, at)));
   }
 
   #stage(
@@ -136,16 +138,17 @@ export class Headroom implements JournalSubscriber {
     const all = this.#all.requests(at);
     const share = all === 0 ? 0 : Math.min(1, mix.requests(at) / all);
     for (const each of serving) saturations.set(each.id, this.#saturationOf(each, stage, at));
-    const fresh = serving.filter((each) => isFresh(each, at));
+    const open = this.#openOf(serving);
+    const fresh = open.filter((each) => isFresh(each, at));
     // Where no sample is fresh, nothing says which of them answer.
-    const answering = fresh.length > 0 ? fresh : serving;
+    const answering = fresh.length > 0 ? fresh : open;
     const trend = this.#trend;
     return stageHeadroom({
       stage,
       endpoints: serving.length,
       replicas: replicasOf(serving),
       answering: replicasOf(answering),
-      saturation: Math.min(...serving.map(({ id }) => saturations.get(id) ?? 0)),
+      saturation: Math.min(...open.map(({ id }) => saturations.get(id) ?? 0)),
       mix: mix.mean,
       capacities: answering.map((each) => this.#capacityOf(each, stage, answering.length)),
       demand: { rate: share * trend.rate, slope: share * trend.slope },
@@ -155,6 +158,12 @@ export class Headroom implements JournalSubscriber {
       target,
       leadS: leadMs / SECOND_MS,
     });
+  }
+
+  /** Those that requests go to. Where all are ejected, requests go to any of them. */
+  #openOf(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+    const open = endpoints.filter((each) => !this.#options.isEjected(each));
+    return open.length > 0 ? open : endpoints;
   }
 
   get #objective(): LatencyObjective {

@@ -39,6 +39,7 @@ export function createHeadroom(
     limitOf: (endpoint) => scaled().picker.limit.of(endpoint),
     waiting: () => scaled().picker.waiting.requests + scaled().router.waiting,
     undecided: () => scaled().router.undecided,
+    isEjected: (endpoint) => scaled().picker.ejector.ejected(endpoint) !== undefined,
     objective: { ttftMs: sloTtftMs, tpotMs: sloTpotMs },
     target: options.autoscalingTarget,
     leadMs: options.autoscalingLeadMs,
