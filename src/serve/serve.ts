@@ -64,9 +64,9 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const tls = await startTls(options.tls, { registry: metrics.registry, clock, log });
   const observing = await observingOf(options, { metrics, runtime });
   const { recorder, promotionControl, telemetry } = observing;
-  const started = startPicker(options, { seed, runtime, ...observing });
-  const { picker, router, live, headroom, replica } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
+  const started = startPicker(options, { seed, runtime, rules, ...observing });
+  const { picker, router, live, headroom, replica } = started;
   const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
   const shadowLog = openShadowLog(options);
   const shadows = startShadows(options, { ...started, shadowLog });
@@ -176,7 +176,7 @@ function metricsOf(
 async function observingOf(
   options: ServeOptions,
   parts: Pick<AdminParts, 'metrics' | 'runtime'>,
-): Promise<Omit<StartPickerParts, 'seed' | 'runtime'>> {
+): Promise<Omit<StartPickerParts, 'seed' | 'runtime' | 'rules'>> {
   return {
     metrics: parts.metrics,
     recorder: recorderOf(options.recording, parts.runtime.clock),

@@ -22,6 +22,8 @@ export class FlowControlBench {
   readonly control: FlowControl;
   inFlight: number = 0;
   endpoints: readonly Endpoint[] = makePool([{}]);
+  /** The priorities of the objectives, by name. */
+  objectives: ReadonlyMap<string, number> = new Map();
   #requests = 0;
 
   constructor(plan: Partial<FlowControlParts> = {}, capacity = 1) {
@@ -55,6 +57,7 @@ export class FlowControlBench {
       },
       {
         endpoints: () => this.endpoints,
+        objectives: () => this.objectives,
         inFlight: {
           load: () => ({ requests: this.inFlight, pendingPrefillTokens: 0, contextTokens: 0 }),
         },

@@ -117,6 +117,13 @@ describe.skipIf(binary === undefined)('flow control behind Envoy', () => {
   const reasonOf = (response: Response): string | null =>
     response.headers.get('x-llm-d-request-dropped-reason');
 
+  test('[D460] the priority of each objective has a band before its first request', async () => {
+    const lines = (await page()).split('\n');
+    const name = 'llm_d_epp_flow_control_capacity_utilization_requests{';
+    const bands = lines.filter((line) => line.startsWith(name));
+    expect(bands.map((line) => /priority="(.*?)"/.exec(line)?.[1])).toEqual(['10', '0', '-5']);
+  });
+
   test('[Q65] requests wait for the server, and leave by priority and by fairness id', async () => {
     const first = send({ id: 'first' });
     await received('first');

@@ -5,8 +5,14 @@ import { Band } from './band.ts';
 import type { Fairness } from './fairness/fairness.ts';
 import type { BandParts, FlowControlParts } from './flow-control-parts.ts';
 
-/** A band that the configuration does not name is dropped after so long without a request. */
+/**
+ * A band that neither the configuration nor an objective names is dropped after so long without a
+ * request.
+ */
 const IDLE_MS: Millis = 600_000;
+/** Bands are looked at so often. */
+const LOOK_MS: Millis = 60_000;
+const NONE: ReadonlyMap<string, number> = new Map();
 
 /** All bands, the highest priority first. Those that the configuration does not name come and go. */
 export class Bands {
@@ -16,6 +22,10 @@ export class Bands {
   #all: readonly Band[] = [];
   #priorities: readonly number[] = [];
   readonly #byPriority = new Map<number, Band>();
+  #objectives = NONE;
+  /** The priorities of all objectives. */
+  #ofObjectives: ReadonlySet<number> = new Set();
+  #lookAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(plan: FlowControlParts) {
     this.#plan = plan;
@@ -48,6 +58,24 @@ export class Bands {
     return band;
   }
 
+  /**
+   * Gives each priority of an objective a band, so that policies count it before its first request.
+   * Returns all bands.
+   */
+  keep(objectives: ReadonlyMap<string, number> = NONE, at: Millis): readonly Band[] {
+    if (objectives === this.#objectives && at < this.#lookAt) return this.#all;
+    this.#lookAt = at + LOOK_MS;
+    this.#objectives = objectives;
+    this.#ofObjectives = new Set(objectives.values());
+    for (const priority of this.#ofObjectives) {
+      const band = this.#byPriority.get(priority) ?? this.#create(priority, at);
+      band.usedAt = at;
+    }
+    this.#dropIdle(at);
+    this.#sort();
+    return this.#all;
+  }
+
   /** Undefined where no request has had this priority of late. */
   known(priority: number): Band | undefined {
     return this.#byPriority.get(priority);
@@ -78,7 +106,13 @@ export class Bands {
   #dropIdle(at: Millis): void {
     for (const [priority, band] of this.#byPriority) {
       const isNamed = priority === 0 || this.#plan.bands.has(priority);
-      if (isNamed || band.size > 0 || at - band.usedAt <= IDLE_MS) continue;
+      if (
+        isNamed ||
+        this.#ofObjectives.has(priority) ||
+        band.size > 0 ||
+        at - band.usedAt <= IDLE_MS
+      )
+        continue;
       band.stop();
       this.#byPriority.delete(priority);
     }

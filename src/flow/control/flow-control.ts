@@ -22,6 +22,8 @@ export interface FlowControlDeps {
   /** All endpoints of the pool. The array is another one when anything of it has changed. */
   endpoints(): readonly Endpoint[];
   readonly inFlight: InFlightView;
+  /** The priority of each objective: each has a band. Another map when anything of it has changed. */
+  readonly objectives?: (() => ReadonlyMap<string, number>) | undefined;
   /** Whether the capacity of the endpoints allows one more request; left out for always. */
   readonly hasRoom?: ((endpoints: readonly Endpoint[]) => boolean) | undefined;
   /** What this one takes the place of: it goes on with what is in flight, and with the pool's times. */
@@ -76,6 +78,11 @@ export class FlowControl implements QueueDiscipline {
     return this.#items.keys();
   }
 
+  /** All bands, the highest priority first, with those that objectives have by now. */
+  bandsAt(at: Millis): readonly Band[] {
+    return this.bands.keep(this.#deps.objectives?.(), at);
+  }
+
   get firstBand(): FirstBand | undefined {
     const first = this.bands.all.find(({ size }) => size > 0);
     return first && { priority: first.priority, requests: first.size };
@@ -114,8 +121,8 @@ export class FlowControl implements QueueDiscipline {
   }
 
   *ready(at: Millis): Generator<ReadyGroup> {
+    const all = this.bandsAt(at);
     const isOpen = this.#opener(at);
-    const { all } = this.bands;
     for (let rank = 0; rank < all.length && isOpen(rank); rank++) {
       const band = all[rank] as Band;
       if (band.size === 0) continue;

@@ -37,6 +37,8 @@ interface ControlOptions {
   readonly plan: FlowControlPlan;
   /** Requests that the ledger does not have yet. */
   readonly lacking: () => number;
+  /** The priority of each objective, by name. */
+  readonly objectives: (() => ReadonlyMap<string, number>) | undefined;
   /** What it takes the place of. */
   readonly former: FlowControl | undefined;
 }
@@ -44,12 +46,13 @@ interface ControlOptions {
 /** Flow control before this picker. */
 export function flowControlOver(
   picker: ControlledPicker,
-  { plan, lacking, former }: ControlOptions,
+  { plan, lacking, objectives, former }: ControlOptions,
 ): FlowControl {
   return createFlowControl(plan, {
     endpoints: () => picker.pool.snapshot(),
     inFlight: withMore(picker, lacking),
     hasRoom: roomBeyond(picker, lacking),
+    objectives,
     former,
   });
 }

@@ -23,6 +23,8 @@ export interface ControlledRouterOptions {
   readonly clock: Clock;
   /** What waits at other replicas of this picker. */
   readonly waitingElsewhere?: (() => readonly FirstBand[]) | undefined;
+  /** The priority of each objective. Another map when anything of it has changed. */
+  readonly objectives?: (() => ReadonlyMap<string, number>) | undefined;
   /** Puts meters around flow control. */
   readonly measured?: ((control: FlowControl) => QueueDiscipline) | undefined;
 }
@@ -89,14 +91,14 @@ export class ControlledRouter implements Router {
   /** From now on. What waits already is kept, as far as the new limits let it. */
   configure(plan: FlowControlPlan | undefined): void {
     if (plan === this.#plan || (plan && this.#plan && sameParameters(plan, this.#plan))) return;
-    const { measured } = this.#options;
+    const { measured, objectives } = this.#options;
     const picker = this.#picker;
     this.#plan = plan;
     this.#discipline?.replaced();
     const taken = (): number =>
       this.#let.unrouted.size + this.#left.count(this.#options.clock.now());
     const control =
-      plan && flowControlOver(picker, { plan, lacking: taken, former: this.#control });
+      plan && flowControlOver(picker, { plan, lacking: taken, objectives, former: this.#control });
     this.#control = control;
     this.#discipline = control && (measured?.(control) ?? control);
     const held = [...this.#kept.values()];

@@ -1,3 +1,4 @@
+import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { CaptureRecorder } from '../../journal/capture/capture-recorder.ts';
@@ -33,6 +34,7 @@ export interface StartPickerParts {
   /** The seed of all the picker's random numbers. */
   readonly seed: number;
   readonly runtime: RealRuntime;
+  readonly rules: RequestRules;
   readonly metrics: PickerMetrics;
   readonly recorder: DecisionRecorder | undefined;
   readonly promotionControl: PromotionControl | undefined;
@@ -54,13 +56,13 @@ export interface StartedPicker {
 
 /** Starts the decision core with the real clock and network, and its subscribers. */
 export function startPicker(options: ServeOptions, parts: StartPickerParts): StartedPicker {
-  const { seed, runtime, metrics, promotionControl } = parts;
+  const { seed, runtime, rules, metrics, promotionControl } = parts;
   const { log } = options;
   const { shadows = [], shadowPlans } = options.shadowing;
   const plan = servingPlan(options.plan, options.pool.capacityPart);
   const { clock } = runtime;
   const live = new LiveCounts(clock);
-  const { router, replica } = startRouter(options, { clock, metrics });
+  const { router, replica } = startRouter(options, { clock, rules, metrics });
   const scaled = (): ScaledParts => ({ picker: started.picker, router });
   const headroom = createHeadroom(options.autoscaling, clock, scaled);
   const start = (capture?: CaptureRecorder): EndpointPicker =>
@@ -118,14 +120,23 @@ function reportingSubscribers(
 /** Flow control, and what tells it and the other replicas of each other's waiting requests. */
 function startRouter(
   options: ServeOptions,
-  { clock, metrics }: { readonly clock: Clock; readonly metrics: PickerMetrics },
+  {
+    clock,
+    rules,
+    metrics,
+  }: Pick<StartPickerParts, 'rules' | 'metrics'> & { readonly clock: Clock },
 ): Pick<StartedPicker, 'router' | 'replica'> {
   const { poolName } = options.pool;
   const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
   const waiting = (): FirstBand | undefined => router.firstBand;
   const replica = createReplica(options, { registry: metrics.registry, clock, waiting });
   const waitingElsewhere = replica && (() => replica.waitingElsewhere());
-  const router = new ControlledRouter({ clock, measured, waitingElsewhere });
+  const router = new ControlledRouter({
+    clock,
+    measured,
+    waitingElsewhere,
+    objectives: () => rules.priorities,
+  });
   return { router, replica };
 }
 

@@ -70,17 +70,17 @@ function detectorsOf({
 }
 
 function showCapacity(options: FlowGaugesOptions): void {
-  const { poolName: inference_pool } = options;
+  const { poolName: inference_pool, now } = options;
   const gauge = shown(options);
   const help = 'What waits over what may wait';
-  gauge('flow_control_capacity_utilization_requests', `${help}, in requests.`, ({ bands }) =>
-    bands.all.map(({ priority, size, plan }) => ({
+  gauge('flow_control_capacity_utilization_requests', `${help}, in requests.`, (control) =>
+    control.bandsAt(now()).map(({ priority, size, plan }) => ({
       labels: { inference_pool, priority },
       value: size / plan.maxRequests,
     })),
   );
-  gauge('flow_control_capacity_utilization_bytes', `${help}, in bytes.`, ({ bands }) =>
-    bands.all.map(({ priority, bytes, plan }) => ({
+  gauge('flow_control_capacity_utilization_bytes', `${help}, in bytes.`, (control) =>
+    control.bandsAt(now()).map(({ priority, bytes, plan }) => ({
       labels: { inference_pool, priority },
       value: bytes / plan.maxBytes,
     })),

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { FlowControlBench } from '../../../test/decision/flow-control-bench.ts';
+import { NOW } from '../../../test/makers.ts';
+import { holdback } from './saturation/usage-limits.ts';
+
+const usageLimit = () => holdback({ minCeiling: 0.25, maxCeiling: 1, domain: 'rank' });
+const MINUTE = 60_000;
+
+/** How many of ten requests of priority 0 a pool with room for eight takes. */
+function taken(bench: FlowControlBench, at: number = NOW): number {
+  const waiting = Array.from({ length: 10 }, () => bench.wait({ priority: 0 }, at));
+  const placed = bench.place(at);
+  for (const each of placed) bench.end(each, at);
+  for (const each of waiting) bench.control.remove(each);
+  return placed.length;
+}
+
+describe('the bands of objectives', () => {
+  test('[D460] keep room for a priority that no request has had yet', () => {
+    const bench = new FlowControlBench({ usageLimit }, 8);
+    expect(taken(bench)).toBe(8);
+    // The ceilings of 10 and 0 are 1 and 0.25: the lower band ends at two of eight.
+    bench.objectives = new Map([['interactive', 10]]);
+    expect(taken(bench)).toBe(2);
+    expect(bench.control.bandsAt(NOW).map(({ priority }) => priority)).toEqual([10, 0]);
+  });
+
+  test('[D460] stay as long as their objective, and ten minutes after it', () => {
+    const bench = new FlowControlBench({ usageLimit }, 8);
+    bench.objectives = new Map([['interactive', 10]]);
+    taken(bench);
+    expect(taken(bench, NOW + 60 * MINUTE)).toBe(2);
+    bench.objectives = new Map();
+    expect(taken(bench, NOW + 61 * MINUTE)).toBe(2);
+    expect(taken(bench, NOW + 72 * MINUTE)).toBe(8);
+  });
+
+  test('[D460] of equal priorities there is one, and a priority that requests have is no second one', () => {
+    const bench = new FlowControlBench({ usageLimit }, 8);
+    bench.wait({ priority: 7 });
+    bench.objectives = new Map([
+      ['a', 7],
+      ['b', 7],
+      ['c', -1],
+    ]);
+    expect(bench.control.bandsAt(NOW).map(({ priority, size }) => [priority, size])).toEqual([
+      [7, 1],
+      [0, 0],
+      [-1, 0],
+    ]);
+  });
+});
