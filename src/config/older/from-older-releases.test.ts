@@ -58,6 +58,26 @@ describe('a configuration of an older release', () => {
       plugins(['mm-embeddings-cache-producer', { cacheSizeInMBPerServer: 2048 }]),
     ],
     [
+      'the size of that cache in items',
+      plugins(['mm-embeddings-cache-producer', { cacheSize: 10_000 }]),
+      plugins(['mm-embeddings-cache-producer', {}]),
+    ],
+    [
+      'the renderer of prompts',
+      plugins(['token-producer', { vllm: { http: 'http://render:8000' } }]),
+      plugins(['token-producer', { vllm: { url: 'http://render:8000' } }]),
+    ],
+    [
+      'bounds of sessions in their producer',
+      plugins(['session-id-producer', { cookieName: 'sid', lruSize: 512, ttl: '10m' }]),
+      plugins(['session-id-producer', { cookieName: 'sid' }]),
+    ],
+    [
+      'the decay of a program’s service',
+      plugins(['program-aware-fairness', { serviceDecayFactor: 0.9 }]),
+      plugins(['program-aware-fairness', { lasDecayFactor: 0.9 }]),
+    ],
+    [
       'series of metrics beside no engine',
       plugins([
         'core-metrics-extractor',
@@ -109,8 +129,8 @@ describe('a configuration of an older release', () => {
     ],
   ])('[D425] is read as the newest reads it: %s', (_what, older, newer) => {
     expect(decided(load(older))).toEqual(decided(load(newer)));
-    const reasons = new Set(load(older).notes.map(({ reason }) => reason));
-    expect(reasons.has('deprecated') || reasons.has('own-way')).toBe(true);
+    const reasons = new Set<string>(load(older).notes.map(({ reason }) => reason));
+    expect(['deprecated', 'own-way', 'obsolete'].some((reason) => reasons.has(reason))).toBe(true);
   });
 
   test('[D425] keeps the names by which profiles know plugins of older types', () => {

@@ -25,10 +25,15 @@ const PRECISE: readonly Rename[] = [
   ['indexerConfig.tokenProcessorConfig', 'tokenProcessorConfig'],
 ];
 
+const RENDERER: readonly Rename[] = [['vllm.http', 'vllm.url']];
+
 /** By type. */
 export const OLDER_PARAMETER_NAMES: Readonly<Record<string, readonly Rename[]>> = {
   'core-metrics-extractor': [['enableMultiEngine', undefined]],
-  'mm-embeddings-cache-producer': [['cacheSizeInMB', 'cacheSizeInMBPerServer']],
+  'mm-embeddings-cache-producer': [
+    ['cacheSizeInMB', 'cacheSizeInMBPerServer'],
+    ['cacheSize', undefined],
+  ],
   'precise-prefix-cache-producer': PRECISE,
   'precise-prefix-cache-scorer': PRECISE,
   'prefix-cache-scorer': [
@@ -36,12 +41,19 @@ export const OLDER_PARAMETER_NAMES: Readonly<Record<string, readonly Rename[]>> 
     ['prefixLengthWeight', 'matchLengthWeight'],
   ],
   'program-aware-fairness': [
+    ['serviceDecayFactor', 'lasDecayFactor'],
     ['serviceHalfLifeSeconds', 'lasHalfLifeSeconds'],
     ['weightService', 'lasWeightService'],
     ['weightServiceHeadWait', 'lasWeightHeadWait'],
   ],
   'session-affinity-filter': SESSION,
   'session-affinity-scorer': SESSION,
+  'session-id-producer': [
+    ['lruSize', undefined],
+    ['ttl', undefined],
+  ],
+  'token-producer': RENDERER,
+  tokenizer: RENDERER,
 };
 
 /** Parameters of `prefix-cache-scorer` that are those of its producer now. */

@@ -63,6 +63,28 @@ describe('configurations of older releases of the reference', () => {
     ]);
   });
 
+  test.each([
+    ['capacity-ledger', 'utilization-detector'],
+    ['compatibility-screener', 'disaggregatedset-rollout-screener'],
+    ['decode-pipeline-pressure-filter', 'utilization-filter'],
+    ['gw-subset-screener', 'the subset hint, which counts without a plugin,'],
+    ['kv-cache-source-producer', 'p2p-source-producer'],
+    ['osl-bucket', 'outlen-bucket'],
+    ['prefill-pin-screener', 'endpoint-pin-screener'],
+    ['zmq-state-extractor', 'core-metrics-extractor'],
+  ])('[D421] %s, which is only in branches, is an error that names %s', (type, similar) => {
+    expect(issuesOf({ plugins: [{ type }] })).toEqual([
+      `plugins[0].type: ${type} is in no release of the reference picker, and is not here; ${similar} does a similar work`,
+    ]);
+  });
+
+  test('[D421] reports of caches that only branches ask for are an error that says so', () => {
+    const plugins = [
+      { type: 'precise-prefix-cache-producer', parameters: { fullReportRepair: {} } },
+    ];
+    expect(issuesOf({ plugins })[0]).toContain('events are replayed from the engine');
+  });
+
   test('[D398] a field of later releases is an error that says what happens without it', () => {
     const flowControl = { bandSelectionPolicyPluginRef: 'some' };
     expect(issuesOf({ plugins: [{ type: 'queue-scorer' }], flowControl })).toEqual([

@@ -71,6 +71,10 @@ const OF_ATTRIBUTES = 'attributes of endpoints count, and no scores that another
 const OF_SESSIONS = {
   sessionIDProducerName: 'sessionIdConfig.sources says where the id of a session is',
 };
+const OF_REPORTS = {
+  fullReportRepair:
+    'events are replayed from the engine where kvEventsConfig.podDiscoveryConfig.replaySocketPort says how',
+};
 const OF_PEER = {
   peerTopologyHeader: 'near is what another profile picked for the request, or what own says',
 };
@@ -84,6 +88,8 @@ const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>
     metadataField: OF_ATTRIBUTES,
   },
   'inflight-load-producer': { outputEstimator: OF_LENGTHS, sketch: OF_LENGTHS },
+  'precise-prefix-cache-producer': OF_REPORTS,
+  'precise-prefix-cache-scorer': OF_REPORTS,
   'session-affinity-filter': OF_SESSIONS,
   'session-affinity-scorer': OF_SESSIONS,
   'topology-affinity-filter': {

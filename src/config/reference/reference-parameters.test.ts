@@ -76,6 +76,65 @@ describe("the reference's parameters", () => {
     expect(parsed(type, given)).toEqual(parsed(type, meant));
   });
 
+  const scope = { labelSelector: 'a=b' };
+  const gating = (more: object): object => ({
+    scope,
+    revisionGating: { mode: 'sum', requiredRoles: ['prefill'], ...more },
+  });
+
+  test.each<readonly [type: string, given: object, meant: object]>([
+    ['precise-prefix-cache-producer', { speculativeTTL: '' }, {}],
+    ['precise-prefix-cache-producer', { speculativeTTL: '0s' }, {}],
+    ['precise-prefix-cache-producer', { tokenProcessorConfig: { blockSizeTokens: 0 } }, {}],
+    [
+      'precise-prefix-cache-producer',
+      { tokenProcessorConfig: { blockSizeTokens: 0, blockSize: 32, hashAlgorithm: '' } },
+      { tokenProcessorConfig: { blockSizeTokens: 32 } },
+    ],
+    ['precise-prefix-cache-producer', { kvEventsConfig: { engineType: '' } }, {}],
+    ['session-id-producer', {}, { headerName: 'x-session-id' }],
+    [
+      'agent-identity',
+      { additionalSessionHeaders: ['', 'X-A'] },
+      { additionalSessionHeaders: ['x-a'] },
+    ],
+    [
+      'disaggregatedset-rollout-screener',
+      gating({ revisionLabelKey: '', roleLabelKey: '', revisionHeaderName: '' }),
+      gating({}),
+    ],
+    ['program-aware-fairness', { strategy: '' }, {}],
+  ])('[D430] %s reads %j as %j, as the reference', (type, given, meant) => {
+    expect(parsed(type, given)).toEqual(parsed(type, meant));
+  });
+
+  test('[D430] an answer counts as no tokens where their ratio to the prompt is 0', () => {
+    const parameters = { addEstimatedOutputTokens: true, outputRatio: 0 };
+    expect(load('inflight-load-producer', parameters).outputEstimate).toEqual({ ratio: 0 });
+  });
+
+  test('[D430] an empty list of parameters is none; another list is an error', () => {
+    expect(load('queue-scorer', []).plugins).toEqual(load('queue-scorer', {}).plugins);
+    expect(() => load('queue-scorer', [1])).toThrow('must be a map with fields, not a list');
+  });
+
+  test.each<readonly [type: string, parameters: object, path: string]>([
+    ['predicted-latency-producer', { samplingMean: 0 }, 'samplingMean'],
+    [
+      'predicted-latency-producer',
+      { maxDecodeTokenSamplesForPrediction: -1 },
+      'maxDecodeTokenSamplesForPrediction',
+    ],
+    [
+      'disaggregatedset-rollout-screener',
+      gating({ requiredRoles: ['prefill', 'prefill'] }),
+      'revisionGating.requiredRoles[1]',
+    ],
+    ['session-id-producer', { headerName: '' }, 'headerName'],
+  ])('[D430] %s refuses %j, as the reference', (type, parameters, path) => {
+    expect(() => load(type, parameters)).toThrow(`plugins[0].parameters.${path}`);
+  });
+
   test('[D422] two normalizations of one attribute are an error, as in the reference', () => {
     const both = scored({ fixedRange: { min: 0, max: 1 }, adaptiveRange: {} });
     expect(() => load('endpoint-attribute-scorer', both)).toThrow('give one of them');

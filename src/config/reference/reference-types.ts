@@ -34,7 +34,7 @@ const ACCEPTED: readonly AcceptedType[] = [
     instead: LEDGER,
     parameters: () => ({
       addEstimatedOutputTokens: z.boolean().optional(),
-      outputRatio: z.number().positive().optional(),
+      outputRatio: z.number().nonnegative().optional(),
       maxEstimatedOutputTokens: z.int().nonnegative().optional(),
       prefixMatchInfoProducerName: z.string().optional(),
       syncCrossReplicaState: z.boolean().optional(),
@@ -55,8 +55,8 @@ const ACCEPTED: readonly AcceptedType[] = [
       useEncoderCacheFeatures: z.boolean().optional(),
       prefixMatchInfoProducerName: z.string().optional(),
       inFlightLoadProducerName: z.string().optional(),
-      samplingMean: z.number().optional(),
-      maxDecodeTokenSamplesForPrediction: z.number().optional(),
+      samplingMean: z.number().positive().optional(),
+      maxDecodeTokenSamplesForPrediction: z.int().nonnegative().optional(),
     }),
   },
   {

@@ -41,7 +41,11 @@ const plugin = z.strictObject({
     .string()
     .nullish()
     .transform((given) => given || undefined),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
+  /** Templates write a list where nothing is set. */
+  parameters: z.preprocess(
+    (given) => (Array.isArray(given) && given.length === 0 ? undefined : given),
+    z.record(z.string(), z.unknown()).nullish(),
+  ),
 });
 
 const profile = z.strictObject({

@@ -39,6 +39,9 @@ const BATCH_ELEMENTS_MAX = 500_000;
 
 const port = z.int().min(1).max(65_535);
 
+/** A time that is empty, zero or negative is not set. */
+const lifetime = z.lazy(() => z.union([z.literal('').transform(() => 0), duration]).optional());
+
 /** 0 is Go's value for a missing port. */
 const optionalPort = z.lazy(() =>
   z
@@ -59,11 +62,12 @@ const zmqAddress = z
 
 const tokenProcessorConfig = z.lazy(() =>
   z.strictObject({
-    blockSizeTokens: z.int().positive().optional(),
-    blockSize: z.int().positive().optional(),
+    /** 0 is Go's value for a missing number. */
+    blockSizeTokens: z.int().nonnegative().optional(),
+    blockSize: z.int().nonnegative().optional(),
     /** Has no effect: the picker's keys are never shared. */
     hashSeed: z.string().optional(),
-    hashAlgorithm: z.enum(['cbor-fnv', 'xxh64']).optional(),
+    hashAlgorithm: z.enum(['', 'cbor-fnv', 'xxh64']).optional(),
   }),
 );
 
@@ -77,7 +81,7 @@ const curve = z.lazy(() =>
 const kvEventsFields = z.lazy(() =>
   z.strictObject({
     /** Has no effect: the layout of an event shows its engine. */
-    engineType: z.enum(['vllm', 'sglang']).optional(),
+    engineType: z.enum(['', 'vllm', 'sglang']).optional(),
     topicFilter: z.string().optional(),
     /** Has no effect: there are no worker threads. */
     concurrency: z.int().positive().optional(),
@@ -115,6 +119,13 @@ const kvEventsConfig = kvEventsFields.check(({ value, issues }) => {
   }
 });
 
+/** Has no effect: the index is in the picker's memory. */
+const store = z.strictObject({
+  address: z.string().optional(),
+  backendType: z.string().optional(),
+  enableRDMA: z.boolean().optional(),
+});
+
 const indexerConfig = z.lazy(() =>
   z.strictObject({
     tokenizersPoolConfig: z
@@ -129,13 +140,14 @@ const indexerConfig = z.lazy(() =>
           })
           .optional(),
         costAwareMemoryConfig: z.strictObject({ size: z.string().optional() }).optional(),
-        redisConfig: z.strictObject({ address: z.string().optional() }).optional(),
+        redisConfig: store.optional(),
+        valkeyConfig: store.optional(),
         enableMetrics: z.boolean().optional(),
         metricsLoggingInterval: duration.optional(),
       })
       .optional(),
     kvCacheBackendConfigs: z
-      .array(z.strictObject({ name: z.string().min(1), weight: z.number().min(0).max(1) }))
+      .array(z.strictObject({ name: z.string().min(1), weight: z.number().min(0) }))
       .optional(),
   }),
 );
@@ -148,7 +160,7 @@ export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z.lazy(() =>
       kvEventsConfig: kvEventsConfig.prefault({}),
       indexerConfig: indexerConfig.default({}),
       speculativeIndexing: z.boolean().default(false),
-      speculativeTTL: duration.optional(),
+      speculativeTTL: lifetime,
     })
     .transform((parameters) => {
       const { tokenProcessorConfig: tokens, kvEventsConfig: events } = parameters;
@@ -159,7 +171,7 @@ export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z.lazy(() =>
         { name: 'cpu', weight: 0.8 },
       ];
       return {
-        blockTokens: tokens.blockSizeTokens ?? tokens.blockSize ?? BLOCK_TOKENS_DEFAULT,
+        blockTokens: tokens.blockSizeTokens || tokens.blockSize || BLOCK_TOKENS_DEFAULT,
         topicFilter: events.topicFilter,
         discoverPods: events.discoverPods,
         bindAddress: events.zmqEndpoint === '' ? undefined : events.zmqEndpoint,
@@ -170,7 +182,7 @@ export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z.lazy(() =>
         batchElementsMax: events.maxBatchElements,
         blocksMax: Math.min(BLOCKS_MAX, Math.floor(size)),
         speculative: parameters.speculativeIndexing,
-        speculativeMs: parameters.speculativeTTL ?? SPECULATIVE_MS_DEFAULT,
+        speculativeMs: parameters.speculativeTTL || SPECULATIVE_MS_DEFAULT,
       };
     }),
 );

@@ -50,7 +50,10 @@ const seconds = z.number().nonnegative();
 
 const programAware = z.lazy(() =>
   z.strictObject({
-    strategy: z.enum(['las', 'turn-priority']).default('las'),
+    strategy: z
+      .enum(['', 'las', 'turn-priority'])
+      .default('las')
+      .transform((strategy) => strategy || 'las'),
     evictionTtlSeconds: seconds.default(3600),
     evictionSweepSeconds: z.number().positive().default(300),
     lasWeightService: z.number().nonnegative().default(0.8),

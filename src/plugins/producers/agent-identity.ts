@@ -19,7 +19,10 @@ export const agentIdentity: DataSourceDefinition = defineDataSource({
   config: z.lazy(() =>
     z.strictObject({
       /** Read before the known ones. */
-      additionalSessionHeaders: z.array(z.string().min(1).toLowerCase()).default([]),
+      additionalSessionHeaders: z
+        .array(z.string().toLowerCase())
+        .default([])
+        .transform((names) => names.filter((name) => name !== '')),
     }),
   ),
   headers: ({ additionalSessionHeaders }) =>

@@ -3,6 +3,8 @@ import { requestAttributeKey, SESSION_ID_ATTRIBUTE } from '../../framework/keys.
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 
 const COOKIES = 'cookie';
+/** Where neither a header nor a cookie is named. */
+const HEADER_DEFAULT = 'x-session-id';
 
 interface SessionIdConfig {
   readonly headerName: string;
@@ -12,9 +14,13 @@ interface SessionIdConfig {
 const config: z.ZodType<SessionIdConfig> = z.lazy(() =>
   z
     .strictObject({
-      headerName: z.string().trim().toLowerCase().default(''),
-      cookieName: z.string().trim().default(''),
+      headerName: z.string().trim().toLowerCase().optional(),
+      cookieName: z.string().trim().optional(),
     })
+    .transform(({ headerName, cookieName }) => ({
+      headerName: headerName ?? (cookieName === undefined ? HEADER_DEFAULT : ''),
+      cookieName: cookieName ?? '',
+    }))
     .refine(({ headerName, cookieName }) => (headerName === '') !== (cookieName === ''), {
       path: ['headerName'],
       message: 'give exactly one of headerName and cookieName',

@@ -75,7 +75,7 @@ describe('session-id-producer', () => {
     expect(factOf(start(sessionIdProducer, parameters), headers)).toBe(session);
   });
 
-  test.each([{}, { headerName: 'a', cookieName: 'b' }, { headerName: ' ' }])(
+  test.each([{ headerName: 'a', cookieName: 'b' }, { headerName: ' ' }])(
     '[D56] %j is refused: exactly one source is needed',
     (parameters) => {
       expect(() => sessionIdProducer.config.parse(parameters)).toThrow(/exactly one/);

@@ -30,7 +30,19 @@ export interface RolloutConfig {
 }
 
 const text = z.string().min(1);
-const roles = z.array(text);
+/** A text that, where it is empty, is not set. */
+const textOr = (usual: string): z.ZodType<string> =>
+  z
+    .string()
+    .default(usual)
+    .transform((given) => given || usual);
+
+const roles = z.array(text).superRefine((names, context) => {
+  names.forEach((name, index) => {
+    if (names.indexOf(name) === index) return;
+    context.addIssue({ code: 'custom', path: [index], message: `repeats ${name}; leave it out` });
+  });
+});
 
 /** The roles in the newer form of the parameters, or in the older one. */
 export function requiredRolesOf({
@@ -69,9 +81,9 @@ export const rolloutConfig: z.ZodType<RolloutConfig> = z.lazy(() =>
         mode: z.enum(['sum', 'max-role', 'disabled']),
         requireRoles: z.strictObject({ values: roles }).optional(),
         requiredRoles: roles.optional(),
-        revisionLabelKey: text.default(`${SET_LABELS}/revision`),
-        roleLabelKey: text.default(`${SET_LABELS}/role`),
-        revisionHeaderName: text.toLowerCase().default(REVISION_HEADER),
+        revisionLabelKey: textOr(`${SET_LABELS}/revision`),
+        roleLabelKey: textOr(`${SET_LABELS}/role`),
+        revisionHeaderName: textOr(REVISION_HEADER).transform((name) => name.toLowerCase()),
         /** Accepted without effect: replicas of the picker do not agree on revisions. */
         disableCoordination: z.boolean().default(false),
       })
