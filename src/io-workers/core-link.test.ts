@@ -1,91 +1,9 @@
 import { expect, it, vi } from 'vitest';
-import { makeEndpoint, makeRequest } from '../../test/makers.ts';
-import { inertRouted } from '../../test/support/session/inert-routed.ts';
+import { makeRequest } from '../../test/makers.ts';
+import { linked, OPTIONS, placement, recorded } from '../../test/support/linked-threads.ts';
 import { RoutingError } from '../framework/error.ts';
-import type { InferenceRequest } from '../framework/request.ts';
 import { LocalAnswer } from '../framework/request-control.ts';
-import type { Placement, RoutedRequest, Router } from '../framework/routing.ts';
-import type { Batch } from './batch.ts';
-import { CoreLink, type CoreLinkOptions } from './core-link.ts';
-import { RemoteFollowing } from './remote-following.ts';
-import { RemoteRouter } from './remote-router.ts';
-import { TurnOutbox } from './turn-outbox.ts';
-
-/** Both ends of a link without threads. Messages are copied as between threads. */
-function linked(router: Router, given: Partial<CoreLinkOptions> = {}) {
-  const tasks: (() => void)[] = [];
-  const afterTurn = (task: () => void): void => void tasks.push(task);
-  const sent: { to: 'core' | 'worker'; batch: Batch }[] = [];
-  const sender = (to: 'core' | 'worker') => (batch: Batch, moved: readonly ArrayBuffer[]) =>
-    void sent.push({ to, batch: structuredClone(batch, { transfer: [...moved] }) });
-  const toCore = new TurnOutbox(sender('core'), afterTurn);
-  const core = new CoreLink(
-    {
-      router,
-      identified: (request) => request,
-      placedOptions: () => ({ withLabels: true, withScores: true }),
-      onFault: vi.fn(),
-      onRejected: vi.fn(),
-      onIgnored: vi.fn(),
-      onClientFault: vi.fn(),
-      ...given,
-    },
-    new TurnOutbox(sender('worker'), afterTurn),
-  );
-  const following = new RemoteFollowing(toCore);
-  const worker = new RemoteRouter(toCore, (id, trace) => following.setTraceparent(id, trace));
-  let batches = 0;
-  const settle = (): void => {
-    while (tasks.length + sent.length > 0) {
-      for (const task of tasks.splice(0)) task();
-      for (const { to, batch } of sent.splice(0)) {
-        batches += 1;
-        if (to === 'core') core.receive(batch);
-        else worker.receive(batch);
-      }
-    }
-  };
-  return { worker, following, core, settle, batches: () => batches };
-}
-
-function placement(): Placement & { routed: RoutedRequest | undefined; error: unknown } {
-  return {
-    routed: undefined,
-    error: undefined,
-    placed(routed) {
-      this.routed = routed;
-    },
-    refused(error) {
-      this.error = error;
-    },
-  };
-}
-
-const OPTIONS = { subset: ['10.0.0.1'], firstTokenSeen: true, endSeen: false };
-const pod = makeEndpoint('pod', { labels: { engine: 'vllm' } });
-
-/** What is reported to a routed request, in order. */
-function recorded(request: InferenceRequest, more: Partial<RoutedRequest> = {}) {
-  const calls: unknown[][] = [];
-  const note =
-    (name: string) =>
-    (...args: unknown[]): void =>
-      void calls.push([name, ...args.filter((each) => each !== undefined)]);
-  const routed: RoutedRequest = {
-    ...inertRouted({ request, destinations: ['pod:8000', 'next:8000'], done: note('done') }),
-    endpoint: pod,
-    headers: new Map([['x-a', '1']]),
-    scored: [{ endpoint: pod, score: 0.5 }],
-    streams: note('streams'),
-    firstToken: note('firstToken'),
-    served: note('served'),
-    loadReported: note('loadReported'),
-    answered: note('answered'),
-    bodyRead: ({ bodyBytes }) => void calls.push(['bodyRead', bodyBytes]),
-    ...more,
-  };
-  return { routed, calls };
-}
+import type { Placement, Router } from '../framework/routing.ts';
 
 it('[D241] a pick made in the deciding thread is that of the session, and so is all that follows', () => {
   const request = makeRequest({

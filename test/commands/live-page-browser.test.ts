@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,105 +7,21 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumOrSkip } from '../../bench/support/chromium.ts';
 import { eventually } from '../../bench/support/stack.ts';
-import type { LiveMessage } from '../../src/serve/live/live-message.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
+import { pageFaults } from '../support/programs/page-faults.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** POINTSMAN_SCREENSHOTS names a folder where pictures of the page are left. */
 const pictures = process.env['POINTSMAN_SCREENSHOTS'];
 const launch = await chromiumOrSkip('the live page in a real browser');
 const TOKEN = 'a-token-of-administrators';
-
-/** Documents of pickers that have these parts, and what the page shows of each. The last is left out. */
-const PARTS: Readonly<Record<string, { readonly document: unknown; readonly shows: string }>> = {
-  '/debug/waiting': {
-    document: {
-      requests: 3,
-      bytes: 91_520,
-      oldestMs: 1250,
-      groups: [{ priority: 5, fairnessId: 'team-b', requests: 3, bytes: 91_520, oldestMs: 1250 }],
-      endpoints: [{ endpoint: 'pod-c', requests: 2, prefillTokens: 41_000 }],
-    },
-    shows: 'team-b',
-  },
-  '/debug/headroom': {
-    document: {
-      active: true,
-      stages: [
-        {
-          stage: 'all',
-          endpoints: 4,
-          replicas: 4,
-          requestsPerSecond: { used: 5, capacity: 12, left: 7 },
-          utilization: 0.42,
-          saturation: 0.3,
-          secondsToSaturation: 540,
-          desiredReplicas: 6,
-          limit: 'first-token',
-        },
-      ],
-    },
-    shows: '6 (now 4)',
-  },
-  '/debug/replicas': {
-    document: {
-      id: 'picker-a',
-      connected: false,
-      sinceMs: 65_000,
-      open: 1,
-      peers: [{ id: 'picker-b', open: 9, lagMs: 3, silentMs: 40 }],
-    },
-    shows: 'picker-b',
-  },
-  '/debug/shadows': {
-    document: { shadows: [{ name: 'mine.yaml', running: false, restarts: 2, dropped: 0 }] },
-    shows: 'mine.yaml (down)',
-  },
-  // Not asked for unless the picker names it.
-  '/debug/promotion': {
-    document: {
-      percent: 0,
-      automatic: false,
-      hasRule: true,
-      conditions: [],
-      events: [
-        {
-          wallMs: 1_795_464_382_685,
-          what: 'demoted',
-          shadow: 'mine.yaml',
-          percent: 0,
-          by: 'rule',
-          why: '122 of its latest 7328 requests failed',
-        },
-      ],
-    },
-    shows: '',
-  },
-};
 
 /** What is asked of an element in the page. */
 interface Measured {
   readonly clientHeight: number;
   readonly clientWidth: number;
   readonly scrollWidth: number;
-}
-
-/** The first message that the picker gives a viewer. */
-async function nextMessage(admin: string): Promise<LiveMessage> {
-  const abort = new AbortController();
-  const { body } = await fetch(`http://${admin}/debug/live`, { signal: abort.signal });
-  let text = '';
-  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += chunk;
-    const event = /^data: (.*)\n\n/m.exec(text)?.[1];
-    if (event !== undefined) {
-      abort.abort();
-      return JSON.parse(event) as LiveMessage;
-    }
-  }
-  throw new Error('the picker has ended the stream');
 }
 
 it('[O5] the files of the page are free of type errors', async () => {
@@ -222,9 +137,7 @@ describe.skipIf(launch === undefined)('the live page', () => {
       await live(page);
       await stack.send(2);
       await page.locator('.list button').nth(1).waitFor();
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
-      expect(violations).toEqual([]);
+      expect(await pageFaults(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
       expect(said).toEqual([]);
       if (pictures !== undefined) {
@@ -236,102 +149,6 @@ describe.skipIf(launch === undefined)('the live page', () => {
       await close();
     },
   );
-
-  it('[O11] shows what waits, headroom, replicas and shadows where the picker answers their documents', async () => {
-    const context = await browser.newContext({ locale: 'en-GB', colorScheme: 'dark' });
-    const page = await context.newPage();
-    const first = await fetch(`http://${stack.admin}/debug/live`);
-    const reader = first.body?.pipeThrough(new TextDecoderStream()).getReader();
-    const { value = '' } = (await reader?.read()) ?? {};
-    await reader?.cancel();
-    const paths = Object.keys(PARTS);
-    const documents = JSON.stringify(paths.slice(0, -1));
-    const body = value.replace(/"documents":\[[^\]]*\]/, `"documents":${documents}`);
-    await page.route('**/debug/live', (route) =>
-      route.fulfill({ contentType: 'text/event-stream', body }),
-    );
-    for (const [path, { document }] of Object.entries(PARTS)) {
-      await page.route(`**${path}`, (route) => route.fulfill({ json: document }));
-    }
-    await page.goto(`http://${stack.admin}/ui`);
-    for (const path of paths.slice(0, -1)) {
-      await page.getByText(PARTS[path]?.shows ?? '?', { exact: true }).waitFor();
-    }
-    expect(await page.getByText('Promotion', { exact: true }).count()).toBe(0);
-    // [O246] What happened, and why.
-    await page.route('**/debug/live', (route) =>
-      route.fulfill({
-        contentType: 'text/event-stream',
-        body: value.replace(/"documents":\[[^\]]*\]/, `"documents":${JSON.stringify(paths)}`),
-      }),
-    );
-    await page.reload();
-    await page.getByText('The rule has ended, until the picker starts again.').waitFor();
-    await page.getByText('mine.yaml demoted').waitFor();
-    await page.getByText('by rule: 122 of its latest 7328 requests failed').waitFor();
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
-    expect(violations).toEqual([]);
-    await context.close();
-  });
-
-  it('[O189] counts decisions by the time between messages, and explains in words', async () => {
-    await stack.send(3);
-    const first = await nextMessage(stack.admin);
-    const { picker: _picker, ...later } = first;
-    const events = [
-      first,
-      { ...later, wallMs: first.wallMs + 4000, decisions: { ...later.decisions, made: 100 } },
-    ];
-    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
-    const context = await browser.newContext({ locale: 'en-GB' });
-    const page = await context.newPage();
-    let asked = 0;
-    await page.route('**/debug/live', (route) =>
-      asked++ === 0
-        ? route.fulfill({ contentType: 'text/event-stream', body })
-        : route.fulfill({ status: 500, json: { error: 'it has gone' } }),
-    );
-    await page.goto(`http://${stack.admin}/ui`);
-    await page.locator('.tile', { hasText: 'Decisions' }).getByText('25/s').waitFor();
-    const reasons = await page.locator('.explained .reasons').innerText();
-    expect(reasons).toMatch(/^(It holds|Both hold) ([\d,]+|none) of (the|its) prompt tokens/);
-    expect(await page.locator('.explained h3').innerText()).not.toContain('default/');
-    // What each term of the scorer is.
-    const meanings = await page.locator('.bars .meaning').allInnerTexts();
-    expect(meanings.length).toBeGreaterThan(3);
-    expect(meanings).not.toContain('');
-    await context.close();
-  });
-
-  it('[O259] says that there is no model server, and is readable where a decision had no other choice', async () => {
-    await stack.send(1);
-    const first = await nextMessage(stack.admin);
-    const [decision] = first.decisions.shown;
-    const name = `${'a-long-name-of-a-deployment-'.repeat(7)}x2k9p`;
-    const text = JSON.stringify({
-      ...first,
-      totals: { ...first.totals, endpoints: 0 },
-      pool: { ...first.pool, rows: [] },
-      decisions: { made: 1, shown: [decision] },
-    })
-      .replace(/,?"runnerUp":\{.*?\}\]\}/g, '')
-      .replaceAll(decision?.outcome.kind === 'picked' ? decision.outcome.endpoint : '?', name);
-    const context = await browser.newContext({ locale: 'en-GB' });
-    const page = await context.newPage();
-    await page.route('**/debug/live', (route) =>
-      route.fulfill({ contentType: 'text/event-stream', body: `data: ${text}\n\n` }),
-    );
-    await page.goto(`http://${stack.admin}/ui`);
-    await page.getByText('no model server', { exact: true }).waitFor();
-    await page.getByText('The picker knows no model server').waitFor();
-    const headline = await page.locator('.explained h3').innerText();
-    expect(headline).toMatch(/^….{40,63}x2k9p: there was no other$/);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
-    expect(violations).toEqual([]);
-    await context.close();
-  });
 
   it('[O190] has no cut names and no broken figures on a phone', async () => {
     const { page, close } = await open({ viewport: { width: 390, height: 844 } });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -6,15 +5,8 @@ import { eventually, inFlightAt, serveOptions } from '../../bench/support/stack.
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
-import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
-
-const JSON_TYPE = { 'content-type': 'application/json' };
-
-function chat(content: string): string {
-  return JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] });
-}
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+import { chat, JSON_TYPE, postChat } from '../support/servers/chat-request.ts';
+import { sha256, startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 describe.each([
   ['in full duplex', {}],
@@ -46,10 +38,8 @@ describe.each([
     await upstream?.stop();
   });
 
-  function post(body: string, headers: Record<string, string> = {}): Promise<Response> {
-    const path = `${url}/v1/chat/completions`;
-    return fetch(path, { method: 'POST', body, headers: { ...JSON_TYPE, ...headers } });
-  }
+  const post = (body: string, headers?: Record<string, string>): Promise<Response> =>
+    postChat(url, body, headers);
 
   /**
    * Expects every reservation to be released. Where no end is observed, that takes longer and is

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +10,7 @@ import {
   startStack,
 } from '../../bench/support/stack.ts';
 import { CONNECTION_MANAGER } from '../../src/lab/envoy/render-config.ts';
-import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
+import { sha256, startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 /** Model rewrites and objectives of an endpoints file, through a real Envoy. */
 
@@ -43,7 +42,6 @@ const chat = (model: string, content = 'hi'): string =>
   `{"messages":[{"role":"user", "content":"${content}"}], "stream":false,"model" : "${model}", "a":1}`;
 const answer = (model: string): string =>
   `{"id":"x","usage":{"prompt_tokens":5,"completion_tokens":2},"model": "${model}","b":"chat-v2"}`;
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe.skipIf(binary === undefined).each(WIRINGS)(
   'a model served by another, with %s',

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InferenceRequest } from '../../framework/request.ts';
-import { editBody } from '../body/body-edit.ts';
 import { createOpenBody, headerOnlyRequest } from './open-body.ts';
 
 const openBody = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed: 7 });
@@ -256,101 +255,6 @@ describe('reading requests', () => {
     const reader = openBody({ ...head, headers: new Map() });
     reader.push(new TextEncoder().encode(`{"prompt":"${'x'.repeat(900_000)}`));
     expect(() => reader.push(new Uint8Array(200_000).fill(0x78))).toThrow(/1100011 bytes or more/);
-  });
-});
-
-describe('the model of a request', () => {
-  const body = { stream: false, model: 'chat', messages: [{ role: 'user', content: 'hi' }] };
-  const rewriting = createOpenBody({
-    bodyBytesMax: 1_000_000,
-    hashSeed: 7,
-    rewriteOf: (model) => {
-      if (model === 'chat') return { rule: 'canary', model: 'chat-v2' };
-      return model === '' ? { rule: 'all', model: 'base' } : undefined;
-    },
-  });
-
-  function rewritten(
-    text: string,
-    headers: Readonly<Record<string, string>> = {},
-    path = '/v1/chat/completions',
-  ): { readonly request: InferenceRequest; readonly sent: string } {
-    const reader = rewriting({ id: 'r', path, headers: new Map(Object.entries(headers)) });
-    const bytes = Buffer.from(text);
-    for (let at = 0; at < bytes.length; at += 7) reader.push(bytes.subarray(at, at + 7));
-    const request = reader.end();
-    return { request, sent: Buffer.concat(editBody(reader.edit, [bytes])).toString() };
-  }
-
-  it('is what a rule says of the one in the body, and only that changes there', () => {
-    const text = ` {"é":"\\u00e9","model" : "ch\\u0061t" ,"messages":[{"content":"<&>"}], "n":1e0}`;
-    const { request, sent } = rewritten(text);
-    expect(request).toMatchObject({
-      model: 'chat-v2',
-      rewrite: { requestedModel: 'chat', rule: 'canary' },
-    });
-    expect(sent).toBe(text.replace('"ch\\u0061t"', '"chat-v2"'));
-  });
-
-  it('is what a header says where no rule does, the current name of the header before the old', () => {
-    const text = JSON.stringify({ ...body, model: 'other' });
-    const old = { 'x-gateway-model-name-rewrite': 'old' };
-    const both = { ...old, 'x-llm-d-model-name-rewrite': 'new' };
-    expect(rewritten(text, old).request.model).toBe('old');
-    expect(rewritten(text, both).request).toMatchObject({
-      model: 'new',
-      rewrite: { requestedModel: 'other', rule: undefined },
-    });
-    expect(rewritten(text, both).sent).toBe(text.replace('other', 'new'));
-    expect(rewritten(JSON.stringify(body), both).request.model).toBe('chat-v2');
-  });
-
-  it('is put first into a body that names none, if a rule gives one', () => {
-    const { model: _, ...nameless } = body;
-    const text = ` ${JSON.stringify(nameless)}`;
-    const { request, sent } = rewritten(text);
-    expect(request).toMatchObject({ model: 'base', rewrite: { requestedModel: '', rule: 'all' } });
-    expect(sent).toBe(text.replace('{', '{"model":"base",'));
-  });
-
-  it('is not put into a body of an API that has no models', () => {
-    const text = JSON.stringify({ input_ids: [1, 2, 3] });
-    expect(rewritten(text, {}, '/generate')).toMatchObject({ sent: text, request: { model: '' } });
-  });
-
-  it('[V56] is the last one of a body that names several, and all become equal', () => {
-    const text = `{"model":"other","messages":[{}],"model":"chat"}`;
-    expect(rewritten(text).sent).toBe('{"model":"chat-v2","messages":[{}],"model":"chat-v2"}');
-    const other = `{"model":"chat","messages":[{}],"model":"other"}`;
-    expect(rewritten(other)).toMatchObject({
-      sent: other.replace('chat', 'other'),
-      request: { model: 'other' },
-    });
-    const often = `{"messages":[{}]${',"model":"chat"'.repeat(17)}}`;
-    expect(() => rewritten(often)).toThrow('field "model"');
-  });
-
-  it('makes another prompt of the same text: caches are apart', () => {
-    const long = { ...body, messages: [{ role: 'user', content: words(400) }] };
-    const chat = rewritten(JSON.stringify(long)).request;
-    const direct = rewritten(JSON.stringify({ ...long, model: 'chat-v2' })).request;
-    const other = rewritten(JSON.stringify({ ...long, model: 'chat-v1' })).request;
-    expect(shared(chat, direct)).toBeGreaterThan(0);
-    expect(shared(chat, other)).toBe(0);
-  });
-
-  it('that is no string is refused whatever rules say', () => {
-    for (const model of [7, null]) {
-      expect(() => rewritten(JSON.stringify({ ...body, model }))).toThrow(/model/);
-    }
-  });
-
-  it('[D454] that is empty is replaced where a rule gives one for any request', () => {
-    const text = JSON.stringify({ ...body, model: '' });
-    expect(rewritten(text)).toMatchObject({
-      request: { model: 'base', rewrite: { requestedModel: '', rule: 'all' } },
-      sent: JSON.stringify({ ...body, model: 'base' }),
-    });
   });
 });
 

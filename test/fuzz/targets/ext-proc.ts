@@ -1,23 +1,7 @@
-import { loadSync } from '@grpc/proto-loader';
 import { decodeRequest } from '../../../src/extproc/codec/decode-request.ts';
 import type { StreamEvent } from '../../../src/extproc/codec/stream-event.ts';
-import { packageFile } from '../../../src/files/folders.ts';
+import { encodeOracle } from '../../support/grpc/protobuf-oracle.ts';
 import { expected, type FuzzTarget } from '../target.ts';
-
-const definitions = loadSync('envoy/service/ext_proc/v3/external_processor.proto', {
-  includeDirs: [packageFile('proto')],
-  keepCase: true,
-  enums: Number,
-});
-const service = definitions['envoy.service.ext_proc.v3.ExternalProcessor'];
-const method = (service as unknown as Record<string, { requestSerialize(m: object): Buffer }>)[
-  'Process'
-];
-
-function message(fields: object): Uint8Array {
-  if (method === undefined) throw new Error('the service has no Process');
-  return method.requestSerialize(fields);
-}
 
 const HEADERS = {
   headers: {
@@ -42,16 +26,16 @@ const METADATA = {
 export const extProc: FuzzTarget = {
   name: 'ext-proc',
   seeds: [
-    message({ request_headers: HEADERS, metadata_context: METADATA }),
-    message({
+    encodeOracle({ request_headers: HEADERS, metadata_context: METADATA }),
+    encodeOracle({
       request_headers: HEADERS,
       protocol_config: { request_body_mode: 4, response_body_mode: 4 },
     }),
-    message({ request_body: { body: Buffer.from('{"model":"m"}'), end_of_stream: true } }),
-    message({ response_headers: HEADERS }),
-    message({ response_body: { body: Buffer.from('data: {}\n\n') } }),
-    message({ request_trailers: {} }),
-    message({ response_trailers: {}, observability_mode: true }),
+    encodeOracle({ request_body: { body: Buffer.from('{"model":"m"}'), end_of_stream: true } }),
+    encodeOracle({ response_headers: HEADERS }),
+    encodeOracle({ response_body: { body: Buffer.from('data: {}\n\n') } }),
+    encodeOracle({ request_trailers: {} }),
+    encodeOracle({ response_trailers: {}, observability_mode: true }),
   ],
   words: ['envoy.lb', ':path', '\x12\x00', '\x0a\x02\x08\x01', '\xff\xff\xff\xff\x0f', '\x52\x01'],
   run: (input) => {

@@ -21,6 +21,9 @@ export interface Upstream {
   stop(): Promise<void>;
 }
 
+/** The hash that `Received` has of a body. */
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
 const PAGE = `vllm:num_requests_running{model_name="m"} 0
 vllm:num_requests_waiting{model_name="m"} 0
 vllm:kv_cache_usage_perc{model_name="m"} 0
