@@ -3,6 +3,7 @@ import type { EngineAnswer } from './answers/engine-answer.ts';
 import { checkedBody } from './body/client-body.ts';
 import { apiOf, type GenerationApi, withTransfer } from './body/generation-api.ts';
 import { kvSourceParams } from './contracts/offloading.ts';
+import { HeldUpload } from './exchange/held-upload.ts';
 import { namedEncoders, namedKvSource, namedPrefiller } from './exchange/named-servers.ts';
 import { readUpload } from './exchange/read-upload.ts';
 import type { Exchange } from './exchange/sidecar-parts.ts';
@@ -12,22 +13,30 @@ import { fallBackToHere, SERVER_ERROR } from './stages/fall-back.ts';
 import { prefilledElsewhere } from './stages/prefill-elsewhere.ts';
 import { computedAhead } from './stages/speculative-prefill.ts';
 
-/** Holds the request's body until the engine has the whole of it and answers. */
+/** Counts the request's body until the engine answers, and the servers asked have taken all of it. */
 export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
-  const { request, bounds, budget, options, signal, reserved } = exchange;
+  const { request, bounds, budget, options, signal } = exchange;
   const upload = await readUpload(request, { bounds, budget, clock: options.clock, signal });
+  const held = new HeldUpload({ upload, budget, legs: exchange.upstreams });
   try {
-    const api = request.method === 'POST' ? apiOf(pathOf(request)) : undefined;
-    const isJson = api !== undefined || /[/+]json\b/i.test(request.headers['content-type'] ?? '');
-    const body = isJson && upload.length > 0 ? checkedBody(upload, reserved) : upload;
-    if (api === undefined) return await forward({ body, headers: {} }, exchange);
-    exchange.metrics.onGeneration(api.name);
-    const prefiller = namedPrefiller(exchange);
-    const answer = await generate({ body, api, prefiller }, exchange);
-    return computedAhead({ body, api, prefiller }, answer, exchange);
+    const answer = await answerTo(upload, { ...exchange, upstreams: held });
+    if (answer.needsRequest === true) held.holdUntilClosed(answer.body);
+    return answer;
   } finally {
-    budget.giveBack(upload.length);
+    held.letGo();
   }
+}
+
+async function answerTo(upload: Buffer, exchange: Exchange): Promise<EngineAnswer> {
+  const { request, reserved, metrics } = exchange;
+  const api = request.method === 'POST' ? apiOf(pathOf(request)) : undefined;
+  const isJson = api !== undefined || /[/+]json\b/i.test(request.headers['content-type'] ?? '');
+  const body = isJson && upload.length > 0 ? checkedBody(upload, reserved) : upload;
+  if (api === undefined) return forward({ body, headers: {} }, exchange);
+  metrics.onGeneration(api.name);
+  const prefiller = namedPrefiller(exchange);
+  const answer = await generate({ body, api, prefiller }, exchange);
+  return computedAhead({ body, api, prefiller }, answer, exchange);
 }
 
 interface Generation {

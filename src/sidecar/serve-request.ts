@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../framework/error.ts';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
 import { ClientGone, endUpload, type FrontExchange } from '../runtime/network/server/http-front.ts';
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
+import type { EngineAnswer } from './answers/engine-answer.ts';
 import { askEngine } from './ask-engine.ts';
 import { Refusal, respondError } from './body/refusal.ts';
 import { namedRank, SERVER_HEADERS } from './exchange/named-servers.ts';
@@ -89,13 +90,21 @@ async function answer(exchange: Exchange, endSilent: (error: Error) => void): Pr
   const { response, bounds, options, signal, metrics } = exchange;
   const { clock } = options;
   const head = await askEngine(exchange);
-  const kept = Object.entries(head.headers).filter(([name]) => !NOT_FORWARDED.has(name));
-  response.writeHead(head.statusCode, Object.fromEntries(kept) as Record<string, string>);
-  response.flushHeaders();
-  await passAnswer(head, { ...bounds, response, signal, clock, endSilent });
+  try {
+    sendHead(head, response);
+    await passAnswer(head, { ...bounds, response, signal, clock, endSilent });
+  } finally {
+    head.body.destroy();
+  }
   if (head.decodedSince === undefined) return;
   metrics.onStage('decode', 'done');
   metrics.onDuration('decode', clock.now() - head.decodedSince);
+}
+
+function sendHead({ statusCode, headers }: EngineAnswer, response: ServerResponse): void {
+  const kept = Object.entries(headers).filter(([name]) => !NOT_FORWARDED.has(name));
+  response.writeHead(statusCode, Object.fromEntries(kept) as Record<string, string>);
+  response.flushHeaders();
 }
 
 function headersToForward({ headers }: IncomingMessage): Record<string, string> {

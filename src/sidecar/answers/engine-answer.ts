@@ -9,6 +9,8 @@ export interface EngineAnswer {
   readonly body: Readable;
   /** Since when it is decoded from the results of other servers; undefined without those. */
   readonly decodedSince?: Millis | undefined;
+  /** Whether the body of the request is needed until the end of the answer. */
+  readonly needsRequest?: boolean;
 }
 
 const NEWLINE = 0x0a;

@@ -7,11 +7,11 @@ import type { SidecarBounds } from '../options/sidecar-options.ts';
 
 /** The bytes that all open requests hold. */
 export class BufferBudget {
-  readonly #bytesMax: number;
+  readonly bytesMax: number;
   #bytes = 0;
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+    this.bytesMax = bytesMax;
   }
 
   get bytes(): number {
@@ -20,7 +20,7 @@ export class BufferBudget {
 
   /** False, with nothing taken, if there are not so many left. */
   take(bytes: number): boolean {
-    if (this.#bytes + bytes > this.#bytesMax) return false;
+    if (this.#bytes + bytes > this.bytesMax) return false;
     this.#bytes += bytes;
     return true;
   }
@@ -28,6 +28,11 @@ export class BufferBudget {
   giveBack(bytes: number): void {
     this.#bytes -= bytes;
   }
+}
+
+/** The budget has no room for a body. */
+export function budgetSpent({ bytesMax }: BufferBudget): Refusal {
+  return new Refusal(503, `the bodies of all requests reach the bound of ${bytesMax} bytes`);
 }
 
 interface UploadOptions {
@@ -84,12 +89,8 @@ class Upload {
 
   readonly #onData = (chunk: Buffer): void => {
     const { bounds, budget } = this.#options;
-    const { bodyBytesMax, bufferedBytesMax } = bounds;
-    if (this.#body.bytes + chunk.length > bodyBytesMax) return this.#tooLarge();
-    if (!budget.take(chunk.length)) {
-      const message = `the bodies of all requests reach the bound of ${bufferedBytesMax} bytes`;
-      return this.#fail(new Refusal(503, message));
-    }
+    if (this.#body.bytes + chunk.length > bounds.bodyBytesMax) return this.#tooLarge();
+    if (!budget.take(chunk.length)) return this.#fail(budgetSpent(budget));
     this.#body.add(chunk);
     this.#idle.restart();
   };

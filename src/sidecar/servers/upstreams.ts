@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { connectWithin } from '../../runtime/network/client/connect-within.ts';
 import type { UpstreamRole, UpstreamTls } from '../options/sidecar-options.ts';
+import { slicedBody } from './sliced-body.ts';
 
 interface UpstreamsOptions {
   readonly tls: UpstreamTls | undefined;
@@ -10,7 +10,7 @@ interface UpstreamsOptions {
   readonly clock: Clock;
 }
 
-interface UpstreamRequest {
+export interface LegRequest {
   /** `host:port`. */
   readonly server: string;
   readonly method: Dispatcher.HttpMethod;
@@ -18,6 +18,8 @@ interface UpstreamRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly signal: AbortSignal;
+  /** Called once, when the server has taken all bytes of the body, or gets no more. */
+  readonly onBodyGone?: () => void;
 }
 
 /** Less than the 5 s for which model servers keep idle connections (uvicorn). */
@@ -28,7 +30,7 @@ const ORIGINS_MAX = 1024;
 export type UpstreamServer = UpstreamRole | 'bootstrap';
 /** Sends requests to model servers. */
 export interface LegSender {
-  request(role: UpstreamServer, request: UpstreamRequest): Promise<Dispatcher.ResponseData>;
+  request(role: UpstreamServer, request: LegRequest): Promise<Dispatcher.ResponseData>;
 }
 const SERVERS: readonly UpstreamServer[] = ['prefiller', 'decoder', 'encoder', 'bootstrap'];
 
@@ -42,22 +44,21 @@ export class Upstreams implements LegSender {
     this.#agents = new Map(SERVERS.map((role) => [role, agentOf(role, options)]));
   }
 
-  request(
+  async request(
     role: UpstreamServer,
-    { server, body, headers, ...request }: UpstreamRequest,
+    { server, body, headers, onBodyGone = () => undefined, ...request }: LegRequest,
   ): Promise<Dispatcher.ResponseData> {
     const scheme = this.#isSecure(role) ? 'https' : 'http';
     const agent = this.#agents.get(role);
     if (agent === undefined) throw new Error(`there are no connections to a ${role}`);
-    const origin = `${scheme}://${server}`;
-    if (body.length === 0) return agent.request({ ...request, origin, headers });
+    const sent = { ...request, origin: `${scheme}://${server}` };
+    if (body.length === 0) {
+      onBodyGone();
+      return agent.request({ ...sent, headers });
+    }
     const sized = { ...headers, 'content-length': String(body.length) };
-    return agent.request({
-      ...request,
-      origin,
-      headers: sized,
-      body: inOnePiece(body),
-    });
+    // undici would keep a Buffer until the end of the answer.
+    return agent.request({ ...sent, headers: sized, body: slicedBody(body, onBodyGone) });
   }
 
   #isSecure(role: UpstreamServer): boolean {
@@ -68,14 +69,6 @@ export class Upstreams implements LegSender {
   async close(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
   }
-}
-
-/** undici would keep a Buffer until the end of the answer; a stream gives it away once. */
-function inOnePiece(body: Buffer): Readable {
-  const stream = new Readable({ read: () => undefined });
-  stream.push(body);
-  stream.push(null);
-  return stream;
 }
 
 function agentOf(role: UpstreamServer, { tls, connectTimeoutMs, clock }: UpstreamsOptions): Agent {

@@ -65,6 +65,7 @@ export async function chunkedDecode(
     statusCode: 200,
     headers: { ...first.headers, 'content-type': type },
     body: Readable.from(bytes, { objectMode: false }),
+    needsRequest: true,
   };
 }
 

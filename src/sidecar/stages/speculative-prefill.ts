@@ -41,7 +41,7 @@ export function computedAhead(turn: Turn, answer: EngineAnswer, exchange: Exchan
   const body = Readable.from(passed(speculation, { turn, answer, exchange }), {
     objectMode: false,
   });
-  return { ...answer, body };
+  return { ...answer, body, needsRequest: true };
 }
 
 interface Answered {

@@ -24,7 +24,7 @@ export function addBoundOptions(command: Command): Command {
     .option('--max-body-bytes <n>', 'refuse longer bodies with 413', atLeastOne, bodyBytesMax)
     .option(
       '--max-buffered-bytes <n>',
-      'bodies of all requests that are not yet answered; refuse more with 503',
+      'bodies that servers have not yet read or answered; refuse more with 503',
       atLeastOne,
       bufferedBytesMax,
     )
