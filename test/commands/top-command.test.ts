@@ -76,10 +76,10 @@ it.each([['top'], ['explain'], ['shadow', 'top'], ['doctor']])(
   },
 );
 
-it('[O283] shows the ends of long names of pods in a narrow terminal, and all of them in a pipe', () => {
+it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and all of them in a pipe', () => {
   const [a, b] = [
-    'ns/vllm-llama-70b-decode-7c9f8d6b5-xk2lq',
-    'ns/vllm-llama-70b-decode-7c9f8d6b5-p9v4z',
+    'ns/vllm-llama-70b-decode-7c9f8d6b5-xk2lq-rank-0',
+    'ns/vllm-llama-70b-decode-7c9f8d6b5-p9v4z-rank-0',
   ];
   const row = { state: 'ok', inFlight: 0, prefillTokens: 0, sample: null, hitRate: null };
   const runnerUp = { endpoint: b, scoreBehind: 0.1, costs: [{ more: 393 }] };

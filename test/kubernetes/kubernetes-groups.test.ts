@@ -116,11 +116,11 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
     await hand.createPool({ selector: { matchLabels: { app: 'vllm' } }, targetPorts: [null, 7] });
     await troubleWith('spec.targetPorts[0].number is missing: make it a port from 1 to 65535');
     await hand.patchPool({ targetPorts: PORT });
-    await settled('default/single');
+    await settled('default/single-rank-0');
     expect(discovery?.troubles).toEqual([]);
     await hand.patchPool({ selector: null });
     await troubleWith('give spec.selector.matchLabels a label');
-    expect(ids()).toBe('default/single');
+    expect(ids()).toBe('default/single-rank-0');
     await hand.patchPool({ selector: { matchLabels: { app: 'vllm' } } });
     await untroubled();
     await hand.deletePod('single');
@@ -139,7 +139,7 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
       { apiGroups: [INFERENCE_GROUP], resources: ['inferencepools'], verbs },
     ]);
     // Nodes are worth having and no condition: endpoints are there without them.
-    await settled('default/single');
+    await settled('default/single-rank-0');
     expect(endpoints.snapshot()[0]?.labels.has(ZONE)).toBe(false);
     await allow(true, [{ apiGroups: [''], resources: ['nodes'], verbs }]);
     const zone = (): string | undefined => endpoints.snapshot()[0]?.labels.get(ZONE);
@@ -156,23 +156,23 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
     follow(server.pickerConfig);
     await untroubled();
     await createGroup('r1');
-    await settled('default/lws-0');
+    await settled('default/lws-0-rank-0');
     await hand.setReady('lws-0-2', false);
     await settled('');
     await hand.setReady('lws-0-2', true);
-    await settled('default/lws-0');
+    await settled('default/lws-0-rank-0');
     // The update begins: the leader goes with its group, and comes again before the others are new.
     await hand.deletePod('lws-0');
     await settled('');
     await createMember(0, 'r2');
     await createReady('after-the-leader');
-    expect(ids()).toBe('default/after-the-leader');
+    expect(ids()).toBe('default/after-the-leader-rank-0');
     await hand.deletePod('after-the-leader');
     for (const index of [1, 2]) {
       await hand.deletePod(`lws-0-${index}`);
       await createMember(index, 'r2');
     }
-    await settled('default/lws-0');
+    await settled('default/lws-0-rank-0');
   });
 
   it('says that the API server cannot be reached, and where', async () => {

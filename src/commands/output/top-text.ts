@@ -56,8 +56,7 @@ export interface TopSize {
 export function topText(state: TopState, { rows: rowsMax, columns }: TopSize): string {
   const { picker, message, rows, notShown, decisions } = state;
   const { totals } = message;
-  const start = sharedNamespace(rows.map(({ id }) => id));
-  const nameOf = (id: string): string => (id.startsWith(start) ? id.slice(start.length) : id);
+  const nameOf = namesOf(rows.map(({ id }) => id));
   const hidden = Math.max(0, rows.length - rowsMax) + notShown;
   const lines = [
     headLine(picker),
@@ -84,11 +83,20 @@ function healthOf({ message: { totals }, rows }: TopState): string {
 }
 
 /** The namespace with its slash, where all endpoints have the same one. */
-function sharedNamespace(ids: readonly string[]): string {
+/** Names without the namespace, and without the rank, where all endpoints have the same. */
+function namesOf(ids: readonly string[]): (id: string) => string {
   const [first = ''] = ids;
-  const start = first.slice(0, first.indexOf('/') + 1);
-  return ids.every((id) => id.startsWith(start)) ? start : '';
+  const namespace = first.slice(0, first.indexOf('/') + 1);
+  const start = ids.every((id) => id.startsWith(namespace)) ? namespace : '';
+  const end = ids.every((id) => id.endsWith(ONLY_RANK)) ? ONLY_RANK : '';
+  return (id) => {
+    const name = id.startsWith(start) ? id.slice(start.length) : id;
+    return name.endsWith(end) ? name.slice(0, name.length - end.length) : name;
+  };
 }
+
+/** What the names of all endpoints end with in a pool with one port. */
+const ONLY_RANK = '-rank-0';
 
 function headLine({ pool, policy, version }: LivePicker): string {
   const named = [

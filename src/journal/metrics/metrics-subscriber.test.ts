@@ -151,10 +151,10 @@ describe('metricsSubscriber', () => {
     expect(await linesOf(metrics)).toContain(`llm_d_epp_request_running{${MP}} 0`);
   });
 
-  it('counts decisions by their outcome and the endpoint picked, and times them', async () => {
+  it('[D462] counts decisions by their outcome, the pod and the port picked, and times them', async () => {
     const metrics = new PickerMetrics();
     const { onDecision } = metricsSubscriber(metrics);
-    const targets = [{ endpoint: makeEndpoint('ns/pod-1'), score: 1 }];
+    const targets = [{ endpoint: makeEndpoint('ns/pod-1-rank-0'), score: 1 }];
     onDecision?.(decided({ kind: 'picked', profile: 'p', targets }));
     onDecision?.(decided({ kind: 'exhausted', profile: 'p', candidates: 1 }));
     onDecision?.(decided(undefined, { error: new RangeError('scorer x gave 2, not in [0, 1]') }));

@@ -136,14 +136,10 @@ function labelsOf(target_model_name: string, endpoint: Endpoint | undefined): Me
   if (endpoint === undefined) return { status: 'failure', target_model_name };
   const { id, address } = endpoint;
   const port = address.slice(address.lastIndexOf(':') + 1);
-  const labels = endpointLabels(id);
-  return {
-    status: 'success',
-    target_model_name,
-    port,
-    ...labels,
-    pod_name: labels.endpoint_name,
-  };
+  const { endpoint_name, namespace } = endpointLabels(id);
+  // As in the reference: the port says the rank here, and other metrics name it.
+  const pod_name = endpoint_name.replace(/-rank-\d+$/, '');
+  return { status: 'success', target_model_name, port, namespace, endpoint_name: pod_name, pod_name };
 }
 
 /** Counts by the rule, the model that the client asked for, and the model that serves. */

@@ -20,9 +20,9 @@ const addresses = (each: Pod, ...ports: readonly number[]): readonly string[] =>
   endpointsOf(each, around(...ports)).map(({ id, address }) => `${id} ${address}`);
 
 describe('the endpoints of a pod', () => {
-  it('are its ports, with the labels of the pod', () => {
+  test('[D461] are its ports, named by rank also where there is one, with the labels of the pod', () => {
     const [endpoint] = endpointsOf(pod('a'), around(8000));
-    expect(endpoint).toMatchObject({ id: 'n/a', address: '10.0.0.1:8000' });
+    expect(endpoint).toMatchObject({ id: 'n/a-rank-0', address: '10.0.0.1:8000' });
     expect(endpoint?.labels.get('app')).toBe('vllm');
   });
 
@@ -55,7 +55,7 @@ describe('the endpoints of a pod', () => {
   });
 
   it('have IPv6 hosts in brackets', () => {
-    expect(addresses(pod('a', {}, { podIP: 'fd00::1' }), 8000)).toEqual(['n/a [fd00::1]:8000']);
+    expect(addresses(pod('a', {}, { podIP: 'fd00::1' }), 8000)).toEqual(['n/a-rank-0 [fd00::1]:8000']);
   });
 
   it.each([

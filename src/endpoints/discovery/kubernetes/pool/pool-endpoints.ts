@@ -29,9 +29,9 @@ export function endpointsOf(pod: Pod, context: PodContext): readonly EndpointSpe
   const active = activePorts(pod);
   return context.ports.flatMap((port, rank) => {
     if (active?.has(port) === false) return [];
-    const suffix = context.ports.length > 1 ? `-rank-${rank}` : '';
     const host = ip.includes(':') ? `[${ip}]` : ip;
-    const id = `${namespace}/${name}${suffix}` as EndpointId;
+    // As the reference names it: tokens of sessions carry this name, and metrics are labelled with it.
+    const id = `${namespace}/${name}-rank-${rank}` as EndpointId;
     const nodeAddress = pod.status?.hostIP;
     return [{ id, address: `${host}:${port}`, labels: all, ...(nodeAddress && { nodeAddress }) }];
   });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import {
   follow,
   LWS,
@@ -22,13 +22,13 @@ describe('a follower of a pool', () => {
     };
     expect(await after(() => world.pods.put('lws-0', member(0)))).toBe('');
     expect(await after(() => world.pods.put('lws-0-1', member(1)))).toBe('');
-    expect(await after(() => world.pods.put('lws-0-2', member(2)))).toBe('n/lws-0');
+    expect(await after(() => world.pods.put('lws-0-2', member(2)))).toBe('n/lws-0-rank-0');
     expect(await after(() => world.pods.put('lws-0-1', member(1, { ready: false })))).toBe('');
     // Recreated: leader first, the old workers still there and ready.
     const again = { createdAt: '2026-01-01T00:01:00Z', uid: 'new' };
     expect(await after(() => world.pods.put('lws-0', member(0, again)))).toBe('');
     expect(await after(() => world.pods.put('lws-0-1', member(1, again)))).toBe('');
-    expect(await after(() => world.pods.put('lws-0-2', member(2, again)))).toBe('n/lws-0');
+    expect(await after(() => world.pods.put('lws-0-2', member(2, again)))).toBe('n/lws-0-rank-0');
     expect(await after(() => world.pods.remove('lws-0-2'))).toBe('');
     follower.stop();
   });
@@ -99,7 +99,7 @@ describe('a follower of a pool', () => {
     expect(follower.groups).toEqual({ whole: 0, partial: 1 });
     world.pods.put('lws-0-2', member(2, { app: 'worker' }));
     await world.clock.run(200);
-    expect(ids()).toBe('n/lws-0');
+    expect(ids()).toBe('n/lws-0-rank-0');
     expect(follower.groups).toEqual({ whole: 1, partial: 0 });
     world.pods.remove('lws-0');
     await world.clock.run(300);
@@ -126,7 +126,7 @@ describe('a follower of a pool', () => {
           );
           const ready3 = there.every(({ status }) => status?.conditions?.[0]?.status === 'True');
           const whole = there.length === 3 && new Set(revisions).size === 1 && ready3;
-          expect(ids()).toBe(whole ? 'n/w-0' : '');
+          expect(ids()).toBe(whole ? 'n/w-0-rank-0' : '');
         }
         follower.stop();
       }),
@@ -154,6 +154,21 @@ describe('a follower of a pool', () => {
     follower.stop();
   });
 
+  test('[D461] keeps the endpoint of a port when its pool gets a second one', async () => {
+    const world = makeWorld();
+    world.pools.put('pool', pool([8000]));
+    world.pods.put('p', pod({}));
+    const { endpoints, follower } = follow(world);
+    await world.clock.run(100);
+    const left: string[] = [];
+    endpoints.observeEndpoints({ onEndpointRemoved: ({ id }) => void left.push(id) });
+    world.pools.put('pool', pool([8000, 8001]));
+    await world.clock.run(1200);
+    const [first, second] = endpoints.snapshot().map(({ id }) => String(id));
+    expect([first, second, left]).toEqual(['n/p-rank-0', 'n/p-rank-1', []]);
+    follower.stop();
+  });
+
   it('takes a pod recreated under its old name and address for another server', async () => {
     const world = makeWorld();
     world.pools.put('pool', pool([8000]));
@@ -164,7 +179,7 @@ describe('a follower of a pool', () => {
     endpoints.observeEndpoints({ onEndpointRemoved: ({ id }) => void left.push(id) });
     world.pods.put('p', pod({ uid: 'second' }));
     await world.clock.run(200);
-    expect(left).toEqual(['n/p']);
+    expect(left).toEqual(['n/p-rank-0']);
     expect(endpoints.snapshot()).toHaveLength(1);
     follower.stop();
   });
@@ -177,7 +192,7 @@ describe('a follower of a pool', () => {
     await world.clock.run(100);
     world.pools.put('pool', { metadata: { namespace: 'n' }, spec: { selector: 7 } });
     await world.clock.run(1200);
-    expect(ids()).toBe('n/p');
+    expect(ids()).toBe('n/p-rank-0');
     expect(follower.troubles).toEqual([
       'the pool selects no pods: give spec.selector.matchLabels a label',
     ]);
@@ -206,7 +221,7 @@ describe('a follower of a pool', () => {
     expect(changes).toBeLessThanOrEqual(11);
     world.pools.put('pool', pool([9000]));
     await world.clock.run(world.clock.now() + 2000);
-    expect([ids(), endpoints.snapshot()[0]?.address]).toEqual(['n/p', '10.0.0.1:9000']);
+    expect([ids(), endpoints.snapshot()[0]?.address]).toEqual(['n/p-rank-0', '10.0.0.1:9000']);
     follower.stop();
   });
 });
