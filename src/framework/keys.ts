@@ -90,8 +90,17 @@ export interface PrefixMatch {
    * reference: then also blocks behind a gap, up to the first that no endpoint holds.
    */
   matchedBlocks(endpoint: Endpoint): number;
+  /** Left out, or undefined of an endpoint, where no events say it. */
+  heldBlocks?(endpoint: Endpoint): HeldBlocks | undefined;
   /** The most that any endpoint of the pool holds; left out where each has to be asked. */
   mostBlocks?(): number;
+}
+
+/** Blocks of a prompt that an endpoint holds, each contiguous from the first and without weights. */
+export interface HeldBlocks {
+  readonly inAnyTier: number;
+  /** Those with a copy in the memory of the host, from where other endpoints can take them. */
+  readonly onHost: number;
 }
 
 export const DEFAULT_PREFIX_PRODUCER = 'approx-prefix-cache-producer';

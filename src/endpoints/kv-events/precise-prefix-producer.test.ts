@@ -17,6 +17,18 @@ const blocks = (count: number) => ({
   words: Uint32Array.from({ length: 2 * count }, (_, at) => at + 1),
 });
 
+const onHost = (hashes: readonly number[]): unknown => [
+  'BlockStored',
+  hashes,
+  null,
+  [],
+  4,
+  null,
+  'CPU',
+  null,
+];
+const fromGpu = (hashes: readonly number[]): unknown => ['BlockRemoved', hashes, 'GPU'];
+
 describe('precise-prefix-cache-producer', () => {
   it('[E8] matches each endpoint by its own events', () => {
     const { add, publisher, matchIds } = setUp(UNIT);
@@ -197,6 +209,40 @@ describe('precise-prefix-cache-producer', () => {
     publish(['BlockRemoved', [2], 'GPU', 1]);
     expect(matchIds(IDS).matchedBlocks(a)).toBe(1);
     expect(index.events(a)?.stats.skipped).toBe(2);
+  });
+
+  it.each([
+    ['the usual weights', undefined, [4, 1]],
+    ['an accelerator that weighs less', [0.5, 0.8], [2, 1]],
+    ['a host that weighs more', [1, 1.5], [4, 3]],
+    ['an accelerator without weight', [0, 1], [0, 2]],
+  ])('[D431] weighs blocks by the best of their tiers: %s', (_what, weights, wanted) => {
+    const kvCacheBackendConfigs = ['gpu', 'cpu'].map((name, at) => ({
+      name,
+      weight: weights?.[at],
+    }));
+    const { add, publisher, matchIds } = setUp({
+      ...UNIT,
+      indexerConfig: weights && { kvCacheBackendConfigs },
+    });
+    const [a, b] = [add('10.0.0.1'), add('10.0.0.2')];
+    publisher('tcp://10.0.0.1:5557')(stored(IDS));
+    publisher('tcp://10.0.0.2:5557')(stored(IDS.slice(0, 8)), onHost([1, 2]), fromGpu([1, 2]));
+    const { matchedBlocks } = matchIds(IDS);
+    expect([matchedBlocks(a), matchedBlocks(b)]).toEqual(wanted);
+  });
+
+  it('[D432] tells what an endpoint holds, and what of it in the memory of its host', () => {
+    const { add, publisher, matchIds } = setUp(UNIT);
+    const [a, b, c] = [add('10.0.0.1'), add('10.0.0.2'), add('10.0.0.3')];
+    publisher('tcp://10.0.0.1:5557')(stored(IDS), onHost([1, 2]));
+    publisher('tcp://10.0.0.2:5557')(stored(IDS), onHost([2, 3]), fromGpu([4]));
+    const match = matchIds(IDS);
+    expect([a, b, c].map((endpoint) => match.heldBlocks?.(endpoint))).toEqual([
+      { inAnyTier: 4, onHost: 2 },
+      { inAnyTier: 3, onHost: 0 },
+      undefined,
+    ]);
   });
 
   it('refuses parameters of the wrong kind, and takes those of the published guides', () => {

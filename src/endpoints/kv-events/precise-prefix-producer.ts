@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import {
+  type HeldBlocks,
   LORA,
   PRECISE_PREFIX_PRODUCER,
   type PrefixMatch,
@@ -168,6 +169,7 @@ export class PrecisePrefixIndex implements DataSource {
     return {
       totalBlocks,
       blockTokens,
+      heldBlocks: (endpoint) => this.#heldBlocks(endpoint, query),
       matchedBlocks: (endpoint) => {
         const known = matched[endpoint.slot];
         if (known !== undefined) return known;
@@ -196,6 +198,20 @@ export class PrecisePrefixIndex implements DataSource {
     const sent = this.#config.speculative ? events.recent.matchedBlocks(blocks, now) : 0;
     const tokens = Math.max(held, sent) * blocks.blockTokens;
     return knowledge === 'complete' ? tokens : Math.max(tokens, estimated());
+  }
+
+  /** By events alone, in our blocks. */
+  #heldBlocks(endpoint: Endpoint, { prompt, model }: Query): HeldBlocks | undefined {
+    const events = this.events(endpoint);
+    const blocks = events && this.#blocksFor(prompt, events);
+    if (events === undefined || blocks === undefined) return undefined;
+    if (!areOfModel(events, endpoint, model, prompt.adapter)) return { inAnyTier: 0, onHost: 0 };
+    const held = events.view.held(blocks.words, blocks.count);
+    const ours = blocks.blockTokens / this.#config.blockTokens;
+    return {
+      inAnyTier: Math.floor(held.inAnyTier * ours),
+      onHost: Math.floor(held.onHost * ours),
+    };
   }
 
   #countHits(query: Query, blocks: number): void {

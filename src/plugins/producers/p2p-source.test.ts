@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { p2pSourceProducer } from './p2p-source.ts';
@@ -10,6 +11,9 @@ const SEED = 7;
 interface Case {
   /** Matched blocks of 64 tokens, by endpoint. */
   readonly matched: readonly number[];
+  /** What events say of them; nothing where both are missing. */
+  readonly held?: readonly number[];
+  readonly onHost?: readonly number[];
   readonly waiting?: readonly number[];
   readonly decode: number;
   readonly prefill?: number;
@@ -29,7 +33,12 @@ function sourceOf({ matched, waiting = [], decode, prefill, ...rest }: Case): st
   const profiles = prefill === undefined ? [primary] : [primary, result('prefill', prefill)];
   const decision: Decision = { primary, profiles, headers: new Map() };
   const random = seededRandom(SEED).fork(rest.request ?? 'r0');
-  const context = makeContext({ matchedBlocks: matched, random });
+  const { onHost, held = matched } = rest;
+  const made = makeContext({ matchedBlocks: matched, random });
+  const match = made.get(prefixMatchKey());
+  const heldBlocks: PrefixMatch['heldBlocks'] = ({ slot }) =>
+    onHost && { inAnyTier: held[slot] ?? 0, onHost: onHost[slot] ?? 0 };
+  const context = { ...made, get: (): never => ({ ...match, heldBlocks }) as never };
   const config = p2pSourceProducer.config.parse(rest.parameters ?? {});
   const host = { name: 'p2p', pool: { snapshot: () => pool } as never, runtime: makeRuntime() };
   const source = p2pSourceProducer.start(config, host);
@@ -64,11 +73,26 @@ describe('p2p-source-producer', () => {
       undefined,
     ],
     [
+      'counts what is on hosts, where events say it',
+      { matched: [0, 10, 8, 5], onHost: [0, 3, 8, 5], decode: 0 },
+      'pod-2:8000',
+    ],
+    [
+      'names none where nothing is on a host',
+      { matched: [0, 9], onHost: [0, 0], decode: 0 },
+      undefined,
+    ],
+    [
+      'counts all that the computing server holds, by tier or not',
+      { matched: [7, 8], onHost: [0, 8], held: [8, 8], decode: 0 },
+      undefined,
+    ],
+    [
       'takes another name of the prefill profile',
       { matched: [0, 9, 9], decode: 0, prefill: 2, parameters: { prefillProfileName: 'other' } },
       'any',
     ],
-  ])('[D63] %s', (_name, given, source) => {
+  ])('[D63] [D432] %s', (_name, given, source) => {
     if (source === 'any') expect(sourceOf(given)).toBeDefined();
     else expect(sourceOf(given)).toBe(source);
   });

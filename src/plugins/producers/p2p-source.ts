@@ -35,7 +35,7 @@ export const p2pSourceProducer: DataSourceDefinition = defineDataSource({
         const match = context.get(key);
         const source = sourceOf(match, endpoints, context.random.fork(name));
         if (source === undefined || source.id === computing.id) return [];
-        const moreBlocks = match.matchedBlocks(source) - match.matchedBlocks(computing);
+        const moreBlocks = offeredBlocks(match, source) - ownBlocks(match, computing);
         const isWorthIt = moreBlocks * match.blockTokens >= minCachedTokenDelta;
         return isWorthIt ? [[KV_SOURCE_HEADER, source.address]] : [];
       },
@@ -59,9 +59,9 @@ function sourceOf(
   endpoints: readonly Endpoint[],
   random: Random,
 ): Endpoint | undefined {
-  const holding = endpoints.filter((endpoint) => match.matchedBlocks(endpoint) > 0);
-  const most = Math.max(0, ...holding.map((endpoint) => match.matchedBlocks(endpoint)));
-  const candidates = holding.filter((endpoint) => match.matchedBlocks(endpoint) + 1 >= most);
+  const holding = endpoints.filter((endpoint) => offeredBlocks(match, endpoint) > 0);
+  const most = Math.max(0, ...holding.map((endpoint) => offeredBlocks(match, endpoint)));
+  const candidates = holding.filter((endpoint) => offeredBlocks(match, endpoint) + 1 >= most);
   const weights = candidates.map(({ metrics }) => 1 / (1 + metrics.waitingQueueSize));
   let left = random.next() * weights.reduce((sum, weight) => sum + weight, 0);
   const drawn = weights.findIndex((weight) => {
@@ -69,4 +69,15 @@ function sourceOf(
     return left < 0;
   });
   return candidates.at(drawn);
+}
+
+/** What others can take: blocks come from the memory of the host, as far as events say what is there. */
+function offeredBlocks(match: PrefixMatch, endpoint: Endpoint): number {
+  return match.heldBlocks?.(endpoint)?.onHost ?? match.matchedBlocks(endpoint);
+}
+
+/** What need not be taken from elsewhere: blocks in any tier, and those that events do not tell of. */
+function ownBlocks(match: PrefixMatch, endpoint: Endpoint): number {
+  const { inAnyTier = 0 } = match.heldBlocks?.(endpoint) ?? {};
+  return Math.max(inAnyTier, match.matchedBlocks(endpoint));
 }

@@ -1,3 +1,4 @@
+import type { HeldBlocks } from '../../../framework/keys.ts';
 import type { UnusableReason } from '../health/event-health.ts';
 import type { StreamStats } from '../health/stream-stats.ts';
 import type { CacheEvent, HashWords } from '../messages/cache-event.ts';
@@ -42,6 +43,9 @@ interface CacheViewOptions {
   readonly tierWeights: ReadonlyMap<string, number>;
 }
 
+const ACCELERATOR = 'gpu';
+const HOST = 'cpu';
+
 /** The label that says why an event, or a part of it, was left out. */
 const SKIPPED: Readonly<Record<UnusableReason, string>> = {
   'no-events': 'no_events',
@@ -56,7 +60,7 @@ export class CacheView {
   readonly blocks: ResidentBlocks;
   readonly #options: CacheViewOptions;
   /** Tier names in the order of their first use; the accelerator's is always the first. */
-  readonly #tiers: string[] = ['gpu'];
+  readonly #tiers: string[] = [ACCELERATOR];
   readonly #weights: number[] = [];
   /** The KV-cache group that counts; undefined until an event names one. */
   #group: number | undefined;
@@ -69,7 +73,7 @@ export class CacheView {
   constructor(options: CacheViewOptions) {
     this.#options = options;
     this.blocks = new ResidentBlocks(options.room, options.chain.hash);
-    this.#weights.push(1);
+    this.#weights.push(options.tierWeights.get(ACCELERATOR) ?? 1);
   }
 
   reset(knowledge: Knowledge): void {
@@ -105,6 +109,15 @@ export class CacheView {
   match(keys: Uint32Array, count: number): number {
     // So that rounding errors, as in a sum of five weights of 0.8, do not cost a block.
     return Math.floor(this.blocks.weighedPrefix(keys, count, this.#weights) + 1e-9);
+  }
+
+  /** The number of a chain's first blocks that are held, and of those with a copy on the host. */
+  held(keys: Uint32Array, count: number): HeldBlocks {
+    const host = this.#tiers.indexOf(HOST);
+    return {
+      inAnyTier: this.blocks.prefixBlocks(keys, count),
+      onHost: host < 0 ? 0 : this.blocks.prefixInTier(keys, count, host),
+    };
   }
 
   #apply(event: CacheEvent): void {
@@ -255,7 +268,7 @@ export class CacheView {
     const known = this.#tiers.indexOf(name);
     if (known >= 0) return known;
     if (this.#tiers.length === TIERS_MAX) return TIERS_MAX - 1;
-    this.#weights.push(Math.min(1, this.#options.tierWeights.get(name) ?? 1));
+    this.#weights.push(this.#options.tierWeights.get(name) ?? 1);
     return this.#tiers.push(name) - 1;
   }
 }

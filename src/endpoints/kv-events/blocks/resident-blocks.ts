@@ -145,10 +145,23 @@ export class ResidentBlocks {
     return held;
   }
 
-  /** Each of them weighs as the best of its tiers. Tier 0 weighs 1, and no tier weighs more. */
+  /** How many of the first `count` blocks have a copy in a tier, up to the first without one. */
+  prefixInTier(keys: Uint32Array, count: number, tier: number): number {
+    const blocks = this.prefixBlocks(keys, count);
+    for (let at = 0; at < blocks; at++) {
+      const block = this.#byKey.find(keys[2 * at] as number, keys[2 * at + 1] as number);
+      if (this.#copies[TIERS_MAX * block + tier] === 0) return at;
+    }
+    return blocks;
+  }
+
+  /** The weights of the held ones, each that of the best of its tiers. */
   weighedPrefix(keys: Uint32Array, count: number, weights: readonly number[]): number {
     const blocks = this.prefixBlocks(keys, count);
-    if (this.#outsideTier0 === 0) return blocks;
+    const [first = 1] = weights;
+    if (this.#outsideTier0 === 0 && weights.every((weight) => weight <= first)) {
+      return blocks * first;
+    }
     let sum = 0;
     for (let at = 0; at < blocks; at++) {
       const block = this.#byKey.find(keys[2 * at] as number, keys[2 * at + 1] as number);
