@@ -23,8 +23,8 @@ export function decodeMetadata(reader: WireReader): LoadBalancerMetadata {
       });
     } else if (namespace.equals(SERVED_NAMESPACE)) {
       readEntries(new WireReader(struct), (key, value) => {
-        if (key.equals(DESTINATION_KEY)) destination = stringsOf(value)?.[0] ?? destination;
-        else if (key.equals(SERVED_KEY)) served = stringsOf(value)?.[0] ?? served;
+        if (key.equals(DESTINATION_KEY)) destination = firstText(value) ?? destination;
+        else if (key.equals(SERVED_KEY)) served = firstText(value) ?? served;
       });
     }
   });
@@ -32,12 +32,18 @@ export function decodeMetadata(reader: WireReader): LoadBalancerMetadata {
   return { subset, served, destination };
 }
 
-/** Reads a list of strings, or one comma-separated string as header-to-metadata rules write it. */
+/**
+ * Reads a list of strings, or one comma-separated string as header-to-metadata rules write it: such a
+ * rule writes an empty one where a header is empty, which names no subset.
+ */
 function endpointList(value: Buffer): readonly string[] | undefined {
-  return stringsOf(value)
+  const read = textsOf(value);
+  const texts = typeof read === 'string' ? [read] : read;
+  const endpoints = texts
     ?.flatMap((text) => text.split(','))
     .map((text) => text.trim())
     .filter((text) => text !== '');
+  return typeof read === 'string' && endpoints?.length === 0 ? undefined : endpoints;
 }
 
 /** Reads the entries of field 1, a map from string to message; `take` gets views of both. */
@@ -61,16 +67,22 @@ function readEntry(reader: WireReader, take: (key: Buffer, value: Buffer) => voi
   take(key, value);
 }
 
-/** The strings of a google.protobuf.Value: of a string or a list; undefined for other kinds. */
-function stringsOf(value: Buffer): readonly string[] | undefined {
-  let strings: string[] | undefined;
+/** The first string of a google.protobuf.Value. */
+function firstText(value: Buffer): string | undefined {
+  const read = textsOf(value);
+  return typeof read === 'string' ? read : read?.[0];
+}
+
+/** The string of a google.protobuf.Value, or those of a list; undefined for other kinds. */
+function textsOf(value: Buffer): string | readonly string[] | undefined {
+  let texts: string | readonly string[] | undefined;
   const reader = new WireReader(value);
   for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === 3) strings = [reader.text()];
-    else if (field === 6) strings = listOf(reader);
+    if (field === 3) texts = reader.text();
+    else if (field === 6) texts = listOf(reader);
     else reader.skip();
   }
-  return strings;
+  return texts;
 }
 
 /** The strings in the ListValue ahead; other elements are skipped. */

@@ -121,7 +121,7 @@ describe('a request decoded', () => {
     );
   });
 
-  it('[P9][P26] reads a subset from a list or a comma string, and none from any other kind of value', () => {
+  it('[P9][P26] reads a subset from a list or a comma string, and none from an empty text or another kind of value', () => {
     const subsetOf = (value: object): readonly string[] | undefined => {
       const event = decodeRequest(
         encodeOracle({
@@ -154,7 +154,9 @@ describe('a request decoded', () => {
       '10.0.0.1:80',
       '[fd00::1]:80',
     ]);
-    expect(subsetOf({ stringValue: '' })).toEqual([]);
+    expect(subsetOf(list({ stringValue: '' }))).toEqual([]);
+    // A rule that copies a header copies an empty one, too.
+    for (const text of ['', ' , ']) expect(subsetOf({ stringValue: text })).toBeUndefined();
     for (const other of [
       { numberValue: 7 },
       { boolValue: true },

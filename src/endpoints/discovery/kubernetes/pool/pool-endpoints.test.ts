@@ -49,6 +49,7 @@ describe('the endpoints of a pod', () => {
     ],
     [{ 'llm-d.ai/active-ports': '' }, []],
     [{ 'llm-d.ai/active-ports': 'all,9000' }, []],
+    [{ 'llm-d.ai/active-ports': '8000x,8001.0, +8002' }, ['n/a-rank-2']],
   ])('[D93] are only the active ports of a pod with %j', (annotations, wanted) => {
     const ids = addresses(pod('a', { annotations }), 8000, 8001, 8002);
     expect(ids.map((each) => each.split(' ')[0])).toEqual(wanted);

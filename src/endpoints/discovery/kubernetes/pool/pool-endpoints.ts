@@ -47,7 +47,9 @@ function activePorts({ metadata }: Pod): ReadonlySet<number> | undefined {
   const text = ACTIVE_PORTS.map((name) => metadata?.annotations?.[name]).find(
     (each) => each !== undefined,
   );
-  return text === undefined ? undefined : new Set(text.split(',').map(Number.parseFloat));
+  if (text === undefined) return undefined;
+  const parts = text.split(',').map((part) => part.trim());
+  return new Set(parts.filter((part) => /^\+?\d+$/.test(part)).map(Number));
 }
 
 function mayServe(pod: Pod, { workersOf }: PodContext): boolean {
