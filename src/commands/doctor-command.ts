@@ -13,6 +13,7 @@ import { adminTokenOption, PICKER_HERE } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { accessFindings } from './doctor/doctor-access.ts';
 import { type Page, pageAt } from './doctor/doctor-pages.ts';
+import { longestWaitMs } from './doctor/longest-wait.ts';
 import { collect, pluginOption } from './options/option-values.ts';
 
 interface DoctorFlags {
@@ -66,13 +67,15 @@ async function run(flags: DoctorFlags): Promise<void> {
   const admin = flags.admin ?? (isAlone ? PICKER_HERE : undefined);
   const seenEnvoy = envoy === undefined ? undefined : await askEnvoy(envoy);
   const seenPicker = admin === undefined ? undefined : await askPickerState(admin, flags);
+  const read = config === undefined ? undefined : await readConfig(config, flags.plugin);
   const found: readonly (readonly Finding[])[] = [
     diagnose({
       ...(seenEnvoy && { envoy: seenEnvoy.envoy }),
       ...(seenPicker && { picker: seenPicker.picker }),
       clocks: [...(seenEnvoy?.clocks ?? []), ...(seenPicker?.clocks ?? [])],
+      longestWaitMs: read?.longestWaitMs,
     }),
-    config === undefined ? [] : await configFindings(config, flags.plugin),
+    read?.findings ?? [],
     ...certificate.map((file) => certificateFindings(file)),
     kubeconfig === undefined ? [] : await accessFindings(kubeconfig, flags),
   ];
@@ -160,17 +163,23 @@ function jsonOf<T>({ text, status }: Page, address: string, what: string): T {
   }
 }
 
-async function configFindings(
+/** What is wrong with a configuration, and how long a request may wait with it. */
+async function readConfig(
   config: string,
   plugins: readonly string[],
-): Promise<readonly Finding[]> {
+): Promise<{ readonly findings: readonly Finding[]; readonly longestWaitMs?: number }> {
   const where = `configuration ${config}`;
   try {
-    const { warnings } = await planFromPlugins(config, plugins);
-    return warnings.map((what) => ({ severity: 'warning', id: 'configuration-note', where, what }));
+    const plan = await planFromPlugins(config, plugins);
+    const id = 'configuration-note';
+    return {
+      findings: plan.warnings.map((what) => ({ severity: 'warning', id, where, what })),
+      longestWaitMs: longestWaitMs(plan),
+    };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return [{ severity: 'error', id: 'configuration', where, what: messageOf(error) }];
+    const finding = { severity: 'error', id: 'configuration', where } as const;
+    return { findings: [{ ...finding, what: messageOf(error) }] };
   }
 }
 

@@ -1,10 +1,12 @@
+import { checkBreaker } from './check-breaker.ts';
 import { clusterNames, readsDestination } from './check-route.ts';
 import {
-  BREAKER_LINES,
   HEALTH_LINES,
+  HTTP_OPTIONS,
   http2Lines,
-  KEEP_ALIVE_LINES,
+  httpOptionLines,
   KEEPALIVE,
+  keepAliveLines,
   PANIC_LINES,
   pickerClusterLines,
 } from './cluster-lines.ts';
@@ -12,16 +14,16 @@ import type { EnvoySetup } from './envoy-setup.ts';
 import { type Cluster, type Http2Options, type HttpOptions, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
 
-const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
-/** Envoy's limit of connections, waiting and running requests where a cluster has no thresholds. */
-const BREAKER_DEFAULT = 1024;
-const BREAKER_MIN = 10_000;
 /** Envoy's own. */
 const UPSTREAM_IDLE_S = 3600;
 const CLEANUP_S = 5;
 /** uvicorn, and with it vLLM and SGLang, closes idle connections after so long. */
 const SERVER_IDLE_S = 5;
 const WINDOW_MIN = 256 * 1024;
+/** Several prompts at once have room in the window of a connection. */
+const CONNECTION_WINDOW_MIN = 1024 * 1024;
+/** Longer than the longest answer. */
+const STREAM_SECONDS_MIN = 3600;
 
 /** What is wrong with the clusters of the picker and of the model servers. */
 export function checkClusters({ routes, clusters }: EnvoySetup): readonly Finding[] {
@@ -29,18 +31,19 @@ export function checkClusters({ routes, clusters }: EnvoySetup): readonly Findin
     [...new Set(names)].flatMap((name) => clusters.get(name) ?? []);
   const pickers = pickerNames(routes);
   // A cluster that does not read the destination is to be replaced, which is a finding of its own.
-  const servers = used(
-    routes
-      .filter(({ filter }) => filter.observability_mode !== true)
-      .flatMap(({ route }) => clusterNames(route.route ?? {})),
-  ).filter(readsDestination);
+  const deciding = routes.filter(({ filter }) => filter.observability_mode !== true);
+  const servers = used(deciding.flatMap(({ route }) => clusterNames(route.route ?? {}))).filter(
+    readsDestination,
+  );
+  const repeated = repeatedNames(deciding);
+  const common = (cluster: Cluster): readonly Finding[] => [
+    ...checkBreaker(cluster, repeated.has(cluster.name)),
+    ...durationFindings(cluster),
+  ];
   return [
     ...[...pickers].filter((name) => !clusters.has(name)).map(missingPicker),
-    ...used(pickers).flatMap((cluster) => [
-      ...breakerFindings(cluster),
-      ...pickerFindings(cluster),
-    ]),
-    ...servers.flatMap((cluster) => [...breakerFindings(cluster), ...serverFindings(cluster)]),
+    ...used(pickers).flatMap((cluster) => [...common(cluster), ...pickerFindings(cluster)]),
+    ...servers.flatMap((cluster) => [...common(cluster), ...serverFindings(cluster)]),
   ];
 }
 
@@ -62,30 +65,36 @@ function missingPicker(name: string): Finding {
   };
 }
 
-function breakerFindings({ name, circuit_breakers: breakers }: Cluster): readonly Finding[] {
-  const usual = (breakers?.thresholds ?? []).find(
-    ({ priority = 'DEFAULT' }) => priority === 'DEFAULT',
+/** The clusters whose requests are repeated where they fail. */
+function repeatedNames(routes: EnvoySetup['routes']): ReadonlySet<string> {
+  return new Set(
+    routes.flatMap(({ filter: { grpc_service: service }, route, retryPolicy }) => [
+      ...(service?.retry_policy === undefined ? [] : [service.envoy_grpc?.cluster_name ?? '']),
+      ...(retryPolicy === undefined ? [] : clusterNames(route.route ?? {})),
+    ]),
   );
-  const least = Math.min(
-    usual?.max_connections ?? BREAKER_DEFAULT,
-    usual?.max_pending_requests ?? BREAKER_DEFAULT,
-    usual?.max_requests ?? BREAKER_DEFAULT,
-  );
-  if (least >= BREAKER_MIN) return [];
-  return [
-    {
-      severity: 'warning',
-      id: 'circuit-breaker',
-      where: `cluster ${name}`,
-      what: `its circuit breaker opens at ${least.toLocaleString('en')} requests or connections at once${usual === undefined ? ', Envoy’s default' : ''}: more fail with 503.`,
-      lines: BREAKER_LINES,
-    },
-  ];
+}
+
+function durationFindings(cluster: Cluster): readonly Finding[] {
+  const options = cluster.typed_extension_protocol_options?.[HTTP_OPTIONS];
+  const longest = secondsOf(options?.common_http_protocol_options?.max_stream_duration, 0);
+  return when(longest > 0 && longest < STREAM_SECONDS_MIN, {
+    severity: longest < 600 ? 'error' : 'warning',
+    id: 'stream-duration',
+    where: `cluster ${cluster.name}`,
+    what: `max_stream_duration is ${longest} s: a longer answer is cut.`,
+    lines: httpOptionLines(options, 'max_stream_duration: 0s'),
+  });
 }
 
 function http2Of(cluster: Cluster): Http2Options | undefined {
-  const { explicit_http_config: explicit } = optionsOf(cluster);
-  return explicit?.http2_protocol_options ?? cluster.http2_protocol_options;
+  // With `auto_config` TLS chooses the version, and a picker with TLS chooses HTTP/2.
+  const { explicit_http_config: explicit, auto_config: auto } = optionsOf(cluster);
+  return (
+    explicit?.http2_protocol_options ??
+    auto?.http2_protocol_options ??
+    cluster.http2_protocol_options
+  );
 }
 
 function optionsOf({ typed_extension_protocol_options: options }: Cluster): HttpOptions {
@@ -102,8 +111,9 @@ function pickerFindings(cluster: Cluster): readonly Finding[] {
         id: 'picker-without-http2',
         where,
         what: 'it has no HTTP/2: gRPC does not work, and every request fails or passes without a pick.',
-        lines: http2Lines(KEEPALIVE),
+        lines: http2Lines([KEEPALIVE], optionsOf(cluster).explicit_http_config),
       },
+      ...healthFindings(cluster, where),
     ];
   }
   return [...keepaliveFindings(http2, where), ...healthFindings(cluster, where)];
@@ -111,23 +121,28 @@ function pickerFindings(cluster: Cluster): readonly Finding[] {
 
 function keepaliveFindings(http2: Http2Options, where: string): readonly Finding[] {
   const window = http2.initial_stream_window_size ?? Number.POSITIVE_INFINITY;
+  const ofConnection = http2.initial_connection_window_size ?? Number.POSITIVE_INFINITY;
+  const [name, small] =
+    window < WINDOW_MIN
+      ? ['initial_stream_window_size', window]
+      : ['initial_connection_window_size', ofConnection];
   return [
     ...when(http2.connection_keepalive === undefined, {
       severity: 'warning',
       id: 'no-keepalive',
       where,
       what: 'it has no connection_keepalive: when the host of the picker vanishes, requests hang until message_timeout.',
-      lines: http2Lines(KEEPALIVE),
+      lines: http2Lines([KEEPALIVE]),
     }),
-    ...when(window < WINDOW_MIN, {
+    ...when(window < WINDOW_MIN || ofConnection < CONNECTION_WINDOW_MIN, {
       severity: 'warning',
       id: 'small-http2-window',
       where,
-      what: `initial_stream_window_size is ${window.toLocaleString('en')} bytes: a long prompt reaches the picker in many round trips.`,
-      lines: http2Lines(
+      what: `${name} is ${small.toLocaleString('en')} bytes: ${name.includes('stream') ? 'a long prompt reaches' : 'all prompts of a connection share them, and reach'} the picker in many round trips.`,
+      lines: http2Lines([
         'initial_stream_window_size: 1048576',
         'initial_connection_window_size: 16777216',
-      ),
+      ]),
     }),
   ];
 }
@@ -174,7 +189,7 @@ function serverFindings(cluster: Cluster): readonly Finding[] {
       id: 'upstream-idle-timeout',
       where,
       what: `connections stay open ${idle === 0 ? 'without limit' : `for ${idle} s without use`}, and uvicorn (vLLM, SGLang) closes them after ${SERVER_IDLE_S} s: now and then a request uses one that is just being closed, and fails with 503.`,
-      lines: KEEP_ALIVE_LINES,
+      lines: keepAliveLines(cluster.typed_extension_protocol_options?.[HTTP_OPTIONS]),
     }),
     ...when(cluster.type === 'ORIGINAL_DST' && cleanup < 30, {
       severity: 'warning',

@@ -50,6 +50,24 @@ const COUNTERS: readonly {
     mend: 'See whether the picker restarts, and why.',
   },
   {
+    pattern: /\.ext_proc\.rejected_header_mutations$/,
+    id: 'pick-refused',
+    means: 'changes of headers by the picker were refused by mutation_rules of the filter',
+    mend: 'Allow x-gateway-destination-endpoint there.',
+  },
+  {
+    pattern: /\.ext_proc\.streams_failed$/,
+    id: 'picker-failed',
+    means: 'streams to the picker failed: it was not there, spoke no gRPC or other TLS, or ended',
+    mend: 'See whether it runs at the address of its cluster, with TLS the same on both sides: without --insecure the picker speaks TLS.',
+  },
+  {
+    pattern: /^cluster\.(.+)\.upstream_rq_retry_overflow$/,
+    id: 'retry-limit-reached',
+    means: 'requests failed because as many others were being repeated as max_retries allows',
+    mend: 'Set max_retries of the circuit breaker to 1000.',
+  },
+  {
     pattern: /\.downstream_rq_too_large$/,
     id: 'body-too-large',
     means: 'requests were answered with 413',

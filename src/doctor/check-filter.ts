@@ -1,5 +1,5 @@
 import type { PickedRoute } from './envoy-setup.ts';
-import { secondsOf } from './envoy-types.ts';
+import { type Expression, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
 
 /** Envoy's own, where the listener does not say. */
@@ -9,17 +9,22 @@ const EARLY_PICK_BYTES = 128 * 1024;
 /** A prompt of a million tokens. */
 const BUFFERED_BYTES_MIN = 16 * 1024 * 1024;
 const DUPLEX = 'FULL_DUPLEX_STREAMED';
+const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
 
-/** What is wrong with how an ext_proc filter shows requests to the picker. */
-export function checkFilter(picked: PickedRoute): readonly Finding[] {
+/**
+ * What is wrong with how an ext_proc filter shows requests to the picker, and hears it.
+ * `longestWaitMs`: how long a request may wait at the picker, where that is known.
+ */
+export function checkFilter(picked: PickedRoute, longestWaitMs = 0): readonly Finding[] {
   const where = `filter ${picked.filterName}, ${picked.name}`;
   if (picked.filter.observability_mode === true) return [];
   return [
     ...requestFindings(picked),
     ...bufferFindings(picked),
     ...responseFindings(picked),
-    ...timeFindings(picked),
+    ...timeFindings(picked, longestWaitMs / 1000),
     ...failureFindings(picked),
+    ...refusalFindings(picked),
   ].map((finding) => ({ where, ...finding }));
 }
 
@@ -63,7 +68,27 @@ function requestFindings({ filter }: PickedRoute): readonly Part[] {
   ];
 }
 
-function bufferFindings({ filter, listener }: PickedRoute): readonly Part[] {
+function bufferFindings(picked: PickedRoute): readonly Part[] {
+  return [...limitFindings(picked), ...bufferFilterFindings(picked)];
+}
+
+/** A filter that collects each body before the picker sees it. */
+function bufferFilterFindings({ manager }: PickedRoute): readonly Part[] {
+  const { name, typed_config: config } =
+    (manager.http_filters ?? []).find(
+      ({ disabled = false, typed_config: each }) =>
+        !disabled && each?.['@type']?.endsWith('buffer.v3.Buffer') === true,
+    ) ?? {};
+  const limit = config?.max_request_bytes ?? Number.POSITIVE_INFINITY;
+  return when(limit < BUFFERED_BYTES_MIN, {
+    severity: 'error',
+    id: 'buffer-filter-limit',
+    what: `the filter ${name} before or behind it takes bodies of up to ${limit.toLocaleString('en')} bytes: Envoy answers larger ones with 413.`,
+    lines: [`max_request_bytes: ${2 * BUFFERED_BYTES_MIN}   # of the filter ${name}`],
+  });
+}
+
+function limitFindings({ filter, listener }: PickedRoute): readonly Part[] {
   const body = filter.processing_mode?.request_body_mode;
   const limit = listener.per_connection_buffer_limit_bytes ?? BUFFER_DEFAULT;
   const bytes = limit.toLocaleString('en');
@@ -129,15 +154,24 @@ const MESSAGE_SECONDS_MIN = 60;
 /** Longer than the longest answer. */
 const STREAM_SECONDS_MIN = 3600;
 
-function timeFindings({ filter }: PickedRoute): readonly Part[] {
+function timeFindings({ filter }: PickedRoute, longestWait: number): readonly Part[] {
   const message = secondsOf(filter.message_timeout, 0.2);
   const stream = secondsOf(filter.grpc_service?.timeout, Number.POSITIVE_INFINITY);
+  // In full duplex Envoy waits for a picker without limit, whatever the timeout is.
+  const isLimited = filter.processing_mode?.request_body_mode !== DUPLEX;
+  const least = Math.max(MESSAGE_SECONDS_MIN, longestWait);
+  const byDefault = filter.message_timeout === undefined ? ', Envoy’s default' : '';
+  const waits =
+    longestWait > MESSAGE_SECONDS_MIN
+      ? `, and the configuration lets it wait ${longestWait === Number.POSITIVE_INFINITY ? 'without limit' : `for up to ${longestWait} s`}`
+      : '';
+  const known = Number.isFinite(least) ? Math.ceil(1.1 * least) : 0;
   return [
-    ...when(message < MESSAGE_SECONDS_MIN, {
+    ...when(isLimited && message < least, {
       severity: message < 5 ? 'error' : 'warning',
       id: 'message-timeout',
-      what: `message_timeout is ${message} s${filter.message_timeout === undefined ? ', Envoy’s default' : ''}: a request that waits longer at the picker fails.`,
-      lines: ['message_timeout: 1000s'],
+      what: `message_timeout is ${message} s${byDefault}: ${message === 0 ? 'every request fails' : 'a request that waits longer at the picker fails'}${waits}.`,
+      lines: [`message_timeout: ${Math.max(1000, known)}s`],
     }),
     ...when(stream > 0 && stream < STREAM_SECONDS_MIN, {
       severity: stream < 600 ? 'error' : 'warning',
@@ -173,4 +207,30 @@ function failureFindings({ filter, manager }: PickedRoute): readonly Part[] {
       ],
     }),
   ];
+}
+
+/** Rules by which Envoy does not take the destination from the picker. */
+function refusalFindings({ filter: { mutation_rules: rules = {} } }: PickedRoute): readonly Part[] {
+  const what = (rule: string): string =>
+    `${rule} of mutation_rules makes Envoy ignore the ${DESTINATION_HEADER} that the picker sets: every request fails with 503.`;
+  if (takesName(rules.disallow_expression)) {
+    const mend = `Correct the expression, so that it does not match ${DESTINATION_HEADER}.`;
+    const id = 'destination-refused';
+    return [{ severity: 'error', id, what: what('disallow_expression'), mend }];
+  }
+  return when(rules.disallow_all === true && !takesName(rules.allow_expression), {
+    severity: 'error',
+    id: 'destination-refused',
+    what: what('disallow_all'),
+    lines: ['mutation_rules:', '  allow_expression: { regex: "x-gateway-.*" }'],
+  });
+}
+
+/** Whether the expression matches the header; not where only Envoy can read it. */
+function takesName({ regex }: Expression = {}): boolean {
+  try {
+    return regex !== undefined && new RegExp(`^(?:${regex})$`).test(DESTINATION_HEADER);
+  } catch {
+    return false;
+  }
 }

@@ -1,4 +1,4 @@
-import { BREAKER_LINES, KEEP_ALIVE_LINES } from './cluster-lines.ts';
+import { BREAKER_LINES, keepAliveLines } from './cluster-lines.ts';
 import type { EnvoySetup, PickedRoute } from './envoy-setup.ts';
 import { type Cluster, type RouteAction, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
@@ -17,6 +17,7 @@ export function checkRoute(picked: PickedRoute, setup: EnvoySetup): readonly Fin
   const { route = {} } = picked.route;
   return [
     ...timeFindings(picked, route),
+    ...tryFindings(picked),
     ...clusterNames(route).flatMap((name) => destinationFindings(picked, name, setup)),
   ];
 }
@@ -64,9 +65,21 @@ function timeFindings(
       id: 'stream-duration',
       where,
       what: `max_stream_duration is ${longest} s: a longer answer is cut.`,
-      lines: ['max_stream_duration: { max_stream_duration: 0s }   # of the route'],
+      lines: ['route:', '  max_stream_duration: { max_stream_duration: 0s }'],
     }),
   ];
+}
+
+/** Each try of a request has a limit of its own where the route repeats what fails. */
+function tryFindings({ retryPolicy, name: where }: PickedRoute): readonly Finding[] {
+  const seconds = secondsOf(retryPolicy?.per_try_timeout, 0);
+  return when(seconds > 0 && seconds < ANSWER_SECONDS_MIN, {
+    severity: seconds < 600 ? 'error' : 'warning',
+    id: 'try-timeout',
+    where,
+    what: `per_try_timeout of its retry_policy is ${seconds} s: an answer that has not begun by then is asked for again, from another server, and at last fails.`,
+    lines: ['route:', '  retry_policy:', '    per_try_timeout: 0s'],
+  });
 }
 
 function destinationFindings(
@@ -93,7 +106,7 @@ function destinationFindings(
         id: 'destination-not-read',
         where: `cluster ${name}, ${where}`,
         what: `it does not read ${DESTINATION_HEADER}: Envoy chooses an endpoint by itself, and the pick has no effect.`,
-        lines: linesToDestination([...clusters.values()].find(readsDestination)),
+        lines: linesToDestination(cluster, clusters),
       },
     ];
   }
@@ -113,22 +126,31 @@ function destinationFindings(
   ];
 }
 
-/** Leads the route to a cluster that reads the destination, which is added where there is none. */
-function linesToDestination(reading: Cluster | undefined): readonly string[] {
+/**
+ * Makes the cluster read the destination, or leads the route to one that does, which is added where
+ * there is none.
+ */
+function linesToDestination(
+  cluster: Cluster,
+  clusters: ReadonlyMap<string, Cluster>,
+): readonly string[] {
+  const isOriginal = cluster.type === 'ORIGINAL_DST';
+  const header = `{ use_http_header: true, http_header_name: ${DESTINATION_HEADER} }`;
+  if (isOriginal) return [`original_dst_lb_config: ${header}   # of the cluster`];
+  const reading = [...clusters.values()].find(readsDestination);
   if (reading !== undefined) return ['route:', `  cluster: ${reading.name}`];
+  const name = ['picked_endpoint', 'picked_endpoint_2'].find((each) => !clusters.has(each));
   return [
     'route:',
-    '  cluster: picked_endpoint',
+    `  cluster: ${name}`,
     '# and among the clusters:',
-    '- name: picked_endpoint',
+    `- name: ${name}`,
     '  type: ORIGINAL_DST',
     '  lb_policy: CLUSTER_PROVIDED',
-    '  original_dst_lb_config:',
-    '    use_http_header: true',
-    `    http_header_name: ${DESTINATION_HEADER}`,
+    `  original_dst_lb_config: ${header}`,
     '  connect_timeout: 5s',
     '  cleanup_interval: 60s',
-    ...[...BREAKER_LINES, ...KEEP_ALIVE_LINES].map((line) => `  ${line}`),
+    ...[...BREAKER_LINES, ...keepAliveLines(undefined)].map((line) => `  ${line}`),
   ];
 }
 

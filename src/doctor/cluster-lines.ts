@@ -1,33 +1,49 @@
 /** Lines to paste into clusters of Envoy. Several findings offer the same. */
 
-const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+import type { HttpOptions } from './envoy-types.ts';
+
+export const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 /** Room for as many requests as a pool can have. */
 export const BREAKER_LINES: readonly string[] = [
   'circuit_breakers:',
   '  thresholds:',
-  '    - { max_connections: 40000, max_pending_requests: 40000, max_requests: 40000 }',
+  '    - { max_connections: 40000, max_pending_requests: 40000, max_requests: 40000, max_retries: 1000 }',
 ];
 
+/**
+ * HTTP options of a cluster that has the options `given`. Envoy asks for a version of HTTP in them,
+ * which stays as it is where there is one.
+ */
+export function httpOptionLines(given: HttpOptions | undefined, option: string): readonly string[] {
+  return [
+    'typed_extension_protocol_options:',
+    `  ${HTTP_OPTIONS}:`,
+    `    "@type": type.googleapis.com/${HTTP_OPTIONS}`,
+    `    common_http_protocol_options: { ${option} }`,
+    ...(given === undefined ? ['    explicit_http_config: { http_protocol_options: {} }'] : []),
+  ];
+}
+
 /** Connections to model servers, which end before uvicorn closes them. */
-export const KEEP_ALIVE_LINES: readonly string[] = [
-  'typed_extension_protocol_options:',
-  `  ${HTTP_OPTIONS}:`,
-  `    "@type": type.googleapis.com/${HTTP_OPTIONS}`,
-  '    common_http_protocol_options: { idle_timeout: 4s }',
-  '    explicit_http_config: { http_protocol_options: {} }',
-];
+export function keepAliveLines(given: HttpOptions | undefined): readonly string[] {
+  return httpOptionLines(given, 'idle_timeout: 4s');
+}
 
 export const KEEPALIVE = 'connection_keepalive: { interval: 10s, timeout: 5s }';
 
-/** HTTP/2 to the picker, with these options. */
-export function http2Lines(...lines: readonly string[]): readonly string[] {
+/** HTTP/2 to the picker, with these options, where a cluster has the version `given`. */
+export function http2Lines(
+  lines: readonly string[],
+  given: HttpOptions['explicit_http_config'] = {},
+): readonly string[] {
+  const isHttp1 = given.http_protocol_options !== undefined;
   return [
     'typed_extension_protocol_options:',
     `  ${HTTP_OPTIONS}:`,
     `    "@type": type.googleapis.com/${HTTP_OPTIONS}`,
     '    explicit_http_config:',
-    '      http2_protocol_options:',
+    `      http2_protocol_options:${isHttp1 ? '   # in place of http_protocol_options' : ''}`,
     ...lines.map((line) => `        ${line}`),
   ];
 }
@@ -72,7 +88,7 @@ export function pickerClusterLines(name: string): readonly string[] {
     '    endpoints:',
     '      - lb_endpoints:',
     '          - endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: 9002 } } }',
-    ...[...http2Lines(KEEPALIVE), ...BREAKER_LINES, ...OUTLIER_LINES, ...HEALTH_LINES].map(
+    ...[...http2Lines([KEEPALIVE]), ...BREAKER_LINES, ...OUTLIER_LINES, ...HEALTH_LINES].map(
       (line) => `  ${line}`,
     ),
   ];

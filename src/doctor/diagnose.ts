@@ -14,18 +14,23 @@ export interface Seen {
   readonly envoy?: EnvoyState & { readonly configDump: unknown };
   readonly picker?: PickerState;
   readonly clocks: readonly ClockAhead[];
+  /** How long the picker's configuration lets a request wait; undefined where it is not known. */
+  readonly longestWaitMs?: number | undefined;
 }
 
 /** All findings; each once, however many routes share it. */
-export function diagnose({ envoy, picker, clocks }: Seen): readonly Finding[] {
+export function diagnose({ envoy, picker, clocks, longestWaitMs }: Seen): readonly Finding[] {
   return [
-    ...(envoy === undefined ? [] : checkEnvoy(envoy)),
+    ...(envoy === undefined ? [] : checkEnvoy(envoy, longestWaitMs)),
     ...(picker === undefined ? [] : checkPicker(picker)),
     ...checkClocks(clocks),
   ];
 }
 
-function checkEnvoy({ configDump, ...state }: NonNullable<Seen['envoy']>): readonly Finding[] {
+function checkEnvoy(
+  { configDump, ...state }: NonNullable<Seen['envoy']>,
+  longestWaitMs: number | undefined,
+): readonly Finding[] {
   const setup = readSetup(configDump);
   const pickers = [...pickerNames(setup.routes)].filter((name) => setup.clusters.has(name));
   if (setup.routes.length === 0) {
@@ -40,7 +45,10 @@ function checkEnvoy({ configDump, ...state }: NonNullable<Seen['envoy']>): reado
     ];
   }
   const findings = [
-    ...setup.routes.flatMap((picked) => [...checkFilter(picked), ...checkRoute(picked, setup)]),
+    ...setup.routes.flatMap((picked) => [
+      ...checkFilter(picked, longestWaitMs),
+      ...checkRoute(picked, setup),
+    ]),
     ...checkClusters(setup),
     ...checkFailover(setup, state.info.version?.split('/')[1]),
     ...checkEnvoyState(state, pickers),
@@ -52,12 +60,17 @@ function checkEnvoy({ configDump, ...state }: NonNullable<Seen['envoy']>): reado
   return firstOfEach(findings.filter(({ id }) => passes || id !== 'passed-without-pick'));
 }
 
-/** A gateway has many routes with one fault: the first of them is enough to mend it. */
+/** A gateway may have many routes with one fault, which are counted: a few show which they are. */
+const PLACES_SHOWN = 3;
+
 function firstOfEach(findings: readonly Finding[]): readonly Finding[] {
   const groups = Map.groupBy(findings, ({ id, what }) => `${id}\n${what}`);
-  return [...groups.values()].flatMap(([first, ...others]) => {
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
     if (first === undefined) return [];
-    const more = others.length === 0 ? '' : ` and ${others.length} more`;
-    return [{ ...first, where: `${first.where}${more}` }];
+    const places = [...new Set(group.map(({ where }) => where))];
+    const more = places.length - PLACES_SHOWN;
+    const shown = places.slice(0, PLACES_SHOWN).join('; ');
+    return [{ ...first, where: more > 0 ? `${shown} and ${more} more` : shown }];
   });
 }

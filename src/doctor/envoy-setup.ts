@@ -6,6 +6,7 @@ import type {
   ExtProc,
   HttpFilter,
   PerRoute,
+  RetryPolicy,
   RouteConfig,
 } from './envoy-types.ts';
 
@@ -17,6 +18,8 @@ export interface PickedRoute {
   /** With what the route overrides. */
   readonly filter: ExtProc;
   readonly route: EnvoyRoute;
+  /** What requests to a model server that fail are repeated by. */
+  readonly retryPolicy: RetryPolicy | undefined;
   /** For people. */
   readonly name: string;
 }
@@ -88,17 +91,20 @@ function pickedRoutes(
   routeConfigs: ReadonlyMap<string, RouteConfig>,
 ): readonly PickedRoute[] {
   const named = routeConfigs.get(manager.rds?.route_config_name ?? '');
-  const hosts = (manager.route_config ?? named)?.virtual_hosts ?? [];
+  const config = manager.route_config ?? named;
   const filters = (manager.http_filters ?? []).filter(isExtProc);
-  return hosts.flatMap(({ name: host = '', routes = [], typed_per_filter_config: ofHost }) =>
-    routes.flatMap((route, place) =>
+  return (config?.virtual_hosts ?? []).flatMap((host) =>
+    (host.routes ?? []).flatMap((route, place) =>
       filters.flatMap((httpFilter): readonly PickedRoute[] => {
-        const perRoute =
-          route.typed_per_filter_config?.[httpFilter.name] ?? ofHost?.[httpFilter.name];
+        const perRoute = [route, host, config]
+          .map((level) => level?.typed_per_filter_config?.[httpFilter.name])
+          .find((found) => found !== undefined);
         const filter = filterAt(httpFilter, perRoute);
         if (filter === undefined || route.route === undefined) return [];
-        const name = `route ${route.name ?? `${host}[${place}]`} of listener ${listener.name ?? '?'}`;
-        return [{ listener, manager, filterName: httpFilter.name, filter, route, name }];
+        const retryPolicy = route.route.retry_policy ?? host.retry_policy;
+        const name = `route ${route.name ?? `${host.name ?? ''}[${place}]`} of listener ${listener.name ?? '?'}`;
+        const about = { listener, manager, filterName: httpFilter.name, name };
+        return [{ ...about, filter, route, retryPolicy }];
       }),
     ),
   );

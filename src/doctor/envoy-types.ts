@@ -10,6 +10,11 @@ export interface ExtProc {
     readonly retry_policy?: { readonly host_selection_retry_max_attempts?: number | string };
   };
   readonly processing_mode?: ProcessingMode;
+  readonly mutation_rules?: {
+    readonly disallow_all?: boolean;
+    readonly allow_expression?: Expression;
+    readonly disallow_expression?: Expression;
+  };
   readonly message_timeout?: ProtoDuration;
   readonly failure_mode_allow?: boolean;
   readonly observability_mode?: boolean;
@@ -17,6 +22,11 @@ export interface ExtProc {
   readonly metadata_options?: {
     readonly forwarding_namespaces?: { readonly untyped?: readonly string[] };
   };
+}
+
+/** A regular expression that has to match all of a name. */
+export interface Expression {
+  readonly regex?: string;
 }
 
 export interface ProcessingMode {
@@ -41,7 +51,7 @@ export interface PerRoute extends TypedConfig {
 export interface HttpFilter {
   readonly name: string;
   readonly disabled?: boolean;
-  readonly typed_config?: TypedConfig & ExtProc;
+  readonly typed_config?: TypedConfig & ExtProc & { readonly max_request_bytes?: number };
 }
 
 export interface ConnectionManager extends TypedConfig {
@@ -69,11 +79,13 @@ interface FilterChain {
 export interface RouteConfig {
   readonly name?: string;
   readonly virtual_hosts?: readonly VirtualHost[];
+  readonly typed_per_filter_config?: Readonly<Record<string, PerRoute>>;
 }
 
 interface VirtualHost {
   readonly name?: string;
   readonly routes?: readonly EnvoyRoute[];
+  readonly retry_policy?: RetryPolicy;
   readonly typed_per_filter_config?: Readonly<Record<string, PerRoute>>;
 }
 
@@ -84,7 +96,12 @@ export interface EnvoyRoute {
   readonly typed_per_filter_config?: Readonly<Record<string, PerRoute>>;
 }
 
+export interface RetryPolicy {
+  readonly per_try_timeout?: ProtoDuration;
+}
+
 export interface RouteAction {
+  readonly retry_policy?: RetryPolicy;
   readonly cluster?: string;
   readonly weighted_clusters?: { readonly clusters?: readonly { readonly name?: string }[] };
   readonly timeout?: ProtoDuration;
@@ -107,6 +124,8 @@ export interface Cluster {
       readonly max_connections?: number;
       readonly max_pending_requests?: number;
       readonly max_requests?: number;
+      readonly max_retries?: number;
+      readonly retry_budget?: unknown;
     }[];
   };
   readonly common_lb_config?: { readonly healthy_panic_threshold?: { readonly value?: number } };
@@ -122,11 +141,21 @@ export interface Cluster {
 export interface Http2Options {
   readonly connection_keepalive?: unknown;
   readonly initial_stream_window_size?: number;
+  readonly initial_connection_window_size?: number;
+}
+
+interface HttpVersions {
+  readonly http_protocol_options?: unknown;
+  readonly http2_protocol_options?: Http2Options;
 }
 
 export interface HttpOptions extends TypedConfig {
-  readonly common_http_protocol_options?: { readonly idle_timeout?: ProtoDuration };
-  readonly explicit_http_config?: { readonly http2_protocol_options?: Http2Options };
+  readonly common_http_protocol_options?: {
+    readonly idle_timeout?: ProtoDuration;
+    readonly max_stream_duration?: ProtoDuration;
+  };
+  readonly explicit_http_config?: HttpVersions;
+  readonly auto_config?: HttpVersions;
 }
 
 /** Seconds of a duration as Envoy prints it, otherwise those of its default. */

@@ -1,55 +1,42 @@
-import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Document } from 'yaml';
+import { isSeq } from 'yaml';
 import { z } from 'zod';
 import { envoyBinary, eventually } from '../../bench/support/stack.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { type ChildCommand, startChildCommand } from '../../src/lab/demo/child-command.ts';
+import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
 import {
-  CONNECTION_MANAGER,
-  type EnvoyConfigOptions,
-  renderEnvoyConfig,
-} from '../../src/lab/envoy/render-config.ts';
-import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
-import { PROGRAM } from '../support/programs/program.ts';
+  type Diagnosis,
+  diagnosed,
+  doctor,
+  type Edit,
+  FILTER,
+  HTTP_OPTIONS,
+  HTTP2,
+  LISTENER,
+  mode,
+  PICKER,
+  pasted,
+  ROUTE,
+  remove,
+  SERVERS,
+  set,
+} from '../support/doctor-bed.ts';
 
 const binary = await envoyBinary();
 const ports = z.object({ extProcPort: z.int(), metricsPort: z.int() });
 
-interface Diagnosis {
-  readonly code: number;
-  readonly text: string;
-}
-
-function doctor(...flags: readonly string[]): Promise<Diagnosis> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, 'doctor', ...flags], (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
-    });
-  });
-}
-
-type Edit = (config: Document) => void;
-
-const FILTER = [...CONNECTION_MANAGER, 'http_filters', 0, 'typed_config'];
 const RETRY = [...FILTER, 'grpc_service', 'retry_policy'];
-const LISTENER = ['static_resources', 'listeners', 0];
-const ROUTE = [...CONNECTION_MANAGER, 'route_config', 'virtual_hosts', 0, 'routes', 0, 'route'];
-const SERVERS = ['static_resources', 'clusters', 0];
-const PICKER = ['static_resources', 'clusters', 1];
-const HTTP = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
-const HTTP2 = ['typed_extension_protocol_options', HTTP, 'explicit_http_config'];
 
-const set =
-  (path: readonly (string | number)[], value: unknown): Edit =>
-  (config) =>
-    config.setIn(path, value);
-const remove =
-  (path: readonly (string | number)[]): Edit =>
-  (config) =>
-    void config.deleteIn(path);
-const mode = (more: Readonly<Record<string, string>>): Edit =>
-  set([...FILTER, 'processing_mode'], { request_header_mode: 'SEND', ...more });
+/** A filter that takes 8 MiB, behind the picker's. */
+const addBufferFilter: Edit = (config) => {
+  const filters = config.getIn([...CONNECTION_MANAGER, 'http_filters']);
+  if (!isSeq(filters)) throw new Error('the shipped configuration has no filters');
+  const type = 'type.googleapis.com/envoy.extensions.filters.http.buffer.v3.Buffer';
+  const typed = { '@type': type, max_request_bytes: 8 * 1024 * 1024 };
+  const filter = { name: 'envoy.filters.http.buffer', typed_config: typed };
+  filters.items.splice(1, 0, config.createNode(filter));
+};
 
 /** Broken variants of deploy/envoy.yaml, each with several faults that do not hide each other. */
 const BROKEN: readonly (readonly [
@@ -120,6 +107,7 @@ const BROKEN: readonly (readonly [
       'ERROR picker-without-http2',
       'ERROR request-body-too-late',
       'ERROR stream-duration',
+      'WARNING no-health-check',
     ],
     [
       mode({ request_body_mode: 'STREAMED', response_trailer_mode: 'SEND' }),
@@ -128,6 +116,41 @@ const BROKEN: readonly (readonly [
       remove([...PICKER, 'health_checks']),
       set([...SERVERS, 'original_dst_lb_config', 'http_header_name'], 'x-other'),
       set([...ROUTE, 'max_stream_duration'], { max_stream_duration: '60s' }),
+    ],
+  ],
+  [
+    'a route to a cluster that chooses by itself',
+    ['ERROR destination-not-read'],
+    [
+      set([...SERVERS, 'type'], 'STATIC'),
+      set([...SERVERS, 'lb_policy'], 'ROUND_ROBIN'),
+      remove([...SERVERS, 'original_dst_lb_config']),
+      remove([...SERVERS, 'cleanup_interval']),
+    ],
+  ],
+  [
+    'rules that refuse the pick, and limits in places that are seldom looked at',
+    [
+      'ERROR buffer-filter-limit',
+      'ERROR destination-refused',
+      'ERROR stream-duration',
+      'ERROR try-timeout',
+      'WARNING retry-limit',
+      'WARNING small-http2-window',
+    ],
+    [
+      set([...FILTER, 'mutation_rules'], { disallow_all: true }),
+      addBufferFilter,
+      set([...ROUTE, 'retry_policy'], { retry_on: '5xx', per_try_timeout: '20s' }),
+      set([...SERVERS, ...HTTP_OPTIONS, 'common_http_protocol_options'], {
+        idle_timeout: '4s',
+        max_stream_duration: '120s',
+      }),
+      remove([...PICKER, 'circuit_breakers', 'thresholds', 0, 'max_retries']),
+      set(
+        [...PICKER, ...HTTP2, 'http2_protocol_options', 'initial_connection_window_size'],
+        65_535,
+      ),
     ],
   ],
 ];
@@ -152,59 +175,60 @@ describe.skipIf(binary === undefined)('pointsman doctor beside a real Envoy', ()
     await stub?.stop();
   });
 
-  /** The findings about an Envoy that has made its first health check. */
-  async function diagnosed(
+  const asked = (
     wiring: EnvoyConfigOptions['wiring'],
     edits: readonly Edit[],
     ...flags: readonly string[]
-  ): Promise<Diagnosis> {
-    const configYaml = renderEnvoyConfig({
-      wiring,
-      listenerPort: 0,
-      extProcAddress,
-      ...(wiring === 'envoy-observer' && { observerAddress: extProcAddress }),
-      edit: (config) => edits.forEach((edit) => edit(config)),
-    });
-    const envoy = await startEnvoy({ binary: binary ?? '', configYaml, log: () => undefined });
-    try {
-      return await doctor('--envoy', `127.0.0.1:${envoy.adminPort}`, ...flags);
-    } finally {
-      await envoy.stop();
-    }
-  }
+  ): Promise<Diagnosis> =>
+    diagnosed({ binary: binary ?? '', extProcAddress, wiring, edits }, ...flags);
 
   it.each(['envoy', 'envoy-efficient', 'envoy-fallbacks', 'envoy-observer'] as const)(
     '[O50] has nothing to complain about deploy/%s.yaml and a picker that works',
     async (wiring) => {
       const ready = ({ text }: Diagnosis): boolean => text.includes('nothing to complain about');
       await eventually(() => doctor('--admin', admin), ready);
-      const { code, text } = await diagnosed(wiring, [], '--admin', admin, '--config', 'default');
+      const { code, text } = await asked(wiring, [], '--admin', admin, '--config', 'default');
       expect(text).toMatch(/^looked at Envoy 1\.\d+\.\d+ .*: nothing to complain about\n$/);
       expect(code).toBe(0);
     },
   );
 
   it.each(BROKEN)(
-    '[O51] names every fault of %s, with lines to paste',
+    '[O51] [O288] names every fault of %s, with lines to paste, and is content once they are pasted',
     async (_name, ids, edits) => {
-      const { code, text } = await diagnosed('envoy', edits);
-      const found = [...text.matchAll(/^(ERROR|WARNING) [a-z0-9-]+/gm)].map(([line]) => line);
+      const { code, text } = await asked('envoy', edits, '--json');
+      const { findings } = JSON.parse(text) as { readonly findings: readonly Finding[] };
+      const found = findings.map(({ severity, id }) => `${severity.toUpperCase()} ${id}`);
       expect(found.toSorted()).toEqual(ids.toSorted());
       expect(code).toBe(1);
-      expect(text.match(/change it to:/g)?.length).toBe(ids.length);
+      const mended = await asked('envoy', [...edits, pasted(findings)]);
+      expect(mended.text).toMatch(/: nothing to complain about\n$/);
     },
   );
 
-  it('[O51] is content after the lines of a finding have been pasted', async () => {
-    const { text } = await diagnosed('envoy', [remove([...FILTER, 'message_timeout'])]);
-    expect(text).toContain('    message_timeout: 1000s\n');
-    const mended = await diagnosed('envoy', [set([...FILTER, 'message_timeout'], '1000s')]);
-    expect(mended.code).toBe(0);
+  it('[O289] complains of message_timeout only where Envoy has one, and by what the configuration lets wait', async () => {
+    // In full duplex Envoy waits without limit.
+    const unset = await asked('envoy', [remove([...FILTER, 'message_timeout'])]);
+    expect(unset.text).toContain('nothing to complain about');
+    const zero = await asked('envoy-efficient', [set([...FILTER, 'message_timeout'], '0s')]);
+    expect(zero.text).toMatch(/^ERROR message-timeout.*\n.*0 s: every request fails/m);
+
+    const short = [set([...FILTER, 'message_timeout'], '120s')];
+    const alone = await asked('envoy-efficient', short);
+    expect(alone.text).toContain('nothing to complain about');
+    const known = await asked(
+      'envoy-efficient',
+      short,
+      '--config',
+      'deploy/examples/scale-from-zero.yaml',
+    );
+    expect(known.text).toMatch(/^WARNING message-timeout.*\n.*wait for up to 300 s\.$/m);
+    expect(known.text).toContain('    message_timeout: 1000s\n');
   });
 
   it('[O52] exits with 0 where there are warnings only, and prints them as JSON', async () => {
     const edits = [remove([...SERVERS, 'circuit_breakers'])];
-    const { code, text } = await diagnosed('envoy', edits, '--json');
+    const { code, text } = await asked('envoy', edits, '--json');
     expect(code).toBe(0);
     const { findings } = JSON.parse(text) as { readonly findings: readonly Finding[] };
     expect(findings.map(({ id, severity }) => [id, severity])).toEqual([
@@ -230,7 +254,7 @@ describe.skipIf(binary === undefined)('pointsman doctor beside a real Envoy', ()
         1,
       ),
     ];
-    const { code, text } = await diagnosed('envoy', edits);
+    const { code, text } = await asked('envoy', edits);
     expect(text).toContain('ERROR picker-down: cluster ext_proc');
     expect(code).toBe(1);
   });
