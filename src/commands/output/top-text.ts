@@ -82,7 +82,6 @@ function healthOf({ message: { totals }, rows }: TopState): string {
   return troubled === 0 ? ', all well' : `, ${troubled} with trouble`;
 }
 
-/** The namespace with its slash, where all endpoints have the same one. */
 /** Names without the namespace, and without the rank, where all endpoints have the same. */
 function namesOf(ids: readonly string[]): (id: string) => string {
   const [first = ''] = ids;
