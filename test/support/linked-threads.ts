@@ -1,6 +1,12 @@
 import { vi } from 'vitest';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
-import type { Placement, RoutedRequest, Router } from '../../src/framework/routing.ts';
+import type {
+  Placement,
+  RoutedRequest,
+  RouteOptions,
+  Router,
+} from '../../src/framework/routing.ts';
 import type { Batch } from '../../src/io-workers/batch.ts';
 import { CoreLink, type CoreLinkOptions } from '../../src/io-workers/core-link.ts';
 import { RemoteFollowing } from '../../src/io-workers/remote-following.ts';
@@ -9,8 +15,18 @@ import { TurnOutbox } from '../../src/io-workers/turn-outbox.ts';
 import { makeEndpoint } from '../makers.ts';
 import { inertRouted } from './session/inert-routed.ts';
 
+interface LinkedThreads {
+  readonly worker: RemoteRouter;
+  readonly following: RemoteFollowing;
+  readonly core: CoreLink;
+  /** Runs all turns and delivers all messages, until nothing is left. */
+  settle(): void;
+  /** Messages delivered so far. */
+  batches(): number;
+}
+
 /** Both ends of a link without threads. Messages are copied as between threads. */
-export function linked(router: Router, given: Partial<CoreLinkOptions> = {}) {
+export function linked(router: Router, given: Partial<CoreLinkOptions> = {}): LinkedThreads {
   const tasks: (() => void)[] = [];
   const afterTurn = (task: () => void): void => void tasks.push(task);
   const sent: { to: 'core' | 'worker'; batch: Batch }[] = [];
@@ -60,11 +76,14 @@ export function placement(): Placement & { routed: RoutedRequest | undefined; er
   };
 }
 
-export const OPTIONS = { subset: ['10.0.0.1'], firstTokenSeen: true, endSeen: false };
-export const pod = makeEndpoint('pod', { labels: { engine: 'vllm' } });
+export const OPTIONS: RouteOptions = { subset: ['10.0.0.1'], firstTokenSeen: true, endSeen: false };
+export const pod: Endpoint = makeEndpoint('pod', { labels: { engine: 'vllm' } });
 
 /** What is reported to a routed request, in order. */
-export function recorded(request: InferenceRequest, more: Partial<RoutedRequest> = {}) {
+export function recorded(
+  request: InferenceRequest,
+  more: Partial<RoutedRequest> = {},
+): { readonly routed: RoutedRequest; readonly calls: unknown[][] } {
   const calls: unknown[][] = [];
   const note =
     (name: string) =>

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sharedBlocks } from '../../../test/prompt-blocks.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { createOpenBody, headerOnlyRequest } from './open-body.ts';
 
@@ -29,19 +30,6 @@ function read(
 
 const words = (count: number, seed = 0): string =>
   Array.from({ length: count }, (_, index) => `w${seed}-${index}`).join(' ');
-
-/** Number of leading blocks that two prompts share. */
-function shared(a: InferenceRequest, b: InferenceRequest): number {
-  let block = 0;
-  while (
-    block < Math.min(a.prompt.count, b.prompt.count) &&
-    a.prompt.words[2 * block] === b.prompt.words[2 * block] &&
-    a.prompt.words[2 * block + 1] === b.prompt.words[2 * block + 1]
-  ) {
-    block += 1;
-  }
-  return block;
-}
 
 describe('reading requests', () => {
   it('reads model, stream, output cap and an estimate of the prompt', () => {
@@ -114,14 +102,14 @@ describe('reading requests', () => {
       model: 'm',
       messages: [{ role: 'user', content: 'a'.repeat(256 * 10) + tail }],
     });
-    expect(shared(read(body('b'.repeat(999))), read(body('c'.repeat(999))))).toBe(10);
+    expect(sharedBlocks(read(body('b'.repeat(999))), read(body('c'.repeat(999))))).toBe(10);
   });
 
   it('shares nothing across models or cache salts', () => {
     const body = { model: 'm', messages: [{ role: 'user', content: words(500) }] };
-    expect(shared(read(body), read({ ...body, model: 'other' }))).toBe(0);
-    expect(shared(read(body), read({ ...body, cache_salt: 's' }))).toBe(0);
-    expect(shared(read(body), read({ messages: body.messages, model: 'm' }))).toBe(
+    expect(sharedBlocks(read(body), read({ ...body, model: 'other' }))).toBe(0);
+    expect(sharedBlocks(read(body), read({ ...body, cache_salt: 's' }))).toBe(0);
+    expect(sharedBlocks(read(body), read({ messages: body.messages, model: 'm' }))).toBe(
       read(body).prompt.count,
     );
   });
@@ -131,7 +119,7 @@ describe('reading requests', () => {
     const ask = (content: string): unknown[] => [{ role: 'user', content }];
     const a = read({ model: 'm', messages: ask(words(300, 1)), tools });
     const b = read({ model: 'm', tools, messages: ask(words(300, 2)) });
-    expect(shared(a, b)).toBeGreaterThan(4);
+    expect(sharedBlocks(a, b)).toBeGreaterThan(4);
     const swapped = read({
       model: 'm',
       tools,
@@ -154,7 +142,7 @@ describe('reading requests', () => {
     expect(a.promptTokens).toBeLessThan(300);
     expect(a.mediaItems).toBe(1);
     expect(read({ model: 'm', messages: [{}] }).mediaItems).toBeUndefined();
-    expect(shared(a, read(body('B'.repeat(100_000))))).toBe(0);
+    expect(sharedBlocks(a, read(body('B'.repeat(100_000))))).toBe(0);
   });
 
   it('passes on what it does not know without reading it', () => {

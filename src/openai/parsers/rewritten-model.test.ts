@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sharedBlocks } from '../../../test/prompt-blocks.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { editBody } from '../body/body-edit.ts';
 import { createOpenBody } from './open-body.ts';
@@ -75,12 +76,12 @@ describe('the model of a request', () => {
   });
 
   it('makes another prompt of the same text: caches are apart', () => {
-    const long = { ...body, messages: [{ role: 'user', content: words(400) }] };
+    const long = { ...body, messages: [{ role: 'user', content: 'word '.repeat(400) }] };
     const chat = rewritten(JSON.stringify(long)).request;
     const direct = rewritten(JSON.stringify({ ...long, model: 'chat-v2' })).request;
     const other = rewritten(JSON.stringify({ ...long, model: 'chat-v1' })).request;
-    expect(shared(chat, direct)).toBeGreaterThan(0);
-    expect(shared(chat, other)).toBe(0);
+    expect(sharedBlocks(chat, direct)).toBeGreaterThan(0);
+    expect(sharedBlocks(chat, other)).toBe(0);
   });
 
   it('that is no string is refused whatever rules say', () => {

@@ -8,8 +8,15 @@ export interface Thing extends KubeObject {
   readonly value: number;
 }
 
+interface InformerBed {
+  readonly clock: SimulatedClock;
+  readonly server: FakeResource<Thing>;
+  readonly seen: { objects: ReadonlyMap<string, Thing>; readonly troubles: string[] };
+  start(): Informer<Thing>;
+}
+
 /** An informer of things at a server that fails as it is asked to, and what the informer has said. */
-export function informerBed() {
+export function informerBed(): InformerBed {
   const clock = new SimulatedClock();
   const server = new FakeResource<Thing>(clock);
   const seen: { objects: ReadonlyMap<string, Thing>; troubles: string[] } = {

@@ -13,6 +13,7 @@ import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../../makers.ts';
 import { type FaultyPlugins, planWith, TEST_FACT } from '../plugins/faulty-plugins.ts';
+import { FAULTY_PLANS } from './faulty-plans.ts';
 
 /** What a storm has seen, so that a test can say that every kind of fault happened. */
 export interface Storm {
@@ -54,7 +55,9 @@ class FaultStorm {
   constructor(seed: number) {
     this.#random = seededRandom(seed);
     const plugins = this.#plugins();
-    this.#plans = PLANS.map((body) => withEjection(planWith(body, plugins), DEFAULT_EJECTION));
+    this.#plans = FAULTY_PLANS.map((body) =>
+      withEjection(planWith(body, plugins), DEFAULT_EJECTION),
+    );
     const network = { get: () => Promise.reject(new Error('nobody there')) };
     this.#picker = new EndpointPicker({
       plan: this.#plans.at(-1) as PickerPlan,
@@ -286,26 +289,3 @@ class FaultStorm {
     });
   }
 }
-
-/** One profile with everything that fails, stages on other servers, and the built-in default. */
-const PLANS: readonly string[] = [
-  `plugins: [{ type: test-source }, { type: test-filter }, { type: test-scorer }, { type: queue-scorer }, { type: test-picker }]
-schedulingProfiles: [{ name: default, plugins: [{ pluginRef: test-filter }, { pluginRef: test-scorer }, { pluginRef: queue-scorer }, { pluginRef: test-picker }] }]
-`,
-  `plugins:
-  - { type: test-source }
-  - { type: test-scorer }
-  - { type: prefill-filter }
-  - { type: decode-filter }
-  - { type: test-decider }
-  - { type: test-picker }
-  - { type: disagg-profile-handler, parameters: { deciders: { prefill: test-decider, encode: test-decider } } }
-schedulingProfiles:
-  - { name: prefill, plugins: [{ pluginRef: prefill-filter }, { pluginRef: test-scorer }] }
-  - { name: decode, plugins: [{ pluginRef: decode-filter }, { pluginRef: test-scorer }, { pluginRef: test-picker }] }
-  - { name: encode, plugins: [{ pluginRef: test-scorer }, { pluginRef: test-picker }] }
-`,
-  `plugins: [{ type: approx-prefix-cache-producer }, { type: predicted-cost-scorer }]
-schedulingProfiles: [{ name: default, plugins: [{ pluginRef: predicted-cost-scorer }] }]
-`,
-];

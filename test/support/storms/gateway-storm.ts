@@ -1,16 +1,15 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import type { Random } from '../../../src/framework/runtime.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import type { Fault } from '../../../stub-server/faults/fault.ts';
 import type { StubPool } from '../../../stub-server/pool.ts';
 import { type DrillPicker, startGateway, startPicker, startServers } from '../../drills/support.ts';
-import { processorClient, requestBody, requestHeaders } from '../grpc/ext-proc-client.ts';
-import { startCuttableProxy } from '../servers/cuttable-proxy.ts';
+import { StormClients, stormBody } from './storm-clients.ts';
+import { CONFIGS, writeConfig, writeEndpoints } from './storm-files.ts';
 
 /** What a storm has seen and left behind. */
 export interface GatewayStorm {
@@ -30,7 +29,6 @@ export interface GatewayStorm {
 const SERVERS = 8;
 /** So many requests are open at once. */
 export const CLIENTS = 48;
-const PATIENCE_MS = 2000;
 /** Mean time between two changes of servers, files and gateways. */
 const CHANGE_MS = 120;
 /** Each of the two Envoys is killed and started again after so many changes. */
@@ -52,23 +50,6 @@ const SERVER_FAULTS: readonly Fault[] = [
   { kind: 'garbage-metrics' },
 ];
 
-const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
-/** The second has plugins that fail, the third is no configuration. */
-const CONFIGS: readonly string[] = [
-  `${HEAD}plugins: [{ type: predicted-cost-scorer }]
-schedulingProfiles: [{ name: default, plugins: [{ pluginRef: predicted-cost-scorer }] }]
-`,
-  `${HEAD}plugins: [{ type: broken-filter }, { type: broken-scorer }, { type: queue-scorer }]
-schedulingProfiles: [{ name: default, plugins: [{ pluginRef: broken-filter }, { pluginRef: broken-scorer }, { pluginRef: queue-scorer }] }]
-`,
-  `${HEAD}plugins: [{ type: no-such-scorer }`,
-  `${HEAD}featureGates: [flowControl]
-plugins: [{ type: queue-scorer }]
-flowControl: { maxRequests: 20, defaultRequestTTL: 500ms, noEndpointRequestTTL: 500ms }
-schedulingProfiles: [{ name: default, plugins: [{ pluginRef: queue-scorer }] }]
-`,
-];
-
 /** Requests through real Envoys while clients, servers, gateways and files fail, by one seed. */
 export async function gatewayStorm(seed: number, requests: number): Promise<GatewayStorm> {
   const storm = await Storm.start(seed);
@@ -87,10 +68,9 @@ class Storm {
   readonly #folder: string;
   readonly #picker: DrillPicker;
   readonly #gateways: Gateway[];
-  readonly #agent = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
+  readonly #clients: StormClients;
   readonly #faults = new Map<string, number>();
   #sent = 0;
-  #answered = 0;
   #over = false;
 
   private constructor(
@@ -102,6 +82,12 @@ class Storm {
     this.#folder = parts.folder;
     this.#picker = parts.picker;
     this.#gateways = parts.gateways;
+    this.#clients = new StormClients({
+      random: this.#random,
+      gateways: () => this.#gateways,
+      extProcPort: parts.picker.extProcPort,
+      onFault: (fault) => this.#count(fault),
+    });
   }
 
   static async start(seed: number): Promise<Storm> {
@@ -129,7 +115,7 @@ class Storm {
     const page = await this.#picker.get('/metrics');
     return {
       sent: this.#sent,
-      answered: this.#answered,
+      answered: this.#clients.answered,
       faults: this.#faults,
       drift,
       uncaught: this.#picker.log.filter((line) => /uncaught|unhandled|fatal/i.test(line)),
@@ -142,7 +128,7 @@ class Storm {
     this.#over = true;
     this.#picker.process.kill('SIGKILL');
     await Promise.all(this.#gateways.map((gateway) => gateway.stop()));
-    await this.#agent.destroy();
+    await this.#clients.close();
     await this.#servers.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -162,72 +148,8 @@ class Storm {
   async #client(requests: number): Promise<void> {
     while (this.#sent < requests) {
       this.#sent += 1;
-      await this.#sendOne(this.#sent);
+      await this.#clients.send(this.#sent);
     }
-  }
-
-  async #sendOne(n: number): Promise<void> {
-    const chance = this.#random.next();
-    if (chance < 0.7) return this.#ask(body(n), PATIENCE_MS);
-    const fault = this.#one(CLIENT_FAULTS);
-    this.#count(`client: ${fault}`);
-    if (fault === 'leaves') return this.#ask(body(n, 200), this.#below(60));
-    if (fault === 'is malformed') return this.#ask(body(n).slice(0, -1 - this.#below(20)));
-    if (fault === 'is no JSON') return this.#ask('\u0000'.repeat(this.#below(1000)));
-    if (fault === 'claims much') {
-      return this.#ask(body(n, 1e15), this.#below(100));
-    }
-    if (fault === 'has long headers') return this.#ask(body(n), PATIENCE_MS, this.#below(80_000));
-    if (fault === 'resets an upload') return this.#resetUpload();
-    return this.#resetStream(n);
-  }
-
-  async #ask(text: string, patienceMs = PATIENCE_MS, headerBytes = 0): Promise<void> {
-    try {
-      const answer = await request(`${this.#one(this.#gateways).url}/v1/completions`, {
-        dispatcher: this.#agent,
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          ...(headerBytes > 0 && { 'x-long': 'y'.repeat(headerBytes) }),
-        },
-        body: text,
-        signal: AbortSignal.timeout(patienceMs),
-      });
-      await answer.body.text();
-      if (answer.statusCode === 200) this.#answered += 1;
-    } catch {
-      // A fault of the storm.
-    }
-  }
-
-  /** An upload whose connection is reset in the middle. */
-  async #resetUpload(): Promise<void> {
-    const socket = connect(Number(new URL(this.#one(this.#gateways).url).port), '127.0.0.1');
-    socket.on('error', () => undefined);
-    socket.write(
-      'POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n' +
-        `content-length: 5000\r\n\r\n{"model":"m","prompt":"${'x'.repeat(this.#below(4000))}`,
-    );
-    await sleep(this.#below(30));
-    socket.resetAndDestroy();
-  }
-
-  /** A gateway that resets its stream, or loses its connection, after a pick. */
-  async #resetStream(n: number): Promise<void> {
-    const cut =
-      this.#below(2) === 0 ? await startCuttableProxy(this.#picker.extProcPort) : undefined;
-    const client = processorClient(cut?.port ?? this.#picker.extProcPort);
-    const stream = client.Process();
-    stream.on('error', () => undefined);
-    stream.on('data', () => undefined);
-    stream.write(requestHeaders({ ':method': 'POST', ':path': '/v1/completions' }));
-    stream.write(requestBody(body(n)));
-    await sleep(this.#below(30));
-    // Closing the client would leave its stream open.
-    if (cut === undefined) stream.cancel();
-    await cut?.stop();
-    client.close();
   }
 
   /** Changes servers, files and gateways until the last request. */
@@ -312,49 +234,13 @@ class Storm {
     const { statusCode, body: answer } = await request(`${this.#gateways[0]?.url}/v1/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: body(0),
+      body: stormBody(0),
     });
     await answer.dump();
     return statusCode;
   }
 }
 
-const CLIENT_FAULTS = [
-  'leaves',
-  'is malformed',
-  'is no JSON',
-  'claims much',
-  'has long headers',
-  'resets an upload',
-  'is a gateway that resets its stream',
-] as const;
-
-function body(n: number, tokens = 3): string {
-  return JSON.stringify({
-    model: 'm',
-    prompt: `family ${n % 7} `.repeat(1 + (n % 50)),
-    max_tokens: tokens,
-    stream: n % 3 !== 0,
-  });
-}
-
 async function endFaults(address: string): Promise<void> {
   await fetch(`http://${address}/stub/faults`, { method: 'DELETE' });
-}
-
-function writeEndpoints(folder: string, servers: StubPool, isThere: () => boolean): void {
-  const lines = servers.endpoints.flatMap(({ address }, at) => {
-    const [host, port] = address.split(':');
-    return isThere() ? [`  - { name: s${at}, address: ${host}, port: ${port} }`] : [];
-  });
-  writeWhole(join(folder, 'endpoints.yaml'), `endpoints:\n${lines.join('\n')}\n`);
-}
-
-const writeConfig = (folder: string, text: string): void =>
-  writeWhole(join(folder, 'config.yaml'), text);
-
-/** Readers see the file before or after, never a part of it. */
-function writeWhole(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text);
-  renameSync(`${path}.new`, path);
 }

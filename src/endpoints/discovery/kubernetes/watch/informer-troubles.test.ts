@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { informerBed, valuesOf } from '../../../../../test/support/kubernetes/informer-bed.ts';
+import {
+  informerBed,
+  type Thing,
+  valuesOf,
+} from '../../../../../test/support/kubernetes/informer-bed.ts';
 import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../../runtime/seeded-random.ts';
 import { Informer } from './informer.ts';
