@@ -139,7 +139,14 @@ function labelsOf(target_model_name: string, endpoint: Endpoint | undefined): Me
   const { endpoint_name, namespace } = endpointLabels(id);
   // As in the reference: the port says the rank here, and other metrics name it.
   const pod_name = endpoint_name.replace(/-rank-\d+$/, '');
-  return { status: 'success', target_model_name, port, namespace, endpoint_name: pod_name, pod_name };
+  return {
+    status: 'success',
+    target_model_name,
+    port,
+    namespace,
+    endpoint_name: pod_name,
+    pod_name,
+  };
 }
 
 /** Counts by the rule, the model that the client asked for, and the model that serves. */

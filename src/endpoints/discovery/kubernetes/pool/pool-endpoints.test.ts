@@ -56,7 +56,9 @@ describe('the endpoints of a pod', () => {
   });
 
   it('have IPv6 hosts in brackets', () => {
-    expect(addresses(pod('a', {}, { podIP: 'fd00::1' }), 8000)).toEqual(['n/a-rank-0 [fd00::1]:8000']);
+    expect(addresses(pod('a', {}, { podIP: 'fd00::1' }), 8000)).toEqual([
+      'n/a-rank-0 [fd00::1]:8000',
+    ]);
   });
 
   it.each([
