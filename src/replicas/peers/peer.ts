@@ -168,7 +168,8 @@ export class Peer implements Claimant {
       return;
     }
     const prefill = entry.prefill === undefined ? undefined : pool.get(entry.prefill as EndpointId);
-    const { address } = firstTokenSeen ? endpoint : (prefill ?? endpoint);
+    // Without a first token that is seen, nothing would say when the endpoint has it.
+    const { address } = firstTokenSeen ? (prefill ?? endpoint) : endpoint;
     if (this.#isDoubted(endpoint.address) || this.#isDoubted(address)) {
       this.counts.doubted += 1;
       this.#open.set(number, { number, prompt, blocks, routed: undefined, address });

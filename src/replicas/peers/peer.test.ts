@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { startPicker } from '../../../test/replicas/pickers.ts';
+import { NO_BLOCKS } from '../../framework/request.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { SimulatedNetwork } from '../links/simulated-network.ts';
+import type { Entry } from '../messages/entries.ts';
+import { Bookings } from './bookings.ts';
+import { Doubts } from './doubts.ts';
+import { Peer } from './peer.ts';
+import { TimeShare } from './time-share.ts';
+
+const IDLE = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+
+/** Where the peer's request counts, whose prompt is computed elsewhere: before its first token, and after. */
+function claimed(firstTokenSeen: boolean): readonly string[] {
+  const clock = new SimulatedClock();
+  const network = new SimulatedNetwork({ clock, delayMs: 1 });
+  const { picker } = startPicker('own', { clock, openLink: network.open });
+  const [decodes, computes] = picker.pool.snapshot().map(({ id }) => id as string);
+  const time = new TimeShare(clock, 1);
+  const doubts = new Doubts(clock);
+  const parts = { picker, bookings: new Bookings(), doubts, blockTokens: () => undefined, time };
+  const peer = new Peer({ id: 'other', boot: 1 }, parts, 0);
+  const routed: Entry = {
+    kind: 'routed',
+    number: 1,
+    afterMs: 0,
+    endpoint: decodes ?? '',
+    prefill: computes,
+    model: 'm',
+    objective: undefined,
+    fairnessId: 'f',
+    priority: 0,
+    streaming: true,
+    firstTokenSeen,
+    promptTokens: 100,
+    cachedTokens: 0,
+    outputTokensMax: undefined,
+    bodyBytes: 400,
+    load: IDLE,
+    prompt: NO_BLOCKS,
+  };
+  const first: Entry = { kind: 'first-token', number: 1, afterMs: 5, address: '' };
+  const places = [routed, first].map((entry) => {
+    peer.apply([entry], 0);
+    const claims = new Map<string, number>();
+    peer.addClaims(claims);
+    const [address = ''] = claims.keys();
+    return address === picker.pool.snapshot()[0]?.address ? 'decode' : 'prefill';
+  });
+  return places;
+}
+
+describe('a request of another replica whose prompt is computed elsewhere', () => {
+  it('[V371] counts where its prompt is computed until its first token, where that will be seen', () => {
+    expect(claimed(true)).toEqual(['prefill', 'decode']);
+  });
+
+  it('[V371] counts where it is decoded, where no first token will be seen', () => {
+    expect(claimed(false)).toEqual(['decode', 'decode']);
+  });
+});
