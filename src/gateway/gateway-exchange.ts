@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../framework/runtime.ts';
 import { within } from '../runtime/clock/deadline.ts';
+import { interimAnswers } from '../runtime/network/client/interim-answers.ts';
 import { endUpload, type FrontExchange } from '../runtime/network/server/http-front.ts';
 import { mergedPieces } from '../runtime/network/server/merged-pieces.ts';
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
@@ -177,6 +178,7 @@ export class GatewayExchange {
         headers: headers.flat(),
         body: this.#hasBody ? this.#toUpstream : null,
         responseHeaders: 'raw',
+        onInfo: interimAnswers(),
         signal: own,
         headersTimeout: 0,
         bodyTimeout: 0,

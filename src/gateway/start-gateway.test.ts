@@ -191,6 +191,18 @@ describe('an endpoint', () => {
     await closed;
   });
 
+  it.each([
+    ['a flood of interim answers', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(17)],
+    ['a status that is none', 'HTTP/1.1 000 X\r\ncontent-length: 0\r\n\r\n'],
+  ])('[V443] that sends %s is a 502', async (_, bytes) => {
+    await start();
+    const answer = post();
+    const { response, closed } = await endpoint.next();
+    response.socket?.write(bytes);
+    expect((await answer).status).toBe(502);
+    await closed;
+  });
+
   it.each(['breaks off', 'falls silent'])(
     '[V69] that %s leaves no answer that looks whole',
     async (what) => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
+import { BadAnswer } from '../runtime/network/client/interim-answers.ts';
 import { whyNoConnection } from '../runtime/network/client/no-connection.ts';
 import type { ProcessingRequest } from './ext-proc-client.ts';
 import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
@@ -66,9 +67,11 @@ export function endpointFailure(error: unknown): {
   readonly status: number;
   readonly sentence: string;
 } {
-  return error instanceof TimeoutError
-    ? { status: 504, sentence: `the picked endpoint ${error.message}` }
-    : { status: 503, sentence: `the picked endpoint cannot be reached: ${String(error)}` };
+  if (error instanceof TimeoutError || error instanceof BadAnswer) {
+    const status = error instanceof BadAnswer ? 502 : 504;
+    return { status, sentence: `the picked endpoint ${error.message}` };
+  }
+  return { status: 503, sentence: `the picked endpoint cannot be reached: ${String(error)}` };
 }
 
 /** What a client gets where the picker's stream has failed, without what only the library's authors can read. */

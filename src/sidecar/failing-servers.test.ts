@@ -162,6 +162,45 @@ describe('other servers that are silent', () => {
   });
 });
 
+describe('answers before the answer', () => {
+  it('[V443] pass where they are few, and end the connection where they are a flood', async () => {
+    const sidecar = await started();
+    const answers = async (interim: string): Promise<readonly [number, string]> => {
+      const answer = complete(sidecar);
+      const { response, closed } = await bed.engine.next();
+      response.socket?.write(interim);
+      response.socket?.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+      const { status, text } = await answer.then(async (each) => ({
+        status: each.status,
+        text: await each.text(),
+      }));
+      if (status === 502) await closed;
+      response.destroy();
+      return [status, text];
+    };
+    const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
+    expect(await answers(hint.repeat(16))).toEqual([200, '{}']);
+    const reason = /failed: sent more than 16 interim answers/;
+    expect(await answers(hint.repeat(17))).toEqual([502, expect.stringMatching(reason)]);
+    expect(await answers('HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n')).toEqual([
+      502,
+      expect.stringMatching(/failed: answered the status 99, which is none/),
+    ]);
+    expect(await outcomes(sidecar, 'engine-failed')).toBe(2);
+    expect(logged[0]).toBe('the engine failed: sent more than 16 interim answers (1xx)');
+  });
+
+  it('[V443] of a prefilling server, too, leave the prompt to the engine', async () => {
+    const sidecar = await started();
+    const answer = complete(sidecar, apart());
+    const visit = await bed.prefiller.next();
+    visit.response.socket?.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(17));
+    (await bed.engine.next()).response.end('{}');
+    expect((await answer).status).toBe(200);
+    await visit.closed;
+  });
+});
+
 describe('answers of a prefilling server that cannot be used', () => {
   const page = (text: string) => (response: ServerResponse) => void response.end(text);
   it.each([

@@ -1,6 +1,7 @@
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { connectWithin } from '../../runtime/network/client/connect-within.ts';
+import { interimAnswers } from '../../runtime/network/client/interim-answers.ts';
 import type { UpstreamRole, UpstreamTls } from '../options/sidecar-options.ts';
 import { slicedBody } from './sliced-body.ts';
 
@@ -51,7 +52,7 @@ export class Upstreams implements LegSender {
     const scheme = this.#isSecure(role) ? 'https' : 'http';
     const agent = this.#agents.get(role);
     if (agent === undefined) throw new Error(`there are no connections to a ${role}`);
-    const sent = { ...request, origin: `${scheme}://${server}` };
+    const sent = { ...request, origin: `${scheme}://${server}`, onInfo: interimAnswers() };
     if (body.length === 0) {
       onBodyGone();
       return agent.request({ ...sent, headers });
