@@ -191,7 +191,10 @@ describe('bounds', () => {
     socket.write('POST /v1/completions HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n');
     const before = used();
     socket.write('1\r\n \r\n'.repeat(300_000));
-    const buffered = (): Promise<number> => metric(sidecar, 'pointsman_sidecar_buffered_bytes');
+    const buffered = (): Promise<number> => {
+      bed.clock.advanceTo(bed.clock.now() + 20);
+      return metric(sidecar, 'pointsman_sidecar_buffered_bytes');
+    };
     await eventually(buffered, (bytes) => bytes === 300_000);
     expect(used() - before).toBeLessThan(10_000_000);
   });

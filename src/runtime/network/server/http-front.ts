@@ -3,6 +3,7 @@ import type { Server as SecureServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { BoundConnections } from './bound-connections.ts';
+import { ChunkPace } from './chunk-pace.ts';
 import { closeServer, listen } from './listen.ts';
 import { http, loadHttps } from './node-http.ts';
 
@@ -54,6 +55,7 @@ export class HttpFront {
   readonly #server: Server | SecureServer;
   readonly #open = new Set<AbortController>();
   readonly #connections: BoundConnections;
+  readonly #pace: ChunkPace;
   #draining = false;
   /** Called when the last request has ended. */
   #onIdle: (() => void) | undefined;
@@ -73,6 +75,7 @@ export class HttpFront {
       options.tls === undefined
         ? http.createServer(bounds, accept)
         : loadHttps().createServer({ ...bounds, ...options.tls }, accept);
+    this.#pace = new ChunkPace(options.clock);
     const { requestsMax, idleConnectionsMax = IDLE_CONNECTIONS_MAX } = options;
     this.#connections = new BoundConnections(this.#server, requestsMax + idleConnectionsMax);
   }
@@ -126,6 +129,7 @@ export class HttpFront {
   #accept(request: IncomingMessage, response: ServerResponse): void {
     const { requestsMax, clock, onRefused, onRequest } = this.#options;
     response.once('close', this.#connections.begin(request.socket));
+    if (request.headers['transfer-encoding'] !== undefined) this.#pace.watch(request);
     // Makes clients open their next connection, which finds another server.
     if (this.#draining) response.setHeader('connection', 'close');
     if (this.#open.size >= requestsMax) {

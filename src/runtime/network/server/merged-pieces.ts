@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { PackedPieces } from '../packed-pieces.ts';
+import { resumeUnlessHeld } from './chunk-pace.ts';
 
 /** Beyond this no more of a body is read until the next piece is taken. */
 const WAITING_BYTES_MAX = 64 * 1024;
@@ -35,7 +36,7 @@ export async function* mergedPieces(request: IncomingMessage): AsyncGenerator<Bu
         // Node gives each chunk of one read in a turn of its own for promises.
         await new Promise(setImmediate);
         const piece = waiting.take();
-        socket.resume();
+        resumeUnlessHeld(socket);
         yield piece;
       } else if (over) {
         if (!request.complete) throw new Error('the client broke off its request');
@@ -45,6 +46,6 @@ export async function* mergedPieces(request: IncomingMessage): AsyncGenerator<Bu
   } finally {
     over = true;
     request.off('data', onData).off('end', onOver).off('close', onOver);
-    socket.resume();
+    resumeUnlessHeld(socket);
   }
 }
