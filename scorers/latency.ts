@@ -27,7 +27,11 @@ export const latency: ScorerDefinition = defineScorer({
       .strictObject({
         ttftWeight: z.number().nonnegative().default(0.8),
         tpotWeight: z.number().nonnegative().default(0.2),
-        headroomSelectionStrategy: z.enum(['least', 'most']).default('least'),
+        /** Another text is `least`, as in the reference. */
+        headroomSelectionStrategy: z
+          .string()
+          .default('least')
+          .transform((given) => (given === 'most' ? 'most' : 'least')),
         // For endpoints without a prediction: without effect, since our own model predicts for all.
         compositeKVWeight: z.number().nonnegative().default(1),
         compositeQueueWeight: z.number().nonnegative().default(1),
@@ -36,9 +40,9 @@ export const latency: ScorerDefinition = defineScorer({
         latencyPredictionInfoProducerName: otherProducer,
         prefixMatchInfoProducerName: otherProducer,
       })
-      .refine(
-        ({ ttftWeight, tpotWeight }) => ttftWeight + tpotWeight > 0,
-        'weights must not both be 0',
+      // Without weights the first token counts alone, as in the reference.
+      .transform((given) =>
+        given.ttftWeight + given.tpotWeight > 0 ? given : { ...given, ttftWeight: 1 },
       ),
   ),
   needs: () => HEADROOM_NEEDS,

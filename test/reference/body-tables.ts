@@ -61,6 +61,7 @@ export const BODIES: readonly BodyCase[] = [
     ['no limit by -1', completion('"max_tokens":-1')],
     ['a limit by text', completion('"max_tokens":"100"')],
     ['half a token', completion('"max_tokens":1.5')],
+    ['a prompt in another case', '{"model":"m","Prompt":"x"}', 'refuses: no API has it so'],
     ['options and several answers', completion('"n":2,"stream":true,"stream_options":{}')],
   ]),
   ...cases(COMPLETIONS, 'refuses', [

@@ -10,6 +10,8 @@ const NO_HOLDERS: Rule = ['own-way', 'a block may have any number of holders'];
 const NEVER_USED: Rule = ['obsolete', 'the reference does not use it; leave it out'];
 const NO_SWEEP: Rule = ['own-way', 'what is too old is dropped when it is met'];
 const ENGINE_HASHES: Rule = ['own-way', 'blocks are named by the engine’s own hashes'];
+const LINES_NEEDED: Rule = ['own-way', 'only the lines of a page that a plugin needs are read'];
+const LEAST: Rule = ['obsolete', 'there are least and most, and another text is least'];
 const PODS_OF_POOL: Rule = ['own-way', 'the pods are those of the pool'];
 const ALIKE: Rule = ['not-built', 'tokens of media and of text count alike'];
 const OWN_SPEED: Rule = ['not-built', 'write the measured speed as peakPrefillThroughput'];
@@ -78,8 +80,9 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   },
   'latency-slo-admitter': { latencyPredictionInfoProducerName: OWN_MODEL },
   'metrics-data-source': {
-    families: ['own-way', 'only the lines of a page that a plugin needs are read'],
+    families: LINES_NEEDED,
   },
+  'multicluster-metrics-data-source': { families: LINES_NEEDED },
   'no-hit-lru-scorer': {
     lruSize: ['own-way', 'one number is kept for each endpoint'],
     prefixPluginType: NEVER_USED,
@@ -120,6 +123,7 @@ export function idleParameters(
 ): readonly ConfigNote[] {
   const rules = Object.entries(IDLE[type] ?? {});
   if (boundsBlocksInVain(type, parameters)) rules.push(['maxPrefixBlocksToMatch', TOKENS_BOUND]);
+  if (isOtherStrategy(type, parameters)) rules.push(['headroomSelectionStrategy', LEAST]);
   if (isRounded(type, parameters)) rules.push(['blockSizeTokens', ROUNDED]);
   return rules.flatMap(([name, [reason, why]]) => {
     const value = valueAt(parameters, name);
@@ -140,6 +144,12 @@ function boundsBlocksInVain(type: string, parameters: unknown): boolean {
 function isRounded(type: string, parameters: unknown): boolean {
   const tokens = valueAt(parameters, 'blockSizeTokens') ?? 0;
   return type === 'burst-prefix-cache-producer' && Number(tokens) % 64 !== 0;
+}
+
+/** A text that is read as `least`. */
+function isOtherStrategy(type: string, parameters: unknown): boolean {
+  const strategy = valueAt(parameters, 'headroomSelectionStrategy');
+  return type === 'latency-scorer' && strategy !== 'least' && strategy !== 'most';
 }
 
 function valueAt(value: unknown, path: string): unknown {

@@ -16,9 +16,12 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'The texts of a list in `prompt` count as one prompt, one behind the other; there each is looked up by itself.',
   'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
   'Of a JSON body only what a decision needs is checked; there odd prompts, such as lists of lists of token ids or an empty text, and some fields of another type get 400, which here the model server judges. A model’s name over 512 bytes, and JSON nested deeper than 128 levels, get 400 here.',
+  'Names of fields in bodies count as the API writes them; there `"Prompt"` is read as `prompt`, and the model server refuses it.',
+  'A request that upgrades its connection, as WebSocket does, goes to an endpoint at once; there it waits for an end of its body that does not come.',
   'A changed body keeps every byte that did not have to change; there the whole JSON is written again, in another order.',
   'A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of `check` and at start; there the picker starts and refuses each request.',
   'A plugin that has the name of another built-in type, such as a scorer named `max-score-picker`, is an error where that type is needed.',
+  'A second document in a configuration file, and in an endpoints file fields that are not known and two endpoints of one name or address, are errors; there they are passed over. Where a later version of that file has an error, the former list stays; there its other endpoints count.',
   'The configuration file is followed, and plugins marked as experimental need no flag.',
   'What a client sends to choose another model (`x-llm-d-model-name-rewrite`), or to have caches fetched from elsewhere (`kv_transfer_params` and `ec_transfer_params` in bodies), counts only with `--trust-client-controls`.',
 ];

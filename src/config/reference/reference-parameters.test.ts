@@ -31,6 +31,8 @@ const IDLE: readonly (readonly [type: string, parameters: object, reason: string
   ['predicted-latency-producer', { encoderCacheMatchInfoProducerName: 'x' }, 'core'],
   ['approx-prefix-cache-producer', { maxPrefixBlocksToMatch: 256 }, 'replaced'],
   ['metrics-data-source', { families: ['vllm:num_requests_waiting'] }, 'own-way'],
+  ['multicluster-metrics-data-source', { families: ['queue'] }, 'own-way'],
+  ['latency-scorer', { headroomSelectionStrategy: 'composite-least' }, 'obsolete'],
 ];
 
 describe("the reference's parameters", () => {
@@ -104,7 +106,12 @@ describe("the reference's parameters", () => {
       gating({}),
     ],
     ['program-aware-fairness', { strategy: '' }, {}],
-  ])('[D430] %s reads %j as %j, as the reference', (type, given, meant) => {
+    ['latency-scorer', { headroomSelectionStrategy: '' }, {}],
+    ['latency-scorer', { ttftWeight: 0, tpotWeight: 0 }, { ttftWeight: 1, tpotWeight: 0 }],
+    ['models-data-source', { interval: '' }, {}],
+    ['dcgm-data-source', { interval: '' }, {}],
+    ['multicluster-metrics-data-source', { interval: '', port: 0 }, {}],
+  ])('[D430] [D433] %s reads %j as %j, as the reference', (type, given, meant) => {
     expect(parsed(type, given)).toEqual(parsed(type, meant));
   });
 

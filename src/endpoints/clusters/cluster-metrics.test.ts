@@ -59,4 +59,12 @@ describe('multicluster-metrics-data-source', () => {
     expect(await read(PAGE, { extractor, at: 'east.example' })).toEqual({ [KV]: 0.1 });
     expect(await read('nothing 1\n', { at: 'east.example' })).toEqual({});
   });
+
+  test('[D433] reads the series of a metric that has the labels that the extractor names', async () => {
+    const page = 'queue{name="a"} 3\nqueue{name="b"} 5\n';
+    const at = 'east.example';
+    for (const queueSizeMetric of ['queue{name=b}', 'queue{name="b"}']) {
+      expect(await read(page, { extractor: { queueSizeMetric }, at })).toEqual({ [QUEUE]: 5 });
+    }
+  });
 });

@@ -13,6 +13,7 @@ import {
 } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { SeriesFinder } from '../scraping/page/prometheus-scan.ts';
+import { parseSpec } from '../scraping/page/series-spec.ts';
 import { pageFields, pollInterval } from '../scraping/page-fields.ts';
 import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
 
@@ -37,8 +38,16 @@ const config = z.lazy(() =>
   z
     .strictObject({
       ...pageFields('https', '/metrics'),
-      port: z.int().min(1).max(65_535).optional(),
-      interval: pollInterval.default(INTERVAL_MS),
+      /** 0 is Go's value for a missing port. */
+      port: z
+        .int()
+        .min(0)
+        .max(65_535)
+        .optional()
+        .transform((port) => port || undefined),
+      /** Read for compatibility, without effect: only the lines that count are read anyway. */
+      families: z.array(z.string()).optional(),
+      interval: pollInterval(INTERVAL_MS),
       ...httpTlsFields,
     })
     .refine(hasClientPair, CLIENT_PAIR),
@@ -47,7 +56,10 @@ const config = z.lazy(() =>
 const metricName = (byDefault: string): z.ZodType<string, string | undefined> =>
   z
     .string()
-    .regex(/^[A-Za-z_:][A-Za-z0-9_:]*$|^$/, 'must be the name of a metric, without labels')
+    .regex(
+      /^$|^[A-Za-z_:][A-Za-z0-9_:]*(?:\{[^{}]*\})?$/,
+      'must be the name of a metric, or name{label=value}',
+    )
     .optional()
     .transform((name) => name || byDefault);
 
@@ -113,6 +125,6 @@ function take(page: Buffer, { id }: Endpoint, { pool, runtime }: DataSourceHost)
 
 /** Undefined where the page has no such number, or one that cannot be. */
 function valueIn(page: Buffer, name: string): number | undefined {
-  const value = new SeriesFinder({ name, labels: new Map() }).first(page)?.value;
+  const value = new SeriesFinder(parseSpec(name)).first(page)?.value;
   return value !== undefined && value >= 0 && Number.isFinite(value) ? value : undefined;
 }

@@ -30,7 +30,7 @@ const config = z.lazy(() =>
       port: z.int().min(1).max(65_535).default(9400),
       /** The exporter runs once on each node, and not beside each model server. */
       useNodeAddress: z.boolean().default(false),
-      interval: pollInterval.default(INTERVAL_MS),
+      interval: pollInterval(INTERVAL_MS),
       ...httpTlsFields,
     })
     .refine(hasClientPair, CLIENT_PAIR),

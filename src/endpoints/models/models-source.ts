@@ -32,7 +32,7 @@ const config = z.lazy(() =>
   z
     .strictObject({
       ...pageFields('http', '/v1/models'),
-      interval: pollInterval.default(INTERVAL_MS),
+      interval: pollInterval(INTERVAL_MS),
       ...httpTlsFields,
     })
     .refine(hasClientPair, CLIENT_PAIR),

@@ -25,9 +25,14 @@ export function pageFields(
   };
 }
 
-/** How often a data source polls: a duration, or a number of milliseconds. */
-export const pollInterval: z.ZodType<Millis> = z.lazy(() =>
-  z
-    .union([z.number(), duration], 'must be a duration such as 5s, or a number of milliseconds')
-    .pipe(z.number().min(INTERVAL_MS_MIN, `must be at least ${INTERVAL_MS_MIN} ms`)),
-);
+/** How often a data source polls: a duration, or a number of milliseconds; `usual` where it is empty or missing. */
+export function pollInterval(usual: Millis): z.ZodType<Millis> {
+  const unset = z.literal('').transform(() => usual);
+  return z
+    .union(
+      [z.number(), unset, duration],
+      'must be a duration such as 5s, or a number of milliseconds',
+    )
+    .pipe(z.number().min(INTERVAL_MS_MIN, `must be at least ${INTERVAL_MS_MIN} ms`))
+    .default(usual);
+}

@@ -49,8 +49,8 @@ endpoints:
     ]);
   });
 
-  it('takes an empty list', () => {
-    expect(parseEndpoints('endpoints: []', 'f').endpoints).toEqual([]);
+  it.each(['endpoints: []', 'endpoints:'])('[D427] takes an empty list: %s', (text) => {
+    expect(parseEndpoints(text, 'f').endpoints).toEqual([]);
   });
 
   it('reads objectives and model rewrites', () => {

@@ -36,7 +36,8 @@ const rewriteSchema = z.lazy(() =>
 
 const fileSchema = z.lazy(() =>
   z.strictObject({
-    endpoints: z.array(z.unknown()),
+    // A template that lists nothing leaves null.
+    endpoints: z.preprocess((given) => (given === null ? [] : given), z.array(z.unknown())),
     objectives: z.record(z.string(), priority).default({}),
     modelRewrites: z.array(rewriteSchema).default([]),
   }),

@@ -2,7 +2,8 @@ import { type CacheConfig, CUSTOM_METRICS, type LoraState } from '../../../frame
 import type { EngineMapping } from './engine-metrics.ts';
 import { isWithin, LoadMetric } from './load-metric.ts';
 import type { Labels } from './prometheus-labels.ts';
-import { type Sample, type ScanWork, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
+import { type Sample, type ScanWork, SeriesFinder } from './prometheus-scan.ts';
+import { parseSpec } from './series-spec.ts';
 
 /** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
 const ADAPTERS_MAX = 1024;
@@ -241,18 +242,4 @@ function firstOf(
 /** Engines report `None`, zero or infinity before they know the value. */
 function isCount(value: number | undefined): value is number {
   return Number.isInteger(value) && isWithin(value, CONFIG_COUNT_MAX) && value > 0;
-}
-
-/** Parses `name` or `name{label=value,…}`, the values with or without quotes. */
-function parseSpec(text: string): SeriesSpec {
-  const brace = text.indexOf('{');
-  if (brace < 0) return { name: text, labels: new Map() };
-  const labels = new Map<string, string>();
-  for (const pair of text.slice(brace + 1, text.lastIndexOf('}')).split(',')) {
-    const equals = pair.indexOf('=');
-    if (equals < 0) continue;
-    const value = pair.slice(equals + 1).trim();
-    labels.set(pair.slice(0, equals).trim(), value.replace(/^"(.*)"$/, '$1'));
-  }
-  return { name: text.slice(0, brace), labels };
 }

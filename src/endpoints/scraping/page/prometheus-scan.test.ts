@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Sample, SERIES_MAX, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
+import { type Sample, SERIES_MAX, SeriesFinder } from './prometheus-scan.ts';
+import type { SeriesSpec } from './series-spec.ts';
 
 const SEED = 20_261_121;
 const sum = (a: number, b: number): number => a + b;

@@ -13,12 +13,7 @@ import {
   TAB,
 } from './page-lines.ts';
 import { type Labels, parseLabels } from './prometheus-labels.ts';
-
-/** Selects series: the metric's name, and labels that a series must have. */
-export interface SeriesSpec {
-  readonly name: string;
-  readonly labels: Labels;
-}
+import type { SeriesSpec } from './series-spec.ts';
 
 export interface Sample {
   readonly labels: Labels;
