@@ -27,10 +27,12 @@ test.each<[string, Usage, number | undefined]>([
   ['int(usage.prompt_tokens) * 2', USAGE, 200],
   ['usage.prompt_tokens / 3.0', USAGE, 33],
   ['usage.prompt_tokens - usage.prompt_tokens_details.cached_tokens', USAGE, 36],
+  ['usage.prompt_tokens - usage.prompt_token_details.cached_tokens', USAGE, 36],
+  ['has(usage.prompt_token_details) ? 1 : 2', NONE, 2],
   ['has(usage.prompt_tokens_details) ? 1 : 2', NONE, 2],
   ['usage.total_tokens > 100.0 ? 7 : 0', USAGE, 7],
   ['usage.total_tokens', NONE, undefined],
-])('[D62] %s of %j is %s', (expression, usage, value) => {
+])('[D62] [D434] %s of %j is %s', (expression, usage, value) => {
   expect(valueOf(expression, usage)).toBe(value);
 });
 

@@ -63,17 +63,24 @@ export const requestAttributeReporter: DataSourceDefinition = defineDataSource({
   },
 });
 
-/** The counts as model servers name them. All are doubles, as in the reference. */
+/**
+ * The counts as model servers name them, and cached tokens also as releases of the reference name
+ * them. All are doubles, as there.
+ */
 function asMap({
   promptTokens,
   completionTokens,
   cachedTokens,
 }: Usage): Readonly<Record<string, unknown>> {
+  const details = { cached_tokens: cachedTokens };
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
-    ...(cachedTokens !== undefined && { prompt_tokens_details: { cached_tokens: cachedTokens } }),
+    ...(cachedTokens !== undefined && {
+      prompt_tokens_details: details,
+      prompt_token_details: details,
+    }),
   };
 }
 
