@@ -6,10 +6,8 @@
  */
 import { Fragment, h } from 'preact';
 import { age, count, percent, sharedStart, sharedStartOfPods, shortener } from './format.js';
+import { onPage, Pager } from './pager.js';
 import { sortedRows } from './state.js';
-
-/** More are drawn on demand: a person reads the first ones. */
-const ROWS_FIRST = 50;
 
 /** @type {readonly { key: string, name: string, about: string, kind?: string }[]} */
 const COLUMNS = [
@@ -39,11 +37,6 @@ const COLUMNS = [
 export function PoolTable({ state, changed }) {
   const { table, pool, totals } = state;
   const rows = sortedRows(state);
-  const shown = table.all ? rows : rows.slice(0, ROWS_FIRST);
-  const onAll = () => {
-    table.all = true;
-    changed();
-  };
   const all = count(totals?.endpoints ?? 0);
   return h(
     'section',
@@ -51,13 +44,8 @@ export function PoolTable({ state, changed }) {
     h(Tools, { state, changed, fitting: rows.length }),
     totals?.endpoints === 0
       ? h('p', { class: 'hint' }, 'The picker knows no model server: /readyz says why.')
-      : h(Table, { state, changed, rows: shown }),
-    rows.length > shown.length &&
-      h(
-        'button',
-        { type: 'button', class: 'all', onClick: onAll },
-        `Show all ${count(rows.length)}`,
-      ),
+      : h(Table, { state, changed, rows: onPage(rows, table.page) }),
+    h(Pager, { of: rows.length, table, changed }),
     pool.notShown > 0 &&
       h(
         'p',
@@ -100,6 +88,7 @@ function Table({ state: { table, pool, labels }, changed, rows }) {
 function Tools({ state: { table, pool }, changed, fitting }) {
   const onInput = (/** @type {Event} */ event) => {
     table.text = /** @type {HTMLInputElement} */ (event.target).value;
+    table.page = 0;
     changed();
   };
   const onLabels = () => {
@@ -132,9 +121,12 @@ function Head({ column: { key, name, about, kind = '' }, table, changed }) {
   const onClick = () => {
     table.down = isSorted ? !table.down : true;
     table.sort = key;
+    table.page = 0;
     changed();
   };
-  const order = table.down ? 'descending' : 'ascending';
+  // Names begin with A where numbers begin with the largest.
+  const isName = key === 'id' || key === 'role';
+  const order = table.down === isName ? 'ascending' : 'descending';
   return h(
     'th',
     { scope: 'col', class: kind, ...(isSorted && { 'aria-sort': order }) },

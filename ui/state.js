@@ -30,7 +30,7 @@ const RATE_MESSAGES = 5;
  * @property {boolean} follows whether the latest decision is selected
  * @property {boolean} paused whether the list of decisions stands still
  * @property {Map<string, unknown>} documents by path
- * @property {{ text: string, sort: string, down: boolean, all: boolean, labels: boolean }} table
+ * @property {{ text: string, sort: string, down: boolean, page: number, labels: boolean }} table
  */
 
 /** @returns {State} */
@@ -50,7 +50,7 @@ export function emptyState() {
     follows: true,
     paused: false,
     documents: new Map(),
-    table: { text: '', sort: 'state', down: true, all: false, labels: false },
+    table: { text: '', sort: 'state', down: true, page: 0, labels: false },
   };
 }
 

@@ -1,11 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import type { Page } from 'playwright-core';
 import { fetchChromium } from '../support/chromium.ts';
-import { nextEvents, openPage, pageCost } from './watch-page.ts';
+import { longestTaskCpuMs, nextEvents, openPage, pageCost } from './watch-page.ts';
 
 const HELP = `npm run bench -- page [options]
 
 How busy the live page keeps its own main thread in a real Chromium, while a picker in another process
-decides made-up requests. Two cores serve both, so that a busy machine makes every figure larger.
+decides made-up requests. Two cores serve both, so that a busy machine makes every figure larger but the
+CPU of the longest task: alone, and while a person filters, sorts and turns pages.
 
   --endpoints <n>      model servers (1000)
   --per-second <n>     decisions a second (5000)
@@ -16,6 +19,9 @@ decides made-up requests. Two cores serve both, so that a busy machine makes eve
 /** The pool is sent every other second: this has at least two. */
 const EVENTS = 5;
 const WARM_UP_MS = 3000;
+const TRACED_MS = 10_000;
+/** The pool is drawn every other second. */
+const VIEWED_MS = 2500;
 
 const { values } = parseArgs({
   options: {
@@ -40,6 +46,10 @@ async function main(): Promise<void> {
   try {
     await pageCost(opened.page, WARM_UP_MS);
     const cost = await pageCost(opened.page, 1000 * Number(values.seconds));
+    const longest = {
+      alone: await longestTaskCpuMs(opened.page, () => sleep(TRACED_MS)),
+      used: await longestTaskCpuMs(opened.page, () => use(opened.page)),
+    };
     const events = (await nextEvents(opened.base, EVENTS)).slice(1);
     const hint = await opened.page.locator('.decisions .head .hint').innerText();
     if (values.screenshot !== undefined) await opened.page.screenshot({ path: values.screenshot });
@@ -51,6 +61,7 @@ async function main(): Promise<void> {
       eventsPerSecond: (events.length - 1) / seconds,
       eventBytesMax: Math.max(...events.map(({ bytes }) => bytes)),
       ...cost,
+      longestTaskCpuMs: longest,
       says: hint,
     };
     process.stdout.write(
@@ -58,6 +69,18 @@ async function main(): Promise<void> {
     );
   } finally {
     await opened.stop();
+  }
+}
+
+/** What a person does with the pool, for long enough that each view is drawn anew. */
+async function use(page: Page): Promise<void> {
+  const filter = page.getByRole('searchbox');
+  await filter.fill('decode-9');
+  await sleep(VIEWED_MS);
+  await filter.fill('');
+  for (const name of ['Labels', 'Queue', 'Last', 'First']) {
+    await page.locator('.pool').getByRole('button', { name }).first().click();
+    await sleep(VIEWED_MS);
   }
 }
 
@@ -73,6 +96,7 @@ function textOf({
   busyShare,
   scriptShare,
   longTasksMs,
+  longestTaskCpuMs: { alone, used },
   heapMbBefore,
   heapMb,
   says,
@@ -84,6 +108,7 @@ function textOf({
   readonly busyShare: number;
   readonly scriptShare: number;
   readonly longTasksMs: readonly number[];
+  readonly longestTaskCpuMs: { readonly alone: number; readonly used: number };
   readonly heapMbBefore: number;
   readonly heapMb: number;
   readonly says: string;
@@ -94,6 +119,7 @@ function textOf({
     `${endpoints} endpoints, ${decisionsPerSecond.toFixed(0)} decisions/s; the page says “${says}”\n` +
     `  main thread busy ${percent(busyShare)}, of it scripts ${percent(scriptShare)}; ` +
     `${longTasksMs.length} tasks of more than 50 ms${longest}; heap ${heapMbBefore.toFixed(1)} → ${heapMb.toFixed(1)} MB\n` +
+    `  the longest task took ${alone.toFixed(0)} ms of CPU, ${used.toFixed(0)} ms while the page was used\n` +
     `  ${eventsPerSecond.toFixed(2)} events/s of at most ${eventBytesMax} bytes\n`
   );
 }

@@ -94,6 +94,39 @@ export async function pageCost(page: Page, durationMs: number): Promise<PageCost
   };
 }
 
+interface TraceEvent {
+  readonly ph: string;
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  /** Of the clock, and of the thread's CPU, in microseconds. */
+  readonly dur?: number;
+  readonly tdur?: number;
+  readonly args?: { readonly name?: string };
+}
+
+/**
+ * The CPU time of the longest task of the page's main thread while `act` runs. On a busy machine the
+ * same task takes many times as long by the clock, because it waits for a core.
+ */
+export async function longestTaskCpuMs(page: Page, act: () => Promise<unknown>): Promise<number> {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error('the page has no browser of its own');
+  await browser.startTracing(page, { categories: ['toplevel'] });
+  await act();
+  const text = (await browser.stopTracing()).toString();
+  const { traceEvents } = JSON.parse(text) as { readonly traceEvents: readonly TraceEvent[] };
+  const threadOf = ({ pid, tid }: TraceEvent): string => `${pid}/${tid}`;
+  const mains = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
+      .map(threadOf),
+  );
+  const tasks = traceEvents.filter((event) => event.ph === 'X' && mains.has(threadOf(event)));
+  if (tasks.length === 0) throw new Error('the trace has no task of the page');
+  return tasks.reduce((most, { tdur = 0 }) => Math.max(most, tdur), 0) / 1000;
+}
+
 export interface LiveEvent {
   readonly bytes: number;
   readonly message: LiveMessage;

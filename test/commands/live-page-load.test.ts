@@ -48,8 +48,25 @@ describe.skipIf(launch === undefined)('the live page of a large, busy pool', () 
     await page.getByRole('searchbox').fill('decode-99');
     await page.getByText('11 of 1,000').waitFor();
     await page.getByRole('searchbox').fill('');
-    await page.getByRole('button', { name: 'Show all 1,000' }).click();
-    await page.getByText('llama-70b-decode-999').first().waitFor();
+  });
+
+  it('[O290] shows the endpoints beyond the first ones page by page, never more at once', async () => {
+    const { page } = opened;
+    const rows = page.locator('.pool tbody tr');
+    await page.getByRole('button', { name: 'Endpoint', exact: true }).click();
+    await page.getByText('1–50 of 1,000').waitFor();
+    expect(await page.getByRole('button', { name: 'Previous' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('51–100 of 1,000').waitFor();
+    expect(await rows.count()).toBe(ROWS_DRAWN_MAX);
+    await page.getByRole('button', { name: 'Last' }).click();
+    await page.getByText('951–1,000 of 1,000').waitFor();
+    await page.getByText('llama-70b-decode-999', { exact: true }).first().waitFor();
+    expect(await rows.count()).toBe(ROWS_DRAWN_MAX);
+    // Another order, and fewer that fit, begin at the first page.
+    await page.getByRole('searchbox').fill('decode-9');
+    await page.getByText('1–50 of 111').waitFor();
+    await page.getByRole('searchbox').fill('');
   });
 
   it('[O188] gets few bytes an event, however many decisions there were', async () => {

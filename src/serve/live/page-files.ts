@@ -20,6 +20,7 @@ const OWN: Readonly<Record<string, string>> = {
   'format.js': SCRIPT,
   'headroom.js': SCRIPT,
   'page.js': SCRIPT,
+  'pager.js': SCRIPT,
   'pool-table.js': SCRIPT,
   'replicas.js': SCRIPT,
   'state.js': SCRIPT,
