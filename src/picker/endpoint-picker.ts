@@ -34,10 +34,10 @@ import type { ConcurrencyLimit } from './load/concurrency-limit.ts';
 import type { Ledger } from './load/ledger.ts';
 import type { OpenReservations } from './load/open-reservations.ts';
 import { type PickerParts, pickerParts } from './picker-parts.ts';
+import { PickerRouting } from './picker-routing.ts';
 import type { PluginInstances } from './plan/create-plugins.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
 import type { EndpointPool } from './pool/endpoint-pool.ts';
-import { sameEndpoints, subsetOf } from './pool/subset.ts';
 import { WaitingRoom, type Waits } from './waiting/waiting-room.ts';
 
 /**
@@ -57,11 +57,13 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly clock: EventClock;
   /** What other replicas of this picker do. */
   readonly elsewhere: Elsewhere;
+  /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
+  readonly route: PickerRouting['route'];
   readonly #options: RunningOptions;
   readonly #parts: PickerParts;
   readonly #cycles: Cycles;
   readonly #room: WaitingRoom;
-  readonly #anywhere: Anywhere;
+  readonly #routing: PickerRouting;
   readonly #cores: ActiveCores;
   readonly #preparing: Required<Router>['prepare'];
 
@@ -78,13 +80,12 @@ export class EndpointPicker implements Router, BookingRouter {
     this.ejector = ejector;
     this.reservations = known.open;
     this.#parts = known;
-    this.#anywhere = new Anywhere({ ...known, random: runtime.random });
     this.#options = withClock(options, clock);
     this.#room = new WaitingRoom({
       ...known,
       timers: runtime.clock,
       decide: ({ request }, asked) => this.#cycles.decide(request, asked, 'waiting'),
-      conclude: (cycle) => this.#conclude(cycle),
+      conclude: (cycle) => this.#routing.conclude(cycle),
       refuse: (cycle, error) => this.#cycles.refuse(cycle, error),
       route: ({ request }, asked) => this.route(request, asked),
       onError: (error) => faults.report(this, 'placement', error),
@@ -97,6 +98,17 @@ export class EndpointPicker implements Router, BookingRouter {
     const cores = (): ActiveCores => this.#cores;
     this.elsewhere = new Elsewhere({ ...options, parts, cores });
     this.#cycles = new Cycles({ ...known, cores, parts, loads, stopwatch });
+    const anywhere = new Anywhere({ ...known, random: runtime.random });
+    const routing = {
+      ...known,
+      cores,
+      cycles: this.#cycles,
+      room: this.#room,
+      anywhere,
+      stopwatch,
+    };
+    this.#routing = new PickerRouting(routing);
+    this.route = this.#routing.route;
     for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
     const first = this.#createCore(plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
@@ -183,78 +195,10 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#cores.prepares ? this.#preparing : undefined;
   }
 
-  /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
-  route(request: InferenceRequest, options: RouteOptions = {}): RoutedRequest {
-    const cycles = this.#cycles;
-    if (options.anywhere === true) return this.#anywhere.route(request, options.subset);
-    const at = this.clock.begin();
-    try {
-      let generation = this.#cores.generationFor(request);
-      const all = subsetOf(this.pool.snapshot(), options.subset);
-      let candidates = this.#parts.candidates.toPlace(all, at);
-      for (;;) {
-        const cycle = cycles.begin({ at, request, options, generation, all, candidates });
-        const context = cycles.contextOf(cycle);
-        const startedAt = this.#options.stopwatch?.now();
-        let decision: Decision;
-        try {
-          decision = generation.core.scheduler.schedule(cycle.candidates, context);
-        } catch (error) {
-          throw cycles.refuse(cycle, error, startedAt);
-        }
-        cycles.measure(cycle, startedAt);
-        const wider = cycles.widerThan(cycle, decision, 'placing');
-        const { challenger } = generation;
-        if (wider !== undefined) candidates = wider;
-        else if (challenger === undefined) return cycles.conclude(cycle, decision);
-        else if (cycle.faults.length === 0) {
-          return cycles.conclude(cycle, { ...decision, decidedBy: challenger.name });
-        } else {
-          // The core in charge decides what the challenger has not decided as configured.
-          const error = cycles.refuse(cycle, this.faults.lastError);
-          this.#cores.giveBack(challenger, request, error);
-          generation = this.#cores.inCharge;
-        }
-      }
-    } finally {
-      this.clock.end();
-    }
-  }
-
   /** As `Router.enqueue`; undefined while no request waits: then `route` is called. */
   get enqueue(): Router['enqueue'] {
-    return this.#room.isOn ? this.#enqueue : undefined;
+    return this.#room.isOn ? this.#routing.enqueue : undefined;
   }
-
-  /** It calls the scheduler itself, as `route` does: the way from a message to a score is short. */
-  readonly #enqueue: Required<Router>['enqueue'] = (request, options, placement) => {
-    const cycles = this.#cycles;
-    if (options.anywhere === true) return this.route(request, options);
-    const at = this.clock.begin();
-    try {
-      const generation = this.#cores.generationFor(request);
-      if (generation.challenger !== undefined) return this.route(request, options);
-      const all = subsetOf(this.pool.snapshot(), options.subset);
-      const candidates = this.#parts.candidates.toWaitFor(all);
-      const cycle = cycles.begin({ at, request, options, generation, all, candidates });
-      const context = cycles.contextOf(cycle);
-      const startedAt = this.#options.stopwatch?.now();
-      let waits: boolean;
-      try {
-        cycle.decision = generation.core.scheduler.schedule(cycle.candidates, context);
-        cycles.measure(cycle, startedAt);
-        // An endpoint that is full may be the only one that the filters leave.
-        const isExhausted = cycle.decision.primary.kind === 'exhausted';
-        const waiting = isExhausted ? cycles.decide(request, options, 'waiting') : cycle;
-        waits = this.#room.keeps(waiting, placement);
-      } catch (error) {
-        throw cycles.refuse(cycle, error, startedAt);
-      }
-      return waits ? undefined : this.#conclude(cycle);
-    } finally {
-      this.clock.end();
-    }
-  };
 
   /** The client of a request that waits is gone: its placement is not called any more. */
   cancel(placement: Placement): void {
@@ -278,17 +222,6 @@ export class EndpointPicker implements Router, BookingRouter {
   /** Reserves for a cycle of `decide`. Publishes nothing. Throws where no endpoint is named. */
   place(cycle: Cycle, decision: Decision): RoutedRequest {
     return this.#cycles.place(cycle, decision);
-  }
-
-  /** Places by what was decided in this event, unless ejections ask for another decision. */
-  #conclude(cycle: Cycle): RoutedRequest {
-    const { at, request, options, generation, all, candidates, decision } = cycle;
-    const isFinal =
-      decision !== undefined &&
-      decision.primary.kind !== 'exhausted' &&
-      generation.challenger === undefined &&
-      sameEndpoints(this.#parts.candidates.toPlace(all, at), candidates);
-    return isFinal ? this.#cycles.conclude(cycle, decision) : this.route(request, options);
   }
 
   #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {

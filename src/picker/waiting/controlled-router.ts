@@ -1,20 +1,14 @@
 import type { FlowControl } from '../../flow/control/flow-control.ts';
 import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
-import type { QueueDiscipline, Served, Waiting } from '../../flow/discipline.ts';
+import type { QueueDiscipline, Waiting } from '../../flow/discipline.ts';
 import { invariant, RoutingError } from '../../framework/error.ts';
-import type { RequestObserver, Routed, Usage } from '../../framework/observer.ts';
+import type { RequestObserver } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { FirstBand, RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
-import {
-  type ControlledPicker,
-  flowControlOver,
-  type Held,
-  servedOf,
-} from './controlled-picker.ts';
+import { type ControlledPicker, flowControlOver, type Held } from './controlled-picker.ts';
 import { KeptRequests } from './kept-requests.ts';
-import { LeftToOthers } from './left-to-others.ts';
 import { LetThrough } from './let-through.ts';
 import { NextLook } from './next-look.ts';
 
@@ -31,7 +25,6 @@ export interface ControlledRouterOptions {
 
 /** What waits is looked at so often, also where no event is seen: samples age without one. */
 const LOOK_MS: Millis = 10;
-const NOTHING: Served = { promptTokens: 0, outputTokens: 0, latencyMs: 0 };
 
 /**
  * The picker behind flow control: a request waits in `prepare` until it may be placed, and is
@@ -42,8 +35,7 @@ export class ControlledRouter implements Router {
   #attached: ControlledPicker | undefined;
   #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
   readonly #kept = new KeptRequests(() => this.#picker.shares);
-  readonly #let = new LetThrough();
-  readonly #left = new LeftToOthers();
+  readonly #let: LetThrough;
   #plan: FlowControlPlan | undefined;
   #control: FlowControl | undefined;
   /** Flow control with its meters. */
@@ -51,29 +43,24 @@ export class ControlledRouter implements Router {
   readonly #next: NextLook;
   #isBusy = false;
 
-  /** Observes the requests of the picker. */
-  readonly observer: RequestObserver = {
-    onFirstToken: () => this.#lookSoon(),
-    onDone: (routed, at, _outcome, usage) => this.#ended(routed, at, usage),
-  };
-
-  /** Observes the requests of other replicas: they count in the shares here, too. */
-  readonly elsewhereObserver: RequestObserver = {
-    onRouted: ({ request, at }) => {
-      this.#left.taken();
-      this.#discipline?.placedElsewhere?.(request, at);
-    },
-    onFirstToken: () => this.#lookSoon(),
-    onDone: (routed, at, _outcome, usage) => {
-      const served = servedOf(routed, at, usage);
-      this.#discipline?.endedElsewhere?.(routed.request, served, at);
-      this.#lookSoon();
-    },
-  };
-
   constructor(options: ControlledRouterOptions) {
     this.#options = options;
     this.#next = new NextLook(options.clock, () => this.#look());
+    this.#let = new LetThrough({
+      ...options,
+      discipline: () => this.#discipline,
+      onRoom: () => this.#lookSoon(),
+    });
+  }
+
+  /** Observes the requests of the picker. */
+  get observer(): RequestObserver {
+    return this.#let.observer;
+  }
+
+  /** Observes the requests of other replicas: they count in the shares here, too. */
+  get elsewhereObserver(): RequestObserver {
+    return this.#let.elsewhereObserver;
   }
 
   /** Call once, before anything else; `observer` must observe the picker's requests. */
@@ -95,10 +82,9 @@ export class ControlledRouter implements Router {
     const picker = this.#picker;
     this.#plan = plan;
     this.#discipline?.replaced();
-    const taken = (): number =>
-      this.#let.unrouted.size + this.#left.count(this.#options.clock.now());
+    const lacking = (): number => this.#let.unseen;
     const control =
-      plan && flowControlOver(picker, { plan, lacking: taken, objectives, former: this.#control });
+      plan && flowControlOver(picker, { plan, lacking, objectives, former: this.#control });
     this.#control = control;
     this.#discipline = control && (measured?.(control) ?? control);
     const held = [...this.#kept.values()];
@@ -148,7 +134,7 @@ export class ControlledRouter implements Router {
   readonly cancel: Router['cancel'] = (placement) => this.#picker.cancel?.(placement);
 
   get #isOff(): boolean {
-    return this.#discipline === undefined && this.#let.unrouted.size + this.#kept.droppedSize === 0;
+    return this.#discipline === undefined && this.#let.unroutedSize + this.#kept.droppedSize === 0;
   }
 
   readonly #route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
@@ -159,7 +145,7 @@ export class ControlledRouter implements Router {
     try {
       return this.#picker.route(request, waitedMs > 0 ? { ...options, waited } : options);
     } catch (error) {
-      this.#release(request);
+      this.#let.release(request);
       throw error;
     } finally {
       this.#let.routed(request);
@@ -173,7 +159,7 @@ export class ControlledRouter implements Router {
       this.#kept.forget(held);
       held.state = 'gone';
       this.#discipline?.remove(held.waiting, this.#options.clock.now());
-    } else if (this.#let.routed(request)) this.#release(request);
+    } else if (this.#let.routed(request)) this.#let.release(request);
   }
 
   /** All that flow control keeps waiting, the oldest first. */
@@ -245,28 +231,7 @@ export class ControlledRouter implements Router {
     const picker = this.#picker;
     if (picker.prepare?.(request, body, ready, options) === true) return;
     ready();
-    if (this.#let.routed(request)) this.#release(request);
-  }
-
-  #ended(routed: Routed, at: Millis, usage: Usage | undefined): void {
-    const { request } = routed;
-    if (!this.#let.ended(request)) return;
-    const served = servedOf(routed, at, usage);
-    this.#end(request, served);
-  }
-
-  /** It was placed, and goes nowhere. */
-  #release(request: InferenceRequest): void {
-    if (this.#let.ended(request)) this.#end(request, NOTHING);
-  }
-
-  #end(request: InferenceRequest, served: Served): void {
-    const { clock, waitingElsewhere } = this.#options;
-    const at = clock.now();
-    this.#discipline?.ended(request, served, at);
-    const others = waitingElsewhere?.() ?? [];
-    if (others.length > 0) this.#left.freed(this.firstBand, others, at);
-    this.#lookSoon();
+    if (this.#let.routed(request)) this.#let.release(request);
   }
 
   #dropWaiting(waiting: Waiting, error: RoutingError): void {

@@ -1,36 +1,90 @@
+import type { QueueDiscipline, Served } from '../../flow/discipline.ts';
 import { RoutingError } from '../../framework/error.ts';
+import type { RequestObserver } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { PrepareOptions } from '../../framework/routing.ts';
-import type { Millis } from '../../framework/runtime.ts';
+import type { FirstBand, PrepareOptions } from '../../framework/routing.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import { servedOf } from './controlled-picker.ts';
+import { LeftToOthers } from './left-to-others.ts';
+
+const NOTHING: Served = { promptTokens: 0, outputTokens: 0, latencyMs: 0 };
 
 interface Passed extends Pick<PrepareOptions, 'refuse'> {
   readonly waitedMs: Millis;
 }
 
+interface LetThroughOptions {
+  readonly clock: Clock;
+  /** What waits at other replicas of this picker. */
+  readonly waitingElsewhere?: (() => readonly FirstBand[]) | undefined;
+  /** Flow control as it is now; undefined where it is off. */
+  readonly discipline: () => QueueDiscipline | undefined;
+  /** Called after a first token or an end, here or at another replica: an endpoint may have room. */
+  readonly onRoom: () => void;
+}
+
 /** The requests that flow control has let go on, by id, until each of them has ended. */
 export class LetThrough {
+  readonly #options: LetThroughOptions;
   /** The requests that the ledger does not have yet, with the time that each has waited. */
-  readonly unrouted: Map<string, Millis> = new Map();
+  readonly #unrouted = new Map<string, Millis>();
   readonly #refusals = new Map<string, Passed['refuse']>();
+  readonly #left = new LeftToOthers();
+
+  /** Observes the requests of the picker. */
+  readonly observer: RequestObserver = {
+    onFirstToken: () => this.#options.onRoom(),
+    onDone: (routed, at, _outcome, usage) => {
+      if (this.#forget(routed.request)) this.#end(routed.request, servedOf(routed, at, usage));
+    },
+  };
+
+  /** Observes the requests of other replicas. */
+  readonly elsewhereObserver: RequestObserver = {
+    onRouted: ({ request, at }) => {
+      this.#left.taken();
+      this.#options.discipline()?.placedElsewhere?.(request, at);
+    },
+    onFirstToken: () => this.#options.onRoom(),
+    onDone: (routed, at, _outcome, usage) => {
+      const served = servedOf(routed, at, usage);
+      this.#options.discipline()?.endedElsewhere?.(routed.request, served, at);
+      this.#options.onRoom();
+    },
+  };
+
+  constructor(options: LetThroughOptions) {
+    this.#options = options;
+  }
+
+  /** Requests that take room which no ledger shows yet: those on their way, and those left to others. */
+  get unseen(): number {
+    return this.#unrouted.size + this.#left.count(this.#options.clock.now());
+  }
+
+  /** Requests on their way: the ledger does not have them yet. */
+  get unroutedSize(): number {
+    return this.#unrouted.size;
+  }
 
   add({ id }: InferenceRequest, { refuse, waitedMs }: Passed): void {
     this.#refusals.set(id, refuse);
-    this.unrouted.set(id, waitedMs);
+    this.#unrouted.set(id, waitedMs);
   }
 
   /** Undefined where it was not let through, or is routed already. */
   waitedMs({ id }: InferenceRequest): Millis | undefined {
-    return this.unrouted.get(id);
+    return this.#unrouted.get(id);
   }
 
   /** The ledger has it, or never will. Returns whether it was not so before. */
   routed({ id }: InferenceRequest): boolean {
-    return this.unrouted.delete(id);
+    return this.#unrouted.delete(id);
   }
 
-  /** Returns false where it was not let through, or has ended already. */
-  ended({ id }: InferenceRequest): boolean {
-    return this.#refusals.delete(id);
+  /** It was let go, and goes nowhere. */
+  release(request: InferenceRequest): void {
+    if (this.#forget(request)) this.#end(request, NOTHING);
   }
 
   /** Ends it with an answer to its client. */
@@ -38,5 +92,19 @@ export class LetThrough {
     const sentence = `requests of a higher priority than ${priority} need the room of this one`;
     const error = new RoutingError('evicted', `the request was ended: ${sentence}`);
     this.#refusals.get(id)?.(error);
+  }
+
+  /** Forgets the request. Returns false where it was not let through, or has ended already. */
+  #forget({ id }: InferenceRequest): boolean {
+    return this.#refusals.delete(id);
+  }
+
+  #end(request: InferenceRequest, served: Served): void {
+    const { clock, waitingElsewhere, discipline, onRoom } = this.#options;
+    const at = clock.now();
+    discipline()?.ended(request, served, at);
+    const others = waitingElsewhere?.() ?? [];
+    if (others.length > 0) this.#left.freed(discipline()?.firstBand, others, at);
+    onRoom();
   }
 }

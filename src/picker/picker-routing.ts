@@ -1,0 +1,109 @@
+import type { InferenceRequest } from '../framework/request.ts';
+import type { RoutedRequest, RouteOptions, Router } from '../framework/routing.ts';
+import type { Clock } from '../framework/runtime.ts';
+import type { Decision } from '../framework/scheduling.ts';
+import type { ActiveCores } from './cores/active-cores.ts';
+import type { Anywhere } from './cycles/anywhere.ts';
+import type { Cycle } from './cycles/cycle.ts';
+import type { Cycles } from './cycles/cycles.ts';
+import type { PickerParts } from './picker-parts.ts';
+import { sameEndpoints, subsetOf } from './pool/subset.ts';
+import type { WaitingRoom } from './waiting/waiting-room.ts';
+
+interface PickerRoutingParts extends Pick<PickerParts, 'candidates' | 'clock' | 'faults' | 'pool'> {
+  /** Asked at each call: the cores are made after this. */
+  readonly cores: () => ActiveCores;
+  readonly cycles: Cycles;
+  readonly room: WaitingRoom;
+  readonly anywhere: Anywhere;
+  readonly stopwatch?: Pick<Clock, 'now'> | undefined;
+}
+
+/** The way of a request to its endpoint: decided, published and reserved in one event, or kept waiting. */
+export class PickerRouting {
+  readonly #parts: PickerRoutingParts;
+
+  constructor(parts: PickerRoutingParts) {
+    this.#parts = parts;
+  }
+
+  /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
+  readonly route = (request: InferenceRequest, options: RouteOptions = {}): RoutedRequest => {
+    const { anywhere, candidates: rules, clock, cycles, faults, pool, stopwatch } = this.#parts;
+    if (options.anywhere === true) return anywhere.route(request, options.subset);
+    const cores = this.#parts.cores();
+    const at = clock.begin();
+    try {
+      let generation = cores.generationFor(request);
+      const all = subsetOf(pool.snapshot(), options.subset);
+      let candidates = rules.toPlace(all, at);
+      for (;;) {
+        const cycle = cycles.begin({ at, request, options, generation, all, candidates });
+        const context = cycles.contextOf(cycle);
+        const startedAt = stopwatch?.now();
+        let decision: Decision;
+        try {
+          decision = generation.core.scheduler.schedule(cycle.candidates, context);
+        } catch (error) {
+          throw cycles.refuse(cycle, error, startedAt);
+        }
+        cycles.measure(cycle, startedAt);
+        const wider = cycles.widerThan(cycle, decision, 'placing');
+        const { challenger } = generation;
+        if (wider !== undefined) candidates = wider;
+        else if (challenger === undefined) return cycles.conclude(cycle, decision);
+        else if (cycle.faults.length === 0) {
+          return cycles.conclude(cycle, { ...decision, decidedBy: challenger.name });
+        } else {
+          // The core in charge decides what the challenger has not decided as configured.
+          const error = cycles.refuse(cycle, faults.lastError);
+          cores.giveBack(challenger, request, error);
+          generation = cores.inCharge;
+        }
+      }
+    } finally {
+      clock.end();
+    }
+  };
+
+  /** It calls the scheduler itself, as `route` does: the way from a message to a score is short. */
+  readonly enqueue: Required<Router>['enqueue'] = (request, options, placement) => {
+    const { candidates: rules, clock, cycles, pool, room, stopwatch } = this.#parts;
+    if (options.anywhere === true) return this.route(request, options);
+    const at = clock.begin();
+    try {
+      const generation = this.#parts.cores().generationFor(request);
+      if (generation.challenger !== undefined) return this.route(request, options);
+      const all = subsetOf(pool.snapshot(), options.subset);
+      const candidates = rules.toWaitFor(all);
+      const cycle = cycles.begin({ at, request, options, generation, all, candidates });
+      const context = cycles.contextOf(cycle);
+      const startedAt = stopwatch?.now();
+      let waits: boolean;
+      try {
+        cycle.decision = generation.core.scheduler.schedule(cycle.candidates, context);
+        cycles.measure(cycle, startedAt);
+        // An endpoint that is full may be the only one that the filters leave.
+        const isExhausted = cycle.decision.primary.kind === 'exhausted';
+        const waiting = isExhausted ? cycles.decide(request, options, 'waiting') : cycle;
+        waits = room.keeps(waiting, placement);
+      } catch (error) {
+        throw cycles.refuse(cycle, error, startedAt);
+      }
+      return waits ? undefined : this.conclude(cycle);
+    } finally {
+      clock.end();
+    }
+  };
+
+  /** Places by what was decided in this event, unless ejections ask for another decision. */
+  conclude(cycle: Cycle): RoutedRequest {
+    const { at, request, options, generation, all, candidates, decision } = cycle;
+    const isFinal =
+      decision !== undefined &&
+      decision.primary.kind !== 'exhausted' &&
+      generation.challenger === undefined &&
+      sameEndpoints(this.#parts.candidates.toPlace(all, at), candidates);
+    return isFinal ? this.#parts.cycles.conclude(cycle, decision) : this.route(request, options);
+  }
+}
