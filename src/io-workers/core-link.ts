@@ -7,7 +7,7 @@ import type { InferenceRequest } from '../framework/request.ts';
 import { type Batch, BatchReader } from './batch.ts';
 import { CoreFollowing } from './core-following.ts';
 import { CoreRequests, type CoreRequestsOptions } from './core-requests.ts';
-import { TO_CORE } from './operations.ts';
+import { groupOf, TO_CORE } from './operations.ts';
 import { readLabels } from './request-facts.ts';
 import type { TurnOutbox } from './turn-outbox.ts';
 
@@ -57,9 +57,16 @@ export class CoreLink {
   }
 
   #take(operation: number, reader: BatchReader): void {
-    if (operation <= TO_CORE.done) this.#takeOfRequest(operation, reader);
-    else if (operation <= TO_CORE.followedClosed) this.#takeOfFollowed(operation, reader);
-    else this.#takeReport(operation, reader);
+    switch (groupOf(operation)) {
+      case 'request':
+        return this.#takeOfRequest(operation, reader);
+      case 'followed':
+        return this.#takeOfFollowed(operation, reader);
+      case 'report':
+        return this.#takeReport(operation, reader);
+      case undefined:
+        throw new Error(`an I/O worker sent operation ${operation}, which is unknown here`);
+    }
   }
 
   #takeOfRequest(operation: number, reader: BatchReader): void {
@@ -119,12 +126,10 @@ export class CoreLink {
         return times?.requestProcessed(reader.next());
       case TO_CORE.responseProcessed:
         return times?.responseProcessed(reader.next());
-      case TO_CORE.streamClosed: {
+      default: {
         const seconds = reader.next<number>();
         return times?.closed(seconds, reader.next<CloseReason>());
       }
-      default:
-        throw new Error(`an I/O worker sent operation ${operation}, which is unknown here`);
     }
   }
 

@@ -1,9 +1,5 @@
-/**
- * What an I/O worker sends to the thread that decides; behind each, its values in this order. What
- * is about a request that is picked for comes first, up to `done`, then what is about one that is
- * followed: the receiver knows them by their numbers.
- */
-export const TO_CORE = {
+/** What an I/O worker sends about a request that is picked for; behind each, its values in order. */
+const ABOUT_REQUEST = {
   /** key, request, subset, anywhere, firstTokenSeen, endSeen, scoresWanted: pick for this request. */
   route: 0,
   /** key, request, subset, body: what must be known before the pick. `routePrepared` follows. */
@@ -28,12 +24,20 @@ export const TO_CORE = {
   loadReported: 10,
   /** key, outcome, usage, responseBytes: the last of a request that was picked for. */
   done: 11,
-  /** id, parent, headers: a request whose trace or line in the access log is written. */
+} as const;
+
+/** What it sends about a request whose trace or line in the access log is written. */
+const ABOUT_FOLLOWED = {
+  /** id, parent, headers. */
   followed: 12,
   /** id, code, sentence. */
   followedRefused: 13,
   /** id, status: the last of a request that is followed. */
   followedClosed: 14,
+} as const;
+
+/** What it reports to be counted or logged. */
+const REPORT = {
   /** code, sentence, model, request id, id where it is followed: a request was refused. */
   rejected: 15,
   /** message, stack, request id, id where it is followed: an error of ours. */
@@ -49,6 +53,26 @@ export const TO_CORE = {
   /** seconds, reason. */
   streamClosed: 21,
 } as const;
+
+/** All that an I/O worker sends to the thread that decides. */
+export const TO_CORE: typeof ABOUT_REQUEST & typeof ABOUT_FOLLOWED & typeof REPORT = {
+  ...ABOUT_REQUEST,
+  ...ABOUT_FOLLOWED,
+  ...REPORT,
+};
+
+type OperationGroup = 'request' | 'followed' | 'report';
+
+/** By the number of the operation: it is looked up for each. */
+const GROUPS: OperationGroup[] = [];
+for (const number of Object.values(ABOUT_REQUEST)) GROUPS[number] = 'request';
+for (const number of Object.values(ABOUT_FOLLOWED)) GROUPS[number] = 'followed';
+for (const number of Object.values(REPORT)) GROUPS[number] = 'report';
+
+/** What an operation in `TO_CORE` is about; undefined for a number that is no operation. */
+export function groupOf(operation: number): OperationGroup | undefined {
+  return GROUPS[operation];
+}
 
 /** What the deciding thread sends to an I/O worker. */
 export const TO_WORKER = {
