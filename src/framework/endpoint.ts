@@ -49,6 +49,7 @@ export interface AttributeKey<T> {
   readonly initial: T;
 }
 
+/** A key whose value is `initial` at each endpoint until a data source writes another. */
 export function attributeKey<T>(name: string, initial: T): AttributeKey<T> {
   return { name, initial };
 }

@@ -49,6 +49,7 @@ export interface HoldsMinimums {
   roleMinimums(): readonly RoleMinimum[];
 }
 
+/** Whether the plugin keeps minimums of roles. */
 export function holdsMinimums(plugin: object): plugin is HoldsMinimums {
   return 'roleMinimums' in plugin && typeof plugin.roleMinimums === 'function';
 }

@@ -22,6 +22,7 @@ export interface CycleKey<T> {
   readonly [value]?: T;
 }
 
+/** A key for one value in a cycle. Keys of the same name are the same key. */
 export function cycleKey<T>(name: string): CycleKey<T> {
   return { name };
 }

@@ -37,6 +37,7 @@ export function endToEndHeaders(flat: readonly string[]): readonly HeaderPair[] 
   return pairs;
 }
 
+/** Headers as ext_proc has them: values are bytes. */
 export function toWire(pairs: readonly HeaderPair[]): readonly WireHeader[] {
   return pairs.map(([key, value]) => ({ key, raw_value: Buffer.from(value, 'latin1') }));
 }

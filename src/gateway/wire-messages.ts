@@ -10,6 +10,7 @@ import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 
 export const DESTINATION = 'x-gateway-destination-endpoint';
 
+/** The first message of a request. It asks for both bodies in full duplex. */
 export function requestHead(
   { method = 'GET', url = '/', headers }: IncomingMessage,
   pairs: readonly HeaderPair[],
@@ -34,6 +35,7 @@ export function requestHead(
   };
 }
 
+/** The first message of a response: its status and its headers. */
 export function responseHead(upstream: Dispatcher.ResponseData): ProcessingRequest {
   const status: HeaderPair = [':status', String(upstream.statusCode)];
   const headers = toWire([status, ...responseHeaders(upstream)]);
@@ -54,6 +56,7 @@ export function responseEnd({ trailers }: Dispatcher.ResponseData): ProcessingRe
     : { response_trailers: { trailers: { headers: toWire(pairs) } } };
 }
 
+/** The headers of a response that are meant for the client, in their order. */
 export function responseHeaders({ headers }: Dispatcher.ResponseData): readonly HeaderPair[] {
   // A flat list with `responseHeaders: 'raw'`, which undici's types do not declare.
   const flat = headers as unknown as readonly (string | Buffer)[];

@@ -52,6 +52,7 @@ export interface Placed
   readonly responseHeaders: ResponseHeaders;
 }
 
+/** What `writePlaced` wrote. */
 export function readPlaced(reader: BatchReader): Placed {
   const endpoint = knownEndpoint(reader.next<EndpointId>(), reader.next(), reader.next());
   const destinations = reader.next<string>();

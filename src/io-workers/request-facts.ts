@@ -18,6 +18,7 @@ export function writeRequest(writer: BatchWriter, request: InferenceRequest): vo
   writeHeaders(writer, request.headers);
 }
 
+/** The request that `writeRequest` wrote. */
 export function readRequest(reader: BatchReader): InferenceRequest {
   const id = reader.next<string>();
   const model = reader.next<string>();
@@ -56,6 +57,7 @@ export function writeLabels(writer: BatchWriter, request: RequestLabels | undefi
   writer.put(request?.model, request?.rewrite, request?.fairnessId, request?.priority);
 }
 
+/** What `writeLabels` wrote; undefined where there was no request. */
 export function readLabels(reader: BatchReader): RequestLabels | undefined {
   const model = reader.next<string | undefined>();
   const rewrite = reader.next<ModelRewrite | undefined>();
@@ -64,12 +66,14 @@ export function readLabels(reader: BatchReader): RequestLabels | undefined {
   return model === undefined ? undefined : { model, rewrite, fairnessId, priority };
 }
 
+/** Writes the hashes of a prompt, with the rest behind its last full block. */
 export function writeBlocks(writer: BatchWriter, blocks: PromptBlocks): void {
   const { count, blockTokens, words, hasRest = false } = blocks;
   writer.put(count, blockTokens, hasRest);
   writer.putWords(words, 2 * (hasRest ? count + 1 : count));
 }
 
+/** The hashes that `writeBlocks` wrote, in memory of their own. */
 export function readBlocks(reader: BatchReader): PromptBlocks {
   const count = reader.next<number>();
   const blockTokens = reader.next<number>();
@@ -88,6 +92,7 @@ export function writeHeaders(writer: BatchWriter, headers: ReadonlyMap<string, s
   writer.put(headers.size, text);
 }
 
+/** The headers that `writeHeaders` wrote. */
 export function readHeaders(reader: BatchReader): ReadonlyMap<string, string> {
   const size = reader.next<number>();
   const text = reader.next<string>();

@@ -12,6 +12,7 @@ export function newUsageCell(): Float64Array<SharedArrayBuffer> {
   return new Float64Array(new SharedArrayBuffer(CELLS * Float64Array.BYTES_PER_ELEMENT));
 }
 
+/** Leaves in the cell what the streams of its worker take. */
 export function writeUsage(
   cell: Float64Array,
   { openStreams, heldBytes, refused }: StreamUsage,

@@ -42,6 +42,7 @@ export interface RunningOptions extends EndpointPickerOptions {
   readonly timers: Clock;
 }
 
+/** The options with the clock of events in place of the real one. */
 export function withClock(options: EndpointPickerOptions, clock: Clock): RunningOptions {
   const { runtime } = options;
   return { ...options, timers: runtime.clock, runtime: { ...runtime, clock } };

@@ -117,6 +117,7 @@ function runMethod(): RunMethod {
   return run;
 }
 
+/** The bytes of a message to a scheduler in another process. */
 export function encodePickerMessage(message: PickerMessage): Uint8Array {
   return runMethod().requestSerialize(message);
 }

@@ -101,6 +101,7 @@ function tokenOf(file: string): string {
   }
 }
 
+/** A failure that names the address, the reason, and what to do. */
 export function noPicker(admin: string, error: unknown): CommandFailure {
   return new CommandFailure(`no picker at ${admin} (${reasonOf(error)}); ${HINT}`);
 }

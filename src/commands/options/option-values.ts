@@ -17,6 +17,7 @@ export function commaSeparated(text: string, before: readonly string[]): readonl
   return [...before, ...text.split(',').flatMap((each) => each.trim() || [])];
 }
 
+/** A number, also one below 0. Throws for anything else. */
 export function anyNumber(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value)) return value;
@@ -64,6 +65,7 @@ export function percent(text: string): number {
   throw new InvalidArgumentError(`${text} is not a percentage: give a number from 0 to 100.`);
 }
 
+/** A port from 0 to 65535. Throws for anything else. */
 export function port(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value <= 65_535) return value;

@@ -82,6 +82,7 @@ function planProfile(
   };
 }
 
+/** The profile handler of the configuration, or the default one. What is wrong goes to `issues`. */
 export function planHandler(
   profiles: readonly PlannedProfile[],
   table: PluginTable,

@@ -116,6 +116,7 @@ export class ScrapeErrors {
 // By pool: a data source is started with only its pool and the runtime.
 const byPool = new WeakMap<EndpointWriter, ScrapeErrors>();
 
+/** The errors of all scrapes of this pool, whichever data source made them. */
 export function scrapeErrorsOf(pool: EndpointWriter): ScrapeErrors {
   let errors = byPool.get(pool);
   if (errors === undefined) {

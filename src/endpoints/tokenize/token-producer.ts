@@ -139,6 +139,7 @@ export const tokenProducer: DataSourceDefinition = tokenProducerOf('token-produc
 /** The older name of `token-producer`. */
 export const tokenizer: DataSourceDefinition = tokenProducerOf('tokenizer');
 
+/** The tokenizer that the configuration of this pool has chosen. */
 export function tokenizerOf(pool: EndpointWriter): TokenizerChoice {
   return chosen.get(pool) ?? DEFAULT;
 }

@@ -40,6 +40,7 @@ interface MutationOptions {
   readonly asksLoad: boolean;
 }
 
+/** The headers that the answer with the pick sets and removes. */
 export function pickMutation(
   routed: RoutedRequest,
   { id, headers: sent, followed }: SessionHead,

@@ -18,6 +18,7 @@ export function captureFiles(folder: string): readonly CaptureFile[] {
     .sort((a, b) => a.number - b.number);
 }
 
+/** The path of the file with this number: files sort by name in the order of their numbers. */
 export function captureFilePath(folder: string, number: number): string {
   return join(folder, `capture-${String(number).padStart(6, '0')}.jsonl.zst`);
 }

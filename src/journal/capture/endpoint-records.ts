@@ -76,6 +76,7 @@ function writePolled(endpoint: Endpoint, previous: Endpoint | undefined, write: 
   }
 }
 
+/** Whether the endpoint has been scraped at least once. */
 export function isSampled({ metrics }: Endpoint): boolean {
   return metrics.sampledAt > Number.NEGATIVE_INFINITY;
 }

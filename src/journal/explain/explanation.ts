@@ -103,6 +103,7 @@ export interface RunnerUp {
   }[];
 }
 
+/** What the bytes of a decision say, with the names of endpoints and plugins. */
 export function explain({ segment, number, decision }: FoundDecision): Explanation {
   const { id, requestId, at, model, promptTokens, streaming, candidates, runs, ending } = decision;
   const { faults, insteadOf, waited } = decision;
@@ -128,6 +129,7 @@ function waitOf({ waitedMs, slot, cachedTokens }: RecordedWait, segment: Segment
   return { waitedMs, ...endpoint, cachedTokens };
 }
 
+/** How a decision ended, with the names of profile and endpoint. */
 export function outcomeOf(ending: RecordedEnding, segment: Segment): ExplainedOutcome {
   if (ending.kind === 'threw') return ending;
   const profile = segment.layout[ending.profile]?.name ?? '';

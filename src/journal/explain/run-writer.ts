@@ -224,6 +224,7 @@ export class RunWriter {
   }
 }
 
+/** Writes how many slots there are, and then each in two bytes. */
 export function writeSlots({ log }: DecisionRing, { slots, count }: SlotList): void {
   log.u16(count);
   for (let index = 0; index < count; index++) log.u16(slots[index] as number);

@@ -32,6 +32,7 @@ interface PolicyResultOptions {
   readonly endpoints: number;
 }
 
+/** What a run of the demo measured of one policy. */
 export function policyResult(options: PolicyResultOptions): PolicyResult {
   const { policy, run, prefixHitRate, endpoints } = options;
   const { errors, late } = summarizeReplay(run, run.sent.length).figures;

@@ -31,6 +31,7 @@ export function rankIn(endpoint: Endpoint, decision: Decision): number | undefin
   return 1 + candidates.filter(({ score }) => score > own.score).length;
 }
 
+/** Where the endpoint stands among the scores of another decision. */
 export function standingOf(endpoint: Endpoint, decision: Decision): Standing {
   const { candidates, first, run } = choiceOf(decision);
   const scoreOf = (id: Endpoint['id'] | undefined): number | undefined =>

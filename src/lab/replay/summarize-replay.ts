@@ -36,6 +36,7 @@ export interface ReplaySummary {
   readonly figures: ReplayFigures;
 }
 
+/** The requests that have ended, in the order of their arrival, and the figures of the replay. */
 export function summarizeReplay(run: OpenLoopResult, planned: number): ReplaySummary {
   const over = run.sent
     .filter((each) => !isUnfinished(each))

@@ -70,6 +70,7 @@ const STUDENT = [
   2.045,
 ];
 
+/** The mean with its 95 % interval by Student’s t; NaN for the interval of a single value. */
 export function estimate(values: readonly number[]): Estimate {
   const count = values.length;
   const mean = meanOf(values);

@@ -19,6 +19,7 @@ export interface SimulationCurves {
   readonly load: readonly (readonly number[])[];
 }
 
+/** The curves of the completed requests. */
 export function curvesOf(
   { requests }: Pick<SimulationResult, 'requests'>,
   { servers }: { readonly servers: readonly unknown[] },

@@ -11,6 +11,7 @@ export function binLength(lastMs: Millis): Millis {
   return Math.max(1, (lastMs + 1) / BINS);
 }
 
+/** The bin of a time; what is behind the last bin counts to it. */
 export function binOf(atMs: Millis, binMs: Millis): number {
   return Math.min(BINS - 1, Math.floor(atMs / binMs));
 }

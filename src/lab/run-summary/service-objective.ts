@@ -19,6 +19,7 @@ export function tpotOf({ ttftMs, e2eMs, request }: RequestResult): Millis {
   return request.outputTokens > 1 ? (e2eMs - ttftMs) / (request.outputTokens - 1) : 0;
 }
 
+/** Whether the request was completed within both objectives. */
 export function isGood(result: RequestResult, { ttftMs, tpotMs }: ServiceObjective): boolean {
   return result.completed && result.ttftMs < ttftMs && tpotOf(result) < tpotMs;
 }

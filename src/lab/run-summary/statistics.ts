@@ -9,6 +9,7 @@ export function mean(values: ArrayLike<number>): number {
   return sum(values) / values.length;
 }
 
+/** A sorted copy. NaN comes last. */
 export function sorted(values: ArrayLike<number>): Float64Array {
   return Float64Array.from(values).sort();
 }

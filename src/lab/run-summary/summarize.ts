@@ -20,6 +20,7 @@ export interface SimulationSummary {
   readonly preemptions: number;
 }
 
+/** The figures of one run; latencies are of completed requests only. */
 export function summarize(
   { requests, preemptions }: SimulationResult,
   objective: ServiceObjective = STUDY_OBJECTIVE,
@@ -51,6 +52,7 @@ export interface Throughput {
   readonly goodOutputTokensPerSecond: number;
 }
 
+/** Rates over the time from 0 to the last arrival. */
 export function throughputOf(
   { requests }: SimulationResult,
   objective: ServiceObjective,

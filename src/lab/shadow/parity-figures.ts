@@ -18,6 +18,7 @@ export interface ParityFigures {
   readonly predictionErrorMs: number | undefined;
 }
 
+/** Shares and means of the counts; undefined where nothing was counted. */
 export function parityFigures(parity: Parity): ParityFigures {
   const { decisions, agreed, placed, predicted, calibration } = parity;
   const { primaryTtftMs, shadowTtftMs, bestTtftMs } = parity;

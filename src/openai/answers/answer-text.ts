@@ -146,10 +146,12 @@ interface AnswerHeaders {
   get(name: string): string | undefined;
 }
 
+/** Whether the content type of the answer is that of an event stream. */
 export function saysEventStream(headers: AnswerHeaders): boolean {
   return EVENT_STREAM.test(headers.get('content-type') ?? '');
 }
 
+/** Whether the answer can be read without decompressing it. */
 export function isUncompressed(headers: AnswerHeaders): boolean {
   return (headers.get('content-encoding') ?? 'identity') === 'identity';
 }

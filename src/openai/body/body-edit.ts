@@ -40,6 +40,7 @@ export function editChunk(
   return pieces.filter((piece) => piece.length > 0);
 }
 
+/** The chunks of a whole body with the edit made. Without an edit they are the same chunks. */
 export function editBody(
   edit: BodyEdit | undefined,
   chunks: readonly Uint8Array[],

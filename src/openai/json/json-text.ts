@@ -8,6 +8,7 @@ export function decodeJsonString(pieces: readonly Uint8Array[]): string {
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
 }
 
+/** Whether the byte is a hexadecimal digit in either case. */
 export function isHexDigit(byte: number): boolean {
   return (
     (byte >= 0x30 && byte <= 0x39) ||

@@ -3,6 +3,7 @@ import type { ImageSize } from './image-size.ts';
 
 type Headers = ReadonlyMap<string, string>;
 
+/** An image of unknown size counts as one of the configured size; at least 1 token. */
 export function imageTokens({ image }: MediaEstimate, size: ImageSize['size']): number {
   if (image.mode === 'static') return atLeastOne(image.tokens);
   const { width, height } = size ?? image;

@@ -31,6 +31,7 @@ export type CycleInput = Pick<
 
 const NO_FAULTS: readonly string[] = [];
 
+/** A cycle before its decision. It has no context where there are no candidates. */
 export function newCycle({ at, request, options, generation, all, candidates }: CycleInput): Cycle {
   const context =
     candidates.length === 0 ? undefined : generation.core.contextOf(request, candidates, at);
@@ -89,6 +90,7 @@ export function observedDecision(
   };
 }
 
+/** Why a request has no candidates: all are full, none is in its subset, or there are none. */
 export function noCandidates(
   { all, options: { subset } }: Pick<Cycle, 'all' | 'options'>,
   pool: EndpointPool,

@@ -94,6 +94,7 @@ export function created<Part>(plugin: PlannedPlugin, create: () => Part): Part {
   return refuse(`has returned no object with a method ${method}()`);
 }
 
+/** The instance of an earlier plan with the same name, kind, type and parameters, if there is one. */
 export function keptInstance(kept: PluginInstances, plugin: PlannedPlugin): Observer | undefined {
   const known = kept.get(plugin.name);
   const same =

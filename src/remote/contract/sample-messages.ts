@@ -24,6 +24,7 @@ export function sampleEndpoint(
   };
 }
 
+/** So many different endpoints, numbered from `first`. */
 export function sampleEndpoints(count: number, first: number = 0): readonly EndpointMessage[] {
   return Array.from({ length: count }, (_, index) => sampleEndpoint(first + index));
 }

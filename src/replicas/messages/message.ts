@@ -43,6 +43,7 @@ export interface MessageHead {
   readonly sentAt: Millis;
 }
 
+/** Begins a message: the head is the same for all kinds. */
 export function writeHead(writer: ByteWriter, head: MessageHead): void {
   writer.byte(MAGIC);
   writer.byte(WIRE_VERSION);
@@ -96,6 +97,7 @@ export class TextTable {
   }
 }
 
+/** A list of texts. Throws where there are more, or longer ones, than a message may have. */
 export function readTexts(reader: ByteReader): readonly string[] {
   const count = reader.number(TEXTS_MAX);
   return Array.from({ length: count }, () => reader.text(TEXT_UNITS_MAX));
@@ -106,6 +108,7 @@ export function writeTime(writer: ByteWriter, afterMs: Millis): void {
   writer.number(Math.min(TENTHS_MAX, TENTHS * afterMs));
 }
 
+/** A time in milliseconds after the origin of the message. */
 export function readTime(reader: ByteReader): Millis {
   return reader.number(TENTHS_MAX) / TENTHS;
 }

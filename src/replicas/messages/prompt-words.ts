@@ -10,6 +10,7 @@ export function sendsRest({ count, hasRest }: PromptBlocks, sent: number): boole
   return hasRest === true && sent === count;
 }
 
+/** Writes the words of what stands behind the last full block. */
 export function writeRest(writer: ByteWriter, { words, count }: PromptBlocks): void {
   writer.hashes(words, count, count + 1);
 }

@@ -14,6 +14,7 @@ import { type TextTable, writeTime } from './message.ts';
 import { BLOCKS_MAX, continues, sendsRest, writeRest } from './prompt-words.ts';
 import type { ByteWriter } from './wire.ts';
 
+/** Writes that a request has been placed, with the first `blocks` blocks of its prompt. */
 export function writeRouted(
   writer: ByteWriter,
   texts: TextTable,
@@ -50,6 +51,7 @@ export function writeRouted(
   writer.endEntry(start);
 }
 
+/** Writes what happened to an open request: first token, another endpoint or the like. */
 export function writeChange(
   writer: ByteWriter,
   texts: TextTable,
@@ -88,6 +90,7 @@ export function writePrompt(
   writer.endEntry(start);
 }
 
+/** Writes that a request has ended. The number of cached tokens is sent plus 1: 0 is unknown. */
 export function writeDone(
   writer: ByteWriter,
   { number, afterMs, outcome, usage }: Omit<DoneEntry, 'kind'>,
@@ -105,6 +108,7 @@ export function writeDone(
   writer.endEntry(start);
 }
 
+/** Writes how many requests wait with the highest priority. */
 export function writeWaiting(writer: ByteWriter, { priority, requests }: FirstBand): void {
   const start = writer.beginEntry(ENTRY_CODE.waiting);
   writer.signed(priority);

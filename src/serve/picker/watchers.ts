@@ -76,6 +76,7 @@ export function startShadows(
   });
 }
 
+/** Resolves once the capture is written to its end and all shadows have stopped. */
 export async function stopWatchers({
   capture,
   shadows,

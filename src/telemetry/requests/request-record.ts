@@ -38,6 +38,7 @@ export interface RequestRecord {
   status: number | undefined;
 }
 
+/** The record of a request of which only the head is known. */
 export function newRecord(
   head: FollowedHead,
   beganAt: Millis,

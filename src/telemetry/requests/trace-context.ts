@@ -30,6 +30,7 @@ export function parseTraceparent(header: string | undefined): TraceContext | und
   return { traceId, spanId, sampled: (Number.parseInt(flags ?? '0', 16) & SAMPLED) !== 0 };
 }
 
+/** The value of a `traceparent` header, in version 00. */
 export function traceparentOf({ traceId, spanId, sampled }: TraceContext): string {
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 }

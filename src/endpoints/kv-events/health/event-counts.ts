@@ -34,6 +34,7 @@ const CACHE_KINDS: ReadonlySet<string> = new Set([
   'cross_attention',
 ]);
 
+/** Events that were not applied, by the kind of their cache and the reason. */
 export class SkippedEvents {
   readonly #counts = new Map<string, Map<string, number>>();
 

@@ -159,10 +159,12 @@ export function eppPage(
     family.expose(registry, { name: `llm_d_epp_${name}`, help, labels });
 }
 
+/** A family whose values only rise. */
 export function counters(): Family<Cell> {
   return new Family(cells('counter'));
 }
 
+/** A family whose values rise and fall. */
 export function gauges(): Family<Cell> {
   return new Family(cells('gauge'));
 }

@@ -23,6 +23,7 @@ export interface Kind<Child> {
   text(name: string, labels: string, child: Child, format: PageFormat): string;
 }
 
+/** Children with one value each. */
 export function cells(type: 'counter' | 'gauge'): Kind<Cell> {
   return {
     type,

@@ -42,6 +42,7 @@ interface DecisionOptions {
   readonly show: ShowTwins;
 }
 
+/** The families that are counted at each decision, shown on the page of `registry`. */
 export function createDecisionFamilies(
   registry: Registry,
   limit: SeriesLimit,

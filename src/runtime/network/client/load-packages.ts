@@ -9,10 +9,12 @@ import type { buildConnector, Client } from 'undici';
  */
 const load = createRequire(import.meta.url);
 
+/** The gRPC library; the first call loads it. */
 export function loadGrpc(): typeof Grpc {
   return load('@grpc/grpc-js') as typeof Grpc;
 }
 
+/** The reader of .proto files; the first call loads it. */
 export function loadProtoLoader(): typeof ProtoLoader {
   return load('@grpc/proto-loader') as typeof ProtoLoader;
 }
