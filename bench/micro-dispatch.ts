@@ -92,7 +92,7 @@ function send(request: InferenceRequest): void {
       throw error;
     },
   };
-  const routed = picker.enqueue?.(request, { firstTokenSeen: true }, placement);
+  const routed = picker.enqueue?.(request, { firstTokenVisible: true }, placement);
   if (routed === undefined) waiting.add(placement);
   else inFlight.push(routed);
 }

@@ -104,7 +104,7 @@ const bench = new Bench({ time: 1000, warmupTime: 300 })
       at: 0,
       cachedTokens: 500,
       load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
-      firstTokenSeen: true,
+      firstTokenVisible: true,
     };
     subscriber.onRouted?.(routed);
     subscriber.onFirstToken?.(routed, 80);
@@ -140,8 +140,8 @@ async function measurePage(names: number, linesMax: number): Promise<object> {
     const own = { ...request, model: `model-${index}`, fairnessId: `tenant-${index}` };
     const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
     const routed = { number: 0, request: own, endpoint, at: 0, cachedTokens: 0, load };
-    observer.onRouted?.({ ...routed, firstTokenSeen: true });
-    const open = { ...routed, firstTokenSeen: true };
+    observer.onRouted?.({ ...routed, firstTokenVisible: true });
+    const open = { ...routed, firstTokenVisible: true };
     observer.onRouted?.(open);
     observer.onFirstToken?.(open, 80);
     observer.onDone?.(open, 2000, 'completed', usage, 9000);

@@ -184,7 +184,7 @@ export function makeRouted(endpoint: Endpoint, fields: Partial<Routed> = {}): Ro
     at: NOW,
     cachedTokens: 0,
     load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
-    firstTokenSeen: true,
+    firstTokenVisible: true,
     ...fields,
   });
 }

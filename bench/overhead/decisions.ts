@@ -112,7 +112,7 @@ function windowsOf(make: MakePicker, plan: PickerPlan, endpoints: number): () =>
     if (turn % DECISIONS_PER_SAMPLE === 0)
       sample(ids[(turn / DECISIONS_PER_SAMPLE) % endpoints] ?? '');
     turn += 1;
-    open.push(picker.route(request, { firstTokenSeen: true }));
+    open.push(picker.route(request, { firstTokenVisible: true }));
     if (open.length <= IN_FLIGHT) return;
     open[IN_FLIGHT / 2]?.firstToken();
     const ended = open.shift();

@@ -189,7 +189,7 @@ class Bed {
   }
 
   #route(request: InferenceRequest, result: Ended): void {
-    const options = { firstTokenSeen: true };
+    const options = { firstTokenVisible: true };
     const placement = {
       placed: (routed: RoutedRequest) => this.#send(routed, result),
       refused: (error: unknown) => this.#refuse(result, error),

@@ -129,6 +129,6 @@ export function picking(
     turn += 1;
     if (id === undefined || request === undefined) return;
     sample(id);
-    picker.route(request, { firstTokenSeen: true }).done('completed');
+    picker.route(request, { firstTokenVisible: true }).done('completed');
   };
 }

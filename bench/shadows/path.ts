@@ -70,7 +70,7 @@ async function round(picker: EndpointPicker, at: number): Promise<number[]> {
     const request = makeRequest((at + 2) * REQUESTS + n, random.next());
     await nextTurn();
     const startedAt = performance.now();
-    open.push(picker.route(request, { firstTokenSeen: true }));
+    open.push(picker.route(request, { firstTokenVisible: true }));
     wallMicros.push((performance.now() - startedAt) * 1000);
     if (open.length < IN_FLIGHT) continue;
     open.shift()?.done('completed');

@@ -40,7 +40,7 @@ export async function soak({ requests, say }: SoakOptions): Promise<Outcome> {
       await nextTurn();
       while (n - leastDecided(shadows) > BEHIND_MAX) await sleep(10);
     }
-    open.push(picker.route(makeRequest(n, random.next()), { firstTokenSeen: true }));
+    open.push(picker.route(makeRequest(n, random.next()), { firstTokenVisible: true }));
     if (open.length >= IN_FLIGHT) endOldest(open);
     if ((n + 1) % every === 0) {
       const sample = memory(n + 1);

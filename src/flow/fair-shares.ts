@@ -97,12 +97,12 @@ export class FairShares implements RequestObserver {
   }
 
   onRouted(routed: Routed): void {
-    const { request, firstTokenSeen } = routed;
+    const { request, firstTokenVisible } = routed;
     const share = this.of(request);
     const tokens = tokensOf(routed);
     this.#comes(share, tokens);
     share.inFlight += 1;
-    if (firstTokenSeen) {
+    if (firstTokenVisible) {
       this.#pending.set(routed, true);
       this.#pend(share, tokens);
     }

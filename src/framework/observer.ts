@@ -27,7 +27,7 @@ export interface Routed {
   readonly expectedTtftMs?: Millis | undefined;
   readonly expectedTpotMs?: Millis | undefined;
   /** Whether the first token will be seen: the response body is shown chunk by chunk. */
-  readonly firstTokenSeen: boolean;
+  readonly firstTokenVisible: boolean;
 }
 
 /** Prompt tokens that were to be computed, where the prompt is, when the pick was made. */

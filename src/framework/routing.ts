@@ -37,9 +37,9 @@ export interface RouteOptions {
   /** The `ip` or `ip:port` that the proxy allows; undefined for all. No match: `no-endpoints`. */
   readonly subset?: readonly string[] | undefined;
   /** Whether the response body will be shown chunk by chunk, so that a first token can be seen. */
-  readonly firstTokenSeen?: boolean;
-  /** False where the end of the response is not seen: then the engine model predicts it. */
-  readonly endSeen?: boolean;
+  readonly firstTokenVisible?: boolean;
+  /** False where the end of the response will not be seen: then the engine model predicts it. */
+  readonly endVisible?: boolean;
   /**
    * The request has no body: it goes to any endpoint of the subset, whatever the load. That is no
    * decision: no plugin is asked, nothing is reserved or observed, and it never waits.

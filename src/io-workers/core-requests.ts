@@ -222,8 +222,8 @@ function optionsIn(reader: BatchReader): RouteOptions {
   return {
     subset: reader.next<Subset>(),
     anywhere: reader.next<boolean | undefined>(),
-    firstTokenSeen: reader.next<boolean>(),
-    endSeen: reader.next<boolean>(),
+    firstTokenVisible: reader.next<boolean>(),
+    endVisible: reader.next<boolean>(),
     scoresWanted: reader.next<boolean | undefined>(),
   };
 }

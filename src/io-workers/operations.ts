@@ -1,10 +1,16 @@
 /** What an I/O worker sends about a request that is picked for; behind each, its values in order. */
 const ABOUT_REQUEST = {
-  /** key, request, subset, anywhere, firstTokenSeen, endSeen, scoresWanted: pick for this request. */
+  /**
+   * key, request, subset, anywhere, firstTokenVisible, endVisible, scoresWanted: pick for this
+   * request.
+   */
   route: 0,
   /** key, request, subset, body: what must be known before the pick. `routePrepared` follows. */
   prepare: 1,
-  /** key, subset, anywhere, firstTokenSeen, endSeen, scoresWanted: pick for the request that was prepared. */
+  /**
+   * key, subset, anywhere, firstTokenVisible, endVisible, scoresWanted: pick for the request that
+   * was prepared.
+   */
   routePrepared: 2,
   /** key: the client of a request that waits is gone. */
   cancel: 3,

@@ -69,8 +69,8 @@ export class RemoteRouter implements Router {
     const { writer } = this.#outbox;
     writer.put(prepared === undefined ? TO_CORE.route : TO_CORE.routePrepared, open.key);
     if (prepared === undefined) writeRequest(writer, request);
-    const { subset, anywhere, firstTokenSeen, endSeen, scoresWanted } = options;
-    writer.put(subset, anywhere, firstTokenSeen, endSeen, scoresWanted);
+    const { subset, anywhere, firstTokenVisible, endVisible, scoresWanted } = options;
+    writer.put(subset, anywhere, firstTokenVisible, endVisible, scoresWanted);
     return undefined;
   };
 

@@ -135,7 +135,8 @@ export function createPickerFrom(
       if (lora !== undefined) picker.pool.set(id, LORA, lora);
     },
     endpoints: () => picker.pool.snapshot(),
-    route: (request, options) => picker.route(read(request), { firstTokenSeen: true, ...options }),
+    route: (request, options) =>
+      picker.route(read(request), { firstTokenVisible: true, ...options }),
     enqueue: async (request, options) => placedBy(router, read(request), options),
     enqueueWith: (request, placement, options) =>
       enqueued(router, read(request), placement, options),
@@ -154,7 +155,7 @@ function enqueued(
   placement: Placement,
   given?: RouteOptions,
 ): RoutedRequest | undefined {
-  const options = { firstTokenSeen: true, ...given };
+  const options = { firstTokenVisible: true, ...given };
   if (!router.isOn) {
     return router.enqueue === undefined
       ? router.route(request, options)

@@ -97,7 +97,7 @@ describe('routing', () => {
 
   it('ends a response whose end is not seen when the engine model expects it, and not before', () => {
     const { clock, picker, inFlight } = setUp({ endpoints: 1 });
-    const pick = picker.route({ ...request(), outputTokensMax: 100 }, { endSeen: false });
+    const pick = picker.route({ ...request(), outputTokensMax: 100 }, { endVisible: false });
     pick.done('completed');
     // As when its stream is cut afterwards.
     pick.done('aborted');

@@ -216,7 +216,7 @@ describe('a scheduler in another process', () => {
       at: 10,
       cachedTokens: 0,
       load,
-      firstTokenSeen: true,
+      firstTokenVisible: true,
     };
     scheduler.onRouted(routed);
     scheduler.onFirstToken(routed, 30);

@@ -81,7 +81,7 @@ function routedAt(id: string, number: number, prompt = promptOf(0)): Routed {
   const endpoint = { id, address: id } as Endpoint;
   const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
   const request = makeRequest({ id: `r${number}`, prompt });
-  return { number, request, endpoint, at: 0, cachedTokens: 0, load, firstTokenSeen: true };
+  return { number, request, endpoint, at: 0, cachedTokens: 0, load, firstTokenVisible: true };
 }
 
 const KNOWN = '10.0.0.0:8000';

@@ -32,7 +32,11 @@ function placedOf(shares: boolean): Readonly<Record<string, number>> {
     const id = `${fairnessId}-${number}`;
     const request = makeRequest({ id, fairnessId, promptTokens: PROMPT_TOKENS });
     const refused = (): void => undefined;
-    const routed = picker.enqueue?.(request, { firstTokenSeen: true }, { placed: serve, refused });
+    const routed = picker.enqueue?.(
+      request,
+      { firstTokenVisible: true },
+      { placed: serve, refused },
+    );
     if (routed !== undefined) serve(routed);
   };
   for (let number = 0; number < EACH; number++) {

@@ -83,7 +83,7 @@ export function startPicker(
         .snapshot()
         .reduce((sum, each) => sum + picker.ledger.load(each).pendingPrefillTokens, 0),
     route: (blockIds = []) =>
-      picker.route(requestOf(`${id}-${requests++}`, blockIds), { firstTokenSeen: true }),
+      picker.route(requestOf(`${id}-${requests++}`, blockIds), { firstTokenVisible: true }),
     stop: async () => {
       await replica.stop();
       picker.stop();

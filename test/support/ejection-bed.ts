@@ -148,7 +148,7 @@ export class EjectionBed {
     const streaming = this.#streaming;
     const about = { promptTokens: 100, prompt: NO_BLOCKS, outputTokensMax: 50, streaming };
     const request = makeRequest({ id, ...about });
-    const options = { firstTokenSeen: true };
+    const options = { firstTokenVisible: true };
     const refused = (error: unknown): void => {
       if (!(error instanceof RoutingError)) throw error;
       this.refused += 1;

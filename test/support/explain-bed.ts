@@ -169,7 +169,7 @@ export function drive(
       headers: new Map([['x-request-id', `theirs-${n}`]]),
     });
     const subset = n % 31 === 30 ? { subset: ['pod-0:8000', 'pod-3:8000', 'pod-5:8000'] } : {};
-    open.push(picker.route(request, { firstTokenSeen: true, ...subset }));
+    open.push(picker.route(request, { firstTokenVisible: true, ...subset }));
     const now = seen(id);
     if (open.length > 8) open[below(8)]?.firstToken();
     if (open.length > 16) open.shift()?.done(random.next() < 0.05 ? 'failed' : 'completed');

@@ -76,7 +76,11 @@ export function placement(): Placement & { routed: RoutedRequest | undefined; er
   };
 }
 
-export const OPTIONS: RouteOptions = { subset: ['10.0.0.1'], firstTokenSeen: true, endSeen: false };
+export const OPTIONS: RouteOptions = {
+  subset: ['10.0.0.1'],
+  firstTokenVisible: true,
+  endVisible: false,
+};
 export const pod: Endpoint = makeEndpoint('pod', { labels: { engine: 'vllm' } });
 
 /** What is reported to a routed request, in order. */

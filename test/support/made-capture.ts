@@ -159,7 +159,7 @@ export function madeCapture(
       prompt,
     });
     try {
-      const seen = { firstTokenSeen: true, endSeen: random.next() < 0.9 };
+      const seen = { firstTokenVisible: true, endVisible: random.next() < 0.9 };
       const placed = (routed: RoutedRequest): void => void open.push(routed);
       const placement = { placed, refused: () => undefined };
       const routed =

@@ -108,7 +108,7 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
       const refused = (): void => void order.push(`!${request.id}`);
       const placement = { placed, refused };
       placements.set(request.id, placement);
-      const seen = { firstTokenSeen: true };
+      const seen = { firstTokenVisible: true };
       const now =
         picker.enqueue === undefined
           ? picker.route(request, seen)

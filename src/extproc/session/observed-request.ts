@@ -29,8 +29,8 @@ export interface ObservedRequestOptions {
 
 export interface BookingMode {
   readonly requestBodyMode: number;
-  readonly firstTokenSeen: boolean;
-  readonly endSeen: boolean;
+  readonly firstTokenVisible: boolean;
+  readonly endVisible: boolean;
 }
 
 const DESTINATION = 'x-gateway-destination-endpoint';
@@ -108,14 +108,14 @@ export class ObservedRequest {
 
   #end(mode: BookingMode): void {
     const request = this.#reader?.end();
-    if (mode.firstTokenSeen) this.answer = this.#reader?.answerBlocks();
+    if (mode.firstTokenVisible) this.answer = this.#reader?.answerBlocks();
     this.#reader = undefined;
     if (request === undefined) return;
     if (this.routed === undefined) this.#book(request, mode);
     else this.routed.bodyRead(request);
   }
 
-  #book(request: InferenceRequest, { firstTokenSeen, endSeen }: BookingMode): void {
+  #book(request: InferenceRequest, { firstTokenVisible, endVisible }: BookingMode): void {
     const { router, knows, onBooked, onUnbooked } = this.#options;
     const destination = this.#destinationOf();
     if (destination === undefined) {
@@ -125,7 +125,7 @@ export class ObservedRequest {
       this.#drop();
       onUnbooked('unknown-endpoint', destination.destination);
     } else {
-      const options = { subset: this.#subset, firstTokenSeen, endSeen };
+      const options = { subset: this.#subset, firstTokenVisible, endVisible };
       this.routed = router.book(request, destination, options);
       onBooked();
     }

@@ -283,7 +283,7 @@ describe('an observer’s books', () => {
     const { send, routed, ended } = setUp();
     send(requestHeaders(undefined, modes(BODY_MODE.streamed, BODY_MODE.none, true)));
     send(body('request-body', BODY));
-    expect(routed[0]?.options).toMatchObject({ firstTokenSeen: false, endSeen: false });
+    expect(routed[0]?.options).toMatchObject({ firstTokenVisible: false, endVisible: false });
     send(RESPONSE);
     // The ticket keeps it for as long as the model says.
     expect(ended).toEqual(['completed']);

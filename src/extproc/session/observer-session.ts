@@ -137,7 +137,7 @@ export class ObserverSession {
         const { routed } = this.#request;
         this.#response.onHeaders(event, this.#request.routed, this.#request);
         // The engine model predicts the end: this stream ends too late to show it.
-        if (!mode.endSeen) this.#response.complete(routed);
+        if (!mode.endVisible) this.#response.complete(routed);
         return;
       }
       case 'response-body':
@@ -151,8 +151,12 @@ export class ObserverSession {
 
   #mode(): BookingMode {
     const { requestBodyMode, responseBodyMode } = this.#protocol;
-    const bodySeen = responseBodyMode !== BODY_MODE.none;
-    return { requestBodyMode, firstTokenSeen: bodySeen, endSeen: bodySeen || !this.#observing };
+    const bodyVisible = responseBodyMode !== BODY_MODE.none;
+    return {
+      requestBodyMode,
+      firstTokenVisible: bodyVisible,
+      endVisible: bodyVisible || !this.#observing,
+    };
   }
 
   /** This request is not followed any more; all its messages still pass. */

@@ -97,7 +97,7 @@ it('says what of the answer is seen: no token without its body, nothing after a 
       sendsBodyWithoutWaiting: false,
     });
     pick.begin({ ...read, halfCloses });
-    return [options[0]?.firstTokenSeen, options[0]?.endSeen];
+    return [options[0]?.firstTokenVisible, options[0]?.endVisible];
   };
   expect(seen(BODY_MODE.fullDuplex, false)).toEqual([true, true]);
   expect(seen(BODY_MODE.none, false)).toEqual([false, true]);

@@ -115,13 +115,13 @@ export class RequestPick implements Placement {
 
   #pick(read: ReadRequest): void {
     const { router, emitEndpointScores: scoresWanted } = this.#options;
-    const isSeen = !this.#asksForEndpoint && !read.halfCloses;
+    const isVisible = !this.#asksForEndpoint && !read.halfCloses;
     const options = {
       scoresWanted,
       subset: this.#subset,
       anywhere: read.withoutBody,
-      firstTokenSeen: this.#seesTokens && isSeen,
-      endSeen: isSeen,
+      firstTokenVisible: this.#seesTokens && isVisible,
+      endVisible: isVisible,
     };
     const routed = router.enqueue
       ? router.enqueue(read.request, options, this)

@@ -143,7 +143,7 @@ describe('the answer to a request', () => {
     const seen = (protocol: object, halfCloseAfterPick = false): boolean | undefined => {
       const { send, routed } = setUp({ halfCloseAfterPick });
       send(requestHeaders(protocol as never), requestBody(BODY));
-      return routed[0]?.options?.firstTokenSeen;
+      return routed[0]?.options?.firstTokenVisible;
     };
     expect(seen({})).toBe(true);
     expect(seen(mode(BODY_MODE.fullDuplex, BODY_MODE.none))).toBe(false);

@@ -146,7 +146,7 @@ describe('answers of the picker itself', () => {
     send(requestHeaders({ pairs }), requestBody(BODY), responseHeaders());
     expect(actions).toMatchObject([{ kind: 'reject', status: 204, body: '' }]);
     expect(ended).toEqual([{ outcome: 'completed', usage: undefined }]);
-    expect(routed[0]?.options).toMatchObject({ firstTokenSeen: false, endSeen: false });
+    expect(routed[0]?.options).toMatchObject({ firstTokenVisible: false, endVisible: false });
     const without = setUp();
     without.send(requestHeaders({ pairs }), requestBody(BODY));
     expect(without.actions).toMatchObject([{ kind: 'reject', status: 500 }]);

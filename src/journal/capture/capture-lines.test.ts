@@ -26,7 +26,7 @@ const recordsOf = (write: (lines: CaptureLines) => void): readonly CaptureRecord
   linesOf(write).map(recordOf);
 
 const PICKED: CapturedDecision = { endpoint: 'a:1', score: 0.5 };
-const SEEN: RouteOptions = { firstTokenSeen: true };
+const SEEN: RouteOptions = { firstTokenVisible: true };
 
 function decided(
   request: Partial<InferenceRequest>,
@@ -113,13 +113,14 @@ describe('lines of a capture', () => {
       tpotSloMs: 3,
     };
     const redacted = { headers: { 'x-zone': 'north "1"' }, fairness: 'hash' };
-    const options = { subset: ['a:1', 'b'], firstTokenSeen: false, endSeen: false };
+    const options = { subset: ['a:1', 'b'], firstTokenVisible: false, endVisible: false };
     const decision = { ...PICKED, prefill: 'b:1', by: 'canary' };
     const record = readAgain(
       { ...fields, rewrite, prompt, fairnessId: 'tenant' },
       { redacted, options, decision },
     );
-    expect(record).toMatchObject({ ...options, d: decision });
+    expect(record).toMatchObject({ subset: options.subset, d: decision });
+    expect(record).toMatchObject({ firstTokenSeen: false, endSeen: false });
     expect(record.r).toMatchObject({ ...fields, headers: redacted.headers, fairness: 'hash' });
     expect(record.r).toMatchObject({ rewrite: { requestedModel: 'other' }, blockTokens: 16 });
     expect(readAgain({}, { decision: { error: 'saturated' } }).d).toEqual({ error: 'saturated' });

@@ -91,13 +91,13 @@ export class CaptureLines {
     const bytes = this.#bytes;
     this.#begin(KEYS.q, t, n);
     this.#requests.write(request, redacted);
-    const { subset, firstTokenSeen = false, endSeen = true } = options;
+    const { subset, firstTokenVisible = false, endVisible = true } = options;
     if (subset !== undefined) {
       bytes.raw(KEYS.subset);
       bytes.json(subset);
     }
-    if (!firstTokenSeen) bytes.raw(KEYS.noFirstToken);
-    if (!endSeen) bytes.raw(KEYS.noEnd);
+    if (!firstTokenVisible) bytes.raw(KEYS.noFirstToken);
+    if (!endVisible) bytes.raw(KEYS.noEnd);
     this.#bytes.numberField(KEYS.waited, options.waited?.waitedMs);
     if (held !== undefined) {
       bytes.raw(KEYS.held);

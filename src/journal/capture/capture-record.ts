@@ -117,6 +117,7 @@ export type CaptureRecord =
       readonly n: number;
       readonly r: CapturedRequest;
       readonly subset?: readonly string[] | undefined;
+      /** As `firstTokenVisible` and `endVisible` of `RouteOptions`: what the picker expects. */
       readonly firstTokenSeen: boolean;
       readonly endSeen: boolean;
       /** Milliseconds that it has waited at the picker before this decision; left out for none. */

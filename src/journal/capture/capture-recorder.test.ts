@@ -78,7 +78,7 @@ it('records a first token and an end once: Envoy resets the stream of a request 
 
 it('records first tokens and answers whatever the plugins observe', () => {
   const { picker, kinds } = setUp('random');
-  const routed = picker.route(makeRequest(), { firstTokenSeen: true });
+  const routed = picker.route(makeRequest(), { firstTokenVisible: true });
   expect(routed.wantsAnswer).toBe(true);
   routed.firstToken();
   routed.answered(NO_BLOCKS);
@@ -91,7 +91,7 @@ it('records first tokens and answers whatever the plugins observe', () => {
 
 it('records an end when it is reported, also where the reservation ends later, by a timer', () => {
   const { clock, picker, written, kinds } = setUp();
-  const routed = picker.route(makeRequest({ streaming: false }), { endSeen: false });
+  const routed = picker.route(makeRequest({ streaming: false }), { endVisible: false });
   routed.done('completed');
   expect(kinds()).toEqual(['+', 'q', 'done']);
   while (clock.step(clock.now() + 100_000)) continue;

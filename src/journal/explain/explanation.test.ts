@@ -102,7 +102,9 @@ describe('an explanation', () => {
       seedText: 'm',
       blockTokens: 64,
     });
-    const first = test.picker.route(makeRequest({ id: 'warm', prompt }), { firstTokenSeen: true });
+    const first = test.picker.route(makeRequest({ id: 'warm', prompt }), {
+      firstTokenVisible: true,
+    });
     first.done('completed');
     const headers = new Map([['x-request-id', 'abc']]);
     test.picker.route(makeRequest({ id: 'ours', prompt, headers }));

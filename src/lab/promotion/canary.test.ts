@@ -17,7 +17,7 @@ const routedOf = (request: InferenceRequest): Routed => ({
   at: 100,
   cachedTokens: 0,
   load,
-  firstTokenSeen: true,
+  firstTokenVisible: true,
 });
 const asking = (id: string, wanted: string): InferenceRequest =>
   makeRequest({ id, headers: new Map([[CANARY_HEADER, wanted]]) });

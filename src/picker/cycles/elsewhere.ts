@@ -20,7 +20,7 @@ export interface RequestElsewhere {
   readonly cachedTokens: number;
   /** What was in flight at the endpoint as the other replica saw it. */
   readonly load: InFlightLoad;
-  readonly firstTokenSeen: boolean;
+  readonly firstTokenVisible: boolean;
 }
 
 export interface ElsewhereOptions {
@@ -83,7 +83,7 @@ export class Elsewhere {
 
   /** Reserves. To be called after `happenedAt`, like the methods of what it returns. */
   book(booked: RequestElsewhere): RoutedRequest {
-    const { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen } = booked;
+    const { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible } = booked;
     const decision: Decision = {
       primary: { kind: 'picked', profile: DECIDED_BY, targets: [{ endpoint, score: 0 }] },
       profiles: NONE,
@@ -101,8 +101,8 @@ export class Elsewhere {
         waitedMs: undefined,
         cachedTokens,
         prefillCachedTokens: cachedTokens,
-        firstTokenSeen,
-        endSeen: true,
+        firstTokenVisible,
+        endVisible: true,
         decision,
         load,
       },

@@ -27,18 +27,18 @@ export function reserveRequest(
   { decision, endpoint }: { readonly decision: Decision; readonly endpoint: Endpoint },
   parts: ReserveParts,
 ): ReservedRequest {
-  const { firstTokenSeen = false, endSeen = true, waited } = options;
+  const { firstTokenVisible = false, endVisible = true, waited } = options;
   const { prefill } = decision;
   // Plugins that add response headers may read all of it later.
   const keepsRuns = options.scoresWanted === true || generation.responseHeaderPlugins.length > 0;
   const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, context);
   // A response in one piece shows only its end, and no first token.
-  const seen = firstTokenSeen && request.streaming;
+  const isVisible = firstTokenVisible && request.streaming;
   const cachedTokens = cachedAt(endpoint);
   const prefillCachedTokens = prefill === undefined ? 0 : cachedAt(prefill);
   const waitedMs = waited?.waitedMs;
   const { outputEstimate: output } = generation.core;
-  const placed = { number, at, request, endpoint, prefill, waitedMs, firstTokenSeen: seen };
+  const placed = { number, at, request, endpoint, prefill, waitedMs, firstTokenVisible: isVisible };
   return reservePlaced(
     {
       ...placed,
@@ -46,7 +46,7 @@ export function reserveRequest(
       cachedTokens,
       prefillCachedTokens,
       estimatedOutputTokens: output && estimatedOutputTokens(request, output),
-      endSeen,
+      endVisible,
     },
     generation,
     parts,
@@ -81,8 +81,8 @@ export interface PlacedRequest
   > {
   readonly decision: Decision;
   readonly prefillCachedTokens: number;
-  readonly firstTokenSeen: boolean;
-  readonly endSeen: boolean;
+  readonly firstTokenVisible: boolean;
+  readonly endVisible: boolean;
   /** What was in flight at the endpoint when it was decided elsewhere; else what is so now. */
   readonly load?: InFlightLoad | undefined;
 }
@@ -98,12 +98,12 @@ export function reservePlaced(
   { requestObservers: observers, responseHeaderPlugins, reporters }: PlacedObservers,
   parts: ReserveParts,
 ): ReservedRequest {
-  const { decision, at, firstTokenSeen } = placed;
+  const { decision, at, firstTokenVisible } = placed;
   const { pool, clock, faults, open, ejector } = parts;
   const reserved = reserveLoad(placed, parts);
   const { ttftMs, decodeMs, reservation } = reserved;
   const routed = routedOf(placed, reserved);
-  const endsAt = placed.endSeen ? undefined : at + ttftMs + decodeMs;
+  const endsAt = placed.endVisible ? undefined : at + ttftMs + decodeMs;
   // Each field by its name: copying the rest of an object takes longer than all else here.
   const request = new ReservedRequest({
     pool,
@@ -121,7 +121,7 @@ export function reservePlaced(
   });
   ejector.routed(routed, ttftMs);
   parts.backlog.routed(routed);
-  if (!firstTokenSeen) request.expectPrefill(ttftMs);
+  if (!firstTokenVisible) request.expectPrefill(ttftMs);
   open?.add(request);
   return request;
 }
@@ -158,6 +158,6 @@ function routedOf(placed: PlacedRequest, { load, ttftMs, tpotMs }: Reserved): Ro
     waitedMs,
     expectedTtftMs: ttftMs,
     expectedTpotMs: tpotMs,
-    firstTokenSeen: placed.firstTokenSeen,
+    firstTokenVisible: placed.firstTokenVisible,
   };
 }

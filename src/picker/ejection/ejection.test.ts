@@ -129,7 +129,7 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { plugi
     bed.clock.advanceTo(3000);
     const request = (n: number) => makeRequest({ id: `x${n}` });
     for (let n = 0; n < 500 && bed.changes.length === 0; n++) {
-      const routed = bed.picker.route(request(n), { firstTokenSeen: true });
+      const routed = bed.picker.route(request(n), { firstTokenVisible: true });
       const isThird = routed.endpoint.id === 'e3';
       if (isThird) routed.served('10.0.0.4:80');
       routed.firstToken();

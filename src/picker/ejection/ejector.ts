@@ -100,7 +100,7 @@ export class Ejector implements EndpointObserver {
     const health = this.#healthOf(routed.endpoint);
     health?.tryWith(routed, routed.at);
     if (routed.prefill !== undefined) return;
-    if (routed.firstTokenSeen) health?.awaiting.set(routed, ttftMs);
+    if (routed.firstTokenVisible) health?.awaiting.set(routed, ttftMs);
     else health?.whole.add(routed);
   }
 
@@ -143,11 +143,11 @@ export class Ejector implements EndpointObserver {
     const health = this.#healthOf(servedBy);
     if (health === undefined) return;
     if (outcome === 'failed') {
-      health.brokeOff = routed.firstTokenSeen && !waited;
+      health.brokeOff = routed.firstTokenVisible && !waited;
       this.#fail(health, routed, { at, plan });
     } else if (outcome === 'aborted') health.trialAborted(routed, plan);
     // With a first token, the request has counted already.
-    else if (waited || !routed.firstTokenSeen || health.owesEnd(routed)) {
+    else if (waited || !routed.firstTokenVisible || health.owesEnd(routed)) {
       this.#succeed(health, routed, at);
     } else health.progressed(routed, at);
   }

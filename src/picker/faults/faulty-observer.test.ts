@@ -84,7 +84,7 @@ function live(routed: RoutedRequest): void {
 describe('an observer that throws', () => {
   it('[V35] has no effect on a request, its reservation and the other observers', () => {
     const { picker, log, faults } = brokenPicker();
-    const routed = picker.route(makeRequest(), { firstTokenSeen: true });
+    const routed = picker.route(makeRequest(), { firstTokenVisible: true });
     expect(allInFlight(picker).requests).toBe(1);
     live(routed);
     expect(log).toEqual(['decision', 'routed', 'first token', 'completed']);
@@ -102,7 +102,7 @@ describe('an observer that throws', () => {
 
   it('[V35] has no effect where the end of the response is predicted by a timer', () => {
     const { picker, clock, log } = brokenPicker();
-    picker.route(makeRequest(), { endSeen: false }).done('completed');
+    picker.route(makeRequest(), { endVisible: false }).done('completed');
     expect(allInFlight(picker).requests).toBe(1);
     while (clock.step()) continue;
     expect(allInFlight(picker)).toEqual(NOTHING);

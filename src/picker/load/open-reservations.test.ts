@@ -33,7 +33,7 @@ function setUp() {
       reservations: { maxAgeMs: MAX_AGE_MS, onExpired: (released) => swept.push(released) },
     },
   );
-  const route = (id: string) => picker.route(makeRequest({ id }), { firstTokenSeen: true });
+  const route = (id: string) => picker.route(makeRequest({ id }), { firstTokenVisible: true });
   return { clock, picker, route, swept, ends };
 }
 
@@ -65,7 +65,7 @@ describe('a reservation whose end is never reported', () => {
   it('[V30] is released where its end is predicted for later than the maximum age', () => {
     const { clock, picker } = setUp();
     const request = makeRequest({ id: 'long', promptTokens: 50_000_000 });
-    picker.route(request, { endSeen: false }).done('completed');
+    picker.route(request, { endVisible: false }).done('completed');
     clock.advanceTo(MAX_AGE_MS);
     expect(allInFlight(picker)).toEqual(NOTHING);
   });

@@ -135,7 +135,7 @@ class ModuleSession implements SchedulerSession {
       at,
       cachedTokens: 0,
       load,
-      firstTokenSeen: true,
+      firstTokenVisible: true,
     };
     this.#routed.set(id, routed);
     this.#scheduler.onRouted?.(routed);

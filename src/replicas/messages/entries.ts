@@ -19,7 +19,7 @@ export interface RoutedEntry {
   /** 0 where an earlier version has sent it. */
   readonly priority: number;
   readonly streaming: boolean;
-  readonly firstTokenSeen: boolean;
+  readonly firstTokenVisible: boolean;
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly outputTokensMax: number | undefined;
@@ -76,4 +76,4 @@ export const ENTRY_CODE = {
 export const ENTRY_OUTCOMES: readonly Outcome[] = ['completed', 'aborted', 'failed'];
 
 /** Bits of what is true of a routed request. */
-export const ROUTED_FLAG = { streaming: 1, firstTokenSeen: 2 } as const;
+export const ROUTED_FLAG = { streaming: 1, firstTokenVisible: 2 } as const;

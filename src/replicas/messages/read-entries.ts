@@ -99,7 +99,7 @@ function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
     fairnessId,
     priority,
     streaming: (flags & ROUTED_FLAG.streaming) !== 0,
-    firstTokenSeen: (flags & ROUTED_FLAG.firstTokenSeen) !== 0,
+    firstTokenVisible: (flags & ROUTED_FLAG.firstTokenVisible) !== 0,
     promptTokens,
     cachedTokens,
     outputTokensMax,

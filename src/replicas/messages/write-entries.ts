@@ -32,7 +32,7 @@ export function writeRouted(
   writer.number(texts.numberOf(request.fairnessId));
   writer.byte(
     (request.streaming ? ROUTED_FLAG.streaming : 0) |
-      (routed.firstTokenSeen ? ROUTED_FLAG.firstTokenSeen : 0),
+      (routed.firstTokenVisible ? ROUTED_FLAG.firstTokenVisible : 0),
   );
   writer.number(request.promptTokens);
   writer.number(request.promptTokens - tokensToCompute(routed));

@@ -43,7 +43,7 @@ function claim({ picker }: SharedPicker, count: number): readonly RoutedRequest[
   const of = (endpoint: Endpoint, n: number): RoutedRequest => {
     const subset = [endpoint.address];
     const request = makeRequest({ id: `claim-${n}`, promptTokens: 100 });
-    return picker.route(request, { firstTokenSeen: true, subset });
+    return picker.route(request, { firstTokenVisible: true, subset });
   };
   return picker.pool
     .snapshot()

@@ -12,7 +12,7 @@ import { TimeShare } from './time-share.ts';
 const IDLE = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
 /** Where the peer's request counts, whose prompt is computed elsewhere: before its first token, and after. */
-function claimed(firstTokenSeen: boolean): readonly string[] {
+function claimed(firstTokenVisible: boolean): readonly string[] {
   const clock = new SimulatedClock();
   const network = new SimulatedNetwork({ clock, delayMs: 1 });
   const { picker } = startPicker('own', { clock, openLink: network.open });
@@ -32,7 +32,7 @@ function claimed(firstTokenSeen: boolean): readonly string[] {
     fairnessId: 'f',
     priority: 0,
     streaming: true,
-    firstTokenSeen,
+    firstTokenVisible,
     promptTokens: 100,
     cachedTokens: 0,
     outputTokensMax: undefined,

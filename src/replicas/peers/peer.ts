@@ -152,7 +152,7 @@ export class Peer implements Claimant {
   }
 
   #routed(entry: RoutedEntry, at: Millis): void {
-    const { number, cachedTokens, load, firstTokenSeen } = entry;
+    const { number, cachedTokens, load, firstTokenVisible } = entry;
     if (this.#open.get(number) !== undefined || this.#ended.has(number)) return;
     if (!this.#parts.bookings.takesRequest(this.#open.size)) {
       this.counts.refused += 1;
@@ -169,7 +169,7 @@ export class Peer implements Claimant {
     }
     const prefill = entry.prefill === undefined ? undefined : pool.get(entry.prefill as EndpointId);
     // Without a first token that is seen, nothing would say when the endpoint has it.
-    const { address } = firstTokenSeen ? (prefill ?? endpoint) : endpoint;
+    const { address } = firstTokenVisible ? (prefill ?? endpoint) : endpoint;
     if (this.#isDoubted(endpoint.address) || this.#isDoubted(address)) {
       this.counts.doubted += 1;
       this.#open.set(number, { number, prompt, blocks, routed: undefined, address });
@@ -177,7 +177,7 @@ export class Peer implements Claimant {
     }
     const request = requestOf(this.id, entry, prompt);
     elsewhere.happenedAt(at);
-    const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen };
+    const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible };
     const routed = elsewhere.book(booked);
     this.#open.set(number, { number, prompt, blocks, routed, address });
   }

@@ -26,7 +26,7 @@ describe('/debug/decisions', () => {
     const test = recordedPicker('default');
     test.add('pod');
     const routed = test.picker.route(makeRequest({ id: 'a' }), {
-      firstTokenSeen: true,
+      firstTokenVisible: true,
       waited: { waitedMs: 30, endpoint: undefined, cachedTokens: 0 },
     });
     test.picker.route(makeRequest({ id: 'b' }));

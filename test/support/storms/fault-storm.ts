@@ -242,7 +242,7 @@ class FaultStorm {
   }
 
   #route(request: InferenceRequest): void {
-    const options = { firstTokenSeen: this.#chance(0.7), endSeen: this.#chance(0.8) };
+    const options = { firstTokenVisible: this.#chance(0.7), endVisible: this.#chance(0.8) };
     try {
       const destination = `10.0.0.${this.#below(ENDPOINTS)}:8000`;
       const routed = this.#chance(0.1)

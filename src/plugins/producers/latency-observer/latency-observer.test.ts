@@ -19,7 +19,7 @@ function observe(source: DataSource, times: readonly number[], at = 0): void {
   times.forEach((ttftMs, index) => {
     const sentAt = at + 1000 * index;
     const load = { requests: index, pendingPrefillTokens: 0, contextTokens: 0 };
-    const routed = makeRouted(endpoint, { at: sentAt, load, firstTokenSeen: true });
+    const routed = makeRouted(endpoint, { at: sentAt, load, firstTokenVisible: true });
     source.onFirstToken?.(routed, sentAt + ttftMs);
   });
 }

@@ -61,9 +61,9 @@ export const latencyObserver: DataSourceDefinition = defineDataSource({
         endpoints.delete(slot);
         bySlot[slot] = undefined;
       },
-      onFirstToken({ endpoint, firstTokenSeen, load, at: sentAt }, at) {
+      onFirstToken({ endpoint, firstTokenVisible, load, at: sentAt }, at) {
         // The end of an answer that is not streamed says nothing about its first token.
-        if (!firstTokenSeen) return;
+        if (!firstTokenVisible) return;
         const { requests } = load;
         bySlot[endpoint.slot]?.add({ ttftMs: at - sentAt, requests, at });
       },
