@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { expectNoFault } from './faults.ts';
 import { readText, sourceFiles } from './source-tree.ts';
 
 /** Comments, each as one line: those of several lines, and lines with nothing but a comment. */
@@ -22,9 +23,10 @@ it('[T15] begins no sentence of a comment with what only the line above explains
       commentsOf(path).map((comment) => ({ path, found: riddle.exec(comment)?.[0], comment })),
     );
   expect(all.length).toBeGreaterThan(4000);
-  expect(
+  expectNoFault(
     all.flatMap(({ path, found }) => (found === undefined ? [] : [`${path}: ${found}`])),
-  ).toEqual([]);
+    'begin the sentence with what it is about',
+  );
 });
 
 it('[T20] says in each comment what it is about, without the comment above', () => {
@@ -34,5 +36,5 @@ it('[T20] says in each comment what it is about, without the comment above', () 
     .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('test/'))
     .flatMap((path) => commentsOf(path).map((comment) => ({ path, found: borrowed.exec(comment) })))
     .flatMap(({ path, found }) => (found === null ? [] : [`${path}: ${found[0]}`]));
-  expect(wrong).toEqual([]);
+  expectNoFault(wrong, 'say what it is the same as, or name what is meant');
 });

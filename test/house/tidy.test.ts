@@ -1,10 +1,10 @@
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { expect, it } from 'vitest';
 import { scorers } from '../../scorers/index.ts';
+import { expectNoFault, longFileFault, ruleFaults, twoExportsFault } from './faults.ts';
 import {
   allFiles,
   codeOnly,
-  cyclesIn,
   importsOf,
   reachedFrom,
   readText,
@@ -12,20 +12,6 @@ import {
 } from './source-tree.ts';
 
 /** The laws of this house that no linter knows; their text is in SPEC.md, section House. */
-
-const ANYTHING = 'anything';
-
-/** Which room may import which, from the table in docs/architecture.md. `anything` is everything but test and bench. */
-const MAY_IMPORT: ReadonlyMap<string, readonly string[] | typeof ANYTHING> = new Map(
-  [...readText('docs/architecture.md').matchAll(/^\| `([^`]+)` *\|[^|]*\|([^|]*)\|$/gm)].map(
-    ([, room = '', imports = '']) => [
-      room,
-      imports.trim() === ANYTHING
-        ? ANYTHING
-        : [...imports.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-    ],
-  ),
-);
 
 /** What begins somewhere else than in an import. */
 const ENTRY_POINTS: readonly string[] = [
@@ -59,94 +45,15 @@ const isTest = (path: string): boolean => path.endsWith('.test.ts');
 const isShipped = (path: string): boolean => /^(src|scorers|stub-server|ui)\//.test(path);
 const shipped = sourceFiles().filter((path) => isShipped(path) && !isTest(path));
 
-function roomOf(path: string): string {
-  const [top = '', second = '', third = ''] = path.split('/');
-  if (top !== 'src') return top;
-  return second === 'lab' ? `src/lab/${third}` : `src/${second}`;
-}
-
-function mayImport(path: string, target: string): boolean {
-  const from = roomOf(path);
-  const to = roomOf(target);
-  if (from === to) return true;
-  const allowed = MAY_IMPORT.get(from);
-  if (allowed === undefined) return false;
-  if (allowed === ANYTHING) return to !== 'test' && to !== 'bench';
-  return allowed.includes(to);
-}
-
-it('[T1] imports only in the allowed direction', () => {
-  const wrong = shipped.flatMap((path) =>
-    importsOf(path)
-      .filter((target) => /\.[jt]s$/.test(target) && !mayImport(path, target))
-      .map((target) => `${path} imports ${target}`),
-  );
-  expect(wrong).toEqual([]);
-});
-
-it('[T1] knows every folder there is, and no other', () => {
-  expect([...MAY_IMPORT.keys()].toSorted()).toEqual([...new Set(shipped.map(roomOf))].toSorted());
-});
-
-it('[T1] lets benches use nothing of the tests, and nothing that is shipped use either', () => {
-  const wrong = sourceFiles()
-    // The configuration of the tests is one of theirs.
-    .filter((path) => !path.startsWith('test/') && !isTest(path) && path !== 'vitest.config.ts')
-    .flatMap((path) =>
-      importsOf(path)
-        .filter(
-          (target) =>
-            target.startsWith('test/') || (isShipped(path) && target.startsWith('bench/')),
-        )
-        .map((target) => `${path} imports ${target}`),
-    );
-  expect(wrong).toEqual([]);
-});
-
-it('[T14] says in docs/architecture.md what lives in each folder of src and stub-server', () => {
-  const page = readText('docs/architecture.md');
-  const folders = new Set(shipped.map((path) => dirname(path)));
-  const unknown = [...folders].filter(
-    (folder) =>
-      /^(?:src|stub-server)\//.test(folder) &&
-      !MAY_IMPORT.has(folder) &&
-      !page.includes(`](../${folder}) `),
-  );
-  expect(folders.size).toBeGreaterThan(100);
-  expect(unknown).toEqual([]);
-});
-
-it('[T10] has no cycle between files', () => {
-  const files = new Set(shipped);
-  expect(cyclesIn(shipped, (path) => importsOf(path).filter((to) => files.has(to)))).toEqual([]);
-});
-
-/** The folder that a file stands in, cut after so many names. */
-const folderOf = (path: string, depth: number): string =>
-  path.split('/').slice(0, -1).slice(0, depth).join('/');
-
-it.each([2, 3, 4, 5])('[T10] has no cycle between folders, seen %i names deep', (depth) => {
-  const files = new Set(shipped);
-  const edges = new Map<string, Set<string>>();
-  for (const path of shipped) {
-    const from = folderOf(path, depth);
-    for (const target of importsOf(path)) {
-      const to = folderOf(target, depth);
-      if (!files.has(target) || to === from) continue;
-      edges.set(from, (edges.get(from) ?? new Set()).add(to));
-    }
-  }
-  expect(cyclesIn(edges.keys(), (folder) => edges.get(folder) ?? [])).toEqual([]);
-});
-
 const FILE_LINES_MAX = 300;
 
 it('[T11] [T28] has no source file over 300 lines, and no test', () => {
   const long = sourceFiles()
     .map((path) => ({ path, lines: readText(path).split('\n').length - 1 }))
-    .filter(({ lines }) => lines > FILE_LINES_MAX);
+    .filter(({ lines }) => lines > FILE_LINES_MAX)
+    .map(({ path, lines }) => longFileFault(path, lines, FILE_LINES_MAX));
   expect(sourceFiles().filter(isTest).length).toBeGreaterThan(500);
-  expect(long).toEqual([]);
+  expectNoFault(long);
 });
 
 it('[T2] touches time, chance and the outside world only through Runtime in pure code', () => {
@@ -157,7 +64,7 @@ it('[T2] touches time, chance and the outside world only through Runtime in pure
     const builtIn = /(?:from|import)\s*\(?\s*'node:[^']*'/.exec(readText(path))?.[0];
     return [banned, builtIn].flatMap((found) => (found === undefined ? [] : [`${path}: ${found}`]));
   });
-  expect(wrong).toEqual([]);
+  expectNoFault(wrong, 'take time, chance, network and files from Runtime');
 });
 
 it('[T2] gives no pure code an exception in the lint configuration, and none to a file that has gone', () => {
@@ -172,21 +79,24 @@ it('[T2] gives no pure code an exception in the lint configuration, and none to 
     const start = rim.replace(/\*.*$/, '');
     return !allFiles().some((path) => (start === rim ? path === rim : path.startsWith(start)));
   });
-  expect(gone).toEqual([]);
+  expectNoFault(gone, 'delete these paths from .oxlintrc.json');
 });
 
 it('[T3] keeps no file that nothing reaches', () => {
   // A test beside a file does not keep it alive; those that use several parts at once, and benches, do.
   const others = sourceFiles().filter((path) => /^(bench|test)\//.test(path));
   const reached = reachedFrom([...ENTRY_POINTS, ...others]);
-  expect(shipped.filter((path) => !reached.has(path))).toEqual([]);
+  expectNoFault(
+    shipped.filter((path) => !reached.has(path)),
+    'delete these files, or name them in ENTRY_POINTS if they begin a thread or a program',
+  );
 });
 
 it('[T4] tells of every scorer, and of no other, in the README of the scorers', () => {
   const rows = readText('scorers/README.md').matchAll(/^\| `([^`]+)`/gm);
   const told = [...rows].map(([, type = '']) => type);
   const types = scorers.map(({ type }) => type);
-  expect(told.toSorted()).toEqual(types.toSorted());
+  expect(told.toSorted(), 'a row of scorers/README.md for each scorer').toEqual(types.toSorted());
 });
 
 it('[T4] has every scorer in the list, with its test beside it', () => {
@@ -210,7 +120,7 @@ it('[T26] finds each scorer in the file with whose name its type begins', () => 
       ({ type }) => type.startsWith(name) && readText(path).includes(`'${type}'`),
     );
   });
-  expect(wrong).toEqual([]);
+  expectNoFault(wrong, 'rename the file to what the type of its scorer begins with');
 });
 
 /** Text that names a place on one machine, or a package registry by its address. */
@@ -232,7 +142,7 @@ it('[T5] names no place on one machine and no package registry', () => {
         return found === undefined ? [] : [`${path}: ${found}`];
       });
     });
-  expect(wrong).toEqual([]);
+  expectNoFault(wrong, 'these files name a place that only one machine has');
 });
 
 it('[T6] names every file in kebab-case', () => {
@@ -240,22 +150,22 @@ it('[T6] names every file in kebab-case', () => {
     (path) =>
       !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)*[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)*\.[jt]s$/.test(path),
   );
-  expect(wrong).toEqual([]);
+  expectNoFault(wrong, 'rename these files: kebab-case, such as file-name.test.ts');
 });
 
 it('[T7] tests every rule of SPEC.md, and no rule that is not there', () => {
   const written = [...readText('SPEC.md').matchAll(/^- \*\*([A-Z]+\d+)\*\*/gm)].map(
     ([, id = '']) => id,
   );
-  const tested = sourceFiles()
-    .filter(isTest)
-    .flatMap((path) => readText(path).match(/(?<=['"`])(?:\[[A-Z]+\d+\]\s*)+/g) ?? [])
-    .flatMap((ids) => ids.match(/[A-Z]+\d+/g) ?? []);
-  expect(
-    written.filter((id, at) => written.indexOf(id) !== at),
-    'written twice',
-  ).toEqual([]);
-  expect([...new Set(tested)].toSorted()).toEqual(written.toSorted());
+  const tested = new Map<string, string[]>();
+  for (const path of sourceFiles().filter(isTest)) {
+    const names = readText(path).match(/(?<=['"`])(?:\[[A-Z]+\d+\]\s*)+/g) ?? [];
+    for (const id of new Set(names.flatMap((ids) => ids.match(/[A-Z]+\d+/g) ?? []))) {
+      tested.set(id, [...(tested.get(id) ?? []), path]);
+    }
+  }
+  expect(tested.size).toBeGreaterThan(500);
+  expectNoFault(ruleFaults(written, tested));
 });
 
 it('[T8] exports by name, and gives no folder to leftovers', () => {
@@ -264,7 +174,7 @@ it('[T8] exports by name, and gives no folder to leftovers', () => {
       /(?:^|\/)(?:utils?|helpers?|common|misc)(?:\/|\.ts$)/.test(path) ||
       (path !== 'vitest.config.ts' && /^export default/m.test(readText(path))),
   );
-  expect(wrong).toEqual([]);
+  expectNoFault(wrong, 'export by name, and name folders and files for what they do');
 });
 
 it('[T12] gives no two exports of src the same name', () => {
@@ -276,5 +186,6 @@ it('[T12] gives no two exports of src the same name', () => {
     for (const [, name = ''] of exported) places.set(name, [...(places.get(name) ?? []), path]);
   }
   expect(places.size).toBeGreaterThan(1000);
-  expect([...places].filter(([, paths]) => new Set(paths).size > 1)).toEqual([]);
+  const several = [...places].filter(([, paths]) => new Set(paths).size > 1);
+  expectNoFault(several.map(([name, paths]) => twoExportsFault(name, paths)));
 });
