@@ -44,6 +44,26 @@ const RULES: readonly Rule[] = [
     ['utilization-detector'],
     'as a detector, a queue has what the last sample saw and what was sent there since, and an endpoint without a fresh sample counts by what is in flight there; there by the last sample alone, and as full without a fresh one',
   ],
+  [
+    ['token-producer', 'tokenizer'],
+    'a prompt waits 100 ms for its tokens unless vllm.timeout says otherwise, and goes on without them; there 5 s, or 30 s with images',
+  ],
+  [
+    ['probabilistic-admitter'],
+    'an endpoint that was never scraped counts as full; there it counts as empty',
+  ],
+  [
+    ['burst-prefix-cache-producer'],
+    'a window is 10 s at most, and its requests are placed among the endpoints of the pool; there among the candidates of its first request',
+  ],
+  [
+    ['disaggregatedset-rollout-screener'],
+    'revisions count by the endpoints of the pool, and each request is drawn by itself; there by all ready pods that scope selects, and in releases after 0.10 requests with one id get one revision',
+  ],
+  [
+    ['topology-extractor'],
+    'the host of an endpoint is the node of its pod, unless the pod has the label; there it is the host name that the pod gives itself',
+  ],
 ];
 
 /** Deciders of whether a prompt is computed elsewhere. */

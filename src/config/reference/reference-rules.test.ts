@@ -271,10 +271,15 @@ describe('notes', () => {
     }
   });
 
-  test('[D365] what differs is said of how often endpoints are asked', () => {
-    const plugins = [{ type: 'models-data-source' }];
-    const said = referenceDifferences(load({ plugins })).join('\n');
-    expect(said).toMatch(/^models-data-source: endpoints are asked every second/m);
+  test.each([
+    ['models-data-source', 'endpoints are asked every second'],
+    ['token-producer', 'a prompt waits 100 ms for its tokens'],
+    ['probabilistic-admitter', 'an endpoint that was never scraped counts as full'],
+    ['burst-prefix-cache-producer', 'a window is 10 s at most'],
+    ['topology-extractor', 'the host of an endpoint is the node of its pod'],
+  ])('[D365] what differs is said of %s: %s', (type, text) => {
+    const said = referenceDifferences(load({ plugins: [{ type }] })).join('\n');
+    expect(said).toContain(`${type}: ${text}`);
   });
 
   test('[D6] a parameter that is read without an effect is noted with the reason', () => {
