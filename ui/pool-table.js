@@ -43,7 +43,11 @@ export function PoolTable({ state, changed }) {
     { class: 'card pool' },
     h(Tools, { state, changed, fitting: rows.length }),
     totals?.endpoints === 0
-      ? h('p', { class: 'hint' }, 'The picker knows no model server: /readyz says why.')
+      ? h(
+          'p',
+          { class: 'hint' },
+          `The picker knows no model server: ${pool.whyEmpty ?? '/readyz says why'}.`,
+        )
       : h(Table, { state, changed, rows: onPage(rows, table.page) }),
     h(Pager, { of: rows.length, table, changed }),
     pool.notShown > 0 &&

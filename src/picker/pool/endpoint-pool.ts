@@ -46,6 +46,9 @@ export class EndpointPool implements EndpointWriter {
   /** Called after each change, when all observers know of it. */
   afterChange: (() => void) | undefined;
 
+  /** Why there is no endpoint, in words, where who fills the pool knows; asked only while it is empty. */
+  whyEmpty: () => string | undefined = () => undefined;
+
   /** An observer that throws is reported to `faults`. */
   constructor(faults: PluginFaults = new PluginFaults()) {
     this.#faults = faults;

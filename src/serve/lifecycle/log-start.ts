@@ -10,13 +10,12 @@ const WARNINGS_MAX = 20;
 /** More would make the line hard to read; `/debug/endpoints` has all. */
 const ADDRESSES_MAX = 8;
 
-const NO_ENDPOINTS =
-  'there is no endpoint: every request is refused with 503; ' +
+const ADD_ENDPOINTS =
   'name model servers with --endpoints or --endpoints-file, or follow a pool with --pool-name';
 
 /** One line that says what serves: version, policy, TLS, ports and endpoints. */
 export function logStart(
-  { log, policy, observe, pool: { kubernetes }, admin: { metricsCertDir } }: ServeOptions,
+  { log, policy, plan, observe, pool: { kubernetes }, admin: { metricsCertDir } }: ServeOptions,
   parts: {
     readonly picker: EndpointPicker;
     readonly tls: ServeTls;
@@ -39,7 +38,12 @@ export function logStart(
   };
   log.info(start, 'serving');
   // The endpoints of a cluster come after the start, and readiness says when there are none.
-  if (addresses.length === 0 && kubernetes === undefined) log.warn({}, NO_ENDPOINTS);
+  if (addresses.length > 0 || kubernetes !== undefined) return;
+  const fate =
+    plan.flowControl === undefined
+      ? 'every request is refused with 503'
+      : 'requests wait for the first one, as flow control lets them';
+  log.warn({}, `there is no endpoint: ${fate}; ${ADD_ENDPOINTS}`);
 }
 
 /** A line for each warning of a configuration, and one that counts those beyond the first twenty. */

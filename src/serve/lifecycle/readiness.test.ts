@@ -57,6 +57,12 @@ describe('readiness', () => {
     });
   });
 
+  it('[O291] says why there are no endpoints, where who fills the pool knows', () => {
+    const pool = poolOf(0, 0);
+    pool.whyEmpty = () => 'none of 3 pods can serve';
+    expect(stateOf(pool).reasons).toEqual(['there are no endpoints: none of 3 pods can serve']);
+  });
+
   it('[V44] is degraded while endpoints are ejected, and while the scheduler in charge is gone', () => {
     const pool = poolOf(2, 0);
     const until = { reason: 'not-reached', since: 0, until: 1 } as const;

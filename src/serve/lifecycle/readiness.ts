@@ -75,11 +75,14 @@ interface Numbers {
 }
 
 function whyNotReady(
-  { election, readyMinFresh, serving }: ReadinessParts,
+  { election, readyMinFresh, serving, picker }: ReadinessParts,
   { endpoints, fresh }: Numbers,
 ): readonly string[] {
+  const cause = endpoints === 0 ? picker.pool.whyEmpty() : undefined;
   return [
-    ...(endpoints === 0 ? ['there are no endpoints'] : []),
+    ...(endpoints === 0
+      ? [`there are no endpoints${cause === undefined ? '' : `: ${cause}`}`]
+      : []),
     ...(fresh < readyMinFresh
       ? [`${fresh} endpoints have a fresh sample; --ready-min-fresh is ${readyMinFresh}`]
       : []),

@@ -62,6 +62,8 @@ export interface LivePool {
   readonly rows: readonly LiveEndpoint[];
   /** Endpoints beyond the rows: the least loaded ones without trouble. */
   readonly notShown: number;
+  /** Why there is no endpoint, where that is known. */
+  readonly whyEmpty?: string;
 }
 
 export interface LiveEndpoint {

@@ -18,6 +18,7 @@ export function poolRows(
   { now, labels }: { readonly now: number; readonly labels: boolean },
 ): LivePool {
   const endpoints = picker.pool.snapshot();
+  if (endpoints.length === 0) return noRows(picker);
   const rows = endpoints.map((endpoint) => rowOf(endpoint, picker, hits, now));
   const shown = rows.length <= ROWS_MAX ? rows : mostTelling(rows);
   if (!labels) return { rows: shown, notShown: rows.length - shown.length };
@@ -28,6 +29,11 @@ export function poolRows(
     rows: shown.map((row) => ({ ...row, labels: labelTexts(labelsById.get(row.id)) })),
     notShown: rows.length - shown.length,
   };
+}
+
+function noRows({ pool }: EndpointPicker): LivePool {
+  const whyEmpty = pool.whyEmpty();
+  return { rows: [], notShown: 0, ...(whyEmpty !== undefined && { whyEmpty }) };
 }
 
 function mostTelling(rows: readonly LiveEndpoint[]): readonly LiveEndpoint[] {

@@ -5,6 +5,7 @@ import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import type { PacedServer } from './api/object-source.ts';
 import { Pace } from './api/pace.ts';
+import { EmptyPoolLog } from './pool/empty-pool-log.ts';
 import {
   A_SECOND_MIN,
   AT_ONCE_MIN,
@@ -87,6 +88,10 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     held.release();
     readiness.released();
   });
+  const why = (): string | undefined => follower.whyEmpty;
+  options.endpoints.whyEmpty = why;
+  const isEmpty = (): boolean => options.endpoints.snapshot().length === 0;
+  const emptyPool = new EmptyPoolLog({ clock, log, pool, isEmpty, why });
   return {
     get synced() {
       return follower.synced;
@@ -107,6 +112,7 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
       return follower.groups;
     },
     stop: () => {
+      emptyPool.stop();
       held.stop();
       follower.stop();
       followed?.stop();

@@ -8,6 +8,7 @@ import type { EndpointSink } from './held-endpoints.ts';
 import { type InferencePool, type InferencePoolSpec, readInferencePool } from './inference-pool.ts';
 import type { PoolLabels } from './pool-labels.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';
+import { whyEmpty } from './why-empty.ts';
 
 export interface PoolSources {
   /** Or the pods and ports themselves, where there is no InferencePool. */
@@ -37,6 +38,9 @@ interface PoolFollowerOptions {
 /** Labels and annotations included, usually two kilobytes. */
 const POD_BYTES_MAX = 16 * 1024;
 
+/** Each refused request may ask why there is no endpoint; a pool can have thousands of pods. */
+const REASON_KEPT_MS: Millis = 1000;
+
 type Kind = 'pool' | 'pods' | 'workers' | 'nodes';
 
 /**
@@ -56,6 +60,7 @@ export class PoolFollower {
   #appProtocol: string | undefined;
   readonly #troubles: Troubles;
   readonly #edits: Spaced;
+  #reason: { readonly at: Millis; readonly text: string | undefined } | undefined;
 
   constructor(options: PoolFollowerOptions) {
     this.#options = options;
@@ -102,6 +107,15 @@ export class PoolFollower {
     return this.#replicas.groups;
   }
 
+  /** Why the pool has no endpoint, where it has none and that is known; as of the last second. */
+  get whyEmpty(): string | undefined {
+    const at = this.#options.clock.now();
+    const kept = this.#reason;
+    if (kept !== undefined && at - kept.at < REASON_KEPT_MS) return kept.text;
+    this.#reason = { at, text: this.#whyEmpty() };
+    return this.#reason.text;
+  }
+
   /** Shows a trouble of another part, or no longer. */
   note(source: string, sentence: string | undefined): void {
     if (sentence !== undefined) this.#troubles.set(source, [sentence]);
@@ -111,6 +125,15 @@ export class PoolFollower {
   stop(): void {
     this.#edits.stop();
     for (const each of [this.#pools, this.#pods, this.#workers, this.#nodes]) each?.stop();
+  }
+
+  #whyEmpty(): string | undefined {
+    const { poolName } = this.#options;
+    if (!this.synced) return 'the API server has not listed the pool and its pods yet';
+    if (!this.#exists) return absent(poolName);
+    // An invalid spec is a trouble of its own.
+    if (this.#selector === undefined) return undefined;
+    return whyEmpty(this.#replicas.pods, this.#selector, poolName.namespace);
   }
 
   get #needed(): readonly Informer<KubeObject>[] {

@@ -38,6 +38,11 @@ export class Replicas {
     this.#endpoints = endpoints;
   }
 
+  /** The pods that the pool selects. */
+  get pods(): Iterable<Pod> {
+    return this.#pods.values();
+  }
+
   get groups(): GroupCounts {
     const leaders = [...this.#leaders.values()];
     const whole = leaders.filter((key) => this.#held.has(key)).length;

@@ -6,6 +6,10 @@ export interface KubeObject {
   };
 }
 
+interface ContainerStatus {
+  readonly state?: { readonly waiting?: { readonly reason?: string } | undefined } | undefined;
+}
+
 export interface Pod extends KubeObject {
   readonly metadata?: NonNullable<KubeObject['metadata']> & {
     readonly uid?: string | undefined;
@@ -20,6 +24,10 @@ export interface Pod extends KubeObject {
         readonly phase?: string | undefined;
         readonly podIP?: string | undefined;
         readonly hostIP?: string | undefined;
+        /** Why the first container that waits does so, such as `CrashLoopBackOff`. */
+        readonly waitingReason?: string | undefined;
+        readonly initContainerStatuses?: readonly ContainerStatus[] | undefined;
+        readonly containerStatuses?: readonly ContainerStatus[] | undefined;
         readonly conditions?:
           | readonly { readonly type: string; readonly status: string }[]
           | undefined;
@@ -67,9 +75,21 @@ export function leanPod(
       phase: status?.phase,
       podIP: status?.podIP,
       hostIP: status?.hostIP,
+      waitingReason: waitingReason(status),
       conditions: listOf(status?.conditions).map(({ type, status: is }) => ({ type, status: is })),
     },
   };
+}
+
+/** What kubelets write there is a word. */
+const REASON_CHARACTERS_MAX = 40;
+
+function waitingReason(status: Pod['status']): string | undefined {
+  const containers = [status?.initContainerStatuses, status?.containerStatuses].flatMap(listOf);
+  const reason: unknown = containers
+    .map(({ state }) => state?.waiting?.reason)
+    .find((each) => each !== undefined);
+  return typeof reason === 'string' ? reason.slice(0, REASON_CHARACTERS_MAX) : undefined;
 }
 
 /** The entries of a map that are text, as all are that an API server has checked. */
