@@ -43,11 +43,7 @@ export function simulatePoint(
   const random = seededRandom(seed);
   const engine = engineFor(point, calibration.engine, clock);
   const prompts = promptsOf(point);
-  // A benchmark runs its stages one after another on one server, so its prompts are cached.
-  for (const prompt of point.prefixCaching ? prompts : []) {
-    engine.submit({ ...prompt, outputTokens: 1 });
-  }
-  while (clock.step()) continue;
+  if (point.prefixCaching) cachePrompts(engine, prompts, clock);
   const ttfts: number[] = [];
   const e2es: number[] = [];
   let firstSentAt = Number.POSITIVE_INFINITY;
@@ -73,11 +69,29 @@ export function simulatePoint(
   });
   client.start(requests, point.requestedRps);
   while (clock.step()) continue;
-  ttfts.sort((a, b) => a - b);
+  return predictionOf({ ttfts, e2es, lastedMs: clock.now() - firstSentAt });
+}
+
+/** A benchmark runs its stages one after another on one server, so its prompts are cached. */
+function cachePrompts(engine: Engine, prompts: readonly Prompt[], clock: SimulatedClock): void {
+  for (const prompt of prompts) engine.submit({ ...prompt, outputTokens: 1 });
+  while (clock.step()) continue;
+}
+
+function predictionOf({
+  ttfts,
+  e2es,
+  lastedMs,
+}: {
+  readonly ttfts: readonly number[];
+  readonly e2es: readonly number[];
+  readonly lastedMs: Millis;
+}): PointPrediction {
+  const sorted = ttfts.toSorted((a, b) => a - b);
   return {
-    throughputRps: (1000 * e2es.length) / (clock.now() - firstSentAt),
-    ttftMeanS: mean(ttfts),
-    ttftMedianS: ttfts[Math.floor(ttfts.length / 2)] ?? Number.NaN,
+    throughputRps: (1000 * e2es.length) / lastedMs,
+    ttftMeanS: mean(sorted),
+    ttftMedianS: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN,
     e2eMeanS: mean(e2es),
   };
 }
