@@ -52,7 +52,7 @@ function missing(folder: string): readonly string[] {
 export function requireFolder(flag: string, folder: string, mode?: number): void {
   try {
     makeFolder(folder, mode);
-    // Only an attempt shows it: the mode does not say everything, for example in /proc.
+    // An attempt shows it, and the mode does not, for example in /proc.
     rmdirSync(mkdtempSync(join(folder, '.pointsman-')));
   } catch (error) {
     const why = messageOf(error);

@@ -81,7 +81,7 @@ export class KeyedHash {
     do {
       let count = 2;
       for (; count < TEXT_WORDS && at < text.length; count++, at += 2) {
-        // Behind the end there is NaN, which counts as 0; the length tells the two apart.
+        // Behind the end there is NaN, which counts as 0; the length distinguishes the two.
         textWords[count] = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16);
       }
       this.words(textWords, count);

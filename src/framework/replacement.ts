@@ -41,11 +41,11 @@ export interface ReplacementReport extends Partial<SchedulerStatus> {
 /** Decides in place of a configuration's profiles, which decide what it declines. */
 export interface ReplacementScheduler extends Observer {
   /**
-   * As `Scheduler.schedule`: synchronous, and changes nothing. An error, and an answer with an
-   * endpoint that is not among `endpoints`, count as declined.
+   * Does what `Scheduler.schedule` does: it is synchronous and changes nothing. An error, and an
+   * answer with an endpoint that is not among `endpoints`, count as declined.
    */
   schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined;
-  /** As `DataSource.prepare`; `candidates` are the current endpoints. */
+  /** See `DataSource.prepare`; `candidates` are the current endpoints. */
   prepare?(request: InferenceRequest, candidates: Candidates, ready: () => void): boolean;
   status?(): SchedulerStatus;
   stop?(): void;

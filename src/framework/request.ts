@@ -20,7 +20,7 @@ export const DEFAULT_FLOW = 'default-flow';
 
 /** A rule or a header chose the model, even if it is the model that the client named. */
 export interface ModelRewrite {
-  /** As the client named it; empty where it named none. */
+  /** The name that the client gave; empty where it gave none. */
   readonly requestedModel: string;
   /** The InferenceModelRewrite that chose the model; undefined where a header did. */
   readonly rule: string | undefined;
@@ -54,7 +54,7 @@ export interface InferenceRequest {
   readonly bodyBytes: number;
 }
 
-/** What metrics tell requests apart by. */
+/** By what metrics distinguish requests. */
 export type RequestLabels = Pick<InferenceRequest, 'model' | 'rewrite' | 'fairnessId' | 'priority'>;
 
 export const NO_BLOCKS: PromptBlocks = { count: 0, blockTokens: 64, words: new Uint32Array(0) };

@@ -132,7 +132,7 @@ export interface Router {
   /** Picks and reserves in one synchronous step. Throws RoutingError. */
   route(request: InferenceRequest, options?: RouteOptions): RoutedRequest;
   /**
-   * As `route` where the request's endpoint can begin it now. Else the request waits: returns
+   * Does what `route` does where the endpoint can begin the request now. Else it waits: returns
    * undefined, and the placement is called later, never within this call. Undefined where requests
    * never wait.
    */

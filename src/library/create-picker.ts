@@ -76,17 +76,17 @@ export interface EmbeddedPicker {
    */
   route(request: BodyRequest | CountedRequest, options?: RouteOptions): RoutedRequest;
   /**
-   * As `route`, but the request waits until its endpoint can begin it. Rejects with RoutingError,
-   * or with the reason of `signal`, which ends the wait. With flow control in the configuration it
-   * waits until that lets it go. Without both no request waits.
+   * Does what `route` does, but the request waits until its endpoint can begin it. Rejects with
+   * RoutingError, or with the reason of `signal`, which ends the wait. With flow control in the
+   * configuration it waits until that lets it go. Without both no request waits.
    */
   enqueue(
     request: BodyRequest | CountedRequest,
     options?: RouteOptions & { readonly signal?: AbortSignal },
   ): Promise<RoutedRequest>;
   /**
-   * As `enqueue`, without a promise: returns undefined where the request waits, and calls the
-   * placement later.
+   * Does what `enqueue` does, without a promise: returns undefined where the request waits, and
+   * calls the placement later.
    */
   enqueueWith(
     request: BodyRequest | CountedRequest,
@@ -97,7 +97,7 @@ export interface EmbeddedPicker {
   stop(): void;
 }
 
-/** Nothing that has to be prepared reads it. */
+/** What has to be prepared does not read it. */
 const NO_BODY: readonly Uint8Array[] = [];
 
 /** A picker with these plugin types. Throws ConfigError when the configuration cannot be run. */

@@ -27,7 +27,7 @@ export interface CountedRequest {
   readonly blockTokens?: number;
   readonly outputTokensMax?: number;
   readonly streaming?: boolean;
-  /** As in `BodyRequest`. */
+  /** See `BodyRequest`. */
   readonly priority?: number;
   /** Whose request it is, for fair shares. A body's headers say it, and what the next says. */
   readonly fairnessId?: string;

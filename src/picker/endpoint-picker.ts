@@ -172,7 +172,7 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#room.waiting;
   }
 
-  /** All of them, and what waits for each endpoint. */
+  /** The requests that wait, and what waits for each endpoint. */
   get waits(): Waits {
     return this.#room.waits;
   }
@@ -190,12 +190,12 @@ export class EndpointPicker implements Router, BookingRouter {
     this.#cores.stop();
   }
 
-  /** As `Router.prepare`; undefined while no plugin prepares anything. */
+  /** See `Router.prepare`; undefined while no plugin prepares anything. */
   get prepare(): Router['prepare'] {
     return this.#cores.prepares ? this.#preparing : undefined;
   }
 
-  /** As `Router.enqueue`; undefined while no request waits: then `route` is called. */
+  /** See `Router.enqueue`; undefined while no request waits: then `route` is called. */
   get enqueue(): Router['enqueue'] {
     return this.#room.isOn ? this.#routing.enqueue : undefined;
   }
@@ -205,7 +205,7 @@ export class EndpointPicker implements Router, BookingRouter {
     this.#room.cancel(placement);
   }
 
-  /** As `BookingRouter.book`. */
+  /** See `BookingRouter.book`. */
   book(
     request: InferenceRequest,
     destination: Destination,

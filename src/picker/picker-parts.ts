@@ -10,7 +10,7 @@ import { Ledger } from './load/ledger.ts';
 import { OpenReservations } from './load/open-reservations.ts';
 import { EndpointPool } from './pool/endpoint-pool.ts';
 
-/** What a picker knows and remembers, without the parts that decide and let wait. */
+/** The state of a picker, without the parts that decide and those that let requests wait. */
 export interface PickerParts {
   readonly pool: EndpointPool;
   /** What has failed so far. */

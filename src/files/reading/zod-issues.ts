@@ -116,7 +116,7 @@ export function parseOrReport<T>(
       error instanceof z.ZodError
         ? zodIssues(error, { schema, at })
         : [{ path: at, message: messageOf(error) }];
-    // Not spread into one call: there may be more issues than a call takes arguments.
+    // They are not spread into one call: a call takes fewer arguments than there may be issues.
     for (const issue of found) issues.push(issue);
     return undefined;
   }

@@ -7,7 +7,7 @@ export interface Preparation {
   readonly part: object;
   /** Begins to prepare something. Returns whether the request has to wait until `done` is called. */
   readonly begin: (done: () => void) => boolean;
-  /** Is told how long it took, until `done` where the request had to wait. */
+  /** Called with the time that it took, until `done` where the request had to wait. */
   readonly stopwatch?: Stopwatch | undefined;
 }
 

@@ -88,7 +88,7 @@ export class Cycles {
     return reserveRequest(cycle, { decision, endpoint }, this.#options.parts);
   }
 
-  /** As `BookingRouter.book`. */
+  /** See `BookingRouter.book`. */
   book(request: InferenceRequest, destination: Destination, options: RouteOptions): RoutedRequest {
     const { cores, parts, stopwatch } = this.#options;
     const at = parts.clock.begin();

@@ -11,7 +11,7 @@ import { type ReserveParts, reservePlaced } from './place-request.ts';
 
 /** A request that another replica has sent to an endpoint. Times are those of this process. */
 export interface RequestElsewhere {
-  /** As the other replica counts its decisions. */
+  /** The number that the other replica gives its decision. */
   readonly number: number;
   readonly request: InferenceRequest;
   readonly endpoint: Endpoint;

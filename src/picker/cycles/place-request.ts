@@ -87,7 +87,7 @@ export interface PlacedRequest
   readonly load?: InFlightLoad | undefined;
 }
 
-/** Who learns of a request, and adds to its response. */
+/** The plugins that observe a request, and those that add to its response. */
 type PlacedObservers = Pick<Generation, 'requestObservers' | 'responseHeaderPlugins' | 'reporters'>;
 
 const NO_ENDPOINTS: readonly Endpoint[] = [];

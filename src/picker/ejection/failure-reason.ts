@@ -6,7 +6,7 @@ import type { EndpointHealth } from './endpoint-health.ts';
 const FAILURES_MIN = 2.5;
 /** The share must be so many times that of the other endpoints: else the requests are to blame. */
 const TIMES_OTHERS = 2;
-/** And so many standard deviations above it: with hundreds of requests a second, 3 are common. */
+/** It must be so many standard deviations above, too: with hundreds a second, 3 are common. */
 const DEVIATIONS = 4;
 /** Failures in succession are no chance where they are less probable than this at the others. */
 const CHANCE_MAX = 1e-6;

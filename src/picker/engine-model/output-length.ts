@@ -3,7 +3,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 
 /** Mean of public chat traces (Azure 2023: 211, Mooncake: 343), until answers are seen. */
 const OUTPUT_TOKENS_PRIOR = 256;
-/** Weight of the newest answer: remembers about the last hundred. */
+/** Weight of the newest answer: about the last hundred count. */
 const WEIGHT = 0.01;
 /** This many answers of a kind weigh as much as the mean of all kinds. */
 const COMMON_ANSWERS = 10;

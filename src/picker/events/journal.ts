@@ -30,7 +30,7 @@ export interface DecisionEvent {
   readonly error: unknown;
   /** What waited for each endpoint; undefined where nothing did. */
   readonly held: readonly HeldSum[] | undefined;
-  /** As `InFlightView.isCrowdedOut`. */
+  /** See `InFlightView.isCrowdedOut`. */
   readonly crowdedOut: boolean;
   /** One sentence for each failure of a plugin, which the decision was made without. */
   readonly faults: readonly string[];

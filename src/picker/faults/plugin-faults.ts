@@ -60,7 +60,7 @@ export class PluginFaults {
     return this.#lastError;
   }
 
-  /** As `report`, but throws a RoutingError again: with it a plugin refuses the request. */
+  /** Reports as `report` does, but throws a RoutingError again: it is how plugins refuse requests. */
   reportOrRefuse(part: object, call: string, error: unknown): void {
     if (error instanceof RoutingError) throw error;
     this.report(part, call, error);

@@ -14,7 +14,7 @@ const CROWDED_STEPS = 0.5;
 /** An endpoint that has begun nothing for so long, and twice what was predicted, is asked again. */
 const OVERDUE_MS: Millis = 1000;
 const OVERDUE_TIMES = 2;
-/** So long a request may take to the engine, and into its metrics. */
+/** A request may take so long to the engine, and into its metrics. */
 const ON_ITS_WAY_MS: Millis = 100;
 /** How much of the mean size of prompts each new prompt changes. */
 const MEAN_SHARE = 0.02;

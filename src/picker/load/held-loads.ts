@@ -61,7 +61,7 @@ export class HeldLoads implements InFlightView {
     return sums === undefined ? load : plus(load, this.#before(sums, this.#deciding));
   }
 
-  /** As `InFlightView`; undefined while nothing waits. */
+  /** See `InFlightView`; undefined while nothing waits. */
   sharedWith({ prompt }: InferenceRequest): ((endpoint: Endpoint) => number) | undefined {
     const assumed = this.#assumed;
     if (assumed !== undefined) return ({ id }) => assumed.get(id)?.[4] ?? 0;
@@ -98,7 +98,7 @@ export class HeldLoads implements InFlightView {
     this.#prompts.add(load.request.prompt, sums.place);
   }
 
-  /** Only for a load that was added. */
+  /** May be called only for a load that was added. */
   remove(load: HeldLoad): void {
     const sums = this.#takeOut(load);
     if (sums !== undefined) this.#prompts.remove(load.request.prompt, sums.place);

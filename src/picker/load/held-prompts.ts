@@ -29,7 +29,7 @@ export class HeldPrompts {
     }
   }
 
-  /** Only for a prompt that was added there. */
+  /** May be called only for a prompt that was added there. */
   remove(prompt: PromptBlocks, place: number): void {
     for (let block = STRIDE_BLOCKS - 1; block < prompt.count; block += STRIDE_BLOCKS) {
       const key = keyOf(prompt, block);

@@ -56,7 +56,7 @@ export class HeldSums {
     this.#count(size, 1);
   }
 
-  /** Only for one that was added. */
+  /** May be called only for one that was added. */
   remove(size: HeldSize): void {
     this.#count(size, -1);
   }

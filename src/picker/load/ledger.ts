@@ -106,7 +106,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     return entry === undefined ? 0 : openIn(entry, 'all');
   }
 
-  /** As `occupied`, without the requests that other replicas have sent. */
+  /** Counts what `occupied` counts, without the requests that other replicas have sent. */
   occupiedHere({ slot }: Endpoint): number {
     const entry = this.#entries[slot];
     return entry === undefined ? 0 : openIn(entry, 'here');

@@ -52,7 +52,7 @@ export interface PluginWrap {
 export interface InstantiateOptions {
   readonly pool: EndpointWriter;
   readonly runtime: Runtime;
-  /** As data sources get it; the clock of `runtime` when left out. */
+  /** The clock that data sources get; that of `runtime` when left out. */
   readonly timers?: Clock | undefined;
   /** Facts that the core provides with every configuration. */
   readonly coreFacts: readonly CycleFact<unknown>[];

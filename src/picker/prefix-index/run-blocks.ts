@@ -11,7 +11,7 @@ const FIELDS = HIGH + SEGMENT_BLOCKS / 2;
 const HIGH_BITS = 16;
 const HIGH_MASK = 0xffff;
 
-/** The part of a block's high word by which blocks are told apart, beside its low word. */
+/** The part of a block's high word that distinguishes blocks, beside its low word. */
 export function highOf(words: Uint32Array, block: number): number {
   return (words[2 * block + 1] as number) & HIGH_MASK;
 }

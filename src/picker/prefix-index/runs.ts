@@ -15,7 +15,7 @@ const FIELDS = 7;
 
 /**
  * Runs of blocks that have been used together so far, each found by its first block. A chain that
- * leaves a run within it goes on in another run. Blocks are told apart by 48 bits of their hash.
+ * leaves a run within it goes on in another run. Blocks are distinguished by 48 bits of their hash.
  */
 export class Runs {
   readonly #runs = new Records(FIELDS);

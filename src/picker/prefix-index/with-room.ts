@@ -10,7 +10,7 @@ const LONG_BYTES = 32 * 1024 * 1024;
 
 /**
  * The array with room for so many values, with zeros behind its own: itself if it is long enough.
- * Not a resizable buffer, which grows without a copy: with one, a look-up takes a third longer.
+ * It is no resizable buffer, which grows without a copy: a look-up takes a third longer there.
  */
 export function withRoom<T extends Numbers>(values: T, length: number): T {
   if (length <= values.length) return values;

@@ -126,7 +126,7 @@ export class ControlledRouter implements Router {
     return this.#isOff ? this.#pickerRoute : this.#route;
   }
 
-  /** As `route`. What flow control lets go is bound at once, as in the reference. */
+  /** See `route`. What flow control lets go is bound at once, as in the reference. */
   get enqueue(): Router['enqueue'] {
     return this.#isOff ? this.#picker.enqueue : undefined;
   }

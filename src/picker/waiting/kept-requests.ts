@@ -16,7 +16,7 @@ export class KeptRequests {
   #placed = 0;
   readonly #shares: () => Pick<FairShares, 'waits' | 'leaves'>;
 
-  /** `shares` is told of each that waits, and of its end. */
+  /** `shares` counts each request from when it waits until it leaves. */
   constructor(shares: () => Pick<FairShares, 'waits' | 'leaves'>) {
     this.#shares = shares;
   }

@@ -1,7 +1,7 @@
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** So long another replica may take to learn of a free place, to use it, and to say so. */
+/** Another replica may take so long to learn of a free place, to use it, and to say so. */
 const LEFT_MS: Millis = 100;
 
 /**

@@ -250,7 +250,7 @@ export class WaitingRoom {
     const at = clock.begin();
     try {
       for (const held of this.#held.values()) {
-        // As the timer computes it, or a rounding would have it set again and again.
+        // Computed as the timer does: a rounding would have it set again and again.
         if (at < held.waiting.since + maxWaitMs) break;
         const cycle = this.#decideAnew(held, at);
         if (cycle === undefined) this.#departures.place(held, cycle, at);

@@ -32,7 +32,7 @@ export class Deadline {
     this.#since = undefined;
   }
 
-  /** As `pause`, and releases the timer. */
+  /** Does what `pause` does, and releases the timer. */
   stop(): void {
     this.pause();
     this.#timer?.cancel();

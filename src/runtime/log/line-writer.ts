@@ -3,7 +3,7 @@ import { pino } from 'pino';
 /** Bytes that may wait for who reads the output; further lines are left out. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Who has not read the output for so long at the end will not. */
+/** At the end the reader of the output has so long to take what is left. */
 const END_MS = 1000;
 
 /** Writes lines without waiting for who reads them. */
@@ -28,7 +28,7 @@ export function standardOutput(): LineWriter {
   let isOver = false;
   destination.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') return;
-    // Who read the output is gone: there is nothing left to tell.
+    // The reader of the output is gone: nobody would get the lines.
     isOver = true;
     destination.destroy();
   });

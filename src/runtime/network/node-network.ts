@@ -106,7 +106,7 @@ class Origins {
     this.#sweep = setInterval(() => this.#closeIdle(), idleMs).unref();
   }
 
-  /** As `of`, faster for the same URL object: a page is read many times a second. */
+  /** Does what `of` does, faster for a URL object that was given before: pages are read often. */
   ofPages(url: URL, tls: HttpTls | undefined): HttpOrigin {
     const known = this.#byUrl.get(url);
     if (known !== undefined && known.tls === tls && !known.origin.isClosed) return known.origin;

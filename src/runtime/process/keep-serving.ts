@@ -5,7 +5,7 @@ const WITHOUT_EFFECT: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1', 'SIGUSR2
 const STDIN = 0;
 
 /**
- * Lets this process outlive signals that tell other programs to read their files again, and a log
+ * Lets this process go on after signals at which other programs read their files again, and a log
  * that cannot be written, as on a full disk.
  */
 export function keepServing(): void {

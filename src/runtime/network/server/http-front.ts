@@ -21,7 +21,7 @@ interface HttpFrontOptions {
   readonly tls?: SecureContextOptions | undefined;
   /** Requests beyond this many at once are refused with 503. */
   readonly requestsMax: number;
-  /** So many connections more may be open, idle ones and probes. Default: 1024. */
+  /** How many more connections may be open, idle ones and probes. Default: 1024. */
   readonly idleConnectionsMax?: number;
   readonly onRequest: (exchange: FrontExchange) => void;
   /** Answers with an error in the format of the server; the answer has not begun. */
