@@ -113,7 +113,7 @@ export class PrefixExchange {
       state.next = undefined;
     }
     const { clock } = this.#options;
-    // As fast to several as to one.
+    // Several get it as fast as one would.
     const pauseMs = PAUSE_MS * Math.max(1, this.#sending.size);
     this.#sending.set(
       to,
@@ -147,7 +147,7 @@ interface PrefixMessage {
 
 interface Sending {
   readonly messages: Iterator<PrefixMessage, void>;
-  /** Not sent yet. */
+  /** What is not sent yet. */
   next: PrefixMessage | undefined;
   retries: number;
 }

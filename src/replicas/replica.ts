@@ -20,11 +20,11 @@ import { WarmUp } from './warm-up.ts';
 export interface ReplicaOptions {
   /** Unique among the replicas of a pool. */
   readonly id: string;
-  /** A whole number by chance, to tell this process from one with the same id before it. */
+  /** A random whole number. It distinguishes this process from an earlier one with the same id. */
   readonly boot: number;
   readonly clock: Clock;
   readonly openLink: OpenReplicaLink;
-  /** So long an event waits for others at most, before all are sent. */
+  /** An event waits at most so long for others, before all are sent. */
   readonly intervalMs?: Millis | undefined;
   /** What waits for flow control here: the others leave places for it. */
   readonly waiting?: (() => FirstBand | undefined) | undefined;
@@ -94,7 +94,7 @@ export class Replica {
     });
   }
 
-  /** What tells the others what the picker does: give it to the picker among its subscribers. */
+  /** It sends what the picker does to the others: give it to the picker among its subscribers. */
   get subscriber(): JournalSubscriber {
     return this.#outbox;
   }

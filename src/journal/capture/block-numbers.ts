@@ -7,7 +7,7 @@ const BLOCKS_MAX = 1_000_000;
 
 /**
  * Replaces block hashes by numbers in order of first use: a capture then shows which prompts begin
- * alike, and nothing that could be compared with a guess.
+ * alike, and nothing that a guessed text could be compared with.
  */
 export class BlockNumbers {
   /** The blocks of each of two tables. When `recent` is full, it takes the place of `before`. */

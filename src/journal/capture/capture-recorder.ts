@@ -45,7 +45,7 @@ export class CaptureRecorder implements JournalSubscriber {
   /** Samples that are not written yet: only those that a decision has seen matter. */
   readonly #samples = new Map<Endpoint['id'], Endpoint>();
   #config: unknown;
-  /** Scores that are hashes of prompts could be compared with a guess: they are left out. */
+  /** Hashes of prompts are no scores to write: a guessed prompt could be compared with them. */
   #writesScores = true;
 
   constructor({ plan, shadows, seed, clock }: CaptureRecorderOptions) {

@@ -127,14 +127,14 @@ export class LineBytes {
     this.known(value);
   }
 
-  /** Nothing where there is no number. */
+  /** Writes nothing where there is no number. */
   numberField(key: Uint8Array, value: number | undefined): void {
     if (value === undefined) return;
     this.raw(key);
     this.number(value);
   }
 
-  /** Nothing where there is no object. */
+  /** Writes nothing where there is no object. */
   jsonField(key: Uint8Array, value: object | undefined): void {
     if (value === undefined) return;
     this.raw(key);

@@ -12,7 +12,7 @@ export class NumberTable {
   /** The free slot at which the last search ended. */
   #free = 0;
 
-  /** As large as `like` at first, for as many entries: growing costs as much as filling. */
+  /** It begins as large as `like`, for as many entries: growing costs as much as filling. */
   constructor(like?: NumberTable) {
     const slots = like === undefined ? SLOTS_AT_FIRST : like.#slots.length / WORDS;
     this.#slots = new Uint32Array(WORDS * slots);
@@ -38,7 +38,7 @@ export class NumberTable {
     }
   }
 
-  /** Only for the key that `find` was called with last and has not found. */
+  /** May be called only for the key that `find` got last and did not find. */
   add(low: number, high: number, number: number): void {
     if (WORDS * SLOTS_PER_ENTRY * this.#size >= this.#slots.length) {
       this.#grow();

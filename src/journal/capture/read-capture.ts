@@ -139,7 +139,7 @@ class CaptureReader {
 
   #begin(head: CaptureHead): void {
     if (isNewRun(head, this.#before)) {
-      // Else the part that was cut off may be what is missing before this file.
+      // A run that goes on with another file may only lack the part that was cut off.
       const { file, seed, afterFailure = false } = head;
       if (file === 0 || afterFailure || seed !== this.#before?.seed) this.#crashed();
       if (file > 0 && !(afterFailure && this.#before !== undefined)) {

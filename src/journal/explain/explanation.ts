@@ -3,7 +3,7 @@ import type { FoundDecision } from './find-decision.ts';
 import type { ProfileLayout, ScorerLayout } from './layout.ts';
 import type { RecordedEnding, RecordedRun, RecordedWait } from './segment-reader.ts';
 
-/** As `ScoreTerms` has it. */
+/** The value in `ScoreTerms`. */
 const COST_TERM = 'costMs';
 
 /** A decision by names, for people and for programs. */

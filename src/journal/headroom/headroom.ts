@@ -104,7 +104,7 @@ export class Headroom implements JournalSubscriber {
     this.#mixes.decode.add({ promptTokens, uncachedTokens: computed, outputTokens }, at);
   }
 
-  /** As of now. */
+  /** The state at this moment. */
   report(): HeadroomReport {
     const { clock, waiting, endpoints } = this.#options;
     const at = clock.now();

@@ -159,7 +159,7 @@ function recordEnd({ series, bodyBytes }: MeasuredRequest, outcome: Outcome): vo
   if (outcome === 'aborted') series.error(CLIENT_CLOSED).value += 1;
 }
 
-/** As the reference: NTPOT over all output tokens, TPOT over those after the first of a stream. */
+/** NTPOT is over all output tokens, TPOT over those after the first of a stream, as in the reference. */
 function recordTimes(
   { series, firstTokenAt, routed, streams }: MeasuredRequest,
   {

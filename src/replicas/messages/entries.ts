@@ -41,7 +41,7 @@ export interface PromptEntry {
   readonly kind: 'body-read' | 'answered';
   readonly number: number;
   readonly promptTokens: number;
-  /** So many blocks are those of the prompt that was sent when the request was routed. */
+  /** How many blocks are those of the prompt that was sent when the request was routed. */
   readonly from: number;
   readonly words: Uint32Array;
   /** The words of what follows the last full block; empty where that is nothing. */

@@ -216,7 +216,7 @@ export class ByteReader {
   }
 }
 
-/** As `#word` writes it. */
+/** Reads what `#word` wrote. */
 function wordAt(bytes: Uint8Array, at: number): number {
   const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
   return low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24);

@@ -30,7 +30,7 @@ export interface OutboxOptions {
   readonly id: string;
   readonly boot: number;
   readonly clock: Clock;
-  /** So long an event waits for others at most. */
+  /** An event waits at most so long for others. */
   readonly intervalMs: Millis;
   /** What waits for flow control here. */
   readonly waiting: () => FirstBand | undefined;

@@ -9,7 +9,7 @@ import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 const TIMES_REPORTED = 8;
 /** The endpoint must have denied the claims at so many looks in a row, a second apart. */
 const LOOKS = 20;
-/** So long the claims are not counted. */
+/** The claims are not counted for so long. */
 const DOUBTED_MS: Millis = 600_000;
 
 /** A replica whose requests are booked here. */

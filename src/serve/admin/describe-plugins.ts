@@ -13,7 +13,7 @@ interface ShownPlugin {
   readonly message?: string;
 }
 
-/** As the reference shows its plugins at the same path. */
+/** The form in which the reference shows its plugins at the same path. */
 export interface PluginStates {
   readonly timestamp: string;
   readonly plugins: Readonly<Record<string, ShownPlugin>>;

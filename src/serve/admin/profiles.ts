@@ -3,7 +3,7 @@ import { HttpError } from './admin-routes.ts';
 
 /** The paths at which the reference has Go's profiles. */
 const [INDEX, CPU, HEAP] = ['/debug/pprof/', '/debug/pprof/profile', '/debug/pprof/heap'];
-/** As Go's for the CPU; a connection without traffic is cut a little later than the longest. */
+/** Go's limit for the CPU; a connection without traffic is cut a little later than the longest. */
 const SECONDS = { [CPU]: 30, [HEAP]: 5 };
 const SECONDS_MAX = 60;
 

@@ -19,7 +19,7 @@ interface Known extends Review {
   readonly at: Millis;
 }
 
-/** As long as the reference keeps verdicts. */
+/** The reference keeps verdicts as long. */
 const ALLOWED_FRESH_MS = 60_000;
 const REFUSED_FRESH_MS = 30_000;
 /** While the authority cannot be asked, a caller that was allowed this recently still is. */

@@ -76,7 +76,7 @@ export function kubeLease(
   };
 }
 
-/** As the API has them: times are text with microseconds. */
+/** The fields of the API: times are text with microseconds. */
 type LeaseFields = Omit<V1LeaseSpec, 'renewTime' | 'acquireTime'> & {
   readonly renewTime: string;
   readonly acquireTime?: string;

@@ -4,7 +4,7 @@ import type { ExplainedProfile, Explanation } from '../../journal/explain/explan
 export interface LiveMessage {
   /** Milliseconds since the epoch. */
   readonly wallMs: number;
-  /** Only in the first message of a viewer. */
+  /** It is only in the first message of a viewer. */
   readonly picker?: LivePicker;
   readonly totals: LiveTotals;
   /** Steps that have ended since the last message, oldest first; all that are kept in the first. */
@@ -70,7 +70,7 @@ export interface LiveEndpoint {
   readonly id: string;
   readonly address: string;
   readonly role?: string;
-  /** As `name=value`; only in some messages, because they seldom change. */
+  /** Each is `name=value`. They are only in some messages, because they seldom change. */
   readonly labels?: readonly string[];
   /** What this picker has sent there and whose end it has not seen. */
   readonly inFlight: number;

@@ -8,7 +8,7 @@ import type { LiveMessage, LivePicker, LivePool } from './live-message.ts';
 import { poolRows } from './pool-rows.ts';
 import type { MessageSource } from './viewers.ts';
 
-/** So many endpoints are sent in a second at most: 100 KB. */
+/** At most so many endpoints are sent in a second: 100 KB. */
 const ROWS_PER_SECOND = 500;
 /** Labels seldom change. */
 const LABELS_EVERY_MS: Millis = 30_000;

@@ -5,7 +5,7 @@ import type { Millis } from '../../framework/runtime.ts';
 /** A request counts less the older it is: half after 41 s. */
 const MEMORY_MS = 60_000;
 
-/** Which share of the prompt tokens sent to an endpoint was expected in its cache, of late. */
+/** The share of the prompt tokens lately sent to an endpoint that was expected in its cache. */
 export class RecentHits {
   /** By slot: tokens, cached tokens, and when they were added last. */
   readonly #sums: (Float64Array | undefined)[] = [];

@@ -6,7 +6,7 @@ interface RecentPick {
   expectedTtftMs: number | undefined;
 }
 
-/** As many as the decisions that a message can come from. */
+/** A message can come from so many decisions. */
 const KEPT = 128;
 
 /** The latest picks, while a viewer is there; without one nothing is kept. */

@@ -117,7 +117,7 @@ function reportingSubscribers(
   ];
 }
 
-/** Flow control, and what tells it and the other replicas of each other's waiting requests. */
+/** Flow control, and the exchange of waiting requests between it and the other replicas. */
 function startRouter(
   options: ServeOptions,
   {

@@ -21,7 +21,7 @@ export interface MetricsTlsOptions {
 
 /** TLS of the metrics port. */
 export interface MetricsTls {
-  /** As it is at the moment. Throws as `metricsTls`. */
+  /** The context of the files as they are now. Throws what `metricsTls` throws. */
   readonly context: () => SecureContextOptions;
   readonly needsClientCertificate: boolean;
   /** Calls `use` with each valid change of the files, which counts for connections from then on. */

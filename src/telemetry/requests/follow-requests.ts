@@ -109,7 +109,7 @@ export class RequestFollower implements JournalSubscriber {
   };
 }
 
-/** What a session tells about its request. */
+/** What a session reports about its request. */
 class Following implements FollowedRequest {
   readonly #record: RequestRecord;
   readonly #clock: Pick<Clock, 'now'>;

@@ -20,7 +20,7 @@ const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
 
-/** Undefined for a header that W3C Trace Context tells to ignore. */
+/** Undefined for a header that W3C Trace Context says to ignore. */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {
   if (header === undefined) return undefined;
   const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(header) ?? [];

@@ -40,7 +40,7 @@ export async function openTracing(
       ? '@opentelemetry/otlp-grpc-exporter-base'
       : '@opentelemetry/otlp-exporter-base',
   ]);
-  // Not the seed of decisions: processes with the same one would make the same ids.
+  // It is not the seed of decisions: processes with the same seed would make the same ids.
   const ids = new TraceIds(seededRandom(randomSeed()));
   const sampling = { byParent: plan.byParent, samples: sampledShare(plan.ratio) };
   const scope = { name: SCOPE, version };

@@ -34,7 +34,7 @@ const SAMPLERS: Readonly<Record<string, readonly [byParent: boolean, ratio?: num
   parentbased_traceidratio: [true],
 };
 
-/** Also OpenTelemetry's own default. A message costs time of its own, whatever is in it. */
+/** It is OpenTelemetry's default, too. Each message costs time, whatever is in it. */
 const BATCH_SPANS = 512;
 
 /**

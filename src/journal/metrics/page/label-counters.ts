@@ -54,7 +54,7 @@ class CellTable {
     return cell;
   }
 
-  /** As `SeriesHolder.drop`. */
+  /** See `SeriesHolder.drop`. */
   drop(period: number, most: number): number {
     let dropped = 0;
     for (const [key, { cell, usedIn }] of this.#cells) {

@@ -51,7 +51,7 @@ function escapedHelp(help: string): string {
   return help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 
-/** As Go's `%g` writes it, with `.0` after whole numbers: Prometheus takes `le` as a text. */
+/** The text of Go's `%g`, with `.0` after whole numbers: Prometheus takes `le` as a text. */
 function canonicalBound(le: number): string {
   const [digits = '', power = '0'] = le.toExponential().split('e');
   const exponent = Number(power);

@@ -18,7 +18,7 @@ interface SeriesHolder {
 /** Some 600 combinations of model and fairness id; a page of at most about 30 MB. */
 export const LINES_MAX = 200_000;
 export const IDLE_MS = 3_600_000;
-/** So many take well under a millisecond. */
+/** It takes well under a millisecond to look at so many. */
 const DROPS_AT_ONCE = 50;
 
 /** Bounds the lines of all families together, and finds the series that nothing uses any more. */

@@ -20,7 +20,7 @@ interface Count {
 
 /** The name that the reference's plugin for this has by default. */
 const PRODUCER = 'inflight-load-producer';
-/** As many fairness ids as in the other metrics; the rest are `other`. */
+/** It shows as many fairness ids as other metrics do; the rest are `other`. */
 const FAIRNESS_IDS_MAX = 1000;
 
 /**

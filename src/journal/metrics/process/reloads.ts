@@ -8,7 +8,7 @@ interface ReloadsOptions {
   readonly help: string;
 }
 
-/** Counts reloads of a file by outcome, and remembers why the last one was refused. */
+/** Counts reloads of a file by outcome, and keeps the reason why the last one was refused. */
 export class Reloads {
   readonly #counter: Counter<'outcome'>;
   #lastError: string | undefined;

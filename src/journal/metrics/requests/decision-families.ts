@@ -37,7 +37,7 @@ export interface DecisionFamilies {
 }
 
 interface DecisionOptions {
-  /** Called for each count that has no line of its own for want of room. */
+  /** Called for each count that has no line of its own because there is no room for more. */
   readonly onFolded: Readonly<Record<'attempts' | 'rewrites', () => void>>;
   readonly show: ShowTwins;
 }

@@ -107,7 +107,7 @@ class SeriesTable implements RequestSeriesTable {
     return this.#find(name, target, this.#fairnessIds[admit](fairnessId), String(priority));
   }
 
-  /** As `SeriesHolder.drop`. A series with requests that have not ended stays. */
+  /** See `SeriesHolder.drop`. A series with requests that have not ended stays. */
   drop(period: number, most: number): number {
     let dropped = 0;
     for (const [key, { usedIn, series, drop }] of this.#table) {

@@ -126,7 +126,7 @@ export class FlowSeriesTable {
     cell.value += 1;
   }
 
-  /** As `SeriesHolder.drop`. A series with requests that wait stays. */
+  /** See `SeriesHolder.drop`. A series with requests that wait stays. */
   drop(period: number, most: number): number {
     let dropped = 0;
     for (const [key, { usedIn, series, drop }] of this.#table) {

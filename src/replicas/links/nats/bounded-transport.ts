@@ -194,7 +194,7 @@ async function secured(
     if (options.tls) throw new Error('the server has no TLS');
     return socket;
   }
-  // Who is between could else say something in the server's name.
+  // Otherwise another on the way could answer in the server's name.
   if (end < greeting.length) throw new BadServer('it sends more than its greeting before TLS');
   const secure = connectTls({ ...options.tls, socket, host, servername });
   try {

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
-/** Enough that nobody guesses it. */
+/** A guess is hopeless at this length. */
 const TAG_BYTES = 16;
 const SECRET_WORDS = 4;
 
