@@ -26,8 +26,8 @@ export interface IoWorkerThreadOptions {
 }
 
 /**
- * One I/O worker as the deciding thread sees it. One that dies costs its streams, and comes back; one
- * that hangs is ended.
+ * One I/O worker as the deciding thread sees it. One that ends costs its streams, and is started
+ * again; one that hangs is ended.
  */
 export class IoWorkerThread {
   readonly #options: IoWorkerThreadOptions;

@@ -199,7 +199,7 @@ export class Http2Connection {
     throw new ConnectionError(HTTP2.protocolError, `a frame within the headers of stream ${open}`);
   }
 
-  /** Nothing for a block that is not complete. Each is decoded: later ones refer to it. */
+  /** Undefined for a block that is not complete. Each is decoded: later ones refer to it. */
   #headers(block: EncodedHeaders | undefined): void {
     if (block === undefined) return;
     const trailers = this.#streams.isOpen(block.streamId);

@@ -41,7 +41,7 @@ interface Waiting {
   readonly onSent: () => void;
 }
 
-/** So much of a stream's window is used before the peer gets it again. */
+/** The peer gets its window again once so much of it is used. */
 const RETURNED_BYTES_MIN = STREAM_WINDOW_BYTES / 2;
 
 /** The server's side of one request and its answer. */

@@ -96,7 +96,7 @@ function checkWhole({ headers }: SessionHead, bodyBytes: number): void {
   );
 }
 
-/** So much of a client's header is repeated in an error. */
+/** An error repeats at most so much of a client's header. */
 const ENCODING_CHARACTERS_MAX = 40;
 
 /** A fault of a body that says how it is compressed, with a sentence about that. */

@@ -43,7 +43,7 @@ export class PassingBody {
     this.#isSettled = true;
   }
 
-  /** What a later look at the body wants replaced besides; undefined if it agrees. */
+  /** What a later look at the body says to replace, too; undefined if it says nothing else. */
   missed(edit: BodyEdit | undefined): Replacement | undefined {
     return newReplacement(this.#edit, edit);
   }

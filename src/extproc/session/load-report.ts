@@ -10,7 +10,7 @@ export const REPORT_HEADER = 'endpoint-load-metrics';
 
 /** Some hundred metrics; a server's report is made of a few. */
 const REPORT_LENGTH_MAX = 4096;
-/** As on metrics pages: far more than wait or run at any server. */
+/** The bound of metrics pages: far more than wait or run at any server. */
 const REQUESTS_MAX = 1_000_000;
 
 /** Names under `named_metrics`, of vLLM and Triton. */

@@ -5,7 +5,7 @@ export const BLOCK_BYTES: number = 16 * 1024 + 512;
 
 /** A smaller share of a block is copied. */
 const TAKEN_OVER_SHARE = 3 / 4;
-/** So many of the blocks that nothing has needed for a while are freed at once. */
+/** At most so many of the blocks that nothing has needed for a while are freed at once. */
 const TRIMMED_SHARE = 1 / 8;
 
 /**

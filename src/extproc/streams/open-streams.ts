@@ -135,7 +135,7 @@ export interface StreamsElsewhere {
   readonly threads: number;
   heldBytes(): number;
   openStreams(): number;
-  /** Tells the other threads what this one takes. */
+  /** Lets the other threads know what this one takes. */
   note(openStreams: number, heldBytes: number): void;
 }
 

@@ -10,7 +10,7 @@ export { type DecodedHeaders, HpackError };
 /** The table that a peer may use before it has read the settings. */
 const FIRST_TABLE_BYTES = 4096;
 
-/** How a representation's first byte tells what it is (RFC 7541, 6). */
+/** The first byte of a representation says of which kind it is (RFC 7541, 6). */
 const INDEXED = 0x80;
 const LITERAL_WITH_INDEXING = 0x40;
 const TABLE_SIZE = 0x20;

@@ -2,7 +2,7 @@
 export interface HeaderField {
   readonly name: string;
   readonly value: string;
-  /** As tables and lists count it: with 32 bytes for itself. */
+  /** The size by which tables and lists count it, with 32 bytes for the entry itself. */
   readonly bytes: number;
   /** Whether a request may have it. */
   readonly allowed: boolean;

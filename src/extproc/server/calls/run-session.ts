@@ -24,7 +24,7 @@ export type NewSession = (
   traceparent: string | undefined,
 ) => Pick<Session, 'on' | 'closed' | 'refuse' | 'phase' | 'waits'>;
 
-/** As much of a message as a peer that streams bodies may have sent. */
+/** A peer that streams bodies may have sent so much of a message. */
 const PART_BYTES_MAX = 64 * 1024;
 
 interface RunOptions {

@@ -10,7 +10,7 @@ export interface StreamTimes {
   closed(seconds: number, reason: CloseReason): void;
 }
 
-/** So many pieces of a response are all timed; of later ones every so many stand for the rest. */
+/** The first so many pieces of a response are timed; later, one of so many stands for the rest. */
 const ALL_TIMED = 8;
 const STANDS_FOR = 16;
 

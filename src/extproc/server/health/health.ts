@@ -115,7 +115,7 @@ function unary(answer: (service: string) => Buffer): Method {
   };
 }
 
-/** Never used: names of services are short. */
+/** Names of services are short, so that it is never reached. */
 const BLOCKS = new BlockPool();
 
 /** Reads the message of a request, whose only field is the name of a service. */

@@ -120,7 +120,7 @@ export class Listener {
       if (!connection.receive(bytes)) freeChunk(bytes);
     });
     socket.on('drain', () => connection.drained());
-    // Only its end counts, and `close` follows.
+    // The error says only that it ends, and `close` follows.
     socket.on('error', () => undefined);
     socket.once('close', () => {
       stopWatch();

@@ -49,7 +49,7 @@ const STREAM_BYTES = 48 * 1024;
 const CONNECTIONS_SHARE = 1 / 8;
 /** One that has sent most of the headers of a request, and no end of them. */
 const CONNECTION_BYTES = 160 * 1024;
-/** As many as 16 gateways with 16 threads each open. */
+/** 16 gateways with 16 threads each open so many. */
 const CONNECTIONS_MIN = 256;
 
 /** The limits for a process that may use so much memory. */
