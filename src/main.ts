@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
     (await import('./commands/completion-command.ts')).completionCommand(() => program('')),
 };
 
-/** The commands of `--help`, by what a person wants. */
+/** The commands of `--help`, by purpose. */
 const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Run:', ['serve', 'gateway', 'sidecar', 'stub']],
   ['See what a running picker does, and why:', ['top', 'explain', 'shadow', 'doctor']],

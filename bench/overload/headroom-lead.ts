@@ -30,7 +30,7 @@ const WINDOW_MS = 10_000;
 const MISSED_SHARE_MAX = 0.01;
 const GROWTH = 5;
 
-/** How long before the first missed objectives an autoscaler hears that replicas will be short. */
+/** How long before the first missed objectives an autoscaler learns that replicas will be too few. */
 export function headroomLead(options: LeadOptions): Lead {
   const { pool, config, seed, perSecond, stepAtMs, overMs, forMs, sizes } = options;
   const rateAt = (at: Millis): number => {

@@ -16,7 +16,7 @@ interface Alone {
 
 /**
  * The mean time to a first token if every request were alone on the fastest server, and the memory
- * of all servers were one cache that forgets the least recently used blocks. Only for the stub's
+ * of all servers were one cache that drops the least recently used blocks. Only for the stub's
  * engines, without jitter. It says how much room a policy can have: none gets there, because steps
  * under way, answers and other prompts take time, too.
  */

@@ -10,7 +10,7 @@ const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
 /**
  * The prefix index of the default policy, which follows engines. Policies that are not the
  * reference's have it as shipped, too, and those of the reference when they are tuned: their own
- * index believes in more than engines hold.
+ * index expects more than engines hold.
  */
 export const ENGINE_INDEX = `- type: approx-prefix-cache-producer
   parameters: {keepInFlight: true}

@@ -36,7 +36,7 @@ const MOST: Readonly<Record<string, number>> = {
   page: 1.02,
   tracing: 1.03,
   sharing: 1.03,
-  // Two equal pickers: how well this machine can tell them apart today.
+  // Two equal pickers: how small a difference this machine can show today.
   nothing: 1,
 };
 /** Longer than replicas gather what they share (50 ms). */

@@ -64,7 +64,7 @@ async function checkProcess(
   );
   const faults = results.flatMap(({ fault }) => fault ?? []);
   const [fault, ...others] = new Set(faults);
-  // C10 is kept also where no stream opens: it wants one that ends.
+  // C10 is kept also where no stream opens: it is about one that ends.
   const reached = others.length > 0 || faults.length < results.length - 1;
   if (fault === undefined || reached) return results;
   const why = whyNoConnection(fault);

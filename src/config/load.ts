@@ -49,7 +49,7 @@ export function loadConfig({ text, ...options }: LoadOptions): PickerPlan {
   return planConfig(readConfigText(text, options.source), options);
 }
 
-/** As `loadConfig`, without holding up a program that serves while a long text is read. */
+/** Does what `loadConfig` does, in a thread: a long text does not hold up a program that serves. */
 export async function loadConfigAside({ text, ...options }: LoadOptions): Promise<PickerPlan> {
   const { source } = options;
   return planConfig(await readAside(CONFIG_THREAD, readConfigText, { text, source }), options);

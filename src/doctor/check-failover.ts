@@ -22,7 +22,7 @@ const RETRY_LINES = [
   '    host_selection_retry_max_attempts: 30',
 ];
 
-/** What happens to requests when one of several pickers dies. `version` is that of Envoy. */
+/** What happens to requests when one of several pickers fails. `version` is that of Envoy. */
 export function checkFailover(
   { routes, clusters }: EnvoySetup,
   version: string | undefined,

@@ -12,7 +12,7 @@ const DUPLEX = 'FULL_DUPLEX_STREAMED';
 const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
 
 /**
- * What is wrong with how an ext_proc filter shows requests to the picker, and hears it.
+ * What is wrong with what an ext_proc filter sends to the picker, and takes from it.
  * `longestWaitMs`: how long a request may wait at the picker, where that is known.
  */
 export function checkFilter(picked: PickedRoute, longestWaitMs = 0): readonly Finding[] {

@@ -24,7 +24,7 @@ export interface DescribedEndpoint {
 const AGE_MS_MAX = 1000;
 /** More endpoints with one fault are counted. */
 const NAMES_SHOWN = 3;
-/** As many where no endpoint is left, because each may have another cause. */
+/** Where no endpoint is left, so many are shown: each may have another cause. */
 const NAMES_SHOWN_OF_ALL = 10;
 /** Texts of errors may be of any length. */
 const REASON_CHARACTERS_MAX = 300;

@@ -62,7 +62,7 @@ export const PANIC_LINES: readonly string[] = [
   'common_lb_config: { healthy_panic_threshold: { value: 0 } }',
 ];
 
-/** Leaves out a picker that has died. */
+/** Leaves out a picker that does not answer. */
 export const OUTLIER_LINES: readonly string[] = [
   'outlier_detection:',
   '  split_external_local_origin_errors: true',

@@ -6,7 +6,7 @@ import { whyNoConnection } from '../runtime/network/client/no-connection.ts';
 import type { ProcessingRequest } from './ext-proc-client.ts';
 import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 
-/** What the gateway tells the picker about a request and its response. */
+/** The messages that the gateway sends to the picker about a request and its response. */
 
 export const DESTINATION = 'x-gateway-destination-endpoint';
 

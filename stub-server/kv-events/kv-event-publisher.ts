@@ -110,7 +110,7 @@ export class KvEventPublisher {
       .catch(() => undefined);
   }
 
-  /** Disconnects all subscribers and forgets all batches, as the end of the engine's process does. */
+  /** Disconnects all subscribers and drops all batches, as the end of the engine's process does. */
   crash(): void {
     this.#closeSockets();
     this.#sent.length = 0;

@@ -128,7 +128,7 @@ class OlderReading {
     const isListed =
       this.#plugins?.some((each) => isFields(each) && each['type'] === INDEX) ?? true;
     if (own.length === 0 || isListed) return entry;
-    // Nothing but a number of blocks bounded the match.
+    // The match was bounded by a number of blocks alone.
     const byBlocks = parameters['maxPrefixBlocksToMatch'] !== undefined;
     const given = {
       ...(byBlocks && { maxPrefixTokensToMatch: 0 }),

@@ -123,7 +123,7 @@ export class PluginTable {
     return found.kind === 'discovery' ? undefined : found;
   }
 
-  /** As `resolve`, for plugins of every kind. */
+  /** Does what `resolve` does, for plugins of every kind. */
   find(
     pluginRef: string,
     path: string,

@@ -31,7 +31,7 @@ export function readParameters<T>(
   return read;
 }
 
-/** As parsed, where the schema reads that back alike; else as given, such as durations. */
+/** The parsed values, where the schema reads them back alike; else the given ones, as durations. */
 export function writtenParameters(
   schema: Schema<unknown>,
   { parsed, given }: { readonly parsed: unknown; readonly given: unknown },

@@ -4,7 +4,7 @@ export const FEATURE_GATES: ReadonlyMap<string, boolean> = new Map([
   ['haPopulateNonLeaderDatastore', true],
 ]);
 
-/** As Go's `strconv.ParseBool`, of text in lower case. */
+/** What Go's `strconv.ParseBool` makes of a text in lower case. */
 const SWITCHES: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'true'].map((text) => [text, true] as const),
   ...['0', 'f', 'false'].map((text) => [text, false] as const),

@@ -47,7 +47,7 @@ const maxSaturationConfig = z.lazy(() =>
     ),
 );
 
-/** As any policy type: flow control makes it. */
+/** Flow control makes it, as it makes every policy. */
 export const maxSaturationDetector: DataSourceDefinition = defineDataSource({
   type: 'max-saturation-detector',
   config: maxSaturationConfig,

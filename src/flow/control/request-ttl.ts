@@ -2,7 +2,7 @@ import { goDuration } from '../../framework/go-duration.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** How long the client wants to wait at most, as a duration in Go's notation. */
+/** The longest time that the client waits, as a duration in Go's notation. */
 const TTL_HEADER = 'x-llm-d-inference-ttl';
 
 /** The configured time, or the client's where that is shorter. Text that is no time has no effect. */

@@ -120,7 +120,7 @@ async function statusOf(url: string): Promise<number | undefined> {
     await body.dump();
     return statusCode;
   } catch {
-    // Not listening yet.
+    // It does not listen yet.
     return undefined;
   }
 }

@@ -20,7 +20,7 @@ type Arm = 'incumbent' | 'challenger';
 export class Canary implements JournalSubscriber {
   readonly #random: Random;
   #percent: number | undefined;
-  /** Which of the two decides a request. Kept, because it is asked before and during the cycle. */
+  /** Which of the two decides a request. It is kept: it is asked before and during the cycle. */
   #arms = new WeakMap<InferenceRequest, Arm>();
   /** Those from before the last change of the share. */
   #earlierArms = new WeakMap<InferenceRequest, Arm>();

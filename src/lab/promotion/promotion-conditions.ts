@@ -29,7 +29,7 @@ export function beginConditions(
   { promote }: PromotionRule,
   { gain, faults, restarts }: ShadowEvidence = NOTHING_YET,
 ): readonly PromotionCondition[] {
-  // One that dies again and again never lives long enough.
+  // One that crashes again and again never runs long enough.
   const decisionsNeeded = promote.decisions * (1 + restarts);
   const since = restarts === 0 ? '' : ` since its last restart (${grouped(restarts)} in all)`;
   const { decisions, percent, meanMs, lowPercent, highPercent } = gain;

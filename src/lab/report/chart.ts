@@ -95,7 +95,7 @@ export function colour(at: number): string {
   return COLOURS[at % COLOURS.length] ?? 'var(--ink)';
 }
 
-/** The mark of the configuration with this index, for readers who cannot tell the colours. */
+/** The mark of the configuration with this index, for readers who cannot distinguish colours. */
 export function symbolOf(at: number): string {
   return ['circle', 'rect', 'triangle', 'diamond'][at % 4] ?? 'circle';
 }

@@ -118,7 +118,7 @@ function frontier(points: readonly (readonly number[])[]): number[][] {
 export function loadMap({ curves }: Drawn, most: number): string {
   const height = Math.max(140, 76 + 14 * curves.load.length);
   const spanS = curves.binMs / 1000;
-  // As many digits as it takes for each bin to have a different label.
+  // It takes so many digits for each bin to have a different label.
   const digits = Math.max(0, Math.ceil(-Math.log10(spanS)));
   return chart(
     {

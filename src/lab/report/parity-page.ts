@@ -68,7 +68,7 @@ function headlineOf({ name, parity }: ShadowStatus): string {
   const way = gain.percent < 0 ? 'later' : 'sooner';
   const size = Math.abs(gain.percent).toFixed(1);
   const { lowPercent: low, highPercent: high } = gain;
-  // Not yet known is NaN, which JSON turns into null.
+  // What is not known yet is NaN, which JSON turns into null.
   if (!Number.isFinite(low) || !Number.isFinite(high)) {
     return `${same}; its first tokens would come ${size} % ${way}, which may be chance: an interval needs ${DECISIONS_MIN.toLocaleString('en')} decisions.`;
   }

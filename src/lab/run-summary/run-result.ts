@@ -7,7 +7,7 @@ export interface RequestResult {
   /** Index into the pool's servers: the server that answered, or the last one that was tried. */
   server: number;
   attempts: number;
-  /** As the client sees it; NaN if no token came. */
+  /** The time that the client sees; NaN if no token came. */
   ttftMs: Millis;
   e2eMs: Millis;
   cachedTokens: number;

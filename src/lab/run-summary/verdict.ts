@@ -122,7 +122,7 @@ function row(report: ConfigReport, reports: readonly ConfigReport[]): string {
   return `${size} ±${(100 * later.plusMinus).toFixed(1)} % ${way}`;
 }
 
-/** As a share of the other configuration's time. */
+/** A share of the other configuration's time. */
 function relative({ mean, plusMinus }: Estimate, { figures }: ConfigReport): Estimate {
   const base = figures.ttftMeanMs.mean;
   return { mean: mean / base, plusMinus: plusMinus / base };

@@ -23,7 +23,7 @@ export interface SimulationJob {
   /** Each seed moves arrivals by up to this, in the trace's own time; 0 for no move. */
   readonly spreadMs: number;
   readonly scrapeIntervalMs: number;
-  /** As in `SimulationOptions`. */
+  /** See `SimulationOptions`. */
   readonly replicas?: number;
   readonly shareDelayMs?: number;
   /** The change of the pool, as `reshape` takes it. */

@@ -155,7 +155,7 @@ export class SimulatedRequest {
   #decoded({ routed, from }: DecodeLeg, reason: FinishReason, usage: SequenceUsage): void {
     const { result } = this;
     const failed = reason === 'error';
-    // Also if nothing had to be sent, or the transfer was cut off.
+    // It is called also if nothing had to be sent, or the transfer was cut off.
     from?.release();
     routed.done(failed ? 'failed' : 'completed', failed ? undefined : usage);
     if (failed && Number.isNaN(result.ttftMs)) {

@@ -76,7 +76,7 @@ function offeredBlocks(match: PrefixMatch, endpoint: Endpoint): number {
   return match.heldBlocks?.(endpoint)?.onHost ?? match.matchedBlocks(endpoint);
 }
 
-/** What need not be taken from elsewhere: blocks in any tier, and those that events do not tell of. */
+/** What need not be taken from elsewhere: blocks in any tier, and those that no event names. */
 function ownBlocks(match: PrefixMatch, endpoint: Endpoint): number {
   const { inAnyTier = 0 } = match.heldBlocks?.(endpoint) ?? {};
   return Math.max(inAnyTier, match.matchedBlocks(endpoint));

@@ -6,7 +6,7 @@ import type { Leg } from '../contracts/kv-contract.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
 import { chunkedDecode } from './chunked-decode.ts';
 
-/** Has an answer decoded by the engine, in pieces where the operator wants that. */
+/** Has an answer decoded by the engine, in pieces where the operator has set that. */
 export async function decode(
   leg: Leg,
   api: GenerationApi,

@@ -28,7 +28,7 @@ const REPLAY_COOL_DOWN_MS = 30_000;
 const HELD_BATCHES_MAX = 10_000;
 const HELD_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The fingerprints kept: they tell a batch that comes late from one of a restarted publisher. */
+/** The fingerprints kept: they distinguish a late batch from one of a restarted publisher. */
 const FINGERPRINTS = 1024;
 
 interface Batch {

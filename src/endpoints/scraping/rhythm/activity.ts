@@ -39,7 +39,7 @@ export class Activity {
     if (runningRequests > 0 || waitingQueueSize > 0) this.#busy(sampledAt);
   }
 
-  /** To be called from time to time: nothing tells when an endpoint becomes idle. */
+  /** To be called from time to time: no event says when an endpoint becomes idle. */
   age(now: Millis): void {
     if (this.#isBusy && this.#open === 0 && now - this.#busyAt > AFTERWARDS_MS) this.#become(false);
   }

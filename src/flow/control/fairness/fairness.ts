@@ -12,7 +12,7 @@ export interface BandFairness {
   begin?(): void;
   next(at: Millis): Flow | undefined;
   placed?(item: Item, at: Millis): void;
-  /** Another replica has placed a request of the band. `ended` of the policy tells its end, too. */
+  /** Another replica has placed a request of the band. At its end the policy's `ended` is called. */
   placedElsewhere?(request: InferenceRequest, at: Millis): void;
   /** The band is dropped. It has no requests. */
   stop?(): void;

@@ -1,7 +1,7 @@
 import type { BandFairness, Fairness } from './fairness.ts';
 import type { Flow } from './flow.ts';
 
-/** So many turns at other replicas make a flow wait here, at most. */
+/** A flow waits here for at most so many turns that it had at other replicas. */
 const TURNS_ELSEWHERE_MAX = 8;
 
 /**

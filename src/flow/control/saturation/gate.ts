@@ -7,7 +7,7 @@ import type { UsageLimit } from './usage-limits.ts';
 export class Gate {
   readonly #measure: (endpoints: readonly Endpoint[], at: Millis) => PoolSaturation;
   readonly #usageLimit: UsageLimit;
-  /** As it was measured last. */
+  /** The saturation that was measured last. */
   saturation: PoolSaturation = { effective: 0, stages: new Map() };
   /** One for each priority of the last measurement. */
   ceilings: readonly number[] = [];

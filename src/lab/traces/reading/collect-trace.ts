@@ -7,7 +7,7 @@ interface CollectOptions {
   readonly lenient: boolean;
   /** Whether requests must be in the order of arrival. */
   readonly ordered: boolean;
-  /** The format, where the first line told it: a first record that does not fit may be of another one. */
+  /** The format that the first line showed: a first record that does not fit may be of another. */
   readonly guess?: string | undefined;
 }
 
