@@ -41,7 +41,7 @@ describe('lora-affinity-scorer', () => {
     expect(scoresOf([{}, serving(['b', 'c']), serving([])])).toEqual([0, 0, 0.8]);
   });
 
-  it('gives nothing to an endpoint it does not know or no longer knows', () => {
+  it('gives 0 to an endpoint without a sample, or without a recent one', () => {
     const stale = { ...serving(['sql-adapter']), sampledAt: NOW - 60_000 };
     expect(scoresOf([serving(['b', 'c']), { sampledAt: NEVER }, stale])).toEqual([0, 0, 0]);
     expect(scoresOf([{ sampledAt: NEVER }, stale])).toEqual([1, 1]);

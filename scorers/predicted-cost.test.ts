@@ -117,7 +117,7 @@ describe('predicted-cost-scorer', () => {
     expect(best([{ kv: 0.97, requests: 9, matchedBlocks: 20 }, { requests: 9 }])).toBe(1);
   });
 
-  it('believes the engine, to which what requests share is there once, and its own count where it is silent', () => {
+  it('takes the count of the engine, which has what requests share once, and its own where there is none', () => {
     const crowded = { requests: 9, contextTokens: 500_000, matchedBlocks: 50 };
     expect(best([{ ...crowded, kv: 0.2 }, { requests: 9 }])).toBe(0);
     const [shared = 0, other = 1] = scoresOf([
@@ -171,7 +171,7 @@ describe('predicted-cost-scorer', () => {
     ]);
   });
 
-  it('still tells endpoints apart by its own ledger when none was ever scraped', () => {
+  it('still distinguishes endpoints by its own ledger when none was ever scraped', () => {
     const unknown = { sampledAt: NEVER };
     expect(best([{ ...unknown, requests: 9, pendingPrefillTokens: 9000 }, unknown])).toBe(1);
   });

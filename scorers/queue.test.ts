@@ -15,7 +15,7 @@ describe('queue-scorer', () => {
     expect(scorer.score(pool, makeContext())).toEqual([1, 1]);
   });
 
-  it('scales over the endpoints it knows, and gives the others nothing', () => {
+  it('scales over the endpoints with a sample, and gives the others 0', () => {
     const pool = makePool([
       { waiting: 2 },
       { waiting: 0, sampledAt: NEVER },
@@ -25,7 +25,7 @@ describe('queue-scorer', () => {
     expect(scorer.score(pool, makeContext())).toEqual([1, 0, 0, 0]);
   });
 
-  it('has no favourite when it knows none', () => {
+  it('gives all the same score when none has a sample', () => {
     const pool = makePool([{ sampledAt: NEVER }, { waiting: 3, sampledAt: NOW - 2001 }]);
     expect(scorer.score(pool, makeContext())).toEqual([1, 1]);
   });

@@ -7,7 +7,7 @@ import type { Finding } from './finding.ts';
 const idsOf = (findings: readonly Finding[]): readonly string[] =>
   findings.map(({ severity, id }) => `${severity} ${id}`);
 
-describe('[V231] what the doctor finds about a picker that dies', () => {
+describe('[V231] what the doctor finds about a picker that fails', () => {
   const retry = (choices?: string): PickedRoute['filter'] => ({
     grpc_service: {
       envoy_grpc: { cluster_name: 'pickers' },

@@ -84,7 +84,7 @@ describe('the keyed hash', () => {
     expect(Math.abs(total / flips.length - 32)).toBeLessThan(0.5);
   });
 
-  it('[V51] keeps a text of up to 256 characters, and tells longer ones apart by a short name', () => {
+  it('[V51] keeps a text of up to 256 characters, and distinguishes longer ones by a short name', () => {
     const hash = new KeyedHash(3);
     const long = fc.string({ minLength: 257, maxLength: 3000, size: 'max' });
     fc.assert(

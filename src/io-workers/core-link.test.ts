@@ -234,7 +234,7 @@ it('[D249] a trace begins in the deciding thread, and the request gets its id wi
   expect(closed).toHaveBeenCalledExactlyOnceWith(200);
 });
 
-it('[D250] a worker that dies ends its requests: reservations are released, waits are over', () => {
+it('[D250] a worker that fails ends its requests: reservations are released, waits are over', () => {
   const { routed, calls } = recorded(makeRequest());
   const cancel = vi.fn();
   let held = false;

@@ -3,7 +3,7 @@ import { makeRequest } from '../../test/makers.ts';
 import { A, B, remoteBed, WELCOME } from '../../test/support/remote-bed.ts';
 
 describe('a scheduler in another process', () => {
-  it('[R1] is greeted first, and gets every endpoint once it has said what it wants', () => {
+  it('[R1] gets a greeting first, and every endpoint once it has said what it needs', () => {
     const { call, say } = remoteBed({}, null);
     expect(call().told.map((message) => Object.keys(message.hello ?? {}))).toEqual([
       ['headers', 'version', 'picker', 'deadlineMs'],

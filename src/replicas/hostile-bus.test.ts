@@ -153,7 +153,7 @@ describe('who may write to the subject of the replicas', () => {
     expect(Math.max(...known)).toBe(40);
   });
 
-  it('[V139] cannot make it send what it knows of prompts without end', () => {
+  it('[V139] cannot make it send prompts faster than at a bounded rate', () => {
     const evil = new Hostile();
     for (let n = 0; n < 100; n++) evil.picker.route(blocksOf(1000, 1000 * n)).done('completed');
     const knows = evil.picker.replica.status();

@@ -122,7 +122,7 @@ describe('replicas', () => {
     );
   });
 
-  it('[O145] knows nothing wrong after a partition, and fails no request in it', () => {
+  it('[O145] has no wrong load after a partition, and fails no request in it', () => {
     const { pickers, pass, network } = setUp();
     const [a, b] = pickers as [SharedPicker, SharedPicker];
     const before = [a.route(), b.route()];
@@ -177,7 +177,7 @@ describe('replicas', () => {
     }
   });
 
-  it('[O148] counts requests for endpoints that it does not know apart', () => {
+  it('[O148] counts apart the requests for endpoints that it does not know', () => {
     const clock = new SimulatedClock();
     const network = new SimulatedNetwork({ clock, delayMs: 1 });
     const small = startPicker('p0', { clock, openLink: network.open, endpoints: 1 });

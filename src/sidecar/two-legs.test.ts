@@ -67,7 +67,7 @@ describe('one leg after the other', () => {
     await answer;
   });
 
-  it('[B70] draws one of several servers where the operator wants that', async () => {
+  it('[B70] draws one of several servers where the operator has set that', async () => {
     const others = [await startUpstream(), await startUpstream()];
     stops.push(...others.map(({ stop }) => stop));
     const named = others.map(({ address }) => address).join(',');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { SharedStore } from './shared-store.ts';
 
-it('knows how much of a prompt is stored from its start on, and forgets tails of the oldest first', () => {
+it('finds how much of a prompt is stored from its start on, and drops the ends of the oldest first', () => {
   const store = new SharedStore(5);
   store.keep([1, 2, 3]);
   expect(store.leading([1, 2, 9, 3])).toBe(2);

@@ -200,7 +200,7 @@ describe.skipIf(launch === undefined)('the live page', () => {
     await close();
   });
 
-  it('[O6] asks for the token where the picker wants one', async () => {
+  it('[O6] asks for the token where the picker demands one', async () => {
     await stack.stopPicker();
     // A proxy before the picker makes every request one of another machine.
     const context = await browser.newContext({

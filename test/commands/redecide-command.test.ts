@@ -165,7 +165,7 @@ describe('pointsman redecide', () => {
     );
   });
 
-  it('knows the pool where the first files are missing, and warns of it', async () => {
+  it('finds the pool where the first files are missing, and warns of it', async () => {
     const rest = join(folder, 'rest');
     cpSync(capture, rest, { recursive: true });
     const names = readdirSync(rest).sort();

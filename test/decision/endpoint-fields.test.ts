@@ -42,7 +42,7 @@ function fullPool(): EndpointPool {
   return pool;
 }
 
-it('[T22] knows a value of every attribute that endpoints have', () => {
+it('[T22] has a value for every attribute that endpoints have', () => {
   const all = Object.values<object | string | readonly string[]>({ ...keys }).filter(
     (each) => typeof each === 'object' && 'initial' in each,
   );
@@ -66,7 +66,7 @@ it('[T22] captures all that is known of an endpoint, and gives it back when it i
   }
 });
 
-it('[T22] tells a scheduler in another process what its contract has', () => {
+it('[T22] sends a scheduler in another process what its contract has', () => {
   const updates = new PendingUpdates();
   for (const endpoint of fullPool().snapshot()) updates.onEndpointAdded(endpoint);
   updates.restart({ wantsEndpoints: true, wantsEvents: false });

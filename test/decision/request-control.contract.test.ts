@@ -57,7 +57,7 @@ const sources = EMBEDDED_CATALOGUE.dataSources.flatMap((definition) => {
   return source === undefined || controls === undefined ? [] : [{ type: definition.type, source }];
 });
 
-test('[D53] the suite knows the sources that control requests', () => {
+test('[D53] the suite has all sources that control requests', () => {
   expect(sources.map(({ type }) => type).toSorted()).toEqual([
     'disaggregatedset-rollout-screener',
     'endpoint-pin-screener',

@@ -167,7 +167,7 @@ describe.skipIf(binary === undefined)('in place of the conformance suite’s pic
     expect((await post(stack.url, addresses[0], addresses[0])).status).toBe(200);
   });
 
-  it('tells the client which server Envoy reports', async () => {
+  it('gives the client the address of the server that Envoy reports', async () => {
     for (const address of addresses) {
       const response = await post(stack.url, address);
       expect(response.headers.get(SERVED)).toBe(address);

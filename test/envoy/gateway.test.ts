@@ -192,7 +192,7 @@ describe('the embedded gateway without a picker', () => {
   });
 });
 
-it('[O209] tells the picker of an endpoint that it cannot reach', async () => {
+it('[O209] reports to the picker an endpoint that it cannot reach', async () => {
   const serving = await startServe(serveOptions({ endpoints: ['127.0.0.1:9'] }));
   const gateway = await startGateway({
     host: '127.0.0.1',

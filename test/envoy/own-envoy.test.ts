@@ -72,7 +72,7 @@ describe.skipIf(binary === undefined)('an Envoy of one’s own', () => {
     expect(findings).toEqual([]);
   });
 
-  it('[O204] is told by the doctor which clusters are missing, and works with its lines', async () => {
+  it('[O204] lacks clusters, which the doctor names, and works with its lines', async () => {
     const config = withFilter();
     const before = await asked(config);
     expect(before.status).toBe(500);

@@ -83,7 +83,7 @@ describe('the build', () => {
     await expect(built('export const value = String.raw`−`;')).rejects.toThrow(/String\.raw/);
   });
 
-  it('[B241] has the part of zod that it uses, which knows the schemas of another copy', async () => {
+  it('[B241] has the part of zod that it uses, which reads the schemas of another copy', async () => {
     const code = await built(
       "import { z } from 'zod'; export const value = (given: unknown) => given instanceof z.ZodObject && Object.keys(given.shape);",
     );

@@ -48,7 +48,7 @@ it('[T1] imports only in the allowed direction', () => {
   expectNoFault(wrong);
 });
 
-it('[T1] knows every folder there is, and no other', () => {
+it('[T1] has a row for every folder there is, and no other', () => {
   expect(
     [...MAY_IMPORT.keys()].toSorted(),
     'each folder of src has a row in the table "Rooms" of docs/architecture.md, and no other has one',
@@ -70,7 +70,7 @@ it('[T1] lets benches use nothing of the tests, and nothing that is shipped use 
   expectNoFault(wrong);
 });
 
-it('[T14] says in docs/architecture.md what lives in each folder of src and stub-server', () => {
+it('[T14] says in docs/architecture.md what is in each folder of src and stub-server', () => {
   const page = readText('docs/architecture.md');
   const folders = new Set(shipped.map((path) => dirname(path)));
   const unknown = [...folders].filter(

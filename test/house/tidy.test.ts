@@ -92,7 +92,7 @@ it('[T3] keeps no file that nothing reaches', () => {
   );
 });
 
-it('[T4] tells of every scorer, and of no other, in the README of the scorers', () => {
+it('[T4] names every scorer, and no other, in the README of the scorers', () => {
   const rows = readText('scorers/README.md').matchAll(/^\| `([^`]+)`/gm);
   const told = [...rows].map(([, type = '']) => type);
   const types = scorers.map(({ type }) => type);

@@ -136,7 +136,7 @@ describe('the npm package, packed and installed in an empty folder', () => {
     expect(picked).toEqual(nodes.map(() => right));
   });
 
-  test('[D200] its threads run, and give a plugin the facts that it knows from the library', async () => {
+  test('[D200] its threads run, and give a plugin the same facts as the library', async () => {
     const traces = join('node_modules', 'pointsman', 'bench', 'traces');
     const trace = join(traces, 'mooncake-conversation-5min.jsonl');
     const lines = readFileSync(join(installed.folder, trace), 'utf8').split('\n').slice(0, 20);

@@ -185,7 +185,7 @@ it('[V226] one worker may take all of the limits, and no two take them twice', a
   await stop({ notice: false });
 });
 
-it('[D253] a worker that dies loses its streams, their load is released, and it comes back', async () => {
+it('[D253] a worker that fails loses its streams, their load is released, and it is started again', async () => {
   const { extProcPort, metricsPort } = serving;
   const requests = await Promise.all(Array.from({ length: 8 }, () => picked(extProcPort)));
   const lost = requests.map(

@@ -106,7 +106,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
         expect(await applyAll(server.config, [rewrite], { dryRun: false })).toEqual([]);
       });
 
-      it('follows, elects and knows where endpoints stand, started with the manifest’s arguments', async () => {
+      it('follows, elects and finds the nodes of endpoints, started with the manifest’s arguments', async () => {
         const kubeconfig = join(folder, 'kubeconfig');
         writeFileSync(kubeconfig, config.exportConfig());
         const picker = await startPicker([...argsOf(manifests), '--kubeconfig', kubeconfig]);

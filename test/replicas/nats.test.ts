@@ -78,7 +78,7 @@ describe('replicas over a real NATS server', () => {
     60_000,
   );
 
-  it('[O153] a picker that is killed and started again knows its prompts within seconds', async () => {
+  it('[O153] a picker that is killed and started again has its prompts back within seconds', async () => {
     const subject = 'pointsman.warm';
     const proxy = await startCuttableProxy(server.port);
     const first = start('p0', { subject });

@@ -157,7 +157,7 @@ describe('the official openai client against the stub', () => {
     expect(ids).toEqual(['m']);
   });
 
-  it('gets errors in the shape it knows', async () => {
+  it('gets errors in its own shape', async () => {
     const failure = async (call: Promise<unknown>): Promise<APIError> => {
       const error: unknown = await call.then(
         () => undefined,

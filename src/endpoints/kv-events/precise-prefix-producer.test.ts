@@ -232,7 +232,7 @@ describe('precise-prefix-cache-producer', () => {
     expect([matchedBlocks(a), matchedBlocks(b)]).toEqual(wanted);
   });
 
-  it('[D432] tells what an endpoint holds, and what of it in the memory of its host', () => {
+  it('[D432] reports what an endpoint holds, and what of it in the memory of its host', () => {
     const { add, publisher, matchIds } = setUp(UNIT);
     const [a, b, c] = [add('10.0.0.1'), add('10.0.0.2'), add('10.0.0.3')];
     publisher('tcp://10.0.0.1:5557')(stored(IDS), onHost([1, 2]));

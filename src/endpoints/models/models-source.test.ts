@@ -43,7 +43,7 @@ const LIST = JSON.stringify({
 });
 
 describe('models-data-source', () => {
-  test('[V136] keeps what it knows where a list has more models than requests can look through', async () => {
+  test('[V136] keeps the models it had where a list has more than requests can look through', async () => {
     const { clock, pool, server, errors } = setUp(LIST);
     await clock.run(10);
     const known = pool.get(ID)?.attribute(MODELS);

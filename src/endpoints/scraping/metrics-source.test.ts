@@ -226,7 +226,7 @@ describe('metrics-data-source', () => {
     expect(network.sent[0]?.url).toBe('https://[fd00::1]:9100/m?x=1');
   });
 
-  it('[V45] wants a certificate of the host name, or of the name in the configuration', async () => {
+  it('[V45] demands a certificate of the host name, or of the name in the configuration', async () => {
     for (const [serverName, wanted] of [
       [undefined, 'vllm.example'],
       ['other.example', 'other.example'],

@@ -34,7 +34,7 @@ function health(port: number, name: string): Promise<string> {
 const PROMPT = Buffer.from('{"model":"m","prompt":"hello"}');
 
 describe('the health and the end of the ext_proc server', () => {
-  it('[P29] tells its health by every name that is asked for, on both ports', async () => {
+  it('[P29] reports its health by every name that is asked for, on both ports', async () => {
     const server = await bed.start({ healthPort: 0 });
     for (const port of [server.port, server.healthPort ?? 0]) {
       for (const name of [

@@ -129,7 +129,7 @@ function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
 }
 
 describe('an observer, of answers', () => {
-  it('[P35] tells the conversation as a picker in charge does', () => {
+  it('[P35] reports the conversation as a picker in charge does', () => {
     const { send, conversations } = setUp();
     const type = { ':status': '200', 'content-type': 'application/json' };
     const answer = `{"choices":[{"message":{"role":"assistant","content":"${'b'.repeat(600)}"}}]}`;
@@ -202,7 +202,7 @@ describe('an observer, towards the proxy', () => {
     expect(booked()).toBe(1);
   });
 
-  it('[B1] lets a request pass that we fail on, and tells of the fault', () => {
+  it('[B1] lets a request pass at which it fails, and reports the fault', () => {
     const fault = new Error('ours');
     const { send, kinds, faults, session } = setUp({
       router: {
@@ -234,7 +234,7 @@ describe('an observer’s books', () => {
     expect(routed[0]?.request.model).toBe('m');
   });
 
-  it('[B2] believes metadata before a header', () => {
+  it('[B2] takes the endpoint from metadata rather than from a header', () => {
     const { send, routed } = setUp();
     const metadata = { subset: undefined, served: undefined, destination: CHOSEN };
     send(requestHeaders({ 'x-gateway-destination-endpoint': '6.6.6.6:1' }, { metadata }));
@@ -273,7 +273,7 @@ describe('an observer’s books', () => {
     expect([firstTokens(), ended]).toEqual([1, ['completed']]);
   });
 
-  it('[B4] holds one whose body is never shown as its headers tell of it', () => {
+  it('[B4] holds one whose body is never shown by what its headers say', () => {
     const { send, routed } = setUp();
     send(requestHeaders(undefined, modes(BODY_MODE.none, BODY_MODE.none, true)));
     expect(routed).toHaveLength(1);

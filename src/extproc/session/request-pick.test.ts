@@ -53,7 +53,7 @@ function setUp(router: Partial<Router> = {}) {
   return { pick, log, options, routed, read };
 }
 
-it('tells the body before it is answered where it goes', () => {
+it('lets the body know where it goes before it is answered', () => {
   const { pick, log, read, routed } = setUp();
   pick.begin(read);
   expect(log).toEqual(['routed', 'answered']);

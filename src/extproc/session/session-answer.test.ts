@@ -18,7 +18,7 @@ import type { ReportedValue, Usage } from '../../framework/observer.ts';
 import { BODY_MODE, type StreamEvent } from '../codec/stream-event.ts';
 
 describe('the answer to a request', () => {
-  it('[P35] tells the conversation once, before the end, of a success and not of what is cut off', () => {
+  it('[P35] reports the conversation once, before the end, after a success and not after an answer that is cut off', () => {
     const said = 'b'.repeat(600);
     const answer = `data: {"choices":[{"delta":{"content":"${said}"}}]}\n\n`;
     const type = { 'content-type': 'text/event-stream' };

@@ -147,7 +147,7 @@ describe('a session', () => {
     expect(kinds().at(-1)).toBe('answer-request-trailers');
   });
 
-  it('[P7] reads on after an early pick, tells the whole request, and still refuses what turns out bad', () => {
+  it('[P7] reads on after an early pick, reports the whole request, and still refuses one that turns out bad', () => {
     const body = `{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(4000)}"}]}`;
     const good = setUp();
     good.send(
@@ -246,7 +246,7 @@ describe('a session', () => {
     expect(trailers.kinds()).toEqual(['answer-request-headers', 'answer-request-trailers']);
   });
 
-  it('[P8] reads the body that comes after the answer, and tells the whole request', () => {
+  it('[P8] reads the body that comes after the answer, and reports the whole request', () => {
     const { send, read } = setUp();
     send(requestHeaders(mode(BODY_MODE.streamed)), requestBody(BODY));
     expect(read).toMatchObject([{ model: 'm' }]);

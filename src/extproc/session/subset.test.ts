@@ -25,7 +25,7 @@ describe('the subset of endpoints that a proxy names', () => {
     expect(routed[0]?.options?.subset).toBeUndefined();
   });
 
-  it('[D40] tells the proxy what the endpoint was chosen from, where that is asked for', () => {
+  it('[D40] shows the proxy from which endpoints it chose, where that is asked for', () => {
     const picks = [true, false, undefined].map((emitEndpointScores) => {
       const { send, actions } = setUp({ emitEndpointScores });
       send(requestHeaders(), requestBody(BODY));

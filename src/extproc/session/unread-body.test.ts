@@ -33,7 +33,7 @@ describe('a body that is not read', () => {
     expect(session.phase).toBe('picked');
   });
 
-  it('[D33] tells its size at its end, where it was not the announced one', () => {
+  it('[D33] reports its size at its end, where it was not the announced one', () => {
     const known = setUp();
     known.send(begin({}, { 'content-length': '3' }), requestBody('abc'));
     expect(known.read).toEqual([]);

@@ -4,7 +4,7 @@ import { drive, recordedPicker } from '../../../test/support/explain-bed.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 
 describe('the ring', () => {
-  it('tells of any of the last decisions, and of none long before them', () => {
+  it('has each of the last decisions, and none from long before them', () => {
     const test = recordedPicker('default', { decisionsMax: 1000 });
     const seen = drive(test, 6, 3000);
     expect(seen.slice(-1000).filter(({ id }) => test.explained(id) === undefined)).toEqual([]);

@@ -35,7 +35,7 @@ describe('planWorkload', () => {
     ]);
   });
 
-  it('knows what one endless cache would hit', () => {
+  it('computes what one endless cache would hit', () => {
     expect(planWorkload(TRACE, OPTIONS).hitRateMax).toBeCloseTo(4 / 6);
   });
 });

@@ -64,7 +64,7 @@ describe('a closed loop', () => {
     expect(second?.ttftMs).toBeCloseTo(first?.ttftMs ?? 0, 6);
   });
 
-  it('lets the pause that the trace tells pass after the answer, at a speed as much shorter', () => {
+  it('lets the pause that the trace has pass after the answer, at a speed as much shorter', () => {
     const requests = [at(0, { session: 'a' }), at(10, { session: 'a', thinkMs: 5000 })];
     for (const speed of [1, 4]) {
       const [first, second] = run(speedUp(workloadOf(requests), speed)).requests;

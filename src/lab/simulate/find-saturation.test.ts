@@ -8,7 +8,7 @@ function search(limit: number, bounds = { from: 1, min: 1 / 16, max: 64 }): Satu
 }
 
 describe('findSaturation', () => {
-  it('comes within 2 % below the limit, wherever it lies, in some 14 measurements', () => {
+  it('comes within 2 % below the limit, wherever it is, in some 14 measurements', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.07, max: 60, noNaN: true }), (limit) => {
         const found = search(limit);

@@ -144,7 +144,7 @@ describe('serverPlan', () => {
     expect(text).not.toContain('cheapest that carries');
   });
 
-  it('takes each accelerator at the price of its preset, and wants one for each', () => {
+  it('takes each accelerator at the price of its preset, and needs one for each', () => {
     const mixed = reshape(POOL, 'preset=llama-3.3-70b-h100-tp4');
     expect(costPerHour(mixed, new Map([['', 2]]))).toBe(16);
     const prices = new Map([['study', 2]]);

@@ -25,7 +25,7 @@ describe('the usage of a JSON answer', () => {
     ).toEqual({ promptTokens: 9, completionTokens: 1, cachedTokens: 4 });
   });
 
-  it('[P31] takes the prompt’s tokens from the first event where the last does not tell them', () => {
+  it('[P31] takes the prompt’s tokens from the first event where the last does not have them', () => {
     expect(
       usageOf(
         'data: {"message":{"usage":{"input_tokens":11,"output_tokens":1}}}\n\n',

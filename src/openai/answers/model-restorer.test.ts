@@ -66,7 +66,7 @@ describe('restoring the model’s name', () => {
     expect(restore(text)).toBe(text);
   });
 
-  it('knows a name by its text, however it is escaped, and escapes the other as JSON does', () => {
+  it('finds a name by its text, however it is escaped, and escapes the other as JSON does', () => {
     const options = { served: 'org/"modèle"', requested: 'a"\\\u0001é' };
     expect(restore('{"model":"org\\/\\"mod\\u00e8le\\""}', options)).toBe(
       `{"model":${JSON.stringify(options.requested)}}`,

@@ -77,7 +77,7 @@ function scan(text: string | Uint8Array, cuts: readonly number[] = []): unknown 
 const cuts = fc.array(fc.nat(), { maxLength: 12 });
 
 describe('JsonScanner', () => {
-  it('tells what JSON.parse tells, however the bytes are cut', () => {
+  it('reads what JSON.parse reads, however the bytes are cut', () => {
     fc.assert(
       fc.property(
         fc.json({ stringUnit: 'binary', noUnicodeString: false } as never),
@@ -90,7 +90,7 @@ describe('JsonScanner', () => {
     );
   });
 
-  it('[G154] tells what JSON.parse tells of texts longer than it scans at once, and of any names', () => {
+  it('[G154] reads what JSON.parse reads in texts longer than it scans at once, and in any names', () => {
     const part = fc.oneof(
       fc.constantFrom('plain ', 'line\n', '"quoted"', 'back\\slash', 'é', '\u0001', '😀'),
       fc.string({ unit: 'grapheme', maxLength: 20 }),

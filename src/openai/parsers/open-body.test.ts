@@ -128,7 +128,7 @@ describe('reading requests', () => {
     expect(swapped.prompt).toEqual(a.prompt);
   });
 
-  it('does not count a picture as text but tells two apart', () => {
+  it('does not count a picture as text but distinguishes two', () => {
     const body = (data: string): unknown => ({
       model: 'm',
       messages: [
@@ -235,7 +235,7 @@ describe('reading requests', () => {
     expect(model).toBe('m\ufffd');
   });
 
-  it('refuses a body over the bound as soon as its length or its bytes tell', () => {
+  it('refuses a body over the bound as soon as its length or its bytes show it', () => {
     const head = { id: 'r', path: '/v1/completions' };
     expect(() => openBody({ ...head, headers: new Map([['content-length', '1000001']]) })).toThrow(
       /over --max-body-bytes 1000000/,

@@ -146,7 +146,7 @@ describe("the reference's text of a prompt", () => {
     expect(blocksOf('/v1/images/generations', { prompt: LONG })).toEqual(text(''));
   });
 
-  it('[D283] tells texts of one byte apart', () => {
+  it('[D283] distinguishes texts of one byte', () => {
     expect(text('a')).not.toEqual(text('b'));
   });
 });

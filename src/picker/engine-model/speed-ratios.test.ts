@@ -64,7 +64,7 @@ describe('SpeedRatios', () => {
     expect(ratios.ratio(0)).toBeCloseTo(ratios.ratio(1), 1);
   });
 
-  it('[Q196] judges the first answers by what the pool model knows now, and not by what it knew', () => {
+  it('[Q196] judges the first answers by the pool model of now, and not by the earlier one', () => {
     let msPerFeature = 1;
     const ratios = new SpeedRatios(([feature = 0]) => msPerFeature * feature);
     const observe = (slot: number, observedMs: number): void => {

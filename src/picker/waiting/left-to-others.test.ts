@@ -26,7 +26,7 @@ it('[O179] leaves places only to what has the highest priority of all that wait'
   expect(leftOf(band(2, 10), band(2, 10), band(0, 1000))).toBe(50);
 });
 
-it('[O179] takes a place back that nobody has used in time', () => {
+it('[O179] takes a place back that no replica has used in time', () => {
   const left = new LeftToOthers();
   for (const at of [0, 40]) left.freed(band(-1, 1), [band(0, 1)], at);
   expect([left.count(40), left.count(100), left.count(140)]).toEqual([2, 1, 0]);

@@ -19,7 +19,7 @@ function keptBy(operator: string, ...values: readonly string[]): readonly number
 }
 
 describe('label-selector-filter', () => {
-  it('wants every label that is named to have its value', () => {
+  it('demands that every label that is named has its value', () => {
     expect(kept({ matchLabels: { gpu: 'h100', zone: 'a' } })).toEqual([0]);
   });
 
@@ -30,7 +30,7 @@ describe('label-selector-filter', () => {
     expect(keptBy('DoesNotExist')).toEqual([3]);
   });
 
-  it('wants labels and expressions to hold together', () => {
+  it('demands that labels and expressions hold together', () => {
     const matchExpressions = [{ key: 'gpu', operator: 'Exists' }];
     expect(kept({ matchLabels: { zone: 'a' }, matchExpressions })).toEqual([0, 2]);
   });

@@ -98,7 +98,7 @@ describe('session-affinity-filter', () => {
     expect(send([first, second, third], third)).toEqual(['pod-2']);
   });
 
-  it('[V51] tells long session ids apart that begin alike', () => {
+  it('[V51] distinguishes long session ids that begin alike', () => {
     const filter = create({ strategy: 'session_id' });
     const bind = (session: string, endpoint: Endpoint): void => {
       const request = makeRequest({ headers: new Map([['x-session-id', session]]) });

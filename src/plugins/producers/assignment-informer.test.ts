@@ -55,7 +55,7 @@ function setUp(parameters: object, endpoints: readonly Endpoint[]) {
 const four = makePool([{}, {}, {}, {}]);
 
 describe('the assignment informer', () => {
-  it('divides evenly until it knows better, then by the work that came', () => {
+  it('divides evenly until work has come, then by that work', () => {
     const { send, wait, division } = setUp({}, four);
     expect(division()).toBe('short short long long');
     send(5000, 30);

@@ -43,7 +43,7 @@ describe('nodeClock', () => {
     expect(called).toBe(false);
   });
 
-  it('tells the time of day', () => {
+  it('gives the time of day', () => {
     expect(nodeClock().wallTime()).toBeGreaterThan(Date.UTC(2025));
   });
 

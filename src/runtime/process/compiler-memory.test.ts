@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-it('[B225] V8 knows the setting that frees the memory of compilations at once', () => {
+it('[B225] V8 has the setting that frees the memory of compilations at once', () => {
   const source = join(import.meta.dirname, 'compiler-memory.ts');
   const program = `
     import { freeCompilerMemoryAtOnce } from ${JSON.stringify(source)};

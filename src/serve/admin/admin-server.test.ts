@@ -63,7 +63,7 @@ function say(port: number, bytes: string): Promise<string> {
 }
 
 describe('startAdminServer', () => {
-  it('serves the metrics page as Prometheus wants it', async () => {
+  it('serves the metrics page in the form of Prometheus', async () => {
     const response = await fetch(`${await start()}/metrics?x=1`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');

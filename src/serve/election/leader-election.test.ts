@@ -85,7 +85,7 @@ function the<T>(all: readonly T[], at = 0): T {
 }
 
 describe('LeaderElection', () => {
-  it('has one leader, whom the others know', async () => {
+  it('has one leader, whose name the others have', async () => {
     const { clock, all, leaders } = candidates(3);
     await clock.run(60_000);
     expect(leaders()).toHaveLength(1);

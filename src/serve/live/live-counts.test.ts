@@ -120,7 +120,7 @@ it('[O1] compares times to first token with what was predicted, each within 5 %'
   within(ttftMs?.predictedMedian, 2 * ((sorted[250] ?? 0) - 10) + 10);
 });
 
-it('[O1] knows which share of the prompts sent to an endpoint of late was expected in its cache', () => {
+it('[O1] counts which share of the prompts lately sent to an endpoint was expected in its cache', () => {
   const counts = new LiveCounts(new SimulatedClock());
   const endpoint = makeEndpoint('a');
   const send = (at: number, cachedTokens: number): void =>

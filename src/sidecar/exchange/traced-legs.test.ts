@@ -42,7 +42,7 @@ function ask(address: string): Promise<Response> {
   });
 }
 
-test('[B180] each leg has a span, which the server of the leg is told', async () => {
+test('[B180] each leg has a span, whose id the server of the leg gets', async () => {
   const { ended, ...traced } = tracing();
   const sidecar = await bed.started(traced);
   const answer = ask(sidecar.address);

@@ -53,7 +53,7 @@ describe('both legs at once', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('[V234] a decoding server that leaves takes the prefill along, which would compute for nobody', async () => {
+  it('[V234] a decoding server that leaves ends the prefill, whose result would not be used', async () => {
     const sidecar = await started({ connector: 'sglang' });
     const answer = ask(sidecar);
     const [prefill, decode] = [await bed.prefiller.next(), await bed.engine.next()];

@@ -3,7 +3,7 @@ import { seededRandom } from '../../runtime/seeded-random.ts';
 import { sampledShare, TraceIds } from './trace-ids.ts';
 
 describe('ids of traces', () => {
-  test('[O81] have the digits that W3C Trace Context wants, and are never all zeros', () => {
+  test('[O81] have the digits of W3C Trace Context, and are never all zeros', () => {
     const ids = new TraceIds(seededRandom(7));
     expect(ids.traceId()).toMatch(/^[0-9a-f]{32}$/);
     expect(ids.spanId()).toMatch(/^[0-9a-f]{16}$/);

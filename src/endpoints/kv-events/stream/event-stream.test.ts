@@ -133,7 +133,7 @@ describe('an event stream', () => {
     expect(log.slice(4)).toEqual(['reset', 'complete', '1:0']);
   });
 
-  it('[E5] knows everything of a publisher that has said nothing, and part of one met late', () => {
+  it('[E5] is complete for a publisher that has sent nothing yet, and partial for one met late', () => {
     const first = open();
     first.stream.connected();
     first.stream.replayEnded();

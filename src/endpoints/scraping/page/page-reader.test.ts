@@ -104,7 +104,7 @@ describe('PageReader', () => {
     });
   });
 
-  it("reads Triton's TensorRT-LLM page, where labels tell the series apart", () => {
+  it("reads Triton's TensorRT-LLM page, where labels distinguish the series", () => {
     const lines = [
       'nv_trt_llm_request_metrics{model="m",request_type="waiting",version="1"} 4',
       'nv_trt_llm_request_metrics{model="m",request_type="scheduled",version="1"} 9',
@@ -122,7 +122,7 @@ describe('PageReader', () => {
     });
   });
 
-  it("reads plain Triton's page, which knows of no KV cache", () => {
+  it("reads plain Triton's page, which says nothing of a KV cache", () => {
     const lines = [
       'nv_inference_pending_request_count{model="m",version="1"} 5',
       'nv_inference_exec_count{model="m",version="1"} 2',

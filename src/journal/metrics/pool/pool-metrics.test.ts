@@ -30,7 +30,7 @@ describe('registerPoolMetrics', () => {
     expect(page).not.toContain('llm_d_epp_per_endpoint_queue_size{model_server_endpoint="pod-2"');
   });
 
-  it('[D324] names endpoints without their namespace, which tells two of the same name apart', async () => {
+  it('[D324] names endpoints without their namespace, which distinguishes two of the same name', async () => {
     const page = await pageOf(() => [
       makeEndpoint('team/prefill-rank-0', { waiting: 1 }),
       makeEndpoint('team/decode-rank-0', { waiting: 2 }),

@@ -33,7 +33,7 @@ describe('a follower of a pool', () => {
     follower.stop();
   });
 
-  it('[D400] tells the labels of the pool', async () => {
+  it('[D400] reports the labels of the pool', async () => {
     const world = makeWorld();
     const { follower, labels } = follow(world);
     const { spec } = pool([8000]);
@@ -45,7 +45,7 @@ describe('a follower of a pool', () => {
     follower.stop();
   });
 
-  it('[D399] knows a pool from when its pods are listed until it is deleted', async () => {
+  it('[D399] has a pool from when its pods are listed until it is deleted', async () => {
     const world = makeWorld();
     world.pods.up = false;
     const { follower, known } = follow(world);
