@@ -80,7 +80,7 @@ export interface MessageSocketOptions {
   readonly address: string;
   /** Listens at the address instead of connecting to it. */
   readonly bind?: boolean;
-  /** Undefined: neither encrypted nor authenticated. The files are read for each socket. */
+  /** Undefined: neither encrypted nor authenticated. The files are read for each connection. */
   readonly curve?: CurveFiles | undefined;
   /** For a subscriber: the beginning of the first frame. */
   readonly topic?: string;

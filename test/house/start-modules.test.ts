@@ -22,6 +22,7 @@ const LARGE = [
   '@grpc/proto-loader',
   'selfsigned',
   'zeromq',
+  '@noble/ciphers',
   'echarts',
   'undici',
 ];

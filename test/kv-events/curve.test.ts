@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { curveKeyPair, Publisher } from 'zeromq';
+import { curveKeyPair, Publisher, Router } from 'zeromq';
 import { eventually } from '../../bench/support/stack.ts';
 import { precisePrefixProducer } from '../../src/endpoints/kv-events/precise-prefix-producer.ts';
 import type { MessageSocketOptions } from '../../src/framework/runtime.ts';
+import { readCurveKeys } from '../../src/runtime/network/zmq/curve/curve-keys.ts';
 import { openZmqSocket } from '../../src/runtime/network/zmq/zmq-socket.ts';
 import { KvEventPublisher } from '../../stub-server/kv-events/kv-event-publisher.ts';
 
@@ -46,6 +47,9 @@ function open(options: Omit<MessageSocketOptions, 'kind' | 'onMessage'>) {
   closers.push(() => socket.close());
   return { received, failures };
 }
+
+const texts = (frames: readonly Uint8Array[]): string[] =>
+  frames.map((frame) => Buffer.from(frame).toString('latin1'));
 
 describe('CURVE', () => {
   it('[V54] gives the events to subscribers that know the publisher’s key, and to no other', async () => {
@@ -100,6 +104,93 @@ describe('CURVE', () => {
     );
     const texts = listening.received.map(([frame]) => Buffer.from(frame ?? '').toString());
     expect(new Set(texts)).toEqual(new Set(['good']));
+  });
+
+  it('[V445] reads what libzmq sends, as it was sent, and libzmq reads what we send', async () => {
+    const server = certificate('libzmq');
+    const keys = { linger: 0, curveServer: true, curveSecretKey: server.secretKey };
+    const [publisher, router] = [new Publisher(keys), new Router(keys)];
+    closers.push(() => [publisher.close(), router.close()]);
+    for (const socket of [publisher, router]) await socket.bind('tcp://127.0.0.1:0');
+    const curve = { serverKeyPath: server.serverKeyPath };
+    const subscribed = open({ address: publisher.lastEndpoint ?? '', topic: 'kv@', curve });
+    const sizes = [0, 1, 220, 221, 222, 255, 256, 65_535, 70_000, 1_000_000];
+    const sent = sizes.map((size, at) => [
+      Buffer.from('kv@'),
+      Buffer.alloc(size, at + 1),
+      ...Array<Buffer>(at).fill(Buffer.of(at)),
+    ]);
+    await eventually(
+      async () => {
+        await publisher.send(['kv@first']);
+        return subscribed.received.length;
+      },
+      (count) => count > 0,
+    );
+    for (const frames of sent) await publisher.send([...frames]);
+    const whole = (): readonly (readonly Uint8Array[])[] =>
+      subscribed.received.filter(({ length }) => length > 1);
+    await eventually(whole, ({ length }) => length === sent.length);
+    expect(whole().map(texts)).toEqual(sent.map(texts));
+
+    const answers: (readonly Uint8Array[])[] = [];
+    const dealer = openZmqSocket({
+      kind: 'dealer',
+      address: router.lastEndpoint ?? '',
+      curve,
+      onMessage: (frames) => answers.push(frames),
+    });
+    closers.push(() => dealer.close());
+    dealer.send([Buffer.alloc(0), Buffer.from('ask'), Buffer.alloc(300_000, 7)]);
+    const [client, ...asked] = await router.receive();
+    expect(texts(asked)).toEqual(['', 'ask', '\u0007'.repeat(300_000)]);
+    await router.send([client ?? '', 'answer']);
+    await eventually(
+      () => answers.length,
+      (count) => count === 1,
+    );
+  });
+
+  it('[V445] has the public key that libzmq has for a secret key', () => {
+    for (let count = 0; count < 20; count++) {
+      const { certPath, serverKeyPath } = certificate(`pair-${count}`);
+      const server = readCurveKeys({ certPath }, true);
+      const client = readCurveKeys({ serverKeyPath }, false);
+      expect(client).toMatchObject({ serverKey: Buffer.from(server.pair.publicKey) });
+    }
+  });
+
+  it('[V447] cuts off a publisher with the right key whose message does not end', async () => {
+    const server = certificate('hostile');
+    const keys = { curveServer: true, curveSecretKey: server.secretKey };
+    const publisher = new Publisher({ linger: 0, ...keys });
+    closers.push(() => publisher.close());
+    await publisher.bind('tcp://127.0.0.1:0');
+    const address = publisher.lastEndpoint ?? '';
+    const { failures } = open({ address, curve: { serverKeyPath: server.serverKeyPath } });
+    await eventually(
+      async () => {
+        await publisher.send(Array<string>(17).fill('part'));
+        return failures.length;
+      },
+      (count) => count > 0,
+    );
+    expect(failures[0]).toContain('a message has more than 16 frames');
+  });
+
+  it('[V446] says that a publisher has another key', async () => {
+    const [server, other] = [certificate('server'), certificate('other')];
+    const keys = { curveServer: true, curveSecretKey: server.secretKey };
+    const publisher = new Publisher({ linger: 0, ...keys });
+    closers.push(() => publisher.close());
+    await publisher.bind('tcp://127.0.0.1:0');
+    const address = publisher.lastEndpoint ?? '';
+    const { failures } = open({ address, curve: { serverKeyPath: other.serverKeyPath } });
+    await eventually(
+      () => failures.length,
+      (count) => count > 0,
+    );
+    expect(failures[0]).toContain('within the CURVE handshake: are the keys right?');
   });
 
   it('[V54] says which file has no key', async () => {

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Grpc from '@grpc/grpc-js';
 import type * as ProtoLoader from '@grpc/proto-loader';
+import type * as Salsa from '@noble/ciphers/salsa.js';
 import type { buildConnector, Client } from 'undici';
 
 /**
@@ -17,6 +18,11 @@ export function loadGrpc(): typeof Grpc {
 /** The reader of .proto files; the first call loads it. */
 export function loadProtoLoader(): typeof ProtoLoader {
   return load('@grpc/proto-loader') as typeof ProtoLoader;
+}
+
+/** The ciphers of CURVE. */
+export function loadSalsa(): typeof Salsa {
+  return load('@noble/ciphers/salsa.js') as typeof Salsa;
 }
 
 /**

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readCurveKeys } from '../zmq/curve-keys.ts';
+import { readCurveKeys } from '../zmq/curve/curve-keys.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { httpConnector } from './http-connector.ts';
 
@@ -39,10 +39,9 @@ describe.skipIf(process.platform === 'win32')('a pipe in the place of a file', (
   });
 
   it('[V267] of CURVE keys refuses the socket at once', () => {
-    const newPair = () => ({ publicKey: '', secretKey: '' });
     for (const files of [{ certPath: pipe }, { serverKeyPath: pipe }]) {
       const bind = files.certPath !== undefined;
-      expect(() => readCurveKeys(files, { bind, newPair })).toThrow(why);
+      expect(() => readCurveKeys(files, bind)).toThrow(why);
     }
   });
 });

@@ -8,7 +8,7 @@ import { Publisher } from 'zeromq';
 import { eventually } from '../../../../bench/support/stack.ts';
 import type { MessageSocketOptions } from '../../../framework/runtime.ts';
 import { openZmqSocket } from './zmq-socket.ts';
-import { messageBytes } from './zmtp-connection.ts';
+import { messageBytes } from './zmtp-frames.ts';
 
 const until = (holds: () => boolean | Promise<boolean>): Promise<boolean> =>
   eventually(holds, Boolean);

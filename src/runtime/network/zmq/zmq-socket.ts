@@ -1,13 +1,197 @@
-import type { MessageSocket, MessageSocketOptions } from '../../../framework/runtime.ts';
-import { openCurveSocket } from './curve-socket.ts';
-import { openPlainSocket } from './plain-socket.ts';
+import { lstatSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { messageOf } from '../../../framework/error.ts';
+import type { MessageSocket, MessageSocketOptions, Millis } from '../../../framework/runtime.ts';
+import { type CurveKeys, readCurveKeys } from './curve/curve-keys.ts';
+import { RECONNECT_MS, RECONNECT_MS_MAX, REOPEN_MS, ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
+import { BadPeer, speakZmtp } from './zmtp-connection.ts';
 
-/**
- * Opens a ZMQ socket; never throws: failures go to `onFailed`. Sockets without encryption are ours,
- * as libzmq bounds each frame of a message and not how many there are.
- */
+/** Publishers that may be connected to one address of ours, and what they may have begun to send. */
+const PUBLISHERS_MAX = 4096;
+const UNFINISHED_BYTES_MAX: number = 16 * ZMQ_MESSAGE_BYTES_MAX;
+/** Bad publishers at an address of ours are reported this often: anyone may connect to it. */
+const REPORT_MS = 60_000;
+/** Messages that wait for a connection; the last ones count. */
+const EARLY_MAX = 16;
+
+/** Opens a ZMQ socket, which connects and listens again by itself. Never throws: failures go to `onFailed`. */
 export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
-  return options.curve === undefined
-    ? openPlainSocket(options)
-    : openCurveSocket({ ...options, curve: options.curve });
+  let at: Place;
+  try {
+    at = placeOf(options.address);
+  } catch (error) {
+    const what = options.bind === true ? 'listen at' : 'connect to';
+    queueMicrotask(() =>
+      options.onFailed?.(`cannot ${what} ${options.address}: ${messageOf(error)}`),
+    );
+    return { send: () => undefined, close: () => undefined };
+  }
+  return options.bind === true ? listenAt(at, options) : new Connecting(at, options);
+}
+
+/** `host` and `port`, or the `path` of a Unix socket. */
+type Place = { readonly host: string; readonly port: number } | { readonly path: string };
+
+function placeOf(address: string): Place {
+  if (address.startsWith('ipc://')) return { path: address.slice('ipc://'.length) };
+  const parts = /^tcp:\/\/(?:\[(?<ipv6>[^\]]+)\]|(?<host>[^\s:/]+)):(?<port>\d{1,5})$/.exec(
+    address,
+  );
+  const { ipv6, host, port = '' } = parts?.groups ?? {};
+  const name = ipv6 ?? host;
+  if (name === undefined || Number(port) > 65_535) {
+    throw new Error('it must be tcp://host:port or ipc:///path');
+  }
+  return { host: name === '*' ? '0.0.0.0' : name, port: Number(port) };
+}
+
+/** A socket that connects, and again when the connection has ended. */
+class Connecting implements MessageSocket {
+  readonly #at: Place;
+  readonly #options: MessageSocketOptions;
+  readonly #room = { left: ZMQ_MESSAGE_BYTES_MAX };
+  #socket: Socket | undefined;
+  /** Messages to send once the peer is ready; undefined while it is. */
+  #early: (readonly Uint8Array[])[] | undefined = [];
+  #send: (frames: readonly Uint8Array[]) => void = () => undefined;
+  #waitMs: Millis = RECONNECT_MS;
+  #reconnecting: NodeJS.Timeout | undefined;
+  #reported = '';
+  #closed = false;
+
+  constructor(at: Place, options: MessageSocketOptions) {
+    this.#at = at;
+    this.#options = options;
+    void this.#connect();
+  }
+
+  send(frames: readonly Uint8Array[]): void {
+    if (this.#early === undefined) this.#send(frames);
+    else if (this.#early.push(frames) > EARLY_MAX) this.#early.shift();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#reconnecting);
+    this.#socket?.destroy();
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      const curve = keysOf(this.#options);
+      const socket = connect(this.#at).unref();
+      this.#socket = socket;
+      await speakZmtp({
+        ...this.#options,
+        curve,
+        socket,
+        room: this.#room,
+        onReady: (send) => {
+          this.#send = send;
+          this.#ready();
+        },
+        onMessage: (frames) => {
+          this.#reported = '';
+          this.#options.onMessage(frames);
+        },
+      });
+    } catch (error) {
+      // A peer that is not there, or has gone, is tried again without a word, as by libzmq.
+      if (error instanceof BadPeer) this.#blame(error);
+    }
+    if (this.#closed) return;
+    this.#early ??= [];
+    this.#reconnecting = setTimeout(() => void this.#connect(), this.#waitMs).unref();
+    this.#waitMs = Math.min(2 * this.#waitMs, RECONNECT_MS_MAX);
+  }
+
+  #ready(): void {
+    if (this.#closed) return;
+    this.#waitMs = RECONNECT_MS;
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const frames of early) this.send(frames);
+    this.#options.onConnected?.();
+  }
+
+  /** Says once what is wrong, until a message has come. */
+  #blame({ message }: BadPeer): void {
+    this.#waitMs = REOPEN_MS;
+    if (this.#closed || this.#reported === message) return;
+    this.#reported = message;
+    this.#options.onFailed?.(
+      `cannot read from ${this.#options.address}: ${message}; trying again every ${REOPEN_MS / 1000} s`,
+    );
+  }
+}
+
+/** The keys as their files have them now; undefined without encryption. Throws a BadPeer. */
+function keysOf({ curve, bind = false }: MessageSocketOptions): CurveKeys | undefined {
+  try {
+    return curve && readCurveKeys(curve, bind);
+  } catch (error) {
+    throw new BadPeer(messageOf(error));
+  }
+}
+
+/** A subscriber that publishers connect to. */
+function listenAt(at: Place, options: MessageSocketOptions): MessageSocket {
+  const { address, onFailed } = options;
+  const sockets = new Set<Socket>();
+  const room = { left: UNFINISHED_BYTES_MAX };
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let closed = false;
+  let reopening: NodeJS.Timeout | undefined;
+  let server: Server | undefined;
+  const failed = (reason: string): void => {
+    onFailed?.(`cannot listen at ${address}: ${reason}; trying again every ${REOPEN_MS / 1000} s`);
+    server?.close();
+    if (!closed) reopening = setTimeout(open, REOPEN_MS).unref();
+  };
+  const blame = (error: unknown): void => {
+    if (closed || !(error instanceof BadPeer) || performance.now() - reportedAt < REPORT_MS) return;
+    reportedAt = performance.now();
+    onFailed?.(`a publisher at ${address} is cut off: ${error.message}`);
+  };
+  const open = (): void => {
+    if (closed) return;
+    let curve: CurveKeys | undefined;
+    try {
+      curve = keysOf(options);
+    } catch (error) {
+      return failed(messageOf(error));
+    }
+    removeOldSocket(at);
+    server = createServer((socket) => {
+      sockets.add(socket);
+      const onReady = (): void => options.onConnected?.();
+      void speakZmtp({ ...options, curve, socket: socket.unref(), room, onReady })
+        .catch(blame)
+        .finally(() => sockets.delete(socket));
+    }).unref();
+    server.maxConnections = PUBLISHERS_MAX;
+    server.on('error', ({ message }) => failed(message));
+    server.listen(at);
+  };
+  queueMicrotask(open);
+  return {
+    send: () => undefined,
+    close: () => {
+      closed = true;
+      clearTimeout(reopening);
+      server?.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** One that a killed process has left would keep the address taken for ever. */
+function removeOldSocket(at: Place): void {
+  if (!('path' in at)) return;
+  try {
+    if (lstatSync(at.path).isSocket()) rmSync(at.path);
+  } catch {
+    // There is none, or what is wrong with the path is said when we listen there.
+  }
 }

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
-import { messageBytes, speakZmtp } from './zmtp-connection.ts';
+import { speakZmtp } from './zmtp-connection.ts';
+import { messageBytes } from './zmtp-frames.ts';
 
 const GREETING = Buffer.concat([
   Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]),
@@ -30,6 +31,7 @@ async function spokenWith(bytes: readonly Uint8Array[], reads: boolean) {
     socket: socket as unknown as Socket,
     kind: 'subscriber',
     topic: 'kv@',
+    curve: undefined,
     room: { left: ZMQ_MESSAGE_BYTES_MAX },
     onReady: () => void received.push('ready'),
     onMessage: (frames) => void received.push(String(Buffer.concat(frames))),

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ReadRoom } from './unfinished-message.ts';
 import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
-import { messageBytes } from './zmtp-connection.ts';
-import { type ReadRoom, ZmtpReader } from './zmtp-reader.ts';
+import { messageBytes } from './zmtp-frames.ts';
+import { ZmtpReader } from './zmtp-reader.ts';
 
 const greeting = (mechanism = 'NULL', major = 3): Uint8Array =>
   Buffer.concat([
@@ -16,6 +17,7 @@ function setUp(room: ReadRoom = { left: ZMQ_MESSAGE_BYTES_MAX }) {
   const commands: string[] = [];
   const reader = new ZmtpReader(
     {
+      name: 'NULL',
       command: (name, data) => void commands.push(`${name} ${data.length}`),
       message: (frames) => void messages.push(frames.map((frame) => Buffer.from(frame).toString())),
     },

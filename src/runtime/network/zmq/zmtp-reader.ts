@@ -1,17 +1,13 @@
-import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
-
-/** Bytes of messages that have not come whole yet, for all who share it. */
-export interface ReadRoom {
-  left: number;
-}
+import { type ReadRoom, UnfinishedMessage } from './unfinished-message.ts';
+import { readCommand } from './zmtp-frames.ts';
 
 export interface ZmtpSink {
+  /** What the peer has to speak. */
+  readonly name: 'NULL' | 'CURVE';
   command(name: string, data: Uint8Array): void;
   message(frames: readonly Uint8Array[]): void;
 }
 
-/** Messages of KV events have three or four. */
-const FRAMES_MAX = 16;
 const COMMAND_BYTES_MAX = 1024;
 
 const GREETING_BYTES = 64;
@@ -19,31 +15,34 @@ const MECHANISM_AT = 12;
 const MECHANISM_BYTES = 20;
 const FLAG = { more: 1, long: 2, command: 4 } as const;
 
+const ADVICE = {
+  NULL: (found: string) =>
+    `it demands ${JSON.stringify(found)}; set kvEventsConfig.curve for CURVE`,
+  CURVE: (found: string) => `it speaks ${JSON.stringify(found)}, not CURVE: give it its keys`,
+} as const;
+
 const latin1 = new TextDecoder('latin1');
 
 /**
- * Reads what a ZMQ peer without encryption sends, in any pieces: its greeting, then commands and
+ * Reads what a ZMQ peer sends, in any pieces: its greeting, then commands and
  * messages (ZMTP 3, https://rfc.zeromq.org/spec/23/). Keeps no more than one message, and not the
  * pieces that it came in.
  */
 export class ZmtpReader {
   readonly #sink: ZmtpSink;
-  readonly #room: ReadRoom;
+  readonly #unfinished: UnfinishedMessage;
   /** What follows when `#target` is full. */
   #then: (bytes: Uint8Array) => void = (bytes) => this.#greeted(bytes);
   #target = new Uint8Array(GREETING_BYTES);
   #filled = 0;
   #flags = 0;
-  #frames: Uint8Array[] = [];
-  /** Bytes of `#frames` and of the frame that is being read, taken from the room. */
-  #taken = 0;
 
   constructor(sink: ZmtpSink, room: ReadRoom) {
     this.#sink = sink;
-    this.#room = room;
+    this.#unfinished = new UnfinishedMessage(room);
   }
 
-  /** Throws an error where the bytes are not ZMTP 3 without encryption, or past a bound. */
+  /** Throws an error where the bytes are not ZMTP 3 with this mechanism, or past a bound. */
   push(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; ) {
       const piece = chunk.subarray(at, at + this.#target.length - this.#filled);
@@ -56,7 +55,7 @@ export class ZmtpReader {
 
   /** Gives the room of an unfinished message back. Must be called once, at the end. */
   close(): void {
-    this.#giveBack();
+    this.#unfinished.drop();
   }
 
   #read(count: number, then: (bytes: Uint8Array) => void): void {
@@ -71,11 +70,7 @@ export class ZmtpReader {
       throw new Error('what answers does not speak ZMTP 3');
     const name = latin1.decode(greeting.subarray(MECHANISM_AT, MECHANISM_AT + MECHANISM_BYTES));
     const mechanism = name.replace(/\0+$/, '');
-    if (mechanism !== 'NULL') {
-      throw new Error(
-        `it demands ${JSON.stringify(mechanism)}; set kvEventsConfig.curve for CURVE`,
-      );
-    }
+    if (mechanism !== this.#sink.name) throw new Error(ADVICE[this.#sink.name](mechanism));
     this.#readHead();
   }
 
@@ -96,38 +91,19 @@ export class ZmtpReader {
       this.#read(size, (command) => this.#commanded(command));
       return;
     }
-    if (this.#taken + size > ZMQ_MESSAGE_BYTES_MAX) {
-      throw new Error(`a message has more than ${ZMQ_MESSAGE_BYTES_MAX} bytes`);
-    }
-    if (size > this.#room.left) {
-      throw new Error('unfinished messages of all publishers take too much memory');
-    }
-    this.#room.left -= size;
-    this.#taken += size;
+    this.#unfinished.take(size);
     this.#read(size, (frame) => this.#framed(frame));
   }
 
   #commanded(body: Uint8Array): void {
-    const behind = 1 + (body[0] ?? 0);
     this.#readHead();
-    this.#sink.command(latin1.decode(body.subarray(1, behind)), body.subarray(behind));
+    const { name, data } = readCommand(body);
+    this.#sink.command(name, data);
   }
 
   #framed(frame: Uint8Array): void {
-    this.#frames.push(frame);
-    if (this.#frames.length > FRAMES_MAX) {
-      throw new Error(`a message has more than ${FRAMES_MAX} frames`);
-    }
-    const frames = this.#frames;
+    const frames = this.#unfinished.add(frame, (this.#flags & FLAG.more) !== 0);
     this.#readHead();
-    if ((this.#flags & FLAG.more) !== 0) return;
-    this.#frames = [];
-    this.#giveBack();
-    this.#sink.message(frames);
-  }
-
-  #giveBack(): void {
-    this.#room.left += this.#taken;
-    this.#taken = 0;
+    if (frames !== undefined) this.#sink.message(frames);
   }
 }
