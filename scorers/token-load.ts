@@ -27,7 +27,7 @@ export const tokenLoad: ScorerDefinition = defineScorer({
       /** How the tokens of the answer count; taken from inflight-load-producer where it is left out. */
       outputEstimate: z
         .strictObject({
-          ratio: z.number().positive().optional(),
+          ratio: z.number().nonnegative().optional(),
           max: z.int().nonnegative().optional(),
         })
         .optional(),

@@ -134,8 +134,9 @@ export interface InFlightLoad {
   /** Prompt tokens and expected output tokens of the requests in flight. */
   readonly contextTokens: number;
   /**
-   * Pending prompt tokens where nothing else is asked for. Where the configuration adds estimated
-   * output, uncached prompt and estimated output of each request until its end. Left out for
+   * As the reference counts: uncached prompt tokens of requests whose first token has not been seen,
+   * also where another endpoint computes them. Where the configuration adds estimated output,
+   * uncached prompt and estimated output of each request until its end. Left out for
    * `pendingPrefillTokens`.
    */
   readonly countedTokens?: number | undefined;

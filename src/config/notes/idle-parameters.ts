@@ -43,7 +43,6 @@ const precise: Readonly<Record<string, Rule>> = {
   'indexerConfig.kvBlockIndexConfig.inMemoryConfig.podCacheSize': NO_HOLDERS,
   'indexerConfig.kvBlockIndexConfig.metricsLoggingInterval': ALWAYS_SHOWN,
   'indexerConfig.kvBlockIndexConfig.redisConfig': OWN_INDEX,
-  'indexerConfig.kvBlockIndexConfig.valkeyConfig': OWN_INDEX,
 };
 const tokens: Readonly<Record<string, Rule>> = {
   backend: ['obsolete', 'vllm chooses the tokenizer by being there; leave it out'],

@@ -53,6 +53,11 @@ test('[D327] tokens of answers count as the producer of loads says, without a no
   expect(outputOf(scorer, loads({ outputRatio: 3 }))).toEqual([undefined, undefined]);
   const usual = { ratio: 1.5 };
   expect(outputOf(scorer, loads({ addEstimatedOutputTokens: true }))).toEqual([usual, usual]);
+  const none = { ratio: 0 };
+  expect(outputOf(scorer, loads({ addEstimatedOutputTokens: true, outputRatio: 0 }))).toEqual([
+    none,
+    none,
+  ]);
   const given = { addEstimatedOutputTokens: true, outputRatio: 2, maxEstimatedOutputTokens: 100 };
   const bounded = { ratio: 2, max: 100 };
   expect(outputOf(loads(given), scorer)).toEqual([bounded, bounded]);

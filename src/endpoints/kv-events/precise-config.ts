@@ -119,13 +119,6 @@ const kvEventsConfig = kvEventsFields.check(({ value, issues }) => {
   }
 });
 
-/** Has no effect: the index is in the picker's memory. */
-const store = z.strictObject({
-  address: z.string().optional(),
-  backendType: z.string().optional(),
-  enableRDMA: z.boolean().optional(),
-});
-
 const indexerConfig = z.lazy(() =>
   z.strictObject({
     tokenizersPoolConfig: z
@@ -140,8 +133,7 @@ const indexerConfig = z.lazy(() =>
           })
           .optional(),
         costAwareMemoryConfig: z.strictObject({ size: z.string().optional() }).optional(),
-        redisConfig: store.optional(),
-        valkeyConfig: store.optional(),
+        redisConfig: z.strictObject({ address: z.string().optional() }).optional(),
         enableMetrics: z.boolean().optional(),
         metricsLoggingInterval: duration.optional(),
       })

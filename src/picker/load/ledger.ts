@@ -15,7 +15,9 @@ export interface ReservationSize {
   readonly prefillTokens: number;
   /** Prompt and expected output. */
   readonly contextTokens: number;
-  /** What counts until the end, in place of `prefillTokens` until the first token. */
+  /** What counts until the first token; `prefillTokens` where it is left out. */
+  readonly countedTokens?: number | undefined;
+  /** What counts until the end, in place of that. */
   readonly keptTokens?: number | undefined;
   /** Another replica of this picker has sent the request. */
   readonly isElsewhere?: boolean | undefined;
@@ -129,7 +131,8 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     let entry = this.#entries[endpoint.slot];
     let prefillTokens = Math.ceil(size.prefillTokens);
     const contextTokens = Math.ceil(size.contextTokens);
-    const keptTokens = size.keptTokens === undefined ? undefined : Math.ceil(size.keptTokens);
+    const isKept = size.keptTokens !== undefined;
+    let counted = Math.ceil(size.keptTokens ?? size.countedTokens ?? size.prefillTokens);
     let open = true;
     let pending: 0 | 1 = 1;
     const add = (sign: 1 | -1): void => {
@@ -141,7 +144,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
       if (size.isElsewhere === true) entry.elsewhere += sign;
       load.pendingPrefillTokens += sign * prefillTokens;
       load.contextTokens += sign * contextTokens;
-      load.countedTokens += sign * (keptTokens ?? prefillTokens);
+      load.countedTokens += sign * counted;
       const count = (models.get(size.model) ?? 0) + sign;
       if (count > 0) models.set(size.model, count);
       else models.delete(size.model);
@@ -152,10 +155,11 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
         if (!open) return;
         if (entry !== undefined) {
           entry.load.pendingPrefillTokens -= prefillTokens;
-          if (keptTokens === undefined) entry.load.countedTokens -= prefillTokens;
+          if (!isKept) entry.load.countedTokens -= counted;
           entry.pendingRequests -= pending;
         }
         prefillTokens = 0;
+        if (!isKept) counted = 0;
         pending = 0;
         this.#freed += 1;
       },

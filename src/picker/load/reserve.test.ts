@@ -47,12 +47,30 @@ describe('reserve', () => {
     expect(counted()).toEqual([900, 0]);
     const computes = { endpoint: prefill, cachedTokens: 200 };
     const split = reserve(decode, { ...estimated, prefill: computes });
-    expect(counted()).toEqual([1200, 800]);
+    expect(counted()).toEqual([2200, 800]);
     split.reservation.prefilled();
-    expect(counted()).toEqual([1200, 0]);
+    expect(counted()).toEqual([2200, 0]);
     split.reservation.release();
     whole.reservation.release();
     expect(counted()).toEqual([0, 0]);
+  });
+
+  it('[D435] counts what the decoder does not hold of a prompt that is computed elsewhere, too, until its first token', () => {
+    const { ledger, decode, prefill, parts, held } = setUp();
+    const counted = (): number[] =>
+      [decode, prefill].map((each) => countedTokens(ledger.load(each)));
+    const computes = { endpoint: prefill, cachedTokens: 200 };
+    const split = { ...parts, encoders: [], cachedTokens: 300, prefill: computes };
+    const [first, second] = [reserve(decode, split), reserve(decode, split)];
+    expect(counted()).toEqual([1400, 1600]);
+    expect(ledger.load(decode).pendingPrefillTokens).toBe(0);
+    first.reservation.prefilled();
+    first.reservation.prefilled();
+    expect(counted()).toEqual([700, 800]);
+    first.reservation.release();
+    second.reservation.release();
+    expect(counted()).toEqual([0, 0]);
+    expect(held()).toBe(0);
   });
 
   it('counts a prompt on the decoder where only its media go elsewhere', () => {

@@ -42,12 +42,15 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const tokens = { promptTokens, uncachedTokens: prefillTokens };
   const ttftMs = predictedTtftMs(ledger.load(computes), tokens, engineModel.stepTime(computes));
   const hereTokens = prefill === undefined ? prefillTokens : 0;
+  // As the reference counts: also where the prompt is computed elsewhere.
+  const countedTokens = Math.max(0, promptTokens - parts.cachedTokens);
   const estimated = parts.estimatedOutputTokens;
   const decode = ledger.reserve(target, {
     model,
     prefillTokens: hereTokens,
     contextTokens: promptTokens + outputTokens,
-    keptTokens: estimated === undefined ? undefined : hereTokens + estimated,
+    countedTokens,
+    keptTokens: estimated === undefined ? undefined : countedTokens + estimated,
     isElsewhere,
   });
   return {

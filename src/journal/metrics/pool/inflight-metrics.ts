@@ -63,7 +63,7 @@ function countsOf(
     count.requests += 1;
     const { estimatedOutputTokens: output } = routed;
     const uncached = Math.max(0, request.promptTokens - cachedTokens);
-    if (output !== undefined) count.tokens += output + (prefill === undefined ? uncached : 0);
+    if (output !== undefined) count.tokens += output + uncached;
     if (firstTokenAt !== undefined) continue;
     if (output === undefined) count.tokens += uncached;
     if (prefill === undefined) continue;
