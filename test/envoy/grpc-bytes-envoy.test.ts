@@ -30,7 +30,12 @@ interface Exchange {
 }
 
 /** Sends the bytes of a gRPC call by HTTP/2, and keeps what comes back. */
-async function exchange(url: string, path: string, asked: Buffer): Promise<Exchange> {
+async function exchange(
+  url: string,
+  path: string,
+  asked: Buffer,
+  pieceBytes: number = asked.length,
+): Promise<Exchange> {
   const session = connect(url);
   try {
     return await new Promise((resolve, reject) => {
@@ -47,7 +52,10 @@ async function exchange(url: string, path: string, asked: Buffer): Promise<Excha
       stream.on('trailers', readStatus);
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
       stream.on('end', () => resolve({ asked, answered: Buffer.concat(chunks), status }));
-      stream.end(asked);
+      for (let at = 0; at < asked.length; at += pieceBytes) {
+        stream.write(asked.subarray(at, at + pieceBytes));
+      }
+      stream.end();
     });
   } finally {
     session.close();
@@ -131,4 +139,33 @@ describe.skipIf(binary === undefined)('gRPC through a real Envoy and a picker', 
       expect(seen.answered.length > 0).toBe(status === '0');
     },
   );
+
+  const generate = methodOf(VLLM_ENGINE, 'Generate').path;
+  const framed = (message: object): Buffer => framedRequest(VLLM_ENGINE, 'Generate', message);
+
+  it('[D465] cut into frames of a byte, and with fields that nobody knows, they are the same bytes', async () => {
+    const known = framed({ text: 'What is there?', sampling_params: answer }).subarray(5);
+    // Field 900 with four bytes, 901 as a fixed64, and 902 as a fixed32.
+    const unknown = Buffer.from(
+      'a2380401020304a93801020304050607 08b53801020304'.replace(' ', ''),
+      'hex',
+    );
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(known.length + unknown.length, 1);
+    const seen = await exchange(stack.url, generate, Buffer.concat([head, known, unknown]), 1);
+    expect(seen.status).toBe('0');
+    expect(recorder.last).toEqual(seen);
+  });
+
+  it.each([
+    ['no message', Buffer.alloc(0)],
+    ['a compressed message', Buffer.from([1, 0, 0, 0, 1, 0])],
+    ['two messages', Buffer.concat([framed({ text: 'a' }), framed({ text: 'b' })])],
+    ['a message that ends early', framed({ text: 'a' }).subarray(0, -1)],
+    ['a message without an input', framed({ stream: true })],
+  ])('[D465] refuses %s with INVALID_ARGUMENT, and asks no engine', async (_, asked) => {
+    recorder.last = undefined;
+    const { status, answered } = await exchange(stack.url, generate, asked);
+    expect([status, answered.length, recorder.last]).toEqual(['3', 0, undefined]);
+  });
 });

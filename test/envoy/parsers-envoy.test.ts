@@ -204,6 +204,29 @@ describe.skipIf(binary === undefined)('behind a real Envoy', () => {
       expect(await stack.inFlight()).toBe(0);
     });
 
+    it.each([
+      ['in place of an answer', []],
+      ['behind a part of an answer', [generate.responseSerialize({ chunk: { token_ids: [1] } })]],
+    ])(
+      '[D464] count what an engine says to be unavailable as its error: %s',
+      async (_, answers) => {
+        const errors = async (): Promise<number> =>
+          Number(
+            /request_error_total\{[^}]*ModelServerError[^}]*\} (\d+)/.exec(
+              await metricsOf(stack),
+            )?.[1] ?? 0,
+          );
+        const before = await errors();
+        upstream.answer(answers, 14);
+        const message = generate.requestSerialize({ text: 'x', stream: true });
+        expect((await caller.call(generate.path, message)).code).toBe(14);
+        expect(await errors()).toBe(before + 1);
+        upstream.answer(answers, 3);
+        expect((await caller.call(generate.path, message)).code).toBe(3);
+        expect(await errors()).toBe(before + 1);
+      },
+    );
+
     it('[D35] let the service’s other methods pass', async () => {
       upstream.answer([Buffer.from('pong')]);
       const path = methodOf(VLLM_ENGINE, 'HealthCheck').path;

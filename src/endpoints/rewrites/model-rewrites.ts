@@ -1,9 +1,11 @@
 import { z } from 'zod';
 
+/** As the reference's objects have it. The least one is read as one more: it can be negated, too. */
 export const priority: z.ZodType<number> = z
   .int()
-  .min(-(2 ** 31) + 1)
-  .max(2 ** 31 - 1);
+  .min(-(2 ** 31))
+  .max(2 ** 31 - 1)
+  .transform((given) => Math.max(given, 1 - 2 ** 31));
 export const weight: z.ZodType<number> = z.int().min(1).max(1_000_000);
 
 export interface RewriteTarget {

@@ -59,8 +59,9 @@ export function decodeRequest(bytes: Buffer): StreamEvent {
     case 'request-body':
     case 'response-body':
       return { kind, chunk: payload, endOfStream, metadata, observing, protocol, wireBytes };
-    case 'request-trailers':
     case 'response-trailers':
+      return { kind, headers: new HeaderBlock(payload), metadata, observing, protocol, wireBytes };
+    case 'request-trailers':
     case 'unknown':
       return { kind, metadata, observing, protocol, wireBytes };
   }

@@ -55,7 +55,8 @@ export type StreamEvent = EventCommon &
         readonly chunk: Buffer;
         readonly endOfStream: boolean;
       }
-    | { readonly kind: 'request-trailers' | 'response-trailers' | 'unknown' }
+    | { readonly kind: 'response-trailers'; readonly headers: HeaderBlock }
+    | { readonly kind: 'request-trailers' | 'unknown' }
   );
 
 export type CloseReason = 'ended' | 'cancelled' | 'failed';

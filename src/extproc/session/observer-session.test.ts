@@ -50,7 +50,11 @@ const RESPONSE: StreamEvent = {
   endOfStream: false,
 };
 const REQUEST_TRAILERS: StreamEvent = { ...PLAIN, kind: 'request-trailers' };
-const RESPONSE_TRAILERS: StreamEvent = { ...PLAIN, kind: 'response-trailers' };
+const RESPONSE_TRAILERS: StreamEvent = {
+  ...PLAIN,
+  kind: 'response-trailers',
+  headers: headers({}),
+};
 
 const modes = (requestBodyMode: number, responseBodyMode: number, observing = false) => ({
   observing,

@@ -143,7 +143,7 @@ export class ObserverSession {
       case 'response-body':
         return this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
       case 'response-trailers':
-        return this.#response.onTrailers(this.#request.routed);
+        return this.#response.onTrailers(event.headers, this.#request.routed);
       case 'unknown':
         return;
     }

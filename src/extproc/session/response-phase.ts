@@ -15,6 +15,7 @@ import { echoBody } from '../codec/echo-body.ts';
 import type { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type CloseReason } from '../codec/stream-event.ts';
+import { isServerFailure } from './grpc-status.ts';
 import { REPORT_HEADER, readLoadReport } from './load-report.ts';
 import { isRenamed } from './pick-mutation.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
@@ -43,6 +44,8 @@ export class ResponsePhase {
   #usage: UsageReader | undefined;
   #mode: number = BODY_MODE.fullDuplex;
   #status: number | undefined;
+  /** By gRPC's status, whatever HTTP's is. */
+  #grpcFailed = false;
   #bodyBytes: number | undefined;
   /** Whether the end of the answer's text can be looked at. */
   #showsEnd = false;
@@ -102,7 +105,10 @@ export class ResponsePhase {
     // The client did not ask, and how busy the servers are is none of its concern.
     if (reported !== undefined) removeHeaders = [...(removeHeaders ?? []), REPORT_HEADER];
     this.#emit({ kind: 'answer-response-headers', setHeaders, removeHeaders });
-    if (endOfStream) this.complete(routed);
+    if (!endOfStream) return;
+    // An error without an answer has gRPC's status here; that of a proxy has, too.
+    this.#grpcFailed = isServerFailure(headers.get('grpc-status'));
+    this.complete(routed);
   }
 
   onBody(chunk: Buffer, endOfStream: boolean, routed: RoutedRequest | undefined): void {
@@ -121,7 +127,8 @@ export class ResponsePhase {
     if (endOfStream) this.complete(routed);
   }
 
-  onTrailers(routed: RoutedRequest | undefined): void {
+  onTrailers(trailers: HeaderBlock, routed: RoutedRequest | undefined): void {
+    this.#grpcFailed = isServerFailure(trailers.get('grpc-status'));
     const held = this.#restorer?.end() ?? [];
     if (held.length > 0 && this.#mode === BODY_MODE.fullDuplex) this.#echo(held, false);
     this.#emit({ kind: 'answer-response-trailers', metadata: this.#reported(routed) });
@@ -130,7 +137,7 @@ export class ResponsePhase {
 
   complete(routed: RoutedRequest | undefined): void {
     const usage = this.#reportedUsage ?? this.#takeUsage();
-    const failed = (this.#status ?? 200) >= SERVER_ERROR || this.#brokenOff;
+    const failed = (this.#status ?? 200) >= SERVER_ERROR || this.#grpcFailed || this.#brokenOff;
     const conversation = this.#text?.end();
     this.#text = undefined;
     if (conversation !== undefined) routed?.answered(conversation);

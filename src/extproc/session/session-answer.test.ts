@@ -11,6 +11,7 @@ import {
   responseEnd,
   responseHeaders,
   responsePart,
+  responseTrailers,
   setUp,
   textOf,
 } from '../../../test/support/session/session-bed.ts';
@@ -128,6 +129,31 @@ describe('the answer to a request', () => {
     send(requestHeaders(), requestBody(BODY), responseHeaders(503, true));
     expect(ended).toMatchObject([{ outcome: 'failed' }]);
   });
+
+  it.each([
+    ['0', 'completed'],
+    // The client is to blame: a wrong argument, too many requests, a call that it has cancelled.
+    ['3', 'completed'],
+    ['8', 'completed'],
+    ['1', 'completed'],
+    ['2', 'failed'],
+    ['4', 'failed'],
+    ['13', 'failed'],
+    ['14', 'failed'],
+  ])(
+    '[D464] takes gRPC’s status %s, in trailers or in place of an answer, as %s',
+    (status, outcome) => {
+      const fields = { 'grpc-status': status };
+      const inTrailers = setUp();
+      inTrailers.send(requestHeaders(), requestBody(BODY), responseHeaders());
+      inTrailers.send(responsePart('x'), responseTrailers(fields));
+      const alone = setUp();
+      alone.send(requestHeaders(), requestBody(BODY));
+      const block = headers({ ':status': '200', ...fields });
+      alone.send({ ...PLAIN, kind: 'response-headers', headers: block, endOfStream: true });
+      expect([inTrailers.ended, alone.ended]).toMatchObject([[{ outcome }], [{ outcome }]]);
+    },
+  );
 
   it('[P21] answers response messages that no request went before', () => {
     const { send, kinds } = setUp();

@@ -176,7 +176,7 @@ export class Session {
         this.#response.onBody(event.chunk, event.endOfStream, this.#pick.routed);
         return undefined;
       case 'response-trailers':
-        this.#response.onTrailers(this.#pick.routed);
+        this.#response.onTrailers(event.headers, this.#pick.routed);
         return undefined;
       case 'unknown':
         return undefined;

@@ -124,7 +124,7 @@ function eventOf(script: Script, operation: number): StreamEvent {
       return { ...PLAIN, kind: 'response-body', chunk, endOfStream };
     }
     case 7:
-      return { ...PLAIN, kind: 'response-trailers' };
+      return { ...PLAIN, kind: 'response-trailers', headers: headers({ 'grpc-status': '14' }) };
     default:
       return decoded(script.take());
   }

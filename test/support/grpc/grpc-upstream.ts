@@ -11,8 +11,8 @@ export interface GrpcUpstream {
   readonly address: string;
   /** The hashes of the messages that came, as they came. */
   readonly received: readonly string[];
-  /** Sets the messages of later answers. */
-  answer(messages: readonly Buffer[]): void;
+  /** Sets the messages of later answers, and gRPC's status behind them. */
+  answer(messages: readonly Buffer[], code?: number): void;
   stop(): void;
 }
 
@@ -25,6 +25,7 @@ export async function startGrpcUpstream(
 ): Promise<GrpcUpstream> {
   const received: string[] = [];
   let answers: readonly Buffer[] = [Buffer.alloc(0)];
+  let status = 0;
   const server = new Server({ 'grpc.max_receive_message_length': -1 });
   for (const service of services) {
     const raw = Object.entries(service).map(([name, method]) => [
@@ -39,7 +40,8 @@ export async function startGrpcUpstream(
     const handle = (call: ServerWritableStream<Buffer, Buffer>): void => {
       received.push(sha256(call.request));
       for (const message of answers) call.write(message);
-      call.end();
+      if (status === 0) call.end();
+      else call.emit('error', { code: status, details: 'no' });
     };
     const handlers = Object.keys(service).map((name) => [name, handle]);
     server.addService(Object.fromEntries(raw), Object.fromEntries(handlers));
@@ -52,8 +54,9 @@ export async function startGrpcUpstream(
   return {
     address: `127.0.0.1:${port}`,
     received,
-    answer: (messages) => {
+    answer: (messages, code = 0) => {
       answers = messages;
+      status = code;
     },
     stop: () => server.forceShutdown(),
   };

@@ -45,7 +45,12 @@ export const PLAIN = {
   wireBytes: 0,
 } as const;
 export const REQUEST_TRAILERS: StreamEvent = { ...PLAIN, kind: 'request-trailers' };
-export const RESPONSE_TRAILERS: StreamEvent = { ...PLAIN, kind: 'response-trailers' };
+export const RESPONSE_TRAILERS: StreamEvent = responseTrailers({});
+
+/** The trailers of an answer. */
+export function responseTrailers(pairs: Readonly<Record<string, string>>): StreamEvent {
+  return { ...PLAIN, kind: 'response-trailers', headers: headers(pairs) };
+}
 
 export const SCORED: NonNullable<RoutedRequest['scored']> = [
   { endpoint: { address: '10.0.0.1:8000' } as Endpoint, score: 0.5 },

@@ -28,6 +28,17 @@ describe('InferenceObjectives', () => {
     expect(troubles).toEqual([]);
   });
 
+  test('[D466] have any priority that the API server stores; the least is one more, so that it can be negated', () => {
+    const { value, troubles } = prioritiesOf(
+      [
+        made('least', { poolRef, priority: -(2 ** 31) }),
+        made('most', { poolRef, priority: 2 ** 31 - 1 }),
+      ],
+      POOL,
+    );
+    expect([[...value.values()], troubles]).toEqual([[1 - 2 ** 31, 2 ** 31 - 1], []]);
+  });
+
   it('of another pool, another group’s pool, or on their way out have none', () => {
     const { value, troubles } = prioritiesOf(
       [
