@@ -42,7 +42,10 @@ export class Cycles {
     const { parts, loads } = this.#options;
     parts.faults.begin();
     loads.begin(input.request);
-    return newCycle(input);
+    const cycle = newCycle(input);
+    // When it is published, it may wait no more, and another flow may have most pending.
+    cycle.crowdedOut = loads.isCrowdedOut(input.request);
+    return cycle;
   }
 
   /** More candidates, where the filters left none of those that were tried. */
@@ -161,7 +164,6 @@ export class Cycles {
   #publish(cycle: Cycle): void {
     const { journal, loads } = this.#options;
     cycle.held = loads.snapshot(cycle.request);
-    cycle.crowdedOut = loads.isCrowdedOut(cycle.request);
     cycle.number = this.#decisions++;
     journal.decided(cycle);
   }
