@@ -156,9 +156,9 @@ export function tenants(scale: Scale): readonly Row[] {
 
 /**
  * Half a minute has less than three hundred requests of the other tenant. The p99 of three such draws
- * still differs by a tenth from that of three others.
+ * still differs by a tenth from that of three others, and that of ten by some percent.
  */
-const NEIGHBOUR_DRAWS = 10;
+const NEIGHBOUR_DRAWS = 40;
 
 /** A neighbour who sends ten times as much for half a minute, with flow control and without. */
 export function neighbour(scale: Scale, draws: number = NEIGHBOUR_DRAWS): readonly Row[] {

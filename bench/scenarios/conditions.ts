@@ -3,6 +3,7 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { logNormal, zipf } from './arrivals.ts';
 import { conversations } from './conversations.ts';
 import { longPrompts, splitPool } from './disaggregation.ts';
+import { drawnAdapters } from './drawn-adapters.ts';
 import { drawnCondition } from './drawn-conditions.ts';
 import { presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
@@ -59,5 +60,7 @@ const CONDITIONS: readonly Scenario[] = [
  * as `memory-short-1`; undefined for another name.
  */
 export function conditionScenario(name: string): Scenario | undefined {
-  return CONDITIONS.find((each) => each.name === name) ?? drawnCondition(name);
+  return (
+    CONDITIONS.find((each) => each.name === name) ?? drawnCondition(name) ?? drawnAdapters(name)
+  );
 }

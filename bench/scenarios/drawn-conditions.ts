@@ -9,11 +9,12 @@ const NAME = /^(memory-short|decode-memory-short)-(\d+)$/;
 const REQUESTS = { small: 800, full: 4000 };
 
 /** Approximate milliseconds for each token of an answer, and to compute one of a prompt. */
-const KINDS = [
+export const KINDS = [
   { name: 'llama-3.1-8b-h100', answerMs: 10, promptMs: 0.025 },
   { name: 'llama-3.1-8b-a100', answerMs: 14, promptMs: 0.06 },
   { name: 'llama-3.1-8b-l40s', answerMs: 24, promptMs: 0.09 },
 ] as const;
+export type ServerKind = (typeof KINDS)[number];
 /** At most so many answers are written together, as far as the rate is chosen. */
 const BATCH_MAX = 64;
 /** A request adds about so much of its shared beginning to the memory in use. */
@@ -22,7 +23,7 @@ const PROMPT_LOAD_MAX = 0.7;
 
 interface Draw extends DrawnConversations {
   readonly servers: number;
-  readonly kind: (typeof KINDS)[number];
+  readonly kind: ServerKind;
   /** KV memory of each server, or of each that decodes. */
   readonly kvTokens: number;
   /** The share of the memory that answers and prompts would take for their time. */

@@ -1,7 +1,7 @@
 import type { Millis, Random } from '../../src/framework/runtime.ts';
 import type { Workload } from '../../src/lab/traces/workload.ts';
 import { burstyArrivals, logNormal, zipf } from './arrivals.ts';
-import { conversations } from './conversations.ts';
+import { type ConversationShape, conversations } from './conversations.ts';
 
 const PHASE_MS = 20_000;
 
@@ -20,6 +20,8 @@ export interface DrawnConversations {
   readonly answer: DrawnSizes;
   readonly thinkMs: number;
   readonly burst: number;
+  /** The model of a conversation; the pool's only one if left out. */
+  readonly model?: ConversationShape['model'];
 }
 
 export function meanTurns({ turnsMax }: DrawnConversations): number {
@@ -52,6 +54,7 @@ export function drawnWorkload(
       questionTokens: (own) => logNormal(own, question.median, question.spread),
       answerTokens: (own) => logNormal(own, answer.median, answer.spread),
       thinkMs,
+      ...(draw.model && { model: draw.model }),
     },
     random,
   );

@@ -4,6 +4,7 @@ import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
+import { AdapterSlots } from './adapter-slots.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { EndpointBacklog } from './endpoint-backlog.ts';
 import { Ledger } from './ledger.ts';
@@ -16,7 +17,9 @@ it('[Q244] expects what is overdue to take as long again', () => {
   const ledger = new Ledger();
   ledger.onEndpointAdded(endpoint);
   const engineModel = new EngineModel();
-  const backlog = new EndpointBacklog({ ledger, engineModel, limit: new ConcurrencyLimit(ledger) });
+  const limit = new ConcurrencyLimit(ledger);
+  const slots = new AdapterSlots(ledger);
+  const backlog = new EndpointBacklog({ ledger, engineModel, limit, slots });
   expect(backlog.computedMs(endpoint, 0)).toBe(0);
   const request = makeRequest({ promptTokens: TOKENS });
   backlog.routed({ endpoint, request, at: 0, cachedTokens: 0 } as Routed);

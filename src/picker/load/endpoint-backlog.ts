@@ -4,6 +4,7 @@ import { CACHE_CONFIG } from '../../framework/keys.ts';
 import { type EndpointObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { AdapterSlots } from './adapter-slots.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -23,6 +24,7 @@ export interface EndpointBacklogOptions {
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
   readonly limit: ConcurrencyLimit;
+  readonly slots: AdapterSlots;
 }
 
 /** What is known of one endpoint. */
@@ -39,13 +41,15 @@ interface Places {
   readonly endpoint: Endpoint;
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill: Endpoint | undefined;
+  /** The adapter that it needs a slot for, if any. */
+  readonly adapter: string | undefined;
 }
 
 /**
  * Says which endpoints can begin one more request. An endpoint is open while the prompts that are
  * not computed there do not fill the step that runs and the next: what comes on top would only
  * stand in the engine's queue, where nothing about it can be changed any more. One where one of ours
- * waits for memory is closed. One where nothing of ours is in flight is open unless it is full, and so
+ * waits for memory is closed, and so is one without a slot for the adapter of a request to this one. One where nothing of ours is in flight is open unless it is full, and so
  * are one that reports that it does nothing, and one that should have been done long ago: what is not
  * known must not stop a pool.
  */
@@ -88,11 +92,19 @@ export class EndpointBacklog implements EndpointObserver {
    * Whether the request can begin now; with `needsRoom`, whether it can where nothing else would be
    * computed before it.
    */
-  isOpenFor({ endpoint, prefill }: Places, at: Millis, needsRoom = false): boolean {
-    if (prefill === undefined) return this.isOpen(endpoint, at, needsRoom);
+  isOpenFor({ endpoint, prefill, adapter }: Places, at: Millis, needsRoom = false): boolean {
+    if (prefill === undefined) {
+      return this.isOpen(endpoint, at, needsRoom) && this.hasSlot(endpoint, adapter);
+    }
     const { limit } = this.#options;
     if (limit.isFull(endpoint) || limit.isFull(prefill)) return false;
     return this.#canPrefill(prefill, at, needsRoom);
+  }
+
+  /** Whether a request with this adapter, if any, can run beside what is in flight there. */
+  hasSlot(endpoint: Endpoint, adapter: string | undefined): boolean {
+    if (adapter === undefined || this.#isIdle(endpoint)) return true;
+    return this.#options.slots.hasRoom(endpoint, adapter);
   }
 
   /** From so many pending tokens on, one flow would crowd out the others of so many endpoints. */

@@ -23,7 +23,7 @@ interface World {
 function targetOf(n: number): Target {
   const endpoint = ENDPOINTS[n] ?? makeEndpoint('none');
   const load = { endpoint, prefillTokens: 100, request: REQUEST, share: SHARES.of(REQUEST) };
-  return { endpoint, prefill: undefined, ownMs: 4, load };
+  return { endpoint, prefill: undefined, adapter: undefined, ownMs: 4, load };
 }
 
 /** All wait for e1. */
@@ -51,6 +51,7 @@ function worldOf(waiting: number): World {
     backlog: {
       isOpen: ({ id }) => open.has(id),
       isOpenFor: () => false,
+      hasSlot: () => true,
     },
     needsRoom: () => false,
     queue,

@@ -8,7 +8,7 @@ import type { HeldRequest, Target } from './held-request.ts';
 
 export interface DispatchOptions {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
-  readonly backlog: Pick<EndpointBacklog, 'isOpen' | 'isOpenFor'>;
+  readonly backlog: Pick<EndpointBacklog, 'isOpen' | 'isOpenFor' | 'hasSlot'>;
   /** Whether it goes only where no prompt waits. */
   readonly needsRoom: (held: HeldRequest, at: Millis) => boolean;
   readonly queue: WaitingQueue<HeldRequest>;
@@ -94,7 +94,7 @@ export class Dispatch {
     // One that cannot be decided is refused when it is placed.
     if (target === undefined) return true;
     if (target.prefill !== undefined) return this.#options.backlog.isOpenFor(target, at);
-    return this.#isOpen(target.endpoint, at);
+    return this.#isOpen(target.endpoint, at) && this.#hasSlot(target);
   }
 
   /** Where the target can begin a request: whether it can begin this one. */
@@ -102,6 +102,11 @@ export class Dispatch {
     const { backlog, needsRoom } = this.#options;
     const { target } = held;
     return target === undefined || !needsRoom(held, at) || backlog.isOpenFor(target, at, true);
+  }
+
+  #hasSlot({ endpoint: { id }, adapter }: Target): boolean {
+    const present = this.#options.pool.get(id);
+    return present === undefined || this.#options.backlog.hasSlot(present, adapter);
   }
 
   #isOpen({ slot, id }: Endpoint, at: Millis): boolean {

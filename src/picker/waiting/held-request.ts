@@ -6,6 +6,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { Cycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { AdapterSlots } from '../load/adapter-slots.ts';
 import type { HeldLoad, HeldLoads } from '../load/held-loads.ts';
 
 /** Where a request would go, and what it would bring there. */
@@ -13,6 +14,8 @@ export interface Target {
   readonly endpoint: Endpoint;
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill: Endpoint | undefined;
+  /** The adapter that it needs a slot for there, if any. */
+  readonly adapter: string | undefined;
   /** The time that its own prompt takes. */
   readonly ownMs: Millis;
   readonly load: HeldLoad;
@@ -31,16 +34,22 @@ export interface HeldRequest extends Queued {
 /** A name of what a request waits for: requests with equal names can begin at the same time. */
 export function placeOf(target: Target | undefined): string {
   if (target === undefined) return '';
-  const { endpoint, prefill } = target;
-  return prefill === undefined ? endpoint.id : `${endpoint.id} ${prefill.id}`;
+  const { endpoint, prefill, adapter } = target;
+  if (prefill !== undefined) return `${endpoint.id} ${prefill.id}`;
+  return adapter === undefined ? endpoint.id : `${endpoint.id}\n${adapter}`;
+}
+
+export interface TargetParts {
+  readonly engineModel: EngineModel;
+  readonly loads: HeldLoads;
+  readonly slots: AdapterSlots;
 }
 
 /** Undefined where the decision names no endpoint. */
 export function targetOf(
   { primary, prefill }: Decision,
   { request, context, generation }: Cycle,
-  engineModel: EngineModel,
-  loads: HeldLoads,
+  { engineModel, loads, slots }: TargetParts,
 ): Target | undefined {
   const endpoint = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
   if (endpoint === undefined) return undefined;
@@ -53,5 +62,6 @@ export function targetOf(
   const sharedTokens = loads.sharedWith(request)?.(computes) ?? 0;
   const prefillTokens = Math.min(uncachedTokens, Math.max(0, promptTokens - sharedTokens));
   const load = { endpoint: computes, prefillTokens, request, share: loads.shareOf(request) };
-  return { endpoint, prefill, ownMs, load };
+  const adapter = prefill === undefined ? slots.adapterAt(endpoint, request.model) : undefined;
+  return { endpoint, prefill, adapter, ownMs, load };
 }

@@ -9,6 +9,7 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { Cycle, DecidedCycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EventClock } from '../events/event-clock.ts';
+import { AdapterSlots } from '../load/adapter-slots.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import { EndpointBacklog } from '../load/endpoint-backlog.ts';
 import { HeldLoads } from '../load/held-loads.ts';
@@ -17,7 +18,13 @@ import { DEFAULT_HOLD, type HoldPlan } from '../plan/hold-plan.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import { type DepartureOptions, Departures } from './departures.ts';
 import { Dispatch } from './dispatch.ts';
-import { type HeldRequest, placeOf, type Target, targetOf } from './held-request.ts';
+import {
+  type HeldRequest,
+  placeOf,
+  type Target,
+  type TargetParts,
+  targetOf,
+} from './held-request.ts';
 import { LongestWait } from './longest-wait.ts';
 import { NextLook } from './next-look.ts';
 
@@ -56,6 +63,7 @@ export class WaitingRoom {
   /** Observes all requests, whether they have waited or not. */
   readonly shares: FairShares = new FairShares();
   readonly #options: WaitingRoomOptions;
+  readonly #known: TargetParts;
   readonly #dispatch: Dispatch;
   readonly #departures: Departures;
   readonly #held = new Map<Placement, HeldRequest>();
@@ -71,13 +79,15 @@ export class WaitingRoom {
   readonly #longest: LongestWait;
 
   constructor(options: WaitingRoomOptions) {
-    const { pool, ledger, clock, timers } = options;
+    const { pool, ledger, engineModel, clock, timers } = options;
     this.#options = options;
-    this.backlog = new EndpointBacklog(options);
+    const slots = new AdapterSlots(ledger);
+    this.backlog = new EndpointBacklog({ ...options, slots });
     const { computedMs } = this.backlog;
     const known = { crowdedFrom: this.#crowdedFrom, computedMs };
     const loads = new HeldLoads(ledger, this.shares, known);
     this.loads = loads;
+    this.#known = { engineModel, loads, slots };
     this.fact = { key: IN_FLIGHT, compute: () => loads };
     this.#departures = new Departures(options, (held) => this.#forget(held));
     this.#dispatch = new Dispatch({
@@ -89,6 +99,7 @@ export class WaitingRoom {
       place: (held, cycle, at) => this.#departures.place(held, cycle, at),
     });
     pool.observeEndpoints(this.backlog);
+    pool.observeEndpoints(slots);
     pool.observeEndpoints({ onEndpointRemoved: (endpoint) => this.loads.forget(endpoint) });
     const look = (): void => {
       this.#mustLook = true;
@@ -127,7 +138,7 @@ export class WaitingRoom {
   /** Takes a request in that cannot begin now. Throws `saturated` where too many wait. */
   keeps(cycle: Cycle, placement: Placement): boolean {
     const { at, request, options, all, decision } = cycle;
-    const target = decision && targetOf(decision, cycle, this.#options.engineModel, this.loads);
+    const target = decision && targetOf(decision, cycle, this.#known);
     if (target === undefined) return false;
     const share = this.shares.of(request);
     const needsRoom = this.#needsRoom(request, { target, share }, at);
@@ -212,10 +223,10 @@ export class WaitingRoom {
     waiting,
     options,
   }: HeldRequest): readonly [DecidedCycle | undefined, Target | undefined] {
-    const { decide, engineModel } = this.#options;
+    const { decide } = this.#options;
     try {
       const cycle = decide(waiting, options);
-      return [cycle, targetOf(cycle.decision, cycle, engineModel, this.loads)];
+      return [cycle, targetOf(cycle.decision, cycle, this.#known)];
     } catch {
       // `route` throws the same, and publishes it.
       return [undefined, undefined];

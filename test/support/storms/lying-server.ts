@@ -1,9 +1,9 @@
-import type { SequenceRequest, Submission } from '../../../stub-server/engine/sequence.ts';
 import type { LoraState } from '../../../src/framework/keys.ts';
 import type { Clock, Random } from '../../../src/framework/runtime.ts';
 import type { ServerSpec } from '../../../src/lab/simulate/pool-spec.ts';
 import { type ServerParts, SimulatedServer } from '../../../src/lab/simulate/simulated-server.ts';
 import type { MetricsSample } from '../../../src/library/create-picker.ts';
+import type { SequenceRequest, Submission } from '../../../stub-server/engine/sequence.ts';
 
 /** How a server speaks of itself. */
 export const MANNERS = ['truth', 'silent', 'full', 'empty', 'frozen', 'random'] as const;
@@ -87,7 +87,8 @@ export class LyingServer {
         return { ...(this.#last?.lora ?? truth) };
       case 'random':
         return { ...truth, max: Math.floor(4 * this.#random.next()) };
-      default:
+      case 'truth':
+      case 'silent':
         return truth;
     }
   }
