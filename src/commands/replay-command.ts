@@ -82,7 +82,7 @@ async function run(flags: ReplayFlags): Promise<void> {
   process.stdout.write(
     flags.json
       ? `${JSON.stringify({ reports, results }, undefined, 2)}\n`
-      : `${renderComparison(reports)}\n${notes.join('\n')}\n`,
+      : `${renderComparison(reports, process.stdout.columns)}\n${notes.join('\n')}\n`,
   );
   // Comes last, so that the figures are not lost if the report cannot be written.
   if (flags.report !== undefined) await writeReport(flags, replays, { reports, notes });

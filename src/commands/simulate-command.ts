@@ -126,7 +126,9 @@ async function run(flags: SimulateFlags): Promise<void> {
   const document = { trace: reading, reports, plan, results };
   const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit)}`;
   process.stdout.write(
-    json ? `${JSON.stringify(document, undefined, 2)}\n` : renderComparison(reports) + planText,
+    json
+      ? `${JSON.stringify(document, undefined, 2)}\n`
+      : renderComparison(reports, process.stdout.columns) + planText,
   );
 }
 

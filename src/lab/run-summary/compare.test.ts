@@ -48,8 +48,27 @@ describe('[O274] a table of few draws', () => {
     expect(table([100, 120, 90, 80])).toContain('means of 4 draws, too few');
   });
 
+  it('[O292] is no wider than a terminal: further columns follow below, each part with the names', () => {
+    const name = 'deploy/examples/mine.yaml';
+    const of = (draws: number): ReturnType<typeof compare> =>
+      compare(
+        ['default', name].flatMap((config, at) =>
+          Array.from({ length: draws }, (_, seed) => result(config, seed, 100 * (at + 1) + seed)),
+        ),
+      );
+    const lines = renderComparison(of(5), 80).split('\n');
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(lines.filter((line) => line.startsWith('config ')).length).toBeGreaterThan(1);
+    expect(lines.filter((line) => line.startsWith(name)).length).toBeGreaterThan(1);
+    // What it is about comes first.
+    expect(lines[0]).toMatch(/^config +TTFT mean ms +against first /);
+    // Where there is room, it is one table.
+    const wide = renderComparison(of(5), 200).split('\n');
+    expect(wide.filter((line) => line.startsWith('config '))).toHaveLength(1);
+  });
+
   it('has intervals from five draws on, and one draw has neither', () => {
-    expect(table([100, 120, 90, 110, 95])).toMatch(/ ±[\d.]+ .* ±[\d.]+ %\n$/);
+    expect(table([100, 120, 90, 110, 95])).toMatch(/ ±[\d.]+ .* ±[\d.]+ % /);
     expect(table([100, 120, 90, 110, 95])).not.toContain('too few');
     expect(table([100])).not.toMatch(/±|too few/);
   });

@@ -16,10 +16,22 @@ const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) 
   { head: 'failed', figure: 'failed', format: milliseconds },
 ];
 
-/** `comparisonRows` as text, with a line where there are too few draws for intervals. */
-export function renderComparison(reports: readonly ConfigReport[]): string {
+/**
+ * `comparisonRows` as text that is at most `columns` wide where names allow, with a line where there
+ * are too few draws for intervals.
+ */
+export function renderComparison(reports: readonly ConfigReport[], columns = 80): string {
   const draws = reports[0]?.seeds ?? 0;
-  const table = alignedTable(comparisonRows(reports), 1);
+  // The difference is that of the first figure, and stands beside it.
+  const rows = comparisonRows(reports).map(([name = '', first = '', ...others]) => [
+    name,
+    first,
+    others.at(-1) ?? '',
+    ...others.slice(0, -1),
+  ]);
+  const table = partsWithin(rows, columns)
+    .map((part) => alignedTable(part, 1))
+    .join('\n');
   if (draws < 2 || draws >= DRAWS_MIN) return table;
   return `${table}means of ${draws} draws, too few for an interval: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN})\n`;
 }
@@ -61,18 +73,43 @@ function difference(
   return `${sign}${((100 * mean) / base).toFixed(1)}${interval} %`;
 }
 
+/** Parts of a table that are not wider than that; each has the first column and at least one other. */
+function partsWithin(
+  rows: readonly (readonly string[])[],
+  columns: number,
+): readonly (readonly (readonly string[])[])[] {
+  const widths = widthsOf(rows);
+  const [names = 0] = widths;
+  const parts: number[][] = [];
+  let left = 0;
+  for (const [at, width] of widths.entries()) {
+    if (at === 0) continue;
+    left -= width + GAP.length;
+    if (left < 0 || parts.length === 0) {
+      parts.push([0]);
+      left = columns - names - width - GAP.length;
+    }
+    parts.at(-1)?.push(at);
+  }
+  return parts.map((part) => rows.map((row) => part.map((at) => row[at] ?? '')));
+}
+
+const GAP = '  ';
+
+function widthsOf(rows: readonly (readonly string[])[]): readonly number[] {
+  return (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
+}
+
 /**
  * Rows of cells as lines of text, the first row being the head. The first `left` columns and those
  * with an empty head are aligned to the left, the others to the right.
  */
 export function alignedTable(rows: readonly (readonly string[])[], left: number): string {
   const head = rows[0] ?? [];
-  const widths = head.map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  );
+  const widths = widthsOf(rows);
   const cell = (text: string, column: number): string => {
     const width = widths[column] ?? 0;
     return column < left || head[column] === '' ? text.padEnd(width) : text.padStart(width);
   };
-  return `${rows.map((row) => row.map(cell).join('  ').trimEnd()).join('\n')}\n`;
+  return `${rows.map((row) => row.map(cell).join(GAP).trimEnd()).join('\n')}\n`;
 }
