@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AutoscalingV2Api, type V2HorizontalPodAutoscaler } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { kubernetesOrSkip, startApiServer } from '../../bench/support/kubernetes.ts';
 
 const metrics = readFileSync(join(import.meta.dirname, '../../docs/metrics.md'), 'utf8');
 const folder = join(import.meta.dirname, '../../deploy/autoscaling');
@@ -33,3 +35,28 @@ it('[Q110] has manifests for KEDA and for a HorizontalPodAutoscaler that name me
     'keda.sh/v1alpha1 ScaledObject',
   ]);
 });
+
+const binaries = kubernetesOrSkip();
+
+it.skipIf(binaries === undefined)(
+  '[Q110] has a HorizontalPodAutoscaler that a real API server takes, without a field that it does not know',
+  async () => {
+    if (binaries === undefined) return;
+    const server = await startApiServer(binaries);
+    try {
+      const body = parse(
+        readFileSync(join(folder, 'hpa.yaml'), 'utf8'),
+      ) as V2HorizontalPodAutoscaler;
+      const created = await server.config
+        .makeApiClient(AutoscalingV2Api)
+        .createNamespacedHorizontalPodAutoscaler({
+          namespace: 'default',
+          body,
+          fieldValidation: 'Strict',
+        });
+      expect(created.spec?.metrics).toHaveLength(1);
+    } finally {
+      await server.stop();
+    }
+  },
+);

@@ -38,7 +38,7 @@ it('[O291] says of a pool without endpoints how many pods there are, and what ke
   world.pods.put('f', pod({ deleted: true }));
   await until(5000);
   expect(follower.whyEmpty).toBe(
-    'none of 6 pods with the labels app=vllm can serve: 2 CrashLoopBackOff, 1 starting, 1 not scheduled to a node, 1 not ready by the readiness probe, 1 ending',
+    'none of 6 pods with the labels app=vllm can serve: 2 CrashLoopBackOff, 1 ending, 1 not ready by the readiness probe, 1 not scheduled to a node, 1 starting',
   );
   follower.stop();
 });
