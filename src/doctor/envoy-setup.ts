@@ -20,7 +20,7 @@ export interface PickedRoute {
   readonly route: EnvoyRoute;
   /** What requests to a model server that fail are repeated by. */
   readonly retryPolicy: RetryPolicy | undefined;
-  /** For people. */
+  /** The name that findings show. */
   readonly name: string;
 }
 

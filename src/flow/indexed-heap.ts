@@ -25,7 +25,7 @@ export class IndexedHeap<T> {
     return this.#places.has(element);
   }
 
-  /** Without an order. */
+  /** All elements, in no order. */
   values(): Iterable<T> {
     return this.#elements;
   }

@@ -64,7 +64,7 @@ export class InFlightMap<K, V> {
     return value;
   }
 
-  /** In no order. */
+  /** All values, in no order. */
   *values(): Generator<V> {
     for (const [place, key] of this.#keys.entries()) {
       if (key !== undefined) yield this.#values[place] as V;

@@ -54,7 +54,7 @@ export interface InferenceRequest {
   readonly bodyBytes: number;
 }
 
-/** By what metrics distinguish requests. */
+/** The fields by which metrics distinguish requests. */
 export type RequestLabels = Pick<InferenceRequest, 'model' | 'rewrite' | 'fairnessId' | 'priority'>;
 
 export const NO_BLOCKS: PromptBlocks = { count: 0, blockTokens: 64, words: new Uint32Array(0) };

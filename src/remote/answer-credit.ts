@@ -4,7 +4,7 @@ import { countFields } from './count-fields.ts';
 const MESSAGE_COST = 20;
 /** So many bytes are read in the time of one field. */
 const BYTES_A_FIELD = 64;
-/** For the first messages of a stream. */
+/** What a stream may use for its first messages. */
 const AT_FIRST = 1000;
 /** An answer with as many headers as it may have, beside its targets. */
 const ANSWER_COST = 300;

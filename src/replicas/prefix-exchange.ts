@@ -19,7 +19,7 @@ export interface PrefixExchangeOptions {
 const BLOCKS_MAX = 4_000_000;
 /** The most blocks of one endpoint: eight million tokens, and some milliseconds to list. */
 const ENDPOINT_BLOCKS_MAX = 131_072;
-/** In one message: 96 KB. */
+/** One message has at most so many: 96 KB. */
 const MESSAGE_BLOCKS = 12_288;
 /** What is sent at once, and the pause after it: requests must not wait for it. */
 const BURST_BLOCKS = 32_768;

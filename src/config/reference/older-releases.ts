@@ -34,7 +34,7 @@ const PRECISE: Readonly<Record<string, string>> = {
   'indexerConfig.tokenProcessorConfig': 'write it beside indexerConfig',
 };
 
-/** By type, and by the path in its parameters. */
+/** What is said of each parameter, by type and by the path in its parameters. */
 const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'approx-prefix-cache-producer': { hashBlockSize: 'write blockSizeTokens, in tokens' },
   'core-metrics-extractor': {

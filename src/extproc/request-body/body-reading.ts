@@ -9,7 +9,7 @@ import type { SessionHead } from './read-request.ts';
 interface BodyReadingOptions {
   readonly head: SessionHead;
   readonly reader: BodyReader;
-  /** Gets, at the end of the body, what hashes the answer; undefined where nobody learns from it. */
+  /** Gets, at the end of the body, what hashes the answer; undefined where no plugin needs it. */
   readonly keepAnswerBlocks: ((blocks: AnswerBlocks | undefined) => void) | undefined;
 }
 

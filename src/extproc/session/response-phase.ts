@@ -102,7 +102,7 @@ export class ResponsePhase {
     }
     // Restoring names changes the length, which is not known before the end.
     let removeHeaders = this.#restorer === undefined ? undefined : ['content-length'];
-    // The client did not ask, and how busy the servers are is none of its concern.
+    // The client did not ask for it, and must not see how busy the servers are.
     if (reported !== undefined) removeHeaders = [...(removeHeaders ?? []), REPORT_HEADER];
     this.#emit({ kind: 'answer-response-headers', setHeaders, removeHeaders });
     if (!endOfStream) return;

@@ -36,9 +36,9 @@ export class Reclamation {
   /** How far the last demand was above its ceiling. */
   target = 0;
   readonly #running: RunningRequests;
-  /** From the end of a victim until the saturation shows it. */
+  /** The time from the end of an evicted request until the saturation shows it. */
   readonly #graceMs: Millis;
-  /** Victims whose end was not seen yet, by id. */
+  /** Evicted requests whose end was not seen yet, by id. */
   readonly #revoked: Map<string, Revoked>;
   #cooling: readonly { readonly credit: number; readonly until: Millis }[];
 

@@ -148,7 +148,7 @@ export class LineBytes {
     }
   }
 
-  /** For values from 0 to 2^31 - 1. */
+  /** Writes a value from 0 to 2^31 - 1. */
   #integer(value: number): void {
     if (value < 1000) {
       this.#small(value);

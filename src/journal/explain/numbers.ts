@@ -17,7 +17,7 @@ const LONG = 3;
 /** Two bits of code, six of length less one; this length reaches to the end of the list. */
 const REST = 63;
 const LENGTH_BITS = 6;
-/** At most one byte for the run and eight for the number. */
+/** It takes at most one byte for the run and eight for the number. */
 const BYTES_PER_NUMBER = 9;
 
 /** Where the numbers of a list belong, in their order; only the first `count` slots count. */

@@ -7,7 +7,7 @@ export interface Run {
   readonly summary: SimulationSummary;
 }
 
-/** With fewer draws, a 95 % interval depends on too few values. */
+/** A 95 % interval of fewer draws depends on too few values. */
 export const DRAWS_MIN = 5;
 
 /** A mean over seeds with its 95 % confidence interval. */

@@ -108,7 +108,7 @@ function limitsOf(runs: readonly JobResult[]): readonly (LoadProbe | undefined)[
   );
 }
 
-/** For each draw, in the order of the seeds. */
+/** The costs of each draw, in the order of the seeds. */
 function costsPerMillion(
   runs: readonly JobResult[],
   { pool, prices }: PlanInput,

@@ -32,7 +32,7 @@ export class PromptText {
 
   readonly #parts: TextParts;
   readonly #note = new BillingNote();
-  /** Where the strings of the current field go. */
+  /** The blocks to which the strings of the current field are added. */
   #run: ContentBlocks | undefined;
   #isSystem = false;
   /** The latest property name, at any depth. */

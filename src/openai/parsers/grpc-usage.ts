@@ -14,7 +14,7 @@ const GENERATE: ReadonlyMap<number, Count> = new Map([
   [2 * 1024 + 4, 'completion'],
   [2 * 1024 + 5, 'cached'],
 ]);
-/** In EmbedResponse. */
+/** The fields of EmbedResponse. */
 const EMBED: ReadonlyMap<number, Count> = new Map([[2, 'prompt']]);
 
 /** Reads the counts of vLLM's gRPC answers. Each count is the last one that was not zero. */

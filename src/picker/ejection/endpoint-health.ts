@@ -100,7 +100,7 @@ export class EndpointHealth {
     return at - this.#backAt < PROBATION_MS;
   }
 
-  /** The back-off runs from the last request that was sent to it in vain. */
+  /** The back-off runs from the last request that was sent to it without success. */
   eject(reason: EjectionReason, at: Millis, plan: EjectionPlan): void {
     if (this.ejected === undefined && at - this.#backAt > RELAPSE_MS) this.#ejections = 0;
     const since = this.ejected?.since ?? at;

@@ -4,7 +4,7 @@ import type { EndpointHealth } from './endpoint-health.ts';
 
 /** Fewer failures say nothing about a share. Three count as a little less, because they fade. */
 const FAILURES_MIN = 2.5;
-/** The share must be so many times that of the other endpoints: else the requests are to blame. */
+/** The share must be so many times that of the others: otherwise the requests are the cause. */
 const TIMES_OTHERS = 2;
 /** It must be so many standard deviations above, too: with hundreds a second, 3 are common. */
 const DEVIATIONS = 4;

@@ -12,7 +12,7 @@ export interface HeldLoad extends HeldSize {
 }
 
 export interface KnownOfPool extends Required<Pick<InFlightView, 'computedMs'>> {
-  /** From so many pending tokens on, a flow crowds out the others. */
+  /** A flow that has so many pending tokens crowds out the others. */
   readonly crowdedFrom: () => number;
 }
 

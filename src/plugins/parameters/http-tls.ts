@@ -34,7 +34,7 @@ export interface HttpTlsParameters {
   readonly serverName?: string | undefined;
 }
 
-/** For `refine` of that object. */
+/** What `refine` of that object reports. */
 export const CLIENT_PAIR: { path: string[]; message: string } = {
   path: ['clientCertPath'],
   message: 'clientCertPath and clientKeyPath belong together: give both or neither',

@@ -44,8 +44,8 @@ interface Doubt {
 
 /**
  * Finds replicas that claim to have requests where there are none, whose claims would else keep an
- * endpoint full for ever. The endpoint is the witness: it reports how many requests it has. Where it
- * reports fewer than this picker has sent there itself, its report does not show all, and is none.
+ * endpoint full for ever. The endpoint itself reports how many requests it has. Where it reports
+ * fewer than this picker has sent there itself, its report does not show all, and is none.
  */
 export class Doubts {
   readonly #clock: Pick<Clock, 'now'>;

@@ -44,7 +44,7 @@ export function standardOutput(): LineWriter {
         if (isOver) return resolve();
         isOver = true;
         const stuck = setTimeout(() => {
-          // Before others write at the exit what they still have: that would wait for ever.
+          // Others write at the exit what they still have, and would wait for ever: it comes before.
           process.prependOnceListener('exit', () => process.kill(process.pid, 'SIGKILL'));
           resolve();
         }, END_MS);

@@ -6,6 +6,6 @@ import { setFlagsFromString } from 'node:v8';
  * of MB come together, which the C library keeps for good. Figures are in docs/performance.md.
  */
 export function freeCompilerMemoryAtOnce(): void {
-  // Without effect in a V8 without this flag.
+  // It has no effect in a V8 without this flag.
   setFlagsFromString('--no-maglev-destroy-on-background');
 }

@@ -6,7 +6,7 @@ import { RANK_HEADER } from './mooncake.ts';
 import { KEEP_KV_FOR_DECODER, transferParamsOf } from './nixl.ts';
 import { kvSourceParams, type PeerPorts } from './offloading.ts';
 
-/** Where the two sides of MoRI-IO's WRITE mode find each other. */
+/** The addresses at which the two sides of MoRI-IO's WRITE mode find each other. */
 export interface MoriIoOptions {
   /** The address of this pod, which the prefilling server writes to. */
   readonly localHost: () => string;

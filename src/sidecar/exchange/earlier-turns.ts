@@ -146,7 +146,7 @@ function digestsOf(body: Buffer, messages: readonly Buffer[]): readonly string[]
   });
 }
 
-/** With its length before it, so that two parts cannot be mistaken for others. */
+/** The length goes before the part, so that two parts cannot be mistaken for others. */
 function addPart(hash: Hash, part: Buffer | undefined): void {
   hash.update(`${part?.length ?? -1}:`).update(part ?? '');
 }

@@ -36,7 +36,7 @@ export class HeldUpload implements LegSender {
     return legs.request(role, { ...request, onBodyGone });
   }
 
-  /** To be called once by who made it. */
+  /** To be called once, by the code that made it. */
   letGo(): void {
     this.#holders -= 1;
     if (this.#holders === 0) this.#options.budget.giveBack(this.#options.upload.length);

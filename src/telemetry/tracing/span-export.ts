@@ -39,7 +39,7 @@ const STOP_MS: Millis = 3000;
  */
 export class SpanExport {
   readonly #options: SpanExportOptions;
-  /** Full batches, of which the first may be on its way. */
+  /** Full batches. The first may be being sent. */
   readonly #batches: Batch[] = [];
   #sending = false;
   /** Runs out when the batch that is being written is sent although it is not full. */

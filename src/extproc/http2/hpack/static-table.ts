@@ -64,7 +64,7 @@ vary
 via
 www-authenticate`;
 
-/** By index less one. */
+/** The field of an index is at the place before it: indexes begin with 1. */
 export const STATIC_TABLE: readonly HeaderField[] = FIELDS.trim()
   .split('\n')
   .map((line) => {

@@ -45,7 +45,7 @@ interface Charge {
   readonly flows: IndexedHeap<Account>;
 }
 
-/** Over the weight of the fairness id. */
+/** The cost is divided by the weight of the fairness id. */
 type ExpectedCost = (id: string, request: InferenceRequest, account: Account) => number;
 
 /**

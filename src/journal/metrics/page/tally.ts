@@ -29,7 +29,7 @@ export class Tally {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** Leaves out values that are not finite: one NaN would spoil the sum for ever. */
+  /** Leaves out values that are not finite: after one NaN the sum would be NaN for ever. */
   observe(value: number, seen?: SeenTrace): void {
     if (!Number.isFinite(value)) return;
     let low = 0;

@@ -31,7 +31,7 @@ export interface NatsTls {
 
 /** A server that has not answered by then is given up, and tried again. */
 const CONNECT_MS = 10_000;
-/** What has been sent is on its way by then, or nobody reads it. */
+/** What has been sent has left by then, or the server does not read it. */
 const FLUSH_MS = 1000;
 /** By chance before each try to connect: replicas that have lost a server do not come back at once. */
 const RECONNECT_JITTER_MS = 500;

@@ -9,7 +9,7 @@ interface Connection {
 
 /**
  * Bounds the connections of a server. Beyond the bound it ends the one that has had no request for
- * longest: a client that holds connections keeps nobody out, and no request is cut.
+ * longest: a client that holds connections does not keep others out, and no request is cut.
  */
 export class BoundConnections {
   readonly #all = new Map<string, Connection>();

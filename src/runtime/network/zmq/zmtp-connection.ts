@@ -14,7 +14,7 @@ const SLICE_BYTES = 8192;
 const UNREAD_BYTES_MAX = 65_536;
 /** libzmq's limit. */
 const HANDSHAKE_MS = 30_000;
-/** A peer whose host is gone for this long is asked for a sign of life. */
+/** A peer that has sent nothing for so long is asked whether it is still there. */
 const KEEPALIVE_MS = 10_000;
 
 /** The peer has sent what it must not, or a message of it could not be handled. */
