@@ -27,7 +27,7 @@ const ROWS = [
   { pickers: 40, knows: 'nothing', shareDelayMs: undefined },
 ] as const;
 
-/** As `pointsman simulate --speed 3` with its defaults, so that the command there gives the same. */
+/** The defaults of `pointsman simulate --speed 3`, so that the command there gives the same. */
 const EFFORT = { config: 'default', speed: 3, spreadMs: 10_000, scrapeIntervalMs: 50 };
 const TRACE = 'bench/traces/mooncake-conversation-5min.jsonl';
 const POOL = 'servers:\n  - { count: 8, preset: llama-3.1-8b-h100 }\n';

@@ -20,7 +20,7 @@ export function ofRow(figure: FigureName, row: string, max: number): Bound {
   return { figure, max, times: { row } };
 }
 
-/** As `p99 ≤ 4 ms` or `CPU ≤ 2.5 × echo`. `costUnit` is that of the row. */
+/** A text such as `p99 ≤ 4 ms` or `CPU ≤ 2.5 × echo`. `costUnit` is that of the row. */
 export function boundText({ figure, max, times }: Bound, costUnit: string): string {
   const { name, unit } = FIGURES[figure];
   if (times !== undefined) return `${name} ≤ ${max} × ${times === 'echo' ? 'echo' : times.row}`;

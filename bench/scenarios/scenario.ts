@@ -19,12 +19,12 @@ export interface Scenario {
   readonly build: (seed: number, size: ScenarioSize) => ScenarioRun;
 }
 
-/** As in `cost-pd-decider`: the mean time of whole answers, or of first tokens. */
+/** The objective of `cost-pd-decider`: the mean time of whole answers, or of first tokens. */
 export type DisaggregatedObjective = 'end-to-end' | 'first-token';
 
 export interface ScenarioRun {
   readonly workload: Workload;
   readonly pool: PoolSpec;
-  /** As in `simulate`: set where the engines are others than the stub's. */
+  /** See `simulate`. It is set where the engines are others than the stub's. */
   readonly createServer?: SimulationOptions['createServer'];
 }

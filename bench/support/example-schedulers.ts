@@ -44,7 +44,7 @@ export async function exampleCommand(
   }
 }
 
-/** As `exampleCommand`. Where there is none, tests are skipped, except in CI, where it throws. */
+/** See `exampleCommand`. Where there is none, tests are skipped, except in CI, where it throws. */
 export async function exampleOrSkip(name: ExampleName): Promise<readonly string[] | undefined> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const command = await exampleCommand(name, log);

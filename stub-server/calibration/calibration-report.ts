@@ -26,7 +26,7 @@ export interface CalibrationReport {
   readonly capacity: Readonly<Record<string, number>>;
 }
 
-/** Not the seed of the fit, so that the arrivals are others. */
+/** The seed is not that of the fit, so that the arrivals are others. */
 const REPORT = { seconds: 60, seed: 100, runs: 8, steadyRuns: 2 };
 
 /** Predicts every point, both those fitted on and those held out. */

@@ -38,3 +38,12 @@ it('[T20] says in each comment what it is about, without the comment above', () 
     .flatMap(({ path, found }) => (found === null ? [] : [`${path}: ${found[0]}`]));
   expectNoFault(wrong, 'say what it is the same as, or name what is meant');
 });
+
+it('[T30] begins each comment with a subject of its own', () => {
+  const joined = /^(?:As (?:`|in `|of now|with `)|Only for\b|Or\b|And\b|Else\b|Not yet\b).{0,40}/;
+  const wrong = sourceFiles()
+    .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('test/'))
+    .flatMap((path) => commentsOf(path).map((comment) => ({ path, found: joined.exec(comment) })))
+    .flatMap(({ path, found }) => (found === null ? [] : [`${path}: ${found[0]}`]));
+  expect(wrong).toEqual([]);
+});

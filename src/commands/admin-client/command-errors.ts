@@ -30,7 +30,7 @@ export function reportOf(error: unknown): ErrorReport | undefined {
     return { sentence: [error.message, ...framesOutside(error.cause)].join('\n'), exitCode };
   const { code, path } = error as NodeJS.ErrnoException;
   const fault = knownFileFault(error);
-  // Only for a folder that is read as a file, the system does not name the path.
+  // The system names the path, except of a folder that is read as a file.
   if (fault === undefined || (path === undefined && code !== 'EISDIR')) return undefined;
   return { sentence: `${path ?? 'the file that was given'}: ${fault}`, exitCode: 2 };
 }

@@ -100,7 +100,7 @@ export class ActiveCores {
     return preparedBy === this.#challenging ? this.#current(request) : preparedBy;
   }
 
-  /** As `Router.prepare`, by the core that decides now. `begin` returns whether to wait. */
+  /** Prepares with the core that decides now. `begin` returns whether to wait. */
   prepare(
     request: InferenceRequest,
     begin: (core: SchedulingCore, ready: () => void) => boolean,

@@ -64,7 +64,7 @@ export interface SchedulingCore {
   cachedTokens(endpoint: Endpoint, context: SchedulingContext | undefined): number;
   /** The plugin that says so; undefined where none does. */
   readonly prefixSource: PrefixSource | undefined;
-  /** As `Router.prepare`; undefined where no plugin ever prepares anything. */
+  /** See `Router.prepare`; undefined where no plugin ever prepares anything. */
   readonly prepare:
     | ((
         request: InferenceRequest,

@@ -5,12 +5,14 @@ export interface EjectionPlan {
   readonly enabled: boolean;
   /** An endpoint with so many failures in succession is ejected. */
   readonly consecutiveFailures: number;
-  /** Or with this percentage of failures in about ten seconds, if that is well above the others'. */
+  /** So is one with this percentage of failures in about ten seconds, well above the others'. */
   readonly failurePercent: number;
-  /** Or if it gives no first token for this long while others do; longer for long prompts. */
+  /** So is one without a first token for so long while others give some; longer for long prompts. */
   readonly firstTokenStallMs: Millis;
-  /** Or if it answers neither requests nor scrapes for this long while others do; 0 for never.
-   * Much sooner, it gets no new requests. */
+  /**
+   * So is one that answers neither requests nor scrapes for this long while others do; 0: never.
+   * It gets no new requests long before.
+   */
   readonly silenceMs: Millis;
   /** The first ejection lasts so long; each that soon follows twice as long, up to the maximum. */
   readonly backoffMs: Millis;

@@ -102,12 +102,12 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     return this.#held[endpoint.slot]?.size ?? 0;
   }
 
-  /** As `PrefixSharing`. */
+  /** See `PrefixSharing`. */
   heldBlocks({ slot }: Endpoint, blocksMax: number): Uint32Array {
     return this.#held[slot]?.newest(blocksMax) ?? new Uint32Array(0);
   }
 
-  /** As `PrefixSharing`. */
+  /** See `PrefixSharing`. */
   addOlderBlocks({ slot }: Endpoint, words: Uint32Array): void {
     this.#held[slot]?.addOlder(words);
   }

@@ -60,13 +60,13 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
     return number === undefined ? 0 : this.#blocks.size(number);
   }
 
-  /** As `PrefixSharing`. */
+  /** See `PrefixSharing`. */
   heldBlocks({ slot }: Endpoint, blocksMax: number): Uint32Array {
     const number = this.#numbers[slot];
     return number === undefined ? new Uint32Array(0) : this.#blocks.newest(number, blocksMax);
   }
 
-  /** As `PrefixSharing`. */
+  /** See `PrefixSharing`. */
   addOlderBlocks(endpoint: Endpoint, words: Uint32Array): void {
     const number = this.#numbers[endpoint.slot];
     if (number !== undefined) this.#blocks.addOlder(number, words, this.#capacity(endpoint));

@@ -53,7 +53,10 @@ export function metricsTls(
     help: 'Changes of the certificate or of the authorities of the metrics port, adopted or refused.',
   });
   const refused = (reason: unknown): void =>
-    log.error({ reason }, 'certificate of the metrics port refused; the previous one continues to serve');
+    log.error(
+      { reason },
+      'certificate of the metrics port refused; the previous one continues to serve',
+    );
   const take = (use: (context: SecureContextOptions) => void): void => {
     const next = context();
     if (isDeepStrictEqual(next, used)) return;

@@ -54,7 +54,7 @@ export interface Call extends GenerateCall {
   readonly body: Buffer;
   /** Parses the body as JSON. Throws ApiError. */
   readonly json: () => unknown;
-  /** As `json`, but long prompts stay outside the JSON; for the generating APIs. */
+  /** The same body as `json`, but long prompts stay outside the JSON; for the generating APIs. */
   readonly longTexts: () => LongTexts;
 }
 

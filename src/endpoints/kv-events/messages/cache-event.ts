@@ -30,7 +30,7 @@ export type CacheEvent =
       readonly hashes: HashWords;
       readonly tier: string;
       readonly group: number | undefined;
-      /** As in `stored`; most engines leave it out. */
+      /** See `stored`; most engines leave it out. */
       readonly groupKind: string | undefined;
     }
   | { readonly kind: 'cleared' };

@@ -29,7 +29,7 @@ export class Activity {
     return this.#busy(now);
   }
 
-  /** As `requestBegan`. The request may have begun before the data source. */
+  /** Returns what `requestBegan` returns. The request may have begun before the data source. */
   requestEnded(now: Millis): boolean {
     this.#open = Math.max(0, this.#open - 1);
     return this.#busy(now);

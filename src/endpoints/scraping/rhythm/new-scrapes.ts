@@ -6,7 +6,7 @@ import { TokenBucket } from '../../../runtime/clock/token-bucket.ts';
  * up: that is several times the work of a page. So many begin in a second: about a tenth of a core.
  */
 const PER_SECOND = 500;
-/** And so many without a pause: the largest pool that is measured. */
+/** So many begin without a pause: it is the largest pool that is measured. */
 const BURST = 1000;
 /** Scrapes that wait begin in such steps. */
 const STEP_MS: Millis = 20;

@@ -15,9 +15,9 @@ export const CLUSTER_ENDPOINTS_MAX = 10_000;
 const START_MS: Millis = 5000;
 /** So many come at once, and as many as there were at some time: whatever left can come back. */
 export const AT_ONCE_MIN = 256;
-/** And so many in a second: one takes about a millisecond, with its connection and first page. */
+/** At least so many come in a second: one takes about a millisecond, with connection and page. */
 export const A_SECOND_MIN = 50;
-/** Or the share of what comes at once, so that a large pool can be exchanged again soon. */
+/** In a large pool it is this share of what comes at once, so that it can be exchanged again soon. */
 const A_SECOND_SHARE = 1 / 20;
 /** Endpoints that wait are looked at so often. */
 const STEP_MS: Millis = 100;

@@ -11,7 +11,7 @@ import { type GroupCounts, Replicas } from './replicas.ts';
 import { whyEmpty } from './why-empty.ts';
 
 export interface PoolSources {
-  /** Or the pods and ports themselves, where there is no InferencePool. */
+  /** The InferencePool; where there is none, its pods and ports themselves. */
   readonly pool: ResourceSource<InferencePool> | InferencePoolSpec;
   pods(labelSelector: string): ResourceSource<Pod>;
   /** The pods of that namespace that follow a leader. */

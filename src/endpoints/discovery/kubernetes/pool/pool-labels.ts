@@ -4,7 +4,7 @@ import { meetsRequirement } from '../../../../plugins/filters/label-selector.ts'
 /** Labels of an InferencePool. */
 export type PoolLabels = Readonly<Record<string, string>>;
 
-/** As `metav1.LabelSelector` has it. */
+/** The fields of `metav1.LabelSelector`. */
 interface PoolSelector {
   readonly matchLabels?: PoolLabels | null | undefined;
   readonly matchExpressions?: readonly Expression[] | null | undefined;

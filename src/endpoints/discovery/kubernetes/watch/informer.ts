@@ -116,7 +116,7 @@ export class Informer<T extends KubeObject> {
     this.#kept = kept;
     this.#resourceVersion = version;
     this.#contactAt = clock.now();
-    // Else a server whose watches fail is reported again after each list.
+    // Without this condition a server whose watches fail would be reported again after each list.
     if (this.#failures === 0) observer.onRecovered?.();
     observer.onChange(kept.all, undefined);
     this.#noteLeftOut();
