@@ -66,7 +66,7 @@ function decide(): void {
     context,
     decision: { primary, headers: new Map(), profiles: [primary] },
     error: undefined,
-    held: undefined,
+    heldBefore: undefined,
     crowdedOut: false,
     faults: [],
     durationMs: clock.now() - startedAt,

@@ -13,8 +13,11 @@ export interface Routed {
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill?: Endpoint | undefined;
   readonly at: Millis;
-  /** How long it waited at the picker before, for its endpoint; left out for not at all. */
-  readonly waitedMs?: Millis | undefined;
+  /**
+   * How long flow control has held it, or it has waited for room at its endpoint; left out for not
+   * at all. What prepared it has taken its time besides.
+   */
+  readonly heldMs?: Millis | undefined;
   /** Prompt tokens that the endpoint was expected to hold when the pick was made. */
   readonly cachedTokens: number;
   /** Prompt tokens that `prefill` was expected to hold when the pick was made. */

@@ -24,9 +24,9 @@ export type HeldSum = readonly [
   sharedTokens?: number,
 ];
 
-/** How long a request has waited at the picker, and for what. */
+/** How long a request was held at the picker, by flow control or for room, and for what. */
 export interface Waited {
-  readonly waitedMs: Millis;
+  readonly heldMs: Millis;
   /** The endpoint for which it has waited: the best for it. */
   readonly endpoint: EndpointId | undefined;
   /** Tokens of its prompt that this endpoint is expected to hold. */
@@ -47,11 +47,11 @@ export interface RouteOptions {
   readonly anywhere?: boolean | undefined;
   /** Whether `scored` of the routed request is needed. */
   readonly scoresWanted?: boolean | undefined;
-  /** Set by the picker where the request has waited. */
+  /** Set by the picker where the request was held. */
   readonly waited?: Waited;
   /** For a decision of a capture: what waited then, as the capture has it. */
-  readonly held?: readonly HeldSum[] | undefined;
-  /** For a decision of a capture: what `InFlightView.isCrowdedOut` was. Used with `held` only. */
+  readonly heldBefore?: readonly HeldSum[] | undefined;
+  /** For a decision of a capture: what `InFlightView.isCrowdedOut` was. Used with `heldBefore` only. */
   readonly crowdedOut?: boolean | undefined;
 }
 

@@ -30,8 +30,8 @@ export class RequestPick implements Placement {
   #request: InferenceRequest | undefined;
   /** The request whose pick waits for something. */
   #preparing: InferenceRequest | undefined;
-  /** The request that waits for an endpoint. */
-  #held: ReadRequest | undefined;
+  /** What is read of the request that waits for an endpoint. */
+  #unplaced: ReadRequest | undefined;
   #routed: RoutedRequest | undefined;
 
   constructor(options: RequestPhaseOptions, session: PickingSession) {
@@ -41,7 +41,7 @@ export class RequestPick implements Placement {
 
   /** Events that come while the pick waits must wait, too. */
   get waits(): boolean {
-    return this.#preparing !== undefined || this.#held !== undefined;
+    return this.#preparing !== undefined || this.#unplaced !== undefined;
   }
 
   /** Undefined until all is read that the pick needs. */
@@ -79,20 +79,20 @@ export class RequestPick implements Placement {
   cancel(): void {
     const { router } = this.#options;
     if (this.#preparing !== undefined) router.abandon?.(this.#preparing);
-    if (this.#held === undefined) return;
-    this.#held = undefined;
+    if (this.#unplaced === undefined) return;
+    this.#unplaced = undefined;
     router.cancel?.(this);
   }
 
   placed(routed: RoutedRequest): void {
-    const read = this.#held;
-    this.#held = undefined;
+    const read = this.#unplaced;
+    this.#unplaced = undefined;
     if (read === undefined) routed.done('aborted');
     else this.#session.resume(() => this.#answer(routed, read));
   }
 
   refused(error: unknown): void {
-    this.#held = undefined;
+    this.#unplaced = undefined;
     this.#session.resume(() => fail(error));
   }
 
@@ -126,7 +126,7 @@ export class RequestPick implements Placement {
     const routed = router.enqueue
       ? router.enqueue(read.request, options, this)
       : router.route(read.request, options);
-    if (routed === undefined) this.#held = read;
+    if (routed === undefined) this.#unplaced = read;
     else this.#answer(routed, read);
   }
 

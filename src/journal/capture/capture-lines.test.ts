@@ -44,7 +44,7 @@ function decided(
     readonly redacted?: Redacted;
   } = {},
 ): (lines: CaptureLines) => void {
-  const more = { redacted, options, held, crowdedOut, decision };
+  const more = { redacted, options, heldBefore: held, crowdedOut, decision };
   return (lines) => lines.decided(5000, 7, { request: makeRequest(request), ...more });
 }
 

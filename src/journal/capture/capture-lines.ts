@@ -17,7 +17,7 @@ export interface Decided {
   readonly request: InferenceRequest;
   readonly redacted: Redacted;
   readonly options: RouteOptions;
-  readonly held: readonly HeldSum[] | undefined;
+  readonly heldBefore: readonly HeldSum[] | undefined;
   readonly crowdedOut: boolean;
   readonly decision: CapturedDecision;
 }
@@ -87,7 +87,7 @@ export class CaptureLines {
   }
 
   decided(t: Millis, n: number, decided: Decided): void {
-    const { request, redacted, options, held, decision } = decided;
+    const { request, redacted, options, heldBefore, decision } = decided;
     const bytes = this.#bytes;
     this.#begin(KEYS.q, t, n);
     this.#requests.write(request, redacted);
@@ -98,10 +98,10 @@ export class CaptureLines {
     }
     if (!firstTokenVisible) bytes.raw(KEYS.noFirstToken);
     if (!endVisible) bytes.raw(KEYS.noEnd);
-    this.#bytes.numberField(KEYS.waited, options.waited?.waitedMs);
-    if (held !== undefined) {
+    this.#bytes.numberField(KEYS.waited, options.waited?.heldMs);
+    if (heldBefore !== undefined) {
       bytes.raw(KEYS.held);
-      bytes.json(held);
+      bytes.json(heldBefore);
     }
     if (decided.crowdedOut) bytes.raw(KEYS.crowdedOut);
     this.#decision(decision);

@@ -120,7 +120,7 @@ export type CaptureRecord =
       /** As `firstTokenVisible` and `endVisible` of `RouteOptions`: what the picker expects. */
       readonly firstTokenSeen: boolean;
       readonly endSeen: boolean;
-      /** Milliseconds that it has waited at the picker before this decision; left out for none. */
+      /** As `heldMs` of `Waited`; left out for none. */
       readonly waitedMs?: number | undefined;
       /** What waited for each endpoint; left out where nothing did. */
       readonly held?: readonly HeldSum[] | undefined;

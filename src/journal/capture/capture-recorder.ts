@@ -92,7 +92,7 @@ export class CaptureRecorder implements JournalSubscriber {
     at,
     request,
     options,
-    held,
+    heldBefore,
     crowdedOut,
     decision,
     error,
@@ -101,7 +101,7 @@ export class CaptureRecorder implements JournalSubscriber {
     const captured = error === undefined ? this.#captured(decision) : errorOf(error);
     if (captured === undefined) return;
     const redacted = this.#redact(request);
-    const decided = { request, redacted, options, held, crowdedOut, decision: captured };
+    const decided = { request, redacted, options, heldBefore, crowdedOut, decision: captured };
     this.#lines.decided(at, number, decided);
   }
 

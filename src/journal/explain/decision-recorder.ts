@@ -116,12 +116,12 @@ export class DecisionRecorder implements JournalSubscriber {
   }
 
   #writeWaited(
-    { waitedMs, endpoint, cachedTokens }: Waited,
+    { heldMs, endpoint, cachedTokens }: Waited,
     candidates: readonly Endpoint[],
   ): void {
     const { log } = this.ring;
 
-    log.f64(waitedMs);
+    log.f64(heldMs);
     log.u16(candidates.find(({ id }) => id === endpoint)?.slot ?? NO_SLOT);
     log.f64(cachedTokens);
   }

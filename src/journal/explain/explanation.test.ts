@@ -27,11 +27,12 @@ describe('an explanation', () => {
     const test = recordedPicker('default');
     test.add('pod-a');
     test.add('pod-b');
-    const waited = { waitedMs: 1234.5, endpoint: 'pod-b' as EndpointId, cachedTokens: 30_000 };
+    const waited = { heldMs: 1234.5, endpoint: 'pod-b' as EndpointId, cachedTokens: 30_000 };
     test.picker.route(makeRequest({ id: 'late' }), { waited });
     test.picker.route(makeRequest({ id: 'at once' }));
     const late = test.explained('late');
-    expect(late).toMatchObject({ waited });
+    const { heldMs: waitedMs, ...forWhat } = waited;
+    expect(late).toMatchObject({ waited: { waitedMs, ...forWhat } });
     expect(late && explanationText(late, { all: false, time: '' })).toContain(
       '\nwaited     1,235 ms for pod-b, which has 30,000 of its tokens\n',
     );

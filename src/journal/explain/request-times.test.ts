@@ -7,7 +7,7 @@ it('[O240] has an observed time of streamed answers only: the others come with t
   const times = new LastRequestTimes();
   const answers = [true, false].map((streaming, number): Routed => {
     const request = makeRequest({ id: `streaming ${streaming}`, streaming });
-    return { number, request, at: 1000, waitedMs: 5, expectedTtftMs: 40 } as unknown as Routed;
+    return { number, request, at: 1000, heldMs: 5, expectedTtftMs: 40 } as unknown as Routed;
   });
   for (const routed of answers) {
     times.onRouted(routed);

@@ -3,7 +3,7 @@ import type { Millis } from '../../framework/runtime.ts';
 
 /** When the first token of a request was expected and came, in milliseconds from its arrival. */
 export interface RequestTimes {
-  /** How long the request waited at the picker. */
+  /** As `heldMs` of `Routed`; documents have this name. */
   readonly waitedMs: Millis;
   /** Left out where the picker predicts nothing. */
   readonly predictedTtftMs?: Millis;
@@ -17,24 +17,24 @@ const REQUESTS_MAX = 4096;
 /** The times of the last requests, in memory of fixed size. */
 export class LastRequestTimes {
   readonly #ids: string[] = [];
-  readonly #waited = new Float64Array(REQUESTS_MAX);
+  readonly #held = new Float64Array(REQUESTS_MAX);
   readonly #predicted = new Float64Array(REQUESTS_MAX);
   readonly #observed = new Float64Array(REQUESTS_MAX);
 
-  onRouted({ number, request, waitedMs = 0, expectedTtftMs = Number.NaN }: Routed): void {
+  onRouted({ number, request, heldMs = 0, expectedTtftMs = Number.NaN }: Routed): void {
     const place = number % REQUESTS_MAX;
     this.#ids[place] = request.id;
-    this.#waited[place] = waitedMs;
-    this.#predicted[place] = waitedMs + expectedTtftMs;
+    this.#held[place] = heldMs;
+    this.#predicted[place] = heldMs + expectedTtftMs;
     this.#observed[place] = Number.NaN;
   }
 
-  onFirstToken({ number, request, at: pickedAt, waitedMs = 0 }: Routed, at: Millis): void {
+  onFirstToken({ number, request, at: pickedAt, heldMs = 0 }: Routed, at: Millis): void {
     // An answer in one piece comes with its last token.
     if (!request.streaming) return;
     const place = number % REQUESTS_MAX;
     // The place belongs to a later request if so many have come meanwhile.
-    if (this.#ids[place] === request.id) this.#observed[place] = at - pickedAt + waitedMs;
+    if (this.#ids[place] === request.id) this.#observed[place] = at - pickedAt + heldMs;
   }
 
   /** By our own id of the request; reads all of them. */
@@ -47,7 +47,7 @@ export class LastRequestTimes {
     const predictedTtftMs = this.#predicted[place] ?? Number.NaN;
     const observedTtftMs = this.#observed[place] ?? Number.NaN;
     return {
-      waitedMs: this.#waited[place] ?? 0,
+      waitedMs: this.#held[place] ?? 0,
       ...(Number.isFinite(predictedTtftMs) && { predictedTtftMs }),
       ...(Number.isFinite(observedTtftMs) && { observedTtftMs }),
     };

@@ -23,7 +23,7 @@ function decided(
     context: makeContext({ request }),
     decision: primary && { primary, headers: new Map(), profiles: [primary] },
     error: undefined,
-    held: undefined,
+    heldBefore: undefined,
     crowdedOut: false,
     faults: [],
     durationMs: 3,

@@ -30,12 +30,12 @@ export function metricsSubscriber(
   const prepareSeconds = createPrepareHistogram(metrics.registry);
   const holdSeconds = createHoldHistogram(metrics.registry);
   return {
-    onPrepared: (_request, waitedMs) => prepareSeconds.observe(waitedMs / 1000),
+    onPrepared: (_request, preparedMs) => prepareSeconds.observe(preparedMs / 1000),
     onDecision: (event) => countDecision(metrics, event),
     onRouted(routed) {
       open.set(routed, recordRouted(metrics, routed));
       metrics.decisions.prefixHits.record(routed);
-      if (routed.waitedMs !== undefined) holdSeconds.observe(routed.waitedMs / 1000);
+      if (routed.heldMs !== undefined) holdSeconds.observe(routed.heldMs / 1000);
     },
     onBodyRead(routed, { bodyBytes }) {
       const entry = open.get(routed);
@@ -108,8 +108,8 @@ function recordToken(entry: MeasuredRequest | undefined, at: Millis): void {
   entry.lastTokenAt = at;
 }
 
-function secondsSinceArrival({ at: pickedAt, waitedMs = 0 }: Routed, at: Millis): number {
-  return (at - pickedAt + waitedMs) / 1000;
+function secondsSinceArrival({ at: pickedAt, heldMs = 0 }: Routed, at: Millis): number {
+  return (at - pickedAt + heldMs) / 1000;
 }
 
 function createPrepareHistogram(registry: Registry): Histogram {

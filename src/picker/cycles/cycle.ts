@@ -17,7 +17,7 @@ export interface Cycle extends DecisionEvent {
   readonly all: readonly Endpoint[];
   decision: Decision | undefined;
   error: unknown;
-  held: readonly HeldSum[] | undefined;
+  heldBefore: readonly HeldSum[] | undefined;
   crowdedOut: boolean;
   faults: readonly string[];
   durationMs: number | undefined;
@@ -46,7 +46,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     context,
     decision: undefined,
     error: undefined,
-    held: undefined,
+    heldBefore: undefined,
     crowdedOut: false,
     faults: NO_FAULTS,
     durationMs: undefined,

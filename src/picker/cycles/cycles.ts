@@ -163,7 +163,7 @@ export class Cycles {
 
   #publish(cycle: Cycle): void {
     const { journal, loads } = this.#options;
-    cycle.held = loads.snapshot(cycle.request);
+    cycle.heldBefore = loads.snapshot(cycle.request);
     cycle.number = this.#decisions++;
     journal.decided(cycle);
   }

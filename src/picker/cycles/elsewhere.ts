@@ -98,7 +98,7 @@ export class Elsewhere {
         request,
         endpoint,
         prefill,
-        waitedMs: undefined,
+        heldMs: undefined,
         cachedTokens,
         prefillCachedTokens: cachedTokens,
         firstTokenVisible,

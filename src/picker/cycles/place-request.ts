@@ -31,14 +31,14 @@ export function reserveRequest(
   const { prefill } = decision;
   // Plugins that add response headers may read all of it later.
   const keepsRuns = options.scoresWanted === true || generation.responseHeaderPlugins.length > 0;
-  const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, context);
+  const cachedAt = (where: Endpoint): number => generation.core.cachedTokens(where, context);
   // A response in one piece shows only its end, and no first token.
   const isVisible = firstTokenVisible && request.streaming;
   const cachedTokens = cachedAt(endpoint);
   const prefillCachedTokens = prefill === undefined ? 0 : cachedAt(prefill);
-  const waitedMs = waited?.waitedMs;
+  const heldMs = waited?.heldMs;
   const { outputEstimate: output } = generation.core;
-  const placed = { number, at, request, endpoint, prefill, waitedMs, firstTokenVisible: isVisible };
+  const placed = { number, at, request, endpoint, prefill, heldMs, firstTokenVisible: isVisible };
   return reservePlaced(
     {
       ...placed,
@@ -75,7 +75,7 @@ export interface PlacedRequest
     | 'request'
     | 'endpoint'
     | 'prefill'
-    | 'waitedMs'
+    | 'heldMs'
     | 'cachedTokens'
     | 'estimatedOutputTokens'
   > {
@@ -144,7 +144,7 @@ function reserveLoad(
 }
 
 function routedOf(placed: PlacedRequest, { load, ttftMs, tpotMs }: Reserved): Routed {
-  const { number, at, request, endpoint, prefill, waitedMs, cachedTokens } = placed;
+  const { number, at, request, endpoint, prefill, heldMs, cachedTokens } = placed;
   return {
     number,
     request,
@@ -155,7 +155,7 @@ function routedOf(placed: PlacedRequest, { load, ttftMs, tpotMs }: Reserved): Ro
     estimatedOutputTokens: placed.estimatedOutputTokens,
     load: placed.load ?? load,
     at,
-    waitedMs,
+    heldMs,
     expectedTtftMs: ttftMs,
     expectedTpotMs: tpotMs,
     firstTokenVisible: placed.firstTokenVisible,

@@ -28,8 +28,8 @@ export interface DecisionEvent {
   readonly decision: Decision | undefined;
   /** What `route` throws. Undefined for a routed request. */
   readonly error: unknown;
-  /** What waited for each endpoint; undefined where nothing did. */
-  readonly held: readonly HeldSum[] | undefined;
+  /** What waited for each endpoint and went before it; undefined where nothing waited. */
+  readonly heldBefore: readonly HeldSum[] | undefined;
   /** See `InFlightView.isCrowdedOut`. */
   readonly crowdedOut: boolean;
   /** One sentence for each failure of a plugin, which the decision was made without. */
@@ -68,7 +68,7 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
   /** A request without a body has gone to this endpoint. No other call follows. */
   onPassed?(request: InferenceRequest, endpoint: Endpoint): void;
   /** A request has waited for what its decision needs, such as tokens. */
-  onPrepared?(request: InferenceRequest, waitedMs: Millis): void;
+  onPrepared?(request: InferenceRequest, preparedMs: Millis): void;
   /** A numbered timer fires: see `EventClock`. */
   onTimer?(timer: number, at: Millis): void;
   /** Another configuration decides from now on. */
@@ -98,8 +98,8 @@ export class Journal {
     }
   }
 
-  prepared(request: InferenceRequest, waitedMs: Millis): void {
-    this.#publish('onPrepared', (subscriber) => subscriber.onPrepared?.(request, waitedMs));
+  prepared(request: InferenceRequest, preparedMs: Millis): void {
+    this.#publish('onPrepared', (subscriber) => subscriber.onPrepared?.(request, preparedMs));
   }
 
   passed(request: InferenceRequest, endpoint: Endpoint): void {

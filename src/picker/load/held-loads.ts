@@ -139,8 +139,8 @@ export class HeldLoads implements InFlightView {
   }
 
   /** Takes what a capture says in place of what waits here; undefined for what waits here. */
-  assume({ held, crowdedOut = false }: Pick<RouteOptions, 'held' | 'crowdedOut'>): void {
-    this.#assumed = held && new Map(held.map((sum) => [sum[0], sum]));
+  assume({ heldBefore, crowdedOut = false }: Pick<RouteOptions, 'heldBefore' | 'crowdedOut'>): void {
+    this.#assumed = heldBefore && new Map(heldBefore.map((sum) => [sum[0], sum]));
     this.#assumedCrowdedOut = crowdedOut;
   }
 

@@ -54,7 +54,7 @@ class Bench {
   readonly routed: string[] = [];
   readonly refused: string[] = [];
   /** How long each routed request has waited, as its decision says; 0 for not at all. */
-  readonly waitedMs: number[] = [];
+  readonly heldMs: number[] = [];
   /** What the picker prepares: the requests go on when it is called. */
   readonly prepared: (() => void)[] = [];
   readonly shares = new FairShares();
@@ -82,7 +82,7 @@ class Bench {
       limit,
       prepare: prepares ? prepare : undefined,
       route: (request, options) => {
-        this.waitedMs.push(options?.waited?.waitedMs ?? 0);
+        this.heldMs.push(options?.waited?.heldMs ?? 0);
         const size = { model: 'm', prefillTokens: 1, contextTokens: 1 };
         const reservation = this.#ledger.reserve(endpoint, size);
         this.#ends.set(request.id, () => reservation.release());
@@ -156,7 +156,7 @@ describe('a router with flow control', () => {
     bench.send('first');
     bench.router.route(makeRequest({ id: 'models' }), { anywhere: true });
     bench.send('waits', { headers: new Map([[':method', 'PUT']]) });
-    expect([bench.routed, bench.waitedMs]).toEqual([['first'], [0, 0]]);
+    expect([bench.routed, bench.heldMs]).toEqual([['first'], [0, 0]]);
   });
 
   test('[Q66] refuses what has waited too long, without any event', () => {
@@ -282,7 +282,7 @@ describe('a router with flow control', () => {
     bench.send('b');
     bench.clock.advanceTo(bench.clock.now() + 250);
     bench.end(first);
-    expect([bench.routed, bench.waitedMs]).toEqual([
+    expect([bench.routed, bench.heldMs]).toEqual([
       ['a', 'b'],
       [0, 250],
     ]);

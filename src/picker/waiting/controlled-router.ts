@@ -140,10 +140,10 @@ export class ControlledRouter implements Router {
   readonly #route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
     const dropped = this.#kept.takeError(request);
     if (dropped !== undefined) throw dropped;
-    const waitedMs = this.#let.waitedMs(request) ?? 0;
-    const waited = { waitedMs, endpoint: undefined, cachedTokens: 0 };
+    const heldMs = this.#let.heldMs(request) ?? 0;
+    const waited = { heldMs, endpoint: undefined, cachedTokens: 0 };
     try {
-      return this.#picker.route(request, waitedMs > 0 ? { ...options, waited } : options);
+      return this.#picker.route(request, heldMs > 0 ? { ...options, waited } : options);
     } catch (error) {
       this.#let.release(request);
       throw error;
@@ -220,7 +220,7 @@ export class ControlledRouter implements Router {
     this.#discipline?.placed(waiting, at);
     if (held === undefined) return;
     this.#kept.placed(held);
-    this.#let.add(request, { refuse: held.options.refuse, waitedMs: at - waiting.since });
+    this.#let.add(request, { refuse: held.options.refuse, heldMs: at - waiting.since });
     const isNew = held.state === 'new';
     held.state = 'placed';
     if (!isNew) this.#goOn(held);

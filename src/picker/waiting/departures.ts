@@ -50,7 +50,7 @@ export class Departures {
     const { waiting, target, placement, options } = held;
     this.#forget(held);
     const waited: Waited = {
-      waitedMs: at - waiting.since,
+      heldMs: at - waiting.since,
       endpoint: target?.load.endpoint.id,
       cachedTokens: waiting.request.promptTokens - (target?.load.prefillTokens ?? 0),
     };

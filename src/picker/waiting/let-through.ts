@@ -10,7 +10,7 @@ import { LeftToOthers } from './left-to-others.ts';
 const NOTHING: Served = { promptTokens: 0, outputTokens: 0, latencyMs: 0 };
 
 interface Passed extends Pick<PrepareOptions, 'refuse'> {
-  readonly waitedMs: Millis;
+  readonly heldMs: Millis;
 }
 
 interface LetThroughOptions {
@@ -67,13 +67,13 @@ export class LetThrough {
     return this.#unrouted.size;
   }
 
-  add({ id }: InferenceRequest, { refuse, waitedMs }: Passed): void {
+  add({ id }: InferenceRequest, { refuse, heldMs }: Passed): void {
     this.#refusals.set(id, refuse);
-    this.#unrouted.set(id, waitedMs);
+    this.#unrouted.set(id, heldMs);
   }
 
   /** Undefined where it was not let through, or is routed already. */
-  waitedMs({ id }: InferenceRequest): Millis | undefined {
+  heldMs({ id }: InferenceRequest): Millis | undefined {
     return this.#unrouted.get(id);
   }
 

@@ -77,7 +77,7 @@ describe('requests that wait for their endpoint', () => {
     routed.get('a')?.firstToken();
     routed.get('b')?.firstToken();
     expect(decided.map(({ request }) => request.id)).toEqual(['a', 'b', 'c', 'd']);
-    const sums = decided.at(-1)?.held ?? [];
+    const sums = decided.at(-1)?.heldBefore ?? [];
     expect(sums.map(([, requests]) => requests).reduce((sum, each) => sum + each, 0)).toBe(2);
     expect(new Set(sums.map(([id]) => id))).toEqual(new Set(['e0', 'e1']));
   });
@@ -168,7 +168,7 @@ describe('requests that wait for their endpoint', () => {
     expect(order).toEqual(['a', '!b']);
     expect(decided.at(-1)).toMatchObject({
       error: { code: 'queue-timeout' },
-      options: { waited: { waitedMs: 5000, endpoint: 'e0' } },
+      options: { waited: { heldMs: 5000, endpoint: 'e0' } },
     });
     clock.advanceTo(6000);
     expect(order).toEqual(['a', '!b', '!c']);
@@ -211,7 +211,7 @@ describe('requests that wait for their endpoint', () => {
     clock.advanceTo(120);
     routed.get('a')?.firstToken();
     expect(decided.at(-1)?.options.waited).toEqual({
-      waitedMs: 120,
+      heldMs: 120,
       endpoint: 'e0',
       cachedTokens: 0,
     });
@@ -237,7 +237,7 @@ describe('requests that wait for their endpoint', () => {
     expect([picks(), decided.length]).toEqual([2, 1]);
     routed.get('a')?.firstToken();
     expect([order, picks(), decided.length]).toEqual([['a', 'b'], 3, 2]);
-    expect(decided[1]?.options.waited?.waitedMs).toBe(0);
+    expect(decided[1]?.options.waited?.heldMs).toBe(0);
   });
 
   it('[Q12] are none where the configuration says nothing of it, or switches it off', () => {

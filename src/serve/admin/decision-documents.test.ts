@@ -27,7 +27,7 @@ describe('/debug/decisions', () => {
     test.add('pod');
     const routed = test.picker.route(makeRequest({ id: 'a' }), {
       firstTokenVisible: true,
-      waited: { waitedMs: 30, endpoint: undefined, cachedTokens: 0 },
+      waited: { heldMs: 30, endpoint: undefined, cachedTokens: 0 },
     });
     test.picker.route(makeRequest({ id: 'b' }));
     test.clock.advanceTo(test.clock.now() + 70);

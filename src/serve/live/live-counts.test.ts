@@ -18,7 +18,7 @@ function decided(at: number, more: Partial<DecisionEvent> = {}): DecisionEvent {
     context: undefined,
     decision: undefined,
     error: undefined,
-    held: undefined,
+    heldBefore: undefined,
     crowdedOut: false,
     faults: [],
     durationMs: undefined,
@@ -47,7 +47,7 @@ it('[O9] counts nothing for the time in which nothing happened', () => {
   clock.advanceTo(10 * STEP_MS);
   counts.onDecision(decided(clock.now(), { error: new Error('full') }));
   counts.onRefused();
-  const waited = { waitedMs: 30, endpoint: undefined, cachedTokens: 0 };
+  const waited = { heldMs: 30, endpoint: undefined, cachedTokens: 0 };
   counts.onDecision(decided(clock.now(), { options: { waited } }));
   clock.advanceTo(5000 * STEP_MS);
   counts.onDecision(decided(clock.now()));
@@ -59,8 +59,8 @@ it('[O9] counts nothing for the time in which nothing happened', () => {
 it('[O281] counts a request as held from a millisecond on', () => {
   const clock = new SimulatedClock();
   const counts = new LiveCounts(clock);
-  for (const waitedMs of [0.06, 0.99, 1, 30]) {
-    const waited = { waitedMs, endpoint: undefined, cachedTokens: 0 };
+  for (const heldMs of [0.06, 0.99, 1, 30]) {
+    const waited = { heldMs, endpoint: undefined, cachedTokens: 0 };
     counts.onDecision(decided(0, { options: { waited } }));
   }
   clock.advanceTo(STEP_MS);
@@ -100,7 +100,7 @@ it('[O1] compares times to first token with what was predicted, each within 5 %'
     const routed = makeRouted(makeEndpoint('a'), {
       request,
       at: 100 - ms,
-      waitedMs: 10,
+      heldMs: 10,
       expectedTtftMs: 2 * ms,
     });
     counts.onFirstToken(routed, 100);

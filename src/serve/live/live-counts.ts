@@ -51,7 +51,7 @@ export class LiveCounts implements JournalSubscriber {
     if (error !== undefined) return;
     const place = this.#advance(at);
     this.#picked[place] = (this.#picked[place] as number) + 1;
-    if ((options.waited?.waitedMs ?? 0) < HELD_MS_MIN) return;
+    if ((options.waited?.heldMs ?? 0) < HELD_MS_MIN) return;
     this.#held[place] = (this.#held[place] as number) + 1;
   }
 
@@ -69,9 +69,9 @@ export class LiveCounts implements JournalSubscriber {
   onFirstToken(routed: Routed, at: Millis): void {
     if (!routed.request.streaming) return;
     const place = this.#advance(at);
-    const { waitedMs = 0, expectedTtftMs } = routed;
-    this.#observed.add(place, at - routed.at + waitedMs);
-    if (expectedTtftMs !== undefined) this.#predicted.add(place, expectedTtftMs + waitedMs);
+    const { heldMs = 0, expectedTtftMs } = routed;
+    this.#observed.add(place, at - routed.at + heldMs);
+    if (expectedTtftMs !== undefined) this.#predicted.add(place, expectedTtftMs + heldMs);
   }
 
   onDone(_routed: Routed, at: Millis, outcome: Outcome): void {

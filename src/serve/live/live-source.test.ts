@@ -97,7 +97,7 @@ it('[O208] counts what waits for flow control among what waits', () => {
 it('[O206] says of requests before the first viewer how long they were held, too', async () => {
   const { clock, picker, source } = setUp({ a: {}, b: {} });
   await clock.run(200);
-  const waited = { waitedMs: 30, endpoint: 'a' as EndpointId, cachedTokens: 0 };
+  const waited = { heldMs: 30, endpoint: 'a' as EndpointId, cachedTokens: 0 };
   picker.route(makeRequest({ id: 'r' }), { waited }).done('completed');
   source.begin();
   const [first] = source.first().decisions.shown;
@@ -109,8 +109,8 @@ it('[O281] shows no wait of less than a millisecond as one', async () => {
   const { clock, picker, source } = setUp({ a: {}, b: {} });
   await clock.run(200);
   source.begin();
-  for (const waitedMs of [0.06, 1]) {
-    const waited = { waitedMs, endpoint: undefined, cachedTokens: 0 };
+  for (const heldMs of [0.06, 1]) {
+    const waited = { heldMs, endpoint: undefined, cachedTokens: 0 };
     picker.route(makeRequest(), { waited }).done('completed');
   }
   const held = source.first().decisions.shown.map((shown) => shown.held);

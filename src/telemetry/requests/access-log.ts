@@ -26,6 +26,7 @@ export function accessLine(record: RequestRecord, endedAtEpochMs: Millis): strin
     outputTokens: usage?.completionTokens,
     requestBytes: request?.bodyBytes,
     responseBytes,
+    // All that came before the decision: `preparedMs`, `heldMs` of `Routed`, and the decision itself.
     waitedMs: since(readAt, decidedAt),
     ttftMs: since(readAt ?? beganAt, firstTokenAt),
     durationMs: since(beganAt, endedAt),

@@ -50,7 +50,7 @@ function setUp(trace: Partial<RequestTrace> | undefined = { sampled: true }) {
 
 /** A streamed request that waits, is answered, and ends. */
 function runThrough({ follower, followed, after }: ReturnType<typeof setUp>): void {
-  const routed = { number: 7, request, endpoint, waitedMs: 20, cachedTokens: 16 } as Routed;
+  const routed = { number: 7, request, endpoint, heldMs: 20, cachedTokens: 16 } as Routed;
   after(5);
   followed.bodyRead(request);
   after(21);

@@ -49,9 +49,9 @@ export class RequestFollower implements JournalSubscriber {
     return new Following(record, clock, this.#close);
   };
 
-  onPrepared({ id }: InferenceRequest, waitedMs: Millis): void {
+  onPrepared({ id }: InferenceRequest, preparedMs: Millis): void {
     const record = this.#open.get(id);
-    if (record !== undefined) record.preparedMs += waitedMs;
+    if (record !== undefined) record.preparedMs += preparedMs;
   }
 
   onDecision(event: DecisionEvent): void {

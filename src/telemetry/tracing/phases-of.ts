@@ -72,7 +72,7 @@ function addOrchestration(
   if (decidedAt === undefined || scheduleMs === undefined) return;
   const place = 'part-of-orchestration';
   const from = Math.max(readAt, decidedAt - scheduleMs);
-  const heldMs = routed?.waitedMs ?? 0;
+  const heldMs = routed?.heldMs ?? 0;
   if (preparedMs > 0 || heldMs > 0 || from - readAt >= WAIT_MS_MIN) {
     const attributes = (put: PutAttribute): void => {
       put('pointsman.wait.prepare_ms', preparedMs);

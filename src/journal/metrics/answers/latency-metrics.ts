@@ -59,7 +59,7 @@ export function latencySubscriber(metrics: PickerMetrics, plan: PickerPlan): Jou
     onFirstToken(routed, at) {
       if (plugin === undefined) return;
       firstTokens.set(routed, at);
-      const ttftMs = at - routed.at + (routed.waitedMs ?? 0);
+      const ttftMs = at - routed.at + (routed.heldMs ?? 0);
       see(seriesOf(routed).ttft, ttftMs, routed.request.ttftSloMs);
     },
     onDone(routed, at, outcome, usage) {

@@ -6,7 +6,7 @@ import { predictionSubscriber } from './prediction-metrics.ts';
 it('[O213] sums predicted and observed times of the same streamed answers, without their waits', async () => {
   const metrics = new PickerMetrics();
   const observer = predictionSubscriber(metrics);
-  const streamed = { at: 1000, waitedMs: 400, request: makeRequest({ streaming: true }) };
+  const streamed = { at: 1000, heldMs: 400, request: makeRequest({ streaming: true }) };
   const whole = makeRequest({ streaming: false });
   for (const parts of [
     { ...streamed, expectedTtftMs: 200 },
