@@ -55,11 +55,11 @@ export class DuplexBody implements RequestBody {
       body,
       contentLength: ended ? length : undefined,
       halfCloses: closes,
-      answer: (pick) => this.#answer(pick, body, { ended, closes }),
+      answerPick: (pick) => this.#answerPick(pick, body, { ended, closes }),
     };
   }
 
-  #answer(
+  #answerPick(
     pick: PickMutation,
     body: readonly Uint8Array[],
     { ended, closes }: { readonly ended: boolean; readonly closes: boolean },

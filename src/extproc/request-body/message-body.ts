@@ -60,10 +60,10 @@ export class MessageBody implements RequestBody {
   #picked(
     request: InferenceRequest,
     body: readonly Uint8Array[],
-    answer: ReadRequest['answer'],
+    answerPick: ReadRequest['answerPick'],
   ): ReadRequest {
     const { head, editedBytes } = this.#parts.reading;
     const halfCloses = this.#parts.halfCloses(request);
-    return { head, request, body, contentLength: editedBytes, halfCloses, answer };
+    return { head, request, body, contentLength: editedBytes, halfCloses, answerPick };
   }
 }

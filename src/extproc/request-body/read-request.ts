@@ -21,7 +21,7 @@ export interface ReadRequest {
   /** Whether the proxy gives up the response after the pick. */
   readonly halfCloses: boolean;
   /** Answers the proxy once the pick is made. */
-  readonly answer: (pick: PickMutation) => void;
+  readonly answerPick: (pick: PickMutation) => void;
 }
 
 /** A request that is picked by its headers alone: the answer to the pick answers these. */
@@ -42,6 +42,6 @@ export function readAtHeaders(
     body: [],
     contentLength: undefined,
     halfCloses: halfCloses(request),
-    answer: (pick) => emit({ kind: 'answer-request-headers', pick }),
+    answerPick: (pick) => emit({ kind: 'answer-request-headers', pick }),
   };
 }

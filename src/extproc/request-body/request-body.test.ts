@@ -43,7 +43,7 @@ function setUp(create: (parts: BodyParts) => RequestBody, headers = HEAD.headers
 function answer(body: RequestBody, read: ReadRequest | undefined): void {
   if (read === undefined) throw new Error('the request cannot be picked yet');
   body.onRouted(inertRouted({ request: read.request, destinations: [], done: () => undefined }));
-  read.answer(PICK);
+  read.answerPick(PICK);
 }
 
 it('[P3] answers what trailers end only once it is picked, in full duplex', () => {

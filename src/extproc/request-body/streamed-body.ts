@@ -76,7 +76,7 @@ export class StreamedBody implements RequestBody {
       body: [],
       contentLength: reading.editedBytes,
       halfCloses: halfCloses(request),
-      answer: (pick) => {
+      answerPick: (pick) => {
         emit({ kind: 'answer-request-headers', pick });
         this.#answerChunks();
         if (at === 'by-trailers') emit({ kind: 'answer-request-trailers' });

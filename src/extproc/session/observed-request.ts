@@ -6,6 +6,7 @@ import type { AnswerBlocks } from '../../openai/answers/answer-blocks.ts';
 import type { UsageReader } from '../../openai/answers/usage-reader.ts';
 import type { BodyReader, RequestHead } from '../../openai/body/body-reader.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
+import type { AnswerReaders } from './response-phase.ts';
 
 export type UnbookedReason =
   /** It has failed, or its header and metadata do not reach us. */
@@ -44,13 +45,17 @@ export class ObservedRequest {
   /** From metadata, which clients cannot write. */
   #destination: string | undefined;
   routed: RoutedRequest | undefined;
-  /** Hashes the answer; undefined where no observer learns from it. */
-  answer: AnswerBlocks | undefined;
-  usage: UsageReader | undefined;
+  #responseBlocks: AnswerBlocks | undefined;
+  #usage: UsageReader | undefined;
   #over = false;
 
   constructor(options: ObservedRequestOptions) {
     this.#options = options;
+  }
+
+  /** For its answer, once that begins. */
+  get answerReaders(): AnswerReaders {
+    return { responseBlocks: this.#responseBlocks, usage: this.#usage };
   }
 
   allow(subset: readonly string[]): void {
@@ -70,7 +75,7 @@ export class ObservedRequest {
     if (endOfStream) return this.#drop();
     this.#guarded(() => {
       this.#reader = openBody(head);
-      this.usage = this.#reader.usageReader();
+      this.#usage = this.#reader.usageReader();
       if (mode.requestBodyMode === BODY_MODE.none) this.#book(this.#reader.peek(), mode);
     });
   }
@@ -108,7 +113,7 @@ export class ObservedRequest {
 
   #end(mode: BookingMode): void {
     const request = this.#reader?.end();
-    if (mode.firstTokenVisible) this.answer = this.#reader?.answerBlocks();
+    if (mode.firstTokenVisible) this.#responseBlocks = this.#reader?.answerBlocks();
     this.#reader = undefined;
     if (request === undefined) return;
     if (this.routed === undefined) this.#book(request, mode);

@@ -135,7 +135,7 @@ export class ObserverSession {
       case 'response-headers': {
         this.#request.onAnswered(mode);
         const { routed } = this.#request;
-        this.#response.onHeaders(event, this.#request.routed, this.#request);
+        this.#response.onHeaders(event, routed, this.#request.answerReaders);
         // The engine model predicts the end: this stream ends too late to show it.
         if (!mode.endVisible) this.#response.complete(routed);
         return;

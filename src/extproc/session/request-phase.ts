@@ -16,6 +16,7 @@ import { StreamedBody } from '../request-body/streamed-body.ts';
 import type { ByteAccount } from '../streams/byte-account.ts';
 import { isRenamed } from './pick-mutation.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
+import type { AnswerReaders } from './response-phase.ts';
 
 /**
  * The request's half of a session: reads what comes, and answers it. One call returns the request:
@@ -29,10 +30,8 @@ export class RequestPhase {
   /** Undefined where none comes, or nothing of it is needed any more. */
   #body: RequestBody | undefined;
   #ended = false;
-  /** Hashes the answer; undefined where no observer learns from it. */
-  answer: AnswerBlocks | undefined;
-  /** Finds the usage in the answer. */
-  usage: UsageReader | undefined;
+  #responseBlocks: AnswerBlocks | undefined;
+  #usage: UsageReader | undefined;
 
   constructor(
     options: RequestPhaseOptions,
@@ -54,6 +53,11 @@ export class RequestPhase {
     return isOneMessage(this.#protocol);
   }
 
+  /** For its answer, once that begins. */
+  get answerReaders(): AnswerReaders {
+    return { responseBlocks: this.#responseBlocks, usage: this.#usage };
+  }
+
   configure(protocol: ProtocolConfig): void {
     this.#protocol = protocol;
   }
@@ -67,7 +71,7 @@ export class RequestPhase {
       return { ...readAtHeaders(head, request, parts), withoutBody: true };
     }
     const reader = this.#options.openBody(head);
-    this.usage = reader.usageReader();
+    this.#usage = reader.usageReader();
     this.#body = this.#bodyOf(head, reader);
     return this.#body.onHeaders();
   }
@@ -112,7 +116,7 @@ export class RequestPhase {
     }
     const seesTokens = responseBodyMode !== BODY_MODE.none;
     const keepAnswerBlocks = (blocks: AnswerBlocks | undefined): void => {
-      this.answer = blocks;
+      this.#responseBlocks = blocks;
     };
     const reading = new BodyReading({
       head,

@@ -48,7 +48,7 @@ function setUp(router: Partial<Router> = {}) {
     body: [],
     contentLength: undefined,
     halfCloses: false,
-    answer: () => void log.push('answered'),
+    answerPick: () => void log.push('answered'),
   };
   return { pick, log, options, routed, read };
 }

@@ -88,7 +88,7 @@ export class RequestPick implements Placement {
     const read = this.#unplaced;
     this.#unplaced = undefined;
     if (read === undefined) routed.done('aborted');
-    else this.#session.resume(() => this.#answer(routed, read));
+    else this.#session.resume(() => this.#sendPick(routed, read));
   }
 
   refused(error: unknown): void {
@@ -127,17 +127,17 @@ export class RequestPick implements Placement {
       ? router.enqueue(read.request, options, this)
       : router.route(read.request, options);
     if (routed === undefined) this.#unplaced = read;
-    else this.#answer(routed, read);
+    else this.#sendPick(routed, read);
   }
 
-  #answer(routed: RoutedRequest, { head, contentLength, answer, halfCloses }: ReadRequest): void {
+  #sendPick(routed: RoutedRequest, { head, contentLength, answerPick, halfCloses }: ReadRequest): void {
     this.#routed = routed;
     const { emit, onRouted } = this.#session;
     onRouted(routed);
     if (this.#asksForEndpoint) return answerWithEndpoint(routed, emit);
     const { emitEndpointScores: withScores, asksLoadReports } = this.#options;
     const asksLoad = asksLoadReports === true && !halfCloses;
-    answer(pickMutation(routed, head, { contentLength, withScores, asksLoad }));
+    answerPick(pickMutation(routed, head, { contentLength, withScores, asksLoad }));
   }
 }
 

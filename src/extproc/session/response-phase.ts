@@ -24,10 +24,10 @@ const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
 const TEXTUAL = /json|event-stream|^$/i;
 
-/** What reads the answer to a request. */
+/** What reads the answer to a request; taken when the answer's headers come. */
 export interface AnswerReaders {
   /** Hashes the answer; undefined where no observer learns from it. */
-  readonly answer: AnswerBlocks | undefined;
+  readonly responseBlocks: AnswerBlocks | undefined;
   /** Finds the usage in the answer; undefined where the request did not come. */
   readonly usage: UsageReader | undefined;
 }
@@ -84,7 +84,7 @@ export class ResponsePhase {
   onHeaders(
     { headers, endOfStream }: { readonly headers: HeaderBlock; readonly endOfStream: boolean },
     routed: RoutedRequest | undefined,
-    { answer, usage }: AnswerReaders,
+    { responseBlocks, usage }: AnswerReaders,
   ): void {
     this.#usage = usage;
     this.#status = Number(headers.get(':status') ?? 200);
@@ -98,7 +98,7 @@ export class ResponsePhase {
     const setHeaders = [...(routed?.responseHeaders() ?? [])];
     if (!endOfStream && this.#mode !== BODY_MODE.none) {
       this.#restorer = restorerFor(headers, routed?.request);
-      if (routed?.wantsAnswer === true) this.#text = answerTextFor(headers, answer);
+      if (routed?.wantsAnswer === true) this.#text = answerTextFor(headers, responseBlocks);
     }
     // Restoring names changes the length, which is not known before the end.
     let removeHeaders = this.#restorer === undefined ? undefined : ['content-length'];

@@ -81,14 +81,14 @@ export class Session {
     this.#emit = emit;
     this.#account = account;
     this.#traceparent = traceparent;
-    const answer = (action: StreamAction): void => {
+    const send = (action: StreamAction): void => {
       if (action.kind === 'half-close') this.#state = 'half-closed';
       else if (action.kind === 'reject') this.#state = 'refused';
       emit(action);
     };
-    this.#request = new RequestPhase(options, answer, account);
+    this.#request = new RequestPhase(options, send, account);
     this.#pick = new RequestPick(options, {
-      emit: answer,
+      emit: send,
       resume: (go) => this.#resume(go),
       onRouted: (routed) => this.#request.onRouted(routed),
     });
@@ -170,7 +170,7 @@ export class Session {
       case 'request-trailers':
         return this.#request.onTrailers();
       case 'response-headers':
-        this.#response.onHeaders(event, this.#pick.routed, this.#request);
+        this.#response.onHeaders(event, this.#pick.routed, this.#request.answerReaders);
         return undefined;
       case 'response-body':
         this.#response.onBody(event.chunk, event.endOfStream, this.#pick.routed);
@@ -204,22 +204,22 @@ export class Session {
     const { newRequestId, follow } = this.#options;
     const head = { id: newRequestId(), path: headers.get(':path') ?? '/', headers };
     this.#head = head;
-    if (endOfStream && this.#answers(headers)) return undefined;
+    if (endOfStream && this.#respondsTo(headers)) return undefined;
     if (follow !== undefined) this.#head = { ...head, followed: follow(head, this.#traceparent) };
     this.#pick.onHeaders(this.#head, endOfStream);
     return this.#request.onHeaders(this.#head, endOfStream);
   }
 
   /** Returns whether the picker itself has answered; the request is over then. */
-  #answers(headers: ReadonlyMap<string, string>): boolean {
+  #respondsTo(headers: ReadonlyMap<string, string>): boolean {
     const request = { method: headers.get(':method') ?? '', path: headers.get(':path') ?? '/' };
     const local = this.#options.respond?.(request);
     if (local === undefined) return false;
-    this.#answer(local);
+    this.#respondLocally(local);
     return true;
   }
 
-  #answer({ status, contentType, body }: LocalResponse): void {
+  #respondLocally({ status, contentType, body }: LocalResponse): void {
     this.#state = 'refused';
     this.#emit({ kind: 'reject', status, headers: [['content-type', contentType]], body });
   }
@@ -245,7 +245,7 @@ export class Session {
 
   /** Ends the request with an answer to the client; only the end of the stream matters after it. */
   #reject(error: unknown): void {
-    if (error instanceof LocalAnswer) return this.#answer(error.response);
+    if (error instanceof LocalAnswer) return this.#respondLocally(error.response);
     this.#state = 'refused';
     for (const event of this.#waiting.splice(0)) this.#account.release(waitingBytes(event));
     const { onFault, onRejected } = this.#options;
