@@ -44,7 +44,7 @@ export interface RequestControl {
    */
   respond?(request: RequestLine, endpoints: readonly Endpoint[]): LocalResponse | undefined;
   /** Requests with `Prefer: reserve-endpoint` are answered with the endpoint of their pick alone. */
-  readonly answersReservations?: true;
+  readonly answersEndpointOnly?: true;
   /** Refuses the request by throwing a RoutingError. Gets the endpoints that are left. */
   admit?(endpoints: readonly Endpoint[], context: SchedulingContext): void;
   /**

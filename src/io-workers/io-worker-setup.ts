@@ -46,7 +46,7 @@ export interface ReadingRules {
   readonly propagatesPriority: boolean;
   readonly prompts: PromptReading;
   /** Whether requests may ask for an endpoint alone. */
-  readonly answersReservations: boolean;
+  readonly answersEndpointOnly: boolean;
   readonly preparing: Preparing;
 }
 

@@ -34,7 +34,7 @@ const SETUP: IoWorkerSetup = {
     parsers: [],
     propagatesPriority: false,
     prompts: { referenceText: false, media: DEFAULT_MEDIA },
-    answersReservations: false,
+    answersEndpointOnly: false,
     preparing: 'nothing',
   },
   serving: true,

@@ -172,7 +172,7 @@ function sameRules(one: ReadingRules, other: ReadingRules): boolean {
     one.parsers === other.parsers &&
     one.propagatesPriority === other.propagatesPriority &&
     one.prompts === other.prompts &&
-    one.answersReservations === other.answersReservations &&
+    one.answersEndpointOnly === other.answersEndpointOnly &&
     one.preparing === other.preparing
   );
 }

@@ -131,7 +131,7 @@ export class RunningWorker {
       ignoreSubset,
       emitEndpointScores,
       asksLoadReports,
-      answersReservations: () => this.#reading.answersReservations,
+      answersEndpointOnly: () => this.#reading.answersEndpointOnly,
       follow: follows ? this.#following.follow : undefined,
       onFault: (error, { requestId, traceId }) => {
         const { message, stack } = error instanceof Error ? error : new Error(String(error));

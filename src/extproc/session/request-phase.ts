@@ -15,15 +15,15 @@ import { SkippedBody } from '../request-body/skipped-body.ts';
 import { StreamedBody } from '../request-body/streamed-body.ts';
 import type { ByteAccount } from '../streams/byte-account.ts';
 import { isRenamed } from './pick-mutation.ts';
-import type { RequestPhaseOptions } from './request-phase-options.ts';
 import type { AnswerReaders } from './response-phase.ts';
+import type { SessionRules } from './session-rules.ts';
 
 /**
  * The request's half of a session: reads what comes, and answers it. One call returns the request:
  * then it is to be picked, and nothing more is to be given to this until the pick is made.
  */
 export class RequestPhase {
-  readonly #options: RequestPhaseOptions;
+  readonly #options: SessionRules;
   readonly #emit: (action: StreamAction) => void;
   readonly #account: ByteAccount;
   #protocol = DEFAULT_PROTOCOL;
@@ -33,11 +33,7 @@ export class RequestPhase {
   #responseBlocks: AnswerBlocks | undefined;
   #usage: UsageReader | undefined;
 
-  constructor(
-    options: RequestPhaseOptions,
-    emit: (action: StreamAction) => void,
-    account: ByteAccount,
-  ) {
+  constructor(options: SessionRules, emit: (action: StreamAction) => void, account: ByteAccount) {
     this.#options = options;
     this.#emit = emit;
     this.#account = account;

@@ -4,9 +4,9 @@ import type { Placement, RoutedRequest } from '../../framework/routing.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 import type { ReadRequest, SessionHead } from '../request-body/read-request.ts';
+import { answerWithEndpoint, asksForEndpoint } from './endpoint-only.ts';
 import { pickMutation } from './pick-mutation.ts';
-import type { RequestPhaseOptions } from './request-phase-options.ts';
-import { answerWithEndpoint, asksForEndpoint } from './reservation.ts';
+import type { SessionRules } from './session-rules.ts';
 
 /** What a pick needs of its session. */
 export interface PickingSession {
@@ -22,7 +22,7 @@ export interface PickingSession {
  * the request.
  */
 export class RequestPick implements Placement {
-  readonly #options: RequestPhaseOptions;
+  readonly #options: SessionRules;
   readonly #session: PickingSession;
   #seesTokens = true;
   #subset: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export class RequestPick implements Placement {
   #unplaced: ReadRequest | undefined;
   #routed: RoutedRequest | undefined;
 
-  constructor(options: RequestPhaseOptions, session: PickingSession) {
+  constructor(options: SessionRules, session: PickingSession) {
     this.#options = options;
     this.#session = session;
   }
@@ -130,7 +130,10 @@ export class RequestPick implements Placement {
     else this.#sendPick(routed, read);
   }
 
-  #sendPick(routed: RoutedRequest, { head, contentLength, answerPick, halfCloses }: ReadRequest): void {
+  #sendPick(
+    routed: RoutedRequest,
+    { head, contentLength, answerPick, halfCloses }: ReadRequest,
+  ): void {
     this.#routed = routed;
     const { emit, onRouted } = this.#session;
     onRouted(routed);

@@ -18,7 +18,7 @@ import { BODY_MODE, type CloseReason } from '../codec/stream-event.ts';
 import { isServerFailure } from './grpc-status.ts';
 import { REPORT_HEADER, readLoadReport } from './load-report.ts';
 import { isRenamed } from './pick-mutation.ts';
-import type { RequestPhaseOptions } from './request-phase-options.ts';
+import type { SessionRules } from './session-rules.ts';
 
 const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
@@ -32,7 +32,7 @@ export interface AnswerReaders {
   readonly usage: UsageReader | undefined;
 }
 
-type ResponsePhaseOptions = Pick<RequestPhaseOptions, 'asksLoadReports'>;
+type ResponsePhaseOptions = Pick<SessionRules, 'asksLoadReports'>;
 
 /**
  * The response's half of a session: passes everything at once, with the model under the client's

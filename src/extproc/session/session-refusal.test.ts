@@ -141,7 +141,7 @@ describe('answers of the picker itself', () => {
   });
 
   it('[G165] names the endpoint of a pick to who asks for no more, and passes nothing on', () => {
-    const { send, actions, ended, routed } = setUp({ answersReservations: () => true });
+    const { send, actions, ended, routed } = setUp({ answersEndpointOnly: () => true });
     const pairs = { prefer: 'reserve-endpoint' };
     send(requestHeaders({ pairs }), requestBody(BODY), responseHeaders());
     expect(actions).toMatchObject([{ kind: 'reject', status: 204, body: '' }]);

@@ -13,11 +13,11 @@ import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
 import { errorFormOf, rejection } from './rejection.ts';
 import { RequestPhase } from './request-phase.ts';
-import type { RequestPhaseOptions } from './request-phase-options.ts';
 import { RequestPick } from './request-pick.ts';
 import { ResponsePhase } from './response-phase.ts';
+import type { SessionRules } from './session-rules.ts';
 
-export interface SessionOptions extends RequestPhaseOptions {
+export interface SessionOptions extends SessionRules {
   readonly newRequestId: () => string;
   /** Called for an error of ours. The request has been answered with 500, unless it was over. */
   readonly onFault: (error: unknown, about: AboutRequest) => void;

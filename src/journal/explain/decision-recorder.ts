@@ -115,10 +115,7 @@ export class DecisionRecorder implements JournalSubscriber {
     this.ring.end(idHash, requestIdHash);
   }
 
-  #writeWaited(
-    { heldMs, endpoint, cachedTokens }: Waited,
-    candidates: readonly Endpoint[],
-  ): void {
+  #writeWaited({ heldMs, endpoint, cachedTokens }: Waited, candidates: readonly Endpoint[]): void {
     const { log } = this.ring;
 
     log.f64(heldMs);

@@ -104,7 +104,13 @@ export function requestOf({
 /** What the picker was asked with, and what waited there. */
 export function optionsOf(record: DecidedRecord): RouteOptions {
   const { subset, firstTokenSeen, endSeen, held = NOTHING_HELD, crowdedOut } = record;
-  return { subset, firstTokenVisible: firstTokenSeen, endVisible: endSeen, heldBefore: held, crowdedOut };
+  return {
+    subset,
+    firstTokenVisible: firstTokenSeen,
+    endVisible: endSeen,
+    heldBefore: held,
+    crowdedOut,
+  };
 }
 
 /** The decision with the endpoints that were really chosen, where they are still in the pool. */

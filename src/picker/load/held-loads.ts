@@ -139,7 +139,10 @@ export class HeldLoads implements InFlightView {
   }
 
   /** Takes what a capture says in place of what waits here; undefined for what waits here. */
-  assume({ heldBefore, crowdedOut = false }: Pick<RouteOptions, 'heldBefore' | 'crowdedOut'>): void {
+  assume({
+    heldBefore,
+    crowdedOut = false,
+  }: Pick<RouteOptions, 'heldBefore' | 'crowdedOut'>): void {
     this.#assumed = heldBefore && new Map(heldBefore.map((sum) => [sum[0], sum]));
     this.#assumedCrowdedOut = crowdedOut;
   }

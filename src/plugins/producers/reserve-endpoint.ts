@@ -6,5 +6,5 @@ import { RESERVE_ENDPOINT } from '../../framework/preference.ts';
 export const reserveEndpoint: DataSourceDefinition = defineDataSource({
   type: RESERVE_ENDPOINT,
   config: z.strictObject({}),
-  start: () => ({ answersReservations: true, stop: () => undefined }),
+  start: () => ({ answersEndpointOnly: true, stop: () => undefined }),
 });

@@ -56,7 +56,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     ...reading,
     router: parts.router,
     respond: localAnswers(parts.picker),
-    answersReservations: () => parts.picker.observers().some(answersReservations),
+    answersEndpointOnly: () => parts.picker.observers().some(answersEndpointOnly),
     ...wayOfAnswering(requests),
     follow: parts.telemetry?.follow,
     onFault: (error, about) => {
@@ -137,6 +137,6 @@ function observerCallbacks(
   };
 }
 
-function answersReservations(plugin: object): boolean {
-  return 'answersReservations' in plugin && plugin.answersReservations === true;
+function answersEndpointOnly(plugin: object): boolean {
+  return 'answersEndpointOnly' in plugin && plugin.answersEndpointOnly === true;
 }

@@ -83,7 +83,7 @@ function readingRules(
     parsers: parts.parsers(),
     propagatesPriority: parts.propagatesPriority(),
     prompts: parts.prompts(),
-    answersReservations: session.answersReservations?.() === true,
+    answersEndpointOnly: session.answersEndpointOnly?.() === true,
     preparing: preparingOf(parts),
   };
 }

@@ -7,7 +7,7 @@ import {
   type RoutedRequest,
 } from '../../framework/routing.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
-import type { RequestPhaseOptions } from './request-phase-options.ts';
+import type { SessionRules } from './session-rules.ts';
 
 /** Headers for the model server's sidecar, to which the caller then sends them itself. */
 const SERVER_HEADERS = [PREFILL_HEADER, ENCODE_HEADER, KV_SOURCE_HEADER];
@@ -20,13 +20,13 @@ const NO_CONTENT = 204;
 export function asksForEndpoint(
   headers: ReadonlyMap<string, string>,
   endOfStream: boolean,
-  { answersReservations }: Pick<RequestPhaseOptions, 'answersReservations'>,
+  { answersEndpointOnly }: Pick<SessionRules, 'answersEndpointOnly'>,
 ): boolean {
   if (!hasPreference(headers, RESERVE_ENDPOINT)) return false;
   if (endOfStream) {
     throw new RoutingError('invalid-request', `Prefer: ${RESERVE_ENDPOINT} needs a body`);
   }
-  if (answersReservations?.() === true) return true;
+  if (answersEndpointOnly?.() === true) return true;
   const text = `Prefer: ${RESERVE_ENDPOINT} needs a plugin ${RESERVE_ENDPOINT} in the picker's configuration`;
   throw new RoutingError('internal', text);
 }

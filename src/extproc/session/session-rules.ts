@@ -2,7 +2,8 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { BodyReader, RequestHead } from '../../openai/body/body-reader.ts';
 
-export interface RequestPhaseOptions {
+/** What a session is told about the pool and the configuration: how it reads, picks and answers. */
+export interface SessionRules {
   readonly router: Router;
   readonly openBody: (head: RequestHead) => BodyReader;
   readonly headerOnly: (head: RequestHead) => InferenceRequest;
@@ -18,5 +19,5 @@ export interface RequestPhaseOptions {
   /** Whether model servers are asked for their load with each answer; clients do not see it. */
   readonly asksLoadReports?: boolean | undefined;
   /** Whether requests may ask for an endpoint alone (`Prefer: reserve-endpoint`); no if undefined. */
-  readonly answersReservations?: (() => boolean) | undefined;
+  readonly answersEndpointOnly?: (() => boolean) | undefined;
 }

@@ -3,10 +3,10 @@ import { RoutingError } from '../../framework/error.ts';
 import { hasPreference } from '../../framework/preference.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
-import { answerWithEndpoint, asksForEndpoint } from './reservation.ts';
+import { answerWithEndpoint, asksForEndpoint } from './endpoint-only.ts';
 
 const headers = (prefer: string): ReadonlyMap<string, string> => new Map([['prefer', prefer]]);
-const ANSWERS = { answersReservations: () => true };
+const ANSWERS = { answersEndpointOnly: () => true };
 
 function refusal(prefer: string, endOfStream: boolean, options = {}): string {
   try {
