@@ -84,9 +84,9 @@ export class EndpointPicker implements Router, BookingRouter {
     this.#room = new WaitingRoom({
       ...known,
       timers: runtime.clock,
-      decide: ({ request }, asked) => this.#cycles.decide(request, asked, 'waiting'),
-      conclude: (cycle) => this.#routing.conclude(cycle),
-      refuse: (cycle, error) => this.#cycles.refuse(cycle, error),
+      decideOnly: ({ request }, asked) => this.#cycles.decideOnly(request, asked, 'waiting'),
+      placeOrDecideAgain: (cycle) => this.#routing.placeOrDecideAgain(cycle),
+      refused: (cycle, error) => this.#cycles.refused(cycle, error),
       route: ({ request }, asked) => this.route(request, asked),
       onError: (error) => faults.report(this, 'placement', error),
     });
@@ -215,13 +215,13 @@ export class EndpointPicker implements Router, BookingRouter {
   }
 
   /** What `route` would decide now. Reserves and publishes nothing. Throws without candidates. */
-  decide(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
-    return this.#cycles.decide(request, options, 'placing');
+  decideOnly(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
+    return this.#cycles.decideOnly(request, options, 'placing');
   }
 
-  /** Reserves for a cycle of `decide`. Publishes nothing. Throws where no endpoint is named. */
-  place(cycle: Cycle, decision: Decision): RoutedRequest {
-    return this.#cycles.place(cycle, decision);
+  /** Reserves for a cycle of `decideOnly`. Publishes nothing. Throws where no endpoint is named. */
+  reserveOnly(cycle: Cycle, decision: Decision): RoutedRequest {
+    return this.#cycles.reserveOnly(cycle, decision);
   }
 
   #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {

@@ -36,27 +36,27 @@ export class PickerRouting {
     try {
       let generation = cores.generationFor(request);
       const all = subsetOf(pool.snapshot(), options.subset);
-      let candidates = rules.toPlace(all, at);
+      let candidates = rules.offerForPlacing(all, at);
       for (;;) {
         const cycle = cycles.begin({ at, request, options, generation, all, candidates });
-        const context = cycles.contextOf(cycle);
+        const context = cycles.contextOrRefuse(cycle);
         const startedAt = stopwatch?.now();
         let decision: Decision;
         try {
           decision = generation.core.scheduler.schedule(cycle.candidates, context);
         } catch (error) {
-          throw cycles.refuse(cycle, error, startedAt);
+          throw cycles.refused(cycle, error, startedAt);
         }
         cycles.measure(cycle, startedAt);
         const wider = cycles.widerThan(cycle, decision, 'placing');
         const { challenger } = generation;
         if (wider !== undefined) candidates = wider;
-        else if (challenger === undefined) return cycles.conclude(cycle, decision);
+        else if (challenger === undefined) return cycles.publishAndReserve(cycle, decision);
         else if (cycle.faults.length === 0) {
-          return cycles.conclude(cycle, { ...decision, decidedBy: challenger.name });
+          return cycles.publishAndReserve(cycle, { ...decision, decidedBy: challenger.name });
         } else {
           // The core in charge decides what the challenger has not decided as configured.
-          const error = cycles.refuse(cycle, faults.lastError);
+          const error = cycles.refused(cycle, faults.lastError);
           cores.giveBack(challenger, request, error);
           generation = cores.inCharge;
         }
@@ -77,7 +77,7 @@ export class PickerRouting {
       const all = subsetOf(pool.snapshot(), options.subset);
       const candidates = rules.toWaitFor(all);
       const cycle = cycles.begin({ at, request, options, generation, all, candidates });
-      const context = cycles.contextOf(cycle);
+      const context = cycles.contextOrRefuse(cycle);
       const startedAt = stopwatch?.now();
       let waits: boolean;
       try {
@@ -85,25 +85,25 @@ export class PickerRouting {
         cycles.measure(cycle, startedAt);
         // An endpoint that is full may be the only one that the filters leave.
         const isExhausted = cycle.decision.primary.kind === 'exhausted';
-        const waiting = isExhausted ? cycles.decide(request, options, 'waiting') : cycle;
+        const waiting = isExhausted ? cycles.decideOnly(request, options, 'waiting') : cycle;
         waits = room.keeps(waiting, placement);
       } catch (error) {
-        throw cycles.refuse(cycle, error, startedAt);
+        throw cycles.refused(cycle, error, startedAt);
       }
-      return waits ? undefined : this.conclude(cycle);
+      return waits ? undefined : this.placeOrDecideAgain(cycle);
     } finally {
       clock.end();
     }
   };
 
   /** Places by what was decided in this event, unless ejections ask for another decision. */
-  conclude(cycle: Cycle): RoutedRequest {
+  placeOrDecideAgain(cycle: Cycle): RoutedRequest {
     const { at, request, options, generation, all, candidates, decision } = cycle;
     const isFinal =
       decision !== undefined &&
       decision.primary.kind !== 'exhausted' &&
       generation.challenger === undefined &&
-      sameEndpoints(this.#parts.candidates.toPlace(all, at), candidates);
-    return isFinal ? this.#parts.cycles.conclude(cycle, decision) : this.route(request, options);
+      sameEndpoints(this.#parts.candidates.offerForPlacing(all, at), candidates);
+    return isFinal ? this.#parts.cycles.publishAndReserve(cycle, decision) : this.route(request, options);
   }
 }

@@ -188,7 +188,7 @@ export class Redecider {
     let failed: RoutingError | undefined;
     try {
       const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
-      const cycle = this.#picker.decide(request, optionsOf(record));
+      const cycle = this.#picker.decideOnly(request, optionsOf(record));
       const { all } = cycle;
       // What another process decided is taken from the capture.
       const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
@@ -199,7 +199,7 @@ export class Redecider {
       });
       if (!isTimeout) {
         const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
-        const routed = this.#picker.place(cycle, placed);
+        const routed = this.#picker.reserveOnly(cycle, placed);
         if ('error' in was) routed.done('aborted');
         else this.#open.set(n, { routed, ...this.#expectation(record, comparison) });
       }

@@ -20,9 +20,15 @@ export class CandidateRules {
     this.#limit = limit;
   }
 
-  /** For a request that is placed now. Empty where all endpoints are full. */
-  toPlace(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
-    return this.#withRoom(this.#ejector.admit(all, at), all);
+  /**
+   * For a request that is placed now. Empty where all endpoints are full. Where the trial of an
+   * ejected endpoint is due, it is that one alone, and counts as offered. Several calls at one time
+   * give the same.
+   */
+  offerForPlacing(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
+    const trial = this.#ejector.offerTrial(all, at);
+    const healthy = trial === undefined ? this.#ejector.remaining(all) : [trial];
+    return this.#withRoom(healthy, all);
   }
 
   /**

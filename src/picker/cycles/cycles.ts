@@ -64,28 +64,28 @@ export class Cycles {
     cycle.durationMs = (this.#options.stopwatch?.now() ?? startedAt) - startedAt;
   }
 
-  /** The context of the cycle. Publishes and throws where there is no candidate. */
-  contextOf(cycle: Cycle): SchedulingContext {
+  /** The context of the cycle. Publishes the refusal and throws where there is no candidate. */
+  contextOrRefuse(cycle: Cycle): SchedulingContext {
     if (cycle.context !== undefined) return cycle.context;
-    throw this.refuse(cycle, noCandidates(cycle, this.#options.parts.pool));
+    throw this.refused(cycle, noCandidates(cycle, this.#options.parts.pool));
   }
 
   /** Publishes the cycle as refused, and returns what to throw. */
-  refuse(cycle: Cycle, error: unknown, startedAt?: Millis): unknown {
+  refused(cycle: Cycle, error: unknown, startedAt?: Millis): unknown {
     this.measure(cycle, startedAt);
     cycle.decision = undefined;
-    return this.#refuseDecided(cycle, error);
+    return this.#refusedAsDecided(cycle, error);
   }
 
   /** Publishes the decision and reserves by it. Throws where it names no endpoint. */
-  conclude(cycle: Cycle, decision: Decision): RoutedRequest {
+  publishAndReserve(cycle: Cycle, decision: Decision): RoutedRequest {
     cycle.decision = decision;
     let endpoint: Endpoint;
     try {
       endpoint = primaryOf(decision, cycle.candidates.length);
     } catch (error) {
       this.measure(cycle, undefined);
-      throw this.#refuseDecided(cycle, error);
+      throw this.#refusedAsDecided(cycle, error);
     }
     this.#publish(cycle);
     return reserveRequest(cycle, { decision, endpoint }, this.#options.parts);
@@ -99,16 +99,16 @@ export class Cycles {
       const generation = cores().generationFor(request);
       const all = subsetOf(parts.pool.snapshot(), options.subset);
       const cycle = this.begin({ at, request, options, generation, all, candidates: all });
-      this.contextOf(cycle);
+      this.contextOrRefuse(cycle);
       const startedAt = stopwatch?.now();
       let decision: Decision;
       try {
         decision = observedDecision(destination, cycle.candidates);
       } catch (error) {
-        throw this.refuse(cycle, error, startedAt);
+        throw this.refused(cycle, error, startedAt);
       }
       this.measure(cycle, startedAt);
-      return this.conclude(cycle, decision);
+      return this.publishAndReserve(cycle, decision);
     } finally {
       parts.clock.end();
     }
@@ -118,14 +118,14 @@ export class Cycles {
    * What would be decided now, for a request that may wait or is placed. Reserves and publishes
    * nothing. Throws without candidates.
    */
-  decide(request: InferenceRequest, options: RouteOptions, purpose: Purpose): DecidedCycle {
+  decideOnly(request: InferenceRequest, options: RouteOptions, purpose: Purpose): DecidedCycle {
     const { cores, parts, loads, candidates: from, stopwatch } = this.#options;
     loads.assume(options);
     const at = parts.clock.begin();
     try {
       const generation = cores().generationFor(request);
       const all = subsetOf(parts.pool.snapshot(), options.subset);
-      let candidates = purpose === 'waiting' ? from.toWaitFor(all) : from.toPlace(all, at);
+      let candidates = purpose === 'waiting' ? from.toWaitFor(all) : from.offerForPlacing(all, at);
       for (;;) {
         const cycle = this.begin({ at, request, options, generation, all, candidates });
         const { context } = cycle;
@@ -142,8 +142,8 @@ export class Cycles {
     }
   }
 
-  /** Reserves for a cycle of `decide`. Publishes nothing. Throws where no endpoint is named. */
-  place(cycle: Cycle, decision: Decision): RoutedRequest {
+  /** Reserves for a cycle of `decideOnly`. Publishes nothing. Throws where no endpoint is named. */
+  reserveOnly(cycle: Cycle, decision: Decision): RoutedRequest {
     const { parts } = this.#options;
     parts.clock.begin();
     try {
@@ -155,7 +155,7 @@ export class Cycles {
     }
   }
 
-  #refuseDecided(cycle: Cycle, error: unknown): unknown {
+  #refusedAsDecided(cycle: Cycle, error: unknown): unknown {
     cycle.error = error;
     this.#publish(cycle);
     return error;

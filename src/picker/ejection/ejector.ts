@@ -73,18 +73,19 @@ export class Ejector implements EndpointObserver {
   }
 
   /**
-   * The candidates of a request that is placed now: without ejected endpoints, or one of these alone
-   * where its trial is due. Several calls at one time give the same.
+   * For a request that is placed now: the ejected endpoint whose trial is due, which counts as
+   * offered. Undefined for none: then `remaining` are the candidates. Looks first for what has to be
+   * ejected by now. Several calls at one time give the same.
    */
-  admit(candidates: readonly Endpoint[], at: Millis): readonly Endpoint[] {
+  offerTrial(candidates: readonly Endpoint[], at: Millis): Endpoint | undefined {
     const plan = this.#plan;
-    if (plan === undefined) return candidates;
+    if (plan === undefined) return undefined;
     if (at - this.#checkedAt >= STALL_CHECK_MS) this.#checkUnlessStill(plan, at);
     if (at - this.#listenedAt >= SILENCE_CHECK_MS) this.#listen(plan, at);
-    const trial = this.#out.size > 0 && candidates.find((each) => this.#isTrialDue(each, at));
-    if (!trial) return this.remaining(candidates);
-    this.#out.get(trial.slot)?.trialOffered(at);
-    return [trial];
+    if (this.#out.size === 0) return undefined;
+    const trial = candidates.find((each) => this.#isTrialDue(each, at));
+    if (trial !== undefined) this.#out.get(trial.slot)?.trialOffered(at);
+    return trial;
   }
 
   /** More of `all` where the filters left none of `tried`; undefined where there is no more. */

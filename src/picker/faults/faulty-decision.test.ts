@@ -71,7 +71,7 @@ describe('a scorer or filter that fails', () => {
         { scorer: scoresOf(({ slot }) => (slot === 3 ? Number.NaN : slot / 3)) ?? { score: boom } },
         body,
       );
-      const cycle = picker.decide(makeRequest());
+      const cycle = picker.decideOnly(makeRequest());
       const { primary } = cycle.decision;
       return primary.run?.totals ?? [];
     };

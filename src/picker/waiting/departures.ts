@@ -6,11 +6,14 @@ import type { DecidedCycle } from '../cycles/cycle.ts';
 import type { HeldRequest } from './held-request.ts';
 
 export interface DepartureOptions {
-  /** Places by what was decided in this event. Throws what `route` throws. */
-  readonly conclude: (cycle: DecidedCycle) => RoutedRequest;
+  /**
+   * Places by what was decided in this event, or decides again where that is not the last word.
+   * Throws what `route` throws.
+   */
+  readonly placeOrDecideAgain: (cycle: DecidedCycle) => RoutedRequest;
   readonly route: (waiting: Waiting, options: RouteOptions) => RoutedRequest;
   /** Publishes the decision as refused, and returns what to throw. */
-  readonly refuse: (cycle: DecidedCycle, error: RoutingError) => unknown;
+  readonly refused: (cycle: DecidedCycle, error: RoutingError) => unknown;
   /** A placement has thrown. */
   readonly onError: (error: unknown) => void;
 }
@@ -28,11 +31,11 @@ export class Departures {
 
   /** By what was decided in this event; where nothing could be, as `route` says. */
   place(held: HeldRequest, cycle: DecidedCycle | undefined, at: Millis): void {
-    const { conclude, route } = this.#options;
+    const { placeOrDecideAgain, route } = this.#options;
     this.#leave(held, at, (options) => {
       if (cycle === undefined) return route(held.waiting, options);
       cycle.options = options;
-      return conclude(cycle);
+      return placeOrDecideAgain(cycle);
     });
   }
 
@@ -42,11 +45,11 @@ export class Departures {
     const sentence = `no endpoint could begin the request in ${seconds} s, and it may wait no longer`;
     this.#leave(held, at, (options) => {
       cycle.options = options;
-      throw this.#options.refuse(cycle, new RoutingError('queue-timeout', sentence));
+      throw this.#options.refused(cycle, new RoutingError('queue-timeout', sentence));
     });
   }
 
-  #leave(held: HeldRequest, at: Millis, conclude: (options: RouteOptions) => RoutedRequest): void {
+  #leave(held: HeldRequest, at: Millis, outcome: (options: RouteOptions) => RoutedRequest): void {
     const { waiting, target, placement, options } = held;
     this.#forget(held);
     const waited: Waited = {
@@ -57,7 +60,7 @@ export class Departures {
     try {
       let routed: RoutedRequest;
       try {
-        routed = conclude({ ...options, waited });
+        routed = outcome({ ...options, waited });
       } catch (error) {
         placement.refused(error);
         return;

@@ -67,7 +67,7 @@ export class Dispatch {
       isOpenTo: (held) => this.#canBeginNow(held, at),
     });
     if (first === undefined) return false;
-    this.#decide(first, at);
+    this.#lookAgain(first, at);
     return true;
   }
 
@@ -75,12 +75,12 @@ export class Dispatch {
     while (this.#decisionsLeft > 0) {
       const held = this.#options.queue.nextLook(priority, at);
       if (held === undefined) return;
-      this.#decide(held, at);
+      this.#lookAgain(held, at);
     }
   }
 
   /** Decides the request anew, and places it where its endpoint is open now. */
-  #decide(held: HeldRequest, at: Millis): void {
+  #lookAgain(held: HeldRequest, at: Millis): void {
     const { decideAnew, place } = this.#options;
     this.#decisionsLeft -= 1;
     const cycle = decideAnew(held, at);

@@ -36,8 +36,8 @@ export interface WaitingRoomOptions extends DepartureOptions {
   readonly clock: EventClock;
   /** The real clock: a capture must not number the timer of the longest wait. */
   readonly timers: Clock;
-  /** What would be decided now. Changes nothing. */
-  readonly decide: (waiting: Waiting, options: RouteOptions) => DecidedCycle;
+  /** What would be decided now. Reserves and publishes nothing. */
+  readonly decideOnly: (waiting: Waiting, options: RouteOptions) => DecidedCycle;
 }
 
 /** What waits is looked at so often without any event: an endpoint may be overdue meanwhile. */
@@ -223,9 +223,9 @@ export class WaitingRoom {
     waiting,
     options,
   }: HeldRequest): readonly [DecidedCycle | undefined, Target | undefined] {
-    const { decide } = this.#options;
+    const { decideOnly } = this.#options;
     try {
-      const cycle = decide(waiting, options);
+      const cycle = decideOnly(waiting, options);
       return [cycle, targetOf(cycle.decision, cycle, this.#known)];
     } catch {
       // `route` throws the same, and publishes it.
