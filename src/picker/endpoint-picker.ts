@@ -99,14 +99,7 @@ export class EndpointPicker implements Router, BookingRouter {
     this.elsewhere = new Elsewhere({ ...options, parts, cores });
     this.#cycles = new Cycles({ ...known, cores, parts, loads, stopwatch });
     const anywhere = new Anywhere({ ...known, random: runtime.random });
-    const routing = {
-      ...known,
-      cores,
-      cycles: this.#cycles,
-      room: this.#room,
-      anywhere,
-      stopwatch,
-    };
+    const routing = { ...known, cores, cycles: this.#cycles, room: this.#room, anywhere };
     this.#routing = new PickerRouting(routing);
     this.route = this.#routing.route;
     for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);

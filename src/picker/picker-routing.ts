@@ -1,6 +1,5 @@
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest, RouteOptions, Router } from '../framework/routing.ts';
-import type { Clock } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import type { ActiveCores } from './cores/active-cores.ts';
 import type { Anywhere } from './cycles/anywhere.ts';
@@ -16,7 +15,6 @@ interface PickerRoutingParts extends Pick<PickerParts, 'candidates' | 'clock' | 
   readonly cycles: Cycles;
   readonly room: WaitingRoom;
   readonly anywhere: Anywhere;
-  readonly stopwatch?: Pick<Clock, 'now'> | undefined;
 }
 
 /** The way of a request to its endpoint: decided, published and reserved in one event, or kept waiting. */
@@ -29,7 +27,7 @@ export class PickerRouting {
 
   /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
   readonly route = (request: InferenceRequest, options: RouteOptions = {}): RoutedRequest => {
-    const { anywhere, candidates: rules, clock, cycles, faults, pool, stopwatch } = this.#parts;
+    const { anywhere, candidates: rules, clock, cycles, faults, pool } = this.#parts;
     if (options.anywhere === true) return anywhere.route(request, options.subset);
     const cores = this.#parts.cores();
     const at = clock.begin();
@@ -40,14 +38,13 @@ export class PickerRouting {
       for (;;) {
         const cycle = cycles.begin({ at, request, options, generation, all, candidates });
         const context = cycles.contextOrRefuse(cycle);
-        const startedAt = stopwatch?.now();
         let decision: Decision;
         try {
           decision = generation.core.scheduler.schedule(cycle.candidates, context);
         } catch (error) {
-          throw cycles.refused(cycle, error, startedAt);
+          throw cycles.refused(cycle, error);
         }
-        cycles.measure(cycle, startedAt);
+        cycles.measure(cycle);
         const wider = cycles.widerThan(cycle, decision, 'placing');
         const { challenger } = generation;
         if (wider !== undefined) candidates = wider;
@@ -68,7 +65,7 @@ export class PickerRouting {
 
   /** It calls the scheduler itself, as `route` does: the way from a message to a score is short. */
   readonly enqueue: Required<Router>['enqueue'] = (request, options, placement) => {
-    const { candidates: rules, clock, cycles, pool, room, stopwatch } = this.#parts;
+    const { candidates: rules, clock, cycles, pool, room } = this.#parts;
     if (options.anywhere === true) return this.route(request, options);
     const at = clock.begin();
     try {
@@ -78,17 +75,16 @@ export class PickerRouting {
       const candidates = rules.toWaitFor(all);
       const cycle = cycles.begin({ at, request, options, generation, all, candidates });
       const context = cycles.contextOrRefuse(cycle);
-      const startedAt = stopwatch?.now();
       let waits: boolean;
       try {
         cycle.decision = generation.core.scheduler.schedule(cycle.candidates, context);
-        cycles.measure(cycle, startedAt);
+        cycles.measure(cycle);
         // An endpoint that is full may be the only one that the filters leave.
         const isExhausted = cycle.decision.primary.kind === 'exhausted';
         const waiting = isExhausted ? cycles.decideOnly(request, options, 'waiting') : cycle;
         waits = room.keeps(waiting, placement);
       } catch (error) {
-        throw cycles.refused(cycle, error, startedAt);
+        throw cycles.refused(cycle, error);
       }
       return waits ? undefined : this.placeOrDecideAgain(cycle);
     } finally {
@@ -104,6 +100,8 @@ export class PickerRouting {
       decision.primary.kind !== 'exhausted' &&
       generation.challenger === undefined &&
       sameEndpoints(this.#parts.candidates.offerForPlacing(all, at), candidates);
-    return isFinal ? this.#parts.cycles.publishAndReserve(cycle, decision) : this.route(request, options);
+    return isFinal
+      ? this.#parts.cycles.publishAndReserve(cycle, decision)
+      : this.route(request, options);
   }
 }

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Destination, HeldSum, RouteOptions } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, ProfileResult, SchedulingContext } from '../../framework/scheduling.ts';
 import type { Generation } from '../cores/active-cores.ts';
 import type { DecisionEvent } from '../events/journal.ts';
@@ -13,6 +14,8 @@ export interface Cycle extends DecisionEvent {
   /** Says how long the request has waited once it is placed. */
   options: RouteOptions;
   readonly generation: Generation;
+  /** When its scheduler was asked; undefined without a stopwatch or without a candidate. */
+  startedAt: Millis | undefined;
   /** The candidates and those that are ejected. */
   readonly all: readonly Endpoint[];
   decision: Decision | undefined;
@@ -20,7 +23,7 @@ export interface Cycle extends DecisionEvent {
   heldBefore: readonly HeldSum[] | undefined;
   crowdedOut: boolean;
   faults: readonly string[];
-  durationMs: number | undefined;
+  durationMs: Millis | undefined;
 }
 
 /** What a cycle begins with. */
@@ -44,6 +47,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     candidates,
     generation,
     context,
+    startedAt: undefined,
     decision: undefined,
     error: undefined,
     heldBefore: undefined,

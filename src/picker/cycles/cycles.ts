@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Destination, RoutedRequest, RouteOptions } from '../../framework/routing.ts';
-import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
 import type { ActiveCores } from '../cores/active-cores.ts';
 import type { Journal } from '../events/journal.ts';
@@ -38,13 +38,15 @@ export class Cycles {
     this.#options = options;
   }
 
+  /** The scheduler is asked next, where there is a candidate. */
   begin(input: CycleInput): Cycle {
-    const { parts, loads } = this.#options;
+    const { parts, loads, stopwatch } = this.#options;
     parts.faults.begin();
     loads.begin(input.request);
     const cycle = newCycle(input);
     // When it is published, it may wait no more, and another flow may have most pending.
     cycle.crowdedOut = loads.isCrowdedOut(input.request);
+    if (cycle.context !== undefined) cycle.startedAt = stopwatch?.now();
     return cycle;
   }
 
@@ -58,9 +60,11 @@ export class Cycles {
     return this.#options.candidates.wider(candidates, all, purpose);
   }
 
-  measure(cycle: Cycle, startedAt: Millis | undefined): void {
+  /** The scheduler has answered, or thrown: how long it took is noted the first time. */
+  measure(cycle: Cycle): void {
     cycle.faults = this.#options.parts.faults.recent;
-    if (startedAt === undefined) return;
+    const { startedAt, durationMs } = cycle;
+    if (startedAt === undefined || durationMs !== undefined) return;
     cycle.durationMs = (this.#options.stopwatch?.now() ?? startedAt) - startedAt;
   }
 
@@ -71,8 +75,8 @@ export class Cycles {
   }
 
   /** Publishes the cycle as refused, and returns what to throw. */
-  refused(cycle: Cycle, error: unknown, startedAt?: Millis): unknown {
-    this.measure(cycle, startedAt);
+  refused(cycle: Cycle, error: unknown): unknown {
+    this.measure(cycle);
     cycle.decision = undefined;
     return this.#refusedAsDecided(cycle, error);
   }
@@ -84,7 +88,7 @@ export class Cycles {
     try {
       endpoint = primaryOf(decision, cycle.candidates.length);
     } catch (error) {
-      this.measure(cycle, undefined);
+      this.measure(cycle);
       throw this.#refusedAsDecided(cycle, error);
     }
     this.#publish(cycle);
@@ -93,21 +97,20 @@ export class Cycles {
 
   /** See `BookingRouter.book`. */
   book(request: InferenceRequest, destination: Destination, options: RouteOptions): RoutedRequest {
-    const { cores, parts, stopwatch } = this.#options;
+    const { cores, parts } = this.#options;
     const at = parts.clock.begin();
     try {
       const generation = cores().generationFor(request);
       const all = subsetOf(parts.pool.snapshot(), options.subset);
       const cycle = this.begin({ at, request, options, generation, all, candidates: all });
       this.contextOrRefuse(cycle);
-      const startedAt = stopwatch?.now();
       let decision: Decision;
       try {
         decision = observedDecision(destination, cycle.candidates);
       } catch (error) {
-        throw this.refused(cycle, error, startedAt);
+        throw this.refused(cycle, error);
       }
-      this.measure(cycle, startedAt);
+      this.measure(cycle);
       return this.publishAndReserve(cycle, decision);
     } finally {
       parts.clock.end();
@@ -119,7 +122,7 @@ export class Cycles {
    * nothing. Throws without candidates.
    */
   decideOnly(request: InferenceRequest, options: RouteOptions, purpose: Purpose): DecidedCycle {
-    const { cores, parts, loads, candidates: from, stopwatch } = this.#options;
+    const { cores, parts, loads, candidates: from } = this.#options;
     loads.assume(options);
     const at = parts.clock.begin();
     try {
@@ -130,9 +133,8 @@ export class Cycles {
         const cycle = this.begin({ at, request, options, generation, all, candidates });
         const { context } = cycle;
         if (context === undefined) throw noCandidates(cycle, parts.pool);
-        const startedAt = stopwatch?.now();
         const decision = generation.core.scheduler.schedule(candidates, context);
-        this.measure(cycle, startedAt);
+        this.measure(cycle);
         const wider = this.widerThan(cycle, decision, purpose);
         if (wider === undefined) return Object.assign(cycle, { context, decision });
         candidates = wider;
