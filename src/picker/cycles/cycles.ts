@@ -42,7 +42,7 @@ export class Cycles {
   begin(input: CycleInput): Cycle {
     const { parts, loads, stopwatch } = this.#options;
     parts.faults.begin();
-    loads.begin(input.request);
+    loads.begin(input.request, input.options);
     const cycle = newCycle(input);
     // When it is published, it may wait no more, and another flow may have most pending.
     cycle.crowdedOut = loads.isCrowdedOut(input.request);
@@ -122,8 +122,7 @@ export class Cycles {
    * nothing. Throws without candidates.
    */
   decideOnly(request: InferenceRequest, options: RouteOptions, purpose: Purpose): DecidedCycle {
-    const { cores, parts, loads, candidates: from } = this.#options;
-    loads.assume(options);
+    const { cores, parts, candidates: from } = this.#options;
     const at = parts.clock.begin();
     try {
       const generation = cores().generationFor(request);

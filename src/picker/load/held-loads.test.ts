@@ -52,3 +52,17 @@ it('[Q137] where order is fcfs, all of its priority count', () => {
   const burst = Array.from({ length: 50 }, () => requestOf('loud'));
   expect(seenBy(requestOf('quiet'), burst, false)).toEqual([50, 5000]);
 });
+
+it('what a captured decision was made with counts for that decision alone', () => {
+  const known = { crowdedFrom: () => 0, computedMs: () => 0 };
+  const loads = new HeldLoads({ load: () => IDLE }, new FairShares(), known);
+  const request = requestOf('a');
+  const seen = () => {
+    const sharedTokens = loads.sharedWith(request)?.(ENDPOINT) ?? 0;
+    return [loads.load(ENDPOINT).requests, sharedTokens, loads.isCrowdedOut(request)];
+  };
+  loads.begin(request, { heldBefore: [[ENDPOINT.id, 3, 300, 300, 64]], crowdedOut: true });
+  expect(seen()).toEqual([3, 64, true]);
+  loads.begin(request);
+  expect(seen()).toEqual([0, 0, false]);
+});

@@ -4,7 +4,7 @@ import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import { HeldPrompts } from './held-prompts.ts';
-import { type Asking, type HeldSize, HeldSums, plus } from './held-sums.ts';
+import { type Asking, type HeldSize, HeldSums, plus, sharedTokensOf } from './held-sums.ts';
 
 /** What one request that waits will bring to the endpoint that computes its prompt. */
 export interface HeldLoad extends HeldSize {
@@ -14,6 +14,12 @@ export interface HeldLoad extends HeldSize {
 export interface KnownOfPool extends Required<Pick<InFlightView, 'computedMs'>> {
   /** A flow that has so many pending tokens crowds out the others. */
   readonly crowdedFrom: () => number;
+}
+
+/** What waited when a decision of a capture was made, in place of what waits here. */
+interface Assumed {
+  readonly sums: ReadonlyMap<EndpointId, HeldSum>;
+  readonly crowdedOut: boolean;
 }
 
 /**
@@ -33,8 +39,7 @@ export class HeldLoads implements InFlightView {
   #deciding: Asking | undefined;
   /** Left out: that of the request which is decided. */
   #own: HeldLoad | undefined;
-  #assumed: ReadonlyMap<EndpointId, HeldSum> | undefined;
-  #assumedCrowdedOut = false;
+  #assumed: Assumed | undefined;
   readonly #crowdedFrom: () => number;
   readonly computedMs: NonNullable<InFlightView['computedMs']>;
 
@@ -49,14 +54,24 @@ export class HeldLoads implements InFlightView {
     return this.#shares.of(request);
   }
 
-  /** The request is decided next. */
-  begin(request: InferenceRequest): void {
+  /**
+   * The request is decided next. All that is asked from now on is about this decision, until the next
+   * one begins: with what waits here, or with what the options of a captured decision say.
+   */
+  begin(
+    request: InferenceRequest,
+    { heldBefore, crowdedOut = false }: Pick<RouteOptions, 'heldBefore' | 'crowdedOut'> = {},
+  ): void {
+    this.#assumed = heldBefore && {
+      sums: new Map(heldBefore.map((sum) => [sum[0], sum])),
+      crowdedOut,
+    };
     this.#deciding = this.#sums.size === 0 ? undefined : this.#asking(request);
   }
 
   load(endpoint: Endpoint): InFlightLoad {
     const load = this.#inFlight.load(endpoint);
-    if (this.#assumed !== undefined) return plus(load, this.#assumed.get(endpoint.id));
+    if (this.#assumed !== undefined) return plus(load, this.#assumed.sums.get(endpoint.id));
     const sums = this.#sums.size === 0 ? undefined : this.#sums.get(endpoint.slot);
     return sums === undefined ? load : plus(load, this.#before(sums, this.#deciding));
   }
@@ -64,7 +79,7 @@ export class HeldLoads implements InFlightView {
   /** See `InFlightView`; undefined while nothing waits. */
   sharedWith({ prompt }: InferenceRequest): ((endpoint: Endpoint) => number) | undefined {
     const assumed = this.#assumed;
-    if (assumed !== undefined) return ({ id }) => assumed.get(id)?.[4] ?? 0;
+    if (assumed !== undefined) return ({ id }) => sharedTokensOf(assumed.sums.get(id));
     if (this.#sums.size === 0) return undefined;
     const own = this.#own && this.#sumsOf.get(this.#own)?.place;
     const shared = this.#prompts.sharedTokens(prompt, own);
@@ -73,7 +88,7 @@ export class HeldLoads implements InFlightView {
   }
 
   isCrowdedOut(request: InferenceRequest): boolean {
-    if (this.#assumed !== undefined) return this.#assumedCrowdedOut;
+    if (this.#assumed !== undefined) return this.#assumed.crowdedOut;
     if (!this.isFair || !this.#shares.someWait) return false;
     const ownTokens = this.#own === undefined ? 0 : request.promptTokens;
     return this.#shares.isCrowdedOut(this.#shares.of(request), ownTokens, this.#crowdedFrom);
@@ -136,15 +151,6 @@ export class HeldLoads implements InFlightView {
       const sum = [id, requests, prefillTokens, contextTokens] as const;
       return shared === 0 ? sum : [...sum, shared];
     });
-  }
-
-  /** Takes what a capture says in place of what waits here; undefined for what waits here. */
-  assume({
-    heldBefore,
-    crowdedOut = false,
-  }: Pick<RouteOptions, 'heldBefore' | 'crowdedOut'>): void {
-    this.#assumed = heldBefore && new Map(heldBefore.map((sum) => [sum[0], sum]));
-    this.#assumedCrowdedOut = crowdedOut;
   }
 
   #asking(request: InferenceRequest): Asking {

@@ -141,6 +141,11 @@ export function plus(load: InFlightLoad, held: HeldSum | undefined): InFlightLoa
   };
 }
 
+/** The tokens that the prompt of the request has in common with those that wait there. */
+export function sharedTokensOf(held: HeldSum | undefined): number {
+  return held?.[4] ?? 0;
+}
+
 function change(sum: Sum, { request, prefillTokens }: HeldSize, sign: 1 | -1): void {
   sum.requests += sign;
   sum.prefillTokens += sign * prefillTokens;
