@@ -1,12 +1,12 @@
 import { createFlowControl } from '../../flow/control/create-flow-control.ts';
 import type { FlowControl } from '../../flow/control/flow-control.ts';
 import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
-import type { Served, Waiting } from '../../flow/discipline.ts';
-import type { FairShares, Share } from '../../flow/fair-shares.ts';
+import type { Served } from '../../flow/discipline.ts';
+import type { FairShares } from '../../flow/fair-shares.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
 import type { Routed, Usage } from '../../framework/observer.ts';
-import type { PrepareOptions, Router } from '../../framework/routing.ts';
+import type { Router } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import type { Ledger } from '../load/ledger.ts';
@@ -19,18 +19,6 @@ export interface ControlledPicker extends Router {
   readonly limit: ConcurrencyLimit;
   /** What flows have got, and what they have waiting, also here. */
   readonly shares: FairShares;
-}
-
-/** A request that waits, with what the picker has to be asked for once it may go on. */
-export interface Held {
-  readonly waiting: Waiting;
-  /** The share of its flow. */
-  readonly share: Share;
-  readonly body: readonly Uint8Array[];
-  readonly ready: () => void;
-  readonly options: PrepareOptions;
-  /** `new` during the call in which it came: nothing is called back then. */
-  state: 'new' | 'waiting' | 'placed' | 'gone';
 }
 
 interface ControlOptions {

@@ -7,7 +7,8 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { FirstBand, RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
-import { type ControlledPicker, flowControlOver, type Held } from './controlled-picker.ts';
+import { type ControlledPicker, flowControlOver } from './controlled-picker.ts';
+import { KeptRequest } from './kept-request.ts';
 import { KeptRequests } from './kept-requests.ts';
 import { LetThrough } from './let-through.ts';
 import { NextLook } from './next-look.ts';
@@ -34,8 +35,8 @@ export class ControlledRouter implements Router {
   readonly #options: ControlledRouterOptions;
   #attached: ControlledPicker | undefined;
   #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
-  readonly #kept = new KeptRequests(() => this.#picker.shares);
-  readonly #let: LetThrough;
+  readonly #keptHere = new KeptRequests(() => this.#picker.shares);
+  readonly #letThrough: LetThrough;
   #plan: FlowControlPlan | undefined;
   #control: FlowControl | undefined;
   /** Flow control with its meters. */
@@ -46,7 +47,7 @@ export class ControlledRouter implements Router {
   constructor(options: ControlledRouterOptions) {
     this.#options = options;
     this.#next = new NextLook(options.clock, () => this.#look());
-    this.#let = new LetThrough({
+    this.#letThrough = new LetThrough({
       ...options,
       discipline: () => this.#discipline,
       onRoom: () => this.#lookSoon(),
@@ -55,12 +56,12 @@ export class ControlledRouter implements Router {
 
   /** Observes the requests of the picker. */
   get observer(): RequestObserver {
-    return this.#let.observer;
+    return this.#letThrough.observer;
   }
 
   /** Observes the requests of other replicas: they count in the shares here, too. */
   get elsewhereObserver(): RequestObserver {
-    return this.#let.elsewhereObserver;
+    return this.#letThrough.elsewhereObserver;
   }
 
   /** Call once, before anything else; `observer` must observe the picker's requests. */
@@ -82,24 +83,23 @@ export class ControlledRouter implements Router {
     const picker = this.#picker;
     this.#plan = plan;
     this.#discipline?.replaced();
-    const lacking = (): number => this.#let.unseen;
+    const lacking = (): number => this.#letThrough.unseen;
     const control =
       plan && flowControlOver(picker, { plan, lacking, objectives, former: this.#control });
     this.#control = control;
     this.#discipline = control && (measured?.(control) ?? control);
-    const held = [...this.#kept.values()];
-    for (const each of held) this.#addAgain(each);
+    for (const kept of [...this.#keptHere.values()]) this.#addAgain(kept);
     this.#look();
   }
 
   /** Requests that wait here. */
   get waiting(): number {
-    return this.#kept.size;
+    return this.#keptHere.size;
   }
 
   /** Requests so far that left flow control without a decision: refused, or their clients gone. */
   get undecided(): number {
-    return this.#kept.undecided;
+    return this.#keptHere.undecided;
   }
 
   /** Whether there is flow control. */
@@ -134,44 +134,46 @@ export class ControlledRouter implements Router {
   readonly cancel: Router['cancel'] = (placement) => this.#picker.cancel?.(placement);
 
   get #isOff(): boolean {
-    return this.#discipline === undefined && this.#let.unroutedSize + this.#kept.droppedSize === 0;
+    return (
+      this.#discipline === undefined &&
+      this.#letThrough.unroutedSize + this.#keptHere.droppedSize === 0
+    );
   }
 
   readonly #route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
-    const dropped = this.#kept.takeError(request);
+    const dropped = this.#keptHere.takeError(request);
     if (dropped !== undefined) throw dropped;
-    const heldMs = this.#let.heldMs(request) ?? 0;
+    const heldMs = this.#letThrough.heldMs(request) ?? 0;
     const waited = { heldMs, endpoint: undefined, cachedTokens: 0 };
     try {
       return this.#picker.route(request, heldMs > 0 ? { ...options, waited } : options);
     } catch (error) {
-      this.#let.release(request);
+      this.#letThrough.release(request);
       throw error;
     } finally {
-      this.#let.routed(request);
+      this.#letThrough.routed(request);
     }
   };
 
   /** The client of a request that `prepare` keeps waiting is gone. */
   abandon(request: InferenceRequest): void {
-    const held = this.#kept.ofRequest(request);
-    if (held !== undefined) {
-      this.#kept.forget(held);
-      held.state = 'gone';
-      this.#discipline?.remove(held.waiting, this.#options.clock.now());
-    } else if (this.#let.routed(request)) this.#let.release(request);
+    const kept = this.#keptHere.ofRequest(request);
+    if (kept !== undefined) {
+      this.#keptHere.abandon(kept);
+      this.#discipline?.remove(kept.waiting, this.#options.clock.now());
+    } else this.#letThrough.abandon(request);
   }
 
   /** All that flow control keeps waiting, the oldest first. */
   get waitingRequests(): Iterable<Waiting> {
-    return this.#kept.waiting;
+    return this.#keptHere.waiting;
   }
 
   /** Refuses what still waits. */
   stop(): void {
     this.#next.cancel();
     const error = new RoutingError('shutting-down', 'the picker ends; try another one');
-    for (const held of this.#kept.values()) this.#kept.drop(held, error);
+    for (const kept of this.#keptHere.values()) this.#keptHere.drop(kept, error);
   }
 
   readonly #prepare: Required<Router>['prepare'] = (request, body, ready, options = {}) => {
@@ -184,15 +186,15 @@ export class ControlledRouter implements Router {
     const candidates = picker.pool.snapshot().length;
     const waiting = { request, since: at, bytes: request.bodyBytes, candidates };
     const share = picker.shares.of(request);
-    const held: Held = { waiting, share, body, ready, options, state: 'new' };
-    this.#kept.comes();
+    const kept = new KeptRequest({ waiting, share, body, ready, options });
+    this.#keptHere.comes();
     this.#discipline.add(waiting, at);
-    this.#kept.add(held);
+    this.#keptHere.add(kept);
     this.#look();
-    if (held.state === 'placed') return picker.prepare?.(request, body, ready, options) ?? false;
+    if (kept.isPlaced) return picker.prepare?.(request, body, ready, options) ?? false;
     // `route` throws its error.
-    if (this.#kept.isDropped(request)) return false;
-    held.state = 'waiting';
+    if (this.#keptHere.isDropped(request)) return false;
+    kept.waits();
     return true;
   };
 
@@ -207,55 +209,53 @@ export class ControlledRouter implements Router {
       for (const { requests } of discipline.ready(at)) {
         for (const waiting of requests) this.#place(waiting, at);
       }
-      for (const victim of discipline.evict?.(at) ?? []) this.#let.evict(victim);
+      for (const victim of discipline.evict?.(at) ?? []) this.#letThrough.evict(victim);
     } finally {
       this.#isBusy = false;
     }
-    if (this.#kept.size > 0) this.#next.after(LOOK_MS);
+    if (this.#keptHere.size > 0) this.#next.after(LOOK_MS);
   }
 
   #place(waiting: Waiting, at: Millis): void {
     const { request } = waiting;
-    const held = this.#kept.of(waiting);
+    const kept = this.#keptHere.of(waiting);
     this.#discipline?.placed(waiting, at);
-    if (held === undefined) return;
-    this.#kept.placed(held);
-    this.#let.add(request, { refuse: held.options.refuse, heldMs: at - waiting.since });
-    const isNew = held.state === 'new';
-    held.state = 'placed';
-    if (!isNew) this.#goOn(held);
+    if (kept === undefined) return;
+    const isNew = kept.comes;
+    this.#keptHere.placed(kept);
+    this.#letThrough.add(request, { refuse: kept.options.refuse, heldMs: at - waiting.since });
+    if (!isNew) this.#goOn(kept);
   }
 
   /** The picker may have to prepare something, too. A request whose stream is over is not routed. */
-  #goOn({ waiting: { request }, body, ready, options }: Held): void {
+  #goOn({ waiting: { request }, body, ready, options }: KeptRequest): void {
     const picker = this.#picker;
     if (picker.prepare?.(request, body, ready, options) === true) return;
     ready();
-    if (this.#let.routed(request)) this.#let.release(request);
+    this.#letThrough.abandon(request);
   }
 
   #dropWaiting(waiting: Waiting, error: RoutingError): void {
-    const held = this.#kept.of(waiting);
-    if (held !== undefined) this.#kept.drop(held, error);
+    const kept = this.#keptHere.of(waiting);
+    if (kept !== undefined) this.#keptHere.drop(kept, error);
   }
 
-  #addAgain(held: Held): void {
+  #addAgain(kept: KeptRequest): void {
     const at = this.#options.clock.now();
     if (this.#discipline === undefined) {
-      this.#kept.placed(held);
-      held.state = 'placed';
-      this.#goOn(held);
+      this.#keptHere.placed(kept);
+      this.#goOn(kept);
       return;
     }
     try {
-      this.#discipline.add(held.waiting, at);
+      this.#discipline.add(kept.waiting, at);
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
-      this.#kept.drop(held, error);
+      this.#keptHere.drop(kept, error);
     }
   }
 
   #lookSoon(): void {
-    if (this.#kept.size > 0) this.#next.after(0);
+    if (this.#keptHere.size > 0) this.#next.after(0);
   }
 }

@@ -2,13 +2,13 @@ import type { Waiting } from '../../flow/discipline.ts';
 import type { FairShares } from '../../flow/fair-shares.ts';
 import type { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { Held } from './controlled-picker.ts';
+import type { KeptRequest } from './kept-request.ts';
 
 /** The requests that flow control keeps waiting, and the errors of those that it has dropped. */
 export class KeptRequests {
   /** The oldest first. */
-  readonly #held = new Map<Waiting, Held>();
-  readonly #byId = new Map<string, Held>();
+  readonly #kept = new Map<Waiting, KeptRequest>();
+  readonly #byId = new Map<string, KeptRequest>();
   /** What `route` throws for requests that were dropped, by id. */
   readonly #dropped = new Map<string, RoutingError>();
   /** Requests so far: all that came to wait, and those that went on. */
@@ -22,12 +22,12 @@ export class KeptRequests {
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#kept.size;
   }
 
   /** Requests so far that left without a decision: refused, or their clients gone. */
   get undecided(): number {
-    return this.#came - this.#placed - this.#held.size;
+    return this.#came - this.#placed - this.#kept.size;
   }
 
   /** Dropped, and `route` has not thrown the error yet. */
@@ -37,18 +37,18 @@ export class KeptRequests {
 
   /** All that wait, the oldest first. */
   get waiting(): Iterable<Waiting> {
-    return this.#held.keys();
+    return this.#kept.keys();
   }
 
-  values(): Iterable<Held> {
-    return this.#held.values();
+  values(): Iterable<KeptRequest> {
+    return this.#kept.values();
   }
 
-  of(waiting: Waiting): Held | undefined {
-    return this.#held.get(waiting);
+  of(waiting: Waiting): KeptRequest | undefined {
+    return this.#kept.get(waiting);
   }
 
-  ofRequest({ id }: InferenceRequest): Held | undefined {
+  ofRequest({ id }: InferenceRequest): KeptRequest | undefined {
     return this.#byId.get(id);
   }
 
@@ -57,33 +57,34 @@ export class KeptRequests {
     this.#came += 1;
   }
 
-  add(held: Held): void {
-    this.#held.set(held.waiting, held);
-    this.#byId.set(held.waiting.request.id, held);
-    this.#shares().waits(held.share, held.waiting.request);
+  add(kept: KeptRequest): void {
+    this.#kept.set(kept.waiting, kept);
+    this.#byId.set(kept.waiting.request.id, kept);
+    this.#shares().waits(kept.share, kept.waiting.request);
   }
 
   /** It goes on to the picker. */
-  placed(held: Held): void {
-    this.forget(held);
+  placed(kept: KeptRequest): void {
+    this.#forget(kept);
+    kept.placed();
     this.#placed += 1;
   }
 
-  forget({ waiting, share }: Held): void {
-    if (!this.#held.delete(waiting)) return;
-    this.#byId.delete(waiting.request.id);
-    this.#shares().leaves(share, waiting.request);
+  /** Its client is gone. */
+  abandon(kept: KeptRequest): void {
+    this.#forget(kept);
+    kept.gone();
   }
 
   /** It is refused: its stream asks `route`, which throws the error. */
-  drop(held: Held, error: RoutingError): void {
-    const { id } = held.waiting.request;
-    this.forget(held);
-    const isNew = held.state === 'new';
-    held.state = 'gone';
+  drop(kept: KeptRequest, error: RoutingError): void {
+    const { id } = kept.waiting.request;
+    const isNew = kept.comes;
+    this.#forget(kept);
+    kept.gone();
     this.#dropped.set(id, error);
     if (isNew) return;
-    held.ready();
+    kept.ready();
     // The stream may have ended in the meantime.
     this.#dropped.delete(id);
   }
@@ -97,5 +98,11 @@ export class KeptRequests {
     const error = this.#dropped.get(id);
     if (error !== undefined) this.#dropped.delete(id);
     return error;
+  }
+
+  #forget({ waiting, share }: KeptRequest): void {
+    if (!this.#kept.delete(waiting)) return;
+    this.#byId.delete(waiting.request.id);
+    this.#shares().leaves(share, waiting.request);
   }
 }

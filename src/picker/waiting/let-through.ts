@@ -29,7 +29,7 @@ export class LetThrough {
   /** The requests that the ledger does not have yet, with the time that each has waited. */
   readonly #unrouted = new Map<string, Millis>();
   readonly #refusals = new Map<string, Passed['refuse']>();
-  readonly #left = new LeftToOthers();
+  readonly #placesLeft = new LeftToOthers();
 
   /** Observes the requests of the picker. */
   readonly observer: RequestObserver = {
@@ -42,7 +42,7 @@ export class LetThrough {
   /** Observes the requests of other replicas. */
   readonly elsewhereObserver: RequestObserver = {
     onRouted: ({ request, at }) => {
-      this.#left.taken();
+      this.#placesLeft.taken();
       this.#options.discipline()?.placedElsewhere?.(request, at);
     },
     onFirstToken: () => this.#options.onRoom(),
@@ -59,7 +59,7 @@ export class LetThrough {
 
   /** Requests that take room which no ledger shows yet: those on their way, and those left to others. */
   get unseen(): number {
-    return this.#unrouted.size + this.#left.count(this.#options.clock.now());
+    return this.#unrouted.size + this.#placesLeft.count(this.#options.clock.now());
   }
 
   /** Requests on their way: the ledger does not have them yet. */
@@ -77,9 +77,14 @@ export class LetThrough {
     return this.#unrouted.get(id);
   }
 
-  /** The ledger has it, or never will. Returns whether it was not so before. */
-  routed({ id }: InferenceRequest): boolean {
-    return this.#unrouted.delete(id);
+  /** The ledger has it, or never will. */
+  routed({ id }: InferenceRequest): void {
+    this.#unrouted.delete(id);
+  }
+
+  /** Its stream is over: it goes nowhere, unless it is routed already. */
+  abandon(request: InferenceRequest): void {
+    if (this.#unrouted.delete(request.id)) this.release(request);
   }
 
   /** It was let go, and goes nowhere. */
@@ -104,7 +109,7 @@ export class LetThrough {
     const at = clock.now();
     discipline()?.ended(request, served, at);
     const others = waitingElsewhere?.() ?? [];
-    if (others.length > 0) this.#left.freed(discipline()?.firstBand, others, at);
+    if (others.length > 0) this.#placesLeft.freed(discipline()?.firstBand, others, at);
     onRoom();
   }
 }

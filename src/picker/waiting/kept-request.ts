@@ -1,0 +1,58 @@
+import type { Waiting } from '../../flow/discipline.ts';
+import type { Share } from '../../flow/fair-shares.ts';
+import type { PrepareOptions } from '../../framework/routing.ts';
+
+interface KeptRequestParts {
+  readonly waiting: Waiting;
+  /** The share of its flow. */
+  readonly share: Share;
+  readonly body: readonly Uint8Array[];
+  readonly ready: () => void;
+  readonly options: PrepareOptions;
+}
+
+/**
+ * A request that flow control keeps waiting, with what the picker has to be asked for once it may go
+ * on. It comes, waits, and then is placed or has gone; its stream is called back only where it has
+ * waited, and never during the call in which it came.
+ */
+export class KeptRequest implements KeptRequestParts {
+  readonly waiting: Waiting;
+  readonly share: Share;
+  readonly body: readonly Uint8Array[];
+  readonly ready: () => void;
+  readonly options: PrepareOptions;
+  #state: 'comes' | 'waits' | 'placed' | 'gone' = 'comes';
+
+  constructor({ waiting, share, body, ready, options }: KeptRequestParts) {
+    this.waiting = waiting;
+    this.share = share;
+    this.body = body;
+    this.ready = ready;
+    this.options = options;
+  }
+
+  /** Whether the call in which it came is not over. */
+  get comes(): boolean {
+    return this.#state === 'comes';
+  }
+
+  get isPlaced(): boolean {
+    return this.#state === 'placed';
+  }
+
+  /** The call in which it came ends without a placement or a refusal. */
+  waits(): void {
+    if (this.#state === 'comes') this.#state = 'waits';
+  }
+
+  /** It may go on to the picker. */
+  placed(): void {
+    this.#state = 'placed';
+  }
+
+  /** It is refused, or its client is gone. */
+  gone(): void {
+    this.#state = 'gone';
+  }
+}
