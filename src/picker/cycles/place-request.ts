@@ -119,6 +119,7 @@ export function reservePlaced(
     responseHeaderPlugins,
     reporters,
   });
+  request.publish();
   ejector.routed(routed, ttftMs);
   parts.backlog.routed(routed);
   if (!firstTokenVisible) request.expectPrefill(ttftMs);

@@ -1,7 +1,6 @@
 import type { Endpoint, LoadReport } from '../../framework/endpoint.ts';
 import type {
   Outcome,
-  ReportedValue,
   ResponseHeaderPlugin,
   ResponseReporter,
   Routed,
@@ -18,6 +17,7 @@ import type { PluginFaults } from '../faults/plugin-faults.ts';
 import type { Reservation } from '../load/ledger.ts';
 import type { OpenReservation, OpenReservations } from '../load/open-reservations.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import { addedHeaders, credible, reportedValues } from './answer-additions.ts';
 
 export interface ReservedRequestParts {
   readonly routed: Routed;
@@ -53,7 +53,11 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     this.#parts = parts;
     this.#servedBy = parts.routed.endpoint;
     this.#streams = parts.routed.request.streaming;
-    parts.observers.routed(parts.routed);
+  }
+
+  /** Tells the observers of it. To be called once, before anything else. */
+  publish(): void {
+    this.#parts.observers.routed(this.#parts.routed);
   }
 
   get at(): Millis {
@@ -85,44 +89,24 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   responseHeaders(): ReadonlyMap<string, string> {
-    return this.#headersOf(this.#servedBy, this.#reported);
+    const { responseHeaderPlugins, decision, faults } = this.#parts;
+    const answeredBy = { endpoint: this.#servedBy, reported: this.#reported };
+    return addedHeaders(responseHeaderPlugins, decision, answeredBy, faults);
   }
 
   get responseHeadersFrom(): RoutedRequest['responseHeadersFrom'] {
-    if (this.#parts.responseHeaderPlugins.length === 0) return undefined;
-    return (served) => this.#headersOf(this.#endpointAt(served) ?? this.endpoint, served);
-  }
-
-  #headersOf(servedBy: Endpoint, reported: string | undefined): ReadonlyMap<string, string> {
     const { responseHeaderPlugins, decision, faults } = this.#parts;
-    const headers = new Map<string, string>();
-    for (const plugin of responseHeaderPlugins) {
-      try {
-        const added = plugin.responseHeaders?.(servedBy, decision, reported) ?? [];
-        for (const [name, value] of added) headers.set(name, value);
-      } catch (error) {
-        faults.report(plugin, 'responseHeaders', error);
-      }
-    }
-    return headers;
+    if (responseHeaderPlugins.length === 0) return undefined;
+    return (served) => {
+      const answeredBy = { endpoint: this.#endpointAt(served) ?? this.endpoint, reported: served };
+      return addedHeaders(responseHeaderPlugins, decision, answeredBy, faults);
+    };
   }
 
   get responseMetadata(): RoutedRequest['responseMetadata'] {
-    return this.#parts.reporters.length === 0 ? undefined : (usage) => this.#report(usage);
-  }
-
-  #report(usage: Usage | undefined): readonly ReportedValue[] {
     const { reporters, faults } = this.#parts;
-    const credited = (usage && credible(usage)) ?? NO_USAGE;
-    const values: ReportedValue[] = [];
-    for (const reporter of reporters) {
-      try {
-        values.push(...(reporter.responseMetadata?.(credited) ?? []));
-      } catch (error) {
-        faults.report(reporter, 'responseMetadata', error);
-      }
-    }
-    return values;
+    if (reporters.length === 0) return undefined;
+    return (usage) => reportedValues(reporters, usage, faults);
   }
 
   /** Without a visible first token, the prefill counts as done when the engine model expects it. */
@@ -248,18 +232,4 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     reservation.release();
     observers.done(routed, clock.now(), ending);
   }
-}
-
-const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: undefined };
-
-/** More than the tokens of any context; sums of counts stay exact far beyond it. */
-const COUNTED_TOKENS_MAX = 100_000_000;
-
-/** The usage that a server reports, unless one of its counts cannot be a number of tokens. */
-function credible(usage: Usage): Usage | undefined {
-  const { promptTokens, completionTokens, cachedTokens = 0 } = usage;
-  const counts = (tokens: number): boolean => tokens >= 0 && tokens <= COUNTED_TOKENS_MAX;
-  return counts(promptTokens) && counts(completionTokens) && counts(cachedTokens)
-    ? usage
-    : undefined;
 }

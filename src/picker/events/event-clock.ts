@@ -1,3 +1,4 @@
+import { invariant } from '../../framework/error.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 
 /**
@@ -15,8 +16,7 @@ export class EventClock implements Clock {
   #depth = 0;
   #settingUp = false;
   #timers = 0;
-  /** Called after each event. What it does is another event. */
-  afterEvent: (() => void) | undefined;
+  #afterEvent: (() => void) | undefined;
 
   /** `onError` gets what a timer throws. Without it, a real clock would end the process. */
   constructor(
@@ -27,6 +27,15 @@ export class EventClock implements Clock {
     this.#clock = clock;
     this.#onTimer = onTimer;
     this.#onError = onError;
+  }
+
+  /** Calls `look` after each event. To be called once. What `look` does is another event. */
+  observeEvents(look: () => void): void {
+    invariant(
+      this.#afterEvent === undefined,
+      'what waits is looked at by one part after each event',
+    );
+    this.#afterEvent = look;
   }
 
   /** The number of timers that have a number. */
@@ -75,7 +84,7 @@ export class EventClock implements Clock {
 
   end(): void {
     this.#depth -= 1;
-    if (this.#depth === 0) this.afterEvent?.();
+    if (this.#depth === 0) this.#afterEvent?.();
   }
 
   /**

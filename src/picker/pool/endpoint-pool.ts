@@ -6,6 +6,7 @@ import {
   isFresh,
   type LoadReport,
 } from '../../framework/endpoint.ts';
+import { invariant } from '../../framework/error.ts';
 import type { EndpointObserver } from '../../framework/observer.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -43,8 +44,7 @@ export class EndpointPool implements EndpointWriter {
   /** While an endpoint is added: the observers that know it already. One of them may change it. */
   #adding: { readonly id: EndpointId; known: number } | undefined;
   #snapshot: readonly Endpoint[] | undefined;
-  /** Called after each change, when all observers know of it. */
-  afterChange: (() => void) | undefined;
+  #afterChange: (() => void) | undefined;
 
   /** Why there is no endpoint, in words, where who fills the pool knows; asked only while it is empty. */
   whyEmpty: () => string | undefined = () => undefined;
@@ -58,6 +58,15 @@ export class EndpointPool implements EndpointWriter {
   observeEndpoints(observer: EndpointObserver): void {
     this.#observers = [...this.#observers, observer];
     for (const endpoint of this.#endpoints.values()) this.#added(observer, endpoint);
+  }
+
+  /** Calls `look` after each change, when all observers know of it. To be called once. */
+  observeChanges(look: () => void): void {
+    invariant(
+      this.#afterChange === undefined,
+      'what waits is looked at by one part after each change',
+    );
+    this.#afterChange = look;
   }
 
   /** Reports nothing more to the observer. */
@@ -76,7 +85,7 @@ export class EndpointPool implements EndpointWriter {
       this.#endpoints.set(spec.id, added);
       this.#snapshot = undefined;
       this.#announce(added);
-      this.afterChange?.();
+      this.#afterChange?.();
     } else if (!sameLabels(kept.labels, spec.labels)) {
       this.#replace(
         kept,
@@ -100,7 +109,7 @@ export class EndpointPool implements EndpointWriter {
     // Only after the observers have cleared what they keep by slot may another endpoint get the
     // slot.
     this.#freeSlots.push(endpoint.slot);
-    this.afterChange?.();
+    this.#afterChange?.();
   }
 
   observe(id: EndpointId, metrics: EndpointMetrics): void {
@@ -171,7 +180,7 @@ export class EndpointPool implements EndpointWriter {
         this.#faults.report(observer, 'onEndpointChanged', error);
       }
     }
-    this.afterChange?.();
+    this.#afterChange?.();
   }
 }
 

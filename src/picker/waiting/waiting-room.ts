@@ -108,8 +108,8 @@ export class WaitingRoom {
     };
     this.#next = new NextLook(timers, look);
     this.#longest = new LongestWait(timers, () => this.#endLongWaits());
-    pool.afterChange = look;
-    clock.afterEvent = () => this.dispatch();
+    pool.observeChanges(look);
+    clock.observeEvents(() => this.dispatch());
   }
 
   /** Without a plan, or with one that is not enabled, what comes from now on does not wait. */

@@ -1,0 +1,66 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type {
+  ReportedValue,
+  ResponseHeaderPlugin,
+  ResponseReporter,
+  Usage,
+} from '../../framework/observer.ts';
+import type { Decision } from '../../framework/scheduling.ts';
+import type { PluginFaults } from '../faults/plugin-faults.ts';
+
+/** The endpoint that answers, and its address as the proxy reports it. */
+interface AnsweredBy {
+  readonly endpoint: Endpoint;
+  readonly reported: string | undefined;
+}
+
+const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: undefined };
+
+/** More than the tokens of any context; sums of counts stay exact far beyond it. */
+const COUNTED_TOKENS_MAX = 100_000_000;
+
+/** The headers that plugins add to the answer. One that throws is reported, and adds none. */
+export function addedHeaders(
+  plugins: readonly ResponseHeaderPlugin[],
+  decision: Decision,
+  { endpoint, reported }: AnsweredBy,
+  faults: PluginFaults,
+): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  for (const plugin of plugins) {
+    try {
+      const added = plugin.responseHeaders?.(endpoint, decision, reported) ?? [];
+      for (const [name, value] of added) headers.set(name, value);
+    } catch (error) {
+      faults.report(plugin, 'responseHeaders', error);
+    }
+  }
+  return headers;
+}
+
+/** What plugins report of the answer to the proxy. One that throws is reported, and says nothing. */
+export function reportedValues(
+  reporters: readonly ResponseReporter[],
+  usage: Usage | undefined,
+  faults: PluginFaults,
+): readonly ReportedValue[] {
+  const credited = (usage && credible(usage)) ?? NO_USAGE;
+  const values: ReportedValue[] = [];
+  for (const reporter of reporters) {
+    try {
+      values.push(...(reporter.responseMetadata?.(credited) ?? []));
+    } catch (error) {
+      faults.report(reporter, 'responseMetadata', error);
+    }
+  }
+  return values;
+}
+
+/** The usage that a server reports, unless one of its counts cannot be a number of tokens. */
+export function credible(usage: Usage): Usage | undefined {
+  const { promptTokens, completionTokens, cachedTokens = 0 } = usage;
+  const counts = (tokens: number): boolean => tokens >= 0 && tokens <= COUNTED_TOKENS_MAX;
+  return counts(promptTokens) && counts(completionTokens) && counts(cachedTokens)
+    ? usage
+    : undefined;
+}
