@@ -6,6 +6,7 @@ import type { Clock, Millis, Runtime } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { ActiveCores } from '../cores/active-cores.ts';
 import { EventClock } from '../events/event-clock.ts';
+import type { Ledger } from '../load/ledger.ts';
 import { OpenReservations } from '../load/open-reservations.ts';
 import { type ReserveParts, reservePlaced } from './place-request.ts';
 
@@ -26,7 +27,7 @@ export interface RequestElsewhere {
 export interface ElsewhereOptions {
   readonly runtime: Pick<Runtime, 'clock'>;
   readonly reservations?: { readonly maxAgeMs: Millis } | undefined;
-  readonly parts: ReserveParts;
+  readonly parts: ReserveParts & { readonly ledger: Ledger };
   /** Asked at each request: they change with the configuration. */
   readonly cores: () => ActiveCores;
 }
@@ -62,7 +63,7 @@ export class Elsewhere {
       () => undefined,
       (error) => parts.faults.report(this, 'timer', error),
     );
-    this.#parts = { ...parts, clock, open: this.#open, isElsewhere: true };
+    this.#parts = { ...parts, clock, open: this.#open, ledger: parts.ledger.elsewhere };
   }
 
   /** Runs `apply` as one event: requests that wait are looked at once, after it. */

@@ -6,7 +6,7 @@ import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
 import type { Generation } from '../cores/active-cores.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EndpointBacklog } from '../load/endpoint-backlog.ts';
-import type { Ledger } from '../load/ledger.ts';
+import type { ReservingLedger } from '../load/ledger.ts';
 import { type Reserved, reserve } from '../load/reserve.ts';
 import type { Cycle } from './cycle.ts';
 import { ReservedRequest, type ReservedRequestParts } from './reserved-request.ts';
@@ -15,10 +15,8 @@ import { ReservedRequest, type ReservedRequestParts } from './reserved-request.t
 export interface ReserveParts
   extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open' | 'ejector'> {
   readonly backlog: EndpointBacklog;
-  readonly ledger: Ledger;
+  readonly ledger: ReservingLedger;
   readonly engineModel: EngineModel;
-  /** Other replicas of this picker have sent what is reserved. */
-  readonly isElsewhere?: boolean;
 }
 
 /** Reserves for a cycle by this decision, whose primary is `endpoint`. */
@@ -127,10 +125,7 @@ export function reservePlaced(
   return request;
 }
 
-function reserveLoad(
-  placed: PlacedRequest,
-  { ledger, engineModel, isElsewhere }: ReserveParts,
-): Reserved {
+function reserveLoad(placed: PlacedRequest, { ledger, engineModel }: ReserveParts): Reserved {
   const { request, endpoint, prefill, cachedTokens, prefillCachedTokens } = placed;
   return reserve(endpoint, {
     request,
@@ -140,7 +135,6 @@ function reserveLoad(
     ledger,
     engineModel,
     estimatedOutputTokens: placed.estimatedOutputTokens,
-    isElsewhere,
   });
 }
 

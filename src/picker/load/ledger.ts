@@ -19,9 +19,10 @@ export interface ReservationSize {
   readonly countedTokens?: number | undefined;
   /** What counts until the end, in place of that. */
   readonly keptTokens?: number | undefined;
-  /** Another replica of this picker has sent the request. */
-  readonly isElsewhere?: boolean | undefined;
 }
+
+/** Where requests are reserved: the ledger, for this picker's requests or for those of others. */
+export type ReservingLedger = Pick<Ledger, 'load' | 'reserve'>;
 
 /** One request's reservation. Its methods may be called in any order and any number of times. */
 export interface Reservation {
@@ -76,6 +77,12 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     { key: MODELS_IN_FLIGHT, compute: (): ModelsInFlightView => this },
   ];
 
+  /** The same ledger, for requests that other replicas of this picker have sent. */
+  readonly elsewhere: ReservingLedger = {
+    load: (endpoint) => this.load(endpoint),
+    reserve: (endpoint, size) => this.#reserve(endpoint, size, true),
+  };
+
   onEndpointAdded(endpoint: Endpoint): void {
     this.#entries[endpoint.slot] = {
       load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0, countedTokens: 0 },
@@ -128,6 +135,10 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   }
 
   reserve(endpoint: Endpoint, size: ReservationSize): Reservation {
+    return this.#reserve(endpoint, size, false);
+  }
+
+  #reserve(endpoint: Endpoint, size: ReservationSize, isElsewhere: boolean): Reservation {
     let entry = this.#entries[endpoint.slot];
     let prefillTokens = Math.ceil(size.prefillTokens);
     const contextTokens = Math.ceil(size.contextTokens);
@@ -141,7 +152,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
       entry.pendingRequests += sign * pending;
       const { load, models } = entry;
       load.requests += sign;
-      if (size.isElsewhere === true) entry.elsewhere += sign;
+      if (isElsewhere) entry.elsewhere += sign;
       load.pendingPrefillTokens += sign * prefillTokens;
       load.contextTokens += sign * contextTokens;
       load.countedTokens += sign * counted;

@@ -4,16 +4,15 @@ import type { InFlightLoad } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
-import type { Ledger, Reservation } from './ledger.ts';
+import type { Reservation, ReservingLedger } from './ledger.ts';
 
 export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens'> {
   readonly prefill: { readonly endpoint: Endpoint; readonly cachedTokens: number } | undefined;
   readonly encoders: readonly Endpoint[];
-  readonly ledger: Ledger;
+  readonly ledger: ReservingLedger;
   readonly engineModel: EngineModel;
   /** Counted until the end of the request, where the configuration asks for it. */
   readonly estimatedOutputTokens?: number | undefined;
-  readonly isElsewhere?: boolean | undefined;
 }
 
 export interface Reserved {
@@ -31,7 +30,7 @@ const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 
 /** Reserves a request's load where it is decoded, computed and encoded. */
 export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
-  const { request, prefill, encoders, ledger, engineModel, isElsewhere } = parts;
+  const { request, prefill, encoders, ledger, engineModel } = parts;
   const { model, promptTokens } = request;
   const computes = prefill?.endpoint ?? target;
   const cachedTokens = prefill?.cachedTokens ?? parts.cachedTokens;
@@ -51,7 +50,6 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
     contextTokens: promptTokens + outputTokens,
     countedTokens,
     keptTokens: estimated === undefined ? undefined : countedTokens + estimated,
-    isElsewhere,
   });
   return {
     // A copy, because the ledger changes its own object.
@@ -68,11 +66,11 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
 
 /** The load of the prompt and its media where they are computed for another endpoint. */
 function reserveBefore(
-  { request, prefill, encoders, ledger, isElsewhere }: ReservationParts,
+  { request, prefill, encoders, ledger }: ReservationParts,
   prefillTokens: number,
 ): readonly Reservation[] {
   const { model, promptTokens } = request;
-  const prompt = { model, prefillTokens, contextTokens: promptTokens, isElsewhere };
+  const prompt = { model, prefillTokens, contextTokens: promptTokens };
   return [
     ...(prefill === undefined ? [] : [ledger.reserve(prefill.endpoint, prompt)]),
     ...encoders.map((encoder) => ledger.reserve(encoder, { ...prompt, ...NO_TOKENS })),
