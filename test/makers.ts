@@ -25,6 +25,7 @@ import type { Routed } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Random, Runtime } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
+import type { DecisionEvent } from '../src/picker/events/journal.ts';
 import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 
@@ -87,6 +88,25 @@ export function makeRequest(fields: Partial<InferenceRequest> = {}): InferenceRe
     bodyBytes: 2560,
     ...fields,
   });
+}
+
+/** A decision that placed nothing: no candidate, no result and no error. */
+export function makeDecision(fields: Partial<DecisionEvent> = {}): DecisionEvent {
+  return {
+    number: 0,
+    at: NOW,
+    request: makeRequest(),
+    options: {},
+    candidates: [],
+    context: undefined,
+    decision: undefined,
+    error: undefined,
+    heldBefore: undefined,
+    crowdedOut: false,
+    faults: [],
+    durationMs: undefined,
+    ...fields,
+  };
 }
 
 export interface ContextFields {

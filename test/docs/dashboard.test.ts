@@ -7,7 +7,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { serveOptions } from '../../bench/support/stack.ts';
 import { configFileOf } from '../../src/catalogue/plan.ts';
 import { startServe } from '../../src/serve/serve.ts';
+import { expectNoFault } from '../house/faults.ts';
 import { fetchPromtool } from '../support/programs/promtool.ts';
+import { documentedMetrics } from './metric-names.ts';
 
 /**
  * The Grafana dashboard queries only metrics that a running picker exports, according to their
@@ -58,6 +60,15 @@ describe('the Grafana dashboard', () => {
     expect(plots.length).toBeGreaterThan(15);
     expect(plots.filter(({ targets = [] }) => targets.length === 0)).toEqual([]);
     expect(queries.filter(({ expr }) => namesIn(expr).length === 0)).toEqual([]);
+  });
+
+  it('[T56] every metric of the page has a row in docs/metrics.md', () => {
+    expect(exported.size).toBeGreaterThan(100);
+    const known = documentedMetrics(documented);
+    // Those of the process are prom-client's, and one row names them all.
+    const own = [...exported.keys()].filter((name) => !/^(?:process|nodejs)_/.test(name));
+    const missing = own.filter((name) => !known.has(name));
+    expectNoFault(missing, 'write a row for each of these into docs/metrics.md');
   });
 
   it.each(queries)('$title: $expr', ({ expr }) => {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { makeContext, makeEndpoint, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
+import {
+  makeContext,
+  makeDecision,
+  makeEndpoint,
+  makeRequest,
+  makeRouted,
+} from '../../../test/makers.ts';
 import type { ProfileResult } from '../../framework/scheduling.ts';
 import type { DecisionEvent } from '../../picker/events/journal.ts';
 import { PickerMetrics } from './metrics.ts';
@@ -14,21 +20,14 @@ function decided(
   fields: Partial<DecisionEvent> = {},
 ): DecisionEvent {
   const request = makeRequest();
-  return {
-    number: 0,
-    at: NOW,
+  const decision = primary && { primary, headers: new Map(), profiles: [primary] };
+  return makeDecision({
     request,
-    options: {},
-    candidates: [],
     context: makeContext({ request }),
-    decision: primary && { primary, headers: new Map(), profiles: [primary] },
-    error: undefined,
-    heldBefore: undefined,
-    crowdedOut: false,
-    faults: [],
+    decision,
     durationMs: 3,
     ...fields,
-  };
+  });
 }
 
 async function linesOf(metrics: PickerMetrics): Promise<readonly string[]> {

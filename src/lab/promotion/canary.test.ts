@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
+import { makeDecision, makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { DecisionEvent } from '../../picker/events/journal.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { CANARY_HEADER, Canary } from './canary.ts';
 import { RecentFailures } from './recent-failures.ts';
@@ -69,10 +68,8 @@ describe('a canary', () => {
     canary.onDone(stream, 900, 'completed');
     canary.onDone(routedOf(whole), 250, 'completed');
     canary.onDone(routedOf(failed), 900, 'failed');
-    canary.onDecision({
-      request: refused,
-      error: new RoutingError('saturated', 'full'),
-    } as DecisionEvent);
+    const error = new RoutingError('saturated', 'full');
+    canary.onDecision(makeDecision({ request: refused, error }));
     canary.onDone(routedOf(aborted), 900, 'aborted');
     expect(canary.outcomes().challenger).toEqual({
       requests: 4,

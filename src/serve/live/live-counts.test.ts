@@ -1,37 +1,17 @@
 import { expect, it } from 'vitest';
-import { makeEndpoint, makeRequest, makeRouted } from '../../../test/makers.ts';
-import type { DecisionEvent } from '../../picker/events/journal.ts';
+import { makeDecision, makeEndpoint, makeRequest, makeRouted } from '../../../test/makers.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { LiveCounts, STEP_MS } from './live-counts.ts';
 
 const EPOCH = Date.UTC(2030, 0, 1);
 
-function decided(at: number, more: Partial<DecisionEvent> = {}): DecisionEvent {
-  const request = makeRequest();
-  return {
-    number: 0,
-    at,
-    request,
-    options: {},
-    candidates: [],
-    context: undefined,
-    decision: undefined,
-    error: undefined,
-    heldBefore: undefined,
-    crowdedOut: false,
-    faults: [],
-    durationMs: undefined,
-    ...more,
-  };
-}
-
 it('[O9] has counted the last ten minutes when a page is opened, and no more', () => {
   const clock = new SimulatedClock({ epoch: EPOCH });
   const counts = new LiveCounts(clock);
   for (let second = 0; second < 1000; second++) {
     clock.advanceTo(1000 * second);
-    counts.onDecision(decided(clock.now()));
+    counts.onDecision(makeDecision({ at: clock.now() }));
   }
   clock.advanceTo(1_000_000);
   const steps = counts.ended(0);
@@ -43,14 +23,14 @@ it('[O9] has counted the last ten minutes when a page is opened, and no more', (
 it('[O9] counts nothing for the time in which nothing happened', () => {
   const clock = new SimulatedClock();
   const counts = new LiveCounts(clock);
-  counts.onDecision(decided(0));
+  counts.onDecision(makeDecision({ at: 0 }));
   clock.advanceTo(10 * STEP_MS);
-  counts.onDecision(decided(clock.now(), { error: new Error('full') }));
+  counts.onDecision(makeDecision({ at: clock.now(), error: new Error('full') }));
   counts.onRefused();
   const waited = { heldMs: 30, endpoint: undefined, cachedTokens: 0 };
-  counts.onDecision(decided(clock.now(), { options: { waited } }));
+  counts.onDecision(makeDecision({ at: clock.now(), options: { waited } }));
   clock.advanceTo(5000 * STEP_MS);
-  counts.onDecision(decided(clock.now()));
+  counts.onDecision(makeDecision({ at: clock.now() }));
   expect(counts.ended(0).every(({ picked, refused }) => picked + refused === 0)).toBe(true);
   clock.advanceTo(5001 * STEP_MS);
   expect(counts.ended(5000)).toMatchObject([{ picked: 1, refused: 0, held: 0, ttftMs: null }]);
@@ -61,7 +41,7 @@ it('[O281] counts a request as held from a millisecond on', () => {
   const counts = new LiveCounts(clock);
   for (const heldMs of [0.06, 0.99, 1, 30]) {
     const waited = { heldMs, endpoint: undefined, cachedTokens: 0 };
-    counts.onDecision(decided(0, { options: { waited } }));
+    counts.onDecision(makeDecision({ at: 0, options: { waited } }));
   }
   clock.advanceTo(STEP_MS);
   expect(counts.ended(0)).toMatchObject([{ picked: 4, held: 2 }]);
@@ -70,7 +50,7 @@ it('[O281] counts a request as held from a millisecond on', () => {
 it('[O217] counts each client that is refused once, with a decision or without', () => {
   const clock = new SimulatedClock();
   const counts = new LiveCounts(clock);
-  counts.onDecision(decided(0, { error: new Error('no endpoint') }));
+  counts.onDecision(makeDecision({ at: 0, error: new Error('no endpoint') }));
   counts.onRefused();
   counts.onRefused();
   clock.advanceTo(STEP_MS);

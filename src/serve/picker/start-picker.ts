@@ -5,10 +5,10 @@ import type { CaptureRecorder } from '../../journal/capture/capture-recorder.ts'
 import { inMicroseconds, startCapture } from '../../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
-import { disaggregationSubscriber } from '../../journal/metrics/answers/disaggregation-metrics.ts';
-import { filterSubscriber } from '../../journal/metrics/answers/filter-metrics.ts';
 import { latencySubscriber } from '../../journal/metrics/answers/latency-metrics.ts';
 import { predictionSubscriber } from '../../journal/metrics/answers/prediction-metrics.ts';
+import { disaggregationSubscriber } from '../../journal/metrics/decisions/disaggregation-metrics.ts';
+import { filterSubscriber } from '../../journal/metrics/decisions/filter-metrics.ts';
 import { countPolls, type PickerMetrics } from '../../journal/metrics/metrics.ts';
 import { metricsSubscriber, type SeenTraceOf } from '../../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../../journal/metrics/timed-plugins.ts';

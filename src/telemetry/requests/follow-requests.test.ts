@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { makeDecision } from '../../../test/makers.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { DecisionEvent } from '../../picker/events/journal.ts';
+import type { Decision } from '../../framework/scheduling.ts';
 import { phasesOf } from '../tracing/phases-of.ts';
 import { accessLine } from './access-log.ts';
 import { RequestFollower } from './follow-requests.ts';
@@ -54,9 +55,9 @@ function runThrough({ follower, followed, after }: ReturnType<typeof setUp>): vo
   after(5);
   followed.bodyRead(request);
   after(21);
-  const decision = { profiles: [], decidedBy: 'challenger' };
-  const event = { number: 7, request, candidates: [endpoint], decision, durationMs: 1 };
-  follower.onDecision(event as unknown as DecisionEvent);
+  const decision = { profiles: [], decidedBy: 'challenger' } as unknown as Decision;
+  const candidates = [endpoint];
+  follower.onDecision(makeDecision({ number: 7, request, candidates, decision, durationMs: 1 }));
   follower.onRouted(routed);
   after(100);
   follower.onFirstToken(routed);

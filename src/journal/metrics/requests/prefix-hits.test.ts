@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   makeContext,
+  makeDecision,
   makeEndpoint,
   makePool,
   makeRequest,
@@ -10,9 +11,8 @@ import {
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import type { Observer } from '../../../framework/observer.ts';
 import type { EndpointWriter } from '../../../framework/plugin.ts';
-import type { Decision, ProfileResult } from '../../../framework/scheduling.ts';
+import type { Decision, ProfileResult, ProfileRun } from '../../../framework/scheduling.ts';
 import type { PrefixSource } from '../../../picker/cores/scheduling-core.ts';
-import type { DecisionEvent } from '../../../picker/events/journal.ts';
 import { approxPrefixProducer } from '../../../plugins/producers/approx-prefix-producer.ts';
 import { PickerMetrics } from '../metrics.ts';
 import { metricsSubscriber } from '../metrics-subscriber.ts';
@@ -57,7 +57,7 @@ describe('prefix hits', () => {
     const prefill = picked(second, [second]);
     const event = { request: makeRequest(), candidates: pool, context };
     const tell = (decision: Partial<Decision> | undefined): void =>
-      onDecision?.({ ...event, decision } as DecisionEvent);
+      onDecision?.(makeDecision({ ...event, decision: decision as Decision | undefined }));
     tell({ primary: decode, profiles: [decode] });
     tell({ primary: decode, profiles: [decode, prefill], prefill: second });
     tell(undefined);
@@ -82,11 +82,12 @@ describe('prefix hits', () => {
       mostBlocks: () => 2,
     };
     const context = { ...makeContext(), get: () => match as never };
-    const run = { kept: [[first, second]] };
-    const primary = { kind: 'picked', targets: [{ endpoint: first, score: 1 }], run };
-    const decision = { primary, profiles: [primary] };
+    const run = { kept: [[first, second]] } as unknown as ProfileRun;
+    const targets = [{ endpoint: first, score: 1 }];
+    const primary: ProfileResult = { kind: 'picked', profile: 'p', targets, run };
+    const decision = { primary, headers: new Map(), profiles: [primary] };
     const event = { request: makeRequest(), candidates: [first, second], context, decision };
-    metricsSubscriber(metrics).onDecision?.(event as unknown as DecisionEvent);
+    metricsSubscriber(metrics).onDecision?.(makeDecision(event));
     expect(asked).toEqual([first]);
     expect(await metrics.page()).toMatch(/prefix_best_available_cached_tokens_sum\{.*\} 128\n/);
   });
