@@ -40,6 +40,8 @@ export const AIPERF: TraceFormat = {
   about: 'AIPerf’s profile_export.jsonl',
   carries: ['session', 'seen'],
   shape: 'lines',
+  firstLine: (text) =>
+    text.startsWith('{') && text.includes('"metadata"') && text.includes('"metrics"'),
   // Records are in the order in which requests ended.
   ordered: false,
   reader: readerOf(read),

@@ -23,6 +23,8 @@ export const BAILIAN: TraceFormat = {
   about: 'JSON Lines of the Qwen-Bailian usage traces',
   carries: ['blockIds', 'session'],
   shape: 'lines',
+  firstLine: (text) =>
+    text.startsWith('{') && text.includes('"chat_id"') && text.includes('"hash_ids"'),
   // Some of the published files have requests that are milliseconds out of order.
   ordered: false,
   reader: () => new BailianReader(),

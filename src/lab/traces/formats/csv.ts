@@ -37,6 +37,8 @@ export const AZURE: TraceFormat = {
   about: 'Azure’s CSV of 2023 and 2024',
   carries: [],
   shape: 'lines',
+  firstLine: (text) => typeof csvReader(text, AZURE_COLUMNS) !== 'string',
+  csvHeader: 'Azure (TIMESTAMP, ContextTokens, GeneratedTokens)',
   ordered: true,
   reader: (header) => csvReader(header, AZURE_COLUMNS),
   *write({ requests }) {
@@ -53,6 +55,8 @@ export const BURST_GPT: TraceFormat = {
   about: 'BurstGPT’s CSV',
   carries: ['model', 'session'],
   shape: 'lines',
+  firstLine: (text) => typeof csvReader(text, BURST_GPT_COLUMNS) !== 'string',
+  csvHeader: 'BurstGPT (Timestamp, Request tokens, Response tokens)',
   ordered: true,
   reader: (header) => csvReader(header, BURST_GPT_COLUMNS),
   *write({ requests }) {

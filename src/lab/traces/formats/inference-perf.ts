@@ -34,6 +34,7 @@ export const INFERENCE_PERF: TraceFormat = {
   about: 'inference-perf’s per_request_lifecycle_metrics.json',
   carries: ['model', 'seen'],
   shape: 'values',
+  firstLine: '[',
   ordered: false,
   reader: readerOf(read),
   write,

@@ -23,6 +23,7 @@ export const MOONCAKE: TraceFormat = {
   about: 'Mooncake’s JSON Lines, which AIPerf replays, too',
   carries: ['blockIds', 'session', 'thinkMs'],
   shape: 'lines',
+  firstLine: '{',
   ordered: true,
   reader: () => new MooncakeReader(),
   write,

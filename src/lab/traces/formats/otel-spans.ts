@@ -54,6 +54,8 @@ export const OTEL: TraceFormat = {
   about: 'OpenTelemetry’s GenAI spans in OTLP/JSON',
   carries: ['model', 'session', 'seen'],
   shape: 'lines-or-values',
+  // A value over many lines begins with a brace alone.
+  firstLine: (text) => text === '{' || /^(?:\{.*"resourceSpans"|\[.*"?resourceSpans)/.test(text),
   // Spans are usually in the order in which they ended.
   ordered: false,
   reader: readerOf(read),

@@ -33,6 +33,7 @@ export const POINTSMAN: TraceFormat = {
   about: 'Pointsman’s own JSON Lines',
   carries: ['blockIds', 'model', 'session', 'thinkMs', 'priority', 'fairnessId', 'seen'],
   shape: 'lines',
+  firstLine: (text) => text.startsWith('{"pointsman"'),
   ordered: true,
   reader: (firstLine): TraceReader | string => {
     const parsed = parseJson(firstLine, header);

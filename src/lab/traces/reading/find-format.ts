@@ -8,36 +8,32 @@ import { OTEL } from '../formats/otel-spans.ts';
 import { POINTSMAN } from '../formats/pointsman.ts';
 import type { TraceFormat } from '../trace-format.ts';
 
-/** All that can be read from text; captures are folders. */
+/**
+ * All that can be read from text; captures are folders. The first one that recognizes a first line
+ * has it: OpenTelemetry's lines may hold what others are recognized by.
+ */
 export const TRACE_FORMATS: readonly TraceFormat[] = [
   POINTSMAN,
+  OTEL,
   MOONCAKE,
   BAILIAN,
   AZURE,
   BURST_GPT,
   AIPERF,
   INFERENCE_PERF,
-  OTEL,
 ];
 
 /** The format of a text with this first line. A string is an error message. */
 export function findFormat(firstLine: string): TraceFormat | string {
   const text = firstLine.trim();
   if (text === '') return 'is empty: it contains no request';
-  if (text.startsWith('[')) return /"?resourceSpans/.test(text) ? OTEL : INFERENCE_PERF;
-  if (text.startsWith('{')) {
-    // Without parsing, because the line may be damaged, or the first of a value over many lines.
-    if (text === '{' || text.includes('"resourceSpans"')) return OTEL;
-    if (text.startsWith('{"pointsman"')) return POINTSMAN;
-    if (text.includes('"chat_id"') && text.includes('"hash_ids"')) return BAILIAN;
-    return text.includes('"metadata"') && text.includes('"metrics"') ? AIPERF : MOONCAKE;
-  }
-  const csv = [AZURE, BURST_GPT].find(({ reader }) => typeof reader(text) !== 'string');
-  return csv ?? `neither a JSON object nor a known CSV header: ${KNOWN_HEADERS}`;
+  const found =
+    TRACE_FORMATS.find((each) => typeof each.firstLine === 'function' && each.firstLine(text)) ??
+    TRACE_FORMATS.find((each) => each.firstLine === text[0]);
+  if (found !== undefined) return found;
+  const headers = TRACE_FORMATS.flatMap(({ csvHeader }) => csvHeader ?? []).join(' or ');
+  return `neither a JSON object nor a known CSV header: ${headers}`;
 }
-
-const KNOWN_HEADERS =
-  'Azure (TIMESTAMP, ContextTokens, GeneratedTokens) or BurstGPT (Timestamp, Request tokens, Response tokens)';
 
 /** Throws ConfigError for an unknown name. */
 export function formatNamed(name: string): TraceFormat {
