@@ -168,7 +168,7 @@ class Storm {
       this.#open.delete(n);
     };
     try {
-      const seen = { firstTokenSeen: true };
+      const seen = { firstTokenVisible: true };
       const routed = this.#picker.enqueue?.(request, seen, { placed, refused });
       if (routed === undefined) this.#waited += 1;
       else placed(routed);

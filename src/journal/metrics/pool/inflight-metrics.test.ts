@@ -11,7 +11,7 @@ test.each([
   [40, 280, 'its end, with its answer'],
 ])(
   '[D325] [D435] a prompt that is computed elsewhere is in flight at both, with an answer of %s: %s tokens until %s',
-  async (estimatedOutputTokens, tokens) => {
+  async (estimatedOutputTokens, tokens, _until) => {
     const pool = makePool([{}, {}]);
     const [decoder, prefill] = pool;
     if (decoder === undefined || prefill === undefined) throw new Error('no endpoints');
