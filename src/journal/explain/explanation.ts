@@ -1,7 +1,9 @@
 import type { EndpointName, Segment } from './decision-ring.ts';
 import type { FoundDecision } from './find-decision.ts';
 import type { ProfileLayout, ScorerLayout } from './layout.ts';
-import type { RecordedEnding, RecordedRun, RecordedWait } from './segment-reader.ts';
+import type { RecordedEnding } from './record-ending.ts';
+import type { RecordedWait } from './record-head.ts';
+import type { RecordedRun } from './segment-reader.ts';
 
 /** The value in `ScoreTerms`. */
 const COST_TERM = 'costMs';

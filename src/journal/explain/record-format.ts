@@ -1,3 +1,4 @@
+import { TEXT_MAX } from './bytes.ts';
 import { TERMS_MAX } from './layout.ts';
 import type { SlotList } from './numbers.ts';
 
@@ -44,6 +45,9 @@ export const NO_NUMBER = 255;
 export const NO_SLOT = 65_535;
 /** Targets beyond these are left out. */
 export const TARGETS_MAX = 16;
+
+/** All texts of a decision, and its parts of fixed length. */
+export const FIXED_BYTES_MAX: number = 5 * (TEXT_MAX + 1) + 96;
 
 /** Where the numbers of a decision as a whole are kept, to be compared with those of the next. */
 export const HEAD: SlotList = { slots: Uint16Array.of(0, 1), count: 2 };

@@ -13,39 +13,10 @@ import type { DecisionRing } from './decision-ring.ts';
 import { LastNumbers, type Layout, type ScorerLayout, TERMS_MAX } from './layout.ts';
 import { type SlotList, writeNumbers } from './numbers.ts';
 import { firstSlots, KEPT, NO_NUMBER, NO_SLOT, TARGETS_MAX } from './record-format.ts';
+import { SlotBuffer, writeSlots } from './slot-list.ts';
 
 /** What a part of a run takes at most, apart from its lists. */
 const PART_BYTES_MAX = 64;
-const SLOTS_FIRST = 64;
-
-/** The slots of some endpoints, filled in again and again. */
-export class SlotBuffer implements SlotList {
-  slots: Uint16Array = new Uint16Array(SLOTS_FIRST);
-  count = 0;
-  /** Above all slots that it has had. */
-  slotsEnd = 0;
-
-  /** The endpoints at these places of a list. */
-  fillFrom(endpoints: readonly Endpoint[], { places, count }: BestEndpoints): this {
-    if (count > this.slots.length) this.slots = new Uint16Array(2 * count);
-    this.count = count;
-    for (let index = 0; index < count; index++) {
-      this.slots[index] = (endpoints[places[index] as number] as Endpoint).slot;
-    }
-    return this;
-  }
-
-  fill(endpoints: readonly Endpoint[]): this {
-    if (endpoints.length > this.slots.length) this.slots = new Uint16Array(2 * endpoints.length);
-    this.count = endpoints.length;
-    for (let index = 0; index < endpoints.length; index++) {
-      const { slot } = endpoints[index] as Endpoint;
-      this.slots[index] = slot;
-      if (slot >= this.slotsEnd) this.slotsEnd = slot + 1;
-    }
-    return this;
-  }
-}
 
 /** A profile with its number in a layout, and the numbers of its scorers that were written last. */
 interface KnownProfile {
@@ -138,7 +109,7 @@ export class RunWriter {
       best.select(run, targets);
       list = this.#bestSlots.fillFrom(run.endpoints, best);
       log.reserve(PART_BYTES_MAX + 2 * list.count);
-      writeSlots(this.#ring, list);
+      writeSlots(log, list);
     }
     for (let at = 0; at < scorers.length; at++) {
       const { last } = scorers[at] as KnownScorer;
@@ -160,7 +131,7 @@ export class RunWriter {
       log.reserve(PART_BYTES_MAX + 2 * endpoints.length);
       log.u8(filter);
       left = this.#kept.fill(endpoints);
-      writeSlots(this.#ring, left);
+      writeSlots(log, left);
     }
     log.u8(NO_NUMBER);
     return left;
@@ -225,11 +196,6 @@ export class RunWriter {
 }
 
 /** Writes how many slots there are, and then each in two bytes. */
-export function writeSlots({ log }: DecisionRing, { slots, count }: SlotList): void {
-  log.u16(count);
-  for (let index = 0; index < count; index++) log.u16(slots[index] as number);
-}
-
 const NO_TERMS: ScoreTerms = {};
 
 /** No terms where the scorer does not explain, or throws: that must not fail the request. */
