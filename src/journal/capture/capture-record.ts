@@ -117,10 +117,10 @@ export type CaptureRecord =
       readonly n: number;
       readonly r: CapturedRequest;
       readonly subset?: readonly string[] | undefined;
-      /** As `firstTokenVisible` and `endVisible` of `RouteOptions`: what the picker expects. */
+      /** See `firstTokenVisible` and `endVisible` of `RouteOptions`, which name the same. */
       readonly firstTokenSeen: boolean;
       readonly endSeen: boolean;
-      /** As `heldMs` of `Waited`; left out for none. */
+      /** See `heldMs` of `Waited`; left out for none. */
       readonly waitedMs?: number | undefined;
       /** What waited for each endpoint; left out where nothing did. */
       readonly held?: readonly HeldSum[] | undefined;

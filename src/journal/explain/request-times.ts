@@ -3,7 +3,7 @@ import type { Millis } from '../../framework/runtime.ts';
 
 /** When the first token of a request was expected and came, in milliseconds from its arrival. */
 export interface RequestTimes {
-  /** As `heldMs` of `Routed`; documents have this name. */
+  /** See `heldMs` of `Routed`; documents have this name. */
   readonly waitedMs: Millis;
   /** Left out where the picker predicts nothing. */
   readonly predictedTtftMs?: Millis;

@@ -88,7 +88,9 @@ export class ControlledRouter implements Router {
       plan && flowControlOver(picker, { plan, lacking, objectives, former: this.#control });
     this.#control = control;
     this.#discipline = control && (measured?.(control) ?? control);
-    for (const kept of [...this.#keptHere.values()]) this.#addAgain(kept);
+    // A copy, because a request that goes on may bring others that are not to be added again.
+    const keptHere = [...this.#keptHere.values()];
+    for (const kept of keptHere) this.#addAgain(kept);
     this.#look();
   }
 
