@@ -50,11 +50,7 @@ const RESPONSE: StreamEvent = {
   endOfStream: false,
 };
 const REQUEST_TRAILERS: StreamEvent = { ...PLAIN, kind: 'request-trailers' };
-const RESPONSE_TRAILERS: StreamEvent = {
-  ...PLAIN,
-  kind: 'response-trailers',
-  headers: headers({}),
-};
+const RESPONSE_TRAILERS = { ...PLAIN, kind: 'response-trailers', headers: headers({}) } as const;
 
 const modes = (requestBodyMode: number, responseBodyMode: number, observing = false) => ({
   observing,
