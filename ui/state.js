@@ -3,7 +3,7 @@
  * anew, at most once a frame.
  *
  * @import {
- *   LiveDecision, LiveEndpoint, LiveMessage, LivePicker, LivePool, LiveStep, LiveTotals
+ *   LiveDecision, LiveMessage, LivePicker, LivePool, LiveStep, LiveTotals
  * } from '../src/serve/live/live-message.ts'
  */
 
@@ -109,42 +109,3 @@ export function pace({ paces }) {
   const seconds = paces.reduce((sum, each) => sum + each.seconds, 0);
   return { perSecond: seconds <= 0 ? 0 : made / seconds, made, shown };
 }
-
-/**
- * The endpoints that fit the filter, in the order of the table.
- * @param {State} state
- * @returns {readonly LiveEndpoint[]}
- */
-export function sortedRows({ pool, labels, table }) {
-  const wanted = table.text.trim().toLowerCase();
-  const fits = (/** @type {LiveEndpoint} */ row) =>
-    [row.id, row.address, row.role ?? '', row.state, ...(labels.get(row.id) ?? [])].some((text) =>
-      text.toLowerCase().includes(wanted),
-    );
-  const rows = wanted === '' ? [...pool.rows] : pool.rows.filter(fits);
-  const valueOf = SORTS[table.sort] ?? SORTS['state'];
-  const sign = table.down ? -1 : 1;
-  return rows.sort((a, b) => {
-    const [left, right] = [valueOf?.(a) ?? 0, valueOf?.(b) ?? 0];
-    if (typeof left === 'string' || typeof right === 'string') {
-      return -sign * String(left).localeCompare(String(right), 'en', { numeric: true });
-    }
-    return sign * (left - right);
-  });
-}
-
-const STATE_RANKS = { ok: 0, new: 1, stale: 2, 'not scraped': 3, ejected: 4 };
-
-/** @type {Readonly<Record<string, (row: LiveEndpoint) => number | string>>} */
-const SORTS = {
-  id: ({ id }) => id,
-  state: (row) => 1e6 * STATE_RANKS[row.state] + row.inFlight,
-  role: ({ role = '' }) => role,
-  inFlight: ({ inFlight }) => inFlight,
-  prefillTokens: ({ prefillTokens }) => prefillTokens,
-  running: ({ sample }) => sample?.running ?? -1,
-  waiting: ({ sample }) => sample?.waiting ?? -1,
-  kv: ({ sample }) => sample?.kv ?? -1,
-  hitRate: ({ hitRate }) => hitRate ?? -1,
-  age: ({ sample }) => sample?.ageMs ?? Number.MAX_SAFE_INTEGER,
-};

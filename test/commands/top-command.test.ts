@@ -112,6 +112,24 @@ it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and
   expect(piped).toMatch(/393 ms better than vllm-llama-70b-decode-7c9f8d6b5-p9v4z\n/);
 });
 
+it('[T57] fits the names of endpoints beside all columns, that of roles too', () => {
+  const sample = { ageMs: 50, running: 3, waiting: 0, kv: 1 };
+  const row = { state: 'not scraped', inFlight: 1, prefillTokens: 0, sample, hitRate: 1 };
+  const id = 'vllm-llama-70b-7c9f8d6b5-xk2lq';
+  const message = {
+    picker: { pool: 'p', policy: 'default', version: '1', stepMs: 1000, explains: false },
+    totals: { endpoints: 1, inFlight: 0, waiting: 0, viewers: 1 },
+    steps: [],
+    pool: { rows: [{ ...row, id, role: 'prefill' }], notShown: 0 },
+    decisions: { made: 0, shown: [] },
+  };
+  const state = afterMessage(undefined, message as unknown as LiveMessage);
+  if (state === undefined) throw new Error('the message has no picker');
+  expect(topText(state, { rows: 9, columns: 100 })).toMatch(
+    /^ {2}….{16} +not scraped.* 50\.0 ms$/m,
+  );
+});
+
 it('[O250] says since when there were no first tokens, not the last time as that of now', () => {
   const step = { wallMs: 0, picked: 0, refused: 0, held: 0, failed: 0, ttftMs: null };
   const ttftMs = { count: 1, median: 80, p95: 90, predictedMedian: 70 };

@@ -6,6 +6,7 @@ import type {
   LivePicker,
   LiveStep,
 } from '../../serve/live/live-message.ts';
+import { ending, ms, NAME_CHARS_MIN, poolLines } from './top-pool.ts';
 
 /** What `pointsman top` shows, collected from the messages so far. */
 export interface TopState {
@@ -64,9 +65,7 @@ export function topText(state: TopState, { rows: rowsMax, columns }: TopSize): s
     `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}${healthOf(state)}`,
     ...requestLines(state, columns),
     '',
-    ...poolLines(rows.toSorted(byTrouble).slice(0, rowsMax), (id) =>
-      ending(nameOf(id), Math.max(NAME_CHARS_MIN, columns - BESIDE_NAMES)),
-    ),
+    ...poolLines(rows.toSorted(byTrouble).slice(0, rowsMax), nameOf, columns),
     ...(hidden === 0 ? [] : [`… and ${hidden} more endpoints`]),
     '',
     ...(picker.explains
@@ -139,52 +138,11 @@ function byTrouble(a: LiveEndpoint, b: LiveEndpoint): number {
   return rank(a) - rank(b) || b.inFlight - a.inFlight;
 }
 
-const HEADS = [
-  'endpoint',
-  'state',
-  'role',
-  'in flight',
-  'prefill',
-  'running',
-  'queue',
-  'KV',
-  'hits',
-  'age',
-];
-
-function poolLines(
-  rows: readonly LiveEndpoint[],
-  nameOf: (id: string) => string,
-): readonly string[] {
-  if (rows.length === 0) return [];
-  const hasRoles = rows.some(({ role }) => role !== undefined);
-  const heads = HEADS.filter((head) => hasRoles || head !== 'role');
-  const cells = rows.map(({ id, state, role = '', inFlight, prefillTokens, sample, hitRate }) => [
-    nameOf(id),
-    state,
-    ...(hasRoles ? [role] : []),
-    String(inFlight),
-    String(prefillTokens),
-    String(sample?.running ?? '-'),
-    String(sample?.waiting ?? '-'),
-    percent(sample?.kv ?? null),
-    percent(hitRate),
-    sample === null ? '-' : ms(sample.ageMs),
-  ]);
-  const why = rows.flatMap(({ id, state, why: reason }) =>
-    reason === undefined ? [] : [`  ${nameOf(id)} is ${state}: ${reason}`],
-  );
-  return [...textTable([heads, ...cells], hasRoles ? 3 : 2), ...why];
-}
-
 /** Beside the id of a request in one of these lines; a longer id is cut, as all of it is in `explain`. */
 const BESIDE_IDS = 88;
 const ID_CHARS_MIN = 10;
-/** Beside the name of an endpoint in the pool's lines; and beside id and the two names of a decision. */
-const BESIDE_NAMES = 74;
+/** Beside id and the two names of a decision. */
 const BESIDE_BOTH_NAMES = 40;
-/** An IPv4 address with its port. */
-const NAME_CHARS_MIN = 15;
 
 function decisionLines(
   decisions: readonly LiveDecision[],
@@ -206,11 +164,6 @@ function decisionLines(
   return textTable([['request', 'tokens', 'held', 'went to', 'because'], ...rows], 5);
 }
 
-/** A name without its beginning where it is long: the ends of names of pods differ. */
-function ending(name: string, chars: number): string {
-  return name.length <= chars ? name : `…${name.slice(1 - chars)}`;
-}
-
 function shortened(text: string, chars: number): string {
   return text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
 }
@@ -230,13 +183,3 @@ function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => 
 
 /** The last digit of a time. */
 const SHOWN_MS = 0.1;
-
-function ms(value: number | null): string {
-  if (value === null) return '-';
-  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`;
-  return `${value.toFixed(value >= 100 ? 0 : 1)} ms`;
-}
-
-function percent(share: number | null): string {
-  return share === null ? '-' : `${Math.round(100 * share)} %`;
-}

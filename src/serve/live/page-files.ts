@@ -21,6 +21,7 @@ const OWN: Readonly<Record<string, string>> = {
   'headroom.js': SCRIPT,
   'page.js': SCRIPT,
   'pager.js': SCRIPT,
+  'pool-columns.js': SCRIPT,
   'pool-table.js': SCRIPT,
   'replicas.js': SCRIPT,
   'state.js': SCRIPT,

@@ -1,0 +1,66 @@
+import { textTable } from '../../journal/explain/explanation-text.ts';
+import type { LiveEndpoint } from '../../serve/live/live-message.ts';
+
+/** A column beside the names of endpoints. */
+interface Column {
+  readonly head: string;
+  /** What its texts take at most in most pools: so much of a line is kept from the names. */
+  readonly chars: number;
+  readonly isText?: boolean;
+  readonly textOf: (row: LiveEndpoint) => string;
+}
+
+const ROLE: Column = { head: 'role', chars: 7, isText: true, textOf: ({ role = '' }) => role };
+
+const COLUMNS: readonly Column[] = [
+  { head: 'state', chars: 11, isText: true, textOf: ({ state }) => state },
+  ROLE,
+  { head: 'in flight', chars: 9, textOf: ({ inFlight }) => String(inFlight) },
+  { head: 'prefill', chars: 7, textOf: ({ prefillTokens }) => String(prefillTokens) },
+  { head: 'running', chars: 7, textOf: ({ sample }) => String(sample?.running ?? '-') },
+  { head: 'queue', chars: 5, textOf: ({ sample }) => String(sample?.waiting ?? '-') },
+  { head: 'KV', chars: 5, textOf: ({ sample }) => percent(sample?.kv ?? null) },
+  { head: 'hits', chars: 5, textOf: ({ hitRate }) => percent(hitRate) },
+  { head: 'age', chars: 7, textOf: ({ sample }) => (sample === null ? '-' : ms(sample.ageMs)) },
+];
+
+/** Spaces in front of each column of a table. */
+const GAP_CHARS = 2;
+/** An IPv4 address with its port. */
+export const NAME_CHARS_MIN = 15;
+
+/** A table of these endpoints, and below it what is wrong with them. Names are cut to fit into `lineChars`. */
+export function poolLines(
+  rows: readonly LiveEndpoint[],
+  nameOf: (id: string) => string,
+  lineChars: number,
+): readonly string[] {
+  if (rows.length === 0) return [];
+  const hasRoles = rows.some(({ role }) => role !== undefined);
+  const columns = COLUMNS.filter((column) => hasRoles || column !== ROLE);
+  const beside = columns.reduce((sum, { chars }) => sum + GAP_CHARS + chars, GAP_CHARS);
+  const shortName = ({ id }: LiveEndpoint): string =>
+    ending(nameOf(id), Math.max(NAME_CHARS_MIN, lineChars - beside));
+  const heads = ['endpoint', ...columns.map(({ head }) => head)];
+  const cells = rows.map((row) => [shortName(row), ...columns.map(({ textOf }) => textOf(row))]);
+  const texts = 1 + columns.filter(({ isText }) => isText).length;
+  const why = rows.flatMap((row) =>
+    row.why === undefined ? [] : [`  ${shortName(row)} is ${row.state}: ${row.why}`],
+  );
+  return [...textTable([heads, ...cells], texts), ...why];
+}
+
+/** A name without its beginning where it is long: the ends of names of pods differ. */
+export function ending(name: string, chars: number): string {
+  return name.length <= chars ? name : `…${name.slice(1 - chars)}`;
+}
+
+export function ms(value: number | null): string {
+  if (value === null) return '-';
+  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`;
+  return `${value.toFixed(value >= 100 ? 0 : 1)} ms`;
+}
+
+function percent(share: number | null): string {
+  return share === null ? '-' : `${Math.round(100 * share)} %`;
+}
