@@ -160,7 +160,7 @@ describe('who may write to the subject of the replicas', () => {
     expect(knows.peers).toEqual([]);
     evil.received.length = 0;
     for (let n = 0; n < 3000; n++) {
-      evil.say(MESSAGE_KIND.ask, undefined, `fake-${n % 60}`);
+      evil.say(MESSAGE_KIND.askPrefixes, undefined, `fake-${n % 60}`);
       evil.pass(20);
     }
     const bytes = evil.received.reduce((sum, { length }) => sum + length, 0);

@@ -40,11 +40,15 @@ export interface SharingPicker extends SharedPicker {
 export const SEND_INTERVAL_MS: Millis = 20;
 /** Each replica sends at least so often. */
 export const HEARTBEAT_MS: Millis = 1000;
-/** The least time between two questions to one replica, and between two answers. */
-const ASK_MS = 1000;
-const ANSWER_MS = 250;
 /** How much of the time the messages of all replicas may take. */
 const ALL_SHARE = 0.3;
+
+/** `opening`: there has been no connection yet, and it was not said that there is none. */
+interface Connection {
+  readonly state: 'opening' | 'connected' | 'lost';
+  /** When there began to be a connection, or none. */
+  readonly changedAt: Millis;
+}
 
 /**
  * Shares with other replicas what this picker does, and books here what they do. Without a
@@ -61,10 +65,7 @@ export class Replica {
   #picker: SharingPicker | undefined;
   #exchange: PrefixExchange | undefined;
   #link: ReplicaLink | undefined;
-  #connected = false;
-  /** Whether it has been said that there is no connection. */
-  #lost = false;
-  #changedAt: Millis;
+  #connection: Connection;
   #tick: Timer | undefined;
   #beatSequence = -1;
   readonly #warmUp = new WarmUp();
@@ -74,7 +75,7 @@ export class Replica {
     this.#options = options;
     this.#startedAt = clock.now();
     this.#time = new TimeShare(clock, ALL_SHARE);
-    this.#changedAt = this.#startedAt;
+    this.#connection = { state: 'opening', changedAt: this.#startedAt };
     this.#flood = new FloodGuard({
       clock,
       pause: (reason) => {
@@ -128,8 +129,8 @@ export class Replica {
     const now = clock.now();
     return {
       id,
-      connected: this.#connected,
-      sinceMs: now - this.#changedAt,
+      connected: this.#isConnected,
+      sinceMs: now - this.#connection.changedAt,
       open: this.#outbox.open,
       sent: this.#outbox.sent,
       received: { ...this.#received },
@@ -151,7 +152,7 @@ export class Replica {
   /** Says goodbye, so that the others release at once what is open here, and disconnects. */
   async stop(): Promise<void> {
     this.#tick?.cancel();
-    if (this.#connected) {
+    if (this.#isConnected) {
       this.#outbox.flush();
       this.#outbox.sendOther(MESSAGE_KIND.bye, undefined);
     }
@@ -163,26 +164,26 @@ export class Replica {
     await this.#link?.close();
   }
 
+  get #isConnected(): boolean {
+    return this.#connection.state === 'connected';
+  }
+
   #onConnected(): void {
-    if (this.#connected) return;
-    this.#lost = false;
-    this.#connected = true;
-    this.#changedAt = this.#options.clock.now();
+    if (this.#isConnected) return;
+    this.#connection = { state: 'connected', changedAt: this.#options.clock.now() };
     this.#outbox.connected();
     this.#warmUp.begin();
-    this.#outbox.sendOther(MESSAGE_KIND.hello, undefined);
+    this.#outbox.sendOther(MESSAGE_KIND.askOpen, undefined);
     this.#options.onNotice?.({ kind: 'connected' });
   }
 
   #onDisconnected(reason: string): void {
-    if (this.#lost) return;
-    this.#lost = true;
-    // Otherwise it has never been connected.
-    if (this.#connected) {
-      this.#connected = false;
-      this.#changedAt = this.#options.clock.now();
-      this.#outbox.disconnected();
-    }
+    const { state, changedAt } = this.#connection;
+    if (state === 'lost') return;
+    // It has been without a connection since it began, if it has never had one.
+    const lostAt = state === 'opening' ? changedAt : this.#options.clock.now();
+    this.#connection = { state: 'lost', changedAt: lostAt };
+    if (state === 'connected') this.#outbox.disconnected();
     this.#options.onNotice?.({ kind: 'disconnected', reason });
   }
 
@@ -208,10 +209,8 @@ export class Replica {
     try {
       const reader = new ByteReader(message);
       const head = readHead(reader);
-      const peer = this.#peers.of(head);
-      if (peer === undefined) return;
-      peer.counts.bytes += message.length;
-      this.#takeInTime(head, reader, peer);
+      const peer = this.#peers.of(head, message.length);
+      if (peer !== undefined) this.#takeInTime(head, reader, peer);
     } catch (error) {
       if (error instanceof VersionError) this.#received.otherVersions += 1;
       else if (error instanceof WireError) this.#received.malformed += 1;
@@ -224,15 +223,15 @@ export class Replica {
   #takeInTime(head: MessageHead, reader: ByteReader, peer: Peer): void {
     const inTime = this.#time.run(() => peer.time.run(() => this.#take(head, reader, peer)));
     if (inTime) return;
-    peer.counts.hurried += 1;
+    peer.hurried();
     if (head.kind === MESSAGE_KIND.prefixes) this.#warmUp.missed();
   }
 
   #take({ kind, sequence }: MessageHead, reader: ByteReader, peer: Peer): void {
     if (kind === MESSAGE_KIND.batch) this.#takeBatch(sequence, reader, peer);
-    else if (kind === MESSAGE_KIND.hello) this.#answer(peer);
+    else if (kind === MESSAGE_KIND.askOpen) this.#answer(peer);
     else if (kind === MESSAGE_KIND.open) this.#takeOpen(reader, peer);
-    else if (kind === MESSAGE_KIND.ask) this.#exchange?.sendTo(peer.id);
+    else if (kind === MESSAGE_KIND.askPrefixes) this.#exchange?.sendTo(peer.id);
     else if (kind === MESSAGE_KIND.prefixes) this.#takePrefixes(reader, peer);
     else if (kind === MESSAGE_KIND.bye) this.#peers.leave(peer);
   }
@@ -240,17 +239,17 @@ export class Replica {
   #takeBatch(sequence: number, reader: ByteReader, peer: Peer): void {
     const open = reader.number();
     const { origin, entries } = readEntries(reader, this.#options.clock.now());
-    const { missed } = peer.counts;
-    if (!peer.batches.takes(sequence)) return;
-    peer.waiting = undefined;
-    this.#picker?.elsewhere.events(() => peer.apply(entries, origin));
+    const place = peer.takeBatch(sequence, entries, origin);
+    if (place === 'old') return;
     const differs = open !== peer.open && open <= PEER_OPEN_MAX;
-    if (differs || peer.counts.missed > missed) this.#ask(peer);
+    if (differs || place === 'after-gap') this.#ask(peer);
   }
 
   #takeOpen(reader: ByteReader, peer: Peer): void {
     const [from, to] = [reader.number(), reader.number()];
-    const [, heldBlocks] = [reader.number(), reader.number()];
+    // How long the sender has run, which nothing here needs.
+    reader.number();
+    const heldBlocks = reader.number();
     const { origin, entries } = readEntries(reader, this.#options.clock.now());
     const numbers = new Set(entries.flatMap((each) => ('number' in each ? [each.number] : [])));
     const now = this.#options.clock.now();
@@ -259,7 +258,7 @@ export class Replica {
       peer.apply(entries, origin);
     });
     if (heldBlocks === 0 || !this.#warmUp.isDue) return;
-    if (this.#outbox.sendOther(MESSAGE_KIND.ask, peer.id)) this.#warmUp.asked(peer.id, now);
+    if (this.#outbox.sendOther(MESSAGE_KIND.askPrefixes, peer.id)) this.#warmUp.asked(peer.id, now);
   }
 
   #takePrefixes(reader: ByteReader, peer: Peer): void {
@@ -270,14 +269,14 @@ export class Replica {
   /** Asks a peer for what it has open. */
   #ask(peer: Peer): void {
     const now = this.#options.clock.now();
-    if (now - peer.askedAt < ASK_MS) return;
-    if (this.#outbox.sendOther(MESSAGE_KIND.hello, peer.id)) peer.askedAt = now;
+    if (!peer.mayAsk(now)) return;
+    if (this.#outbox.sendOther(MESSAGE_KIND.askOpen, peer.id)) peer.asked(now);
   }
 
   #answer(peer: Peer): void {
     const now = this.#options.clock.now();
-    if (now - peer.answeredAt < ANSWER_MS) return;
-    peer.answeredAt = now;
+    if (!peer.mayAnswer(now)) return;
+    peer.answered(now);
     this.#outbox.sendOpen(peer.id, now - this.#startedAt, this.#exchange?.held() ?? 0);
   }
 }

@@ -20,11 +20,11 @@ export const MESSAGE_KIND = {
   /** What has happened since the last one. Also the heartbeat, then empty. */
   batch: 1,
   /** Asks for the requests that are open at who receives it. */
-  hello: 2,
+  askOpen: 2,
   /** The open requests in a range of numbers. */
   open: 3,
   /** Asks for the prompts that endpoints are expected to hold. */
-  ask: 4,
+  askPrefixes: 4,
   /** The sender ends. */
   bye: 6,
   /** Prompts that one endpoint is expected to hold. Kind 5 said less of them. */

@@ -9,6 +9,12 @@ export interface BatchCounts {
   missed: number;
 }
 
+/**
+ * What a batch is to those before it: the next one, one after some that have not come, one of those
+ * that had not come, or one that has come before.
+ */
+export type BatchPlace = 'next' | 'after-gap' | 'late' | 'old';
+
 /** Which batches of a peer have come, and which are missing before the last one. */
 export class BatchOrder {
   readonly #counts: BatchCounts;
@@ -19,23 +25,24 @@ export class BatchOrder {
     this.#counts = counts;
   }
 
-  /** Whether the batch is new. Counts what is missing before it. */
-  takes(sequence: number): boolean {
+  /** Counts the batch, and what is missing before it. An `old` one must not be applied again. */
+  place(sequence: number): BatchPlace {
     const last = this.#sequence ?? sequence - 1;
     this.#counts.batches += 1;
     if (sequence <= last) {
       if (this.#missing.delete(sequence)) {
         this.#counts.missed -= 1;
-        return true;
+        return 'late';
       }
       this.#counts.duplicates += 1;
-      return false;
+      return 'old';
     }
-    this.#counts.missed += sequence - last - 1;
+    const missing = sequence - last - 1;
+    this.#counts.missed += missing;
     for (let each = Math.max(last + 1, sequence - MISSING_MAX); each < sequence; each++)
       this.#miss(each);
     this.#sequence = sequence;
-    return true;
+    return missing > 0 ? 'after-gap' : 'next';
   }
 
   /** Gives up the oldest where more are missing than may still come. */

@@ -123,8 +123,8 @@ describe('replicas that come and go', () => {
   const WAYS: readonly (readonly [string, (bed: Bed, n: number) => void])[] = [
     ['one that starts anew with each message', (bed, n) => bed.say(99, n)],
     [
-      'one that says hello and goodbye',
-      (bed, n) => bed.say(n % 2 === 0 ? MESSAGE_KIND.hello : MESSAGE_KIND.bye),
+      'one that asks what is open and says goodbye',
+      (bed, n) => bed.say(n % 2 === 0 ? MESSAGE_KIND.askOpen : MESSAGE_KIND.bye),
     ],
   ];
 
@@ -140,7 +140,7 @@ describe('replicas that come and go', () => {
 
   it('[V292] are all heard where sixty start at once', () => {
     const bed = new Bed();
-    for (let n = 0; n < 60; n++) bed.say(MESSAGE_KIND.hello, 1, `p${n + 1}`);
+    for (let n = 0; n < 60; n++) bed.say(MESSAGE_KIND.askOpen, 1, `p${n + 1}`);
     expect(bed.joined).toBe(60);
   });
 });

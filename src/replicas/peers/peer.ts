@@ -1,5 +1,5 @@
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
+import { NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
 import { InFlightMap } from '../../framework/request-map.ts';
 import type { FirstBand, RoutedRequest } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -13,10 +13,11 @@ import type {
   RoutedEntry,
 } from '../messages/entries.ts';
 import { promptOf } from '../messages/prompt-words.ts';
-import { type BatchCounts, BatchOrder } from './batch-order.ts';
+import { type BatchCounts, BatchOrder, type BatchPlace } from './batch-order.ts';
 import type { Bookings } from './bookings.ts';
 import type { Claimant, Doubts, Witness } from './doubts.ts';
 import { RecentNumbers } from './recent-numbers.ts';
+import { requestOf } from './request-of.ts';
 import type { TimeShare } from './time-share.ts';
 
 /** The picker as others' requests reach it. */
@@ -27,6 +28,10 @@ export interface SharedPicker extends Witness {
 
 /** Requests whose end is known, in case a message from before comes late. */
 const ENDED_MAX = 4096;
+
+/** The least time between two questions to a replica, and between two answers. */
+const ASK_MS: Millis = 1000;
+const ANSWER_MS: Millis = 250;
 
 /** A request of the peer. */
 interface OpenElsewhere {
@@ -80,19 +85,15 @@ export class Peer implements Claimant {
     doubted: 0,
     hurried: 0,
   };
-  /** Which of its batches have come. */
-  readonly batches: BatchOrder = new BatchOrder(this.counts);
-  /** When its last message came. */
-  receivedAt: Millis;
-  /** How long its last message took, by the clocks of both machines. */
-  lagMs: Millis = 0;
-  /** When it was last asked for what it has open. */
-  askedAt: Millis = Number.NEGATIVE_INFINITY;
-  /** When it last got what is open here. */
-  answeredAt: Millis = Number.NEGATIVE_INFINITY;
-  /** What waits for flow control there, by its last batch. */
-  waiting: FirstBand | undefined;
+  readonly #batches = new BatchOrder(this.counts);
   readonly time: TimeShare;
+  #receivedAt: Millis;
+  #lagMs: Millis = 0;
+  /** When it was last asked for what it has open. */
+  #askedAt: Millis = Number.NEGATIVE_INFINITY;
+  /** When it last got what is open here. */
+  #answeredAt: Millis = Number.NEGATIVE_INFINITY;
+  #waiting: FirstBand | undefined;
   readonly #picker: SharedPicker;
   readonly #parts: PeerParts;
   readonly #open = new InFlightMap<number, OpenElsewhere>((number) => number);
@@ -108,18 +109,72 @@ export class Peer implements Claimant {
     this.time = parts.time;
     this.#picker = parts.picker;
     this.#parts = parts;
-    this.receivedAt = now;
+    this.#receivedAt = now;
   }
 
   get open(): number {
     return this.#open.size;
   }
 
+  /** When its last message came. */
+  get receivedAt(): Millis {
+    return this.#receivedAt;
+  }
+
+  /** How long its last message took, by the clocks of both machines. */
+  get lagMs(): Millis {
+    return this.#lagMs;
+  }
+
+  /** What waits for flow control there, by its last batch. */
+  get waiting(): FirstBand | undefined {
+    return this.#waiting;
+  }
+
+  /** Counts a message of any kind. */
+  received(bytes: number, at: Millis, lagMs: Millis): void {
+    this.counts.bytes += bytes;
+    this.#receivedAt = at;
+    this.#lagMs = lagMs;
+  }
+
+  /** Counts a message that was not read, because those before took too much time. */
+  hurried(): void {
+    this.counts.hurried += 1;
+  }
+
+  /** Whether it may be asked for what it has open. */
+  mayAsk(now: Millis): boolean {
+    return now - this.#askedAt >= ASK_MS;
+  }
+
+  asked(now: Millis): void {
+    this.#askedAt = now;
+  }
+
+  /** Whether it may get what is open here. */
+  mayAnswer(now: Millis): boolean {
+    return now - this.#answeredAt >= ANSWER_MS;
+  }
+
+  answered(now: Millis): void {
+    this.#answeredAt = now;
+  }
+
+  /** Applies a batch that has not come before. What waits there is what this one says, or nothing. */
+  takeBatch(sequence: number, entries: readonly Entry[], origin: Millis): BatchPlace {
+    const place = this.#batches.place(sequence);
+    if (place === 'old') return place;
+    this.#waiting = undefined;
+    this.#picker.elsewhere.events(() => this.apply(entries, origin));
+    return place;
+  }
+
   /** Applies what has happened. `origin` is the time here from which its times count. */
   apply(entries: readonly Entry[], origin: Millis): void {
     for (const entry of entries) {
       this.counts.events += 1;
-      if (entry.kind === 'waiting') this.waiting = entry;
+      if (entry.kind === 'waiting') this.#waiting = entry;
       else if (entry.kind === 'routed') this.#routed(entry, origin + entry.afterMs);
       else if ('words' in entry) this.#prompt(entry);
       else this.#change(entry, origin + entry.afterMs);
@@ -241,27 +296,4 @@ export class Peer implements Claimant {
     if (open !== undefined) this.#parts.bookings.release(open.blocks);
     this.#ended.add(number);
   }
-}
-
-const NO_HEADERS: ReadonlyMap<string, string> = new Map();
-
-/** What is sent of a request is what load, prefix index, speeds and shares of tenants need. */
-function requestOf(peer: string, entry: RoutedEntry, prompt: PromptBlocks): InferenceRequest {
-  const { number, model, streaming, outputTokensMax, promptTokens } = entry;
-  const { fairnessId, objective, priority, bodyBytes } = entry;
-  return {
-    id: `${peer}/${number}`,
-    model,
-    streaming,
-    outputTokensMax,
-    promptTokens,
-    prompt,
-    priority,
-    fairnessId,
-    objective,
-    ttftSloMs: undefined,
-    tpotSloMs: undefined,
-    headers: NO_HEADERS,
-    bodyBytes,
-  };
 }

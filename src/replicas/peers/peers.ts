@@ -74,10 +74,10 @@ export class Peers {
   }
 
   /**
-   * Who sent a message. Undefined for own messages, and beyond the bounds of how many there are and
+   * Who sent a message of so many bytes, which count for it. Undefined for own messages, and beyond the bounds of how many there are and
    * how often they come. A peer that has started anew is a new one.
    */
-  of({ id, boot, sentAt }: MessageHead): Peer | undefined {
+  of({ id, boot, sentAt }: MessageHead, bytes: number): Peer | undefined {
     const { clock, id: ownId, boot: ownBoot, onNotice, received } = this.#options;
     if (id === ownId) {
       if (boot === ownBoot) return undefined;
@@ -91,8 +91,7 @@ export class Peers {
       received.refusedPeers += 1;
       return undefined;
     }
-    peer.receivedAt = clock.now();
-    peer.lagMs = Math.max(0, clock.wallTime() - sentAt);
+    peer.received(bytes, clock.now(), Math.max(0, clock.wallTime() - sentAt));
     return peer;
   }
 

@@ -53,7 +53,7 @@ describe('a new replica whose time for messages is used up', () => {
         link = events;
         const send = (message: Uint8Array): boolean => {
           const { kind } = readHead(new ByteReader(message));
-          if (kind === MESSAGE_KIND.ask) asked.push(clock.now());
+          if (kind === MESSAGE_KIND.askPrefixes) asked.push(clock.now());
           return true;
         };
         return { ...IDLE_LINK, send };
