@@ -194,6 +194,8 @@ describe('an endpoint', () => {
   it.each([
     ['a flood of interim answers', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(17)],
     ['a status that is none', 'HTTP/1.1 000 X\r\ncontent-length: 0\r\n\r\n'],
+    ['what is no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
   ])('[V443] that sends %s is a 502', async (_, bytes) => {
     await start();
     const answer = post();

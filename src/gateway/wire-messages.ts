@@ -65,6 +65,9 @@ export function responseHeaders({ headers }: Dispatcher.ResponseData): readonly 
   );
 }
 
+/** Errors of undici about what a server has sent. */
+const NO_HTTP = /^(?:HTTPParser|HeadersOverflow|ResponseContentLengthMismatch)Error$/;
+
 /** What a client gets where the picked endpoint gave no answer. */
 export function endpointFailure(error: unknown): {
   readonly status: number;
@@ -73,6 +76,12 @@ export function endpointFailure(error: unknown): {
   if (error instanceof TimeoutError || error instanceof BadAnswer) {
     const status = error instanceof BadAnswer ? 502 : 504;
     return { status, sentence: `the picked endpoint ${error.message}` };
+  }
+  if (error instanceof Error && NO_HTTP.test(error.name)) {
+    return {
+      status: 502,
+      sentence: `the picked endpoint answered no valid HTTP: ${error.message}`,
+    };
   }
   return { status: 503, sentence: `the picked endpoint cannot be reached: ${String(error)}` };
 }
