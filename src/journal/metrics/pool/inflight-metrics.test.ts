@@ -6,7 +6,7 @@ import { registerInFlight } from './inflight-metrics.ts';
 const labelsOf = (endpoint: string, fairnessId: string, priority: number): string =>
   `endpoint_name="${endpoint}",namespace="",fairness_id="${fairnessId}",priority="${priority}",producer_name="inflight-load-producer"`;
 
-test.each([
+test.each<readonly [number | undefined, number, string]>([
   [undefined, 100, 'the first token'],
   [40, 280, 'its end, with its answer'],
 ])(
