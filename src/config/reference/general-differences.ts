@@ -7,7 +7,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'A refusal is JSON in the error shape of the client’s API, with `retry-after` where waiting can help, and gRPC’s own status for gRPC; there it is the text `inference error: …`.',
   'A refusal by `latency-slo-admitter` or `probabilistic-admitter` has status 429 and `rejected-saturated`; in 0.10 it has 500.',
   'Answers are passed on as they come; there an answer that is no event stream is kept until its end.',
-  'An answer of 500 or more counts in `request_error_total`, and has no duration; there it has one, and no answer that comes through Envoy counts as an error. An answer of 400 or more has no time to its first token.',
+  'An answer of 500 or more, in HTTP or by gRPC’s status, counts in `request_error_total`, and has no duration; there it has one, and no answer that comes through Envoy counts as an error. An answer of 400 or more has no time to its first token.',
   'Only headers that change are set; there all are set again, and answers get `x-went-into-resp-headers`.',
   'Headers of clients that steer a request, such as `x-prefiller-host-port`, are removed; 0.10 passes them on where it sets none.',
   'A body that is read has a limit (`--max-body-bytes`, 413), and so have the time of its upload (`--upload-timeout-ms`, 408) and the number of streams (`--max-streams`, 503).',
