@@ -23,10 +23,11 @@ const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) 
 export function renderComparison(reports: readonly ConfigReport[], columns = 80): string {
   const draws = reports[0]?.seeds ?? 0;
   // The difference is that of the first figure, and stands beside it.
+  const isAlone = reports.length === 1;
   const rows = comparisonRows(reports).map(([name = '', first = '', ...others]) => [
     name,
     first,
-    others.at(-1) ?? '',
+    ...(isAlone ? [] : others.slice(-1)),
     ...others.slice(0, -1),
   ]);
   const table = partsWithin(rows, columns)
