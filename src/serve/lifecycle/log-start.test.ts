@@ -20,6 +20,15 @@ it('[O161] warns at the start that there is no endpoint, and says how to name on
   ]);
 });
 
+it('[O291] says why there is no endpoint where a list names none', async () => {
+  const serving = await startServe(serveOptions({ endpoints: [], drainNoticeMs: 0 }));
+  const answer = await fetch(`http://127.0.0.1:${serving.metricsPort}/readyz`);
+  await serving.stop();
+  expect(await answer.json()).toMatchObject({
+    reasons: ['there are no endpoints: no --endpoints, --endpoints-file or --pool-name is given'],
+  });
+});
+
 it('[V28] says at the start what serves: version, policy, TLS, ports and endpoints', async () => {
   const lines: (readonly [object, string])[] = [];
   const drop = (): void => undefined;

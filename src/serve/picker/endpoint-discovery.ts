@@ -5,6 +5,7 @@ import {
 } from '../../endpoints/discovery/file/file-discovery.ts';
 import { parseStaticEndpoints } from '../../endpoints/discovery/file/static-discovery.ts';
 import type { KubernetesDiscovery } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
 import { ResolvedEndpoints } from '../../endpoints/discovery/names/resolved-endpoints.ts';
 import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import {
@@ -89,6 +90,7 @@ async function startDiscovery(
   const names = new ResolvedEndpoints({ pool, resolve, clock, keepMs, log });
   for (const spec of parseStaticEndpoints(endpoints)) names.upsert(spec);
   const file = startFile(options, names, rules);
+  pool.whyEmpty = () => whyNoneListed(names.names(), file);
   const late = new Promise<void>((done) => void clock.setTimer(NAMES_WAIT_MS, done));
   await Promise.race([names.asked(), late]);
   return {
@@ -99,6 +101,18 @@ async function startDiscovery(
       await file?.stop();
     },
   };
+}
+
+/** Clients that are refused read it, too: it names no file and no host. */
+function whyNoneListed(
+  names: readonly FollowedName[],
+  file: Pick<Discovery, 'lastError'> | undefined,
+): string {
+  if (names.length > 0) return `none of ${names.length} host names of model servers is resolved`;
+  if (file === undefined) return 'no --endpoints, --endpoints-file or --pool-name is given';
+  return file.lastError() === undefined
+    ? 'the endpoints file names no model server'
+    : 'the endpoints file is refused';
 }
 
 function startFile(
