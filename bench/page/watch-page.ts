@@ -99,7 +99,7 @@ interface TraceEvent {
   readonly name: string;
   readonly pid: number;
   readonly tid: number;
-  /** Times of the clock, and of the thread's CPU, in microseconds. */
+  /** Microseconds by the clock, and of the thread's CPU. */
   readonly dur?: number;
   readonly tdur?: number;
   readonly args?: { readonly name?: string };

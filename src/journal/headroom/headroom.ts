@@ -160,7 +160,7 @@ export class Headroom implements JournalSubscriber {
     });
   }
 
-  /** The endpoints that requests go to: where all are ejected, any of them. */
+  /** The endpoints that requests go to. Where all are ejected, requests go to any of them. */
   #openOf(endpoints: readonly Endpoint[]): readonly Endpoint[] {
     const open = endpoints.filter((each) => !this.#options.isEjected(each));
     return open.length > 0 ? open : endpoints;

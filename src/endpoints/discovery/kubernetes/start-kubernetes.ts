@@ -88,10 +88,7 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     held.release();
     readiness.released();
   });
-  const why = (): string | undefined => follower.whyEmpty;
-  options.endpoints.whyEmpty = why;
-  const isEmpty = (): boolean => options.endpoints.snapshot().length === 0;
-  const emptyPool = new EmptyPoolLog({ clock, log, pool, isEmpty, why });
+  const emptyPool = explainEmpty(options, follower);
   return {
     get synced() {
       return follower.synced;
@@ -118,6 +115,17 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
       followed?.stop();
     },
   };
+}
+
+/** Lets the pool say why it is empty, and says so in the log. */
+function explainEmpty(
+  { endpoints, clock, log, pool }: KubernetesOptions,
+  follower: Pick<PoolFollower, 'whyEmpty'>,
+): EmptyPoolLog {
+  const why = (): string | undefined => follower.whyEmpty;
+  endpoints.whyEmpty = why;
+  const isEmpty = (): boolean => endpoints.snapshot().length === 0;
+  return new EmptyPoolLog({ clock, log, pool, isEmpty, why });
 }
 
 /** Tells when requests can go to the endpoints of a pool: they are known, and so are its rules. */
