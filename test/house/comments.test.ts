@@ -45,5 +45,5 @@ it('[T30] begins each comment with a subject of its own', () => {
     .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('test/'))
     .flatMap((path) => commentsOf(path).map((comment) => ({ path, found: joined.exec(comment) })))
     .flatMap(({ path, found }) => (found === null ? [] : [`${path}: ${found[0]}`]));
-  expect(wrong).toEqual([]);
+  expect(wrong, 'give each a subject: “See `x`.” or “It …” in place of “As `x`”').toEqual([]);
 });

@@ -117,7 +117,7 @@ export type CaptureRecord =
       readonly n: number;
       readonly r: CapturedRequest;
       readonly subset?: readonly string[] | undefined;
-      /** See `firstTokenVisible` and `endVisible` of `RouteOptions`, which name the same. */
+      /** `firstTokenVisible` and `endVisible` of `RouteOptions`: what the picker expects. */
       readonly firstTokenSeen: boolean;
       readonly endSeen: boolean;
       /** See `heldMs` of `Waited`; left out for none. */
