@@ -96,7 +96,7 @@ function Tools({ state: { table, pool }, changed, fitting }) {
 /**
  * @param {{ column: PoolColumn, table: State['table'], changed: () => void }} props
  */
-function Head({ column: { key, name, about, kind = '' }, table, changed }) {
+function Head({ column: { key, name, about, kind }, table, changed }) {
   const isSorted = table.sort === key;
   const onClick = () => {
     table.down = isSorted ? !table.down : true;

@@ -106,10 +106,10 @@ export function noCandidates(
     );
   }
   const pooled = pool.snapshot().length;
-  const cause = pooled === 0 ? pool.whyEmpty() : undefined;
+  // Clients do not get `pool.whyEmpty`: it names labels and namespaces of the cluster.
   const why =
     subset === undefined || pooled === 0
-      ? `the pool has no endpoint${cause === undefined ? '' : `: ${cause}`}`
+      ? 'the pool has no endpoint'
       : `none of the pool's ${pooled} endpoints is in the subset the proxy allows (${subset.length} entries)`;
   return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
 }

@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { Clock, Random } from '../../../framework/runtime.ts';
+import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
@@ -88,7 +88,20 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     held.release();
     readiness.released();
   });
-  const emptyPool = explainEmpty(options, follower);
+  const ends = [explainEmpty(options, follower), held];
+  return running({ follower, followed, waitedMs: () => server.pace.waitedMs, ends });
+}
+
+interface Running {
+  readonly follower: PoolFollower;
+  readonly followed: RuleFollower | undefined;
+  readonly waitedMs: () => Millis;
+  /** What is stopped before the followers. */
+  readonly ends: readonly { stop(): void }[];
+}
+
+/** What is known of a pool and its rules while they are followed. */
+function running({ follower, followed, waitedMs, ends }: Running): KubernetesDiscovery {
   return {
     get synced() {
       return follower.synced;
@@ -103,14 +116,13 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
       return [...follower.troubles, ...(followed?.troubles ?? [])];
     },
     get readingWaitedMs() {
-      return server.pace.waitedMs;
+      return waitedMs();
     },
     get groups() {
       return follower.groups;
     },
     stop: () => {
-      emptyPool.stop();
-      held.stop();
+      for (const each of ends) each.stop();
       follower.stop();
       followed?.stop();
     },

@@ -73,11 +73,8 @@ it('[O291] writes into the log why a pool has no endpoint, once for each reason,
   log.stop();
 });
 
-it('[O291] says it to a client that is refused, too', () => {
+it('[O291] does not show it to a client that is refused', () => {
   const { picker } = headroomBed(new SimulatedClock());
+  picker.pool.whyEmpty = () => 'none of 3 pods with the labels app=vllm can serve';
   expect(() => picker.route(makeRequest())).toThrow(/: the pool has no endpoint$/);
-  picker.pool.whyEmpty = () => 'none of 3 pods can serve';
-  expect(() => picker.route(makeRequest())).toThrow(
-    /: the pool has no endpoint: none of 3 pods can serve$/,
-  );
 });
