@@ -58,6 +58,9 @@ export interface QueueDiscipline {
   placedElsewhere?(request: InferenceRequest, at: Millis): void;
   /** A request that another replica placed has ended. */
   endedElsewhere?(request: InferenceRequest, served: Served, at: Millis): void;
-  /** Requests in flight that have to end now, so that others can be placed. */
+  /**
+   * Names requests in flight that have to end now, so that others can be placed. The caller ends them; one
+   * that was named is not named again.
+   */
   evict?(at: Millis): readonly InferenceRequest[];
 }

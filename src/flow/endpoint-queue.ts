@@ -83,7 +83,7 @@ export class EndpointQueue<T extends Queued> {
 
   /** The most urgent one. Time must not go back between two calls. */
   first(at: Millis): T | undefined {
-    const due = this.#firstDue(at);
+    const due = this.#takeDue(at);
     if (due !== undefined) return due;
     if (this.isLate(at)) return this.#byNewest.first;
     let first: T | undefined;
@@ -93,7 +93,8 @@ export class EndpointQueue<T extends Queued> {
     return first;
   }
 
-  #firstDue(at: Millis): T | undefined {
+  /** The first with a deadline that must go now. Moves and drops those whose time has come or passed. */
+  #takeDue(at: Millis): T | undefined {
     for (let item = this.#early.first; item !== undefined; item = this.#early.first) {
       if (dueFrom(item) > at) break;
       this.#early.delete(item);

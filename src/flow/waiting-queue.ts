@@ -140,10 +140,10 @@ export class WaitingQueue<T extends Queued> {
   ): T | undefined {
     let first = other;
     for (const [share, queue] of flows) {
-      if (this.#isLater(share, first?.share)) continue;
+      if (this.#hasGotMore(share, first?.share)) continue;
       const item = queue.first(at);
       if (item === undefined || !isOpenTo(item)) continue;
-      const isEarlier = first !== undefined && this.#isLater(first.share, share);
+      const isEarlier = first !== undefined && this.#hasGotMore(first.share, share);
       if (isEarlier || isBefore(item, first, this.#order, at)) first = item;
     }
     return first;
@@ -156,7 +156,7 @@ export class WaitingQueue<T extends Queued> {
   }
 
   /** Whether a flow has got more than another one, and so comes after it. */
-  #isLater({ served }: Share, than: Share | undefined): boolean {
+  #hasGotMore({ served }: Share, than: Share | undefined): boolean {
     return this.#order.isFair && than !== undefined && served > than.served;
   }
 

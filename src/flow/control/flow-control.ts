@@ -98,7 +98,7 @@ export class FlowControl implements QueueDiscipline {
   }
 
   add(waiting: Waiting, at: Millis): void {
-    this.#endpoints(at);
+    this.#lookAtPool(at);
     const { request, bytes } = waiting;
     const band = this.bands.of(request.priority, at);
     this.#refuseBeyondLimits(band, bytes);
@@ -131,7 +131,7 @@ export class FlowControl implements QueueDiscipline {
   }
 
   expired(at: Millis): readonly Dropped[] {
-    this.#endpoints(at);
+    this.#lookAtPool(at);
     const dropped: Dropped[] = [];
     for (let item = this.#expiry.due(at); item !== undefined; item = this.#expiry.due(at)) {
       const { waiting } = item;
@@ -172,7 +172,7 @@ export class FlowControl implements QueueDiscipline {
     if (victim === undefined) return NONE;
     const { all, priorities } = this.bands;
     const { gate } = this;
-    gate.look(this.#endpoints(at), priorities, at);
+    gate.look(this.#lookAtPool(at), priorities, at);
     const saturation = gate.saturation.effective;
     for (let rank = gate.open; rank < all.length; rank++) {
       const { priority, size } = all[rank] as Band;
@@ -191,7 +191,7 @@ export class FlowControl implements QueueDiscipline {
     return (rank) => {
       if (seen !== this.#changes) {
         seen = this.#changes;
-        this.gate.look(this.#endpoints(at), this.bands.priorities, at);
+        this.gate.look(this.#lookAtPool(at), this.bands.priorities, at);
       }
       return rank < this.gate.open;
     };
@@ -207,7 +207,8 @@ export class FlowControl implements QueueDiscipline {
     return { item, band };
   }
 
-  #endpoints(at: Millis): readonly Endpoint[] {
+  /** The endpoints; times to live depend on whether there are any, so that `#expiry` learns of it, too. */
+  #lookAtPool(at: Millis): readonly Endpoint[] {
     const endpoints = this.#deps.endpoints();
     this.#expiry.see(endpoints.length === 0, at);
     return endpoints;
