@@ -6,8 +6,8 @@ import { respondError } from './body/refusal.ts';
 import { chooseContract, peerPortsOf } from './choose-contract.ts';
 import { EarlierTurns } from './exchange/earlier-turns.ts';
 import { BufferBudget } from './exchange/read-upload.ts';
-import { SidecarMetrics } from './exchange/sidecar-metrics.ts';
-import { type SidecarCounts, type SidecarParts, sparseLog } from './exchange/sidecar-parts.ts';
+import { type SidecarCounts, SidecarMetrics } from './exchange/sidecar-metrics.ts';
+import { type SidecarParts, sparseLog } from './exchange/sidecar-parts.ts';
 import { SIDECAR_BOUNDS, type SidecarOptions } from './options/sidecar-options.ts';
 import { serveRequest } from './serve-request.ts';
 import { type LegSender, Upstreams } from './servers/upstreams.ts';
@@ -60,7 +60,7 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   return {
     address: addresses[0] ?? '',
     addresses,
-    counts: parts.counts,
+    counts: parts.metrics.counts,
     registry: parts.metrics.registry,
     get draining() {
       return fronts.some(({ draining }) => draining);
@@ -111,7 +111,6 @@ function partsOf(
     bounds,
     upstreams,
     budget,
-    counts: { prefilled: 0, encoded: 0, fellBack: 0 },
     metrics: new SidecarMetrics({ openRequests, bufferedBytes, connector, ecConnector }),
     log: sparseLog(log, clock),
     contract: chooseContract(options, upstreams, peerPorts),

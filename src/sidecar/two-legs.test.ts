@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import { startUpstream } from '../../test/support/servers/upstream.ts';
 import {
-  ASKED,
+  ASKED_BODY,
   askPrefilled,
   KV,
   KV_ANSWER,
@@ -28,7 +28,7 @@ describe('one leg after the other', () => {
     expect(prefill.headers).toMatchObject({ traceparent: '00-1-2-01', 'x-request-id': 'r1' });
     prefill.response.end(KV_ANSWER);
     const decode = await bed.engine.next();
-    expect(decode.body).toBe(`${ASKED.slice(0, -1)},"kv_transfer_params":${KV}}`);
+    expect(decode.body).toBe(`${ASKED_BODY.slice(0, -1)},"kv_transfer_params":${KV}}`);
     expect(decode.headers).toMatchObject({ traceparent: '00-1-2-01', 'x-request-id': 'r1' });
     decode.response.end('{}');
     expect((await answer).status).toBe(200);

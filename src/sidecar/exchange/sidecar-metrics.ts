@@ -29,9 +29,20 @@ interface Observed {
   readonly ecConnector: string;
 }
 
+export interface SidecarCounts {
+  /** Prompts computed by a prefilling server. */
+  prefilled: number;
+  /** Requests whose media were encoded by encoders. */
+  encoded: number;
+  /** Stages that failed at another server and were left to the decoding server. */
+  fellBack: number;
+}
+
 /** The sidecar's page of metrics: its own, and those of the reference by their names. */
 export class SidecarMetrics {
   readonly registry: Registry = new Registry();
+  /** What `onStage` has counted so far. */
+  readonly counts: SidecarCounts = { prefilled: 0, encoded: 0, fellBack: 0 };
   readonly #stages: Counter<'stage' | 'outcome'>;
   readonly #requests: Counter<'outcome'>;
   readonly #reference: ReferenceMetrics;
@@ -75,7 +86,14 @@ export class SidecarMetrics {
 
   onStage(stage: LegStage, outcome: StageOutcome): void {
     this.#stages.inc({ stage, outcome });
-    if (outcome === 'failed' || outcome === 'timeout') this.#reference.onError(stage);
+    if (outcome === 'done') {
+      if (stage === 'prefill') this.counts.prefilled += 1;
+      if (stage === 'encode') this.counts.encoded += 1;
+    }
+    if (outcome === 'failed' || outcome === 'timeout') {
+      this.counts.fellBack += 1;
+      this.#reference.onError(stage);
+    }
   }
 
   /** A stage was done and took so long. */

@@ -9,15 +9,6 @@ import type { EarlierTurns } from './earlier-turns.ts';
 import type { BufferBudget } from './read-upload.ts';
 import type { SidecarMetrics } from './sidecar-metrics.ts';
 
-export interface SidecarCounts {
-  /** Prompts computed by a prefilling server. */
-  prefilled: number;
-  /** Requests whose media were encoded by encoders. */
-  encoded: number;
-  /** Stages that failed at another server and were left to the decoding server. */
-  fellBack: number;
-}
-
 /** Conversations that are computed before their next turn asks for it. */
 export interface Speculation {
   /** Whether there is one: from its answer on, until it is computed. */
@@ -35,7 +26,6 @@ export interface SidecarParts {
   readonly bounds: SidecarBounds;
   readonly upstreams: LegSender;
   readonly budget: BufferBudget;
-  readonly counts: SidecarCounts;
   readonly metrics: SidecarMetrics;
   readonly log: SparseLog;
   readonly contract: KvContract;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ASKED, askPrefilled } from '../../../test/support/sidecar/prefilled-ask.ts';
+import { ASKED_BODY, askPrefilled } from '../../../test/support/sidecar/prefilled-ask.ts';
 import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
 import { listedServers } from '../options/allowed-servers.ts';
 import type { Sidecar } from '../start-sidecar.ts';
@@ -76,7 +76,7 @@ describe('cached blocks of a peer', () => {
     // What was to come from the peer is lost: once more without it.
     response.writeHead(500).end();
     const again = await bed.engine.next();
-    expect(again.body).toBe(ASKED);
+    expect(again.body).toBe(ASKED_BODY);
     again.response.end('{}');
     expect((await answer).status).toBe(200);
   });
@@ -93,7 +93,7 @@ describe('cached blocks of a peer', () => {
     const sidecar = await started(options);
     const answer = ask(sidecar, { ...headers, 'x-prefiller-host-port': '' });
     const { body, response } = await bed.engine.next();
-    expect(body).toBe(ASKED);
+    expect(body).toBe(ASKED_BODY);
     response.end('{}');
     expect((await answer).status).toBe(200);
   });

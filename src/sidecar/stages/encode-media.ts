@@ -106,7 +106,7 @@ export async function encodedElsewhere(
   encoders: readonly string[],
   exchange: Exchange,
 ): Promise<Buffer> {
-  const { headers, upstreams, options, metrics, counts, contract } = exchange;
+  const { headers, upstreams, options, metrics, contract } = exchange;
   const { encodeTimeoutMs: limitMs } = exchange.bounds;
   const { clock, ecConnector } = options;
   const time = { clock, limitMs, signal: exchange.signal, what: 'did not all answer' };
@@ -117,7 +117,6 @@ export async function encodedElsewhere(
       encodeMedia(body, { upstreams, encoders, headers, collects, signal });
     const sent = await within(time, work);
     if (sent === undefined) return body;
-    counts.encoded += 1;
     metrics.onStage('encode', 'done');
     metrics.onDuration('encode', clock.now() - begun);
     // Nothing of the media is cached where the answer is decoded.

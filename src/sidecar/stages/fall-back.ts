@@ -10,11 +10,10 @@ export const SERVER_ERROR = 500;
 export function fallBack(
   stage: LegStage,
   error: unknown,
-  { counts, metrics, log, signal }: Pick<Exchange, 'counts' | 'metrics' | 'log' | 'signal'>,
+  { metrics, log, signal }: Pick<Exchange, 'metrics' | 'log' | 'signal'>,
   what: string,
 ): void {
   signal.throwIfAborted();
-  counts.fellBack += 1;
   metrics.onStage(stage, error instanceof TimeoutError ? 'timeout' : 'failed');
   log(stage, `${what}: ${messageOf(error)}`);
 }

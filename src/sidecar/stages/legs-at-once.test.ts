@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ASKED, askPrefilled, portOf } from '../../../test/support/sidecar/prefilled-ask.ts';
+import { ASKED_BODY, askPrefilled, portOf } from '../../../test/support/sidecar/prefilled-ask.ts';
 import { startScriptedServer } from '../../../test/support/sidecar/scripted-server.ts';
 import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
 import type { Sidecar } from '../start-sidecar.ts';
@@ -32,7 +32,7 @@ describe('both legs at once', () => {
     prefill.response.writeHead(500).end();
     await decode.closed;
     const here = await bed.engine.next();
-    expect(here.body).toBe(ASKED);
+    expect(here.body).toBe(ASKED_BODY);
     here.response.end('{"here":1}');
     expect(await (await answer).json()).toEqual({ here: 1 });
     expect(sidecar.counts.fellBack).toBe(1);
@@ -48,7 +48,7 @@ describe('both legs at once', () => {
     decode.response.writeHead(500).end();
     await prefill.closed;
     const here = await bed.engine.next();
-    expect(here.body).toBe(ASKED);
+    expect(here.body).toBe(ASKED_BODY);
     here.response.end('{}');
     expect((await answer).status).toBe(200);
   });
@@ -90,7 +90,7 @@ describe('both legs at once', () => {
     const answer = fetch(`http://${sidecar.address}/v1/completions`, {
       method: 'POST',
       headers: { 'x-prefiller-host-port': bed.prefiller.address },
-      body: ASKED,
+      body: ASKED_BODY,
       signal: leaving.signal,
     });
     answer.catch(() => undefined);

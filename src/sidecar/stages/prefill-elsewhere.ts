@@ -43,7 +43,6 @@ export async function prefilledElsewhere(
   const { clock } = exchange.options;
   const begun = clock.now();
   const onPrefilled = (): void => {
-    exchange.counts.prefilled += 1;
     metrics.onStage('prefill', 'done');
     metrics.onDuration('prefill', clock.now() - begun);
   };

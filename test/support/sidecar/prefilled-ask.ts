@@ -2,7 +2,7 @@ import type { Sidecar } from '../../../src/sidecar/start-sidecar.ts';
 
 /** A completion whose prompt is computed at the prefilling server, and the KV that this answers with. */
 
-export const ASKED =
+export const ASKED_BODY =
   '{"model":"m","prompt":"a prompt","seed":12345678901234567890,"max_tokens":20}';
 export const KV = '{"do_remote_prefill":true,"remote_host":"10.0.0.9","remote_port":5600}';
 
@@ -10,7 +10,7 @@ export const KV = '{"do_remote_prefill":true,"remote_host":"10.0.0.9","remote_po
 export function askPrefilled(
   sidecar: Sidecar,
   prefiller: { readonly address: string },
-  { body = ASKED, path = '/v1/completions', ...headers }: Record<string, string> = {},
+  { body = ASKED_BODY, path = '/v1/completions', ...headers }: Record<string, string> = {},
 ): Promise<Response> {
   return fetch(`http://${sidecar.address}${path}`, {
     method: 'POST',
