@@ -218,7 +218,7 @@ describe('pointsman trace convert', () => {
     const unknown = spawnSync(process.execPath, [PROGRAM, ...(commands[1] ?? []), '--from', 'x'], {
       encoding: 'utf8',
     });
-    expect(unknown.stderr).toContain('Allowed choices are pointsman, mooncake');
+    expect(unknown.stderr).toContain('Allowed choices are pointsman, otel, mooncake');
   });
 
   it('refuses a damaged trace in one sentence with the line, or counts skipped lines; so does simulate', () => {

@@ -38,12 +38,12 @@ export function decodeMetadata(reader: WireReader): LoadBalancerMetadata {
  */
 function endpointList(value: Buffer): readonly string[] | undefined {
   const read = textsOf(value);
+  if (read === '') return undefined;
   const texts = typeof read === 'string' ? [read] : read;
-  const endpoints = texts
+  return texts
     ?.flatMap((text) => text.split(','))
     .map((text) => text.trim())
     .filter((text) => text !== '');
-  return typeof read === 'string' && endpoints?.length === 0 ? undefined : endpoints;
 }
 
 /** Reads the entries of field 1, a map from string to message; `take` gets views of both. */

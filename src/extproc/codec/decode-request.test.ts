@@ -156,7 +156,8 @@ describe('a request decoded', () => {
     ]);
     expect(subsetOf(list({ stringValue: '' }))).toEqual([]);
     // A rule that copies a header copies an empty one, too.
-    for (const text of ['', ' , ']) expect(subsetOf({ stringValue: text })).toBeUndefined();
+    expect(subsetOf({ stringValue: '' })).toBeUndefined();
+    expect(subsetOf({ stringValue: ' , ' })).toEqual([]);
     for (const other of [
       { numberValue: 7 },
       { boolValue: true },
