@@ -239,12 +239,16 @@ export class Engine implements ModelEngine {
 
   #receive(sequence: Sequence, tokens: number): void {
     const crashes = this.#crashes;
-    const done = (arrived: boolean) => (): void => {
+    const unlessCrashed = (end: () => void) => (): void => {
       if (crashes !== this.#crashes) return;
-      this.#scheduler.remoteDone(sequence, arrived, this.#options.clock.now());
+      end();
       this.#wake();
     };
-    sequence.remote?.start(tokens, done(true), done(false));
+    sequence.remote?.start(
+      tokens,
+      unlessCrashed(() => this.#scheduler.remoteArrived(sequence)),
+      unlessCrashed(() => this.#scheduler.remoteFailed(sequence, this.#options.clock.now())),
+    );
   }
 
   #finished({ request, usage }: Sequence, reason: FinishReason, at: Millis): void {

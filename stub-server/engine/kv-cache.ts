@@ -55,8 +55,8 @@ export class KvCache {
     return tokens;
   }
 
-  /** Finds KV outside this memory that a sequence can have. Returns whether there is some. */
-  findRemote(sequence: Sequence): boolean {
+  /** Sets as `remote` the KV outside this memory that a sequence can have. Returns whether there is some. */
+  chooseRemote(sequence: Sequence): boolean {
     if (sequence.remoteKv !== 'none') return false;
     sequence.remote = sequence.peerKv ?? this.#offloaded(sequence);
     return sequence.remote !== undefined;

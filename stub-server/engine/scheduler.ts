@@ -15,7 +15,7 @@ export interface SchedulerOptions extends RunningBatchOptions {
   readonly observer: EngineObserver;
   /** Encodes media; without one they cost nothing. */
   readonly encoder?: Encoder | undefined;
-  /** Called when memory for `tokens` tokens of remote KV is taken; `remoteDone` must follow. */
+  /** Called when memory for `tokens` tokens of remote KV is taken; `remoteArrived` or `remoteFailed` must follow. */
   readonly onRemote: (sequence: Sequence, tokens: number) => void;
   /** Called when a request has ended, after the observer. */
   readonly onFinished: (sequence: Sequence, reason: FinishReason, at: Millis) => void;
@@ -86,14 +86,14 @@ export class Scheduler {
     this.#aborted.push(sequence);
   }
 
-  /** Ends the wait for remote KV: it has arrived, or its transfer has failed. */
-  remoteDone(sequence: Sequence, arrived: boolean, at: Millis): void {
-    if (!this.#receiving.has(sequence)) return;
-    if (!arrived) {
-      this.fail(sequence, at);
-      return;
-    }
-    this.#receiving.delete(sequence);
+  /** Ends the request whose transfer of remote KV has failed, if it still waits for it. */
+  remoteFailed(sequence: Sequence, at: Millis): void {
+    if (this.#receiving.has(sequence)) this.fail(sequence, at);
+  }
+
+  /** Ends the wait for remote KV, which is here now. */
+  remoteArrived(sequence: Sequence): void {
+    if (!this.#receiving.delete(sequence)) return;
     sequence.remoteKv = 'here';
     this.#options.kv.arrived(sequence, sequence.tokensWithRemote);
     this.waiting.pushBack(sequence);
@@ -167,7 +167,7 @@ export class Scheduler {
         index += 1;
         continue;
       }
-      if (this.#options.kv.findRemote(sequence)) {
+      if (this.#options.kv.chooseRemote(sequence)) {
         if (!this.#beginRemote(sequence, index)) return;
         continue;
       }

@@ -146,7 +146,7 @@ export class TimedEngine implements ModelEngine {
       const sequence = this.#waiting.at(index);
       if (sequence === undefined) return;
       if (!this.loras.admits(sequence.request.lora)) index += 1;
-      else if (this.kv.findRemote(sequence)) {
+      else if (this.kv.chooseRemote(sequence)) {
         if (!this.#beginRemote(sequence, index)) return;
       } else if (this.#takeMemory(sequence)) {
         this.#waiting.removeAt(index);
