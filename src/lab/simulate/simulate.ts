@@ -69,7 +69,7 @@ class Simulation {
       fabric: new KvFabric(clock),
       blockTokens,
       nextPicker: () => this.#nextPicker(),
-      later: (callback) => this.#later(callback),
+      afterOneHop: (callback) => this.#afterOneHop(callback),
       onEnd: (request) => {
         this.#open -= 1;
         this.#arrivals.over(request);
@@ -119,7 +119,7 @@ class Simulation {
     const sampledAt = this.#clock.now();
     const sample = server.sample();
     if (sample === undefined) return;
-    this.#later(() => picker.setMetrics(server.spec.id, { ...sample, sampledAt }));
+    this.#afterOneHop(() => picker.setMetrics(server.spec.id, { ...sample, sampledAt }));
   }
 
   /** The picker that decides the next request. */
@@ -153,7 +153,7 @@ class Simulation {
     arrived.attempt();
   }
 
-  #later(callback: () => void): void {
+  #afterOneHop(callback: () => void): void {
     this.#clock.setTimer(NETWORK_MS, callback);
   }
 }

@@ -26,7 +26,7 @@ export interface RequestParts {
   /** The picker that decides the next request. */
   readonly nextPicker: () => EmbeddedPicker;
   /** Calls back after one hop of the network. */
-  readonly later: (callback: () => void) => void;
+  readonly afterOneHop: (callback: () => void) => void;
   readonly onEnd: (request: TraceRequest) => void;
 }
 
@@ -92,10 +92,10 @@ export class SimulatedRequest {
   }
 
   #send(routed: RoutedRequest): void {
-    const { servers, indexOf, later } = this.#parts;
+    const { servers, indexOf, afterOneHop } = this.#parts;
     this.result.server = indexOf.get(routed.endpoint.id) ?? -1;
     const prefiller = servers[indexOf.get(routed.headers.get(PREFILL_HEADER) ?? '') ?? -1];
-    later(() => {
+    afterOneHop(() => {
       if (prefiller === undefined) this.#decode({ routed });
       else this.#prefill(routed, prefiller);
     });
@@ -114,14 +114,14 @@ export class SimulatedRequest {
       holdBlocks: true,
       onDone: (reason) => {
         const leg = { routed, from: { prefiller, release: () => held.submission?.release() } };
-        this.#parts.later(() => this.#decode(reason === 'error' ? { routed } : leg));
+        this.#parts.afterOneHop(() => this.#decode(reason === 'error' ? { routed } : leg));
       },
     });
   }
 
   #decode(leg: DecodeLeg): void {
     const { result } = this;
-    const { clock, servers, later } = this.#parts;
+    const { clock, servers, afterOneHop } = this.#parts;
     const { request } = result;
     const server = servers[result.server] as ModelServer;
     server.submit({
@@ -131,11 +131,11 @@ export class SimulatedRequest {
       remote: this.#remoteKv(leg, server),
       ...(server.spec.loras && request.model !== '' && { lora: request.model }),
       onFirstToken: () =>
-        later(() => {
+        afterOneHop(() => {
           result.ttftMs = clock.now() - request.atMs;
           leg.routed.firstToken();
         }),
-      onDone: (reason, usage) => later(() => this.#decoded(leg, reason, usage)),
+      onDone: (reason, usage) => afterOneHop(() => this.#decoded(leg, reason, usage)),
     });
   }
 
