@@ -16,8 +16,8 @@ import { promptOf } from '../messages/prompt-words.ts';
 import { type BatchCounts, BatchOrder, type BatchPlace } from './batch-order.ts';
 import type { Bookings } from './bookings.ts';
 import type { Claimant, Doubts, Witness } from './doubts.ts';
+import { peerRequest } from './peer-request.ts';
 import { RecentNumbers } from './recent-numbers.ts';
-import { requestOf } from './request-of.ts';
 import type { TimeShare } from './time-share.ts';
 
 /** The picker as others' requests reach it. */
@@ -230,7 +230,7 @@ export class Peer implements Claimant {
       this.#open.set(number, { number, prompt, blocks, routed: undefined, address });
       return;
     }
-    const request = requestOf(this.id, entry, prompt);
+    const request = peerRequest(this.id, entry, prompt);
     elsewhere.happenedAt(at);
     const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible };
     const routed = elsewhere.book(booked);
