@@ -28,7 +28,10 @@ export class EndpointQueue<T extends Queued> {
   readonly #byNewest = new IndexedHeap<T>((a, b) => a.number > b.number);
   /** By the time from which they are late; empty where the order knows no late requests. */
   readonly #byLate: IndexedHeap<T>;
-  /** With a deadline that can be met, by the time from which it can only just be met. */
+  /**
+   * With a deadline that can be met, by the time from which it can only just be met. One of 1000 ms, of
+   * which its prompt takes 300, is early for 380 ms, then due until 700 ms, and then as any other.
+   */
   readonly #early = new IndexedHeap<T>(by(dueFrom));
   /** With a deadline that can only just be met, by the time at which they must go. */
   readonly #due = new IndexedHeap<T>(by(latestStart));

@@ -24,8 +24,8 @@ export interface Order {
   /** Whether flows that have got less go before others. */
   readonly isFair: boolean;
   /**
-   * A request that has waited for longer has waited so long that no order of arrival helps any more:
-   * those that come now would all be answered as late as it is. Infinity for never.
+   * From when on a request is late: a prompt of 100 ms after about 10 s of waiting. Then the newest
+   * goes first, because those that come now would all be answered as late as it is. Infinity for never.
    */
   lateAfterMs(ownMs: Millis): Millis;
 }
