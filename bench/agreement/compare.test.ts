@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import type { CaptureRecord } from '../../src/journal/capture/capture-record.ts';
-import { agreementOf, withSamples } from './compare.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { agreementOf, withRandomPicks, withSamples } from './compare.ts';
 
 const CONFIG = NAMED_CONFIGS.get('reference-default') ?? '';
 const SECOND_MS = 1000;
@@ -89,6 +90,15 @@ describe('agreement of a configuration with recorded decisions', () => {
       request(2, 'b'),
     ];
     expect(await agreementOf(records, CONFIG)).toMatchObject({ same: 2, scrapes: 1, others: [] });
+  });
+
+  it('[D132] explains fewer of picks that are drawn at random', async () => {
+    const records = capture(...Array.from({ length: 40 }, () => 'a'));
+    const drawn = await agreementOf(withRandomPicks(records, seededRandom(1)), CONFIG);
+    expect((await agreementOf(records, CONFIG)).same).toBe(40);
+    expect(drawn.decisions).toBe(40);
+    expect(drawn.others.length).toBeGreaterThan(10);
+    expect(drawn.others.length).toBeLessThan(30);
   });
 
   it('moves samples of the named servers only', () => {

@@ -1,4 +1,5 @@
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import type { Random } from '../../src/framework/runtime.ts';
 import type { CaptureRecord } from '../../src/journal/capture/capture-record.ts';
 import { redecide } from '../../src/lab/redecide/redecide.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
@@ -62,6 +63,24 @@ async function decidedAgain(
     compared.push({ n, same, isBest: same || place === 1 });
   }
   return compared;
+}
+
+/**
+ * The same capture, but with each pick drawn at random from the endpoints: how much of these is
+ * explained says how little an explanation proves.
+ */
+export function withRandomPicks(
+  records: readonly CaptureRecord[],
+  random: Random,
+): readonly CaptureRecord[] {
+  const present = new Set<string>();
+  return records.map((record) => {
+    if (record.e === '+') present.add(record.id);
+    else if (record.e === '-') present.delete(record.id);
+    if (record.e !== 'q' || 'error' in record.d) return record;
+    const endpoint = [...present][Math.floor(present.size * random.next())];
+    return endpoint === undefined ? record : { ...record, d: { ...record.d, endpoint } };
+  });
 }
 
 /** All servers' samples one scrape earlier or later, and those of each server alone. */

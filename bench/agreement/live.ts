@@ -10,7 +10,7 @@ import { startServe } from '../../src/serve/serve.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { startStubPool } from '../../stub-server/pool.ts';
 import { eventually, inFlightAt, serveOptions } from '../support/stack.ts';
-import { type Agreement, agreementOf } from './compare.ts';
+import { type Agreement, agreementOf, withRandomPicks } from './compare.ts';
 import { type InCharge, startInCharge } from './reference.ts';
 
 export interface LiveOptions {
@@ -26,6 +26,8 @@ export interface LiveOptions {
 
 export interface LiveAgreement extends Agreement {
   readonly inCharge: string;
+  /** The same for picks that are drawn at random in place of those of the picker in charge. */
+  readonly ofRandomPicks: Agreement;
 }
 
 /** Prompts that begin alike, so that prefixes count, of one to about twenty blocks. */
@@ -51,7 +53,12 @@ export async function measureAgreement(options: LiveOptions): Promise<LiveAgreem
     for (const stop of stops.splice(0).reverse()) await stop();
     const records = [...readCapture(folder).records];
     const config = NAMED_CONFIGS.get('reference-default') ?? '';
-    return { inCharge: inCharge.name, ...(await agreementOf(records, config)) };
+    const drawn = withRandomPicks(records, seededRandom(options.seed));
+    return {
+      inCharge: inCharge.name,
+      ...(await agreementOf(records, config)),
+      ofRandomPicks: await agreementOf(drawn, config),
+    };
   } finally {
     for (const stop of stops.reverse()) await stop();
     rmSync(folder, { recursive: true, force: true });
