@@ -190,15 +190,26 @@ describe('docs/architecture.md', () => {
 });
 
 describe('figures', () => {
-  it('have their dates in docs/measurements.md, and guides none', () => {
+  const isMeasured = (path: string): boolean => path.startsWith('docs/measurements/');
+
+  it('have their dates in docs/measurements, and guides none', () => {
     const dated = /\b20\d\d-\d\d-\d\d\b(?!T)/;
-    const others = GUIDES.filter((path) => path !== 'docs/measurements.md' && path !== 'SPEC.md');
+    const others = GUIDES.filter((path) => !isMeasured(path) && path !== 'SPEC.md');
     expect(others.filter((path) => dated.test(readText(path)))).toEqual([]);
   });
 
   it('have a command or a test, and a date, in every section', () => {
-    const sections = readText('docs/measurements.md').split(/^## /m).slice(1);
+    const sections = GUIDES.filter(isMeasured).flatMap((path) =>
+      readText(path).split(/^## /m).slice(1),
+    );
+    expect(sections.length).toBeGreaterThan(20);
     const bare = sections.filter((text) => !/`(?:npm|npx|node|pointsman) [^`]+`/.test(text));
     expect(bare.map((text) => text.split('\n')[0])).toEqual([]);
+  });
+
+  it('have a page of docs/measurements.md, each', () => {
+    const index = readText('docs/measurements.md');
+    const linked = (path: string): boolean => index.includes(`](${path.slice('docs/'.length)})`);
+    expect(GUIDES.filter((path) => isMeasured(path) && !linked(path))).toEqual([]);
   });
 });
