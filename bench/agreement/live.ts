@@ -26,7 +26,7 @@ export interface LiveOptions {
 
 export interface LiveAgreement extends Agreement {
   readonly inCharge: string;
-  /** The same for picks that are drawn at random in place of those of the picker in charge. */
+  /** How the configuration agrees with picks that are drawn at random from the endpoints. */
   readonly ofRandomPicks: Agreement;
 }
 
