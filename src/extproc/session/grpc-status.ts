@@ -1,8 +1,9 @@
 /**
- * The codes of gRPC that stand for a status of 500 or more, as proxies translate them: unknown,
- * deadline exceeded, unimplemented, internal, unavailable, and data loss.
+ * The codes of gRPC that only a server can cause: unknown, internal, unavailable and data loss. A
+ * client chooses the method and the deadline, so that it could have servers ejected by codes 12
+ * (unimplemented) and 4 (deadline exceeded).
  */
-const SERVER_ERRORS: ReadonlySet<string> = new Set(['2', '4', '12', '13', '14', '15']);
+const SERVER_ERRORS: ReadonlySet<string> = new Set(['2', '13', '14', '15']);
 
 /** Whether a server has failed by gRPC's status of its answer; HTTP's is 200 even so. */
 export function isServerFailure(grpcStatus: string | undefined): boolean {
