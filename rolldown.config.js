@@ -14,9 +14,9 @@ const ENTRIES = [
 ];
 
 /**
- * V8 keeps the source of each file, and with one character beyond Latin-1 it keeps two bytes for each.
- * Comments are left out, so that such characters are in strings and patterns only, where an escape
- * says the same.
+ * V8 keeps the source of each file, and with one character beyond Latin-1 it keeps two bytes for
+ * each. Comments are left out, so that such characters are in strings and patterns only, where an
+ * escape says the same.
  */
 const oneByteSources = {
   name: 'one-byte-sources',

@@ -14,8 +14,9 @@ import { randomSecret } from '../src/runtime/random-seed.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 
 /**
- * Measures the CPU of a dispatch with many requests waiting by the default policy, and of a storm of
- * cancels, in virtual time and without sockets: `node bench/micro-dispatch.ts [waiting] [endpoints]`.
+ * Measures the CPU of a dispatch with many requests waiting by the default policy, and of a storm
+ * of cancels, in virtual time and without sockets: `node bench/micro-dispatch.ts [waiting]
+ * [endpoints]`.
  */
 
 const [WAITING = 20_000, ENDPOINTS = 32] = process.argv.slice(2).map(Number);

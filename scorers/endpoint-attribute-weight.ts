@@ -11,7 +11,9 @@ export const endpointAttributeWeight: ScorerDefinition = defineScorer({
   config: z.lazy(() =>
     z.strictObject({
       attributeKey: z.string().min(1),
-      /** The label-producer that writes the attribute: attributes are found by their names alone. */
+      /**
+       * The label-producer that writes the attribute: attributes are found by their names alone.
+       */
       producer: z.string(),
       weights: z
         .record(z.string(), z.number().positive())

@@ -6,8 +6,8 @@ const PER_ENDPOINT_MAX = 64;
 
 /**
  * Which adapters endpoints have used, the most recently used last. Engines report only adapters of
- * requests that run now, but keep those used last: on the accelerator as many as one batch may have,
- * and more in the memory of the host, where a setting that no engine reports says so.
+ * requests that run now, but keep those used last: on the accelerator as many as one batch may
+ * have, and more in the memory of the host, where a setting that no engine reports says so.
  */
 export class HeldAdapters {
   /** By slot. */
@@ -22,8 +22,8 @@ export class HeldAdapters {
 
   /**
    * The probability that the endpoint still holds an adapter, where one batch has room for `max`.
-   * It holds as many as this at least; how many more is not known, and twice as many are taken to be
-   * half as likely, whatever the number.
+   * It holds as many as this at least; how many more is not known, and twice as many are taken to
+   * be half as likely, whatever the number.
    */
   heldShare({ slot }: Endpoint, model: string, max: number): number {
     const used = this.#used[slot];

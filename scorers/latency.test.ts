@@ -3,7 +3,10 @@ import { makeContext, makePool, makeRequest, makeRuntime } from '../test/makers.
 import { latency } from './latency.ts';
 
 const pool = makePool([{}, {}, {}]);
-/** To a first token, with 640 tokens of its own: about 32, 52 and 432 ms; something is in flight at each. */
+/**
+ * To a first token, with 640 tokens of its own: about 32, 52 and 432 ms; something is in flight at
+ * each.
+ */
 const load = [
   { requests: 1 },
   { requests: 1, pendingPrefillTokens: 500 },

@@ -23,8 +23,8 @@ export interface AdapterRequest {
 
 /**
  * What the request's adapter costs on an endpoint: nothing where it is in use and no other adapter
- * waits for a slot; where a slot is open, a load, unless the endpoint still holds it; otherwise also
- * the wait until enough of those ahead, each as long as an answer, are through.
+ * waits for a slot; where a slot is open, a load, unless the endpoint still holds it; otherwise
+ * also the wait until enough of those ahead, each as long as an answer, are through.
  */
 export function adapterWaitMs(
   endpoint: Endpoint,

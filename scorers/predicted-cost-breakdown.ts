@@ -6,7 +6,10 @@ import type { InFlightLoad, StepTime } from '../src/framework/keys.ts';
 const COMFORTABLE_MEMORY_SHARE = 0.8;
 /** Milliseconds of waiting that count for one by which a prompt interrupts an answer under way. */
 const HELD_UP_WEIGHT = 0.15;
-/** Milliseconds of waiting that count for one by which answers take longer: few, to decide only between near equals. */
+/**
+ * Milliseconds of waiting that count for one by which answers take longer: few, to decide only
+ * between near equals.
+ */
 const ANSWER_WEIGHT = 0.02;
 
 /** What the cost of a request depends on, apart from the endpoint. */

@@ -218,8 +218,8 @@ function cachedTokens(
 }
 
 /**
- * What the request's adapter costs at an endpoint that reports adapters. Whether its model is one is
- * looked for only where an endpoint does: most pools have none.
+ * What the request's adapter costs at an endpoint that reports adapters. Whether its model is one
+ * is looked for only where an endpoint does: most pools have none.
  */
 function adapterWaits(
   context: SchedulingContext,

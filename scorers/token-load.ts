@@ -19,12 +19,14 @@ export const tokenLoad: ScorerDefinition = defineScorer({
       queueThresholdTokens: positiveOr(4_194_304),
       inFlightLoadProducerName: otherProducer,
       /**
-       * How much a token of media counts beside one of text: read as the reference reads it, without
-       * effect.
+       * How much a token of media counts beside one of text: read as the reference reads it,
+       * without effect.
        */
       nonTextTokenWeight: z.number().optional(),
       prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
-      /** How the tokens of the answer count; taken from inflight-load-producer where it is left out. */
+      /**
+       * How the tokens of the answer count; taken from inflight-load-producer where it is left out.
+       */
       outputEstimate: z
         .strictObject({
           ratio: z.number().nonnegative().optional(),

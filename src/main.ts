@@ -9,7 +9,10 @@ import { keepServing } from './runtime/process/keep-serving.ts';
 import { endWithParent, untilSignal } from './runtime/process/process-end.ts';
 import { limitYoungGeneration } from './runtime/process/young-generation.ts';
 
-/** Each command is loaded when it is used: a pool of stubs does not need the picker, nor a picker the simulator. */
+/**
+ * Each command is loaded when it is used: a pool of stubs does not need the picker, nor a picker
+ * the simulator.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./commands/serve-command.ts')).serveCommand(),
   gateway: async () => (await import('./commands/gateway-command.ts')).gatewayCommand(),
@@ -76,8 +79,8 @@ function throwErrors(command: Command): void {
 }
 
 /**
- * The arguments as ours: a command line of the reference picker or of its sidecar is translated, and
- * what has no effect is logged; one of llm-d-inference-sim goes to the stub.
+ * The arguments as ours: a command line of the reference picker or of its sidecar is translated,
+ * and what has no effect is logged; one of llm-d-inference-sim goes to the stub.
  */
 async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
   if (given[0]?.startsWith('-') !== true && given[0] !== 'sidecar') return given;

@@ -94,7 +94,9 @@ interface StartingPool {
   readonly tls: PoolTls | undefined;
 }
 
-/** Loaded only where it is used: a process of hundreds of servers has most of its memory in code. */
+/**
+ * Loaded only where it is used: a process of hundreds of servers has most of its memory in code.
+ */
 async function tlsOf({ tls }: StubOptions): Promise<PoolTls | undefined> {
   if (tls === undefined) return undefined;
   return (await import('./tls.ts')).startTls(tls);

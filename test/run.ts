@@ -15,9 +15,10 @@ import { buildCheckout } from './support/programs/build-checkout.ts';
 
 /**
  * `npm test`: runs vitest, prints the figures that tests have measured beside the promised ones,
- * names what failed with the first lines of each error, and ends with one line such as `212 passed, 0 failed` for machines. `--long` adds the
- * `*.long.test.ts` files. `--kubernetes` first builds a real API server if there is none, and `--browser` fetches a
- * real Chromium, and `--image` makes the base of container images. All other arguments, such as a file name or `-t`, go to vitest.
+ * names what failed with the first lines of each error, and ends with one line such as `212 passed,
+ * 0 failed` for machines. `--long` adds the `*.long.test.ts` files. `--kubernetes` first builds a
+ * real API server if there is none, and `--browser` fetches a real Chromium, and `--image` makes
+ * the base of container images. All other arguments, such as a file name or `-t`, go to vitest.
  */
 
 /** The oldest Node that runs TypeScript, which tests of the command line need. */
@@ -137,7 +138,9 @@ async function prepareBrowser(): Promise<string | undefined> {
   return 'unavailable' in fetched ? fetched.unavailable : undefined;
 }
 
-/** Gets what the flags ask for. False where something is missing without which nothing is tested. */
+/**
+ * Gets what the flags ask for. False where something is missing without which nothing is tested.
+ */
 async function prepare(flags: ReadonlySet<string>): Promise<boolean> {
   const parts = [
     { flag: '--kubernetes', get: prepareKubernetes },

@@ -1,6 +1,6 @@
 /**
- * Starts the page. It imports the rest only when it runs, so that it can say what fails: otherwise an
- * old browser would show "Connecting" for ever.
+ * Starts the page. It imports the rest only when it runs, so that it can say what fails: otherwise
+ * an old browser would show "Connecting" for ever.
  */
 const root = /** @type {HTMLElement} */ (document.querySelector('#app'));
 

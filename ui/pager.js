@@ -1,6 +1,6 @@
 /**
- * Long tables page by page: a browser is busy for a good part of a second with 1,000 rows, each time
- * that their values change.
+ * Long tables page by page: a browser is busy for a good part of a second with 1,000 rows, each
+ * time that their values change.
  */
 import { h } from 'preact';
 import { count } from './format.js';

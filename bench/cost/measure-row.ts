@@ -19,7 +19,9 @@ export interface Timing {
 }
 
 export interface SideResult {
-  /** `cost` is CPU ms of the ext_proc server per request, or its cores in a row without requests. */
+  /**
+   * `cost` is CPU ms of the ext_proc server per request, or its cores in a row without requests.
+   */
   readonly figures: Summaries;
   readonly perSecond: number;
   /** Metrics pages fetched from all endpoints together. */

@@ -47,7 +47,10 @@ export async function measureSide(options: SideOptions): Promise<Round> {
   }
 }
 
-/** Envoy's health checks take a side that was paused for long out, and see only later that it is back. */
+/**
+ * Envoy's health checks take a side that was paused for long out, and see only later that it is
+ * back.
+ */
 async function untilHealthy(load: Load | undefined): Promise<void> {
   if (load === undefined) return;
   for (let attempt = 0; attempt < HEALTHY_ATTEMPTS_MAX; attempt++) {

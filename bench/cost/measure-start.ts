@@ -8,8 +8,8 @@ import type { CostRow } from './row.ts';
 const STARTS_PER_ROUND = 3;
 
 /**
- * Starts processes in turn and ends each as soon as it serves: `startMs` is wall time, and `cost` the
- * CPU ms, until it says that it serves, and `residentMb` its memory then.
+ * Starts processes in turn and ends each as soon as it serves: `startMs` is wall time, and `cost`
+ * the CPU ms, until it says that it serves, and `residentMb` its memory then.
  */
 export async function measureStart(
   row: CostRow,

@@ -15,7 +15,9 @@ export function processCpuMs(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
-/** Memory of a process that is in RAM, in MB (10^6 bytes). Throws where there is no such process. */
+/**
+ * Memory of a process that is in RAM, in MB (10^6 bytes). Throws where there is no such process.
+ */
 export function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   const kib = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);

@@ -11,7 +11,9 @@ export interface Verdict {
   readonly text: string;
 }
 
-/** Whether what is asked of a row holds. `all` has the rows of the run: a bound may name another. */
+/**
+ * Whether what is asked of a row holds. `all` has the rows of the run: a bound may name another.
+ */
 export function verdictOf(result: RowResult, all: readonly RowResult[]): Verdict {
   const { row, ours, other } = result;
   const failed = Math.max(ours.failedShare, other?.failedShare ?? 0);

@@ -5,7 +5,9 @@ import type { PreparedRequest } from './requests.ts';
 /** The head of a gRPC frame: a byte of flags and the length of the message. */
 const HEAD_BYTES = 5;
 
-/** Has a response wait, as for an engine: `picked` is called when the request has been passed on. */
+/**
+ * Has a response wait, as for an engine: `picked` is called when the request has been passed on.
+ */
 interface Held {
   picked(): void;
   readonly until: Promise<void>;
@@ -77,8 +79,9 @@ class Reply {
   #goOn(): void {
     const { answersToRequest, responseHeaders, responseBody } = this.#request;
     const stream = this.#stream;
-    // Not `close`, which also resets the stream: trailers of the picker that cross the reset count as
-    // faults of the picker in Node's HTTP/2 client, which ends the connection after some thousands.
+    // Not `close`, which also resets the stream: trailers of the picker that cross the reset count
+    // as faults of the picker in Node's HTTP/2 client, which ends the connection after some
+    // thousands.
     if (this.complete) stream.end();
     else if (this.#messages >= answersToRequest && this.#held !== undefined) this.#wait(this.#held);
     else if (this.#messages >= answersToRequest && this.#sent === 0) {

@@ -179,7 +179,9 @@ export function startPicker(
   });
 }
 
-/** Starts an Envoy in front of an ext_proc server, in full duplex unless another wiring is given. */
+/**
+ * Starts an Envoy in front of an ext_proc server, in full duplex unless another wiring is given.
+ */
 export async function behindEnvoy(
   child: Child,
   port: number,

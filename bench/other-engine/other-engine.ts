@@ -10,7 +10,9 @@ export interface EngineRules {
    * prompts wait and memory is left, a step computes whole prompts and no answer gets a token.
    */
   readonly steps: 'mixed' | 'prefill-first';
-  /** Tokens of a step. A longer prompt is split, or is a step of its own where prompts are whole. */
+  /**
+   * Tokens of a step. A longer prompt is split, or is a step of its own where prompts are whole.
+   */
   readonly stepTokens: number;
   readonly sequencesMax: number;
   readonly kvTokens: number;

@@ -39,7 +39,9 @@ export interface Overhead {
   readonly failed: number;
 }
 
-/** Saturates a picker with requests of 1 KB, where what is the same for every request weighs most. */
+/**
+ * Saturates a picker with requests of 1 KB, where what is the same for every request weighs most.
+ */
 const CONNECTIONS = 16;
 const BODY_BYTES = 1024;
 const SETTLE_MS = 300;
@@ -54,8 +56,8 @@ interface Window {
 }
 
 /**
- * Measures both in turn and changes which one is first. The side that is not measured is paused. `after`
- * is called before each bed ends.
+ * Measures both in turn and changes which one is first. The side that is not measured is paused.
+ * `after` is called before each bed ends.
  */
 export async function compare(
   comparison: Comparison,

@@ -16,8 +16,9 @@ import { plainRequest } from '../support/plain-request.ts';
 import { quantile } from './compare.ts';
 
 /**
- * The decision core alone, in this process: what something put around it adds to a request, where a whole request's time
- * differs by more from one second to the next, as on a machine with other work.
+ * The decision core alone, in this process: what something put around it adds to a request, where a
+ * whole request's time differs by more from one second to the next, as on a machine with other
+ * work.
  */
 
 /** Makes a picker. `settle` is called at the end of a window and finishes what is still to do. */
@@ -28,7 +29,10 @@ export type MakePicker = (options: Pick<EndpointPickerOptions, 'plan' | 'runtime
 
 export interface Added {
   readonly endpoints: number;
-  /** CPU of all threads that a decision takes more; median and quartiles of the differences between neighbours. */
+  /**
+   * CPU of all threads that a decision takes more; median and quartiles of the differences between
+   * neighbours.
+   */
   readonly addedMicros: { readonly median: number; readonly lower: number; readonly upper: number };
 }
 
@@ -137,8 +141,9 @@ function windowsOf(make: MakePicker, plan: PickerPlan, endpoints: number): () =>
 }
 
 /**
- * A fetch of other code and data than the decision's, on both sides: between two decisions a picker reads and writes frames, and
- * what is added costs more where the processor's caches have been filled with something else meanwhile.
+ * A fetch of other code and data than the decision's, on both sides: between two decisions a picker
+ * reads and writes frames, and what is added costs more where the processor's caches have been
+ * filled with something else meanwhile.
  */
 function otherWork(): () => void {
   const memory = new Float64Array(ELSEWHERE_BYTES / 8);
@@ -156,7 +161,10 @@ function otherWork(): () => void {
   };
 }
 
-/** A request of about a kilobyte of text, of which half begins like all of its family: one of 50, chosen by a number in [0, 1). */
+/**
+ * A request of about a kilobyte of text, of which half begins like all of its family: one of 50,
+ * chosen by a number in [0, 1).
+ */
 export function requestOf(turn: number, chance: number): InferenceRequest {
   const family = Math.floor(chance * FAMILIES);
   const promptTokens = 256 + (turn % 20) * 8;

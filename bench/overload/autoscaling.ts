@@ -27,7 +27,9 @@ const SETTLED_MS: Millis = 10_000;
 const AFTER_MS: Millis = 120_000;
 const WINDOW_MS: Millis = 10_000;
 const GOOD_SHARE = 0.95;
-/** Asking, in two rounds because replicas are at most doubled at once, and working off what waits. */
+/**
+ * Asking, in two rounds because replicas are at most doubled at once, and working off what waits.
+ */
 const RECOVERY_S = 60;
 
 /** Five times the demand at once, and replicas that start as the headroom asks. */

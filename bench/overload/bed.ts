@@ -63,7 +63,8 @@ const OFFLINE = {
 
 /**
  * Requests through flow control, the decision core and simulated servers, under a virtual clock.
- * `simulate` has neither headroom nor answers of refused requests. Equal options give equal results.
+ * `simulate` has neither headroom nor answers of refused requests. Equal options give equal
+ * results.
  */
 export function runBed(options: BedOptions): readonly Ended[] {
   return new Bed(options).run();

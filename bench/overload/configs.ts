@@ -8,8 +8,8 @@ export interface FlowConfig {
 }
 
 /**
- * The next request leaves when an endpoint has hardly any prompt to compute. So what comes next waits
- * here, where order and shares count.
+ * The next request leaves when an endpoint has hardly any prompt to compute. So what comes next
+ * waits here, where order and shares count.
  */
 export function withFlowControl({ fairness, ttl, bands = '' }: FlowConfig): string {
   const [type, parameters] = fairness ?? ['global-strict-fairness-policy', '{}'];

@@ -30,7 +30,9 @@ const WINDOW_MS = 10_000;
 const MISSED_SHARE_MAX = 0.01;
 const GROWTH = 5;
 
-/** How long before the first missed objectives an autoscaler learns that replicas will be too few. */
+/**
+ * How long before the first missed objectives an autoscaler learns that replicas will be too few.
+ */
 export function headroomLead(options: LeadOptions): Lead {
   const { pool, config, seed, perSecond, stepAtMs, overMs, forMs, sizes } = options;
   const rateAt = (at: Millis): number => {
@@ -64,7 +66,9 @@ export function headroomLead(options: LeadOptions): Lead {
   return { askedAtMs, missedAtMs: firstMiss(ended, stepAtMs), capacity, goodput: good };
 }
 
-/** Within the objectives of the policy study: 2 s to the first token, 100 ms to each further one. */
+/**
+ * Within the objectives of the policy study: 2 s to the first token, 100 ms to each further one.
+ */
 export function isGood({ ttftMs, e2eMs, refused, sent }: Ended): boolean {
   if (refused !== undefined || ttftMs === undefined || e2eMs === undefined) return false;
   const tpotMs = sent.outputTokens > 1 ? (e2eMs - ttftMs) / (sent.outputTokens - 1) : 0;

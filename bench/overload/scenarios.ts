@@ -99,7 +99,9 @@ export function overloadByDefault(scale: Scale): readonly Row[] {
   ];
 }
 
-/** Half of the capacity interactively, and batch requests at once that fill the pool for minutes. */
+/**
+ * Half of the capacity interactively, and batch requests at once that fill the pool for minutes.
+ */
 export function batchFlood(scale: Scale): readonly Row[] {
   const chat = { tenant: 'chat', priority: 10, rate: CAPACITY / 2 };
   const flow = { ttl: '0s' };
@@ -155,8 +157,8 @@ export function tenants(scale: Scale): readonly Row[] {
 }
 
 /**
- * Half a minute has less than three hundred requests of the other tenant. The p99 of three such draws
- * still differs by a tenth from that of three others, and that of ten by some percent.
+ * Half a minute has less than three hundred requests of the other tenant. The p99 of three such
+ * draws still differs by a tenth from that of three others, and that of ten by some percent.
  */
 const NEIGHBOUR_DRAWS = 40;
 

@@ -12,17 +12,25 @@ import { livePage } from '../../src/serve/live/live-page.ts';
 import { requestOf } from '../overhead/decisions.ts';
 
 /**
- * A picker that decides so many made-up requests a second, without gateway and model servers, and serves its live
- * page: a process of its own, so that a browser's main thread is not that of the decisions. Prints
- * `{"port": …}` once it serves.
+ * A picker that decides so many made-up requests a second, without gateway and model servers, and
+ * serves its live page: a process of its own, so that a browser's main thread is not that of the
+ * decisions. Prints `{"port": …}` once it serves.
  */
 
 const TICK_MS = 20;
-/** The endpoints that each request may go to: among all of a large pool no picker decides so often. */
+/**
+ * The endpoints that each request may go to: among all of a large pool no picker decides so often.
+ */
 const SUBSET = 8;
-/** The parts of the pool: each gets prompts that begin alike, so that few endpoints hold one beginning, as in a running pool. */
+/**
+ * The parts of the pool: each gets prompts that begin alike, so that few endpoints hold one
+ * beginning, as in a running pool.
+ */
 const PARTS = 50;
-/** A picker that fell behind decides for no longer than this at once, and never catches up: its timers must run. */
+/**
+ * A picker that fell behind decides for no longer than this at once, and never catches up: its
+ * timers must run.
+ */
 const BUSY_MS = 15;
 const FIRST_TOKEN_MS = 200;
 const ANSWER_MS = 1000;

@@ -106,8 +106,8 @@ interface TraceEvent {
 }
 
 /**
- * The CPU time of the longest task of the page's main thread while `act` runs. On a busy machine the
- * same task takes many times as long by the clock, because it waits for a core.
+ * The CPU time of the longest task of the page's main thread while `act` runs. On a busy machine
+ * the same task takes many times as long by the clock, because it waits for a core.
  */
 export async function longestTaskCpuMs(page: Page, act: () => Promise<unknown>): Promise<number> {
   const browser = page.context().browser();

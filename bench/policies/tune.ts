@@ -11,7 +11,9 @@ const TUNING_SEEDS: readonly number[] = [1000, 1001];
 const SECOND_ROUND = 8;
 /** So many settings are compared with ours. */
 const FINALISTS = 3;
-/** So many policies as shipped are compared with ours, the best single one of former runs beside. */
+/**
+ * So many policies as shipped are compared with ours, the best single one of former runs beside.
+ */
 const SHIPPED = 1;
 const BEST_SINGLE = 'sticky';
 

@@ -37,7 +37,9 @@ export function writeTuned(rows: readonly TunedRow[]): void {
   writeFileSync(FILE, `${JSON.stringify([...all.values()], undefined, 2)}\n`);
 }
 
-/** The baselines of a row with their configurations. Throws an Error for a name that there is not. */
+/**
+ * The baselines of a row with their configurations. Throws an Error for a name that there is not.
+ */
 export function rivalsOf(row: TunedRow, baselines: readonly Baseline[]): readonly Candidate[] {
   const settings = [...row.shipped.map((policy) => ({ policy, variant: '' })), ...row.finalists];
   const byName = new Map(

@@ -47,7 +47,10 @@ export function pairUp(
   }));
 }
 
-/** Mean times to the first token where requests wait for their endpoint, and where they are placed at once. */
+/**
+ * Mean times to the first token where requests wait for their endpoint, and where they are placed
+ * at once.
+ */
 export interface WaitingMeans {
   readonly waitingMs: number;
   readonly atOnceMs: number;
@@ -65,8 +68,8 @@ export interface WaitingGain {
 }
 
 /**
- * The medians of both are compared: a live round may have shared the machine, and of simulated draws
- * that differ by some milliseconds in their arrivals, single ones lie far from the others.
+ * The medians of both are compared: a live round may have shared the machine, and of simulated
+ * draws that differ by some milliseconds in their arrivals, single ones lie far from the others.
  */
 export function gainOf(
   draws: readonly WaitingMeans[],

@@ -82,7 +82,10 @@ export async function simulated(
   return results;
 }
 
-/** Replays the requests to stubs in real time, behind a picker with this configuration and a real Envoy. */
+/**
+ * Replays the requests to stubs in real time, behind a picker with this configuration and a real
+ * Envoy.
+ */
 export async function live({ trace, stubs, speed, envoy }: Inputs, name: string): Promise<LiveRun> {
   const path = await startLivePath({
     stubArgs: ['--pool', stubs],
@@ -128,7 +131,9 @@ function inputsOf(sizes: Sizes, folder: string, envoy: string): Inputs {
   return { speed: sizes.speed, trace, pool, stubs, envoy };
 }
 
-/** Makes the files of both ways and removes them again; ends what runs where the process is ended. */
+/**
+ * Makes the files of both ways and removes them again; ends what runs where the process is ended.
+ */
 export async function withInputs(
   sizes: Sizes,
   use: (inputs: Inputs) => Promise<void>,

@@ -56,8 +56,8 @@ const CONDITIONS: readonly Scenario[] = [
 ];
 
 /**
- * A scenario in which something else than pending prompts is short, or one that its number draws, such
- * as `memory-short-1`; undefined for another name.
+ * A scenario in which something else than pending prompts is short, or one that its number draws,
+ * such as `memory-short-1`; undefined for another name.
  */
 export function conditionScenario(name: string): Scenario | undefined {
   return (

@@ -23,8 +23,8 @@ interface Draw extends DrawnConversations {
 }
 
 /**
- * A random scenario in which slots for adapters are short before the time for prompts is: everything
- * is drawn by its number.
+ * A random scenario in which slots for adapters are short before the time for prompts is:
+ * everything is drawn by its number.
  */
 export function drawnAdapters(name: string): Scenario | undefined {
   const [, number] = NAME.exec(name) ?? [];

@@ -127,7 +127,9 @@ export function waitForPickers(config: Document): void {
   }
 }
 
-/** What a comment of `deploy/envoy-efficient.yaml` says for the beginning of a body in one message. */
+/**
+ * What a comment of `deploy/envoy-efficient.yaml` says for the beginning of a body in one message.
+ */
 export function showBeginnings(config: Document): void {
   const filter = [...CONNECTION_MANAGER, 'http_filters', 0, 'typed_config'];
   config.setIn([...filter, 'processing_mode', 'request_body_mode'], 'BUFFERED_PARTIAL');

@@ -44,7 +44,9 @@ const SETTLE_MS = 120;
 /** Longer than spans are gathered. */
 const SPANS_SETTLE_MS = 350;
 const WARM_UP_MS = 6000;
-/** About as long as a batch of spans takes to fill under this load: more messages would cost more. */
+/**
+ * About as long as a batch of spans takes to fill under this load: more messages would cost more.
+ */
 const SPAN_DELAY_MS = 300;
 const KEY = 'a key of the bench, longer than 16 bytes';
 const SCRAPE_FLAGS = ['--scrape-interval-ms', '1000'];

@@ -8,8 +8,8 @@ import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { serveOptions } from '../support/stack.ts';
 
 /**
- * Two pickers in one process, of which one has a feature: the same compiled code, the same heap and the same neighbours on
- * the machine. Prints the ports of both once they serve.
+ * Two pickers in one process, of which one has a feature: the same compiled code, the same heap and
+ * the same neighbours on the machine. Prints the ports of both once they serve.
  */
 
 /** Scraping is the same for both, and would hide what a feature costs. */

@@ -1,6 +1,8 @@
 import { quantile, sorted, sum } from '../../src/lab/run-summary/statistics.ts';
 
-/** Four segments: without, with, with, without, so that a machine that gets slower harms both alike. */
+/**
+ * Four segments: without, with, with, without, so that a machine that gets slower harms both alike.
+ */
 export interface Block {
   /** CPU ms of a request. */
   readonly without: readonly number[];
@@ -20,8 +22,8 @@ export interface Ratio {
 const DEVIATIONS = 1.96;
 
 /**
- * The median of the blocks' ratios. How many of n values are below the median is binomial, with the deviation √n / 2: the
- * interval goes from the value of that rank below it to the one above.
+ * The median of the blocks' ratios. How many of n values are below the median is binomial, with the
+ * deviation √n / 2: the interval goes from the value of that rank below it to the one above.
  */
 export function ratioOf(blocks: readonly Block[]): Ratio {
   const ratios = sorted(blocks.map((block) => sum(block.with) / sum(block.without)));

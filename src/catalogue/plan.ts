@@ -11,7 +11,9 @@ import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { SERVING_CATALOGUE } from './built-in-catalogue.ts';
 import { withPlugins } from './load-plugins.ts';
 
-/** A file that becomes empty while it is followed is refused: it may be in the middle of a write. */
+/**
+ * A file that becomes empty while it is followed is refused: it may be in the middle of a write.
+ */
 const EMPTY =
   'is empty: the configuration default is in force; leave the flag out, or fill the file';
 
@@ -28,7 +30,10 @@ export interface PlanAdditions {
   readonly featureGates?: readonly string[] | undefined;
 }
 
-/** The plan of a configuration that may use the plugin types of these modules. Rejects with ConfigError. */
+/**
+ * The plan of a configuration that may use the plugin types of these modules. Rejects with
+ * ConfigError.
+ */
 export async function planFromPlugins(
   config: string,
   plugins: readonly string[],

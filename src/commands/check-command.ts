@@ -58,7 +58,10 @@ function configOf(file: string | undefined, config: string | undefined): string 
   throw new ConfigError('check', [{ path: '--config', message }]);
 }
 
-/** Makes the plugins that start nothing, because their own code may fail only then. Throws ConfigError. */
+/**
+ * Makes the plugins that start nothing, because their own code may fail only then. Throws
+ * ConfigError.
+ */
 function tryPlugins(plan: PickerPlan): void {
   const network = noNetwork('check');
   const runtime = { clock: new SimulatedClock(), random: seededRandom(0), network };

@@ -132,8 +132,8 @@ const IMPORTANCE = [
 const GAP = '  ';
 
 /**
- * The comparison as text: for each shadow a line over all decisions, then one for each kind. Columns that do not fit into
- * `columnsMax` characters are left out and named.
+ * The comparison as text: for each shadow a line over all decisions, then one for each kind.
+ * Columns that do not fit into `columnsMax` characters are left out and named.
  */
 export function shadowTable(
   shadows: readonly ShadowStatus[],

@@ -57,7 +57,8 @@ export async function loadConfigAside({ text, ...options }: LoadOptions): Promis
 
 /**
  * Makes a plan of a configuration, with the reference picker's defaults filled in. Throws one
- * ConfigError that lists every issue of shape and, where plugins and profiles are lists, of meaning.
+ * ConfigError that lists every issue of shape and, where plugins and profiles are lists, of
+ * meaning.
  */
 export function planConfig(
   value: unknown,

@@ -10,7 +10,9 @@ export interface LatencyObjective {
   readonly tpotMs: Millis;
 }
 
-/** The mean request of recent traffic at one stage. Prompts or answers that it does not have are 0. */
+/**
+ * The mean request of recent traffic at one stage. Prompts or answers that it does not have are 0.
+ */
 export interface RequestMix {
   readonly promptTokens: number;
   /** Prompt tokens that are computed there. */
@@ -84,10 +86,10 @@ const BUSY_MIN = 0.2;
 
 /**
  * The most requests of the mix that an endpoint can serve in a millisecond with goodput. With the
- * time w that a request takes of an engine, beside the fixed time b of a step, λ requests leave
- * 1 − λw of the time for fixed times, so that a step takes b / (1 − λw), and λ · output · b / (1 − λw)
- * requests are in flight. First tokens wait as in an M/G/n queue: the share that waits longer than t
- * falls as e^(−n (1 − λw) t / r), where r is the mean time left of a prompt that is computed.
+ * time w that a request takes of an engine, beside the fixed time b of a step, λ requests leave 1 −
+ * λw of the time for fixed times, so that a step takes b / (1 − λw), and λ · output · b / (1 − λw)
+ * requests are in flight. First tokens wait as in an M/G/n queue: the share that waits longer than
+ * t falls as e^(−n (1 − λw) t / r), where r is the mean time left of a prompt that is computed.
  */
 export function capacityOf(input: CapacityInput): Capacity {
   const { engine, mix, objective, endpoints, capacityTokens, maxConcurrency } = input;

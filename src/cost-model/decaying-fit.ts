@@ -14,7 +14,9 @@ export class DecayingFit {
   /** Weighted sums of products of features, row by row. */
   readonly #squares: Float64Array;
   readonly #products: Float64Array;
-  /** The equations while they are solved: it happens on the path of requests, and makes no arrays. */
+  /**
+   * The equations while they are solved: it happens on the path of requests, and makes no arrays.
+   */
   readonly #rows: Float64Array;
 
   constructor(prior: FitPrior) {
@@ -68,8 +70,8 @@ export class DecayingFit {
 }
 
 /**
- * Gauss-Jordan elimination of so many equations, each a row with its right side last. The prior's precision keeps every
- * pivot above zero.
+ * Gauss-Jordan elimination of so many equations, each a row with its right side last. The prior's
+ * precision keeps every pivot above zero.
  */
 function eliminate(rows: Float64Array, size: number): void {
   const width = size + 1;

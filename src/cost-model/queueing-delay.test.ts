@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { queueingDelayForOthersMs } from './queueing-delay.ts';
 
-/** Total waiting of those who come to one queue in turn, after it has had `firstMs` of work at the start. */
+/**
+ * Total waiting of those who come to one queue in turn, after it has had `firstMs` of work at the
+ * start.
+ */
 function totalWaitMs(arrivals: readonly { at: number; workMs: number }[], firstMs: number): number {
   let freeAt = firstMs;
   let total = 0;

@@ -5,8 +5,8 @@ import type { Millis } from '../framework/runtime.ts';
  * The step time assumed before anything is learned: that of an 8 B model on one current
  * accelerator. Its 6 ms and 0.04 ms a token are the linear engine of the policy study and lie
  * between the published regressions for H100 (6.5 ms, 0.02 ms) and A100 (16 ms, 0.05 ms); attention
- * within prompts is that of an 8 B model on an H100. Only ratios between endpoints matter to a pick, so a wrong prior distorts trade-offs, but not the
- * order of equal endpoints.
+ * within prompts is that of an 8 B model on an H100. Only ratios between endpoints matter to a
+ * pick, so a wrong prior distorts trade-offs, but not the order of equal endpoints.
  */
 export const PRIOR_STEP_TIME: StepTime = {
   overheadMs: 0,

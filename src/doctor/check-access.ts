@@ -7,7 +7,9 @@ export interface AccessNeed {
   readonly verb: 'list' | 'watch';
 }
 
-/** What a picker that follows an InferencePool needs; deploy/kubernetes/base/role.yaml grants it. */
+/**
+ * What a picker that follows an InferencePool needs; deploy/kubernetes/base/role.yaml grants it.
+ */
 const NEEDS: readonly (readonly [group: string, resource: string, why: string])[] = [
   ['', 'pods', 'it finds no endpoints'],
   ['inference.networking.k8s.io', 'inferencepools', 'it does not know its pool'],

@@ -62,8 +62,8 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
 }
 
 /**
- * Whether nothing answers there, or requests failed. A server whose metrics are refused or cannot be
- * read answers, and old metrics alone may be those of a long interval.
+ * Whether nothing answers there, or requests failed. A server whose metrics are refused or cannot
+ * be read answers, and old metrics alone may be those of a long interval.
  */
 function isLost({ ejected, scrapes }: DescribedEndpoint): boolean {
   const isSilent = scrapes.state === 'failing' && scrapes.lastError?.failure === 'unreachable';

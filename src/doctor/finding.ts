@@ -1,6 +1,8 @@
 /** One thing that `pointsman doctor` has found. */
 export interface Finding {
-  /** `error`: something breaks, now or under load. `warning`: something is worse than it could be. */
+  /**
+   * `error`: something breaks, now or under load. `warning`: something is worse than it could be.
+   */
   readonly severity: 'error' | 'warning';
   /** Names the kind of finding; stays the same over releases. */
   readonly id: string;

@@ -38,7 +38,10 @@ export interface Served {
  * has one. It is pure: time is an argument, and it learns only from the calls below.
  */
 export interface QueueDiscipline {
-  /** Takes a request in. Throws RoutingError `saturated` where a limit is reached: nothing has changed. */
+  /**
+   * Takes a request in. Throws RoutingError `saturated` where a limit is reached: nothing has
+   * changed.
+   */
   add(waiting: Waiting, at: Millis): void;
   /** The request has left without being placed: its client is gone. */
   remove(waiting: Waiting, at: Millis): void;
@@ -48,7 +51,9 @@ export interface QueueDiscipline {
   expired(at: Millis): readonly Dropped[];
   /** The request has an endpoint and has left the queue. */
   placed(waiting: Waiting, at: Millis): void;
-  /** Another one takes its place, or none: it lets go of all that waits, and is not called again. */
+  /**
+   * Another one takes its place, or none: it lets go of all that waits, and is not called again.
+   */
   replaced(): void;
   /** A request that was placed has ended. */
   ended(request: InferenceRequest, served: Served, at: Millis): void;
@@ -59,8 +64,8 @@ export interface QueueDiscipline {
   /** A request that another replica placed has ended. */
   endedElsewhere?(request: InferenceRequest, served: Served, at: Millis): void;
   /**
-   * Names requests in flight that have to end now, so that others can be placed. The caller ends them; one
-   * that was named is not named again.
+   * Names requests in flight that have to end now, so that others can be placed. The caller ends
+   * them; one that was named is not named again.
    */
   evict?(at: Millis): readonly InferenceRequest[];
 }

@@ -17,10 +17,11 @@ export interface Queued {
 }
 
 /**
- * The requests of one flow and priority that wait for one endpoint. The first of them is found without a look
- * at all: within a class the oldest goes first, so only one of each class is compared, and deadlines
- * are kept by the time at which they can only just be met. Under overload, when the oldest have waited
- * too long to be answered in time, the newest goes first: then those that can be served are served in time.
+ * The requests of one flow and priority that wait for one endpoint. The first of them is found
+ * without a look at all: within a class the oldest goes first, so only one of each class is
+ * compared, and deadlines are kept by the time at which they can only just be met. Under overload,
+ * when the oldest have waited too long to be answered in time, the newest goes first: then those
+ * that can be served are served in time.
  */
 export class EndpointQueue<T extends Queued> {
   readonly #order: Order;
@@ -29,8 +30,9 @@ export class EndpointQueue<T extends Queued> {
   /** By the time from which they are late; empty where the order knows no late requests. */
   readonly #byLate: IndexedHeap<T>;
   /**
-   * With a deadline that can be met, by the time from which it can only just be met. One of 1000 ms, of
-   * which its prompt takes 300, is early for 380 ms, then due until 700 ms, and then as any other.
+   * With a deadline that can be met, by the time from which it can only just be met. One of 1000
+   * ms, of which its prompt takes 300, is early for 380 ms, then due until 700 ms, and then as any
+   * other.
    */
   readonly #early = new IndexedHeap<T>(by(dueFrom));
   /** With a deadline that can only just be met, by the time at which they must go. */
@@ -96,7 +98,10 @@ export class EndpointQueue<T extends Queued> {
     return first;
   }
 
-  /** The first with a deadline that must go now. Moves and drops those whose time has come or passed. */
+  /**
+   * The first with a deadline that must go now. Moves and drops those whose time has come or
+   * passed.
+   */
   #takeDue(at: Millis): T | undefined {
     for (let item = this.#early.first; item !== undefined; item = this.#early.first) {
       if (dueFrom(item) > at) break;

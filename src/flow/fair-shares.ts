@@ -66,7 +66,9 @@ export class FairShares implements RequestObserver {
     return least !== undefined && least.served < served;
   }
 
-  /** Whether the flow has got more than another one, and has more tokens pending than `crowdedFrom`. */
+  /**
+   * Whether the flow has got more than another one, and has more tokens pending than `crowdedFrom`.
+   */
   crowds(share: Share, crowdedFrom: () => number): boolean {
     return this.isAhead(share) && share.pendingTokens > crowdedFrom();
   }

@@ -25,7 +25,8 @@ export interface Order {
   readonly isFair: boolean;
   /**
    * From when on a request is late: a prompt of 100 ms after about 10 s of waiting. Then the newest
-   * goes first, because those that come now would all be answered as late as it is. Infinity for never.
+   * goes first, because those that come now would all be answered as late as it is. Infinity for
+   * never.
    */
   lateAfterMs(ownMs: Millis): Millis;
 }
@@ -52,9 +53,9 @@ const firstCome: Order = {
 /**
  * Highest response ratio: the waiting time in relation to the request's own time, which is rounded
  * up to that of its class. Short requests pass long ones at first, and every request's turn comes,
- * the sooner the shorter it is; no constant says how fast that is. A request whose deadline can only
- * just be met goes before all others; one whose deadline has passed, or that has none, is as any
- * other.
+ * the sooner the shorter it is; no constant says how fast that is. A request whose deadline can
+ * only just be met goes before all others; one whose deadline has passed, or that has none, is as
+ * any other.
  */
 const responseRatio: Order = {
   urgencyOf: ({ waitedMs, ownMs, ttftSloMs }) => {

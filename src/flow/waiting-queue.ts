@@ -40,7 +40,9 @@ const LOOK_SHARE = 0.25;
  */
 export class WaitingQueue<T extends Queued> {
   readonly #groups = new Map<number, Group<T>>();
-  /** The endpoint of each; the oldest request first, because one that moves keeps its place here. */
+  /**
+   * The endpoint of each; the oldest request first, because one that moves keeps its place here.
+   */
   readonly #endpoints = new Map<T, string>();
   #priorities: readonly number[] = [];
   readonly #shares: FairShares;

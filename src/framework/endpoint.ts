@@ -18,7 +18,9 @@ export interface EndpointMetrics {
   readonly sampledAt: number;
 }
 
-/** What an answer says about the load of the server that gave it; undefined where it says nothing. */
+/**
+ * What an answer says about the load of the server that gave it; undefined where it says nothing.
+ */
 export type LoadReport = {
   readonly [metric in Exclude<keyof EndpointMetrics, 'sampledAt'>]: number | undefined;
 };

@@ -110,7 +110,10 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
   'no-endpoints': { ...UNAVAILABLE, droppedReason: 'rejected-no-endpoints' },
 };
 
-/** An error that anyone may cause at will. It has no stack: taking one is most of what it would cost. */
+/**
+ * An error that anyone may cause at will. It has no stack: taking one is most of what it would
+ * cost.
+ */
 export class StacklessError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     const { stackTraceLimit } = Error;
@@ -121,8 +124,8 @@ export class StacklessError extends Error {
 }
 
 /**
- * An expected failure, caused by the client, the pool or the load, and answered with a status. Its code
- * says where it comes from.
+ * An expected failure, caused by the client, the pool or the load, and answered with a status. Its
+ * code says where it comes from.
  */
 export class RoutingError extends StacklessError {
   override readonly name = 'RoutingError';
@@ -151,7 +154,9 @@ export interface ConfigIssue {
 /** More of them have one cause, such as a field that each entry of a long list gets wrong. */
 const ISSUES_SHOWN = 20;
 
-/** A configuration, command line or file that cannot be used. Its message lists the first 20 issues. */
+/**
+ * A configuration, command line or file that cannot be used. Its message lists the first 20 issues.
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly issues: readonly ConfigIssue[];
@@ -186,7 +191,10 @@ export interface PluginFault extends FaultCount {
   readonly error: unknown;
 }
 
-/** Ends an experiment, whose result means nothing without the plugin. `cause` is what the plugin threw. */
+/**
+ * Ends an experiment, whose result means nothing without the plugin. `cause` is what the plugin
+ * threw.
+ */
 export class PluginFailure extends Error {
   override readonly name = 'PluginFailure';
 
@@ -195,7 +203,10 @@ export class PluginFailure extends Error {
   }
 }
 
-/** What an error says, or its name where it says nothing; of anything else that was thrown, its text. */
+/**
+ * What an error says, or its name where it says nothing; of anything else that was thrown, its
+ * text.
+ */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -2,8 +2,8 @@ const BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
 /**
- * 32-bit FNV-1a over the UTF-16 units of a text, without a sign. Equal in every process, and easy to
- * make collide: `KeyedHash` is for texts that clients choose.
+ * 32-bit FNV-1a over the UTF-16 units of a text, without a sign. Equal in every process, and easy
+ * to make collide: `KeyedHash` is for texts that clients choose.
  */
 export function fnvHash(text: string, seed = 0): number {
   let hash = BASIS ^ seed;

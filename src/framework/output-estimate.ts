@@ -2,7 +2,10 @@ import type { InferenceRequest } from './request.ts';
 
 /** By what a configuration counts the tokens of answers that have not come yet. */
 export interface OutputEstimate {
-  /** Tokens of the answer for each token of the prompt; left out: by what its request says of its length. */
+  /**
+   * Tokens of the answer for each token of the prompt; left out: by what its request says of its
+   * length.
+   */
   readonly ratio?: number | undefined;
   /** The most that is counted; left out for no bound. */
   readonly max?: number | undefined;
@@ -23,7 +26,10 @@ export function estimatedOutputTokens(
   return Math.min(Math.round(promptTokens * ratio), outputTokensMax, max);
 }
 
-/** The numbers and bounds of the reference's `outlen-bucket` and of its producer of loads. A limit of 0 is none. */
+/**
+ * The numbers and bounds of the reference's `outlen-bucket` and of its producer of loads. A limit
+ * of 0 is none.
+ */
 function tokensByLength({ answerLength, outputTokensMax }: InferenceRequest): number {
   const limit = outputTokensMax || Number.POSITIVE_INFINITY;
   if (answerLength === 'short' || limit < SHORT_MAX) return Math.min(SHORT_TOKENS, limit);

@@ -39,8 +39,9 @@ interface Definition<Config> {
   /** The name in configuration files. */
   readonly type: string;
   /**
-   * Reads its parameters. The schema of a built-in type is `z.lazy`, made when a configuration first
-   * names the type, because all of them together are 2,000 objects, and a configuration names few.
+   * Reads its parameters. The schema of a built-in type is `z.lazy`, made when a configuration
+   * first names the type, because all of them together are 2,000 objects, and a configuration names
+   * few.
    */
   readonly config: Schema<Config>;
   /** Facts that a data source must provide for this configuration; checked once, at start. */
@@ -122,7 +123,9 @@ export interface DataSource extends Observer, RequestControl {
    * a second call has no effect, and after a minute the request goes on without it.
    */
   prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
-  /** Gets what times its answers to other plugins, such as a prompt's tokens, where these are timed. */
+  /**
+   * Gets what times its answers to other plugins, such as a prompt's tokens, where these are timed.
+   */
   timeAnswers?(stopwatch: Stopwatch): void;
   /** Gets what times each look-up of a prompt in its index, where these are timed. */
   timeLookups?(stopwatch: Stopwatch): void;

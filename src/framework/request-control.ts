@@ -43,7 +43,9 @@ export interface RequestControl {
    * whole pool. Throws RoutingError where it should answer and cannot.
    */
   respond?(request: RequestLine, endpoints: readonly Endpoint[]): LocalResponse | undefined;
-  /** Requests with `Prefer: reserve-endpoint` are answered with the endpoint of their pick alone. */
+  /**
+   * Requests with `Prefer: reserve-endpoint` are answered with the endpoint of their pick alone.
+   */
   readonly answersEndpointOnly?: true;
   /** Refuses the request by throwing a RoutingError. Gets the endpoints that are left. */
   admit?(endpoints: readonly Endpoint[], context: SchedulingContext): void;

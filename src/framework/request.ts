@@ -42,7 +42,10 @@ export interface InferenceRequest {
   readonly prompt: PromptBlocks;
   /** The number of images, videos and sounds in the prompt; left out where there are none. */
   readonly mediaItems?: number;
-  /** What the body says about the length of its answer; left out where it says nothing, or nothing counts by it. */
+  /**
+   * What the body says about the length of its answer; left out where it says nothing, or nothing
+   * counts by it.
+   */
   readonly answerLength?: 'short' | 'long' | undefined;
   readonly priority: number;
   readonly fairnessId: string;

@@ -51,7 +51,9 @@ export interface RouteOptions {
   readonly waited?: Waited;
   /** For a decision of a capture: what waited then, as the capture has it. */
   readonly heldBefore?: readonly HeldSum[] | undefined;
-  /** For a decision of a capture: what `InFlightView.isCrowdedOut` was. Used with `heldBefore` only. */
+  /**
+   * For a decision of a capture: what `InFlightView.isCrowdedOut` was. Used with `heldBefore` only.
+   */
   readonly crowdedOut?: boolean | undefined;
 }
 
@@ -64,15 +66,17 @@ export interface RoutedRequest {
   readonly endpoint: Endpoint;
   /** `host:port` addresses: the primary first, then fallbacks in order. */
   readonly destinations: readonly string[];
-  /** With `scoresWanted`: what the picked endpoint was chosen from, by the profile that chose it. */
+  /**
+   * With `scoresWanted`: what the picked endpoint was chosen from, by the profile that chose it.
+   */
   readonly scored?: readonly ScoredEndpoint[];
   /** Headers to set on the request, such as where to prefill. Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
   /** Headers to set on the response, once the serving endpoint is known. Lower-case names. */
   responseHeaders(): ReadonlyMap<string, string>;
   /**
-   * What `responseHeaders` would return if the proxy reported this address, or none. Undefined where
-   * no plugin adds any.
+   * What `responseHeaders` would return if the proxy reported this address, or none. Undefined
+   * where no plugin adds any.
    */
   readonly responseHeadersFrom?:
     | ((served: string | undefined) => ReadonlyMap<string, string>)
@@ -162,9 +166,13 @@ export const PREFILL_HEADER = 'x-prefiller-host-port';
 export const ENCODE_HEADER = 'x-encoder-hosts-ports';
 /** Request header for the sidecar: the `host:port` from which cached blocks can be taken. */
 export const KV_SOURCE_HEADER = 'x-kv-cache-source-host-port';
-/** Request header of clients: the `host:port` that alone may serve it, where a plugin reads that. */
+/**
+ * Request header of clients: the `host:port` that alone may serve it, where a plugin reads that.
+ */
 export const PIN_HEADER = 'x-llm-d-pin-host-port';
-/** Newer names of these headers by the older ones: some pickers send them, and sidecars read both. */
+/**
+ * Newer names of these headers by the older ones: some pickers send them, and sidecars read both.
+ */
 export const NEWER_SERVER_HEADERS: Readonly<Record<string, string>> = {
   [PREFILL_HEADER]: 'x-llm-d-prefiller-host-port',
   [ENCODE_HEADER]: 'x-llm-d-encoder-hosts-ports',

@@ -33,7 +33,9 @@ export interface Random {
 
 export interface HttpResponse {
   readonly status: number;
-  /** The whole body. Valid only until the event loop's next turn: other answers may use its memory. */
+  /**
+   * The whole body. Valid only until the event loop's next turn: other answers may use its memory.
+   */
   readonly body: Uint8Array;
 }
 
@@ -134,7 +136,9 @@ export interface Network {
   get(url: URL, options: HttpGetOptions): Promise<HttpResponse>;
   /** Posts a JSON body; rejects as `get` does. Undefined where posting is not possible. */
   post?(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
-  /** Rejects where the name has no address, or no server answers. Undefined without name service. */
+  /**
+   * Rejects where the name has no address, or no server answers. Undefined without name service.
+   */
   resolve?(name: string): Promise<ResolvedName>;
   /** Undefined where ZMQ sockets are not available. */
   openMessages?(options: MessageSocketOptions): MessageSocket;

@@ -114,8 +114,8 @@ export interface SchedulingProfile {
 
 /**
  * What one profile did in one cycle, step by step. Its `endpoints` are those that were scored, and
- * `totals` the weighted sums of their scores, which the picker received; by the load in flight where
- * all scorers failed.
+ * `totals` the weighted sums of their scores, which the picker received; by the load in flight
+ * where all scorers failed.
  */
 export interface ProfileRun extends Totals {
   readonly profile: SchedulingProfile;

@@ -14,11 +14,13 @@ interface PickerStreamOptions {
 }
 
 /**
- * The picker's side of one request: no more is sent than it takes, no more is read than can be passed
- * on, and its time limit runs only while it has something to do.
+ * The picker's side of one request: no more is sent than it takes, no more is read than can be
+ * passed on, and its time limit runs only while it has something to do.
  */
 export class PickerStream {
-  /** It has ended its stream and gets nothing any more: the rest of the response does not pass it. */
+  /**
+   * It has ended its stream and gets nothing any more: the rest of the response does not pass it.
+   */
   hasLeft = false;
   readonly #stream: ExtProcStream;
   readonly #options: PickerStreamOptions;

@@ -86,7 +86,10 @@ export function endpointFailure(error: unknown): {
   return { status: 503, sentence: `the picked endpoint cannot be reached: ${String(error)}` };
 }
 
-/** What a client gets where the picker's stream has failed, without what only the library's authors can read. */
+/**
+ * What a client gets where the picker's stream has failed, without what only the library's authors
+ * can read.
+ */
 export function pickerFailure({ message }: Error): string {
   const text = message.replace(/ Resolution note:.*/, '').trim();
   const why = whyNoConnection(text);
@@ -102,7 +105,9 @@ export function errorBody(status: number, message: string): string {
   return JSON.stringify({ error });
 }
 
-/** Where the picker sends the request: the first of the endpoints that it names. Throws without one. */
+/**
+ * Where the picker sends the request: the first of the endpoints that it names. Throws without one.
+ */
 export function firstDestination(headers: readonly HeaderPair[]): string {
   const destinations = headers.find(([name]) => name === DESTINATION)?.[1] ?? '';
   const first = destinations.split(',', 1)[0]?.trim() ?? '';

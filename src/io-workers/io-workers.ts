@@ -43,7 +43,10 @@ export interface IoWorkers extends ExtProcServer {
   refresh(): void;
 }
 
-/** An ext_proc server in several threads, whose picks are made in this one. Rejects with a ListenError. */
+/**
+ * An ext_proc server in several threads, whose picks are made in this one. Rejects with a
+ * ListenError.
+ */
 export async function startIoWorkers(options: IoWorkersOptions): Promise<IoWorkers> {
   const { host, port: asked, tls } = options;
   // Workers share the port with any other process of this user: such a process would go unnoticed.

@@ -1,4 +1,6 @@
-/** What an I/O worker sends about a request that is picked for; behind each, its values in order. */
+/**
+ * What an I/O worker sends about a request that is picked for; behind each, its values in order.
+ */
 const ABOUT_REQUEST = {
   /**
    * key, request, subset, anywhere, firstTokenVisible, endVisible, scoresWanted: pick for this

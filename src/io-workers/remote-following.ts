@@ -31,7 +31,10 @@ export class RemoteFollowing {
 
 class RemoteFollowed implements FollowedRequest {
   traceparent: string | undefined;
-  /** Only the deciding thread knows the trace, and finds it by this when it writes a line of the log. */
+  /**
+   * Only the deciding thread knows the trace, and finds it by this when it writes a line of the
+   * log.
+   */
   readonly traceId: string;
   readonly #head: FollowedHead;
   readonly #outbox: TurnOutbox;

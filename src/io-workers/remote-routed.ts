@@ -31,7 +31,9 @@ export function writePlaced(
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** By the address that the proxy may report, of those that it was given; '' where it reports none. */
+/**
+ * By the address that the proxy may report, of those that it was given; '' where it reports none.
+ */
 type ResponseHeaders = readonly (readonly [served: string, headers: Pairs])[];
 
 function responseHeadersOf({

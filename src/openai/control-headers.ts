@@ -1,6 +1,8 @@
 import type { RequestHead } from './body/body-reader.ts';
 
-/** Headers by which a request chooses what operators choose. They count from trusted clients only. */
+/**
+ * Headers by which a request chooses what operators choose. They count from trusted clients only.
+ */
 export const CONTROL_HEADERS: readonly string[] = [
   'x-llm-d-model-name-rewrite',
   'x-gateway-model-name-rewrite',

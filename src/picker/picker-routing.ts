@@ -17,7 +17,10 @@ interface PickerRoutingParts extends Pick<PickerParts, 'candidates' | 'clock' | 
   readonly anywhere: Anywhere;
 }
 
-/** The way of a request to its endpoint: decided, published and reserved in one event, or kept waiting. */
+/**
+ * The way of a request to its endpoint: decided, published and reserved in one event, or kept
+ * waiting.
+ */
 export class PickerRouting {
   readonly #parts: PickerRoutingParts;
 

@@ -1,6 +1,8 @@
 import { countFields } from './count-fields.ts';
 
-/** What a message costs before its content: gRPC takes as long for an empty one as for some fields. */
+/**
+ * What a message costs before its content: gRPC takes as long for an empty one as for some fields.
+ */
 const MESSAGE_COST = 20;
 /** So many bytes are read in the time of one field. */
 const BYTES_A_FIELD = 64;
@@ -14,8 +16,9 @@ const TARGET_COST = 1.25;
 const CREDIT_MAX = 400_000;
 
 /**
- * How much a scheduler may still send. It may send as much as the requests that it was asked about can
- * need: one that sends without being asked would otherwise take the time of the picker's decisions.
+ * How much a scheduler may still send. It may send as much as the requests that it was asked about
+ * can need: one that sends without being asked would otherwise take the time of the picker's
+ * decisions.
  */
 export class AnswerCredit {
   #left = AT_FIRST;

@@ -6,8 +6,9 @@ const VARINT_BYTES_MAX = 10;
 
 /**
  * How many fields a message has and, one level deeper, its messages have. Texts and bytes are
- * counted as if they were messages, so it may be more. What cannot be read ends the count: a decoder
- * refuses it. Decoding makes objects of up to 300 bytes from fields of 2, so it is counted before.
+ * counted as if they were messages, so it may be more. What cannot be read ends the count: a
+ * decoder refuses it. Decoding makes objects of up to 300 bytes from fields of 2, so it is counted
+ * before.
  */
 export function countFields(bytes: Uint8Array): number {
   const counter = new FieldCounter(bytes);

@@ -51,7 +51,8 @@ describe('a scheduler in another process', () => {
 
   it('[V260] is cut off where it sends more than answers to what it was asked', () => {
     const floods: readonly (readonly object[])[] = [
-      // Empty messages, answers to nobody, the same answer again, and one answer as large as a thousand.
+      // Empty messages, answers to nobody, the same answer again, and one answer as large as a
+      // thousand.
       Array.from({ length: 100 }, () => ({})),
       [{ decisions: Array.from({ length: 2000 }, (_, n) => ({ id: `nobody-${n}` })) }],
       Array.from({ length: 200 }, () => ({ decisions: [{ id: 'r1', targets: [{ slot: 0 }] }] })),

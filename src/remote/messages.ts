@@ -122,7 +122,9 @@ export function encodePickerMessage(message: PickerMessage): Uint8Array {
   return runMethod().requestSerialize(message);
 }
 
-/** Enough to score hundreds of endpoints for hundreds of requests; decoded in about 0.1 s at most. */
+/**
+ * Enough to score hundreds of endpoints for hundreds of requests; decoded in about 0.1 s at most.
+ */
 const FIELDS_MAX = 100_000;
 
 /** Undefined if the bytes are not a SchedulerMessage, or one of too many fields. */

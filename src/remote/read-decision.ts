@@ -17,12 +17,18 @@ export interface CheckedDecision {
 const PROFILE = 'remote';
 const HEADERS_MAX = 32;
 const HEADER_CHARACTERS_MAX = 4096;
-/** Names and values of all together: model servers refuse requests with more than 16 to 64 KB of headers. */
+/**
+ * Names and values of all together: model servers refuse requests with more than 16 to 64 KB of
+ * headers.
+ */
 const HEADERS_CHARACTERS_MAX = 8192;
 /** Headers that only the proxy, the picker or the protocol may set. */
 const RESERVED =
   /^(?:host|connection|content-length|transfer-encoding|te|upgrade|keep-alive|x-gateway-.*|x-envoy-.*)$/;
-/** They lead the sidecar to other servers: those must be candidates, which headers say nothing about. */
+/**
+ * They lead the sidecar to other servers: those must be candidates, which headers say nothing
+ * about.
+ */
 const TO_SERVERS = new Set(Object.entries(NEWER_SERVER_HEADERS).flat());
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Visible characters, spaces and tabs. */

@@ -46,7 +46,10 @@ interface PendingDecision {
 
 /** 200,000 requests a second at the default deadline. */
 const PENDING_MAX = 1000;
-/** A window ends early at so many bytes of block hashes: schedulers take messages of 4 MiB by default. */
+/**
+ * A window ends early at so many bytes of block hashes: schedulers take messages of 4 MiB by
+ * default.
+ */
 const BATCH_BYTES_MAX = 1024 * 1024;
 /** A timer that fires this late was delayed by a busy process. */
 const BUSY_MS = 2;

@@ -148,7 +148,8 @@ export class SchedulerLink {
     this.welcome = undefined;
     this.#timer?.cancel();
     if (this.#stopped) return;
-    // One that greets and goes, again and again, is not connected any more often than one that is gone.
+    // One that greets and goes, again and again, is not connected any more often than one that is
+    // gone.
     if (was !== undefined && clock.now() - this.#welcomedAt >= STEADY_MS) this.#attempts = 0;
     const waitMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
     this.#attempts += 1;

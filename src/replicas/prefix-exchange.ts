@@ -24,7 +24,9 @@ const MESSAGE_BLOCKS = 12_288;
 /** What is sent at once, and the pause after it: requests must not wait for it. */
 const BURST_BLOCKS = 32_768;
 const PAUSE_MS = 5;
-/** What all replicas together get in a minute: some full indexes. Who asks beyond it starts cold. */
+/**
+ * What all replicas together get in a minute: some full indexes. Who asks beyond it starts cold.
+ */
 const MINUTE_BLOCKS_MAX = 4 * BLOCKS_MAX;
 const MINUTE_MS = 60_000;
 /** Pauses while nothing can be sent, until the rest is given up. */
@@ -57,8 +59,8 @@ export class PrefixExchange {
   }
 
   /**
-   * Begins to send all that is known. Without effect before the end of what was begun, and where too
-   * much was sent lately.
+   * Begins to send all that is known. Without effect before the end of what was begun, and where
+   * too much was sent lately.
    */
   sendTo(to: string): void {
     if (this.#sending.has(to) || this.#isBusy()) return;

@@ -28,7 +28,9 @@ export class WarmUp {
     this.#asked = { peer, at };
   }
 
-  /** Prompts came and were not read. They are sent once: the next peer that answers is asked again. */
+  /**
+   * Prompts came and were not read. They are sent once: the next peer that answers is asked again.
+   */
   missed(): void {
     if (this.#asks < ASKS_MAX) this.#asked = undefined;
   }

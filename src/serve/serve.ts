@@ -154,7 +154,8 @@ function servingOf(options: ServeOptions): {
 function decidingOf(plan: PickerPlan, { observe, shadowing }: ServeOptions): Deciding {
   const { shadowPlans = [] } = shadowing;
   const { parsers = [], propagatesPriority = false } = plan;
-  // Where this picker decides nothing, shadows of the reference shall know what the reference knows.
+  // Where this picker decides nothing, shadows of the reference shall know what the reference
+  // knows.
   const prompts = promptReading(plan, observe === true ? shadowPlans : []);
   return { parsers, propagatesPriority, prompts };
 }

@@ -13,7 +13,9 @@ import { fallBackToHere, SERVER_ERROR } from './stages/fall-back.ts';
 import { prefilledElsewhere } from './stages/prefill-elsewhere.ts';
 import { computedAhead } from './stages/speculative-prefill.ts';
 
-/** Counts the request's body until the engine answers, and the servers asked have taken all of it. */
+/**
+ * Counts the request's body until the engine answers, and the servers asked have taken all of it.
+ */
 export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
   const { request, bounds, budget, options, signal } = exchange;
   const upload = await readUpload(request, { bounds, budget, clock: options.clock, signal });
@@ -69,7 +71,9 @@ async function generate(
   return { ...answer, decodedSince };
 }
 
-/** The request by which the engine takes cached blocks from a peer; unchanged without another one. */
+/**
+ * The request by which the engine takes cached blocks from a peer; unchanged without another one.
+ */
 function fromPeer(
   body: Buffer,
   api: GenerationApi,

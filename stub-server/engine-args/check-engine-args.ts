@@ -28,7 +28,9 @@ export const ENGINE_ARG_NAMES: ReadonlySet<string> = new Set(Object.keys(TYPES))
 
 const schema: z.ZodType<EngineArgs> = z.strictObject(TYPES).partial();
 
-/** Checks settings by their names. Throws ConfigError with each wrong one; `prefix` begins names. */
+/**
+ * Checks settings by their names. Throws ConfigError with each wrong one; `prefix` begins names.
+ */
 export function checkEngineArgs(
   given: Readonly<Record<string, unknown>>,
   { source, prefix }: { readonly source: string; readonly prefix: string },

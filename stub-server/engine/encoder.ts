@@ -38,7 +38,9 @@ export class Encoder {
     this.#options = options;
   }
 
-  /** Looks the items up and encodes those that are neither cached nor in the KV cache as a whole. */
+  /**
+   * Looks the items up and encodes those that are neither cached nor in the KV cache as a whole.
+   */
   encode(items: readonly EncodedItem[], computedTokens: number): Millis {
     const { itemMs, perTokenMs } = this.#options;
     let spentMs = 0;

@@ -55,7 +55,10 @@ export class KvCache {
     return tokens;
   }
 
-  /** Sets as `remote` the KV outside this memory that a sequence can have. Returns whether there is some. */
+  /**
+   * Sets as `remote` the KV outside this memory that a sequence can have. Returns whether there is
+   * some.
+   */
   chooseRemote(sequence: Sequence): boolean {
     if (sequence.remoteKv !== 'none') return false;
     sequence.remote = sequence.peerKv ?? this.#offloaded(sequence);

@@ -25,7 +25,9 @@ export interface ModelEngine {
   /** Begins no work until `wakeUp`. The KV cache is lost, as at each of vLLM's sleep levels. */
   sleep(): void;
   wakeUp(): void;
-  /** Returns false, and changes nothing, while a sequence holds a block. `host`: host memory, too. */
+  /**
+   * Returns false, and changes nothing, while a sequence holds a block. `host`: host memory, too.
+   */
   resetPrefixCache(options?: { readonly host: boolean }): boolean;
   /** Ends all requests with `error` and loses cache and adapters. The engine is then as new. */
   crash(): void;

@@ -15,7 +15,10 @@ export interface SchedulerOptions extends RunningBatchOptions {
   readonly observer: EngineObserver;
   /** Encodes media; without one they cost nothing. */
   readonly encoder?: Encoder | undefined;
-  /** Called when memory for `tokens` tokens of remote KV is taken; `remoteArrived` or `remoteFailed` must follow. */
+  /**
+   * Called when memory for `tokens` tokens of remote KV is taken; `remoteArrived` or `remoteFailed`
+   * must follow.
+   */
   readonly onRemote: (sequence: Sequence, tokens: number) => void;
   /** Called when a request has ended, after the observer. */
   readonly onFinished: (sequence: Sequence, reason: FinishReason, at: Millis) => void;

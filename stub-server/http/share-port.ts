@@ -45,7 +45,9 @@ export function sharePort(protocols: Protocols): Server {
   });
 }
 
-/** Serves both protocols on one port with TLS, where clients say their protocol in the handshake. */
+/**
+ * Serves both protocols on one port with TLS, where clients say their protocol in the handshake.
+ */
 export function shareSecurePort({ http1, http2 }: Protocols, { cert, key }: KeyPair): SecureServer {
   const options = { cert, key, ALPNProtocols: ['h2', 'http/1.1'], noDelay: true };
   return createSecureServer(options, (socket) =>

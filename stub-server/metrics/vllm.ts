@@ -189,7 +189,9 @@ export const VLLM_2025: Dialect = {
   ],
 };
 
-/** Host memory is asked for all that the accelerator does not have; other engines, for what comes. */
+/**
+ * Host memory is asked for all that the accelerator does not have; other engines, for what comes.
+ */
 function externalQueries({ engine, stats }: MetricsSource): number {
   if (engine.kv.host === undefined) return stats.transferredPromptTokens;
   return stats.prefixQueriedTokens - stats.prefixHitTokens;

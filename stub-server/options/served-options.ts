@@ -74,7 +74,9 @@ export interface ServedOptions {
   readonly encoderOnly: boolean;
   /** Whether answers say where the results of its encoder are. */
   readonly servesEncodings: boolean;
-  /** Whether a decode leg's blocks are held for the next turn's prefill leg, which then takes them. */
+  /**
+   * Whether a decode leg's blocks are held for the next turn's prefill leg, which then takes them.
+   */
   readonly bidirectionalKv: boolean;
 }
 

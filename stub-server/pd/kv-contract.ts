@@ -124,7 +124,9 @@ function withoutScheme(address: string | null | undefined): string | undefined {
   return address?.replace(/^\w+:\/\//, '').replace(/\/.*$/, '') || undefined;
 }
 
-/** The `kv_transfer_params` by which another server takes the KV of a request, as in vLLM's NIXL. */
+/**
+ * The `kv_transfer_params` by which another server takes the KV of a request, as in vLLM's NIXL.
+ */
 export function nixlParams(server: {
   readonly engineId: string;
   readonly requestId: string;

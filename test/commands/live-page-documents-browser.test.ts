@@ -7,7 +7,10 @@ import { pageFaults } from '../support/programs/page-faults.ts';
 
 const launch = await chromiumOrSkip('the live page in a real browser');
 
-/** Documents of pickers that have these parts, and what the page shows of each. The last is left out. */
+/**
+ * Documents of pickers that have these parts, and what the page shows of each. The last is left
+ * out.
+ */
 const PARTS: Readonly<Record<string, { readonly document: unknown; readonly shows: string }>> = {
   '/debug/waiting': {
     document: {

@@ -9,7 +9,8 @@ import { PendingUpdates } from '../../src/remote/pending-updates.ts';
 /**
  * What is known of an endpoint leaves the process by two ways. A field that is added to
  * `EndpointMetrics` must be added to `EVERY_FIELD`, or the types do not fit, and an attribute of
- * `keys.ts` to `EVERY_ATTRIBUTE`; then each way must carry it, or say here that it does not, and why.
+ * `keys.ts` to `EVERY_ATTRIBUTE`; then each way must carry it, or say here that it does not, and
+ * why.
  */
 const EVERY_FIELD: EndpointMetrics = {
   waitingQueueSize: 4,

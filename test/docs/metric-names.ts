@@ -2,9 +2,9 @@
 export const EPP_PREFIX = 'llm_d_epp_';
 
 /**
- * The metrics that docs/metrics.md names, in code spans: in full, without `llm_d_epp_`, or after the beginning that
- * stands at the head of their table (`llm_d_epp_kv_cache_…`). A span such as `…_bytes` is the one before it with
- * another last word.
+ * The metrics that docs/metrics.md names, in code spans: in full, without `llm_d_epp_`, or after
+ * the beginning that stands at the head of their table (`llm_d_epp_kv_cache_…`). A span such as
+ * `…_bytes` is the one before it with another last word.
  */
 export function documentedMetrics(page: string): ReadonlySet<string> {
   const names = new Set<string>();

@@ -11,7 +11,10 @@ import {
   REFERENCE_PROCESS_METRICS,
 } from '../reference/reference-names.ts';
 
-/** States that the catalogue does not give: of types that a discovery stands for, and of bounded ones. */
+/**
+ * States that the catalogue does not give: of types that a discovery stands for, and of bounded
+ * ones.
+ */
 const OWN_STATES: ReadonlyMap<string, string> = new Map([
   ['file-discovery', 'works'],
   ['multicluster-file-discovery', 'works'],

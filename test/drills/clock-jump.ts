@@ -67,7 +67,9 @@ await drill('the picker’s clocks jump', async (report) => {
   }
 });
 
-/** The library that changes what a process takes for the time; installed once into the user's cache. */
+/**
+ * The library that changes what a process takes for the time; installed once into the user's cache.
+ */
 async function faketime(): Promise<string> {
   const python = await pythonWith([FAKETIME], (line) => void process.stderr.write(`${line}\n`));
   const print = 'import libfaketime; print(libfaketime.__file__)';

@@ -13,7 +13,9 @@ import {
 } from './support.ts';
 
 const LOAD_MS = 20_000;
-/** No file may be longer than 16 blocks of 512 bytes; a write beyond that fails, as on a full disk. */
+/**
+ * No file may be longer than 16 blocks of 512 bytes; a write beyond that fails, as on a full disk.
+ */
 const NO_ROOM = 'trap "" XFSZ; ulimit -f 16';
 
 await drill('the disk of the capture is full', async ({ row, noneFailed, note }) => {

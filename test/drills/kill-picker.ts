@@ -31,7 +31,8 @@ await drill('kill -9 of one of two pickers under load', async ({ row, note }) =>
   await sleep(BEFORE_MS);
   const killedAt = performance.now();
   a.process.kill('SIGKILL');
-  // A large process keeps its connections for some milliseconds more: what comes then is on it, too.
+  // A large process keeps its connections for some milliseconds more: what comes then is on it,
+  // too.
   await a.exited;
   const endedAt = performance.now();
   await sleep(AFTER_MS);

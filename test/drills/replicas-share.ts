@@ -55,7 +55,8 @@ async function peersOf(picker: DrillPicker): Promise<number> {
 async function until(check: () => Promise<boolean>, withinMs: number): Promise<boolean> {
   const end = performance.now() + withinMs;
   while (performance.now() < end) {
-    // A picker whose machine is busy may refuse a question; the bound is then missed, and the drill goes on.
+    // A picker whose machine is busy may refuse a question; the bound is then missed, and the drill
+    // goes on.
     if (await check().catch(() => false)) return true;
     await sleep(100);
   }

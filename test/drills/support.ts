@@ -232,7 +232,10 @@ export interface DrillReport {
   note(text: string): void;
 }
 
-/** Runs a drill, prints its rows, `load` in the headline, and sets the exit code: 1 where a bound is missed. */
+/**
+ * Runs a drill, prints its rows, `load` in the headline, and sets the exit code: 1 where a bound is
+ * missed.
+ */
 export async function drill(
   about: string,
   run: (report: DrillReport) => Promise<void>,

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 
-/** Of four servers behind a real Envoy, one ends its streams too soon, and clients leave another. */
+/**
+ * Of four servers behind a real Envoy, one ends its streams too soon, and clients leave another.
+ */
 
 const binary = await envoyBinary();
 const PART = 'data: {"choices":[{"text":"a"}]}\n\n';

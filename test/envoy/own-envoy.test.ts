@@ -9,7 +9,9 @@ import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { codeBlock } from '../docs/doc-code.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
 
-/** An Envoy that divides requests itself gets a picker, by what README.md says and by the doctor. */
+/**
+ * An Envoy that divides requests itself gets a picker, by what README.md says and by the doctor.
+ */
 
 const binary = await envoyBinary();
 const OWN = readFileSync(join(import.meta.dirname, '../fixtures/own-envoy.yaml'), 'utf8');

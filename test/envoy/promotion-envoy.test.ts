@@ -19,7 +19,10 @@ const plugins = [join(fixtures, 'misbehaving.mjs')];
 const crashing = join(fixtures, 'crashing.yaml');
 const STUB = { port: 0, speed: 10, model: 'm' };
 const LIMIT_MS = 300_000;
-/** The interval that a promotion by rule waits for needs so many decisions, which are made in `npm run test:long`. */
+/**
+ * The interval that a promotion by rule waits for needs so many decisions, which are made in `npm
+ * run test:long`.
+ */
 const DECISIONS = 5000;
 const isLong = process.env['POINTSMAN_LONG_TESTS'] === '1';
 

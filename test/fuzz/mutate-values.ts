@@ -52,7 +52,9 @@ export class ValueMutator {
     this.#words = words;
   }
 
-  /** `value` with one place changed, where a piece of `other` may come in. Both stay as they are. */
+  /**
+   * `value` with one place changed, where a piece of `other` may come in. Both stay as they are.
+   */
   changed(value: Json, other: () => Json): Json {
     const isEmpty = typeof value !== 'object' || value === null || keysOf(value).length === 0;
     // Most of what is worth changing is some levels below the top.

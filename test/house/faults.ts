@@ -19,12 +19,14 @@ export function expectNoFault(faults: readonly string[], todo?: string): void {
   throw new Error([...(todo === undefined ? [] : [`${todo}:`]), ...faults].join('\n'));
 }
 
-/** A large group has hundreds of imports, and the one that closed the circle is among the rarest. */
+/**
+ * A large group has hundreds of imports, and the one that closed the circle is among the rarest.
+ */
 const IMPORTS_SHOWN = 5;
 
 /**
- * Files or folders that reach each other. `edges` has the imports of one by another, each pair in one
- * list: pairs with few imports are named first, because they are the easiest to take away.
+ * Files or folders that reach each other. `edges` has the imports of one by another, each pair in
+ * one list: pairs with few imports are named first, because they are the easiest to take away.
  */
 export function cycleFault(
   group: readonly string[],
@@ -63,8 +65,8 @@ function nextFree(id: string, written: readonly string[]): string {
 }
 
 /**
- * Where SPEC.md and the tests do not agree. `written` are the ids of SPEC.md in its order, `tested` the
- * tests that name an id.
+ * Where SPEC.md and the tests do not agree. `written` are the ids of SPEC.md in its order, `tested`
+ * the tests that name an id.
  */
 export function ruleFaults(
   written: readonly string[],

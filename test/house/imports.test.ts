@@ -7,7 +7,10 @@ import { cyclesIn, importsOf, readText, sourceFiles } from './source-tree.ts';
 
 const ANYTHING = 'anything';
 
-/** Which room may import which, from the table in docs/architecture.md. `anything` is everything but test and bench. */
+/**
+ * Which room may import which, from the table in docs/architecture.md. `anything` is everything but
+ * test and bench.
+ */
 const MAY_IMPORT: ReadonlyMap<string, readonly string[] | typeof ANYTHING> = new Map(
   [...readText('docs/architecture.md').matchAll(/^\| `([^`]+)` *\|[^|]*\|([^|]*)\|$/gm)].map(
     ([, room = '', imports = '']) => [

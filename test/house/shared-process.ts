@@ -2,8 +2,8 @@ import { globSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Files of tests run one after another in one of two processes for all of them, so that each loads a
- * module once: most files took longer to load than to run. These need a process of their own, and
+ * Files of tests run one after another in one of two processes for all of them, so that each loads
+ * a module once: most files took longer to load than to run. These need a process of their own, and
  * this is why.
  */
 export const OWN_PROCESS: Readonly<Record<string, string>> = {

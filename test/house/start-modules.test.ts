@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
 
-/** Writes the address of every module that is loaded to stderr, and at the end those of Node itself. */
+/**
+ * Writes the address of every module that is loaded to stderr, and at the end those of Node itself.
+ */
 const NOTING = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   registerHooks({

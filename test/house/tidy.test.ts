@@ -26,7 +26,10 @@ const ENTRY_POINTS: readonly string[] = [
   'ui/main.js',
 ];
 
-/** Where the outside world may never come in but through Runtime, whatever the lint configuration says. */
+/**
+ * Where the outside world may never come in but through Runtime, whatever the lint configuration
+ * says.
+ */
 const PURE_FOLDERS = [
   'scorers/',
   'src/framework/',
@@ -83,7 +86,8 @@ it('[T2] gives no pure code an exception in the lint configuration, and none to 
 });
 
 it('[T3] keeps no file that nothing reaches', () => {
-  // A test beside a file does not keep it alive; those that use several parts at once, and benches, do.
+  // A test beside a file does not keep it alive; those that use several parts at once, and benches,
+  // do.
   const others = sourceFiles().filter((path) => /^(bench|test)\//.test(path));
   const reached = reachedFrom([...ENTRY_POINTS, ...others]);
   expectNoFault(

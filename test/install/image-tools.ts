@@ -79,7 +79,9 @@ export interface BuiltImage {
   readonly config: ImageConfig;
   /** The folder with the files of the image. */
   readonly files: string;
-  /** Starts its entry point with these arguments on a read-only file system, by default as its user. */
+  /**
+   * Starts its entry point with these arguments on a read-only file system, by default as its user.
+   */
   start(args: readonly string[], user?: string): ChildProcess;
   remove(): Promise<void>;
 }

@@ -35,7 +35,9 @@ interface Ran {
   readonly stderr: string;
 }
 
-/** Runs the installed command with npx and this Node first on PATH. Leaves out what npm warns of. */
+/**
+ * Runs the installed command with npx and this Node first on PATH. Leaves out what npm warns of.
+ */
 async function npx(args: readonly string[], node = dirname(process.execPath)): Promise<Ran> {
   const system = (process.env['PATH'] ?? '')
     .split(delimiter)

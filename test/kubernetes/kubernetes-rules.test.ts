@@ -244,7 +244,10 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
 /** What is waited for so long is not waited for in these tests, unless the machine is busy. */
 const LIMIT_MS = 60_000;
 
-/** A real clock whose shorter timers fire sixty times sooner: the source looks again every half second. */
+/**
+ * A real clock whose shorter timers fire sixty times sooner: the source looks again every half
+ * second.
+ */
 function hastyClock(): Clock {
   const clock = nodeClock();
   return {

@@ -14,7 +14,9 @@ const binary = await envoyBinary();
 const SERVERS = 3;
 const TURNS = 8;
 const CONVERSATIONS = 6;
-/** The stub's answers have random lengths: with this bound a whole conversation fits its context. */
+/**
+ * The stub's answers have random lengths: with this bound a whole conversation fits its context.
+ */
 const ANSWER_TOKENS_MAX = 200;
 
 interface Described {

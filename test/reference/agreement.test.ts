@@ -111,7 +111,9 @@ const WORDS = [
   '{}',
 ];
 
-/** Chats of several turns, ten system prompts, some with tools or parts; in turn, 2,000 requests. */
+/**
+ * Chats of several turns, ten system prompts, some with tools or parts; in turn, 2,000 requests.
+ */
 function* chats(next: () => number): Generator<ModelBody> {
   const words = (count: number): string =>
     Array.from({ length: count }, () => WORDS[Math.floor(next() * WORDS.length)]).join(' ');

@@ -61,7 +61,10 @@ const SESSIONS = ['session-affinity-filter', 'multicluster-session-affinity-filt
   ],
 );
 
-/** What the formulas of filters make of missing figures, bounds that are met, and nothing that is left. */
+/**
+ * What the formulas of filters make of missing figures, bounds that are met, and nothing that is
+ * left.
+ */
 export const EDGE_FILTER_TABLES: readonly FilterTable[] = [
   ...SESSIONS,
   comparison('LessThan', [0, 3]),

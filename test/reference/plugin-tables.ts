@@ -160,7 +160,9 @@ export const FILTER_TABLES = (now: number): readonly FilterTable[] => [
   },
 ];
 
-/** `prefix-based-pd-decider`: prompt tokens, blocks of 64 at the decoder, and whether it separates. */
+/**
+ * `prefix-based-pd-decider`: prompt tokens, blocks of 64 at the decoder, and whether it separates.
+ */
 export const DECIDER_TABLE: readonly (readonly [
   parameters: { readonly nonCachedTokens?: number; readonly promptTokens?: number },
   promptTokens: number,

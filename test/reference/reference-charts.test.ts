@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PROGRAM } from '../support/programs/program.ts';
 
 /**
- * The arguments and variables that the reference's charts give its picker, for values that differ in
- * everything that changes them. Each starts ours, which then serves without its API server.
+ * The arguments and variables that the reference's charts give its picker, for values that differ
+ * in everything that changes them. Each starts ours, which then serves without its API server.
  */
 
 interface Values {

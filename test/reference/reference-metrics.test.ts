@@ -18,10 +18,10 @@ import {
 } from '../support/grpc/ext-proc-client.ts';
 
 /**
- * The metrics of the reference picker as data (test/fixtures/reference-metrics.json), and the series
- * that its dashboard and its guides for autoscaling ask for, on the page of a picker that has served
- * requests, with a publisher of KV events. Metrics of flow control and of some plugins have tests of
- * their own.
+ * The metrics of the reference picker as data (test/fixtures/reference-metrics.json), and the
+ * series that its dashboard and its guides for autoscaling ask for, on the page of a picker that
+ * has served requests, with a publisher of KV events. Metrics of flow control and of some plugins
+ * have tests of their own.
  */
 
 interface NamedLabels {

@@ -55,7 +55,9 @@ export class ReferenceModel {
   /** By endpoint, its blocks in the order in which they were last sent. */
   readonly #sent = new Map<string, Set<string>>();
 
-  /** How many blocks each endpoint holds up to the first that none holds, and how many there are. */
+  /**
+   * How many blocks each endpoint holds up to the first that none holds, and how many there are.
+   */
   match(
     body: ModelBody,
     endpoints: readonly ModelEndpoint[],

@@ -121,7 +121,8 @@ describe('replicas over a real NATS server', () => {
     await until(() => expect(other.send(key('while it is away'))).toBe(true));
     paused.resume();
     await until(() => expect(connected).toBe(3));
-    // The subscription may still be on its way to NATS, and a message on another connection may overtake it.
+    // The subscription may still be on its way to NATS, and a message on another connection may
+    // overtake it.
     await until(() => {
       other.send(key('when it is back.'));
       expect(received).toContain('when it is back.');

@@ -191,7 +191,9 @@ describe.skipIf(binary === undefined || binaries === undefined)('pickers in a cl
   });
 });
 
-/** All pickers in Envoy's cluster, and their health by the port and name of the reference's probes. */
+/**
+ * All pickers in Envoy's cluster, and their health by the port and name of the reference's probes.
+ */
 function checkedPickers(config: Document, pickers: readonly Picker[]): void {
   const cluster = ['static_resources', 'clusters', 1];
   const endpoints = pickers.map(({ grpcPort, healthPort }) => ({

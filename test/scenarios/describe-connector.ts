@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prefillDecode } from './configs.ts';
 import { binary, Scenario, type Server, servedBy, servers } from './scenario.ts';
 
-/** Just above 64 tokens, the unit in which prompts are compared here: what is over is computed anew. */
+/**
+ * Just above 64 tokens, the unit in which prompts are compared here: what is over is computed anew.
+ */
 export const PROMPT: string =
   'A name of nine letters, and a wish to see each planet of the sun once. '.repeat(4);
 export const OTHER: string =

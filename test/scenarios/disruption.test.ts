@@ -3,7 +3,9 @@ import { eventually } from '../../bench/support/stack.ts';
 import { simple } from './configs.ts';
 import { binary, Scenario, type Server, servers } from './scenario.ts';
 
-/** llm-d's scenarios in which a server or the picker is killed, as processes behind a real Envoy. */
+/**
+ * llm-d's scenarios in which a server or the picker is killed, as processes behind a real Envoy.
+ */
 
 const PROMPT = 'My name is a name of nine letters, and I would like to see every planet once.';
 

@@ -14,7 +14,10 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../makers.ts';
 import { planWith } from './plugins/faulty-plugins.ts';
 
-/** `hangs` also for metrics; `stuck` for requests only; `no-metrics` for metrics only; one that `takes nothing new` hangs but for what is under way. */
+/**
+ * `hangs` also for metrics; `stuck` for requests only; `no-metrics` for metrics only; one that
+ * `takes nothing new` hangs but for what is under way.
+ */
 export type Fault =
   | 'works'
   | 'refuses'

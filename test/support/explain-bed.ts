@@ -122,7 +122,10 @@ export function recordedPicker(
   return { clock, recorder, picker, add, seen, explained, adopt, decisions };
 }
 
-/** Traffic with all that changes: samples, tokens, ends, failures, adapters, endpoints that come and go, subsets. */
+/**
+ * Traffic with all that changes: samples, tokens, ends, failures, adapters, endpoints that come and
+ * go, subsets.
+ */
 export function drive(
   test: RecordedPicker,
   seed: number,

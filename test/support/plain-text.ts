@@ -2,7 +2,10 @@
 
 const ESCAPE = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/;
 
-/** Where the text of a JSON string stops, as `stringEnd` says it. `text` has a character for each byte. */
+/**
+ * Where the text of a JSON string stops, as `stringEnd` says it. `text` has a character for each
+ * byte.
+ */
 export function plainStringEnd(text: string, from: number): number {
   let at = from;
   while (at < text.length) {

@@ -33,7 +33,9 @@ interface RemoteCall {
 interface Asked {
   readonly waits: boolean;
   readonly isReady: () => boolean;
-  /** Why it has declined, that it refused, or the slots of its targets and of the prefill server. */
+  /**
+   * Why it has declined, that it refused, or the slots of its targets and of the prefill server.
+   */
   readonly decide: (endpoints?: readonly Endpoint[]) => unknown;
 }
 

@@ -44,7 +44,10 @@ export function addAdminOptions(command: Command): Command {
     .addOption(adminTokenOption('the picker’s token, for changes and for pickers elsewhere'));
 }
 
-/** The token's option, alike for `serve` and the commands that ask it, so that one variable serves both. */
+/**
+ * The token's option, alike for `serve` and the commands that ask it, so that one variable serves
+ * both.
+ */
 export function adminTokenOption(description: string): Option {
   return new Option('--admin-token-file <file>', description).env('POINTSMAN_ADMIN_TOKEN_FILE');
 }

@@ -16,7 +16,9 @@ const FLAG = /^--?([^=\s-][^=\s]*)(?:=(.*))?$/s;
 /** Dashes that no name follows, such as `---x` and `--=x`. */
 const BAD_FLAG = /^(?:---|--=|-=)/;
 
-/** The name of the flag that a word is; undefined for another word. Throws ConfigError for `---x`. */
+/**
+ * The name of the flag that a word is; undefined for another word. Throws ConfigError for `---x`.
+ */
 export function goFlagName(word: string): string | undefined {
   if (BAD_FLAG.test(word)) {
     const message = 'is not a flag: write two dashes and its name, such as --grpc-port=9002';

@@ -15,11 +15,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Translates a command line of the reference picker, or of the conformance suite's, to one of
  * `serve`: their Deployments need another image and no other argument. Undefined for a command line
  * of ours: one that begins with a command, or has none of the reference's flags. The reference's
- * defaults hold: health on port 9003, metrics for whom the API server allows, former
- * names of metrics, profiles, and the pool in `$NAMESPACE`, otherwise in `default`. Flags that the
- * reference does not have are passed to `serve`, which refuses those that it does not have either:
- * `--observe`, `--capture day/` and `--json` may stand beside the reference's. Throws ConfigError where the
- * reference refuses, too: for a value that cannot be read, and flags that cannot be combined.
+ * defaults hold: health on port 9003, metrics for whom the API server allows, former names of
+ * metrics, profiles, and the pool in `$NAMESPACE`, otherwise in `default`. Flags that the reference
+ * does not have are passed to `serve`, which refuses those that it does not have either:
+ * `--observe`, `--capture day/` and `--json` may stand beside the reference's. Throws ConfigError
+ * where the reference refuses, too: for a value that cannot be read, and flags that cannot be
+ * combined.
  */
 export function fromReferenceArgs(
   args: readonly string[],
@@ -86,7 +87,9 @@ const LISTS: ReadonlySet<string> = new Set([
 
 const NO_FLAG = 'it belongs to no flag: a switch takes its value as --name=value';
 
-/** The flags of a command line, and the words that belong to none, which the reference passes over. */
+/**
+ * The flags of a command line, and the words that belong to none, which the reference passes over.
+ */
 function readLine(args: readonly string[]): {
   readonly flags: readonly GivenFlag[];
   readonly words: readonly string[];

@@ -6,7 +6,9 @@ import { goWhole } from './go-whole.ts';
 
 /** A flag of the reference picker, and what it does here. */
 export interface ReferenceFlag {
-  /** A switch never takes the next word as its value; a value flag always does, as in Go's pflag. */
+  /**
+   * A switch never takes the next word as its value; a value flag always does, as in Go's pflag.
+   */
   readonly kind: 'switch' | 'value';
   /** The arguments of `serve` that have its effect. Throws ConfigError for an unusable value. */
   readonly to?: (value: string, name: string) => readonly string[];
@@ -74,7 +76,9 @@ const fixedChoice = (what: string, choices: readonly string[]): ReferenceFlag =>
     throw flagError(name, `${given(text)}: it must be one of ${choices.join(', ')}`);
   },
 });
-/** A metric's name that older releases take and the newest refuses, and by which it is read anyway. */
+/**
+ * A metric's name that older releases take and the newest refuses, and by which it is read anyway.
+ */
 const oldMetric = (namesOf: (engine: EngineMapping) => readonly string[]): ReferenceFlag => ({
   kind: 'value',
   fixed: 'metrics of every known engine are read by their names',
@@ -89,7 +93,9 @@ const HINT = 'the destination is always said by these names';
 const ZAP = 'log lines are JSON with times by ISO 8601, and errors have their stack';
 const ZAP_TIMES = ['epoch', 'millis', 'nano', 'nanos', 'iso8601', 'rfc3339', 'rfc3339nano'];
 
-/** Every flag of the reference picker by name, its former flags that KServe still gives included. */
+/**
+ * Every flag of the reference picker by name, its former flags that KServe still gives included.
+ */
 export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
   Object.entries({
     'allow-experimental-plugins': fixedSwitch('every plugin type is allowed'),

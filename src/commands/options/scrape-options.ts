@@ -45,7 +45,9 @@ function pagePath(text: string): string {
   throw new InvalidArgumentError(`${text} does not begin with /; give a path such as /metrics.`);
 }
 
-/** The parameters of `metrics-data-source` that flags give: those that a configuration leaves out. */
+/**
+ * The parameters of `metrics-data-source` that flags give: those that a configuration leaves out.
+ */
 export function withScrapeFlags(plan: PickerPlan, flags: ScrapeFlags): PickerPlan {
   const given = parametersOf(flags);
   if (Object.keys(given).length === 0) return plan;

@@ -1,4 +1,7 @@
-/** Command lines as most people type them first, by the name of the command; `--help` begins with them. */
+/**
+ * Command lines as most people type them first, by the name of the command; `--help` begins with
+ * them.
+ */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   serve: [
     'pointsman serve --insecure --endpoints 10.0.0.1:8000,10.0.0.2:8000',

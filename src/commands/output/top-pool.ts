@@ -29,7 +29,10 @@ const GAP_CHARS = 2;
 /** An IPv4 address with its port. */
 export const NAME_CHARS_MIN = 15;
 
-/** A table of these endpoints, and below it what is wrong with them. Names are cut to fit into `lineChars`. */
+/**
+ * A table of these endpoints, and below it what is wrong with them. Names are cut to fit into
+ * `lineChars`.
+ */
 export function poolLines(
   rows: readonly LiveEndpoint[],
   nameOf: (id: string) => string,

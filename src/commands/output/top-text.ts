@@ -138,7 +138,10 @@ function byTrouble(a: LiveEndpoint, b: LiveEndpoint): number {
   return rank(a) - rank(b) || b.inFlight - a.inFlight;
 }
 
-/** Beside the id of a request in one of these lines; a longer id is cut, as all of it is in `explain`. */
+/**
+ * Beside the id of a request in one of these lines; a longer id is cut, as all of it is in
+ * `explain`.
+ */
 const BESIDE_IDS = 88;
 const ID_CHARS_MIN = 10;
 /** Beside id and the two names of a decision. */

@@ -2,7 +2,10 @@ import { type Command, Help, Option } from 'commander';
 import { firstOf } from '../../framework/first-of.ts';
 import { EXAMPLES } from './examples.ts';
 
-/** The least room for the text of an option, beside the longest name of one, in which lines are wrapped. */
+/**
+ * The least room for the text of an option, beside the longest name of one, in which lines are
+ * wrapped.
+ */
 const WRAPPED_CHARS_MIN = 20;
 /** Options that an error names at most. */
 const NAMED_MAX = 5;
@@ -68,8 +71,8 @@ function copyOf(option: Option): Option {
 }
 
 /**
- * An error about an option that is not there, with those whose names have all of its words: `--port` where there
- * is `--metrics-port`. Undefined for other errors, and where there are none.
+ * An error about an option that is not there, with those whose names have all of its words:
+ * `--port` where there is `--metrics-port`. Undefined for other errors, and where there are none.
  */
 function otherOptions(text: string, { options }: Command): string | undefined {
   const [, wanted] = /unknown option '--([a-z-]+)/.exec(text) ?? [];
@@ -89,8 +92,8 @@ function otherOptions(text: string, { options }: Command): string | undefined {
 }
 
 /**
- * An error about words that belong to no option, mostly the rest of a value with spaces. Undefined for
- * other errors.
+ * An error about words that belong to no option, mostly the rest of a value with spaces. Undefined
+ * for other errors.
  */
 function strayWords(text: string, command: Command): string | undefined {
   if (!text.includes('too many arguments')) return undefined;

@@ -9,8 +9,8 @@ import type { ServingTls } from '../../sidecar/options/sidecar-options.ts';
 import type { TlsFlags } from './flags/tls-flags.ts';
 
 /**
- * TLS of the sidecar's port as the flags say; undefined without. Rejects with a ConfigError for flags
- * and files that cannot be used, and with the system's error for files that cannot be read.
+ * TLS of the sidecar's port as the flags say; undefined without. Rejects with a ConfigError for
+ * flags and files that cannot be used, and with the system's error for files that cannot be read.
  */
 export async function servingTls(
   { secureServing, certPath = '', tlsMinVersion, tlsCipherSuites }: TlsFlags,

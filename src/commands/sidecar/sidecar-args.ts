@@ -153,7 +153,10 @@ function fromConfiguration(given: readonly Given[]): readonly Given[] {
 
 const MORI_IO = /^moriio-/;
 
-/** Variables that the reference's sidecar reads. As there, a port or switch that cannot be read is ignored. */
+/**
+ * Variables that the reference's sidecar reads. As there, a port or switch that cannot be read is
+ * ignored.
+ */
 function fromEnvironment(
   environment: Environment,
   flags: ReadonlySet<string | undefined>,

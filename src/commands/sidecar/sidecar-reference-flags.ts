@@ -3,7 +3,9 @@ import { flagError, isTrue } from '../go-flags/reference-flags.ts';
 
 /** A flag of the reference's sidecar that is written or named otherwise here. */
 export interface SidecarReferenceFlag {
-  /** A switch never takes the next word as its value; a value flag always does, as in Go's pflag. */
+  /**
+   * A switch never takes the next word as its value; a value flag always does, as in Go's pflag.
+   */
   readonly kind: 'switch' | 'value';
   /** Our arguments with its effect. Throws ConfigError for an unusable value. */
   readonly to?: (value: string, name: string) => readonly string[];

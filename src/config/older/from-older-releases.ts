@@ -150,7 +150,10 @@ class OlderReading {
     return { ...without(parameters, ...own), engineConfigs: [{ name, ...given }] };
   }
 
-  /** The handler itself decided, by characters that no cache holds: always, unless it had a threshold. */
+  /**
+   * The handler itself decided, by characters that no cache holds: always, unless it had a
+   * threshold.
+   */
   #withDecider(entry: Fields, path: string): Fields {
     const parameters = entry['parameters'] ?? {};
     if (!isFields(parameters) || this.#plugins === undefined) return entry;
@@ -209,7 +212,9 @@ function valueAt(fields: Fields, path: string): unknown {
   return path.split('.').reduce<unknown>((at, key) => (isFields(at) ? at[key] : undefined), fields);
 }
 
-/** A copy of `fields` with `value` at a path of one or two names; without it where it is undefined. */
+/**
+ * A copy of `fields` with `value` at a path of one or two names; without it where it is undefined.
+ */
 function withValue(fields: Fields, path: string, value: unknown): Fields {
   const [first = '', second] = path.split('.');
   const inner = fields[first];

@@ -27,8 +27,8 @@ export const MATCH = 'prefixMatchInfoProducerName';
 /**
  * As in the reference, a scorer of tokens in flight takes what a prompt has in a cache from where
  * the producer of loads that it names takes it. Its own parameter, which the reference does not
- * have, counts first. Returns the index that the first producer of loads names, if there is one: the
- * ledger counts cached tokens by it.
+ * have, counts first. Returns the index that the first producer of loads names, if there is one:
+ * the ledger counts cached tokens by it.
  */
 export function planInFlightMatch(table: PluginTable): string | undefined {
   const plugins = [...table.plugins()];

@@ -5,8 +5,8 @@ import type { EndpointPickerConfig } from '../schema/schema.ts';
 const TYPES: ReadonlySet<string> = new Set(PARSER_TYPES);
 
 /**
- * How requests are read: the types of the parsers that a configuration names, in its order, which are
- * none for the usual ones. The deprecated `parser` counts only where there is no list.
+ * How requests are read: the types of the parsers that a configuration names, in its order, which
+ * are none for the usual ones. The deprecated `parser` counts only where there is no list.
  */
 export function planParsers({
   plugins,

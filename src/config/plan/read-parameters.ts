@@ -93,7 +93,9 @@ function asGoReads(value: unknown, schema: unknown): unknown {
   );
 }
 
-/** The fields of an object's schema, or of all that a value may be; undefined where there are none. */
+/**
+ * The fields of an object's schema, or of all that a value may be; undefined where there are none.
+ */
 function fieldsOf(shape: unknown): Readonly<Record<string, unknown>> | undefined {
   if (shape instanceof z.ZodObject) return shape.shape;
   if (!(shape instanceof z.ZodUnion)) return undefined;

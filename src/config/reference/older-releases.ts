@@ -199,7 +199,9 @@ export function withOlderParameters(
   });
 }
 
-/** Every object of JavaScript has a `constructor`: such a field of a configuration is in no list. */
+/**
+ * Every object of JavaScript has a `constructor`: such a field of a configuration is in no list.
+ */
 function namedIn(
   list: Readonly<Record<string, string>> | undefined,
   path: string,

@@ -1,4 +1,6 @@
-/** The plugin types of the reference picker, as facts: what each is, and how it reads parameters. */
+/**
+ * The plugin types of the reference picker, as facts: what each is, and how it reads parameters.
+ */
 
 import { PARSER_TYPES } from '../../framework/parser-type.ts';
 

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 
-/** Stands for a type, a name or a reference that cannot be read; nothing is said of what it names. */
+/**
+ * Stands for a type, a name or a reference that cannot be read; nothing is said of what it names.
+ */
 export const UNREADABLE = '(unreadable)';
 
 type Fields = Record<PropertyKey, unknown>;
@@ -15,8 +17,8 @@ export interface Remainder {
 /**
  * A copy of a configuration without what its schema refuses, so that errors of meaning are found in
  * the same go: without unknown fields, and without sections that have any other error. Plugins and
- * profiles stay where they are, as far as they can be read. Undefined where there is no list of them,
- * because each reference would have an error.
+ * profiles stay where they are, as far as they can be read. Undefined where there is no list of
+ * them, because each reference would have an error.
  */
 export function withoutFaults(
   value: Readonly<Record<string, unknown>>,

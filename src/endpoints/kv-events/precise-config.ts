@@ -32,8 +32,8 @@ const SPECULATIVE_MS_DEFAULT: Millis = 2000;
 const BLOCKS_MAX = 16_000_000;
 
 /**
- * A message is one step of an engine. 64 Ki tokens in blocks of 16 are 75,000 elements; with a block
- * for each token this is enough for steps of 40,000. Reading as many takes about 50 ms.
+ * A message is one step of an engine. 64 Ki tokens in blocks of 16 are 75,000 elements; with a
+ * block for each token this is enough for steps of 40,000. Reading as many takes about 50 ms.
  */
 const BATCH_ELEMENTS_MAX = 500_000;
 

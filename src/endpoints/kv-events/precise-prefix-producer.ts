@@ -145,7 +145,9 @@ export class PrecisePrefixIndex implements DataSource {
     this.#approx.stop();
   }
 
-  /** Endpoints are looked up where a plugin asks for them, so that a look-up ends with its decision. */
+  /**
+   * Endpoints are looked up where a plugin asks for them, so that a look-up ends with its decision.
+   */
   #reportTime(): void {
     if (this.#timed !== undefined) this.#stopwatch?.observe(this.#timed.tookMs);
     this.#timed = undefined;

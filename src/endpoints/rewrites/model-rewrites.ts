@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
-/** As the reference's objects have it. The least one is read as one more: it can be negated, too. */
+/**
+ * As the reference's objects have it. The least one is read as one more: it can be negated, too.
+ */
 export const priority: z.ZodType<number> = z
   .int()
   .min(-(2 ** 31))

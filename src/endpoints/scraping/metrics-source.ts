@@ -46,7 +46,9 @@ const config = z.lazy(() =>
         .or(millis.pipe(z.number().min(INTERVAL_MS_MIN)))
         .default(INTERVAL_MS),
       timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
-      /** Read for compatibility, without effect: only the lines that a plugin needs are read anyway. */
+      /**
+       * Read for compatibility, without effect: only the lines that a plugin needs are read anyway.
+       */
       families: z.array(z.string()).optional(),
       maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
       ...httpTlsFields,

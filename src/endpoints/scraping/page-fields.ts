@@ -6,8 +6,8 @@ import { duration } from '../../plugins/parameters/duration.ts';
 const INTERVAL_MS_MIN = 10;
 
 /**
- * Where each endpoint has a page, as parameters of a data source. A slash at the beginning of the path
- * may be left out, as in the reference.
+ * Where each endpoint has a page, as parameters of a data source. A slash at the beginning of the
+ * path may be left out, as in the reference.
  */
 export function pageFields(
   scheme: 'http' | 'https',
@@ -25,7 +25,10 @@ export function pageFields(
   };
 }
 
-/** How often a data source polls: a duration, or a number of milliseconds; `usual` where it is empty or missing. */
+/**
+ * How often a data source polls: a duration, or a number of milliseconds; `usual` where it is empty
+ * or missing.
+ */
 export function pollInterval(usual: Millis): z.ZodType<Millis> {
   const unset = z.literal('').transform(() => usual);
   return z

@@ -59,7 +59,9 @@ export class ScrapeErrors {
     return this.stateOf(id)?.error;
   }
 
-  /** The state of a data source that fails, if one does; undefined until the first scrape has ended. */
+  /**
+   * The state of a data source that fails, if one does; undefined until the first scrape has ended.
+   */
   stateOf(id: EndpointId): ScrapeState | undefined {
     const states = [...(this.#states.get(id)?.values() ?? [])];
     return states.find(({ error }) => error !== undefined) ?? states[0];

@@ -163,8 +163,8 @@ export class RemoteTokenizer {
 }
 
 /**
- * vLLM's `/tokenize` answers `tokens`; its render API `token_ids`, for completions in a list. What is
- * no answer, or one of more tokens than the prompt can have, failed.
+ * vLLM's `/tokenize` answers `tokens`; its render API `token_ids`, for completions in a list. What
+ * is no answer, or one of more tokens than the prompt can have, failed.
  */
 function tokensIn({ status, body }: HttpResponse, tokensMax: number): Uint32Array | 'failed' {
   if (status !== 200) return 'failed';

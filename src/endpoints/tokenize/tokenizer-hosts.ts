@@ -13,8 +13,8 @@ interface HostState {
 }
 
 /**
- * Which tokenizers should not be asked while there are others. Otherwise one that never answers holds
- * all questions that may be under way, and every request is without tokens.
+ * Which tokenizers should not be asked while there are others. Otherwise one that never answers
+ * holds all questions that may be under way, and every request is without tokens.
  */
 export class TokenizerHosts {
   readonly #clock: Pick<Clock, 'now'>;

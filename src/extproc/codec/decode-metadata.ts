@@ -33,8 +33,8 @@ export function decodeMetadata(reader: WireReader): LoadBalancerMetadata {
 }
 
 /**
- * Reads a list of strings, or one comma-separated string as header-to-metadata rules write it: such a
- * rule writes an empty one where a header is empty, which names no subset.
+ * Reads a list of strings, or one comma-separated string as header-to-metadata rules write it: such
+ * a rule writes an empty one where a header is empty, which names no subset.
  */
 function endpointList(value: Buffer): readonly string[] | undefined {
   const read = textsOf(value);

@@ -5,7 +5,9 @@ import { BODY_MODE } from './stream-event.ts';
 /** Some proxies cap a chunk at 64 KiB, framing included. */
 const CHUNK_BYTES_MAX = 62_000;
 
-/** Makes as few groups of views as it can. An empty body gives one empty group, to carry the end. */
+/**
+ * Makes as few groups of views as it can. An empty body gives one empty group, to carry the end.
+ */
 function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
   const groups: Uint8Array[][] = [];
   let group: Uint8Array[] = [];

@@ -50,7 +50,9 @@ export class EchoMessage implements WireMessage {
     return at - targetStart;
   }
 
-  /** Writes what is before the body, which is the last field, and returns where the body belongs. */
+  /**
+   * Writes what is before the body, which is the last field, and returns where the body belongs.
+   */
   copyHead(target: Buffer, targetStart: number): number {
     const mutation = fieldBytes(this.#streamedBytes);
     const common = fieldBytes(mutation);

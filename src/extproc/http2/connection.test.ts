@@ -192,7 +192,8 @@ describe('floods', () => {
       Array.from({ length: count }, (_, index) => settings([4, index % 2]));
     peer.receive(windowUpdate(0, 2 ** 30), ...changes(1000));
     expect(peer.errors).toEqual([]);
-    // One round for the larger window of the connection, and none for those of streams that end as they were.
+    // One round for the larger window of the connection, and none for those of streams that end as
+    // they were.
     expect(pumps.mock.calls.length).toBeLessThan(3 * ids.length);
     peer.receive(...changes(1));
     expect(peer.errors.map(({ code }) => code)).toEqual([HTTP2.enhanceYourCalm]);

@@ -21,7 +21,10 @@ const HEADER_TABLE_BYTES = 4096;
 const HEADER_LIST_BYTES_MAX = 64 * 1024;
 /** DATA frames without data, one after the other. */
 const EMPTY_FRAMES_MAX = 1000;
-/** After each, all streams whose window was used up are tried again. Gateways change it a few times at most. */
+/**
+ * After each, all streams whose window was used up are tried again. Gateways change it a few times
+ * at most.
+ */
 const WINDOW_CHANGES_MAX = 1000;
 
 /** The server's side of an HTTP/2 connection (RFC 9113): bytes in, frames out, without a socket. */
@@ -78,7 +81,10 @@ export class Http2Connection {
     return this.#streams.lastId > 0;
   }
 
-  /** The peer has sent these bytes. Returns whether they are used after the call, and must not change. */
+  /**
+   * The peer has sent these bytes. Returns whether they are used after the call, and must not
+   * change.
+   */
   receive(bytes: Buffer): boolean {
     if (this.#over) return false;
     this.#reads += 1;

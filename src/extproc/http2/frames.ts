@@ -17,11 +17,15 @@ export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 
 
 /** Length (3 bytes), type, flags, stream (4 bytes). */
 export const HEAD_BYTES = 9;
-/** The largest payload of a frame that a peer may send without being asked, and the one asked for. */
+/**
+ * The largest payload of a frame that a peer may send without being asked, and the one asked for.
+ */
 export const FRAME_BYTES_MAX = 16_384;
 /** The window of a connection, and of each stream, before settings. */
 export const FIRST_WINDOW_BYTES = 65_535;
-/** The window of each stream that the server announces: most bodies come without a word to the peer. */
+/**
+ * The window of each stream that the server announces: most bodies come without a word to the peer.
+ */
 export const STREAM_WINDOW_BYTES: number = 2 ** 20;
 /** No window may become larger. */
 export const WINDOW_BYTES_MAX: number = 2 ** 31 - 1;

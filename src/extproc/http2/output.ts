@@ -14,7 +14,9 @@ export interface Transport {
   end(): void;
 }
 
-/** A larger piece is sent from where it is; copying a smaller one costs less than a further write. */
+/**
+ * A larger piece is sent from where it is; copying a smaller one costs less than a further write.
+ */
 const COPIED_BYTES_MAX = 8 * 1024;
 const SLAB_BYTES_MIN = 4 * 1024;
 const SLAB_BYTES_MAX = 64 * 1024;

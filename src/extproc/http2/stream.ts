@@ -15,7 +15,10 @@ export interface StreamHandler {
 
 /** The connection of a stream, as far as the stream uses it. */
 export interface StreamConnection {
-  /** How much DATA may leave now of one stream, whose window is so much larger than the first one of all streams. */
+  /**
+   * How much DATA may leave now of one stream, whose window is so much larger than the first one of
+   * all streams.
+   */
   room(windowOffset: number): number;
   /** `ends`: nothing follows the headers on this stream. */
   sendHeaders(streamId: number, block: Uint8Array, stream: 'open' | 'ends'): void;

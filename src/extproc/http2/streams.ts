@@ -94,7 +94,10 @@ export class Streams {
     }
   }
 
-  /** The first window of all streams has changed. Throws ConnectionError where one becomes too large. */
+  /**
+   * The first window of all streams has changed. Throws ConnectionError where one becomes too
+   * large.
+   */
   checkWindows(): void {
     const offsetMax = WINDOW_BYTES_MAX - this.#settings.windowBytes;
     if (this.#offsetMax <= offsetMax) return;

@@ -41,7 +41,9 @@ export class BodyReading {
     return this.#reader.edit;
   }
 
-  /** How long the body is once it is edited; undefined without an edit, or without `content-length`. */
+  /**
+   * How long the body is once it is edited; undefined without an edit, or without `content-length`.
+   */
   get editedBytes(): number | undefined {
     const { edit } = this;
     const announced = this.head.headers.get('content-length');
@@ -64,7 +66,10 @@ export class BodyReading {
     return this.#reader.peek();
   }
 
-  /** The whole request. Throws RoutingError for a fault, and where the body is shorter than announced. */
+  /**
+   * The whole request. Throws RoutingError for a fault, and where the body is shorter than
+   * announced.
+   */
   end(): InferenceRequest {
     checkWhole(this.head, this.#bytes);
     try {
@@ -83,9 +88,9 @@ export class BodyReading {
 }
 
 /**
- * Throws where a body that has ended is not as long as announced. Envoy before 1.37 gives the stream
- * of a picker that has gone to another one without what exceeded 64 KB; what is left may still be
- * JSON, and would be served.
+ * Throws where a body that has ended is not as long as announced. Envoy before 1.37 gives the
+ * stream of a picker that has gone to another one without what exceeded 64 KB; what is left may
+ * still be JSON, and would be served.
  */
 function checkWhole({ headers }: SessionHead, bodyBytes: number): void {
   const announced = headers.get('content-length');

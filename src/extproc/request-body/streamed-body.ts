@@ -90,7 +90,9 @@ export class StreamedBody implements RequestBody {
     }
   }
 
-  /** Throws for a field that came after the pick and is to be replaced: it may have left already. */
+  /**
+   * Throws for a field that came after the pick and is to be replaced: it may have left already.
+   */
   #checkEdit(): void {
     const missed = this.#passing.missed(this.#parts.reading.edit);
     if (missed !== undefined) throw lateEdit(missed.field, this.#pickBytes);

@@ -34,7 +34,10 @@ export async function shutDown(
   deadline?.cancel();
 }
 
-/** A stream that is cut gives the client an empty answer; one that is refused says why, and when to try again. */
+/**
+ * A stream that is cut gives the client an empty answer; one that is refused says why, and when to
+ * try again.
+ */
 function refuseUndecided(streams: Pick<OpenStreams, 'forEachNewest'>): void {
   const error = new RoutingError(
     'shutting-down',

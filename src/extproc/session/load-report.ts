@@ -1,8 +1,9 @@
 import type { LoadReport } from '../../framework/endpoint.ts';
 
 /**
- * Asks a model server for a load report (ORCA, `xds.data.orca.v3`) in the headers of its answer. vLLM
- * knows the formats `TEXT` and `JSON`, and reports with answers that come whole; Triton knows both.
+ * Asks a model server for a load report (ORCA, `xds.data.orca.v3`) in the headers of its answer.
+ * vLLM knows the formats `TEXT` and `JSON`, and reports with answers that come whole; Triton knows
+ * both.
  */
 export const REPORT_FORMAT_HEADER = 'endpoint-load-metrics-format';
 export const REPORT_FORMAT = 'TEXT';

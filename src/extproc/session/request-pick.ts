@@ -18,8 +18,8 @@ export interface PickingSession {
 }
 
 /**
- * The pick of one request, and its waits: for what the pick needs, and for an endpoint that can begin
- * the request.
+ * The pick of one request, and its waits: for what the pick needs, and for an endpoint that can
+ * begin the request.
  */
 export class RequestPick implements Placement {
   readonly #options: SessionRules;

@@ -73,8 +73,8 @@ export class ResponsePhase {
   }
 
   /**
-   * The stream is over, which looks the same whether the client left or the endpoint broke off. That
-   * is the response’s end, too, where its headers came and its body is not sent.
+   * The stream is over, which looks the same whether the client left or the endpoint broke off.
+   * That is the response’s end, too, where its headers came and its body is not sent.
    */
   closed(reason: CloseReason, routed: RoutedRequest | undefined): void {
     if (this.#status !== undefined && this.#mode === BODY_MODE.none) this.complete(routed);

@@ -18,6 +18,8 @@ export interface SessionRules {
   readonly emitEndpointScores?: boolean | undefined;
   /** Whether model servers are asked for their load with each answer; clients do not see it. */
   readonly asksLoadReports?: boolean | undefined;
-  /** Whether requests may ask for an endpoint alone (`Prefer: reserve-endpoint`); no if undefined. */
+  /**
+   * Whether requests may ask for an endpoint alone (`Prefer: reserve-endpoint`); no if undefined.
+   */
   readonly answersEndpointOnly?: (() => boolean) | undefined;
 }

@@ -56,7 +56,9 @@ export class BlockPool {
     this.#offered = block;
   }
 
-  /** The block of a chunk that fills most of it, if it is offered: it belongs to the caller then. */
+  /**
+   * The block of a chunk that fills most of it, if it is offered: it belongs to the caller then.
+   */
   takeOver(chunk: Buffer): Buffer | undefined {
     const block = this.#offered;
     if (block === undefined || chunk.buffer !== block.buffer) return undefined;

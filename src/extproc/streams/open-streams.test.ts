@@ -22,7 +22,9 @@ function setUp(heldBytesMax: number) {
   return { streams, refused, open };
 }
 
-/** Two threads with one budget, each with streams that let go of everything when they are refused. */
+/**
+ * Two threads with one budget, each with streams that let go of everything when they are refused.
+ */
 function setUpThreads(heldBytesMax: number) {
   const taken = [0, 1].map(() => ({ open: 0, held: 0 }));
   return [0, 1].map((own) => {

@@ -73,7 +73,10 @@ export class StreamAccount implements ByteAccount {
     this.release(delivered);
   }
 
-  /** The transport keeps so many bytes more or less of what has come. May refuse this stream or others. */
+  /**
+   * The transport keeps so many bytes more or less of what has come. May refuse this stream or
+   * others.
+   */
   kept(bytes: number): void {
     this.hold(bytes);
     if (bytes > 0) this.#streams.keepBudget();
@@ -101,8 +104,9 @@ export class StreamAccount implements ByteAccount {
 }
 
 /**
- * Where the budget is exceeded, so much of it is made free at once: more than a chunk, as each search
- * passes over all streams, and little, as each refusal takes 70 µs, for which all others wait.
+ * Where the budget is exceeded, so much of it is made free at once: more than a chunk, as each
+ * search passes over all streams, and little, as each refusal takes 70 µs, for which all others
+ * wait.
  */
 const FREED_SHARE = 1 / 32;
 /** Rounds to find the equal share: each is a pass over all streams, and few change anything. */

@@ -5,8 +5,8 @@ import type { Millis } from '../../framework/runtime.ts';
 const GAP_MS: Millis = 1000;
 
 /**
- * Runs what takes time for each of many events: at once, and then once for all events of a run and of
- * the second after it. `run` must not reject.
+ * Runs what takes time for each of many events: at once, and then once for all events of a run and
+ * of the second after it. `run` must not reject.
  */
 export function oneAtATime(
   run: () => Promise<void>,

@@ -4,9 +4,9 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Reads a file that may be replaced while the program serves. Throws the system's error, and an Error
- * for what is no regular file or larger than `bytesMax`: reading a pipe would stop the whole process
- * until somebody writes to it, and a device never ends.
+ * Reads a file that may be replaced while the program serves. Throws the system's error, and an
+ * Error for what is no regular file or larger than `bytesMax`: reading a pipe would stop the whole
+ * process until somebody writes to it, and a device never ends.
  */
 export function readFollowed(path: string, bytesMax: number = FILE_BYTES_MAX): Buffer {
   // Opening a pipe without this flag waits, too.

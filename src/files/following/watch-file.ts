@@ -20,8 +20,8 @@ interface WatchCallbacks {
 }
 
 /**
- * Watches the folder: an atomic replacement is another file, a ConfigMap changes by a link. A folder
- * that is removed or renamed, and made again, is another one, which is found after a second.
+ * Watches the folder: an atomic replacement is another file, a ConfigMap changes by a link. A
+ * folder that is removed or renamed, and made again, is another one, which is found after a second.
  */
 export function watchFile(path: string, callbacks: WatchCallbacks): FileWatch {
   const file = resolve(path);

@@ -3,7 +3,9 @@ import { ConfigError, type ConfigIssue, messageOf } from '../../framework/error.
 
 /** Stops a few lines of aliases from expanding into gigabytes. */
 const ALIASES_MAX = 100;
-/** Composing stops there: a file that is no YAML has one for each line, and only the first is shown. */
+/**
+ * Composing stops there: a file that is no YAML has one for each line, and only the first is shown.
+ */
 const FAULTS_MAX = 100;
 
 /**

@@ -12,8 +12,9 @@ import { ConfigError } from '../../framework/error.ts';
 
 /**
  * Writes a file from its pieces. What was at the path is replaced once all is written, and stays
- * after a failure. A link is followed. A pipe or a device gets the pieces as they come: a file in its
- * place would break whatever else uses it. Throws ConfigError for a path that cannot be written.
+ * after a failure. A link is followed. A pipe or a device gets the pieces as they come: a file in
+ * its place would break whatever else uses it. Throws ConfigError for a path that cannot be
+ * written.
  */
 export function writeWhole(path: string, pieces: Iterable<string | Uint8Array>): void {
   try {

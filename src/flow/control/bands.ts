@@ -14,7 +14,9 @@ const IDLE_MS: Millis = 600_000;
 const LOOK_MS: Millis = 60_000;
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** All bands, the highest priority first. Those that the configuration does not name come and go. */
+/**
+ * All bands, the highest priority first. Those that the configuration does not name come and go.
+ */
 export class Bands {
   readonly #plan: FlowControlParts;
   /** By name in the configuration. */

@@ -3,9 +3,9 @@ import { IndexedHeap } from '../indexed-heap.ts';
 import type { Item } from './fairness/flow.ts';
 
 /**
- * When waiting requests have waited long enough. One limit counts while there are endpoints, another
- * while there are none; each change begins a new time for all, so that a request that has waited for
- * the first endpoint is not refused when it comes.
+ * When waiting requests have waited long enough. One limit counts while there are endpoints,
+ * another while there are none; each change begins a new time for all, so that a request that has
+ * waited for the first endpoint is not refused when it comes.
  */
 export class Expiry {
   readonly #noEndpointTtlMs: Millis;

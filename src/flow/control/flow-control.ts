@@ -22,17 +22,23 @@ export interface FlowControlDeps {
   /** All endpoints of the pool. The array is another one when anything of it has changed. */
   endpoints(): readonly Endpoint[];
   readonly inFlight: InFlightView;
-  /** The priority of each objective: each has a band. Another map when anything of it has changed. */
+  /**
+   * The priority of each objective: each has a band. Another map when anything of it has changed.
+   */
   readonly objectives?: (() => ReadonlyMap<string, number>) | undefined;
   /** Whether the capacity of the endpoints allows one more request; left out for always. */
   readonly hasRoom?: ((endpoints: readonly Endpoint[]) => boolean) | undefined;
-  /** What this one takes the place of: it goes on with what is in flight, and with the pool's times. */
+  /**
+   * What this one takes the place of: it goes on with what is in flight, and with the pool's times.
+   */
   readonly former?: FlowControl | undefined;
 }
 
 const NONE: readonly never[] = [];
 
-/** The reference's flow control: bands by priority, fairness in a band, and a gate by saturation. */
+/**
+ * The reference's flow control: bands by priority, fairness in a band, and a gate by saturation.
+ */
 export class FlowControl implements QueueDiscipline {
   readonly bands: Bands;
   readonly gate: Gate;
@@ -207,7 +213,10 @@ export class FlowControl implements QueueDiscipline {
     return { item, band };
   }
 
-  /** The endpoints; times to live depend on whether there are any, so that `#expiry` learns of it, too. */
+  /**
+   * The endpoints; times to live depend on whether there are any, so that `#expiry` learns of it,
+   * too.
+   */
   #lookAtPool(at: Millis): readonly Endpoint[] {
     const endpoints = this.#deps.endpoints();
     this.#expiry.see(endpoints.length === 0, at);

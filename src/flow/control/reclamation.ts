@@ -28,8 +28,8 @@ interface Revoked {
 }
 
 /**
- * Decides how many requests in flight make room, one step after the other: no second step before the
- * victims of the first have ended and the measured saturation can show it.
+ * Decides how many requests in flight make room, one step after the other: no second step before
+ * the victims of the first have ended and the measured saturation can show it.
  */
 export class Reclamation {
   readonly counts: ReclamationCounts;

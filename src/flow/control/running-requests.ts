@@ -7,7 +7,9 @@ interface Running {
   readonly number: number;
 }
 
-/** The requests in flight, and of them those that may be evicted: the lowest priority, newest first. */
+/**
+ * The requests in flight, and of them those that may be evicted: the lowest priority, newest first.
+ */
 export class RunningRequests {
   /** By id. */
   readonly #running = new Map<string, Running>();

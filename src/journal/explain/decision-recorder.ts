@@ -28,9 +28,9 @@ const NO_PROFILES: Decision['profiles'] = [];
 
 /**
  * Keeps the last decisions in memory, so that they can be explained: the candidates, what each
- * filter dropped, the scores of the best endpoints, the targets, and the terms of the scores of pick and runner-up. They
- * are kept as bytes, as `record-format.ts` has it: nothing that a garbage collector has to follow.
- * Decisions over 65,535 endpoints and more are not kept.
+ * filter dropped, the scores of the best endpoints, the targets, and the terms of the scores of
+ * pick and runner-up. They are kept as bytes, as `record-format.ts` has it: nothing that a garbage
+ * collector has to follow. Decisions over 65,535 endpoints and more are not kept.
  */
 export class DecisionRecorder implements JournalSubscriber {
   readonly ring: DecisionRing;
@@ -74,7 +74,8 @@ export class DecisionRecorder implements JournalSubscriber {
     // A slot is written in two bytes.
     if (context === undefined || candidates.length >= NO_SLOT) return;
     const profiles = decision?.profiles ?? NO_PROFILES;
-    // This comes before `begin`: a new name for a slot ends the segment, and another begins in full.
+    // This comes before `begin`: a new name for a slot ends the segment, and another begins in
+    // full.
     const sameList = this.#noteCandidates(candidates);
     const layout = this.#runs.layoutFor(profiles.length);
     const inFull = this.ring.begin(layout, this.#wallOffsetMs);

@@ -60,7 +60,9 @@ export function outcomeText(outcome: ExplainedOutcome): string {
   ].join('; ');
 }
 
-/** Whether this profile picked where to compute the prompt, and it is computed where it is decoded. */
+/**
+ * Whether this profile picked where to compute the prompt, and it is computed where it is decoded.
+ */
 function isUnusedPrefill(
   { profile, filters }: ExplainedProfile,
   { outcome }: Explanation,

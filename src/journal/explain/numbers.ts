@@ -26,7 +26,10 @@ export interface SlotList {
   readonly count: number;
 }
 
-/** Writes the first `count` values and brings `last`, which is by slot with room for all, up to date. */
+/**
+ * Writes the first `count` values and brings `last`, which is by slot with room for all, up to
+ * date.
+ */
 export function writeNumbers(
   log: ByteLog,
   values: Float64Array,

@@ -3,18 +3,24 @@ import { TERMS_MAX } from './layout.ts';
 import type { SlotList } from './numbers.ts';
 
 /**
- * The bytes of one decision, in the terms of `ByteLog` and `writeNumbers`. A slot list is a u16 count and a u16 each.
+ * The bytes of one decision, in the terms of `ByteLog` and `writeNumbers`. A slot list is a u16
+ * count and a u16 each.
  *
- * - u8 `RECORD_FLAG` bits; u8 how many characters of our id are those of the decision before, text of the others; texts: the client's
- *   id, the model unless it is that of the decision before, what failed if something did, and in
- *   whose place the profiles decided if so
- * - where the request has waited: f64 milliseconds, u16 slot for which or `NO_SLOT`, f64 tokens of its prompt there
- * - numbers: prompt tokens and the time; the slot list of the candidates unless it is that of the decision before
+ * - u8 `RECORD_FLAG` bits; u8 how many characters of our id are those of the decision before, text
+ *   of the others; texts: the client's id, the model unless it is that of the decision before, what
+ *   failed if something did, and in whose place the profiles decided if so
+ * - where the request has waited: f64 milliseconds, u16 slot for which or `NO_SLOT`, f64 tokens of
+ *   its prompt there
+ * - numbers: prompt tokens and the time; the slot list of the candidates unless it is that of the
+ *   decision before
  * - for each profile that ran: u8 number of the profile in the layout, then
- *   - for each filter that dropped endpoints: u8 filter, slot list of those it kept; then u8 `NO_NUMBER`
- *   - unless the filters left none: u8 `KEPT` and with `best` the slot list of the endpoints whose scores are kept; for each
- *     scorer numbers, the scores of those; slot list of the targets, the pick first; and where there is a pick: u16 slot of the runner-up or `NO_SLOT`, then for each scorer u8 count of
- *     terms and, unless that is 0, numbers: those of the pick, and those of the runner-up if there is one
+ * - for each filter that dropped endpoints: u8 filter, slot list of those it kept; then u8
+ *   `NO_NUMBER`
+ * - unless the filters left none: u8 `KEPT` and with `best` the slot list of the endpoints whose
+ *   scores are kept; for each scorer numbers, the scores of those; slot list of the targets, the
+ *   pick first; and where there is a pick: u16 slot of the runner-up or `NO_SLOT`, then for each
+ *   scorer u8 count of terms and, unless that is 0, numbers: those of the pick, and those of the
+ *   runner-up if there is one
  * - u8 `NO_NUMBER`, u8 `ENDING`, and what belongs to the ending
  */
 export const RECORD_FLAG = {

@@ -7,7 +7,10 @@ export interface RequestTimes {
   readonly waitedMs: Millis;
   /** Left out where the picker predicts nothing. */
   readonly predictedTtftMs?: Millis;
-  /** Left out until the first token comes, and where it is not seen, as in an answer that is not streamed. */
+  /**
+   * Left out until the first token comes, and where it is not seen, as in an answer that is not
+   * streamed.
+   */
   readonly observedTtftMs?: Millis;
 }
 

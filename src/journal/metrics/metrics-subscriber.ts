@@ -17,9 +17,9 @@ export type SeenTraceOf = (request: InferenceRequest) => SeenTrace | undefined;
 
 /**
  * Counts decisions and requests. Times run from when the request could be decided: they contain the
- * wait for its endpoint. Only completed requests have durations.
- * Tokens are the model server's count, if the picker is shown the response body. The latest request
- * with a trace is the exemplar of its bucket of the times to the first token, in all, and per token.
+ * wait for its endpoint. Only completed requests have durations. Tokens are the model server's
+ * count, if the picker is shown the response body. The latest request with a trace is the exemplar
+ * of its bucket of the times to the first token, in all, and per token.
  */
 export function metricsSubscriber(
   metrics: PickerMetrics,
@@ -159,7 +159,10 @@ function recordEnd({ series, bodyBytes }: MeasuredRequest, outcome: Outcome): vo
   if (outcome === 'aborted') series.error(CLIENT_CLOSED).value += 1;
 }
 
-/** NTPOT is over all output tokens, TPOT over those after the first of a stream, as in the reference. */
+/**
+ * NTPOT is over all output tokens, TPOT over those after the first of a stream, as in the
+ * reference.
+ */
 function recordTimes(
   { series, firstTokenAt, routed, streams }: MeasuredRequest,
   {

@@ -19,7 +19,9 @@ export interface PolicyResult {
   readonly prefixHitRate: number;
   /** The busiest endpoint over the mean; 1 is even. */
   readonly balance: { readonly requests: number; readonly promptTokens: number };
-  /** How late requests were sent, p99. Tens of milliseconds mean that this machine is overloaded. */
+  /**
+   * How late requests were sent, p99. Tens of milliseconds mean that this machine is overloaded.
+   */
   readonly senderLateP99Ms: number;
 }
 

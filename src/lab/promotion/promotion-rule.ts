@@ -106,7 +106,8 @@ function failsMore(one: ArmReport, other: ArmReport): string | undefined {
 
 /**
  * Compares the latest requests of the shadow with those of the configuration in charge before it.
- * No failures before are as good as none, so that a promotion right after the start is watched, too.
+ * No failures before are as good as none, so that a promotion right after the start is watched,
+ * too.
  */
 function failsMoreThanBefore(
   { challenger, incumbent }: ArmReports['recent'],

@@ -55,7 +55,10 @@ export interface PromotionStatus {
   readonly percent: number;
   /** Whether the rule may promote; not after a manual action, nor after a demotion. */
   readonly automatic: boolean;
-  /** Whether a rule was given. It has ended where it is not `automatic`, until the picker starts again. */
+  /**
+   * Whether a rule was given. It has ended where it is not `automatic`, until the picker starts
+   * again.
+   */
   readonly hasRule: boolean;
   /** What the rule asks for before it promotes further; empty where it does not. */
   readonly conditions: readonly PromotionCondition[];

@@ -181,7 +181,8 @@ export class Redecider {
 
   #decide(record: DecidedRecord): Redecision {
     const { n, r, d: was } = record;
-    // How long requests wait is no part of a decision: the capture says it. Such a one went nowhere.
+    // How long requests wait is no part of a decision: the capture says it. Such a one went
+    // nowhere.
     const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
     let own: Decision | undefined;
     let comparison: Comparison = {};

@@ -18,7 +18,9 @@ export class TimeHistogram {
     this.#count += 1;
   }
 
-  /** The time that this share (0 to 1) of all does not exceed, within 2 %. NaN if there are none. */
+  /**
+   * The time that this share (0 to 1) of all does not exceed, within 2 %. NaN if there are none.
+   */
   quantile(share: number): Millis {
     if (this.#count === 0) return Number.NaN;
     let left = share * this.#count;

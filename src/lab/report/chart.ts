@@ -44,7 +44,9 @@ export interface Bar {
   readonly color: string;
 }
 
-/** Horizontal bars under each other with their names at the left, so that no label meets another. */
+/**
+ * Horizontal bars under each other with their names at the left, so that no label meets another.
+ */
 export function barChart(name: string, bars: readonly Bar[]): string {
   const names = axis('', {
     type: 'category',

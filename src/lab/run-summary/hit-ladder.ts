@@ -23,7 +23,10 @@ export interface HitRate {
   readonly spans: readonly number[];
 }
 
-/** The hit rates of caches that get requests in the order of arrival, under one more limit at each step. */
+/**
+ * The hit rates of caches that get requests in the order of arrival, under one more limit at each
+ * step.
+ */
 export interface HitLadder {
   /** With unlimited memory. */
   readonly ideal: HitRate;
@@ -37,8 +40,8 @@ export interface HitLadder {
 }
 
 /**
- * Sends the requests one after another through LRU caches. Only the first step is an upper bound: an
- * eviction policy that knows the future finds more, and so does another order of requests.
+ * Sends the requests one after another through LRU caches. Only the first step is an upper bound:
+ * an eviction policy that knows the future finds more, and so does another order of requests.
  */
 export function hitLadder(
   { requests, blockTokens }: Workload,

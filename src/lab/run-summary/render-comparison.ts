@@ -17,8 +17,8 @@ const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) 
 ];
 
 /**
- * `comparisonRows` as text that is at most `columns` wide where names allow, with a line where there
- * are too few draws for intervals.
+ * `comparisonRows` as text that is at most `columns` wide where names allow, with a line where
+ * there are too few draws for intervals.
  */
 export function renderComparison(reports: readonly ConfigReport[], columns = 80): string {
   const draws = reports[0]?.seeds ?? 0;
@@ -74,7 +74,9 @@ function difference(
   return `${sign}${((100 * mean) / base).toFixed(1)}${interval} %`;
 }
 
-/** Parts of a table that are not wider than that; each has the first column and at least one other. */
+/**
+ * Parts of a table that are not wider than that; each has the first column and at least one other.
+ */
 function partsWithin(
   rows: readonly (readonly string[])[],
   columns: number,

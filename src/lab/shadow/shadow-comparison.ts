@@ -34,7 +34,10 @@ export class ShadowComparison {
     if (ttftMs !== undefined) this.#gain.add(ttftMs.was, ttftMs.is);
   }
 
-  /** Counts for any decision: the accuracy of a prediction does not depend on which scheduler decided. */
+  /**
+   * Counts for any decision: the accuracy of a prediction does not depend on which scheduler
+   * decided.
+   */
   firstToken(token: FirstToken): void {
     this.#tally.firstToken(token);
   }

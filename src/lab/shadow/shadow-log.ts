@@ -98,7 +98,9 @@ export class ShadowLog {
   }
 }
 
-/** Opening a pipe waits for its reader; a device would be made private, and renamed when it is full. */
+/**
+ * Opening a pipe waits for its reader; a device would be made private, and renamed when it is full.
+ */
 function refuseOtherThanFile(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false });
   if (there === undefined || there.isFile() || there.isDirectory()) return;

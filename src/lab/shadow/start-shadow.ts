@@ -63,7 +63,10 @@ const BATCH_MS = 50;
 const BATCH_BYTES_MAX = 512 * 1024;
 /** If a shadow does not answer within this time, it hangs or the machine is too busy for it. */
 const HANG_MS = 30_000;
-/** A thread that has not begun within this time hangs: on a busy machine, eight threads take long to load. */
+/**
+ * A thread that has not begun within this time hangs: on a busy machine, eight threads take long to
+ * load.
+ */
 const BEGIN_MS = 60_000;
 /** A shadow that is further behind than this is restarted: its state would be too old. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;

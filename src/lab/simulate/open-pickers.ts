@@ -19,7 +19,9 @@ interface OpenPickersOptions extends PickersOptions {
   readonly onFault: (fault: PluginFault) => void;
 }
 
-/** Sets the seeds of the pickers apart: two with one seed would draw alike. The first has `seed`. */
+/**
+ * Sets the seeds of the pickers apart: two with one seed would draw alike. The first has `seed`.
+ */
 const SEED_STEP = 7919;
 
 /** The pickers of a simulation, which share what they do where that has a delay. */

@@ -65,7 +65,8 @@ describe('serverPlan', () => {
   const [two, one, slow] = told.rows;
 
   it('finds the limit where the prompts’ compute says it must be, twice as high on twice the servers', () => {
-    // Steps and answers take their part, so that a little less than 1000 / 80 a second fit one server.
+    // Steps and answers take their part, so that a little less than 1000 / 80 a second fit one
+    // server.
     expect(one?.limitPerSecond.mean).toBeGreaterThan(9);
     expect(one?.limitPerSecond.mean).toBeLessThan(12.5);
     const ratio = (two?.limitPerSecond.mean ?? 0) / (one?.limitPerSecond.mean ?? 1);

@@ -56,7 +56,9 @@ function endOf(
   return { outcome: told, ttftMs: rounded(ttftMs), e2eMs: rounded(e2eMs) };
 }
 
-/** AIPerf and inference-perf write an end and a session for each request, so each must have them. */
+/**
+ * AIPerf and inference-perf write an end and a session for each request, so each must have them.
+ */
 function plainer(trace: Trace, { name }: TraceFormat): Trace {
   if (name !== 'aiperf' && name !== 'inference-perf') return trace;
   const requests = trace.requests.map((request) => ({

@@ -39,11 +39,14 @@ export interface TraceFormat {
    */
   readonly shape: 'lines' | 'values' | 'lines-or-values';
   /**
-   * How a text of this format is known by its first line. A character: by what it begins with, if no
-   * format recognizes the line. Lines are not parsed for it, because one may be damaged.
+   * How a text of this format is known by its first line. A character: by what it begins with, if
+   * no format recognizes the line. Lines are not parsed for it, because one may be damaged.
    */
   readonly firstLine: ((text: string) => boolean) | '{' | '[';
-  /** Name and columns of a format with a CSV header, for the message about a text that no format knows. */
+  /**
+   * Name and columns of a format with a CSV header, for the message about a text that no format
+   * knows.
+   */
   readonly csvHeader?: string;
   /** Whether requests must be in the order of arrival. */
   readonly ordered: boolean;

@@ -13,7 +13,9 @@ const DONE = '[DONE]';
  */
 const SAYS_END =
   /"(?:finish_reason|finishReason|stop_reason)"\s*:\s*["{]|"message_stop"|"type"\s*:\s*"[\w.]+\.(?:completed|done|incomplete|failed)"|"status"\s*:\s*"(?:completed|incomplete|failed)"|"error"/;
-/** Types of last events that have the whole answer in them, and may say so at their beginning only. */
+/**
+ * Types of last events that have the whole answer in them, and may say so at their beginning only.
+ */
 const LONG_LAST_EVENT =
   /"type"\s*:\s*"(?:response\.(?:completed|incomplete|failed)|image_\w+\.completed)"/;
 /** What the beginnings of such events have and pieces of answers have not. */
@@ -25,11 +27,13 @@ const BETWEEN = ': \t\r\n';
 type Counts = { -readonly [Count in keyof Usage]: number | undefined };
 
 /**
- * Finds the token counts of a JSON answer or of a stream of JSON events, wherever they stand. Copies
- * the bytes, as a view of a small chunk would keep a large read in memory.
+ * Finds the token counts of a JSON answer or of a stream of JSON events, wherever they stand.
+ * Copies the bytes, as a view of a small chunk would keep a large read in memory.
  */
 export class JsonUsage implements UsageReader {
-  /** Without its first quote: there are many quotes, and the search stops at each first character. */
+  /**
+   * Without its first quote: there are many quotes, and the search stops at each first character.
+   */
   readonly #key: string;
   readonly #saysEnd: boolean;
   #window: Buffer | undefined;
@@ -38,7 +42,10 @@ export class JsonUsage implements UsageReader {
   #counts: Counts = noCounts();
   #longLastEvent = false;
 
-  /** `key`: of the object that has the counts. `saysEnd`: streams of the API say when they are whole. */
+  /**
+   * `key`: of the object that has the counts. `saysEnd`: streams of the API say when they are
+   * whole.
+   */
   constructor(key = 'usage', saysEnd = false) {
     this.#key = `${key}"`;
     this.#saysEnd = saysEnd;
@@ -102,7 +109,9 @@ export class JsonUsage implements UsageReader {
     counts.cachedTokens = found.cachedTokens ?? counts.cachedTokens;
   }
 
-  /** Whether this text begins before `end`. Behind the bytes that came is what was never written. */
+  /**
+   * Whether this text begins before `end`. Behind the bytes that came is what was never written.
+   */
   #has(text: string, end: number): boolean {
     const searched = Math.min(this.#length, end + text.length - 1);
     return this.#window?.subarray(0, searched).includes(text, 0, 'latin1') === true;

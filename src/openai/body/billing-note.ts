@@ -7,9 +7,9 @@ const BEGINNING = new TextEncoder().encode('x-anthropic-billing-header');
 const OTHER_TEXT = -1;
 
 /**
- * Finds the block of a system prompt in which Claude Code notes what it is billed for. It differs in
- * each request, so that with it no prompt would begin like another. The reference leaves it out, and
- * servers that find prompts in their caches do so, too.
+ * Finds the block of a system prompt in which Claude Code notes what it is billed for. It differs
+ * in each request, so that with it no prompt would begin like another. The reference leaves it out,
+ * and servers that find prompts in their caches do so, too.
  */
 export class BillingNote {
   /** How many bytes of a text that has not ended are those of the beginning. */

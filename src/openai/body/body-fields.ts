@@ -212,7 +212,9 @@ export class BodyFields implements JsonHandler {
     this.#textBytes = 0;
   }
 
-  /** Half a surrogate pair cannot be written as UTF-8: two names would be one on the metrics page. */
+  /**
+   * Half a surrogate pair cannot be written as UTF-8: two names would be one on the metrics page.
+   */
   #decoded(): string {
     return decodeJsonString(this.#text).toWellFormed();
   }

@@ -15,7 +15,9 @@ export interface RequestHead {
 }
 
 export interface BodyReader {
-  /** Nothing of the body is looked at: the pick needs none of it, and any bytes may pass at once. */
+  /**
+   * Nothing of the body is looked at: the pick needs none of it, and any bytes may pass at once.
+   */
   readonly unread?: boolean;
   /** Whether the rest cannot matter: the JSON value is closed, or the body is not read at all. */
   readonly complete: boolean;

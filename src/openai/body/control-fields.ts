@@ -2,8 +2,8 @@ import { invalidRequest } from '../json/json-text.ts';
 import type { Replacement } from './body-edit.ts';
 
 /**
- * Fields by which the sender of a body chooses from where an engine takes a KV cache or encoded media:
- * vLLM's, and SGLang's names for the same.
+ * Fields by which the sender of a body chooses from where an engine takes a KV cache or encoded
+ * media: vLLM's, and SGLang's names for the same.
  */
 export const CONTROL_FIELDS: readonly string[] = [
   'kv_transfer_params',
@@ -42,7 +42,9 @@ export class ControlFields {
     this.#onIgnored = onIgnored;
   }
 
-  /** A property name at this depth inside the top-level field `top`; `end`: the offset behind it. */
+  /**
+   * A property name at this depth inside the top-level field `top`; `end`: the offset behind it.
+   */
   key(name: string, { depth, top, end }: KeyPlace): void {
     if (this.#field !== undefined || !NAMES.has(name)) return;
     if (depth > 1 && !MERGED.has(top)) return;

@@ -53,7 +53,8 @@ export class ModelTarget {
     const { model, rewrite } = this.resolve(fields, complete);
     const { firstField: at, models } = fields;
     const renamed = rewrite !== undefined && rewrite.requestedModel !== model;
-    // Where a body has several names, most servers read the last one, but some the first: all are made equal.
+    // Where a body has several names, most servers read the last one, but some the first: all are
+    // made equal.
     if (!renamed && models.length < 2) return [];
     const name = JSON.stringify(model);
     const field = 'model';

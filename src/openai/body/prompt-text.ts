@@ -25,7 +25,10 @@ interface TextParts {
   readonly reference: ReferenceText | undefined;
 }
 
-/** Puts the strings of prompt fields into blocks: the role before the content, and a placeholder for each medium. */
+/**
+ * Puts the strings of prompt fields into blocks: the role before the content, and a placeholder for
+ * each medium.
+ */
 export class PromptText {
   /** Number of images, videos and sounds so far. */
   mediaItems = 0;

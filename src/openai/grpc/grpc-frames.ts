@@ -1,4 +1,6 @@
-/** The bytes before each gRPC message: whether it is compressed (one byte), and its length (four). */
+/**
+ * The bytes before each gRPC message: whether it is compressed (one byte), and its length (four).
+ */
 export const FRAME_HEAD_BYTES = 5;
 
 /** Gets the messages of a gRPC body. */

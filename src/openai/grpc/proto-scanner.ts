@@ -4,8 +4,8 @@ import { invalidRequest } from '../json/json-text.ts';
 export type FieldContent = 'message' | 'bytes' | 'varints' | 'skip';
 
 /**
- * Gets what a scanner finds. A field's path is its number, behind 1024 times the path of the message
- * that it is in: field 2 of field 4 is 4 * 1024 + 2.
+ * Gets what a scanner finds. A field's path is its number, behind 1024 times the path of the
+ * message that it is in: field 2 of field 4 is 4 * 1024 + 2.
  */
 export interface ProtoHandler {
   /** A field with a length begins. */

@@ -13,7 +13,9 @@ const SHAPE = {
 /** SGLang's own API, for bodies with token ids; others are refused, as by the reference. */
 export const sglanghttpParser: Parser = parserOf(shapeOf({ ...SHAPE, required: 'input_ids' }));
 
-/** SGLang's own API where no parsers are configured: a body with text, or any other, is passed on. */
+/**
+ * SGLang's own API where no parsers are configured: a body with text, or any other, is passed on.
+ */
 export const sglangOrTextParser: Parser = parserOf(shapeOf({ ...SHAPE, required: undefined }));
 
 /** Exactly this path, since `/generate` ends other paths, too. */

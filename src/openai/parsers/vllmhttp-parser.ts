@@ -14,5 +14,7 @@ const generate = suffixParser({
   ),
 });
 
-/** vLLM's API for token ids. Alone it reads OpenAI's APIs, too, as the reference's documents say. */
+/**
+ * vLLM's API for token ids. Alone it reads OpenAI's APIs, too, as the reference's documents say.
+ */
 export const vllmhttpParser: Parser = (path) => generate(path) ?? openaiParser(path);

@@ -22,7 +22,9 @@ export function chainRuns(
   return chained(runs, new Chain(root, hash), 0);
 }
 
-/** The blocks of a prompt that has been read to its end, with the rest behind its last full block. */
+/**
+ * The blocks of a prompt that has been read to its end, with the rest behind its last full block.
+ */
 export function chainPrompt(
   runs: readonly ContentBlocks[],
   root: string,

@@ -19,8 +19,9 @@ const NO_LIST = Buffer.from('[]');
 const [FIELD, MESSAGE, PART, MEDIUM] = [1, 3, 5, 6];
 
 /**
- * The text of a prompt as the reference picker cuts it into blocks: strings decoded, nothing between
- * them, tools before messages wherever they stand in the body. Therefore it is kept to the end.
+ * The text of a prompt as the reference picker cuts it into blocks: strings decoded, nothing
+ * between them, tools before messages wherever they stand in the body. Therefore it is kept to the
+ * end.
  */
 export class ReferenceText {
   readonly #hash: KeyedHash;

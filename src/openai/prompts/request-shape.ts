@@ -11,8 +11,8 @@ export interface AnswerKeys {
 export interface ReferencePart {
   readonly field: string;
   /**
-   * `text`: its strings; `json`: all of it; `messages`: roles and contents; `embedding`: its ids, or
-   * the JSON of the reference's struct for texts.
+   * `text`: its strings; `json`: all of it; `messages`: roles and contents; `embedding`: its ids,
+   * or the JSON of the reference's struct for texts.
    */
   readonly as: 'text' | 'json' | 'messages' | 'embedding';
   /** Whether it is an object of a list, by its field's name. */
@@ -27,7 +27,10 @@ export interface RequestShape {
   readonly isChat: boolean;
   /** The fields that make the prompt, in the order of the model's template. */
   readonly promptFields: readonly string[];
-  /** The parts of the reference's text of the prompt, in their order; by default, strings of `promptFields`. */
+  /**
+   * The parts of the reference's text of the prompt, in their order; by default, strings of
+   * `promptFields`.
+   */
   readonly referenceParts: readonly ReferencePart[];
   /** The prompt field that must be present; undefined where any body is passed on. */
   readonly required: string | undefined;

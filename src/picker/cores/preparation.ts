@@ -5,13 +5,17 @@ import type { PluginFaults } from '../faults/plugin-faults.ts';
 export interface Preparation {
   /** The plugin, which is reported where it fails. */
   readonly part: object;
-  /** Begins to prepare something. Returns whether the request has to wait until `done` is called. */
+  /**
+   * Begins to prepare something. Returns whether the request has to wait until `done` is called.
+   */
   readonly begin: (done: () => void) => boolean;
   /** Called with the time that it took, until `done` where the request had to wait. */
   readonly stopwatch?: Stopwatch | undefined;
 }
 
-/** Plugins have limits of their own, of milliseconds to seconds. This ends the wait without them. */
+/**
+ * Plugins have limits of their own, of milliseconds to seconds. This ends the wait without them.
+ */
 export const PREPARATION_MS_MAX: Millis = 60_000;
 
 /**

@@ -38,7 +38,9 @@ export function addedHeaders(
   return headers;
 }
 
-/** What plugins report of the answer to the proxy. One that throws is reported, and says nothing. */
+/**
+ * What plugins report of the answer to the proxy. One that throws is reported, and says nothing.
+ */
 export function reportedValues(
   reporters: readonly ResponseReporter[],
   usage: Usage | undefined,

@@ -18,8 +18,8 @@ export interface AnywhereOptions {
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
 /**
- * Sends requests that any endpoint can answer, such as one for the list of models, to an endpoint by
- * chance, as the reference does. Endpoints that fail are left out while others are there.
+ * Sends requests that any endpoint can answer, such as one for the list of models, to an endpoint
+ * by chance, as the reference does. Endpoints that fail are left out while others are there.
  */
 export class Anywhere {
   readonly #options: AnywhereOptions;

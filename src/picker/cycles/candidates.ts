@@ -33,7 +33,8 @@ export class CandidateRules {
 
   /**
    * For a request that may wait. Changes nothing, and has no trials: only a request that is placed
-   * makes one, and none waits for an endpoint that is ejected. Empty only where there is no endpoint.
+   * makes one, and none waits for an endpoint that is ejected. Empty only where there is no
+   * endpoint.
    */
   toWaitFor(all: readonly Endpoint[]): readonly Endpoint[] {
     const healthy = this.#ejector.remaining(all);

@@ -40,8 +40,8 @@ const DECIDED_BY = 'replica';
 
 /**
  * Books what other replicas have sent to the endpoints of this picker, by the same calls as its own
- * requests: ledger, backlog, ejection, engine model and plugins. Journal and metrics count only what
- * this picker decides. Each call says when its event has happened, which is in the past.
+ * requests: ledger, backlog, ejection, engine model and plugins. Journal and metrics count only
+ * what this picker decides. Each call says when its event has happened, which is in the past.
  */
 export class Elsewhere {
   readonly #options: ElsewhereOptions;

@@ -7,7 +7,9 @@ export interface EjectionPlan {
   readonly consecutiveFailures: number;
   /** So is one with this percentage of failures in about ten seconds, well above the others'. */
   readonly failurePercent: number;
-  /** So is one without a first token for so long while others give some; longer for long prompts. */
+  /**
+   * So is one without a first token for so long while others give some; longer for long prompts.
+   */
   readonly firstTokenStallMs: Millis;
   /**
    * So is one that answers neither requests nor scrapes for this long while others do; 0: never.

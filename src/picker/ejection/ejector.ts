@@ -25,8 +25,8 @@ export interface EjectorOptions {
 const SILENT_TRIAL_MS = 30_000;
 const NO_SLOTS: ReadonlySet<number> = new Set();
 /**
- * Without an event for so long, this process may have stood still: then first tokens wait to be read,
- * and are read in this time.
+ * Without an event for so long, this process may have stood still: then first tokens wait to be
+ * read, and are read in this time.
  */
 const STANDSTILL_MS: Millis = 1000;
 const READ_MS: Millis = 500;
@@ -74,8 +74,8 @@ export class Ejector implements EndpointObserver {
 
   /**
    * For a request that is placed now: the ejected endpoint whose trial is due, which counts as
-   * offered. Undefined for none: then `remaining` are the candidates. Looks first for what has to be
-   * ejected by now. Several calls at one time give the same.
+   * offered. Undefined for none: then `remaining` are the candidates. Looks first for what has to
+   * be ejected by now. Several calls at one time give the same.
    */
   offerTrial(candidates: readonly Endpoint[], at: Millis): Endpoint | undefined {
     const plan = this.#plan;

@@ -118,7 +118,9 @@ export class EndpointHealth {
     return Math.min(backoffMaxMs, doubled);
   }
 
-  /** Whether the next request should try whether it works again: one, then more with each success. */
+  /**
+   * Whether the next request should try whether it works again: one, then more with each success.
+   */
   isTrialDue(at: Millis): boolean {
     const { ejected } = this;
     if (ejected === undefined || at < ejected.until) return false;
@@ -145,12 +147,17 @@ export class EndpointHealth {
     return this.#trials;
   }
 
-  /** Whether it is a trial that passes only at its end, because the last failure was an answer that broke off. */
+  /**
+   * Whether it is a trial that passes only at its end, because the last failure was an answer that
+   * broke off.
+   */
   owesEnd(routed: Routed): boolean {
     return this.brokeOff && this.#trials.has(routed);
   }
 
-  /** A trial has passed; `back` after enough of them: more where only part of its requests failed. */
+  /**
+   * A trial has passed; `back` after enough of them: more where only part of its requests failed.
+   */
   trialPassed(routed: Routed, at: Millis, { trials }: EjectionPlan): 'back' | 'ejected' {
     this.#trials.delete(routed);
     this.#trialsPassed += 1;

@@ -15,7 +15,9 @@ const CHANCE_AGAIN_MAX = 5e-4;
 /** The share of others of which nothing is known. */
 const SHARE_PRIOR = 0.01;
 
-/** Why an endpoint is ejected after a failure; undefined where others fail alike, or it is chance. */
+/**
+ * Why an endpoint is ejected after a failure; undefined where others fail alike, or it is chance.
+ */
 export function failureReason(
   health: EndpointHealth,
   known: Iterable<EndpointHealth>,

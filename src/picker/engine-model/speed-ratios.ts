@@ -1,6 +1,8 @@
 /** Errors of successive answers are correlated: this many count as one independent observation. */
 const ANSWERS_PER_OBSERVATION = 5;
-/** Remembers about this many answers of an endpoint, or so many times those that each has had since. */
+/**
+ * Remembers about this many answers of an endpoint, or so many times those that each has had since.
+ */
 const MEMORY_ANSWERS = 200;
 /** Larger ratios are cut off, so that single slow answers do not dominate. */
 const LOG_RATIO_MAX = Math.log(4);

@@ -75,7 +75,9 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
   onAdopted?(plan: PickerPlan, at: Millis): void;
 }
 
-/** Publishes to the subscribers. One that throws is reported; the others are called all the same. */
+/**
+ * Publishes to the subscribers. One that throws is reported; the others are called all the same.
+ */
 export class Journal {
   readonly subscribers: readonly JournalSubscriber[];
   readonly #faults: PluginFaults;

@@ -21,7 +21,9 @@ export function guardedDecider(decider: Decider, faults: PluginFaults): Decider 
   };
 }
 
-/** Names the data source whose fact fails, where only the plugin that asks for it would be named. */
+/**
+ * Names the data source whose fact fails, where only the plugin that asks for it would be named.
+ */
 export function guardedFact<T>(
   source: object,
   fact: CycleFact<T>,

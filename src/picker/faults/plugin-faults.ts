@@ -17,7 +17,9 @@ export interface PluginFaultsOptions {
 }
 
 const REPORT_INTERVAL_MS = 60_000;
-/** A configuration has tens of plugins with a few calls each. Configurations may follow for ever. */
+/**
+ * A configuration has tens of plugins with a few calls each. Configurations may follow for ever.
+ */
 const CALLS_MAX = 1000;
 const OTHER: FaultyPart = { kind: 'other', name: 'other' };
 
@@ -60,7 +62,9 @@ export class PluginFaults {
     return this.#lastError;
   }
 
-  /** Reports as `report` does, but throws a RoutingError again: it is how plugins refuse requests. */
+  /**
+   * Reports as `report` does, but throws a RoutingError again: it is how plugins refuse requests.
+   */
   reportOrRefuse(part: object, call: string, error: unknown): void {
     if (error instanceof RoutingError) throw error;
     this.report(part, call, error);

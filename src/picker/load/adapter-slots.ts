@@ -9,7 +9,9 @@ const NAMES_MAX = 10_000;
 /** Says which endpoints have a slot for the adapter of a request, by what is in flight there. */
 export class AdapterSlots implements EndpointObserver {
   readonly #ledger: Pick<Ledger, 'models'>;
-  /** Models that some endpoint has reported as adapters, the one that was reported last at the end. */
+  /**
+   * Models that some endpoint has reported as adapters, the one that was reported last at the end.
+   */
   readonly #names = new Set<string>();
 
   constructor(ledger: Pick<Ledger, 'models'>) {

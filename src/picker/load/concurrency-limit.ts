@@ -4,9 +4,9 @@ import { placesOf } from './capacity-part.ts';
 import type { Ledger } from './ledger.ts';
 
 /**
- * The bound of requests in flight at each endpoint. It holds exactly: the ledger counts a request in
- * the same step in which it is decided, so no two decisions can take the same place. With a part,
- * the places of other pickers are left to them, whatever is known of these.
+ * The bound of requests in flight at each endpoint. It holds exactly: the ledger counts a request
+ * in the same step in which it is decided, so no two decisions can take the same place. With a
+ * part, the places of other pickers are left to them, whatever is known of these.
  */
 export class ConcurrencyLimit {
   readonly #ledger: Ledger;

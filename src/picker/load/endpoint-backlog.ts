@@ -10,7 +10,9 @@ import type { Ledger } from './ledger.ts';
 
 /** Steps of prompts that an endpoint gets: the one that it computes, and the next. */
 const STEPS = 2;
-/** A flow that has more than others may have so much pending, for each endpoint, before it waits. */
+/**
+ * A flow that has more than others may have so much pending, for each endpoint, before it waits.
+ */
 const CROWDED_STEPS = 0.5;
 /** An endpoint that has begun nothing for so long, and twice what was predicted, is asked again. */
 const OVERDUE_MS: Millis = 1000;
@@ -48,10 +50,11 @@ interface Places {
 /**
  * Says which endpoints can begin one more request. An endpoint is open while the prompts that are
  * not computed there do not fill the step that runs and the next: what comes on top would only
- * stand in the engine's queue, where nothing about it can be changed any more. One where one of ours
- * waits for memory is closed, and so is one without a slot for the adapter of a request to this one. One where nothing of ours is in flight is open unless it is full, and so
- * are one that reports that it does nothing, and one that should have been done long ago: what is not
- * known must not stop a pool.
+ * stand in the engine's queue, where nothing about it can be changed any more. One where one of
+ * ours waits for memory is closed, and so is one without a slot for the adapter of a request to
+ * this one. One where nothing of ours is in flight is open unless it is full, and so are one that
+ * reports that it does nothing, and one that should have been done long ago: what is not known must
+ * not stop a pool.
  */
 export class EndpointBacklog implements EndpointObserver {
   readonly #options: EndpointBacklogOptions;
@@ -116,8 +119,8 @@ export class EndpointBacklog implements EndpointObserver {
   }
 
   /**
-   * For how long the prompts that are pending there should have been computed already. What is overdue
-   * is expected to take as long again.
+   * For how long the prompts that are pending there should have been computed already. What is
+   * overdue is expected to take as long again.
    */
   readonly computedMs = (endpoint: Endpoint, at: Millis): Millis => {
     const { ledger, engineModel } = this.#options;
@@ -153,9 +156,10 @@ export class EndpointBacklog implements EndpointObserver {
   }
 
   /**
-   * Whether one of ours waits there for KV memory, as far as the engine reports it: what comes on top
-   * would stand behind it. That memory is full is no reason alone: some engines count in it what they
-   * could give away. And one of ours always waits, or others would get all that becomes free.
+   * Whether one of ours waits there for KV memory, as far as the engine reports it: what comes on
+   * top would stand behind it. That memory is full is no reason alone: some engines count in it
+   * what they could give away. And one of ours always waits, or others would get all that becomes
+   * free.
    */
   #lacksMemory(endpoint: Endpoint, pendingTokens: number, at: Millis): boolean {
     const { waitingQueueSize, kvCacheUsage } = endpoint.metrics;
@@ -177,8 +181,8 @@ export class EndpointBacklog implements EndpointObserver {
   }
 
   /**
-   * The engine reports that it does nothing, after what was sent last has reached it: where the ends
-   * of answers are not seen, what is in flight is only predicted.
+   * The engine reports that it does nothing, after what was sent last has reached it: where the
+   * ends of answers are not seen, what is in flight is only predicted.
    */
   #isIdle({ slot, metrics }: Endpoint): boolean {
     const { runningRequests, waitingQueueSize, sampledAt } = metrics;

@@ -55,8 +55,8 @@ export class HeldLoads implements InFlightView {
   }
 
   /**
-   * The request is decided next. All that is asked from now on is about this decision, until the next
-   * one begins: with what waits here, or with what the options of a captured decision say.
+   * The request is decided next. All that is asked from now on is about this decision, until the
+   * next one begins: with what waits here, or with what the options of a captured decision say.
    */
   begin(
     request: InferenceRequest,

@@ -107,8 +107,8 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   }
 
   /**
-   * The requests in flight at the address of the endpoint, with those that were sent there before it
-   * left the pool and came back: its server may still work on them.
+   * The requests in flight at the address of the endpoint, with those that were sent there before
+   * it left the pool and came back: its server may still work on them.
    */
   occupied({ slot }: Endpoint): number {
     const entry = this.#entries[slot];

@@ -29,8 +29,9 @@ interface CreateOptions {
 }
 
 /**
- * Makes filters, scorers, pickers and deciders of a plan, which start nothing. Throws ConfigError for
- * a plugin whose `create` throws, is asynchronous, or returns an object without the kind's method.
+ * Makes filters, scorers, pickers and deciders of a plan, which start nothing. Throws ConfigError
+ * for a plugin whose `create` throws, is asynchronous, or returns an object without the kind's
+ * method.
  */
 export function createPlugins(
   plan: PickerPlan,
@@ -94,7 +95,9 @@ export function created<Part>(plugin: PlannedPlugin, create: () => Part): Part {
   return refuse(`has returned no object with a method ${method}()`);
 }
 
-/** The instance of an earlier plan with the same name, kind, type and parameters, if there is one. */
+/**
+ * The instance of an earlier plan with the same name, kind, type and parameters, if there is one.
+ */
 export function keptInstance(kept: PluginInstances, plugin: PlannedPlugin): Observer | undefined {
   const known = kept.get(plugin.name);
   const same =

@@ -28,7 +28,9 @@ const NEVER_SAMPLED: EndpointMetrics = {
   sampledAt: Number.NEGATIVE_INFINITY,
 };
 
-/** From this age of a sample on detectors call it stale; pages come every 50 to 160 ms by default. */
+/**
+ * From this age of a sample on detectors call it stale; pages come every 50 to 160 ms by default.
+ */
 const REPORTS_AFTER_MS = 200;
 
 type Attributes = ReadonlyMap<AttributeKey<unknown>, unknown>;
@@ -46,7 +48,10 @@ export class EndpointPool implements EndpointWriter {
   #snapshot: readonly Endpoint[] | undefined;
   #afterChange: (() => void) | undefined;
 
-  /** Why there is no endpoint, in words, where who fills the pool knows; asked only while it is empty. */
+  /**
+   * Why there is no endpoint, in words, where who fills the pool knows; asked only while it is
+   * empty.
+   */
   whyEmpty: () => string | undefined = () => undefined;
 
   /** An observer that throws is reported to `faults`. */

@@ -11,7 +11,8 @@ export function subsetOf(
 ): readonly Endpoint[] {
   if (subset === undefined) return endpoints;
   const allowed = new Set(subset.map((entry) => withBrackets(entry.trim().toLowerCase())));
-  // Gateways name addresses with ports: cutting off those of the whole pool would cost more than the rest.
+  // Gateways name addresses with ports: cutting off those of the whole pool would cost more than
+  // the rest.
   const namesHosts = [...allowed].some(isHost);
   return endpoints.filter(({ address }) => {
     const lower = address.toLowerCase();

@@ -23,7 +23,9 @@ function held(capacity: number): EndpointBlocks {
   return new EndpointBlocks(new PrefixIndex(), capacity);
 }
 
-/** The same contract for one endpoint in a slow and obvious way: each block by itself, in one map. */
+/**
+ * The same contract for one endpoint in a slow and obvious way: each block by itself, in one map.
+ */
 class Model {
   capacity: number;
   /** Blocks and how often they are pinned, the oldest first. */

@@ -77,8 +77,8 @@ export class EndpointBlocks {
   }
 
   /**
-   * Touches the first `pinned` blocks of a chain whose request has ended, and unpins them. Only with
-   * what `pin` returned for this chain, and once.
+   * Touches the first `pinned` blocks of a chain whose request has ended, and unpins them. Only
+   * with what `pin` returned for this chain, and once.
    */
   unpin(chain: PromptBlocks, pinned: number): void {
     this.#use(chain, pinned, -1);

@@ -47,8 +47,9 @@ export class RunBlocks {
   }
 
   /**
-   * How many blocks of `words` from `from` on, up to `to`, are those of the chain from this place on.
-   * Hashes depend on all blocks before them, so that only the last one of a segment is compared.
+   * How many blocks of `words` from `from` on, up to `to`, are those of the chain from this place
+   * on. Hashes depend on all blocks before them, so that only the last one of a segment is
+   * compared.
    */
   matching(first: number, place: number, words: Uint32Array, from: number, to: number): number {
     let segment = first;
@@ -116,8 +117,9 @@ export class RunBlocks {
   }
 
   /**
-   * Ends a chain at place `end`, and returns the first segment of what begins at place `start`, which
-   * is `end` or later and in the chain. Where both are in one segment, what begins gets a copy.
+   * Ends a chain at place `end`, and returns the first segment of what begins at place `start`,
+   * which is `end` or later and in the chain. Where both are in one segment, what begins gets a
+   * copy.
    */
   cutOut(first: number, end: number, start: number): number {
     const segments = this.#segments;

@@ -45,7 +45,9 @@ export class Runs {
     return this.#table.find((words[2 * block] as number) >> 0, highOf(words, block));
   }
 
-  /** How many blocks from `from` on, up to `to`, are those of a run that `find` found for `from`. */
+  /**
+   * How many blocks from `from` on, up to `to`, are those of a run that `find` found for `from`.
+   */
   matching(run: number, words: Uint32Array, from: number, to: number): number {
     const runs = this.#runs;
     const end = Math.min(to, from + runs.get(run, LENGTH));
@@ -77,7 +79,9 @@ export class Runs {
     runs.set(run, LENGTH, this.length(run) + to - from);
   }
 
-  /** Ends a run behind its first `length` blocks, and returns a run of the others, without holdings. */
+  /**
+   * Ends a run behind its first `length` blocks, and returns a run of the others, without holdings.
+   */
   split(run: number, length: number): number {
     const runs = this.#runs;
     const blocks = this.#blocks;

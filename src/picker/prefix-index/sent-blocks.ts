@@ -14,10 +14,10 @@ interface Sent {
 }
 
 /**
- * Which servers were sent which blocks, as the reference picker keeps it. A prompt's blocks are sent
- * from the first to the last, so that the first block of a server's oldest prompt is forgotten
- * first: other than in `EndpointBlocks`, a server can hold blocks whose predecessors it does not hold.
- * Therefore a look-up walks over the prompt, and over the servers that hold its blocks.
+ * Which servers were sent which blocks, as the reference picker keeps it. A prompt's blocks are
+ * sent from the first to the last, so that the first block of a server's oldest prompt is forgotten
+ * first: other than in `EndpointBlocks`, a server can hold blocks whose predecessors it does not
+ * hold. Therefore a look-up walks over the prompt, and over the servers that hold its blocks.
  *
  * 20 bytes for each block of each server, and 28 for each different block.
  */

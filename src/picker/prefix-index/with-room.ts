@@ -3,8 +3,8 @@ type Numbers = Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Uint16Array<
 /** Arrays up to this are copied when they become longer: that takes less than a millisecond. */
 const COPIED_BYTES_MAX = 1024 * 1024;
 /**
- * Longer ones get this much at once. The system gives memory only for what is written to, so what is
- * not used yet costs nothing.
+ * Longer ones get this much at once. The system gives memory only for what is written to, so what
+ * is not used yet costs nothing.
  */
 const LONG_BYTES = 32 * 1024 * 1024;
 

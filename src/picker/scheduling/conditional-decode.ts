@@ -4,7 +4,9 @@ import { hasPreference, IF_AVAILABLE } from '../../framework/preference.ts';
 import type { Decider, Decision, SchedulingContext } from '../../framework/scheduling.ts';
 import type { PluginInstances } from '../plan/create-plugins.ts';
 
-/** Throws RoutingError `not-cached` for a request that is to be served from a cache, or not at all. */
+/**
+ * Throws RoutingError `not-cached` for a request that is to be served from a cache, or not at all.
+ */
 export type CacheGate = (decision: Decision, context: SchedulingContext) => void;
 
 /** The decider by whose threshold a prompt counts as cached, where one is configured. */

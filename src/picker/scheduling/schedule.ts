@@ -133,7 +133,8 @@ function weighted(
     const fault = faultOfScores(given, length) ?? 'its scores cannot be read';
     faults.report(scorer, 'score', new RangeError(fault));
     scores[at] = undefined;
-    // What it has added is taken out again by adding up the others anew: to subtract it would round.
+    // What it has added is taken out again by adding up the others anew: to subtract it would
+    // round.
     totals.fill(0);
     for (let before = 0; before < at; before++) {
       add(scores[before] ?? [], (scorers[before] as WeightedScorer).weight, totals);
@@ -143,7 +144,9 @@ function weighted(
   return listOf(totals, length);
 }
 
-/** One for all decisions, because each would make another, and nothing reads it after its decision. */
+/**
+ * One for all decisions, because each would make another, and nothing reads it after its decision.
+ */
 let sums = new Float64Array(64);
 
 /** At least so many zeros, in memory that the next call uses again. */

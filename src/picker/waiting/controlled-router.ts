@@ -229,7 +229,9 @@ export class ControlledRouter implements Router {
     if (!isNew) this.#goOn(kept);
   }
 
-  /** The picker may have to prepare something, too. A request whose stream is over is not routed. */
+  /**
+   * The picker may have to prepare something, too. A request whose stream is over is not routed.
+   */
   #goOn({ waiting: { request }, body, ready, options }: KeptRequest): void {
     const picker = this.#picker;
     if (picker.prepare?.(request, body, ready, options) === true) return;

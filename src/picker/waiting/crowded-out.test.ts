@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { type World, worldOf } from '../../../test/support/waiting-bed.ts';
 
-/** Two servers that compute prompts of one tenant, whose next prompt waits, and a request of another. */
+/**
+ * Two servers that compute prompts of one tenant, whose next prompt waits, and a request of
+ * another.
+ */
 function burst(): World {
   const world = worldOf(2);
   const [quiet, loud] = [{ fairnessId: 'quiet' }, { fairnessId: 'loud' }];

@@ -21,7 +21,9 @@ export interface DispatchOptions {
 /** Decisions are costly where there are many endpoints: at most so many are scored in one go. */
 const SCORED_MAX = 128;
 const DECISIONS_MAX = 4;
-/** The least time between two looks at requests that wait for other endpoints than the open ones. */
+/**
+ * The least time between two looks at requests that wait for other endpoints than the open ones.
+ */
 const REFRESH_MS = 2;
 
 /**
@@ -41,7 +43,9 @@ export class Dispatch {
     this.#options = options;
   }
 
-  /** Returns whether more might be placed at once: one dispatch makes a bounded number of decisions. */
+  /**
+   * Returns whether more might be placed at once: one dispatch makes a bounded number of decisions.
+   */
   run(at: Millis): boolean {
     const { queue, pool } = this.#options;
     const endpoints = pool.snapshot();

@@ -12,9 +12,9 @@ interface KeptRequestParts {
 }
 
 /**
- * A request that flow control keeps waiting, with what the picker has to be asked for once it may go
- * on. It comes, waits, and then is placed or has gone; its stream is called back only where it has
- * waited, and never during the call in which it came.
+ * A request that flow control keeps waiting, with what the picker has to be asked for once it may
+ * go on. It comes, waits, and then is placed or has gone; its stream is called back only where it
+ * has waited, and never during the call in which it came.
  */
 export class KeptRequest implements KeptRequestParts {
   readonly waiting: Waiting;

@@ -5,9 +5,9 @@ import type { Millis } from '../../framework/runtime.ts';
 const LEFT_MS: Millis = 100;
 
 /**
- * Places that this replica leaves to others. A replica learns at once of the end of its own requests,
- * and later of those of the others: without this, one that has requests waiting would fill each place
- * that it frees, and the others would wait for ever.
+ * Places that this replica leaves to others. A replica learns at once of the end of its own
+ * requests, and later of those of the others: without this, one that has requests waiting would
+ * fill each place that it frees, and the others would wait for ever.
  */
 export class LeftToOthers {
   /** Until when each of the places is left. The earliest comes first. */

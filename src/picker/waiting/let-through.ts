@@ -19,7 +19,9 @@ interface LetThroughOptions {
   readonly waitingElsewhere?: (() => readonly FirstBand[]) | undefined;
   /** Flow control as it is now; undefined where it is off. */
   readonly discipline: () => QueueDiscipline | undefined;
-  /** Called after a first token or an end, here or at another replica: an endpoint may have room. */
+  /**
+   * Called after a first token or an end, here or at another replica: an endpoint may have room.
+   */
   readonly onRoom: () => void;
 }
 
@@ -57,7 +59,10 @@ export class LetThrough {
     this.#options = options;
   }
 
-  /** Requests that take room which no ledger shows yet: those on their way, and those left to others. */
+  /**
+   * Requests that take room which no ledger shows yet: those on their way, and those left to
+   * others.
+   */
   get unseen(): number {
     return this.#unrouted.size + this.#placesLeft.count(this.#options.clock.now());
   }

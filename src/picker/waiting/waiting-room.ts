@@ -196,7 +196,9 @@ export class WaitingRoom {
     return this.#crowds(share) || this.#queue.isLate(priority, placeOf(target), share, at);
   }
 
-  /** Whether a flow that has got more than another one has filled the pool: the other needs room. */
+  /**
+   * Whether a flow that has got more than another one has filled the pool: the other needs room.
+   */
   #crowds(share: Share): boolean {
     return this.#queue.isFair && this.shares.crowds(share, this.#crowdedFrom);
   }

@@ -20,8 +20,8 @@ import { HandoverTime } from './handover-time.ts';
  * keeps long prompts out of the way of short ones; and the time by which computing the prompt holds
  * up the answers that are decoded there, since they share its steps. Elsewhere adds the transfer of
  * the KV cache, and a second way into an engine: that which decodes. There is nothing to tune: the
- * time for a prompt is learned, the link is a fact about the pool, and by how much first tokens come
- * later than these two say is learned from them.
+ * time for a prompt is learned, the link is a fact about the pool, and by how much first tokens
+ * come later than these two say is learned from them.
  */
 export const byCost: DeciderDefinition = defineDecider({
   type: 'cost-pd-decider',
@@ -73,8 +73,8 @@ function ttftMs(endpoint: Endpoint, context: SchedulingContext): Millis {
 }
 
 /**
- * What computing the prompt on this endpoint costs others: later requests and, as far as they count,
- * answers under way.
+ * What computing the prompt on this endpoint costs others: later requests and, as far as they
+ * count, answers under way.
  */
 function delaysMs(endpoint: Endpoint, context: SchedulingContext, others: number): Millis {
   const model = context.get(ENGINE_MODEL);

@@ -81,7 +81,9 @@ function testOf(
   }
 }
 
-/** Keeps endpoints by an attribute, as its algorithm says; `onMissing` says what of those without. */
+/**
+ * Keeps endpoints by an attribute, as its algorithm says; `onMissing` says what of those without.
+ */
 export const endpointAttributeFilter: FilterDefinition = defineFilter({
   type: 'endpoint-attribute-filter',
   config: z.lazy(() =>

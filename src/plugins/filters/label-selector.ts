@@ -72,7 +72,10 @@ function labelSelector(type: string): FilterDefinition {
   });
 }
 
-/** Whether a label with this value, or none, is as a requirement of a Kubernetes label selector asks. */
+/**
+ * Whether a label with this value, or none, is as a requirement of a Kubernetes label selector
+ * asks.
+ */
 export function meetsRequirement(
   { operator, values }: LabelRequirement,
   value: string | undefined,

@@ -50,7 +50,8 @@ describe('prefix-cache-affinity-filter', () => {
   });
 
   it('[D323] compares the times that the model of engines predicts where the configuration asks for a predictor', () => {
-    // Two seconds pass for the uncached prompt of 640 tokens, and 10 for the backlog of the slow one.
+    // Two seconds pass for the uncached prompt of 640 tokens, and 10 for the backlog of the slow
+    // one.
     const quick = { ...PRIOR_STEP_TIME, baseMs: 0, perPrefillTokenMs: 1 };
     const slow = { ...quick, perPrefillTokenMs: 10 };
     const keptBy = (maxTTFTPenaltyMs: number, ttftSource: string): readonly number[] => {

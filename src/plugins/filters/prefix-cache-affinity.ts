@@ -172,7 +172,9 @@ function isTooSlow(
   return penaltyMs > 0 && least(sticky, ttftMs) - least(rest, ttftMs) > penaltyMs;
 }
 
-/** Whether the sticky have too many more requests, and this one would not wait too long elsewhere. */
+/**
+ * Whether the sticky have too many more requests, and this one would not wait too long elsewhere.
+ */
 function hasTooMany(
   parameters: AffinityConfig,
   { sticky, rest, match }: Parts,

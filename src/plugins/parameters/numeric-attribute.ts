@@ -28,7 +28,8 @@ export function numericAttribute(
   if (typeof label === 'number') return label;
   if (!isFresh(endpoint, now)) return undefined;
   const custom = endpoint.attribute(CUSTOM_METRICS);
-  // The reference writes some names with the producer of the value: `GPUUtilization/dcgm-extractor`.
+  // The reference writes some names with the producer of the value:
+  // `GPUUtilization/dcgm-extractor`.
   const [plain = name] = name.split('/', 1);
   return custom.get(name) ?? custom.get(plain) ?? STANDARD.get(plain)?.(endpoint);
 }

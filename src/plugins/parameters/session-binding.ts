@@ -91,8 +91,8 @@ interface Home {
 }
 
 /**
- * Remembers where the sessions went first, by the session id that requests carry. A session moves only
- * with a request for which its endpoint was no candidate.
+ * Remembers where the sessions went first, by the session id that requests carry. A session moves
+ * only with a request for which its endpoint was no candidate.
  */
 export function memoryBinding({
   sources,

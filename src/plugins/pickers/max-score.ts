@@ -26,7 +26,10 @@ export const maxScorePicker: PickerDefinition = definePicker({
   }),
 });
 
-/** The place of the highest. One pass; each of k equals is kept with probability 1/k (reservoir sampling). */
+/**
+ * The place of the highest. One pass; each of k equals is kept with probability 1/k (reservoir
+ * sampling).
+ */
 function highest(totals: readonly number[], random: Random): number {
   let best = 0;
   let most = totals[0] as number;

@@ -23,8 +23,8 @@ export interface ApproxPrefixConfig {
   /**
    * The index follows what engines do: blocks of a request in flight are not forgotten, and are as
    * if used again when it ends; only whole blocks count, of the whole prompt. Without it, the index
-   * counts as the reference does: by when a request was sent, and with the rest of the prompt behind
-   * its last whole block, over the first 131,072 tokens.
+   * counts as the reference does: by when a request was sent, and with the rest of the prompt
+   * behind its last whole block, over the first 131,072 tokens.
    */
   readonly keepInFlight: boolean;
 }
@@ -60,7 +60,9 @@ export function blockTokensOf({ blockSizeTokens, blockSize }: ApproxPrefixConfig
   return Math.max(HASHED_BLOCK_TOKENS, tokens);
 }
 
-/** How many hashed blocks are one block that counts: the reference counts in the engine's blocks. */
+/**
+ * How many hashed blocks are one block that counts: the reference counts in the engine's blocks.
+ */
 export function hashedInBlock(config: ApproxPrefixConfig, endpoints: readonly Endpoint[]): number {
   if (config.keepInFlight) return 1;
   const reported = config.autoTune ? endpoints[0]?.attribute(CACHE_CONFIG) : undefined;

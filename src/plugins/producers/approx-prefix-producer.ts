@@ -68,8 +68,8 @@ function approxProducer(type: string): DataSourceDefinition {
 }
 
 /**
- * Follows engines: it learns prompts and answers, and each endpoint has an LRU index of the capacity
- * that its engine reports, so that the index forgets as the engine does.
+ * Follows engines: it learns prompts and answers, and each endpoint has an LRU index of the
+ * capacity that its engine reports, so that the index forgets as the engine does.
  */
 export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   readonly facts: NonNullable<DataSource['facts']>;

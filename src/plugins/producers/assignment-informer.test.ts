@@ -33,7 +33,9 @@ function setUp(parameters: object, endpoints: readonly Endpoint[]) {
   const [first] = endpoints as readonly [Endpoint];
   return {
     informer,
-    /** So many requests of a class, within the interval, and then the division is looked at again. */
+    /**
+     * So many requests of a class, within the interval, and then the division is looked at again.
+     */
     send: (promptTokens: number, requests: number) => {
       const routed = makeRouted(first, {
         request: makeRequest({ promptTokens }),
@@ -41,7 +43,9 @@ function setUp(parameters: object, endpoints: readonly Endpoint[]) {
       });
       for (let count = 0; count < requests; count++) informer.onRouted(routed);
     },
-    /** Until the division is looked at again, with a request whose own work comes too late for that. */
+    /**
+     * Until the division is looked at again, with a request whose own work comes too late for that.
+     */
     wait: () => {
       clock.setTimer((config as AssignmentConfig).reassignInterval, () => undefined);
       clock.step();

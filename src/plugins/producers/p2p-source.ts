@@ -71,7 +71,10 @@ function sourceOf(
   return candidates.at(drawn);
 }
 
-/** What others can take: blocks come from the memory of the host, as far as events say what is there. */
+/**
+ * What others can take: blocks come from the memory of the host, as far as events say what is
+ * there.
+ */
 function offeredBlocks(match: PrefixMatch, endpoint: Endpoint): number {
   return match.heldBlocks?.(endpoint)?.onHost ?? match.matchedBlocks(endpoint);
 }

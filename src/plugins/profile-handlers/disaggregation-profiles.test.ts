@@ -27,7 +27,10 @@ interface World {
   readonly profiles?: readonly string[];
 }
 
-/** Profiles that pick the endpoint of their stage, and note that they ran and whom they were shown as peer. */
+/**
+ * Profiles that pick the endpoint of their stage, and note that they ran and whom they were shown
+ * as peer.
+ */
 function profileOf(name: string, { ran, empty = [] }: World): SchedulingProfile {
   return {
     name,

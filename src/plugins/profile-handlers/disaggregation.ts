@@ -18,7 +18,9 @@ export interface DisaggregationConfig {
   readonly profiles: Readonly<Record<Stage, string>>;
   /** The profile for endpoints that serve a request whole, where a stage finds none. */
   readonly fallback?: string | undefined;
-  /** A request whose separate prefill finds no endpoint is refused; else the decoder computes it. */
+  /**
+   * A request whose separate prefill finds no endpoint is refused; else the decoder computes it.
+   */
   readonly prefillRequired?: boolean | undefined;
   readonly deciders: {
     readonly prefill?: string | undefined;
@@ -31,8 +33,8 @@ export interface DisaggregationConfig {
  * profile is the primary. A stage whose profile leaves no endpoint is served by the decoding
  * endpoint, unless it is prefill and that is required.
  *
- * With a fallback profile, a request whose decode profile or whose separate prefill finds no endpoint
- * is served whole by the pick of that profile.
+ * With a fallback profile, a request whose decode profile or whose separate prefill finds no
+ * endpoint is served whole by the pick of that profile.
  *
  * With `decode-first` the deciders see the decoding endpoint, and without one no other profile
  * runs. With `prefill-first` the prefill profile, if there is one, always runs, and decode is
@@ -116,7 +118,9 @@ function withPrefill(handler: ProfileHandler, prefill: string): ProfileHandler {
   };
 }
 
-/** Lets the profile `whole` serve a request for which one of the needed profiles finds no endpoint. */
+/**
+ * Lets the profile `whole` serve a request for which one of the needed profiles finds no endpoint.
+ */
 function orWhole(
   handler: ProfileHandler,
   whole: SchedulingProfile,

@@ -38,7 +38,8 @@ const attribute = z.lazy(() =>
 
 /**
  * Reports a number for each answer to the proxy, as dynamic metadata: the value of an expression in
- * CEL over `usage`, without its fraction. Reports nothing for 0, or where the condition is not true.
+ * CEL over `usage`, without its fraction. Reports nothing for 0, or where the condition is not
+ * true.
  */
 export const requestAttributeReporter: DataSourceDefinition = defineDataSource({
   type: 'request-attribute-reporter',

@@ -5,7 +5,9 @@ import type { ByteReader, ByteWriter } from './wire.ts';
 export const BLOCKS_MAX = 65_536;
 const NO_WORDS = new Uint32Array(0);
 
-/** Whether a prompt of which `sent` blocks are sent has a rest behind its last full block to send. */
+/**
+ * Whether a prompt of which `sent` blocks are sent has a rest behind its last full block to send.
+ */
 export function sendsRest({ count, hasRest }: PromptBlocks, sent: number): boolean {
   return hasRest === true && sent === count;
 }

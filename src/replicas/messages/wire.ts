@@ -9,7 +9,10 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 /** UTF-16 units become at most three bytes each. */
 const BYTES_PER_UNIT = 3;
-/** Names of endpoints and models. For these the encoder costs more than a loop: each message has some. */
+/**
+ * Names of endpoints and models. For these the encoder costs more than a loop: each message has
+ * some.
+ */
 const ASCII_UNITS_MAX = 128;
 const INITIAL_BYTES = 4096;
 /** The length of an entry is written after it, in a place of this size: up to 2 MB. */

@@ -11,7 +11,10 @@ export interface MessageCounts {
   readonly dropped: number;
 }
 
-/** Messages to the link. Where it takes none, batches wait up to a bound; then the oldest are dropped. */
+/**
+ * Messages to the link. Where it takes none, batches wait up to a bound; then the oldest are
+ * dropped.
+ */
 export class SendQueue {
   readonly #send: SendMessage;
   readonly #counts = { messages: 0, bytes: 0, dropped: 0 };

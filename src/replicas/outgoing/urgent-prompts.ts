@@ -2,9 +2,9 @@ import { type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /**
- * Prompt tokens to compute at one endpoint that the others must know of soon: a server takes a tenth
- * of a second for them. Less waits for the batch, because one message for each prompt would cost too
- * much.
+ * Prompt tokens to compute at one endpoint that the others must know of soon: a server takes a
+ * tenth of a second for them. Less waits for the batch, because one message for each prompt would
+ * cost too much.
  */
 const URGENT_TOKENS = 2048;
 const URGENT_MS: Millis = 1;

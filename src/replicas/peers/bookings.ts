@@ -12,7 +12,9 @@ export class Bookings {
   #requests = 0;
   #blocks = 0;
 
-  /** For a replica with `open` requests. False beyond a bound, else to be released with its blocks. */
+  /**
+   * For a replica with `open` requests. False beyond a bound, else to be released with its blocks.
+   */
   takesRequest(open: number): boolean {
     if (this.#requests >= OPEN_MAX || open >= PEER_OPEN_MAX) return false;
     this.#requests += 1;

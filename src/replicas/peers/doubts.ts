@@ -3,8 +3,8 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 
 /**
- * So many times what an endpoint reports others may claim there: a metrics page may show one of eight
- * data-parallel ranks.
+ * So many times what an endpoint reports others may claim there: a metrics page may show one of
+ * eight data-parallel ranks.
  */
 const TIMES_REPORTED = 8;
 /** The endpoint must have denied the claims at so many looks in a row, a second apart. */
@@ -64,8 +64,8 @@ export class Doubts {
   }
 
   /**
-   * To be called each second. Doubts the replica that claims most at an endpoint which has denied it
-   * long enough, and releases what it has there. Returns who is doubted now, and where.
+   * To be called each second. Doubts the replica that claims most at an endpoint which has denied
+   * it long enough, and releases what it has there. Returns who is doubted now, and where.
    */
   look(claimants: readonly Claimant[], witness: Witness): readonly Doubted[] {
     const now = this.#clock.now();
@@ -102,7 +102,8 @@ export class Doubts {
     const here = ledger.occupiedHere(endpoint);
     if (!isFresh(endpoint, this.#clock.now()) || here > reported) return undefined;
     const possible = TIMES_REPORTED * reported;
-    // The ledger has also those that wait elsewhere for their prompts: only where it may be so, count.
+    // The ledger has also those that wait elsewhere for their prompts: only where it may be so,
+    // count.
     if (ledger.occupied(endpoint) - here <= possible) return false;
     const claimed = claims().reduce((sum, each) => sum + (each.get(address) ?? 0), 0);
     return claimed > possible;

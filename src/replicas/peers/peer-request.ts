@@ -3,7 +3,10 @@ import type { RoutedEntry } from '../messages/entries.ts';
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
-/** A request of a peer. What is sent of it is what load, prefix index, speeds and shares of tenants need. */
+/**
+ * A request of a peer. What is sent of it is what load, prefix index, speeds and shares of tenants
+ * need.
+ */
 export function peerRequest(
   peer: string,
   entry: RoutedEntry,

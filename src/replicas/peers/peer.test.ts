@@ -11,7 +11,10 @@ import { TimeShare } from './time-share.ts';
 
 const IDLE = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
-/** Where the peer's request counts, whose prompt is computed elsewhere: before its first token, and after. */
+/**
+ * Where the peer's request counts, whose prompt is computed elsewhere: before its first token, and
+ * after.
+ */
 function claimed(firstTokenVisible: boolean): readonly string[] {
   const clock = new SimulatedClock();
   const network = new SimulatedNetwork({ clock, delayMs: 1 });

@@ -74,8 +74,9 @@ export class Peers {
   }
 
   /**
-   * Who sent a message of so many bytes, which count for it. Undefined for own messages, and beyond the bounds of how many there are and
-   * how often they come. A peer that has started anew is a new one.
+   * Who sent a message of so many bytes, which count for it. Undefined for own messages, and beyond
+   * the bounds of how many there are and how often they come. A peer that has started anew is a new
+   * one.
    */
   of({ id, boot, sentAt }: MessageHead, bytes: number): Peer | undefined {
     const { clock, id: ownId, boot: ownBoot, onNotice, received } = this.#options;
@@ -95,7 +96,9 @@ export class Peers {
     return peer;
   }
 
-  /** To be called each second: drops those that are silent, and doubts those that claim too much. */
+  /**
+   * To be called each second: drops those that are silent, and doubts those that claim too much.
+   */
   look(): void {
     const { clock, onNotice } = this.#options;
     const now = clock.now();

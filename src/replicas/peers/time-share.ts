@@ -5,7 +5,8 @@ const BURST_MS: Millis = 100;
 
 /**
  * Lets work take a share of the time at most. Work is measured by what it computes where the clock
- * says that: on a busy machine other processes would else use its share up, and it would be left out.
+ * says that: on a busy machine other processes would else use its share up, and it would be left
+ * out.
  */
 export class TimeShare {
   readonly #clock: Pick<Clock, 'now' | 'cpuTime'>;

@@ -7,8 +7,8 @@ export interface Rate {
 }
 
 /**
- * A token bucket: it begins full with `rate.atOnce` tokens, and `rate.perSecond` tokens come back in a
- * second, up to `rate.atOnce`. It has no timer: it reads the clock when something is taken.
+ * A token bucket: it begins full with `rate.atOnce` tokens, and `rate.perSecond` tokens come back
+ * in a second, up to `rate.atOnce`. It has no timer: it reads the clock when something is taken.
  */
 export class TokenBucket {
   readonly #clock: Pick<Clock, 'now'>;
@@ -23,7 +23,9 @@ export class TokenBucket {
     this.#filledAt = clock.now();
   }
 
-  /** Takes `amount` tokens and returns true. Where fewer are left it takes none and returns false. */
+  /**
+   * Takes `amount` tokens and returns true. Where fewer are left it takes none and returns false.
+   */
   take(amount = 1): boolean {
     const now = this.#clock.now();
     const { perSecond, atOnce } = this.#rate;

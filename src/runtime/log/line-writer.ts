@@ -44,7 +44,8 @@ export function standardOutput(): LineWriter {
         if (isOver) return resolve();
         isOver = true;
         const stuck = setTimeout(() => {
-          // Others write at the exit what they still have, and would wait for ever: it comes before.
+          // Others write at the exit what they still have, and would wait for ever: it comes
+          // before.
           process.prependOnceListener('exit', () => process.kill(process.pid, 'SIGKILL'));
           resolve();
         }, END_MS);

@@ -1,4 +1,7 @@
-/** A piece of so many bytes is kept as it came; a smaller one is copied, because as an object it takes more. */
+/**
+ * A piece of so many bytes is kept as it came; a smaller one is copied, because as an object it
+ * takes more.
+ */
 const KEPT_BYTES_MIN = 1024;
 const BLOCK_BYTES_MIN = 1024;
 const BLOCK_BYTES_MAX = 64 * 1024;
@@ -7,7 +10,10 @@ const NOTHING: Buffer = Buffer.alloc(0);
 /** Bytes that come in pieces. They take memory by their number, however small the pieces are. */
 export class PackedPieces {
   #pieces: Buffer[] = [];
-  /** Where small pieces are copied to; its first `#filled` bytes are used, those before `#begin` as a piece. */
+  /**
+   * Where small pieces are copied to; its first `#filled` bytes are used, those before `#begin` as
+   * a piece.
+   */
   #block: Buffer = NOTHING;
   #begin = 0;
   #filled = 0;

@@ -2,7 +2,9 @@ import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** So many collections of the whole heap within `OFTEN_MS` are often, and over `SELDOM_MS` seldom. */
+/**
+ * So many collections of the whole heap within `OFTEN_MS` are often, and over `SELDOM_MS` seldom.
+ */
 const COUNTED = 4;
 const OFTEN_MS: Millis = 12_000;
 const SELDOM_MS: Millis = 60_000;

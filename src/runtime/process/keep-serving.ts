@@ -1,6 +1,8 @@
 import { isatty } from 'node:tty';
 
-/** They end a process that says nothing about them. SIGUSR1 has Node open a debugger to the machine. */
+/**
+ * They end a process that says nothing about them. SIGUSR1 has Node open a debugger to the machine.
+ */
 const WITHOUT_EFFECT: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'];
 const STDIN = 0;
 

@@ -11,9 +11,9 @@ interface Reply extends Cuttable {
 const BYTES_MAX = 128 * 1024 * 1024;
 
 /**
- * Replies that clients have not taken yet. A connection has one at a time: one that asks again before
- * it has its reply is cut, because thousands of requests fit into one read. Past the bound of bytes
- * the oldest reply is cut, so that clients which do not read do not keep others out.
+ * Replies that clients have not taken yet. A connection has one at a time: one that asks again
+ * before it has its reply is cut, because thousands of requests fit into one read. Past the bound
+ * of bytes the oldest reply is cut, so that clients which do not read do not keep others out.
  */
 export class OpenReplies {
   readonly #bytesMax: number;

@@ -3,7 +3,9 @@ import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 /** How often it looks whether the pool has become active. */
 const LOOK_MS: Millis = 1000;
 
-/** Tells followers whether the pool is active. It looks once for all of them, and not without any. */
+/**
+ * Tells followers whether the pool is active. It looks once for all of them, and not without any.
+ */
 export class ActiveWatch {
   readonly #isActive: () => boolean;
   readonly #clock: Clock;
@@ -20,7 +22,9 @@ export class ActiveWatch {
     return this.#followers.size;
   }
 
-  /** Tells it at once, and again with each change, until the function that this returns is called. */
+  /**
+   * Tells it at once, and again with each change, until the function that this returns is called.
+   */
   follow(tell: (active: boolean) => void): () => void {
     if (this.#followers.size === 0) this.#look();
     // Each call follows by itself, with the same function, too.

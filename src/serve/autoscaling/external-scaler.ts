@@ -50,8 +50,8 @@ export interface ExternalScalerOptions {
 
 /**
  * KEDA's external scaler, without TLS: one metric, the replicas that are wanted, with the target 1,
- * so that the autoscaler makes as many, within its tolerance. `stage` in the metadata of the trigger names the
- * servers: `prefill`, `decode`, or left out for all. Throws ListenError.
+ * so that the autoscaler makes as many, within its tolerance. `stage` in the metadata of the
+ * trigger names the servers: `prefill`, `decode`, or left out for all. Throws ListenError.
  */
 export async function startExternalScaler(
   options: ExternalScalerOptions,

@@ -16,7 +16,10 @@ export interface StartedServer {
   readonly refresh: () => void;
 }
 
-/** Serves in this thread, or with `ioWorkers` in others. Throws ConfigError, and rejects with a ListenError. */
+/**
+ * Serves in this thread, or with `ioWorkers` in others. Throws ConfigError, and rejects with a
+ * ListenError.
+ */
 export async function startServer(
   options: ServeOptions,
   parts: Omit<IoWorkersParts, 'onIgnored'> & StartedPicker,

@@ -46,7 +46,9 @@ export function logStart(
   log.warn({}, `there is no endpoint: ${fate}; ${ADD_ENDPOINTS}`);
 }
 
-/** A line for each warning of a configuration, and one that counts those beyond the first twenty. */
+/**
+ * A line for each warning of a configuration, and one that counts those beyond the first twenty.
+ */
 export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly string[]): void {
   const { shown, more } = firstOf(warnings, WARNINGS_MAX);
   for (const warning of shown) log.warn({ warning }, 'configuration');

@@ -56,7 +56,9 @@ export class ServingState {
     this.#say();
   }
 
-  /** Whether the pool exists and its endpoints have been listed: before, requests would find none. */
+  /**
+   * Whether the pool exists and its endpoints have been listed: before, requests would find none.
+   */
   know(known: boolean): void {
     this.#known = known;
     this.#say();

@@ -17,7 +17,9 @@ import type { ReplicasOptions } from '../replicas/create-replica.ts';
 import type { MetricsTlsOptions } from '../tls/metrics-tls.ts';
 import type { TlsOptions } from '../tls/start-tls.ts';
 
-/** The options of `pointsman serve`, read and checked, by the part of the picker that reads them. */
+/**
+ * The options of `pointsman serve`, read and checked, by the part of the picker that reads them.
+ */
 export interface ServeOptions {
   readonly plan: PickerPlan;
   /** The file or name of `plan`, for the log. */
@@ -113,7 +115,9 @@ export interface DrainOptions {
 
 /** What the picker's own metrics page shows. */
 export interface MetricsOptions {
-  /** The most lines of the metrics page with labels of clients, and when unused ones are dropped. */
+  /**
+   * The most lines of the metrics page with labels of clients, and when unused ones are dropped.
+   */
   readonly metricsMaxSeries?: number | undefined;
   readonly metricsIdleMs?: Millis | undefined;
   /** The most fairness ids with lines of their own on the metrics page; 0: none. */

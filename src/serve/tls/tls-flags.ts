@@ -2,7 +2,9 @@ import { ConfigError } from '../../framework/error.ts';
 
 type MinVersion = 'TLSv1.2' | 'TLSv1.3';
 
-/** By the names of Node and of the reference picker. HTTP/2 needs at least 1.2: older ones are 1.2. */
+/**
+ * By the names of Node and of the reference picker. HTTP/2 needs at least 1.2: older ones are 1.2.
+ */
 const VERSIONS: Readonly<Record<string, MinVersion>> = {
   '1.2': 'TLSv1.2',
   '1.3': 'TLSv1.3',

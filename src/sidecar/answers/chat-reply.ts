@@ -12,8 +12,8 @@ interface Call {
 }
 
 /**
- * The first answer of a chat, read as it comes: whole, or by the events of a stream. Its text is not
- * kept, as an answer may be long: only its digest.
+ * The first answer of a chat, read as it comes: whole, or by the events of a stream. Its text is
+ * not kept, as an answer may be long: only its digest.
  */
 export class ChatReply {
   readonly #content = createHash('sha256');
@@ -47,8 +47,8 @@ export class ChatReply {
   }
 
   /**
-   * The digest of a message of a request. What clients add to an answer that they send back does not
-   * count: only the role, the names, the content and the calls, from which prompts are made.
+   * The digest of a message of a request. What clients add to an answer that they send back does
+   * not count: only the role, the names, the content and the calls, from which prompts are made.
    */
   static digestOf(message: Buffer): string {
     const role = valueOf(message, 'role');

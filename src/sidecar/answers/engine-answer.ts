@@ -17,7 +17,9 @@ const NEWLINE = 0x0a;
 const DATA = Buffer.from('data:');
 /** A longer answer in one piece passes unchanged. */
 const WHOLE_BYTES_MAX = 16 * 1024 * 1024;
-/** The beginning of a longer line of a stream passes unchanged, and its rest as lines of their own. */
+/**
+ * The beginning of a longer line of a stream passes unchanged, and its rest as lines of their own.
+ */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Whether an answer is a stream of events. */

@@ -8,7 +8,9 @@ export type Json = Readonly<Record<string, unknown>>;
 
 /** Bounds the memory of the parsed body: an empty array takes 2 bytes of text and 16 of memory. */
 const CONTAINERS_MAX = 500_000;
-/** They name the server from which an engine fetches KV or embeddings: only the sidecar sets them. */
+/**
+ * They name the server from which an engine fetches KV or embeddings: only the sidecar sets them.
+ */
 const RESERVED: readonly string[] = ['kv_transfer_params', 'ec_transfer_params'];
 /** Fields that name the server from which SGLang fetches KV: only the sidecar may set them. */
 const BOOTSTRAP: readonly string[] = ['bootstrap_host', 'bootstrap_port', 'bootstrap_room'];

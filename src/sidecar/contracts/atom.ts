@@ -34,7 +34,10 @@ export function atomContract(ranks: number): KvContract {
   };
 }
 
-/** The answered parameters by the names that decoding servers read, without those that are not theirs. */
+/**
+ * The answered parameters by the names that decoding servers read, without those that are not
+ * theirs.
+ */
 function forDecoder(params: Buffer): Buffer {
   const rank = memberOf(params, 'dp_rank');
   return withMembers(params, {

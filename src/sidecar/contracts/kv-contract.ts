@@ -9,7 +9,9 @@ export interface Asked {
   readonly prefiller: string;
   /** The server from which cached blocks can be taken, if another than the prefilling one. */
   readonly kvSource: string | undefined;
-  /** Where the engine has the KV of this conversation's earlier turns, as it has said; if it has. */
+  /**
+   * Where the engine has the KV of this conversation's earlier turns, as it has said; if it has.
+   */
   readonly earlierKv?: Buffer | undefined;
   readonly signal: AbortSignal;
 }

@@ -5,7 +5,9 @@ import { hostOf, type KvContract } from './kv-contract.ts';
 /** Readers of JSON keep every digit of it, and two requests do not get the same by chance. */
 const ROOMS = 2 ** 48 - 1;
 
-/** SGLang: both servers get the same request at once, and meet at the bootstrap server by a number. */
+/**
+ * SGLang: both servers get the same request at once, and meet at the bootstrap server by a number.
+ */
 export function sglangContract(bootstrapPort: number): KvContract {
   return {
     name: 'sglang',

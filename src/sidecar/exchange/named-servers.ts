@@ -18,7 +18,9 @@ export const SERVER_HEADERS: readonly string[] = [
   RANK_SERVER_HEADER,
 ];
 
-/** The prefilling server that the request names, if it names one. Throws a Refusal if it may not. */
+/**
+ * The prefilling server that the request names, if it names one. Throws a Refusal if it may not.
+ */
 export function namedPrefiller({ request, options, metrics }: Exchange): string | undefined {
   const named = serversIn(request.headers, PREFILL_HEADER);
   const prefiller =

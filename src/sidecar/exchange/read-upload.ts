@@ -44,7 +44,8 @@ interface UploadOptions {
 
 /**
  * Reads a whole request body. What it takes from the budget, the caller gives back: the length of
- * the result. Rejects with a Refusal at the first bound that is passed, or with the signal's reason.
+ * the result. Rejects with a Refusal at the first bound that is passed, or with the signal's
+ * reason.
  */
 export function readUpload(request: IncomingMessage, options: UploadOptions): Promise<Buffer> {
   return new Promise((resolve, reject) => new Upload(request, { ...options, resolve, reject }));

@@ -175,7 +175,9 @@ export const SIDECAR_DEFAULTS: Omit<
   podIp: undefined,
 };
 
-/** Where traces of requests and of their legs go; the sidecar does not know how they are written. */
+/**
+ * Where traces of requests and of their legs go; the sidecar does not know how they are written.
+ */
 export interface LegTracing {
   /** Begins the trace of a request: it belongs to the trace that its headers name, if any. */
   begin(headers: IncomingHttpHeaders): RequestTracing;

@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 const SLICE_BYTES = 64 * 1024;
 
 /**
- * A body as a stream that gives a slice when its reader has room for one: a server that does not read
- * leaves the bytes here, where they count. `onGone` is called once, when the reader has all of them or
- * wants no more.
+ * A body as a stream that gives a slice when its reader has room for one: a server that does not
+ * read leaves the bytes here, where they count. `onGone` is called once, when the reader has all of
+ * them or wants no more.
  */
 export function slicedBody(body: Buffer, onGone: () => void): Readable {
   let rest: Buffer | undefined = body;

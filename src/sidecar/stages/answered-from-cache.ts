@@ -12,8 +12,8 @@ const LOOKED_AT_BYTES_MAX = 64 * 1024;
 
 /**
  * The answer of an engine that was to answer only from its cache, from its first byte on; undefined
- * where too little was cached. It waits for the first event that says which. Rejects where the engine
- * is silent for too long.
+ * where too little was cached. It waits for the first event that says which. Rejects where the
+ * engine is silent for too long.
  */
 export async function answeredFromCache(
   answer: EngineAnswer,

@@ -23,8 +23,8 @@ interface Otherwise {
 
 /**
  * Sends both legs at the same time. The engine's answer counts once the prefill has succeeded, or
- * once it has bytes, which need the KV: until then a failed prefill ends the decode leg, which would
- * wait for KV that never comes. Undefined where the prefilling server fails.
+ * once it has bytes, which need the KV: until then a failed prefill ends the decode leg, which
+ * would wait for KV that never comes. Undefined where the prefilling server fails.
  */
 export async function legsAtOnce(
   { asked, legs, onPrefilled }: Attempt,

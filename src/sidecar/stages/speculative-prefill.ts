@@ -126,7 +126,9 @@ async function send(
   }
 }
 
-/** The request for one token after the conversation; undefined where it lacks messages or answer. */
+/**
+ * The request for one token after the conversation; undefined where it lacks messages or answer.
+ */
 function nextPrompt({ body, api }: Turn, text: string): Buffer | undefined {
   const messages = memberOf(body, 'messages');
   const end = messages?.lastIndexOf(']') ?? -1;

@@ -5,7 +5,9 @@ import { modelOf, type RequestRecord, requestIdOf, statusOf } from './request-re
 /** Longer texts of clients are cut. */
 const TEXT_MAX = 256;
 
-/** One line of the access log, as JSON. Times are in milliseconds; what is not known is left out. */
+/**
+ * One line of the access log, as JSON. Times are in milliseconds; what is not known is left out.
+ */
 export function accessLine(record: RequestRecord, endedAtEpochMs: Millis): string {
   const { routed, trace, beganAt, readAt, decidedAt, firstTokenAt, endedAt, usage } = record;
   const { request, error, outcome, decidedBy, servedBy, responseBytes, passedTo } = record;
@@ -26,7 +28,8 @@ export function accessLine(record: RequestRecord, endedAtEpochMs: Millis): strin
     outputTokens: usage?.completionTokens,
     requestBytes: request?.bodyBytes,
     responseBytes,
-    // All that came before the decision: `preparedMs`, `heldMs` of `Routed`, and the decision itself.
+    // All that came before the decision: `preparedMs`, `heldMs` of `Routed`, and the decision
+    // itself.
     waitedMs: since(readAt, decidedAt),
     ttftMs: since(readAt ?? beganAt, firstTokenAt),
     durationMs: since(beganAt, endedAt),

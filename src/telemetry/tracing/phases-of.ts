@@ -53,7 +53,10 @@ function part(name: string, from: Millis, to: Millis): Phase {
   return { name, from, to, place: 'part-of-request' };
 }
 
-/** The wait for the decision with what is in it: waiting, and the profiles, which share the scheduler's time. */
+/**
+ * The wait for the decision with what is in it: waiting, and the profiles, which share the
+ * scheduler's time.
+ */
 function addOrchestration(
   phases: Phase[],
   record: RequestRecord,

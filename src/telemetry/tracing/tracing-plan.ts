@@ -39,7 +39,8 @@ const BATCH_SPANS = 512;
 
 /**
  * Reads OpenTelemetry's variables as its specification has them, with the defaults of the reference
- * picker. Undefined where they switch traces off. Throws ConfigError for values that cannot be used.
+ * picker. Undefined where they switch traces off. Throws ConfigError for values that cannot be
+ * used.
  */
 export function planTracing(environment: Environment): TracingPlan | undefined {
   const read = (name: string): string | undefined => environment[name]?.trim() || undefined;

@@ -52,7 +52,9 @@ export const MEMORY_TYPES: SettingTypes<MemoryArgs> = {
 /** Blocks of a server whose KV memory is not bounded: 16 million tokens in blocks of 16. */
 const UNBOUNDED_BLOCKS = 2 ** 20;
 
-/** The simulator has neither a prefix cache nor a bound on memory unless its KV cache is enabled. */
+/**
+ * The simulator has neither a prefix cache nor a bound on memory unless its KV cache is enabled.
+ */
 export function memoryOptions(args: MemoryArgs, asSimulator: boolean): object {
   const enabled = args['enable-kvcache'];
   const unbounded = asSimulator && enabled !== true;

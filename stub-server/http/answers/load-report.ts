@@ -6,8 +6,8 @@ const FORMAT_HEADER = 'endpoint-load-metrics-format';
 const REPORT_HEADER = 'endpoint-load-metrics';
 
 /**
- * The header with the load of the server (ORCA), where the client asks for one in a format that vLLM
- * knows. vLLM adds it to answers of chats and completions that come whole.
+ * The header with the load of the server (ORCA), where the client asks for one in a format that
+ * vLLM knows. vLLM adds it to answers of chats and completions that come whole.
  */
 export function loadReport(headers: IncomingHttpHeaders, { engine }: Replica): [string, string][] {
   const named = {

@@ -21,7 +21,9 @@ export interface PromptMedia {
   readonly tokens: number;
 }
 
-/** Without a size: 640 × 360 pixels, of which 1,024 are a token, as the reference picker assumes. */
+/**
+ * Without a size: 640 × 360 pixels, of which 1,024 are a token, as the reference picker assumes.
+ */
 const TOKENS_DEFAULT = 225;
 const PIXELS_PER_TOKEN = 1024;
 /** Engines make larger images smaller. */

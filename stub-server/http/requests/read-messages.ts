@@ -71,7 +71,9 @@ function promptOf(
   return renderChat({ messages: chat, tools }, bytesOf);
 }
 
-/** A message, before it the results of tools that it has: in a chat they have a role of their own. */
+/**
+ * A message, before it the results of tools that it has: in a chat they have a role of their own.
+ */
 function chatOf({
   role,
   content,

@@ -43,8 +43,8 @@ function mediaIn({ features }: z.infer<typeof tokensSchema>): readonly PromptMed
 }
 
 /**
- * Reads a request of `/inference/v1/generate` as vLLM does: token ids in and out, and what other APIs
- * have at the top is in `sampling_params`. `model` is the server's where none is named. Throws
+ * Reads a request of `/inference/v1/generate` as vLLM does: token ids in and out, and what other
+ * APIs have at the top is in `sampling_params`. `model` is the server's where none is named. Throws
  * ApiError.
  */
 export function readTokens(raw: unknown, model: string): GenerationRequest {

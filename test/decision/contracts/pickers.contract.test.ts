@@ -4,7 +4,10 @@ import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { makeContext } from '../../makers.ts';
 import { candidates, catalogue, runtime, SEED, SIZES } from './plugin-world.ts';
 
-/** 5 standard deviations of a count: a fair picker fails one seed in a million, and the seed is pinned. */
+/**
+ * 5 standard deviations of a count: a fair picker fails one seed in a million, and the seed is
+ * pinned.
+ */
 function toleranceOf(draws: number, probability: number): number {
   return 5 * Math.sqrt(draws * probability * (1 - probability));
 }

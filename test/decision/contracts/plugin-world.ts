@@ -20,8 +20,8 @@ import {
 } from '../../makers.ts';
 
 /**
- * Parameters of the types that cannot be made without any. A new plugin that can needs nothing here: the rules of SPEC.md's
- * section Plugins run against every plugin of the catalogue.
+ * Parameters of the types that cannot be made without any. A new plugin that can needs nothing
+ * here: the rules of SPEC.md's section Plugins run against every plugin of the catalogue.
  */
 const PARAMETERS: Readonly<Record<string, unknown>> = {
   'endpoint-attribute-filter': {

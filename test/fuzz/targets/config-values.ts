@@ -115,7 +115,9 @@ export const configValues: FuzzTarget = {
   },
 };
 
-/** All of them one outcome: what was changed further would hide behind the errors that are there. */
+/**
+ * All of them one outcome: what was changed further would hide behind the errors that are there.
+ */
 function refused(error: unknown): string {
   if (!(error instanceof ConfigError)) throw error;
   promise(error.issues.length > 0, () => 'an error without an issue');

@@ -35,7 +35,9 @@ export interface FollowedPool {
   readonly settled: (wanted: string) => Promise<string>;
 }
 
-/** A real API server with the definitions of pools and rules, and pickers that follow pools of it. */
+/**
+ * A real API server with the definitions of pools and rules, and pickers that follow pools of it.
+ */
 export class BoundsBed {
   readonly server: ApiServer;
   readonly core: CoreV1Api;

@@ -15,7 +15,9 @@ interface InformerBed {
   start(): Informer<Thing>;
 }
 
-/** An informer of things at a server that fails as it is asked to, and what the informer has said. */
+/**
+ * An informer of things at a server that fails as it is asked to, and what the informer has said.
+ */
 export function informerBed(): InformerBed {
   const clock = new SimulatedClock();
   const server = new FakeResource<Thing>(clock);

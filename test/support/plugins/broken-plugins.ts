@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { Observer } from '../../../src/framework/observer.ts';
 import { defineFilter, defineScorer } from '../../../src/framework/plugin.ts';
 
-/** For `--plugin` of a picker in a process of its own: a filter and a scorer that fail by chance. */
+/**
+ * For `--plugin` of a picker in a process of its own: a filter and a scorer that fail by chance.
+ */
 
 const config = z.strictObject({});
 

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
-/** Builds a checkout as `npm run build` does, by the tools of this one. Prints only what a failed build says. */
+/**
+ * Builds a checkout as `npm run build` does, by the tools of this one. Prints only what a failed
+ * build says.
+ */
 export function buildCheckout(checkout: string): void {
   const packages = join(root, 'node_modules');
   const run = (tool: string, args: readonly string[]): void => {

@@ -120,7 +120,9 @@ async function build(folder: string): Promise<void> {
   }
 }
 
-/** Starts the collector on free ports of the loopback. It passes on what it gets to this process. */
+/**
+ * Starts the collector on free ports of the loopback. It passes on what it gets to this process.
+ */
 export async function startCollector(binary: string): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const sink = createServer((request, response) => {

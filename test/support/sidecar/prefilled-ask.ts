@@ -1,6 +1,9 @@
 import type { Sidecar } from '../../../src/sidecar/start-sidecar.ts';
 
-/** A completion whose prompt is computed at the prefilling server, and the KV that this answers with. */
+/**
+ * A completion whose prompt is computed at the prefilling server, and the KV that this answers
+ * with.
+ */
 
 export const ASKED_BODY =
   '{"model":"m","prompt":"a prompt","seed":12345678901234567890,"max_tokens":20}';

@@ -26,8 +26,8 @@ const LABELLED = 3;
 
 /**
  * Many requests at few places, in random order with ends, first tokens, kills, removals and returns
- * of endpoints. What is in flight is counted here, apart from the picker's own count: at the servers,
- * which a removal from the pool does not empty.
+ * of endpoints. What is in flight is counted here, apart from the picker's own count: at the
+ * servers, which a removal from the pool does not empty.
  */
 export function runCapacityStorm({ seed, picks, waits }: CapacityStorm): StormResult {
   const random = seededRandom(seed);

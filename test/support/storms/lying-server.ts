@@ -14,8 +14,8 @@ const MANNER_MS = 15_000;
 
 /**
  * A server that works, and speaks of itself in a manner that changes, if none is given: it says the
- * truth, nothing, always that its memory is full and requests wait, always that it does nothing, what it
- * said last, or anything.
+ * truth, nothing, always that its memory is full and requests wait, always that it does nothing,
+ * what it said last, or anything.
  */
 export class LyingServer {
   readonly spec: ServerSpec;

@@ -33,7 +33,9 @@ export interface MemoryStorm {
   readonly tenants?: number;
   /** The mean time between two requests; short by default, so that most wait. */
   readonly everyMs?: number;
-  /** The first server stops after a while, and goes on only long after the last request has come. */
+  /**
+   * The first server stops after a while, and goes on only long after the last request has come.
+   */
   readonly hangs?: boolean;
 }
 

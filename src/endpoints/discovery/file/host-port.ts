@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?';
 /**
- * With underscores, as container names have, a letter in the last part, unlike addresses, and perhaps
- * the dot at the end that keeps search domains away.
+ * With underscores, as container names have, a letter in the last part, unlike addresses, and
+ * perhaps the dot at the end that keeps search domains away.
  */
 const HOST_NAME = new RegExp(
   `^(?=.{1,254}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.${LABEL})*\\.?$`,

@@ -161,7 +161,9 @@ class PoolReadiness {
   }
 }
 
-/** Follows the rules of the pool, if they are asked for; `onSettled` is called when they are known. */
+/**
+ * Follows the rules of the pool, if they are asked for; `onSettled` is called when they are known.
+ */
 function startRules(
   { pool, rules, clock, random, log }: KubernetesOptions,
   server: PacedServer,

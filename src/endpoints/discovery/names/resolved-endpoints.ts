@@ -35,9 +35,9 @@ interface Followed {
 }
 
 /**
- * Puts endpoints into the pool by address, as proxies take no names. An endpoint with a host name is
- * one for each address of the name, and follows the name. The first has the listed id, and further
- * ones have their address behind it: `id@address`.
+ * Puts endpoints into the pool by address, as proxies take no names. An endpoint with a host name
+ * is one for each address of the name, and follows the name. The first has the listed id, and
+ * further ones have their address behind it: `id@address`.
  */
 export class ResolvedEndpoints {
   readonly #options: ResolvedEndpointsOptions;

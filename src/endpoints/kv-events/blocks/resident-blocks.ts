@@ -39,7 +39,9 @@ interface Words {
 export class ResidentBlocks {
   readonly #room: BlockRoom;
   readonly #hash: KeyedHash;
-  /** Blocks held and ghosts, by the engine's hash, hashed again: an engine may choose its hashes. */
+  /**
+   * Blocks held and ghosts, by the engine's hash, hashed again: an engine may choose its hashes.
+   */
   readonly #byHash = new BlockTable();
   /** Blocks held, by our key. */
   readonly #byKey = new BlockTable();

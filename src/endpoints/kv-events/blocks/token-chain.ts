@@ -3,7 +3,10 @@ import { type HashSecret, KeyedHash } from '../../../framework/keyed-hash.ts';
 /** Sets a text behind a block apart from a block of two tokens. */
 const EXTRA_TAG = 0x65787472;
 
-/** A chain's 64-bit key: equal keys mean equal tokens so far. Only who has the secret can compute it. */
+/**
+ * A chain's 64-bit key: equal keys mean equal tokens so far. Only who has the secret can compute
+ * it.
+ */
 export class TokenChain {
   low = 0;
   high = 0;

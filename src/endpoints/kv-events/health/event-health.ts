@@ -70,7 +70,8 @@ export class EventHealth {
   /** Why the events cannot be used, where that is so now. */
   get problem(): UnusableReason | undefined {
     if (this.#silentRequests >= SILENT_REQUESTS_MIN) return 'no-events';
-    // A model with several kinds of attention publishes groups that are of no use beside one that is.
+    // A model with several kinds of attention publishes groups that are of no use beside one that
+    // is.
     if (this.#used === 0 && this.#ofOtherKinds >= UNUSABLE_MIN) return 'attention-kind';
     return this.#unused >= UNUSABLE_MIN && this.#unused > this.#used ? this.#last : undefined;
   }

@@ -24,15 +24,15 @@ export class DroppedBatch extends Error {
 const DEPTH_MAX = 8;
 
 /**
- * By type byte: the bytes of an element that is no container and announces nothing, such as a number;
- * 0 for all others.
+ * By type byte: the bytes of an element that is no container and announces nothing, such as a
+ * number; 0 for all others.
  */
 const FIXED_BYTES = new Uint8Array(256);
 for (let type = 0; type < 256; type++) FIXED_BYTES[type] = fixedBytes(type);
 
 /**
- * Checks msgpack before it is decoded, as a decoder reserves memory for whatever a header announces:
- * all that is announced must fit into the bytes that follow. Throws `DroppedBatch`.
+ * Checks msgpack before it is decoded, as a decoder reserves memory for whatever a header
+ * announces: all that is announced must fit into the bytes that follow. Throws `DroppedBatch`.
  */
 export function checkStructure(bytes: Uint8Array, elementsMax: number): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

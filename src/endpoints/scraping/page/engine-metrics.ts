@@ -22,8 +22,8 @@ export interface EngineMapping {
 }
 
 /**
- * The reference's mappings, vLLM's older name for KV usage, and those that SGLang has without a colon
- * behind its router and in some releases.
+ * The reference's mappings, vLLM's older name for KV usage, and those that SGLang has without a
+ * colon behind its router and in some releases.
  */
 export const ENGINES: readonly EngineMapping[] = [
   {

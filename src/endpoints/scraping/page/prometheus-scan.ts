@@ -32,8 +32,8 @@ const SKIPPED_LINES_MAX = 16;
 const LONGER_NAMES_MAX = 1024;
 
 /**
- * A search for what a page does not have goes over all of it. What is not of the load is searched for
- * again so many pages later: in less than half a second where requests are.
+ * A search for what a page does not have goes over all of it. What is not of the load is searched
+ * for again so many pages later: in less than half a second where requests are.
  */
 const PAGES_UNTIL_SEARCHED = 8;
 

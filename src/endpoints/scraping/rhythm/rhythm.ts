@@ -65,9 +65,9 @@ export class Rhythm {
   }
 
   /**
-   * The scrapes of so many milliseconds may begin together; 0 where each begins by itself. In a pool
-   * without requests no pick waits for them, and a wake-up of the process takes as long as a page. An
-   * interval is a whole number of slots, so that an endpoint comes again just after it.
+   * The scrapes of so many milliseconds may begin together; 0 where each begins by itself. In a
+   * pool without requests no pick waits for them, and a wake-up of the process takes as long as a
+   * page. An interval is a whole number of slots, so that an endpoint comes again just after it.
    */
   get slotMs(): Millis {
     if (this.#interval !== 'adaptive' || this.#busy > 0) return 0;

@@ -10,7 +10,8 @@ interface Slot {
 
 /**
  * Timers that fire together, one slot of time after the other: a process that has little to do
- * wakes up once for all of a slot. A slot that has `callbacksMax` takes no more where an earlier one can.
+ * wakes up once for all of a slot. A slot that has `callbacksMax` takes no more where an earlier
+ * one can.
  */
 export class SlotTimers {
   readonly #clock: Clock;
@@ -23,7 +24,10 @@ export class SlotTimers {
     this.#callbacksMax = callbacksMax;
   }
 
-  /** Fires after `delay`, or up to `slotMs` earlier; still earlier where that slot is full. The callbacks of a slot must not throw. */
+  /**
+   * Fires after `delay`, or up to `slotMs` earlier; still earlier where that slot is full. The
+   * callbacks of a slot must not throw.
+   */
   setTimer(delay: Millis, slotMs: Millis, callback: () => void): Timer {
     const now = this.#clock.now();
     let slot = Math.floor((now + delay) / slotMs + ROUNDING);

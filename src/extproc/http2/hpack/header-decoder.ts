@@ -39,8 +39,8 @@ export class HeaderDecoder {
 
   /**
    * `tableBytesMax` is the SETTINGS_HEADER_TABLE_SIZE of this side; less than 4096 counts as 4096,
-   * which a peer may use before it has read the settings. `listBytesMax` bounds a list, as RFC 9113,
-   * 6.5.2, counts.
+   * which a peer may use before it has read the settings. `listBytesMax` bounds a list, as RFC
+   * 9113, 6.5.2, counts.
    */
   constructor(limits: { readonly tableBytesMax: number; readonly listBytesMax: number }) {
     this.#tableBytesMax = Math.max(limits.tableBytesMax, FIRST_TABLE_BYTES);

@@ -5,10 +5,14 @@ import type { Answer } from './answer-writer.ts';
 import { GRPC } from './grpc.ts';
 import { FramingError } from './message-reader.ts';
 
-/** A larger body is sent from where it is; copying a smaller one costs less than a further write. */
+/**
+ * A larger body is sent from where it is; copying a smaller one costs less than a further write.
+ */
 const COPIED_BYTES_MAX = 8 * 1024;
 
-/** Answers as gRPC sends them, in as few buffers as possible. Throws FramingError for a larger one. */
+/**
+ * Answers as gRPC sends them, in as few buffers as possible. Throws FramingError for a larger one.
+ */
 export function framesOf(answers: readonly Answer[], bytesMax: number): readonly Uint8Array[] {
   const messages = answers.map(encodeResponse);
   let copied = 0;

@@ -74,8 +74,8 @@ export class AnswerWriter {
   }
 
   /**
-   * The stream has closed. The connection may hold parts of what has not been sent, for as long as its
-   * client takes nothing: nothing waits for that.
+   * The stream has closed. The connection may hold parts of what has not been sent, for as long as
+   * its client takes nothing: nothing waits for that.
    */
   closed(): void {
     for (const memory of this.#memories.splice(0)) memory.leave();

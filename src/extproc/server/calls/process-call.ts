@@ -68,11 +68,16 @@ export class ProcessCall implements AnswerStream {
   }
 }
 
-/** What a message may become: more than text gives, and so little that the time follows from its bytes. */
+/**
+ * What a message may become: more than text gives, and so little that the time follows from its
+ * bytes.
+ */
 const DECOMPRESSED_BYTES_MIN = 64 * 1024;
 const COMPRESSION_MAX = 32;
 
-/** Throws FramingError for an encoding that is not known, bytes that do not have it, and too many. */
+/**
+ * Throws FramingError for an encoding that is not known, bytes that do not have it, and too many.
+ */
 export function decompressed(
   message: Buffer,
   encoding: string | undefined,

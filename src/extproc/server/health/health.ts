@@ -21,7 +21,9 @@ const isPicker = (service: string): boolean => SERVICES.some((each) => each === 
 const STATUS = { serving: 1, notServing: 2, serviceUnknown: 3 } as const;
 /** A name of a service is much shorter. */
 const REQUEST_BYTES_MAX = 4096;
-/** Calls that are open at once, on all connections together. A gateway and a probe have one each. */
+/**
+ * Calls that are open at once, on all connections together. A gateway and a probe have one each.
+ */
 const CALLS_MAX = 1000;
 
 const nothing = (): void => undefined;
@@ -47,7 +49,9 @@ export class Health {
     }
   }
 
-  /** Where too many calls are open, the oldest ends: a new check must not fail because others wait. */
+  /**
+   * Where too many calls are open, the oldest ends: a new check must not fail because others wait.
+   */
   #counted(method: Method): Method {
     return (stream) => {
       const [oldest] = this.#open.size >= CALLS_MAX ? this.#open : [];

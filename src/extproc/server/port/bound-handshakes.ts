@@ -6,9 +6,9 @@ import { peerOf } from '../../../runtime/network/server/peer-of.ts';
 const HANDSHAKES_MAX = 1024;
 
 /**
- * Ends handshakes that fail or last too long, which Node only reports. Beyond `handshakesMax` open ones
- * it ends the oldest: a client that begins many and ends none cannot keep out others, which need
- * milliseconds.
+ * Ends handshakes that fail or last too long, which Node only reports. Beyond `handshakesMax` open
+ * ones it ends the oldest: a client that begins many and ends none cannot keep out others, which
+ * need milliseconds.
  */
 export function boundHandshakes(server: Server, handshakesMax: number = HANDSHAKES_MAX): void {
   const open = new Map<string, Socket>();

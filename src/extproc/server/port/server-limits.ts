@@ -44,7 +44,9 @@ const PROCESS_BYTES = 256 * 2 ** 20;
 const BYTES_PER_HELD_BYTE = 2.5;
 const HELD_SHARE_MIN = 1 / 16;
 const STREAMS_SHARE = 1 / 2;
-/** What an open stream costs without its body, rounded up: `npm run bench -- survive idle-streams`. */
+/**
+ * What an open stream costs without its body, rounded up: `npm run bench -- survive idle-streams`.
+ */
 const STREAM_BYTES = 48 * 1024;
 const CONNECTIONS_SHARE = 1 / 8;
 /** One that has sent most of the headers of a request, and no end of them. */

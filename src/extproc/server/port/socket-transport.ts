@@ -2,7 +2,10 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../../framework/runtime.ts';
 import type { Transport } from '../../http2/output.ts';
 
-/** After the last bytes have left, what the peer still sends is read for so long: closing at once might lose them. */
+/**
+ * After the last bytes have left, what the peer still sends is read for so long: closing at once
+ * might lose them.
+ */
 const END_MS = 1000;
 
 /** A TCP or TLS connection as HTTP/2 uses it. */

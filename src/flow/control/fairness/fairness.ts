@@ -12,7 +12,9 @@ export interface BandFairness {
   begin?(): void;
   next(at: Millis): Flow | undefined;
   placed?(item: Item, at: Millis): void;
-  /** Another replica has placed a request of the band. At its end the policy's `ended` is called. */
+  /**
+   * Another replica has placed a request of the band. At its end the policy's `ended` is called.
+   */
   placedElsewhere?(request: InferenceRequest, at: Millis): void;
   /** The band is dropped. It has no requests. */
   stop?(): void;

@@ -5,9 +5,9 @@ import type { Flow } from './flow.ts';
 const TURNS_ELSEWHERE_MAX = 8;
 
 /**
- * One request of each flow in turn, in the order of the fairness ids. Where a flow with requests has
- * had a turn at another replica, it is passed over once here: it has as many turns as the others,
- * however many replicas it sends to.
+ * One request of each flow in turn, in the order of the fairness ids. Where a flow with requests
+ * has had a turn at another replica, it is passed over once here: it has as many turns as the
+ * others, however many replicas it sends to.
  */
 export function roundRobin(): Fairness {
   return { forBand: () => new Turns() };

@@ -50,8 +50,8 @@ type ExpectedCost = (id: string, request: InferenceRequest, account: Account) =>
 
 /**
  * Shares by tokens: the flow whose tokens over its weight are least is next. A request is charged
- * with its prompt and an expected answer when it is placed, and with its real tokens when it ends. A
- * flow that comes back after a pause has saved up no more than a few requests.
+ * with its prompt and an expected answer when it is placed, and with its real tokens when it ends.
+ * A flow that comes back after a pause has saved up no more than a few requests.
  */
 export function tokenCounters({
   inputTokenWeight,

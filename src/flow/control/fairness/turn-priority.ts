@@ -12,8 +12,8 @@ export interface TurnPriorityConfig {
 }
 
 /**
- * Prefers programs that have had many turns, whose prefix is likely still cached. Waiting counts, too,
- * without a bound, so that no program waits for ever.
+ * Prefers programs that have had many turns, whose prefix is likely still cached. Waiting counts,
+ * too, without a bound, so that no program waits for ever.
  */
 export function turnPriority(
   config: ProgramsConfig,

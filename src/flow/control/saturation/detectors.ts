@@ -36,9 +36,9 @@ export interface UtilizationConfig {
 
 /**
  * The mean over the endpoints of the fuller one of queue and KV memory. A queue has what the last
- * sample saw and what was sent there since. With samples that are too old an endpoint counts as full
- * when it has as many of our requests as the last sample saw running, or one: while all samples are
- * missing, requests go on slowly instead of not at all.
+ * sample saw and what was sent there since. With samples that are too old an endpoint counts as
+ * full when it has as many of our requests as the last sample saw running, or one: while all
+ * samples are missing, requests go on slowly instead of not at all.
  */
 export function utilization(
   {

@@ -15,7 +15,8 @@ type Split = readonly (readonly [Stage, readonly Endpoint[]])[];
 
 /**
  * Each stage is looked at by itself, because servers that are idle do not help where the others are
- * full. Servers that only encode count in no stage. Where no server has a stage, all count together.
+ * full. Servers that only encode count in no stage. Where no server has a stage, all count
+ * together.
  */
 export function poolSaturation(
   detector: Detector,

@@ -11,9 +11,9 @@ export interface PieceMetric {
 const CHUNK_CHARACTERS = 32 * 1024;
 
 /**
- * The page in one of Prometheus' text formats. It is made in slices, between which requests are decided,
- * and scrapes at the same time share one page of a format. Histograms are consistent in themselves; two metrics
- * may be some milliseconds apart.
+ * The page in one of Prometheus' text formats. It is made in slices, between which requests are
+ * decided, and scrapes at the same time share one page of a format. Histograms are consistent in
+ * themselves; two metrics may be some milliseconds apart.
  */
 export class MetricsPage {
   readonly #registry: Registry;
@@ -75,7 +75,9 @@ export class MetricsPage {
   }
 }
 
-/** A metric of prom-client, which writes OpenMetrics for whole registries only, and NaN as `Nan`. */
+/**
+ * A metric of prom-client, which writes OpenMetrics for whole registries only, and NaN as `Nan`.
+ */
 async function clientLines(
   registry: Registry,
   metricName: string,

@@ -4,7 +4,10 @@ import { startPreciseIndex, stored } from '../../../../test/support/precise-inde
 import { eventReport } from '../../../endpoints/kv-events/event-report.ts';
 import { registerKvEventMetrics } from './kv-event-metrics.ts';
 
-/** The reference's names and labels; of its sixteen, all but the latency of a look-up, which is timed. */
+/**
+ * The reference's names and labels; of its sixteen, all but the latency of a look-up, which is
+ * timed.
+ */
 const SERIES = {
   index_admissions_total: '',
   index_evictions_total: '',

@@ -93,7 +93,8 @@ const FAMILIES: readonly (readonly [
     'events_messages_received_total',
     'counter',
     'Messages of a publisher.',
-    // Alerts take 0 messages a second for a publisher that has stopped, not for one that never began.
+    // Alerts take 0 messages a second for a publisher that has stopped, not for one that never
+    // began.
     (of) => byEndpoint(of, ({ messages }) => messages).filter(({ value }) => value > 0),
   ],
   [

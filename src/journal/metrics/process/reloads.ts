@@ -28,8 +28,8 @@ export class Reloads {
   }
 
   /**
-   * Runs `take`. Where it throws, the content is refused: `onRefused` is called with the reason, but
-   * not again for the same reason, because one change of a file can cause several events.
+   * Runs `take`. Where it throws, the content is refused: `onRefused` is called with the reason,
+   * but not again for the same reason, because one change of a file can cause several events.
    */
   attempt(take: () => void, onRefused: (reason: string) => void): void {
     try {

@@ -41,7 +41,9 @@ interface SourceTallies extends Readonly<Record<'ratio' | 'bytes', Tally>> {
   best(stage: Stage, modality: Modality): Best;
 }
 
-/** How much of prompts was expected to be cached where they went, by the plugin that expected it. */
+/**
+ * How much of prompts was expected to be cached where they went, by the plugin that expected it.
+ */
 export class PrefixHits {
   readonly #families: PrefixFamilies;
   readonly #bySource = new Map<string, SourceTallies>();

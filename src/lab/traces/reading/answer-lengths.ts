@@ -6,7 +6,9 @@ export interface UncountedAnswer {
   readonly tokensMax: number | undefined;
 }
 
-/** Estimates tokens of uncounted answers from counted ones. Servers count streams on request only. */
+/**
+ * Estimates tokens of uncounted answers from counted ones. Servers count streams on request only.
+ */
 export class AnswerLengths {
   readonly #counted: number[] = [];
   /** Separate, because a token takes many more bytes in a stream. */

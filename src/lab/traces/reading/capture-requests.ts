@@ -153,7 +153,8 @@ export class CaptureRequests {
   #requestOf(open: OpenRequest): TraceRequest {
     const { at, r, firstAt, done } = open;
     const blockIds = blockIdsOf(r.blocks);
-    // The server's count, but not less than the blocks contain, which the picker may have estimated.
+    // The server's count, but not less than the blocks contain, which the picker may have
+    // estimated.
     const prompt = Math.max(done?.u?.[0] ?? r.promptTokens, blockIds.length * r.blockTokens, 1);
     return {
       atMs: at,

@@ -21,7 +21,10 @@ const UNREAD_WRITES_MAX = 10_000;
 
 const CLOCK = nodeClock();
 
-/** What this thread has computed where that can be known: other processes are not the server's fault. */
+/**
+ * What this thread has computed where that can be known: other processes are not the server's
+ * fault.
+ */
 function worked(): Millis {
   return CLOCK.cpuTime?.() ?? CLOCK.now();
 }

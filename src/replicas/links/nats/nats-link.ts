@@ -33,12 +33,17 @@ export interface NatsTls {
 const CONNECT_MS = 10_000;
 /** What has been sent has left by then, or the server does not read it. */
 const FLUSH_MS = 1000;
-/** By chance before each try to connect: replicas that have lost a server do not come back at once. */
+/**
+ * By chance before each try to connect: replicas that have lost a server do not come back at once.
+ */
 const RECONNECT_JITTER_MS = 500;
 /** A connection that falls silent is found within three of these. */
 const PING_MS = 2000;
 const PINGS_OPEN_MAX = 2;
-/** What NATS has not confirmed: it is asked beyond the first, and beyond the second nothing more is sent. */
+/**
+ * What NATS has not confirmed: it is asked beyond the first, and beyond the second nothing more is
+ * sent.
+ */
 const CONFIRM_BYTES = 1024 * 1024;
 const UNCONFIRMED_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -157,7 +162,8 @@ class NatsLink implements ReplicaLink {
       timeout: CONNECT_MS,
       maxReconnectAttempts: -1,
       ignoreAuthErrorAbort: true,
-      // The client's own times are for each server: one that names many others would have all tried at once.
+      // The client's own times are for each server: one that names many others would have all tried
+      // at once.
       reconnectDelayHandler: () => Math.random() * RECONNECT_JITTER_MS,
       reconnectToServer: ([server]) =>
         server === undefined ? null : { server, delay: this.#pace.nextIn(performance.now()) },
@@ -170,7 +176,9 @@ class NatsLink implements ReplicaLink {
     };
   }
 
-  /** The client throws away a message that the server would not take, and the connection is well. */
+  /**
+   * The client throws away a message that the server would not take, and the connection is well.
+   */
   #checkSize({ info }: NatsConnection): void {
     const max = info?.max_payload ?? MESSAGE_BYTES_MAX;
     if (max >= MESSAGE_BYTES_MAX) return;

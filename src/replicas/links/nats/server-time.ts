@@ -8,7 +8,10 @@ const BURST_MS: Millis = 200;
 /** A server that is held back for so long in one piece never stops sending. */
 const HELD_MS_MAX: Millis = 2000;
 
-/** Limits the time that reading from a server takes to two fifths, and refuses a server that always needs more. */
+/**
+ * Limits the time that reading from a server takes to two fifths, and refuses a server that always
+ * needs more.
+ */
 export class ServerTime {
   #leftMs = BURST_MS;
   #at: Millis;

@@ -11,8 +11,8 @@ import type { ReusedBody } from './reused-body.ts';
 /** Answers before the answer, such as 103: servers send one or two. */
 const INTERIM_MAX = 10;
 /**
- * Each piece of a body costs as much as a hundred of its bytes. Servers send pieces of kilobytes, or
- * a line each.
+ * Each piece of a body costs as much as a hundred of its bytes. Servers send pieces of kilobytes,
+ * or a line each.
  */
 const PIECES_MAX = 10_000;
 const PIECE_BYTES_MIN = 256;
@@ -103,7 +103,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#end(named);
   }
 
-  /** One turn of the loop after the deadline: what came while the process stood still is read first. */
+  /**
+   * One turn of the loop after the deadline: what came while the process stood still is read first.
+   */
   readonly #expire = (): void => {
     if (this.#ended) return;
     const { url, options, onUnsent } = this.#options;

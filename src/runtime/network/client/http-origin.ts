@@ -26,7 +26,9 @@ export class HttpOrigin {
   readonly #open = new Set<HttpExchange>();
   #client: Client | undefined;
   #guard: HeadGuard | undefined;
-  /** Why and for how long the server is not asked; undefined where it has not flooded its client. */
+  /**
+   * Why and for how long the server is not asked; undefined where it has not flooded its client.
+   */
   #rest: { readonly why: Error; readonly ms: Millis; readonly until: Millis } | undefined;
   /** Undefined where answers need a whole HTTP client. */
   #plain: PlainConnection | undefined;

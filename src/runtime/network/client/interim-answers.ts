@@ -7,8 +7,8 @@ export class BadAnswer extends Error {
 }
 
 /**
- * To be called with each answer that comes before the final one (1xx). Throws a BadAnswer at one too
- * many, as the time limits wait for the final one, and at a status that is none.
+ * To be called with each answer that comes before the final one (1xx). Throws a BadAnswer at one
+ * too many, as the time limits wait for the final one, and at a status that is none.
  */
 export function interimAnswers(): (answer: { readonly statusCode: number }) => void {
   let count = 0;

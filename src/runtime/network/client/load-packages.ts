@@ -27,8 +27,8 @@ export function loadSalsa(): typeof Salsa {
 
 /**
  * The two parts of undici that requests to one server need. They are loaded by their files, because
- * the whole, with `fetch` and WebSockets, would hold up a serving picker for 0.1 s. The package does
- * not promise these files; its version is exact.
+ * the whole, with `fetch` and WebSockets, would hold up a serving picker for 0.1 s. The package
+ * does not promise these files; its version is exact.
  */
 export function loadUndici(): {
   readonly Client: typeof Client;

@@ -133,7 +133,10 @@ test('[D221] a second request at the same time does not wait for the first', asy
   expect([await first, answered]).toEqual(['200 first', '200 later']);
 });
 
-/** The answer of a server that writes it and then blocks the process; undefined where the request came too late. */
+/**
+ * The answer of a server that writes it and then blocks the process; undefined where the request
+ * came too late.
+ */
 async function readAfterStandstill(host: string, timeoutMs: number): Promise<string | undefined> {
   let deadline = 0;
   let isInTime = false;
@@ -155,7 +158,8 @@ test.each(['127.0.0.1', 'localhost'])(
   '[V372] an answer that came while the process stood still is read, from %s',
   async (host) => {
     let answer: string | undefined;
-    // On a busy machine the request may come after its deadline: then it is made again with more time.
+    // On a busy machine the request may come after its deadline: then it is made again with more
+    // time.
     for (let timeoutMs = 30; answer === undefined; timeoutMs *= 2) {
       answer = await readAfterStandstill(host, timeoutMs);
     }

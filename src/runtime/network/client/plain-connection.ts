@@ -31,8 +31,8 @@ interface Exchange {
 
 /**
  * GET requests over one kept connection without TLS, one at a time. It reads answers with a length
- * only: so do all usual metrics pages come, and reading one takes about half of the CPU that a whole
- * HTTP client needs. After a failure the next request connects again.
+ * only: so do all usual metrics pages come, and reading one takes about half of the CPU that a
+ * whole HTTP client needs. After a failure the next request connects again.
  */
 export class PlainConnection {
   readonly #body = new ReusedBody();

@@ -10,7 +10,10 @@ export class ReusedBody {
     return this.#bytes;
   }
 
-  /** Begins a new body, of so many bytes if that is known. Views of the last one are not valid any more. */
+  /**
+   * Begins a new body, of so many bytes if that is known. Views of the last one are not valid any
+   * more.
+   */
   clear(expectedBytes = 0): void {
     this.#bytes = 0;
     this.#reserve(expectedBytes);

@@ -5,7 +5,10 @@ import { TokenBucket } from '../../clock/token-bucket.ts';
 
 /** Each costs about 1.6 µs, however few bytes it has: together a sixth of a core. */
 const CHUNKS = { perSecond: 100_000, atOnce: 25_000 };
-/** A request is not held before it has sent so many: no honest client has more in one read of 64 KiB. */
+/**
+ * A request is not held before it has sent so many: no honest client has more in one read of 64
+ * KiB.
+ */
 const FREE = 1000;
 const AGAIN_MS: Millis = 20;
 
@@ -18,8 +21,8 @@ export function resumeUnlessHeld(socket: Socket): void {
 }
 
 /**
- * Bounds what the bodies of all requests take of the process by their chunks: a connection whose chunks
- * are tiny is not read for a while, so that others have their turns.
+ * Bounds what the bodies of all requests take of the process by their chunks: a connection whose
+ * chunks are tiny is not read for a while, so that others have their turns.
  */
 export class ChunkPace {
   readonly #clock: Clock;

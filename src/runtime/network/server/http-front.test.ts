@@ -14,7 +14,9 @@ afterEach(async () => {
   await front.stop();
 });
 
-/** A port for two requests and two further connections, and the requests that it has not answered. */
+/**
+ * A port for two requests and two further connections, and the requests that it has not answered.
+ */
 async function start(): Promise<{ port: number; unanswered: ServerResponse[] }> {
   const unanswered: ServerResponse[] = [];
   front = new HttpFront({

@@ -35,7 +35,10 @@ export function closeServer(server: HttpServer): Promise<void> {
   });
 }
 
-/** A port on which nothing listens: the port itself, or a free one for 0. Rejects with a ListenError. */
+/**
+ * A port on which nothing listens: the port itself, or a free one for 0. Rejects with a
+ * ListenError.
+ */
 export async function freePort(host: string, port: number): Promise<number> {
   const server = createServer();
   const found = await listen(server, host, port);

@@ -56,7 +56,10 @@ function connect(keys: Partial<CurveKeys> = {}): void {
 }
 beforeEach(() => connect());
 
-/** Passes on what both want to send, until nobody does; `change` may alter the piece with that number. */
+/**
+ * Passes on what both want to send, until nobody does; `change` may alter the piece with that
+ * number.
+ */
 function exchange(change = (piece: Uint8Array, _number: number): Uint8Array => piece): void {
   for (let number = 0; client.out.length + server.out.length > 0; number++) {
     const [from, to] = client.out.length > 0 ? [client, server] : [server, client];
@@ -98,7 +101,9 @@ describe('CURVE', () => {
       return piece;
     });
     expect(lengths).toEqual([64 + 202, 64, 170, expect.any(Number), expect.any(Number)]);
-    /** Behind names and padding, which are not secret; the server's greeting has nothing to protect. */
+    /**
+     * Behind names and padding, which are not secret; the server's greeting has nothing to protect.
+     */
     const begins: ReadonlyMap<number, number> = new Map([
       [0, 64 + 2 + 6 + 74],
       [2, 2 + 8],

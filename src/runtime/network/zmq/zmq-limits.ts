@@ -6,15 +6,17 @@ export const ZMQ_MESSAGE_BYTES_MAX: number = 4 * 1024 * 1024;
 /** The first and the longest wait between attempts to connect; the reference's figures. */
 export const RECONNECT_MS: Millis = 100;
 export const RECONNECT_MS_MAX: Millis = 5000;
-/** The wait before an address is opened again, or a peer that sent what it must not is connected to. */
+/**
+ * The wait before an address is opened again, or a peer that sent what it must not is connected to.
+ */
 export const REOPEN_MS: Millis = 5000;
 
 const BUSY_MS_MAX: Millis = 2;
 const PAUSE_PER_BUSY = 4;
 
 /**
- * Holds a sender back that has kept the process busy for two milliseconds, for four times as long: no
- * sender takes more than a fifth of the process, however much it sends.
+ * Holds a sender back that has kept the process busy for two milliseconds, for four times as long:
+ * no sender takes more than a fifth of the process, however much it sends.
  */
 export class SenderPace {
   #busyMs: Millis = 0;

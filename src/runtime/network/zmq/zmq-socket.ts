@@ -7,7 +7,9 @@ import { type CurveKeys, readCurveKeys } from './curve/curve-keys.ts';
 import { RECONNECT_MS, RECONNECT_MS_MAX, REOPEN_MS, ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
 import { BadPeer, speakZmtp } from './zmtp-connection.ts';
 
-/** Publishers that may be connected to one address of ours, and what they may have begun to send. */
+/**
+ * Publishers that may be connected to one address of ours, and what they may have begun to send.
+ */
 const PUBLISHERS_MAX = 4096;
 const UNFINISHED_BYTES_MAX: number = 16 * ZMQ_MESSAGE_BYTES_MAX;
 /** Bad publishers at an address of ours are reported this often: anyone may connect to it. */
@@ -15,7 +17,10 @@ const REPORT_MS = 60_000;
 /** Messages that wait for a connection; the last ones count. */
 const EARLY_MAX = 16;
 
-/** Opens a ZMQ socket, which connects and listens again by itself. Never throws: failures go to `onFailed`. */
+/**
+ * Opens a ZMQ socket, which connects and listens again by itself. Never throws: failures go to
+ * `onFailed`.
+ */
 export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
   let at: Place;
   try {

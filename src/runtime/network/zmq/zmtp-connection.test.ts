@@ -13,7 +13,10 @@ const GREETING = Buffer.concat([
 const READY = Buffer.concat([Buffer.from([4, 6, 5]), Buffer.from('READY')]);
 const PING = Buffer.from([4, 15, 4, ...Buffer.from('PING'), 0, 10, ...Buffer.from('contextt')]);
 
-/** A connection whose peer has sent these bytes and has gone; `reads`: whether it takes what we send. */
+/**
+ * A connection whose peer has sent these bytes and has gone; `reads`: whether it takes what we
+ * send.
+ */
 async function spokenWith(bytes: readonly Uint8Array[], reads: boolean) {
   const written: Buffer[] = [];
   const received: string[] = [];

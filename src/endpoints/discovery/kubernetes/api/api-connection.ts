@@ -19,7 +19,9 @@ export interface ApiConnection {
    * an ApiStatusError for any other, and where 30 s bring no byte.
    */
   open(question: ApiQuestion): Promise<AsyncIterable<Uint8Array>>;
-  /** A whole answer as text. Rejects where it is longer, with a BodyTooLargeError, or takes longer. */
+  /**
+   * A whole answer as text. Rejects where it is longer, with a BodyTooLargeError, or takes longer.
+   */
   text(question: ApiQuestion, limits: AnswerLimits): Promise<string>;
   close(): void;
 }

@@ -1,6 +1,9 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 
-/** The server answered with another status than one of success. `body` is the beginning of its answer. */
+/**
+ * The server answered with another status than one of success. `body` is the beginning of its
+ * answer.
+ */
 export class ApiStatusError extends Error {
   override readonly name = 'ApiStatus';
   readonly statusCode: number;

@@ -22,7 +22,9 @@ export class Lines {
     return this.#begunBytes > 0;
   }
 
-  /** To be called when there is no next line. Throws an ApiContentError for a line that is too long. */
+  /**
+   * To be called when there is no next line. Throws an ApiContentError for a line that is too long.
+   */
   push(chunk: Uint8Array): void {
     if (chunk.indexOf(NEWLINE) < 0) {
       this.#begin(chunk);

@@ -23,9 +23,9 @@ interface Page {
 }
 
 /**
- * Visits all objects of a list, and resolves to its version. It is read in pages of about a MiB, one
- * after the other at the given pace. Rejects with an ApiStatusError, an ApiContentError, or whatever
- * the connection fails with.
+ * Visits all objects of a list, and resolves to its version. It is read in pages of about a MiB,
+ * one after the other at the given pace. Rejects with an ApiStatusError, an ApiContentError, or
+ * whatever the connection fails with.
  */
 export async function listObjects(
   api: ApiConnection,

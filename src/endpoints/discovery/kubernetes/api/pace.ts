@@ -16,9 +16,9 @@ interface PaceOptions {
 /**
  * Lets the reading of an API server's answers take a share of the time at most. Who waits for its
  * turn reads nothing, so that the server has to wait as well, and memory stays as it is. Work is
- * measured by what it computes where the clock says that. What the thread computes between two pieces
- * of work counts as well, up to as much as the second took: there the bytes are received. That some of
- * it may be other work only slows down the reading.
+ * measured by what it computes where the clock says that. What the thread computes between two
+ * pieces of work counts as well, up to as much as the second took: there the bytes are received.
+ * That some of it may be other work only slows down the reading.
  */
 export class Pace {
   readonly #options: PaceOptions;

@@ -17,7 +17,9 @@ const START_MS: Millis = 5000;
 export const AT_ONCE_MIN = 256;
 /** At least so many come in a second: one takes about a millisecond, with connection and page. */
 export const A_SECOND_MIN = 50;
-/** In a large pool it is this share of what comes at once, so that it can be exchanged again soon. */
+/**
+ * In a large pool it is this share of what comes at once, so that it can be exchanged again soon.
+ */
 const A_SECOND_SHARE = 1 / 20;
 /** Endpoints that wait are looked at so often. */
 const STEP_MS: Millis = 100;
@@ -30,7 +32,9 @@ export type WaitReason = 'full' | 'pace';
 interface HeldEndpointsOptions {
   readonly pool: EndpointSink;
   readonly clock: Clock;
-  /** Called when the first has to wait, or waits for another reason, and when none does any more. */
+  /**
+   * Called when the first has to wait, or waits for another reason, and when none does any more.
+   */
   readonly onWaiting?: (why: WaitReason | undefined) => void;
   readonly max?: number;
 }

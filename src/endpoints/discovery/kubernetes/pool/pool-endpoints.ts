@@ -30,7 +30,8 @@ export function endpointsOf(pod: Pod, context: PodContext): readonly EndpointSpe
   return context.ports.flatMap((port, rank) => {
     if (active?.has(port) === false) return [];
     const host = ip.includes(':') ? `[${ip}]` : ip;
-    // As the reference names it: tokens of sessions carry this name, and metrics are labelled with it.
+    // As the reference names it: tokens of sessions carry this name, and metrics are labelled with
+    // it.
     const id = `${namespace}/${name}-rank-${rank}` as EndpointId;
     const nodeAddress = pod.status?.hostIP;
     return [{ id, address: `${host}:${port}`, labels: all, ...(nodeAddress && { nodeAddress }) }];

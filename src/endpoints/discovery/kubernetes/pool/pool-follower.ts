@@ -31,7 +31,10 @@ interface PoolFollowerOptions {
   readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
   /** Called with the labels of the pool, whenever it is read. */
   readonly onLabels?: ((labels: PoolLabels) => void) | undefined;
-  /** Called when the pool exists and all that its endpoints depend on is listed; and when it is deleted. */
+  /**
+   * Called when the pool exists and all that its endpoints depend on is listed; and when it is
+   * deleted.
+   */
   readonly onKnown?: ((known: boolean) => void) | undefined;
 }
 
@@ -184,7 +187,9 @@ export class PoolFollower {
     });
   }
 
-  /** A pool that was known stays so while a new selector's pods are listed: its endpoints stay, too. */
+  /**
+   * A pool that was known stays so while a new selector's pods are listed: its endpoints stay, too.
+   */
   #noteKnown(): void {
     const isListed = this.#selector !== undefined && this.synced;
     const known = this.#exists && (this.#known || isListed);

@@ -22,7 +22,10 @@ const expression = z.object({
   values: z.array(z.string()).nullish(),
 });
 
-/** A selector of pools by their labels, as objects of version v1 have it. An empty one would select every pool. */
+/**
+ * A selector of pools by their labels, as objects of version v1 have it. An empty one would select
+ * every pool.
+ */
 export const poolSelector: z.ZodType<PoolSelector> = z
   .object({
     matchLabels: z.record(z.string(), z.string()).nullish(),

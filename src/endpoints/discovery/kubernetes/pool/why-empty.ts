@@ -4,7 +4,9 @@ import { groupMemberOf } from './pod-group.ts';
 /** A selector may be of any length. */
 const SELECTOR_CHARACTERS_MAX = 200;
 
-/** Why none of the pods that a pool selects is an endpoint: how many there are, and what each does. */
+/**
+ * Why none of the pods that a pool selects is an endpoint: how many there are, and what each does.
+ */
 export function whyEmpty(pods: Iterable<Pod>, selector: string, namespace: string): string {
   const counts = new Map<string, number>();
   let all = 0;

@@ -4,7 +4,9 @@ import { type PoolLabels, poolSelector, selects } from '../pool/pool-labels.ts';
 import type { PoolName } from '../pool/pool-sources.ts';
 import type { KubeObject } from '../watch/kube-objects.ts';
 
-/** The pool whose rules are followed, with its labels at the moment; none where they are not known. */
+/**
+ * The pool whose rules are followed, with its labels at the moment; none where they are not known.
+ */
 export type RuledPool = PoolName & { readonly labels?: PoolLabels };
 
 /** An InferenceObjective or InferenceModelRewrite. Its spec is unchecked until it is used. */

@@ -42,8 +42,8 @@ function bytesOf(publicKey: KeyObject): Uint8Array {
 }
 
 /**
- * The key of boxes between two pairs, as crypto_box of NaCl has it. Throws for a public key that makes
- * it known to everyone.
+ * The key of boxes between two pairs, as crypto_box of NaCl has it. Throws for a public key that
+ * makes it known to everyone.
  */
 export function boxKey(secretKey: KeyObject, publicKey: Uint8Array): Uint8Array {
   const der = Buffer.concat([PUBLIC, publicKey]);

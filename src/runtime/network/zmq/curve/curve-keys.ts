@@ -14,9 +14,9 @@ const Z85 = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=
 const KEY_TEXT = 40;
 
 /**
- * Reads keys for a socket. One that listens is the server and needs a certificate. One that connects
- * needs the server's public key; without a certificate of its own it makes a new pair. Throws an Error
- * that names the file.
+ * Reads keys for a socket. One that listens is the server and needs a certificate. One that
+ * connects needs the server's public key; without a certificate of its own it makes a new pair.
+ * Throws an Error that names the file.
  */
 export function readCurveKeys({ certPath, serverKeyPath }: CurveFiles, bind: boolean): CurveKeys {
   if (bind) return { side: 'server', pair: pairOf(readKey(certPath ?? '', 'secret-key')) };
@@ -25,7 +25,10 @@ export function readCurveKeys({ certPath, serverKeyPath }: CurveFiles, bind: boo
   return { side: 'client', pair, serverKey };
 }
 
-/** A key of a certificate as `zmq.auth.create_certificates` of pyzmq writes it, or of a file with a key alone. */
+/**
+ * A key of a certificate as `zmq.auth.create_certificates` of pyzmq writes it, or of a file with a
+ * key alone.
+ */
 function readKey(path: string, name: 'public-key' | 'secret-key'): Uint8Array {
   const text = readFollowed(path).toString('utf8');
   const line = new RegExp(`^\\s*${name}\\s*=\\s*"(.*)"\\s*$`, 'm').exec(text);

@@ -33,7 +33,10 @@ export class CurveTraffic {
     return Buffer.concat([NAME, nonce, box]);
   }
 
-  /** The frame in what follows `MESSAGE`. Throws for what the peer has not sealed, or has sent before. */
+  /**
+   * The frame in what follows `MESSAGE`. Throws for what the peer has not sealed, or has sent
+   * before.
+   */
   opened(data: Uint8Array): CurveFrame {
     const { key, nonces, side } = this.#agreed;
     const nonce = nonces.taken(data.subarray(0, NONCE_BYTES));

@@ -1,4 +1,6 @@
-/** The short nonces of one connection: each is larger than the one before it, in both directions. */
+/**
+ * The short nonces of one connection: each is larger than the one before it, in both directions.
+ */
 export class Nonces {
   #sent = 0n;
   #taken = 0n;
