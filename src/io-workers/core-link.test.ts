@@ -163,6 +163,21 @@ it('[D246] what must be prepared has the body, and may refuse the request before
   expect(abandon).toHaveBeenCalledOnce();
 });
 
+it('[D467] a request that is refused while it is prepared is refused at the worker, as where too many wait', () => {
+  const prepare: Router['prepare'] = () => {
+    throw new RoutingError('saturated', 'too many wait');
+  };
+  const { worker, settle } = linked({ route: vi.fn<Router['route']>(), prepare });
+  worker.setPreparing('waits');
+  const [ready, refuse] = [vi.fn(), vi.fn()];
+  expect(worker.prepare?.(makeRequest(), [], ready, { refuse })).toBe(true);
+  settle();
+  expect(ready).not.toHaveBeenCalled();
+  expect(refuse).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ code: 'saturated', sentence: 'too many wait' }),
+  );
+});
+
 it('[D247] the picker itself answers requests without a body', () => {
   const local = { status: 200, contentType: 'application/json', body: '{}' };
   const respond = vi.fn(() => local);

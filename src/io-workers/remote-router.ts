@@ -102,7 +102,10 @@ export class RemoteRouter implements Router {
         return;
       case TO_WORKER.refused: {
         const error = errorIn(reader);
-        this.#settle(open)?.refused(error);
+        const placement = this.#settle(open);
+        // A request that is still prepared has no placement yet.
+        if (placement === undefined) open?.refuse?.(error);
+        else placement.refused(error);
         return;
       }
       case TO_WORKER.answeredHere: {
