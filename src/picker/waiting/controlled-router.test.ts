@@ -1,135 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
-import { DEFAULT_DETECTOR } from '../../flow/control/detector-types.ts';
-import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
-import { FairShares } from '../../flow/fair-shares.ts';
-import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { ControlledBench, DETECTOR, PLAN } from '../../../test/support/controlled-bench.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
-import type { Routed } from '../../framework/observer.ts';
-import type { InferenceRequest } from '../../framework/request.ts';
-import type { RoutedRequest } from '../../framework/routing.ts';
-import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
-import { ConcurrencyLimit } from '../load/concurrency-limit.ts';
-import { Ledger } from '../load/ledger.ts';
-import type { CapacityPlan } from '../plan/capacity-plan.ts';
-import { EndpointPool } from '../pool/endpoint-pool.ts';
-import type { ControlledPicker } from './controlled-picker.ts';
-import { ControlledRouter } from './controlled-router.ts';
-
-const policy = (type: string) => ({ name: type, type, config: {} });
-const band = {
-  maxBytes: 1e9,
-  maxRequests: 5000,
-  ordering: policy('fcfs-ordering-policy'),
-  fairness: policy('global-strict-fairness-policy'),
-};
-
-const DETECTOR = { concurrencyMode: 'requests', maxConcurrency: 1, maxTokenConcurrency: 1 };
-
-/** One request at a time. */
-const PLAN: FlowControlPlan = {
-  maxBytes: 1e9,
-  maxRequests: 100,
-  requestTtlMs: 1000,
-  noEndpointTtlMs: 1000,
-  bands: new Map(),
-  defaultBand: band,
-  negativeBand: band,
-  detector: {
-    ...DEFAULT_DETECTOR,
-    type: 'concurrency-detector',
-    config: DETECTOR,
-  },
-  usageLimit: { ...policy('static-usage-limit-policy'), config: { threshold: 1 } },
-  evicts: false,
-};
-
-/** A picker whose endpoint takes every request, and streams that route when they may go on. */
-class Bench {
-  readonly clock = new SimulatedClock();
-  readonly pool = new EndpointPool();
-  /** Requests in flight that were ended for others. */
-  readonly evicted: string[] = [];
-  readonly router = new ControlledRouter({ clock: this.clock });
-  readonly routed: string[] = [];
-  readonly refused: string[] = [];
-  /** How long each routed request has waited, as its decision says; 0 for not at all. */
-  readonly heldMs: number[] = [];
-  /** What the picker prepares: the requests go on when it is called. */
-  readonly prepared: (() => void)[] = [];
-  readonly shares = new FairShares();
-  readonly #ledger = new Ledger();
-  readonly #ends = new Map<string, () => void>();
-
-  constructor({
-    plan = PLAN,
-    prepares = false,
-    capacity,
-  }: { plan?: FlowControlPlan; prepares?: boolean; capacity?: CapacityPlan } = {}) {
-    const { pool } = this;
-    pool.observeEndpoints(this.#ledger);
-    const [endpoint] = this.join() as [Endpoint];
-    const prepare: ControlledPicker['prepare'] = (_request, _body, ready) => {
-      this.prepared.push(ready);
-      return true;
-    };
-    const limit = new ConcurrencyLimit(this.#ledger);
-    limit.configure(capacity);
-    this.router.attach({
-      pool,
-      ledger: this.#ledger,
-      shares: this.shares,
-      limit,
-      prepare: prepares ? prepare : undefined,
-      route: (request, options) => {
-        this.heldMs.push(options?.waited?.heldMs ?? 0);
-        const size = { model: 'm', prefillTokens: 1, contextTokens: 1 };
-        const reservation = this.#ledger.reserve(endpoint, size);
-        this.#ends.set(request.id, () => reservation.release());
-        return { request } as RoutedRequest;
-      },
-    });
-    this.router.configure(plan);
-  }
-
-  join(): readonly Endpoint[] {
-    this.pool.upsert({ id: 'pod' as EndpointId, address: 'pod:8000', labels: new Map() });
-    return this.pool.snapshot();
-  }
-
-  /** Requests and prompt tokens that wait, by the account of the flow. */
-  waitingOf(fairnessId: string): readonly number[] {
-    const { waiting, pendingTokens } = this.shares.of(makeRequest({ fairnessId }));
-    return [waiting, pendingTokens];
-  }
-
-  send(id: string, fields: Partial<InferenceRequest> = {}): InferenceRequest {
-    const headers = new Map([[':method', 'POST']]);
-    const request = makeRequest({ id, headers, ...fields });
-    const route = (): void => {
-      try {
-        this.router.route(request);
-        this.routed.push(id);
-      } catch (error) {
-        this.refused.push(`${id} ${error instanceof RoutingError ? error.code : String(error)}`);
-      }
-    };
-    const refuse = (): void => void this.evicted.push(id);
-    if (this.router.prepare?.(request, [], route, { refuse }) !== true) route();
-    return request;
-  }
-
-  end(request: InferenceRequest): void {
-    this.#ends.get(request.id)?.();
-    const routed = { request, at: this.clock.now() } as Routed;
-    this.router.observer.onDone?.(routed, this.clock.now(), 'completed', undefined);
-    this.clock.advanceTo(this.clock.now());
-  }
-}
 
 describe('a router with flow control', () => {
   test('[Q65] holds back what the detector does not let through, until a request ends', () => {
-    const bench = new Bench();
+    const bench = new ControlledBench();
     const first = bench.send('first');
     bench.send('second');
     expect(bench.routed).toEqual(['first']);
@@ -139,7 +16,10 @@ describe('a router with flow control', () => {
 
   test('[Q103] holds back what the capacity of the endpoints does not allow', () => {
     const detector = { ...PLAN.detector, config: { ...DETECTOR, maxConcurrency: 10 } };
-    const bench = new Bench({ plan: { ...PLAN, detector }, capacity: { maxConcurrency: 2 } });
+    const bench = new ControlledBench({
+      plan: { ...PLAN, detector },
+      capacity: { maxConcurrency: 2 },
+    });
     const first = bench.send('first');
     bench.send('second');
     bench.send('third');
@@ -149,10 +29,10 @@ describe('a router with flow control', () => {
   });
 
   test('[Q65] does nothing without a plan, and for requests that may go anywhere', () => {
-    const off = new Bench();
+    const off = new ControlledBench();
     off.router.configure(undefined);
     expect(off.router.prepare).toBeUndefined();
-    const bench = new Bench();
+    const bench = new ControlledBench();
     bench.send('first');
     bench.router.route(makeRequest({ id: 'models' }), { anywhere: true });
     bench.send('waits', { headers: new Map([[':method', 'PUT']]) });
@@ -160,7 +40,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q66] refuses what has waited too long, without any event', () => {
-    const bench = new Bench();
+    const bench = new ControlledBench();
     bench.send('first');
     bench.send('late');
     bench.clock.advanceTo(bench.clock.now() + 999);
@@ -170,7 +50,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q67] lets go of a request whose client is gone, waiting or placed', () => {
-    const bench = new Bench({ prepares: true });
+    const bench = new ControlledBench({ prepares: true });
     const first = bench.send('first');
     const second = bench.send('second');
     bench.send('third');
@@ -183,7 +63,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q134] counts what leaves it without a decision: refused, out of time, or its client gone', () => {
-    const bench = new Bench({ plan: { ...PLAN, maxRequests: 2 } });
+    const bench = new ControlledBench({ plan: { ...PLAN, maxRequests: 2 } });
     bench.send('first');
     bench.send('late');
     const gone = bench.send('gone');
@@ -198,7 +78,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q154] what waits is on the account of its flow, however it leaves', () => {
-    const bench = new Bench();
+    const bench = new ControlledBench();
     const first = bench.send('first');
     const about = { fairnessId: 'loud', promptTokens: 100 };
     const [second, third] = [bench.send('second', about), bench.send('third', about)];
@@ -216,7 +96,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q69] a new configuration keeps what waits, as far as its limits let it', () => {
-    const bench = new Bench();
+    const bench = new ControlledBench();
     const first = bench.send('first');
     for (const id of ['a', 'b', 'c']) bench.send(id);
     bench.router.configure({ ...PLAN, maxRequests: 2 });
@@ -229,7 +109,7 @@ describe('a router with flow control', () => {
 
   test('[Q241] a new configuration begins no new time to wait, and ends none', () => {
     const plan = { ...PLAN, noEndpointTtlMs: 60_000 };
-    const bench = new Bench({ plan });
+    const bench = new ControlledBench({ plan });
     bench.pool.remove('pod' as EndpointId);
     for (const id of ['first', 'second']) bench.send(id);
     bench.clock.advanceTo(bench.clock.now() + 30_000);
@@ -243,7 +123,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q241] so while the pool is empty, however often the configuration changes', () => {
-    const bench = new Bench();
+    const bench = new ControlledBench();
     bench.pool.remove('pod' as EndpointId);
     bench.send('waits');
     for (let maxRequests = 1; maxRequests <= 5; maxRequests++) {
@@ -257,7 +137,7 @@ describe('a router with flow control', () => {
 
   test('[Q242] under a new configuration what is in flight already makes room, one step at a time', () => {
     const evicts = { ...PLAN, evicts: true };
-    const bench = new Bench({ plan: { ...PLAN, evicts: false } });
+    const bench = new ControlledBench({ plan: { ...PLAN, evicts: false } });
     const batch = bench.send('batch', { priority: -1 });
     bench.send('chat');
     bench.router.configure(evicts);
@@ -269,7 +149,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q69] refuses what waits when the picker ends', () => {
-    const bench = new Bench();
+    const bench = new ControlledBench();
     bench.send('first');
     bench.send('second');
     bench.router.stop();
@@ -277,7 +157,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q84] a request that has waited is routed with the time that it waited', () => {
-    const bench = new Bench();
+    const bench = new ControlledBench();
     const first = bench.send('a');
     bench.send('b');
     bench.clock.advanceTo(bench.clock.now() + 250);
@@ -290,7 +170,7 @@ describe('a router with flow control', () => {
   });
 
   test('[Q70] what was let through counts before it is routed', () => {
-    const bench = new Bench({ prepares: true });
+    const bench = new ControlledBench({ prepares: true });
     bench.send('first');
     bench.send('second');
     bench.clock.advanceTo(bench.clock.now() + 50);

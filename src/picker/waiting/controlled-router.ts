@@ -163,7 +163,10 @@ export class ControlledRouter implements Router {
     if (kept !== undefined) {
       this.#keptHere.abandon(kept);
       this.#discipline?.remove(kept.waiting, this.#options.clock.now());
-    } else this.#letThrough.abandon(request);
+      return;
+    }
+    this.#keptHere.forgetError(request);
+    this.#letThrough.abandon(request);
   }
 
   /** All that flow control keeps waiting, the oldest first. */
@@ -230,13 +233,13 @@ export class ControlledRouter implements Router {
   }
 
   /**
-   * The picker may have to prepare something, too. A request whose stream is over is not routed.
+   * The picker may have to prepare something, too. The stream asks `route` then, at once or from
+   * another thread, or calls `abandon`.
    */
   #goOn({ waiting: { request }, body, ready, options }: KeptRequest): void {
     const picker = this.#picker;
     if (picker.prepare?.(request, body, ready, options) === true) return;
     ready();
-    this.#letThrough.abandon(request);
   }
 
   #dropWaiting(waiting: Waiting, error: RoutingError): void {

@@ -76,16 +76,21 @@ export class KeptRequests {
     kept.gone();
   }
 
-  /** It is refused: its stream asks `route`, which throws the error. */
+  /**
+   * It is refused: its stream asks `route`, which throws the error, at once or from another thread,
+   * unless the stream ends before: `forgetError`.
+   */
   drop(kept: KeptRequest, error: RoutingError): void {
     const { id } = kept.waiting.request;
     const isNew = kept.comes;
     this.#forget(kept);
     kept.gone();
     this.#dropped.set(id, error);
-    if (isNew) return;
-    kept.ready();
-    // The stream may have ended in the meantime.
+    if (!isNew) kept.ready();
+  }
+
+  /** The stream of a request that may have been dropped is over: it asks no more. */
+  forgetError({ id }: InferenceRequest): void {
     this.#dropped.delete(id);
   }
 
