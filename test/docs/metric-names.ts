@@ -1,5 +1,5 @@
 /** Names in docs/metrics.md are written without this in most tables. */
-export const EPP_PREFIX = 'llm_d_epp_';
+const EPP_PREFIX = 'llm_d_epp_';
 
 /**
  * The metrics that docs/metrics.md names, in code spans: in full, without `llm_d_epp_`, or after

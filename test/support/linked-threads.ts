@@ -81,7 +81,7 @@ export const OPTIONS: RouteOptions = {
   firstTokenVisible: true,
   endVisible: false,
 };
-export const pod: Endpoint = makeEndpoint('pod', { labels: { engine: 'vllm' } });
+const pod: Endpoint = makeEndpoint('pod', { labels: { engine: 'vllm' } });
 
 /** What is reported to a routed request, in order. */
 export function recorded(

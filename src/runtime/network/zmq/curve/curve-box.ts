@@ -14,8 +14,6 @@ export interface CurvePair {
   readonly secretKey: KeyObject;
 }
 
-/** By so much a box is longer than what is in it. */
-export const BOX_BYTES = 16;
 const KEY_BYTES = 32;
 /** What stands before a key of X25519 in DER. */
 const PRIVATE: Buffer = Buffer.from('302e020100300506032b656e04220420', 'hex');
