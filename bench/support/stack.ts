@@ -68,8 +68,9 @@ export function serveOptions(overrides: Partial<ServeSettings>, config = 'defaul
     explainDecisions: 100_000,
     seed: 1,
     log: createLog('silent'),
-    // The tests that start a picker here hold with I/O workers, too: see CONTRIBUTING.md.
-    ioWorkers: Number(process.env['IO_WORKERS'] ?? 0),
+    // The tests that start a picker here hold with I/O workers, too: see CONTRIBUTING.md. An observer
+    // cannot have them.
+    ioWorkers: overrides.observe === true ? 0 : Number(process.env['IO_WORKERS'] ?? 0),
     ...overrides,
   });
 }
