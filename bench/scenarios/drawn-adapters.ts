@@ -4,7 +4,13 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { LORA_DEFAULTS } from '../../stub-server/engine/lora-slots.ts';
 import { zipf } from './arrivals.ts';
 import { KINDS, type ServerKind } from './drawn-conditions.ts';
-import { type DrawnConversations, drawnWorkload, meanOf, meanTurns } from './drawn-workload.ts';
+import {
+  type DrawnConversations,
+  drawnWorkload,
+  drawsOf,
+  meanOf,
+  meanTurns,
+} from './drawn-workload.ts';
 import { presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -48,9 +54,7 @@ export function drawnAdapters(name: string): Scenario | undefined {
 }
 
 function drawFrom(random: Random): Draw {
-  const between = (low: number, high: number): number => low + (high - low) * random.next();
-  const ratio = (low: number, high: number): number =>
-    Math.exp(between(Math.log(low), Math.log(high)));
+  const { between, ratio } = drawsOf(random);
   const servers = Math.round(ratio(3, 12));
   const slots = Math.round(ratio(2, 8));
   return {

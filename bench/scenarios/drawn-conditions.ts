@@ -1,7 +1,13 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { type DrawnConversations, drawnWorkload, meanOf, meanTurns } from './drawn-workload.ts';
+import {
+  type DrawnConversations,
+  drawnWorkload,
+  drawsOf,
+  meanOf,
+  meanTurns,
+} from './drawn-workload.ts';
 import { mixedPool, presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -54,9 +60,7 @@ export function drawnCondition(name: string): Scenario | undefined {
 }
 
 function drawFrom(random: Random): Draw {
-  const between = (low: number, high: number): number => low + (high - low) * random.next();
-  const ratio = (low: number, high: number): number =>
-    Math.exp(between(Math.log(low), Math.log(high)));
+  const { between, ratio } = drawsOf(random);
   return {
     servers: Math.round(ratio(3, 12)),
     kind: KINDS[Math.floor(random.next() * KINDS.length)] ?? KINDS[0],

@@ -24,6 +24,18 @@ export interface DrawnConversations {
   readonly model?: ConversationShape['model'];
 }
 
+interface Draws {
+  /** Between two numbers, each as likely as any other. */
+  readonly between: (low: number, high: number) => number;
+  /** Between two numbers, each factor as likely as any other. */
+  readonly ratio: (low: number, high: number) => number;
+}
+
+export function drawsOf(random: Random): Draws {
+  const between = (low: number, high: number): number => low + (high - low) * random.next();
+  return { between, ratio: (low, high) => Math.exp(between(Math.log(low), Math.log(high))) };
+}
+
 export function meanTurns({ turnsMax }: DrawnConversations): number {
   return (1 + turnsMax) / 2;
 }

@@ -12,6 +12,7 @@ import {
   type EndpointWriter,
 } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { optionalPort } from '../../plugins/parameters/optional-port.ts';
 import { SeriesFinder } from '../scraping/page/prometheus-scan.ts';
 import { parseSpec } from '../scraping/page/series-spec.ts';
 import { pageFields, pollInterval } from '../scraping/page-fields.ts';
@@ -38,13 +39,7 @@ const config = z.lazy(() =>
   z
     .strictObject({
       ...pageFields('https', '/metrics'),
-      /** 0 is Go's value for a missing port. */
-      port: z
-        .int()
-        .min(0)
-        .max(65_535)
-        .optional()
-        .transform((port) => port || undefined),
+      port: optionalPort,
       /** Read for compatibility, without effect: only the lines that count are read anyway. */
       families: z.array(z.string()).optional(),
       interval: pollInterval(INTERVAL_MS),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CurveFiles, Millis } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
+import { optionalPort } from '../../plugins/parameters/optional-port.ts';
 
 /** The parameters of `precise-prefix-cache-producer` that have an effect. */
 export interface PrecisePrefixConfig {
@@ -41,16 +42,6 @@ const port = z.int().min(1).max(65_535);
 
 /** A time that is empty, zero or negative is not set. */
 const lifetime = z.lazy(() => z.union([z.literal('').transform(() => 0), duration]).optional());
-
-/** 0 is Go's value for a missing port. */
-const optionalPort = z.lazy(() =>
-  z
-    .int()
-    .min(0)
-    .max(65_535)
-    .optional()
-    .transform((value) => (value === 0 ? undefined : value)),
-);
 
 /** An address to bind, or Go's empty text for none. */
 const zmqAddress = z

@@ -10,6 +10,7 @@ import {
 import type { Millis, Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { optionalPort } from '../../plugins/parameters/optional-port.ts';
 import { pageFields } from './page-fields.ts';
 import { NewScrapes } from './rhythm/new-scrapes.ts';
 import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm/rhythm.ts';
@@ -32,13 +33,8 @@ const config = z.lazy(() =>
   z
     .strictObject({
       ...pageFields('http', '/metrics'),
-      // 0 is Go's value for a missing port, and an empty text that of a missing interval.
-      port: z
-        .int()
-        .min(0)
-        .max(65_535)
-        .optional()
-        .transform((port) => port || undefined),
+      port: optionalPort,
+      /** An empty text is Go's value for a missing interval. */
       interval: z
         .literal('')
         .transform(() => INTERVAL_MS)
