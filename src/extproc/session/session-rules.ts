@@ -2,7 +2,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { BodyReader, RequestHead } from '../../openai/body/body-reader.ts';
 
-/** What a session is told about the pool and the configuration: how it reads, picks and answers. */
+/** What a session gets from the pool and the configuration: how it reads, picks and answers. */
 export interface SessionRules {
   readonly router: Router;
   readonly openBody: (head: RequestHead) => BodyReader;

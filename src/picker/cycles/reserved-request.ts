@@ -55,7 +55,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     this.#streams = parts.routed.request.streaming;
   }
 
-  /** Tells the observers of it. To be called once, before anything else. */
+  /** Reports it to the observers. To be called once, before anything else. */
   publish(): void {
     this.#parts.observers.routed(this.#parts.routed);
   }

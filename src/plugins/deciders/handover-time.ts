@@ -13,8 +13,8 @@ const OUTLIER_DEVIATIONS = 2;
  * How long it takes from the pick until the engine that decodes can use a KV cache that was
  * computed elsewhere: a line over the time after which it should arrive, by prompt and link. What
  * else comes to both engines meanwhile, and transfers that share a link, cannot be known at the
- * pick, but are much the same in the mean. Until first tokens have told, it is that time and the
- * front end of the engine that decodes.
+ * pick, but are much the same in the mean. Before the first tokens are
+ * known, it is that time and the front end of the engine that decodes.
  */
 export class HandoverTime {
   readonly #fit = new DecayingFit(priorOf(0));

@@ -43,7 +43,7 @@ export interface SentCounts extends MessageCounts {
 }
 
 /**
- * Tells other replicas what this picker does. It subscribes to the picker's journal, writes what
+ * Sends to other replicas what this picker does. It subscribes to the picker's journal, writes what
  * happens at once into the batch of the moment, and sends the batch after a short time. A replica
  * that misses a batch asks for the open requests.
  */

@@ -4,7 +4,8 @@ import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 const LOOK_MS: Millis = 1000;
 
 /**
- * Tells followers whether the pool is active. It looks once for all of them, and not without any.
+ * Calls its followers with whether the pool is active. It looks once for all of them, and does not
+ * look without any.
  */
 export class ActiveWatch {
   readonly #isActive: () => boolean;
@@ -23,7 +24,7 @@ export class ActiveWatch {
   }
 
   /**
-   * Tells it at once, and again with each change, until the function that this returns is called.
+   * Calls `tell` at once, and again with each change, until the returned function is called.
    */
   follow(tell: (active: boolean) => void): () => void {
     if (this.#followers.size === 0) this.#look();

@@ -68,8 +68,10 @@ function describe(
 
 function shortened({ filters, endpoints, picked, ...rest }: ExplainedProfile): LiveProfile {
   const best = endpoints.slice(0, ENDPOINTS_MAX);
-  const told = [picked[0], rest.runnerUp?.endpoint];
-  const others = endpoints.slice(ENDPOINTS_MAX).filter(({ endpoint }) => told.includes(endpoint));
+  const compared = [picked[0], rest.runnerUp?.endpoint];
+  const others = endpoints
+    .slice(ENDPOINTS_MAX)
+    .filter(({ endpoint }) => compared.includes(endpoint));
   const shown = [...best, ...others];
   return {
     ...rest,

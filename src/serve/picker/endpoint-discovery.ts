@@ -63,8 +63,8 @@ async function startKubernetesDiscovery(
   const onAppProtocol = (appProtocol?: string): void => serving.speak(appProtocol);
   const onReady = (ready: boolean): void => serving.know(ready);
   const parts = { endpoints: picker.pool, rules, clock: runtime.clock, random, log };
-  const told = { onAppProtocol, onReady };
-  return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts, ...told });
+  const callbacks = { onAppProtocol, onReady };
+  return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts, ...callbacks });
 }
 
 /** Endpoints of flags and files, whose host names are followed. */

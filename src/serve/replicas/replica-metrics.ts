@@ -6,7 +6,7 @@ type Read = (status: ReplicaStatus) => number;
 
 const GAUGES: readonly (readonly [name: string, help: string, read: Read])[] = [
   ['connected', '1 while there is a connection to other replicas.', ({ connected }) => +connected],
-  ['peers', 'Other replicas that were heard in the last seconds.', ({ peers }) => peers.length],
+  ['peers', 'Other replicas that sent a message in the last seconds.', ({ peers }) => peers.length],
   [
     'peer_requests',
     'Requests of other replicas that have not ended.',

@@ -140,7 +140,10 @@ function explainEmpty(
   return new EmptyPoolLog({ clock, log, pool, isEmpty, why });
 }
 
-/** Tells when requests can go to the endpoints of a pool: they are known, and so are its rules. */
+/**
+ * Calls `onReady` when requests can go to the endpoints of a pool: they are known, and so are its
+ * rules.
+ */
 class PoolReadiness {
   readonly #onReady: KubernetesOptions['onReady'];
   #known = false;

@@ -85,7 +85,7 @@ export class CurveClient implements CurveHandshake {
   }
 }
 
-/** The side that listens. Whoever knows its public key may connect. */
+/** The side that listens. Every client that knows its public key may connect. */
 export class CurveServer implements CurveHandshake {
   readonly #own: CurvePair;
   readonly #metadata: Uint8Array;
