@@ -19,9 +19,10 @@ export class BlockHashTable {
     return this.#size;
   }
 
-  /** The block that was added first, or -1. `hashes` gives the content hash of each added block. */
-  find(hash: number, hashes: Float64Array): number {
-    return this.#entryAt(this.#slotOf(hash, hashes)) - 1;
+  /** The block that was added first, if any. `hashes` gives the content hash of each added block. */
+  find(hash: number, hashes: Float64Array): number | undefined {
+    const entry = this.#entryAt(this.#slotOf(hash, hashes));
+    return entry === 0 ? undefined : entry - 1;
   }
 
   /** Adds a block; `hashes[block]` must be `hash` already. */

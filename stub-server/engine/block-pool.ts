@@ -57,8 +57,8 @@ export class BlockPool {
     return contents;
   }
 
-  /** A block with this content, or -1. */
-  find(hash: number): number {
+  /** A block with this content, if there is one. */
+  find(hash: number): number | undefined {
     return this.#table.find(hash, this.#hashes);
   }
 
@@ -77,7 +77,7 @@ export class BlockPool {
   take(): number {
     if (this.#fresh < this.total) return this.#takeFresh();
     const block = this.#released.shift();
-    if (block === -1) invariant(false, 'a block was taken from a full pool');
+    if (block === undefined) invariant(false, 'a block was taken from a full pool');
     this.#holders[block] = 1;
     const hash = this.#hashes[block] as number;
     if (!Number.isNaN(hash)) {

@@ -101,10 +101,7 @@ export class DecodeSet implements DecodingSequences {
     const steps = this.#step - sequence.settledStep;
     if (steps === 0) return;
     sequence.settledStep = this.#step;
-    sequence.computedTokens += steps;
-    sequence.targetTokens += steps;
-    sequence.generatedTokens += steps;
-    sequence.lastTokenAt = this.#steppedAt;
+    sequence.decoded(steps, this.#steppedAt);
   }
 
   get growing(): LinkedList<Sequence> {

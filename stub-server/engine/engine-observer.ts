@@ -10,7 +10,7 @@ export interface EngineObserver {
   onPreempted(sequence: Sequence, at: Millis): void;
   /** A step of `durationMs` ended and gave a token to each of `load.decodeSequences` sequences. */
   onStep(load: StepLoad, durationMs: Millis, at: Millis): void;
-  /** A prefill gave the first token, or one after a preemption. `lastTokenAt` is the one before. */
+  /** A prefill gives the first token, or one after a preemption, which is not counted yet. */
   onPrefilled(sequence: Sequence, at: Millis): void;
   /** Counts and times are final. Also for a request that never ran. */
   onFinished(sequence: Sequence, reason: FinishReason, at: Millis): void;

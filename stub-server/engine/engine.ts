@@ -98,11 +98,11 @@ export class Engine implements ModelEngine {
   }
 
   get waitingCount(): number {
-    return this.#scheduler.waitingCount;
+    return this.#scheduler.admission.count;
   }
 
   forEachWaiting(visit: (sequence: Sequence) => void): void {
-    this.#scheduler.waiting.forEach(visit);
+    this.#scheduler.admission.waiting.forEach(visit);
   }
 
   /** Maximum tokens of one sequence, prompt and output, whose KV fits in memory. */
@@ -132,7 +132,7 @@ export class Engine implements ModelEngine {
         this.#scheduler.fail(sequence, clock.now());
         return;
       }
-      this.#scheduler.waiting.push(sequence);
+      this.#scheduler.admission.waiting.push(sequence);
       // Not `clock.now()`: a timer can be late, and the engine's own time must not be.
       this.#wake(Math.max(sequence.arrivedAt + admissionMs, this.#stepEndsAt));
     };
@@ -238,17 +238,15 @@ export class Engine implements ModelEngine {
   }
 
   #receive(sequence: Sequence, tokens: number): void {
-    const crashes = this.#crashes;
-    const unlessCrashed = (end: () => void) => (): void => {
-      if (crashes !== this.#crashes) return;
-      end();
+    const ready = (): void => {
+      this.#scheduler.admission.arrived(sequence);
       this.#wake();
     };
-    sequence.remote?.start(
-      tokens,
-      unlessCrashed(() => this.#scheduler.remoteArrived(sequence)),
-      unlessCrashed(() => this.#scheduler.remoteFailed(sequence, this.#options.clock.now())),
-    );
+    const fail = (): void => {
+      this.#scheduler.remoteFailed(sequence, this.#options.clock.now());
+      this.#wake();
+    };
+    sequence.remote?.start(tokens, ready, fail);
   }
 
   #finished({ request, usage }: Sequence, reason: FinishReason, at: Millis): void {

@@ -40,8 +40,8 @@ export class FreeQueue {
     this.#size -= 1;
   }
 
-  /** Removes and returns the block that has been free longest; -1 when there is none. */
-  shift(): number {
+  /** Removes and returns the block that has been free longest, if there is one. */
+  shift(): number | undefined {
     const mask = this.#ring.length - 1;
     while (this.#entries > 0) {
       const place = this.#head;
@@ -52,7 +52,7 @@ export class FreeQueue {
       this.remove(block);
       return block;
     }
-    return -1;
+    return undefined;
   }
 
   clear(): void {

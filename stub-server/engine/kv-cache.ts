@@ -68,12 +68,12 @@ export class KvCache {
   /**
    * Holds the cached blocks and takes memory for all that must have KV before the next token, so
    * that sequences with transferred KV never wait for each other's memory. Returns how many of the
-   * first `tokens` tokens to transfer (`arrived` must follow); -1, and holds nothing, when there is
-   * not enough memory.
+   * first `tokens` tokens to transfer (`arrived` must follow); undefined, and holds nothing, when
+   * there is not enough memory.
    */
-  admitRemote(sequence: Sequence, tokens: number): number {
+  admitRemote(sequence: Sequence, tokens: number): number | undefined {
     const hits = this.#match(sequence);
-    if (!this.#hold(sequence, hits, sequence.targetTokens)) return -1;
+    if (!this.#hold(sequence, hits, sequence.targetTokens)) return undefined;
     this.#take(sequence, sequence.targetTokens);
     return Math.max(0, tokens - hits * this.blockTokens);
   }
@@ -197,7 +197,7 @@ export class KvCache {
     found.length = 0;
     while (found.length < limit) {
       const block = this.pool.find(blockHashes[found.length] as number);
-      if (block === -1) break;
+      if (block === undefined) break;
       found.push(block);
     }
     return found.length;

@@ -58,26 +58,38 @@ export interface Submission {
   release(): void;
 }
 
-/** A request inside the engine, which alone changes it. Unknown times are NaN, to stay unboxed. */
+/**
+ * A request inside the engine. Each group of fields is changed only by the class that is named above
+ * it; those without a name, by the methods here. Unknown times are NaN, to stay unboxed.
+ */
 export class Sequence {
   readonly request: SequenceRequest;
   readonly arrivedAt: Millis;
-  /** Tokens with KV: of the prompt and, after a preemption, of the answer so far. */
-  computedTokens = 0;
   /** Tokens that must have KV before the next token can come. */
   targetTokens: number;
   generatedTokens = 0;
   cachedTokens = 0;
-  preemptions = 0;
+  scheduledAt: Millis = Number.NaN;
+  firstTokenAt: Millis = Number.NaN;
+  lastTokenAt: Millis = Number.NaN;
+
+  // KvCache. The steps of an engine add to `computedTokens`.
+  /** Tokens with KV: of the prompt and, after a preemption, of the answer so far. */
+  computedTokens = 0;
   blocks: number[] = [];
   /** Number of leading blocks with known content. */
   identifiedBlocks = 0;
-  remoteKv: 'none' | 'coming' | 'here' = 'none';
   /** Where KV comes from before the sequence is computed: another engine or host memory. */
   remote: RemoteKv | undefined;
-  /** Prompt tokens whose KV came from there when the sequence was first scheduled. */
+
+  // Admission.
+  remoteKv: 'none' | 'coming' | 'here' = 'none';
+  /** Prompt tokens whose KV came from elsewhere when the sequence was first scheduled. */
   remoteTokens = 0;
+  preemptions = 0;
   finished = false;
+
+  // Scheduler, and the lists in which it keeps sequences: RunningBatch and the decode sets.
   aborted = false;
   /** Its entry in the scheduler's running list, while it has one. */
   runningLink: Link<Sequence> | undefined = undefined;
@@ -87,9 +99,6 @@ export class Sequence {
   settledStep = 0;
   /** The decode step that gives the last token. */
   lastStep = 0;
-  scheduledAt: Millis = Number.NaN;
-  firstTokenAt: Millis = Number.NaN;
-  lastTokenAt: Millis = Number.NaN;
 
   constructor(request: SequenceRequest, arrivedAt: Millis) {
     this.request = request;
@@ -122,6 +131,34 @@ export class Sequence {
   /** Leading tokens that have KV once the transfer is done. */
   get tokensWithRemote(): number {
     return Math.min(this.remote?.tokens ?? 0, this.targetTokens);
+  }
+
+  /** Notes when it was first scheduled, and how much had KV then. */
+  scheduled(at: Millis): void {
+    if (!Number.isNaN(this.scheduledAt)) return;
+    this.scheduledAt = at;
+    this.cachedTokens = this.computedTokens;
+  }
+
+  /** Counts the next token and passes it on. The KV that gave it is counted already. */
+  giveToken(at: Millis): void {
+    const { request } = this;
+    this.generatedTokens += 1;
+    this.targetTokens += 1;
+    this.lastTokenAt = at;
+    if (this.generatedTokens === 1) {
+      this.firstTokenAt = at;
+      request.onFirstToken?.(at);
+    }
+    request.onToken?.(this.generatedTokens, at);
+  }
+
+  /** Counts `tokens` of decode steps, the last of which was at `at`. It passes nothing on. */
+  decoded(tokens: number, at: Millis): void {
+    this.computedTokens += tokens;
+    this.targetTokens += tokens;
+    this.generatedTokens += tokens;
+    this.lastTokenAt = at;
   }
 
   leaveDecodeLists(): void {

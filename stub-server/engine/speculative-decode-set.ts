@@ -63,10 +63,7 @@ export class SpeculativeDecodeSet implements DecodingSequences {
   advance(at: Millis): void {
     this.acceptedTokens = 0;
     for (const [sequence, tokens] of this.#tokens) {
-      sequence.computedTokens += tokens;
-      sequence.targetTokens += tokens;
-      sequence.generatedTokens += tokens;
-      sequence.lastTokenAt = at;
+      sequence.decoded(tokens, at);
       this.contextTokens += tokens;
       this.acceptedTokens += tokens - 1;
       this.#speculation.count(tokens - 1);

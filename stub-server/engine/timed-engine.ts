@@ -1,4 +1,5 @@
 import type { Clock, Millis, Random } from '../../src/framework/runtime.ts';
+import { Admission } from './admission.ts';
 import type { BlockSink } from './block-sink.ts';
 import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
 import type { EngineObserver } from './engine-observer.ts';
@@ -9,7 +10,7 @@ import type { ModelEngine } from './model-engine.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
 import { giveToken, type TimedRun } from './timed-run.ts';
 import { DrawnTimes, type Timings } from './timings.ts';
-import { type QueuePolicy, WaitingQueue } from './waiting-queue.ts';
+import type { QueuePolicy } from './waiting-queue.ts';
 
 /** Late tokens per timer callback: a process that cannot keep up must still answer requests. */
 const CATCH_UP_TOKENS_MAX = 64;
@@ -40,8 +41,7 @@ export class TimedEngine implements ModelEngine {
   readonly encoder: Encoder;
   readonly speculation: undefined = undefined;
   readonly #options: TimedEngineOptions;
-  readonly #waiting: WaitingQueue;
-  readonly #receiving = new Set<Sequence>();
+  readonly #admission: Admission;
   /** In order of admission. */
   readonly #running = new Map<Sequence, TimedRun>();
   readonly #times: DrawnTimes;
@@ -51,12 +51,17 @@ export class TimedEngine implements ModelEngine {
   #asleep = false;
 
   constructor(options: TimedEngineOptions) {
-    const { policy, loras } = options;
     this.#options = options;
     this.kv = kvCacheOf(options);
-    this.loras = new LoraSlots(loras);
+    this.loras = new LoraSlots(options.loras);
     this.encoder = new Encoder(options.encoder ?? ENCODER_DEFAULTS);
-    this.#waiting = new WaitingQueue(policy);
+    this.#admission = new Admission({
+      ...options,
+      kv: this.kv,
+      loras: this.loras,
+      receive: (sequence, tokens) => this.#receive(sequence, tokens),
+      skipsEmptyTransfers: false,
+    });
     this.#times = new DrawnTimes(options);
   }
 
@@ -65,7 +70,7 @@ export class TimedEngine implements ModelEngine {
   }
 
   get waitingCount(): number {
-    return this.#waiting.length + this.#receiving.size;
+    return this.#admission.count;
   }
 
   get contextTokensMax(): number {
@@ -81,7 +86,7 @@ export class TimedEngine implements ModelEngine {
   }
 
   forEachWaiting(visit: (sequence: Sequence) => void): void {
-    this.#waiting.forEach(visit);
+    this.#admission.waiting.forEach(visit);
   }
 
   submit(request: SequenceRequest): Submission {
@@ -89,7 +94,7 @@ export class TimedEngine implements ModelEngine {
     const sequence = new Sequence(request, request.arrivedAt ?? clock.now());
     const crashes = this.#crashes;
     observer.onArrived(sequence, sequence.arrivedAt);
-    this.#waiting.push(sequence);
+    this.#admission.waiting.push(sequence);
     this.#admitWaiting();
     return {
       abort: () => {
@@ -130,7 +135,7 @@ export class TimedEngine implements ModelEngine {
 
   crash(): void {
     const at = this.#options.clock.now();
-    const lost = [...this.#running.keys(), ...this.#waiting.takeAll(), ...this.#receiving];
+    const lost = [...this.#running.keys(), ...this.#admission.takeAll()];
     this.#crashes += 1;
     for (const sequence of lost) this.#end(sequence, 'error', at);
     this.kv.crash();
@@ -141,63 +146,34 @@ export class TimedEngine implements ModelEngine {
   #admitWaiting(): void {
     const { clock, sequencesMax } = this.#options;
     const at = clock.now();
-    let index = 0;
-    while (!this.#asleep && this.#running.size < sequencesMax) {
-      const sequence = this.#waiting.at(index);
-      if (sequence === undefined) return;
-      if (!this.loras.admits(sequence.request.lora)) index += 1;
-      else if (this.kv.chooseRemote(sequence)) {
-        if (!this.#beginRemote(sequence, index)) return;
-      } else if (this.#takeMemory(sequence)) {
-        this.#waiting.removeAt(index);
-        this.#start(sequence, at);
-      } else return;
-    }
+    this.#admission.admit(
+      () => (!this.#asleep && this.#running.size < sequencesMax ? Number.POSITIVE_INFINITY : 0),
+      (sequence, tokens) => this.#start(sequence, tokens, at),
+    );
   }
 
-  /** Takes memory for the prompt, or what is left of it. Returns whether there was enough. */
-  #takeMemory(sequence: Sequence): boolean {
-    if (sequence.remoteKv !== 'here') return this.kv.admit(sequence, Number.POSITIVE_INFINITY) > 0;
-    return this.kv.extend(sequence, sequence.targetTokens - sequence.computedTokens);
-  }
-
-  /** Takes memory for remote KV and starts its transfer. Returns false without enough memory. */
-  #beginRemote(sequence: Sequence, index: number): boolean {
+  #receive(sequence: Sequence, tokens: number): void {
     const { clock } = this.#options;
-    const missing = this.kv.admitRemote(sequence, sequence.tokensWithRemote);
-    if (missing < 0) return false;
-    if (Number.isNaN(sequence.scheduledAt)) sequence.remoteTokens = missing;
-    sequence.remoteKv = 'coming';
-    this.#waiting.removeAt(index);
-    this.#receiving.add(sequence);
     const waitMs = sequence.isFromPeer ? this.#times.transferMs(sequence.request.promptTokens) : 0;
     const ready = (): void => void clock.setTimer(waitMs, () => this.#arrived(sequence));
     const fail = (): void => {
-      if (this.#receiving.has(sequence)) this.#end(sequence, 'error', clock.now());
+      if (this.#admission.isReceiving(sequence)) this.#end(sequence, 'error', clock.now());
     };
-    if (missing === 0) ready();
-    else sequence.remote?.start(missing, ready, fail);
-    return true;
+    if (tokens === 0) ready();
+    else sequence.remote?.start(tokens, ready, fail);
   }
 
   #arrived(sequence: Sequence): void {
-    if (!this.#receiving.delete(sequence)) return;
-    sequence.remoteKv = 'here';
-    this.kv.arrived(sequence, sequence.tokensWithRemote);
-    this.#waiting.pushBack(sequence);
+    this.#admission.arrived(sequence);
     this.#admitWaiting();
   }
 
-  #start(sequence: Sequence, at: Millis): void {
+  #start(sequence: Sequence, tokens: number, at: Millis): void {
     const { observer } = this.#options;
-    const tokens = sequence.targetTokens - sequence.computedTokens;
     const run: TimedRun = { prefillTokens: tokens, dueAt: at, waitMs: 0, timer: undefined };
     this.#running.set(sequence, run);
     this.loras.join(sequence.request.lora);
-    if (Number.isNaN(sequence.scheduledAt)) {
-      sequence.scheduledAt = at;
-      sequence.cachedTokens = sequence.computedTokens;
-    }
+    sequence.scheduled(at);
     observer.onScheduled(sequence, at);
     // The time of KV from another engine has passed already.
     if (sequence.remoteKv !== 'here' || !sequence.isFromPeer) {
@@ -250,11 +226,7 @@ export class TimedEngine implements ModelEngine {
 
   #preempt(sequence: Sequence, at: Millis): void {
     this.#leaveBatch(sequence);
-    this.kv.release(sequence);
-    sequence.remoteKv = 'none';
-    sequence.preemptions += 1;
-    this.#options.observer.onPreempted(sequence, at);
-    this.#waiting.pushBack(sequence);
+    this.#admission.preempt(sequence, at);
   }
 
   #leaveBatch(sequence: Sequence): boolean {
@@ -265,14 +237,8 @@ export class TimedEngine implements ModelEngine {
   }
 
   #end(sequence: Sequence, reason: FinishReason, at: Millis): void {
-    const { request } = sequence;
-    if (!this.#leaveBatch(sequence) && !this.#receiving.delete(sequence)) {
-      this.#waiting.remove(sequence);
-    }
-    sequence.finished = true;
-    const keeps = request.holdBlocks === true && (reason === 'stop' || reason === 'length');
-    if (!keeps) this.kv.release(sequence);
-    this.#options.observer.onFinished(sequence, reason, at);
-    request.onDone?.(reason, sequence.usage, at);
+    if (!this.#leaveBatch(sequence)) this.#admission.leave(sequence);
+    this.#admission.end(sequence, reason, at);
+    sequence.request.onDone?.(reason, sequence.usage, at);
   }
 }

@@ -23,18 +23,12 @@ const DECODE: StepLoad = {
 /** Gives a sequence the token that is due. */
 export function giveToken(sequence: Sequence, run: TimedRun, observer: EngineObserver): void {
   const { prefillTokens, dueAt: at, waitMs } = run;
-  const { request } = sequence;
   sequence.computedTokens += Math.max(1, prefillTokens);
-  sequence.generatedTokens += 1;
-  sequence.targetTokens += 1;
-  if (sequence.generatedTokens === 1) sequence.firstTokenAt = at;
   if (prefillTokens > 0) {
     const load = { ...DECODE, decodeSequences: 0, prefillTokens, prefillSequences: 1 };
     observer.onStep(load, waitMs, at);
     observer.onPrefilled(sequence, at);
   } else observer.onStep(DECODE, waitMs, at);
   run.prefillTokens = 0;
-  sequence.lastTokenAt = at;
-  if (sequence.generatedTokens === 1) request.onFirstToken?.(at);
-  request.onToken?.(sequence.generatedTokens, at);
+  sequence.giveToken(at);
 }

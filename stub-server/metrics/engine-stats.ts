@@ -87,7 +87,7 @@ export class EngineStats implements EngineObserver {
 
   onPrefilled(sequence: Sequence, at: Millis): void {
     this.generatedTokens += 1;
-    if (sequence.generatedTokens > 1) {
+    if (sequence.generatedTokens > 0) {
       this.interToken.observe((at - sequence.lastTokenAt) / 1000);
       return;
     }

@@ -119,6 +119,6 @@ export function hitShare({ tokens, hashes }: PromptKv, replica: Replica): number
 function locallyCached(hashes: ArrayLike<number>, { engine }: Replica): number {
   const { pool } = engine.kv;
   let blocks = 0;
-  while (blocks < hashes.length && pool.find(hashes[blocks] as number) !== -1) blocks += 1;
+  while (blocks < hashes.length && pool.find(hashes[blocks] as number) !== undefined) blocks += 1;
   return blocks;
 }
