@@ -47,7 +47,7 @@ describe.skipIf(binaries === undefined)('a pool without ready pods on a real API
     const core = server.config.makeApiClient(CoreV1Api);
     const said = (wanted: RegExp): Promise<string | undefined> =>
       eventually(
-        () => endpoints.whyEmpty(),
+        () => endpoints.whyEmpty,
         (found) => wanted.test(found ?? ''),
       );
     await hand.createPool({

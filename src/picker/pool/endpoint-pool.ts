@@ -33,6 +33,11 @@ const NEVER_SAMPLED: EndpointMetrics = {
  */
 const REPORTS_AFTER_MS = 200;
 
+interface PoolSource {
+  /** Why it adds no endpoint, where it knows. Read only while the pool is empty. */
+  readonly whyEmpty: string | undefined;
+}
+
 type Attributes = ReadonlyMap<AttributeKey<unknown>, unknown>;
 const NO_ATTRIBUTES: Attributes = new Map();
 
@@ -47,16 +52,21 @@ export class EndpointPool implements EndpointWriter {
   #adding: { readonly id: EndpointId; known: number } | undefined;
   #snapshot: readonly Endpoint[] | undefined;
   #afterChange: (() => void) | undefined;
-
-  /**
-   * Why there is no endpoint, in words, where who fills the pool knows; asked only while it is
-   * empty.
-   */
-  whyEmpty: () => string | undefined = () => undefined;
+  #source: PoolSource | undefined;
 
   /** An observer that throws is reported to `faults`. */
   constructor(faults: PluginFaults = new PluginFaults()) {
     this.#faults = faults;
+  }
+
+  /** Names who adds the endpoints, so that the pool can say why it has none. */
+  filledBy(source: PoolSource): void {
+    this.#source = source;
+  }
+
+  /** Why there is no endpoint, in words; undefined while there is one, or where nobody knows. */
+  get whyEmpty(): string | undefined {
+    return this.#endpoints.size === 0 ? this.#source?.whyEmpty : undefined;
   }
 
   /** Reports every present endpoint to the observer as added, then every change. */

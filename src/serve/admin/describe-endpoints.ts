@@ -27,7 +27,7 @@ export function describeEndpoints(
       ...name,
       since: isoTime(name.since),
     })),
-    ...(picker.pool.snapshot().length === 0 && { whyEmpty: picker.pool.whyEmpty() }),
+    whyEmpty: picker.pool.whyEmpty,
     endpoints: picker.pool.snapshot().map((endpoint) => {
       const { id, address, labels, metrics } = endpoint;
       const { sampledAt, ...values } = metrics;

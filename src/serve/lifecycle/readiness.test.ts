@@ -59,7 +59,7 @@ describe('readiness', () => {
 
   it('[O291] says why there are no endpoints, where who fills the pool knows', () => {
     const pool = poolOf(0, 0);
-    pool.whyEmpty = () => 'none of 3 pods can serve';
+    pool.filledBy({ whyEmpty: 'none of 3 pods can serve' });
     expect(stateOf(pool).reasons).toEqual(['there are no endpoints: none of 3 pods can serve']);
   });
 

@@ -78,7 +78,7 @@ function whyNotReady(
   { election, readyMinFresh, serving, picker }: ReadinessParts,
   { endpoints, fresh }: Numbers,
 ): readonly string[] {
-  const cause = endpoints === 0 ? picker.pool.whyEmpty() : undefined;
+  const cause = picker.pool.whyEmpty;
   return [
     ...(endpoints === 0
       ? [`there are no endpoints${cause === undefined ? '' : `: ${cause}`}`]

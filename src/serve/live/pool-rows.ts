@@ -32,7 +32,7 @@ export function poolRows(
 }
 
 function noRows({ pool }: EndpointPicker): LivePool {
-  const whyEmpty = pool.whyEmpty();
+  const { whyEmpty } = pool;
   return { rows: [], notShown: 0, ...(whyEmpty !== undefined && { whyEmpty }) };
 }
 

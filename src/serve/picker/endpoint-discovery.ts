@@ -90,7 +90,11 @@ async function startDiscovery(
   const names = new ResolvedEndpoints({ pool, resolve, clock, keepMs, log });
   for (const spec of parseStaticEndpoints(endpoints)) names.upsert(spec);
   const file = startFile(options, names, rules);
-  pool.whyEmpty = () => whyNoneListed(names.names(), file);
+  pool.filledBy({
+    get whyEmpty() {
+      return whyNoneListed(names.names(), file);
+    },
+  });
   const late = new Promise<void>((done) => void clock.setTimer(NAMES_WAIT_MS, done));
   await Promise.race([names.asked(), late]);
   return {
@@ -103,7 +107,6 @@ async function startDiscovery(
   };
 }
 
-/** Clients that are refused read it, too: it names no file and no host. */
 function whyNoneListed(
   names: readonly FollowedName[],
   file: Pick<Discovery, 'lastError'> | undefined,

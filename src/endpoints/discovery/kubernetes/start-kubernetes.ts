@@ -88,7 +88,8 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     held.release();
     readiness.released();
   });
-  const ends = [explainEmpty(options, follower), held];
+  options.endpoints.filledBy(follower);
+  const ends = [logEmptiness(options), held];
   return running({ follower, followed, waitedMs: () => server.pace.waitedMs, ends });
 }
 
@@ -129,15 +130,9 @@ function running({ follower, followed, waitedMs, ends }: Running): KubernetesDis
   };
 }
 
-/** Lets the pool say why it is empty, and says so in the log. */
-function explainEmpty(
-  { endpoints, clock, log, pool }: KubernetesOptions,
-  follower: Pick<PoolFollower, 'whyEmpty'>,
-): EmptyPoolLog {
-  const why = (): string | undefined => follower.whyEmpty;
-  endpoints.whyEmpty = why;
+function logEmptiness({ endpoints, clock, log, pool }: KubernetesOptions): EmptyPoolLog {
   const isEmpty = (): boolean => endpoints.snapshot().length === 0;
-  return new EmptyPoolLog({ clock, log, pool, isEmpty, why });
+  return new EmptyPoolLog({ clock, log, pool, isEmpty, why: () => endpoints.whyEmpty });
 }
 
 /**

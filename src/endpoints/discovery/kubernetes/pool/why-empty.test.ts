@@ -75,6 +75,6 @@ it('[O291] writes into the log why a pool has no endpoint, once for each reason,
 
 it('[O291] does not show it to a client that is refused', () => {
   const { picker } = headroomBed(new SimulatedClock());
-  picker.pool.whyEmpty = () => 'none of 3 pods with the labels app=vllm can serve';
+  picker.pool.filledBy({ whyEmpty: 'none of 3 pods with the labels app=vllm can serve' });
   expect(() => picker.route(makeRequest())).toThrow(/: the pool has no endpoint$/);
 });
