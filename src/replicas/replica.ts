@@ -9,7 +9,8 @@ import { ByteReader, WireError } from './messages/wire.ts';
 import { Outbox } from './outgoing/outbox.ts';
 import { PEER_OPEN_MAX } from './peers/bookings.ts';
 import { FloodGuard } from './peers/flood-guard.ts';
-import type { Peer, SharedPicker } from './peers/peer.ts';
+import type { Peer } from './peers/peer.ts';
+import type { SharedPicker } from './peers/peer-requests.ts';
 import type { ReplicaNotice } from './peers/peer-status.ts';
 import { newReceived, Peers } from './peers/peers.ts';
 import { TimeShare } from './peers/time-share.ts';
@@ -138,7 +139,7 @@ export class Replica {
         id: peer.id,
         silentMs: now - peer.receivedAt,
         lagMs: peer.lagMs,
-        open: peer.open,
+        open: peer.requests.size,
         ...peer.counts,
       })),
     };
@@ -241,7 +242,7 @@ export class Replica {
     const { origin, entries } = readEntries(reader, this.#options.clock.now());
     const place = peer.takeBatch(sequence, entries, origin);
     if (place === 'old') return;
-    const differs = open !== peer.open && open <= PEER_OPEN_MAX;
+    const differs = open !== peer.requests.size && open <= PEER_OPEN_MAX;
     if (differs || place === 'after-gap') this.#ask(peer);
   }
 
@@ -254,7 +255,7 @@ export class Replica {
     const numbers = new Set(entries.flatMap((each) => ('number' in each ? [each.number] : [])));
     const now = this.#options.clock.now();
     this.#picker?.elsewhere.events(() => {
-      peer.keepOnly(numbers, from, to, now);
+      peer.requests.keepOnly(numbers, from, to, now);
       peer.apply(entries, origin);
     });
     if (heldBlocks === 0 || !this.#warmUp.isDue) return;

@@ -3,7 +3,8 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { MessageHead } from '../messages/message.ts';
 import { Bookings } from './bookings.ts';
 import { Doubts } from './doubts.ts';
-import { Peer, type SharedPicker } from './peer.ts';
+import { Peer } from './peer.ts';
+import type { SharedPicker } from './peer-requests.ts';
 import type { ReceivedCounts, ReplicaNotice } from './peer-status.ts';
 import { TimeShare } from './time-share.ts';
 

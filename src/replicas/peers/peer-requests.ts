@@ -1,0 +1,184 @@
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
+import { InFlightMap } from '../../framework/request-map.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { Elsewhere } from '../../picker/cycles/elsewhere.ts';
+import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import type { ChangeEntry, DoneEntry, PromptEntry, RoutedEntry } from '../messages/entries.ts';
+import { promptOf } from '../messages/prompt-words.ts';
+import type { Bookings } from './bookings.ts';
+import type { Witness } from './doubts.ts';
+import { peerRequest } from './peer-request.ts';
+import { RecentNumbers } from './recent-numbers.ts';
+
+/** The picker as others' requests reach it. */
+export interface SharedPicker extends Witness {
+  readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
+  readonly elsewhere: Pick<Elsewhere, 'book' | 'happenedAt' | 'events'>;
+}
+
+/** Requests whose end is known, in case a message from before comes late. */
+const ENDED_MAX = 4096;
+
+/** A request of the peer. */
+interface OpenElsewhere {
+  readonly number: number;
+  readonly prompt: PromptBlocks;
+  /** Undefined where its endpoint is not known here, or denies it. */
+  routed: RoutedRequest | undefined;
+  /** The address of the endpoint that works on it. */
+  address: string;
+  /** Blocks that count for it, of the prompt as it was sent and as it is known now. */
+  blocks: number;
+}
+
+export interface RequestCounts {
+  /** Requests whose endpoint is not known here. */
+  unknownEndpoints: number;
+  /** Requests beyond what a replica, or all of them together, may have open. */
+  refused: number;
+  /** Requests that did not count, because their endpoint denied those before. */
+  doubted: number;
+}
+
+interface PeerRequestsParts {
+  readonly peerId: string;
+  readonly picker: SharedPicker;
+  readonly bookings: Bookings;
+  /** In a block of this picker's own prompts; undefined before the first one. */
+  readonly blockTokens: () => number | undefined;
+  /** Whether what this peer says of requests at the address is doubted. */
+  readonly isDoubted: (address: string) => boolean;
+  readonly counts: RequestCounts;
+}
+
+/** The requests of one other replica, which are booked here. */
+export class PeerRequests {
+  readonly #parts: PeerRequestsParts;
+  readonly #open = new InFlightMap<number, OpenElsewhere>((number) => number);
+  readonly #ended = new RecentNumbers(ENDED_MAX);
+
+  constructor(parts: PeerRequestsParts) {
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Books a request that the peer has routed, at the time `at`. */
+  routed(entry: RoutedEntry, at: Millis): void {
+    const { number, cachedTokens, load, firstTokenVisible } = entry;
+    if (this.#open.get(number) !== undefined || this.#ended.has(number)) return;
+    if (!this.#parts.bookings.takesRequest(this.#open.size)) {
+      this.#parts.counts.refused += 1;
+      return;
+    }
+    const prompt = this.#held(entry.prompt);
+    const blocks = prompt.count;
+    const { pool, elsewhere } = this.#parts.picker;
+    const endpoint = pool.get(entry.endpoint as EndpointId);
+    if (endpoint === undefined) {
+      this.#parts.counts.unknownEndpoints += 1;
+      this.#open.set(number, { number, prompt, blocks, routed: undefined, address: '' });
+      return;
+    }
+    const prefill = entry.prefill === undefined ? undefined : pool.get(entry.prefill as EndpointId);
+    // Without a first token that is seen, nothing would say when the endpoint has it.
+    const { address } = firstTokenVisible ? (prefill ?? endpoint) : endpoint;
+    if (this.#parts.isDoubted(endpoint.address) || this.#parts.isDoubted(address)) {
+      this.#parts.counts.doubted += 1;
+      this.#open.set(number, { number, prompt, blocks, routed: undefined, address });
+      return;
+    }
+    const request = peerRequest(this.#parts.peerId, entry, prompt);
+    elsewhere.happenedAt(at);
+    const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible };
+    const routed = elsewhere.book(booked);
+    this.#open.set(number, { number, prompt, blocks, routed, address });
+  }
+
+  /** Takes what a prompt or an answer has become. */
+  prompt({ kind, number, promptTokens, from, words: added, rest }: PromptEntry): void {
+    const open = this.#open.get(number);
+    if (open?.routed === undefined || from > open.prompt.count) return;
+    const { routed, prompt } = open;
+    const words = new Uint32Array(2 * from + added.length);
+    words.set(prompt.words.subarray(0, 2 * from));
+    words.set(added, 2 * from);
+    const { blockTokens } = prompt;
+    const whole = this.#held(promptOf(blockTokens, words, rest));
+    open.blocks += whole.count;
+    if (kind === 'answered') routed.answered(whole);
+    else routed.bodyRead({ ...routed.request, promptTokens, prompt: whole });
+  }
+
+  /** Takes a first token, a move to another server, or the end of a request. */
+  change(entry: ChangeEntry | DoneEntry, at: Millis): void {
+    const open = this.#open.get(entry.number);
+    if (entry.kind === 'done') this.#end(entry.number);
+    if (open?.routed === undefined) return;
+    const { routed } = open;
+    this.#parts.picker.elsewhere.happenedAt(at);
+    if (entry.kind === 'done') routed.done(entry.outcome, entry.usage);
+    else if (entry.kind === 'served') this.#served(open, routed, entry.address);
+    else {
+      open.address = routed.endpoint.address;
+      routed.firstToken();
+    }
+  }
+
+  /** Releases what is booked in this range of numbers, from the first to before the last. */
+  keepOnly(numbers: ReadonlySet<number>, from: number, to: number, now: Millis): void {
+    for (const { number, routed } of Array.from(this.#open.values())) {
+      if (number < from || number >= to || numbers.has(number)) continue;
+      this.#end(number);
+      this.#parts.picker.elsewhere.happenedAt(now);
+      routed?.done('aborted');
+    }
+  }
+
+  /** Releases all, where the peer is gone. */
+  releaseAll(now: Millis): void {
+    this.keepOnly(new Set(), 0, Number.POSITIVE_INFINITY, now);
+  }
+
+  /** Releases what is booked at an address. It stays open, and does not count any more. */
+  releaseAt(address: string): void {
+    for (const open of this.#open.values()) if (open.address === address) this.#disbelieve(open);
+  }
+
+  addClaims(claims: Map<string, number>): void {
+    for (const { routed, address } of this.#open.values())
+      if (routed !== undefined) claims.set(address, (claims.get(address) ?? 0) + 1);
+  }
+
+  #served(open: OpenElsewhere, routed: RoutedRequest, address: string): void {
+    open.address = address;
+    if (this.#parts.isDoubted(address)) this.#disbelieve(open);
+    else routed.served(address);
+  }
+
+  /** The request stays open, so that what is said of it later is known, and does not count. */
+  #disbelieve(open: OpenElsewhere): void {
+    this.#parts.counts.doubted += 1;
+    open.routed?.done('aborted');
+    open.routed = undefined;
+  }
+
+  /** Blocks of another size cannot be compared with those of this picker's prompts. */
+  #held(prompt: PromptBlocks): PromptBlocks {
+    const blockTokens = this.#parts.blockTokens() ?? prompt.blockTokens;
+    return prompt.blockTokens === blockTokens
+      ? this.#parts.bookings.held(prompt)
+      : { ...NO_BLOCKS, blockTokens };
+  }
+
+  /** Remembers the end, so that what comes late does not open the request again. */
+  #end(number: number): void {
+    const open = this.#open.delete(number);
+    if (open !== undefined) this.#parts.bookings.release(open.blocks);
+    this.#ended.add(number);
+  }
+}
