@@ -2,6 +2,7 @@ import { RoutingError, type RoutingErrorCode } from '../../framework/error.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { BlockPool } from './block-pool.ts';
 import type { ByteAccount } from './byte-account.ts';
+import { aboveEqualShare } from './equal-share.ts';
 
 /** What a stream does, as far as its limits depend on it. */
 export type StreamPhase =
@@ -109,8 +110,6 @@ export class StreamAccount implements ByteAccount {
  * wait.
  */
 const FREED_SHARE = 1 / 32;
-/** Rounds to find the equal share: each is a pass over all streams, and few change anything. */
-const SHARE_ROUNDS_MAX = 8;
 
 /** What all streams of a server take, for its metrics. */
 export interface StreamUsage {
@@ -239,19 +238,10 @@ export class OpenStreams {
     // One look at each stream, which are all over the memory.
     const accounts: StreamAccount[] = [];
     this.forEachNewest((account) => accounts.push(account));
-    const share = equalShare(
-      goal,
-      Float64Array.from(accounts, ({ heldBytes }) => heldBytes),
-    );
-    const large = accounts.filter(({ heldBytes }) => heldBytes > share / 2);
-    const senior = large.pop();
-    for (const bound of [share, share / 2]) {
-      for (const account of large) {
-        if (this.heldBytes <= goal) return;
-        if (account.heldBytes > bound) account.owner.refuse(this.#full(account.heldBytes));
-      }
+    for (const { heldBytes, owner } of aboveEqualShare(accounts, goal)) {
+      if (this.heldBytes <= goal) return;
+      owner.refuse(this.#full(heldBytes));
     }
-    if (this.heldBytes > goal) senior?.owner.refuse(this.#full(senior.heldBytes));
   }
 
   #heldElsewhere(): number {
@@ -267,21 +257,4 @@ export class OpenStreams {
         `and this request has ${heldBytes} of them: try again later`,
     );
   }
-}
-
-/** The bound for each stream by which all together would keep `goal`: smaller ones need less. */
-function equalShare(goal: number, heldBytes: Float64Array): number {
-  let share = goal / heldBytes.length;
-  for (let round = 0; round < SHARE_ROUNDS_MAX; round++) {
-    let small = 0;
-    let large = 0;
-    for (const held of heldBytes) {
-      if (held <= share) small += held;
-      else large += 1;
-    }
-    const next = (goal - small) / Math.max(1, large);
-    if (next <= share) break;
-    share = next;
-  }
-  return share;
 }
