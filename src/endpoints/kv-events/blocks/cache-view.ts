@@ -3,6 +3,7 @@ import type { UnusableReason } from '../health/event-health.ts';
 import type { StreamStats } from '../health/stream-stats.ts';
 import type { CacheEvent, HashWords } from '../messages/cache-event.ts';
 import { decodeEvents } from '../messages/decode-batch.ts';
+import { CacheGroups } from './cache-groups.ts';
 import { type BlockRoom, ResidentBlocks, TIERS_MAX } from './resident-blocks.ts';
 import type { TokenChain } from './token-chain.ts';
 
@@ -10,14 +11,6 @@ type Stored = Extract<CacheEvent, { readonly kind: 'stored' }>;
 type Removed = Extract<CacheEvent, { readonly kind: 'removed' }>;
 
 const NONE = -1;
-/** Attention that keeps the whole prefix. With others, a block found does not make it usable. */
-const WHOLE_PREFIX: ReadonlySet<string> = new Set([
-  'full_attention',
-  'mla_attention',
-  'sink_full_attention',
-]);
-/** The kinds of attention that are kept for an endpoint's groups; models have a handful. */
-const GROUPS_MAX = 64;
 /** The most adapter names kept for all endpoints; they come from engines, not from clients. */
 const ADAPTERS_MAX = 4096;
 /** Hashes, tokens and fields applied without a pause: about two milliseconds. */
@@ -62,10 +55,7 @@ export class CacheView {
   /** Tier names in the order of their first use; the accelerator's is always the first. */
   readonly #tiers: string[] = [ACCELERATOR];
   readonly #weights: number[] = [];
-  /** The KV-cache group that counts; undefined until an event names one. */
-  #group: number | undefined;
-  /** The kind of attention of each group, as far as events have named it. */
-  readonly #groupKinds = new Map<number, string>();
+  readonly #groups = new CacheGroups();
   /** The engine's block size in tokens; undefined until it has stored a block. */
   blockTokens: number | undefined;
   knowledge: Knowledge = 'unknown';
@@ -124,21 +114,21 @@ export class CacheView {
     const { total } = this.#options.stats;
     switch (event.kind) {
       case 'stored': {
-        const skipped = this.#whySkipped(event);
+        const skipped = this.#groups.whySkipped(event);
         if (skipped === undefined) this.#store(event);
         else {
           this.#options.stats.skipped += 1;
-          total.storesSkipped.count(this.#kindOf(event), skipped);
+          total.storesSkipped.count(this.#groups.kindOf(event), skipped);
           this.#options.stats.health.stored('attention-kind');
         }
         return;
       }
       case 'removed': {
-        const skipped = this.#whyNotRemoved(event);
+        const skipped = this.#groups.whyNotRemoved(event);
         if (skipped === undefined) this.#remove(event);
         else {
           this.#options.stats.skipped += 1;
-          total.removalsSkipped.count(this.#kindOf(event), skipped);
+          total.removalsSkipped.count(this.#groups.kindOf(event), skipped);
         }
         return;
       }
@@ -146,32 +136,6 @@ export class CacheView {
         this.reset('complete');
         this.#options.onCleared();
     }
-  }
-
-  /** Why an event stores no blocks that a prompt can be matched with. */
-  #whySkipped(event: Stored): string | undefined {
-    const { group, groupKind, hashes, tokenIds, blockTokens } = event;
-    if (group !== undefined && groupKind !== undefined && this.#groupKinds.size < GROUPS_MAX) {
-      this.#groupKinds.set(group, groupKind);
-    }
-    const kind = this.#kindOf(event);
-    if (kind !== undefined && !WHOLE_PREFIX.has(kind)) return 'unsupported_cache_kind';
-    if (group === undefined) return undefined;
-    this.#group ??= group;
-    if (group !== this.#group) return 'other_group';
-    // A group may name the last blocks of a window, with the tokens of all before them.
-    const spanned = (hashes.length / 2) * blockTokens;
-    return tokenIds.length > spanned ? 'non_dense_block_span' : undefined;
-  }
-
-  #whyNotRemoved(event: Removed): string | undefined {
-    const kind = this.#kindOf(event);
-    if (kind !== undefined && !WHOLE_PREFIX.has(kind)) return 'unsupported_cache_kind';
-    return event.group === undefined || event.group === this.#group ? undefined : 'unknown_group';
-  }
-
-  #kindOf({ group, groupKind }: Pick<Stored, 'group' | 'groupKind'>): string | undefined {
-    return groupKind ?? (group === undefined ? undefined : this.#groupKinds.get(group));
   }
 
   #store(event: Stored): void {
@@ -182,7 +146,8 @@ export class CacheView {
     }
     const reason = event.tokenIds.length === 0 ? this.#addCopies(event) : this.#addChain(event);
     stats.health.stored(reason);
-    if (reason !== undefined) stats.total.storesSkipped.count(this.#kindOf(event), SKIPPED[reason]);
+    if (reason !== undefined)
+      stats.total.storesSkipped.count(this.#groups.kindOf(event), SKIPPED[reason]);
   }
 
   /** Blocks without tokens, such as those an engine has offloaded: the known ones get a copy. */
