@@ -17,6 +17,7 @@ import {
   type RequestMessage,
   type Welcome,
 } from './messages.ts';
+import { Outgoing } from './outgoing.ts';
 import { PendingUpdates } from './pending-updates.ts';
 import { type CheckedDecision, checkDecision, toDecision } from './read-decision.ts';
 import { toRequestMessage } from './request-message.ts';
@@ -46,15 +47,8 @@ interface PendingDecision {
 
 /** 200,000 requests a second at the default deadline. */
 const PENDING_MAX = 1000;
-/**
- * A window ends early at so many bytes of block hashes: schedulers take messages of 4 MiB by
- * default.
- */
-const BATCH_BYTES_MAX = 1024 * 1024;
 /** A timer that fires this late was delayed by a busy process. */
 const BUSY_MS = 2;
-/** Longest time that updates wait for a request to be sent with. */
-const UPDATE_INTERVAL_MS = 100;
 
 /** `prepare` asks the other process; `schedule` declines where no decision came in time. */
 export class RemoteScheduler implements ReplacementScheduler {
@@ -65,10 +59,7 @@ export class RemoteScheduler implements ReplacementScheduler {
   readonly #link: SchedulerLink;
   readonly #pending = new Map<string, PendingDecision>();
   readonly #answers = new WeakMap<InferenceRequest, CheckedDecision | Declined>();
-  #batch: RequestMessage[] = [];
-  #batchBytes = 0;
-  #flushTimer: Timer | undefined;
-  #updateTimer: Timer | undefined;
+  readonly #outgoing: Outgoing;
   readonly #history: StateHistory;
   #ignored = 0;
   /** Names of the headers that it may ask for and has asked for. */
@@ -77,12 +68,14 @@ export class RemoteScheduler implements ReplacementScheduler {
 
   constructor(options: RemoteOptions, host: SchedulerHost) {
     const { clock, network } = host.runtime;
-    const { address, tls, headers, deadlineMs } = options;
+    const { address, tls, headers, deadlineMs, batchWindowMs } = options;
     this.#options = options;
     this.#host = host;
     this.#name = address;
     this.#breaker = new Breaker(clock);
     this.#history = new StateHistory(clock);
+    const send = (requests: readonly RequestMessage[]): void => this.#send(requests);
+    this.#outgoing = new Outgoing({ clock, batchWindowMs, send });
     const hello = { version: PROTOCOL_VERSION, picker: 'pointsman', headers, deadlineMs };
     this.#link = new SchedulerLink({
       address,
@@ -108,9 +101,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     this.#pending.set(request.id, pending);
     const message = toRequestMessage(request, candidates, welcome.blockHashesMax, this.#headers);
     this.#link.expectAnswer(candidates.endpoints.length);
-    this.#batch.push(message);
-    this.#batchBytes += message.blockHashes.length;
-    this.#flushSoon();
+    this.#outgoing.add(message);
     if (may === 'trial') return this.#decline(request, 'breaker-open');
     // To send the request can end the stream at once: then there is nothing to wait for.
     if (this.#pending.get(request.id) !== pending) return this.#decline(request, 'disconnected');
@@ -141,8 +132,6 @@ export class RemoteScheduler implements ReplacementScheduler {
   }
 
   stop(): void {
-    this.#flushTimer?.cancel();
-    this.#updateTimer?.cancel();
     this.#link.stop();
     this.#onDown();
   }
@@ -178,16 +167,13 @@ export class RemoteScheduler implements ReplacementScheduler {
     this.#updates.restart(welcome);
     this.#breaker.allowTrial();
     this.#noteBreaker('it has connected', 'it has connected, and is tried');
-    this.#flush();
-    this.#scheduleUpdate();
+    this.#outgoing.begin();
   }
 
   /** Declines all pending requests: their decisions cannot come any more. */
   #onDown(): void {
     this.#updates.restart(undefined);
-    this.#updateTimer?.cancel();
-    this.#batch = [];
-    this.#batchBytes = 0;
+    this.#outgoing.end();
     const waiting = [...this.#pending.values()];
     this.#pending.clear();
     // One failure for all of them: no request is sent until the stream is back.
@@ -263,29 +249,8 @@ export class RemoteScheduler implements ReplacementScheduler {
     return false;
   }
 
-  #flushSoon(): void {
-    const { batchWindowMs } = this.#options;
-    if (batchWindowMs === 0 || this.#batchBytes >= BATCH_BYTES_MAX) this.#flush();
-    else {
-      this.#flushTimer ??= this.#host.runtime.clock.setTimer(batchWindowMs, () => this.#flush());
-    }
-  }
-
-  #flush(): void {
-    this.#flushTimer?.cancel();
-    this.#flushTimer = undefined;
-    if (this.#batch.length === 0 && !this.#updates.pending) return;
-    const requests = this.#batch;
-    this.#batch = [];
-    this.#batchBytes = 0;
+  #send(requests: readonly RequestMessage[]): void {
+    if (requests.length === 0 && !this.#updates.pending) return;
     this.#link.send({ ...this.#updates.take(this.#host.now()), requests });
-  }
-
-  #scheduleUpdate(): void {
-    this.#updateTimer = this.#host.runtime.clock.setTimer(UPDATE_INTERVAL_MS, () => {
-      if (this.#link.welcome === undefined) return;
-      this.#flush();
-      this.#scheduleUpdate();
-    });
   }
 }
