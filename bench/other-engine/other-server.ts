@@ -1,5 +1,9 @@
 import type { ServerSpec } from '../../src/lab/simulate/pool-spec.ts';
-import type { ModelServer, ServerParts } from '../../src/lab/simulate/simulated-server.ts';
+import {
+  type ModelServer,
+  refuse,
+  type ServerParts,
+} from '../../src/lab/simulate/simulated-server.ts';
 import type { MetricsSample } from '../../src/library/create-picker.ts';
 import type { SequenceRequest, Submission } from '../../stub-server/engine/sequence.ts';
 import { KV_LINK_DEFAULT, KvPort } from '../../stub-server/pd/kv-fabric.ts';
@@ -26,11 +30,8 @@ export class OtherServer implements ModelServer {
     this.#engine.slowdown = factor;
   }
 
-  submit(request: SequenceRequest): Submission | undefined {
-    if (this.#isUp) return this.#engine.submit(request);
-    const used = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
-    request.onDone?.('error', used, Number.NaN);
-    return undefined;
+  submit(request: SequenceRequest): Submission {
+    return this.#isUp ? this.#engine.submit(request) : refuse(request);
   }
 
   sample(): MetricsSample | undefined {

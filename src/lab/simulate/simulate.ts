@@ -10,7 +10,7 @@ import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
 import { openPickers, type PickersOptions } from './open-pickers.ts';
 import type { PoolSpec, ServerSpec } from './pool-spec.ts';
-import { type RequestParts, SimulatedRequest } from './simulated-request.ts';
+import { type PlacedServer, type RequestParts, SimulatedRequest } from './simulated-request.ts';
 import { type ModelServer, type ServerParts, SimulatedServer } from './simulated-server.ts';
 
 export interface SimulationOptions extends PickersOptions {
@@ -37,8 +37,7 @@ class Simulation {
   readonly #clock = new SimulatedClock();
   readonly #pickers: readonly EmbeddedPicker[];
   readonly #gateway: Random;
-  readonly #servers: readonly ModelServer[];
-  readonly #indexOf: ReadonlyMap<string, number>;
+  readonly #servers: ReadonlyMap<string, PlacedServer>;
   readonly #results: RequestResult[] = [];
   readonly #arrivals: Arrivals;
   readonly #parts: RequestParts;
@@ -57,15 +56,16 @@ class Simulation {
     this.#gateway = random.fork('gateway');
     const { blockTokens } = workload;
     const { createServer = (spec, parts) => new SimulatedServer(spec, parts) } = options;
-    this.#servers = pool.servers.map((spec) =>
-      createServer(spec, { clock, random: random.fork(spec.id), blockTokens }),
+    this.#servers = new Map(
+      pool.servers.map((spec, place) => {
+        const parts = { clock, random: random.fork(spec.id), blockTokens };
+        return [spec.id, { place, server: createServer(spec, parts) }];
+      }),
     );
     this.#arrivals = new Arrivals(workload, { clock, arrive: (each) => this.#arrive(each) });
-    this.#indexOf = new Map(pool.servers.map(({ id }, index) => [id, index]));
     this.#parts = {
       clock,
       servers: this.#servers,
-      indexOf: this.#indexOf,
       fabric: new KvFabric(clock),
       blockTokens,
       nextPicker: () => this.#nextPicker(),
@@ -87,10 +87,11 @@ class Simulation {
       if (this.#fault !== undefined) throw new PluginFailure(this.#fault);
     }
     for (const picker of this.#pickers) picker.stop();
+    const servers = [...this.#servers.values()];
     return {
       requests: this.#results,
       durationMs: this.#clock.now(),
-      preemptions: this.#servers.reduce((sum, { stats }) => sum + stats.preemptions, 0),
+      preemptions: servers.reduce((sum, { server }) => sum + server.stats.preemptions, 0),
     };
   }
 
@@ -99,7 +100,7 @@ class Simulation {
     const { scrapeIntervalMs = 50 } = this.#options;
     this.#pickers.forEach((picker, replica) => {
       const ahead = replica / this.#pickers.length;
-      this.#servers.forEach((server, index) => {
+      for (const { server, place } of this.#servers.values()) {
         const { id, labels, kvTokens } = server.spec;
         const cache = { blockTokens, blocks: Math.floor(kvTokens / blockTokens) };
         picker.addEndpoint({ id, labels, cache });
@@ -109,9 +110,9 @@ class Simulation {
         };
         this.#scrape(picker, server);
         // Scrapes are spread over the interval, as in the real scraper.
-        const place = (index + 1 - ahead) / this.#servers.length;
-        this.#clock.setTimer(scrapeIntervalMs * place, scrape);
-      });
+        const share = (place + 1 - ahead) / this.#servers.size;
+        this.#clock.setTimer(scrapeIntervalMs * share, scrape);
+      }
     });
   }
 
@@ -131,7 +132,7 @@ class Simulation {
 
   #scheduleFaults(): void {
     for (const fault of this.#options.pool.faults) {
-      const server = this.#servers[this.#indexOf.get(fault.server) ?? -1];
+      const server = this.#servers.get(fault.server)?.server;
       if (server === undefined) {
         throw new Error(`a fault names ${fault.server}, which is not in the pool`);
       }

@@ -14,12 +14,16 @@ import type { RequestResult } from '../run-summary/run-result.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { ModelServer } from './simulated-server.ts';
 
+/** A server, and its place among those of the pool, as results name it. */
+export interface PlacedServer {
+  readonly server: ModelServer;
+  readonly place: number;
+}
+
 /** What all requests of a simulation share. */
 export interface RequestParts {
   readonly clock: Clock;
-  readonly servers: readonly ModelServer[];
-  /** The places of servers in `servers`, by id. */
-  readonly indexOf: ReadonlyMap<string, number>;
+  readonly servers: ReadonlyMap<string, PlacedServer>;
   /** Carries KV from one server to another. */
   readonly fabric: KvFabric;
   readonly blockTokens: number;
@@ -33,6 +37,7 @@ export interface RequestParts {
 /** A routed request on its way to the server that decodes it. */
 interface DecodeLeg {
   readonly routed: RoutedRequest;
+  readonly server: ModelServer;
   /** The server that holds its KV, if it was prefilled elsewhere. */
   readonly from?: { readonly prefiller: ModelServer; readonly release: () => void };
 }
@@ -59,7 +64,7 @@ export class SimulatedRequest {
       completed: false,
     };
     this.#parts = parts;
-    this.#blockHashes = hashesOf(request, parts.blockTokens);
+    this.#blockHashes = blockHashesOf(request, parts.blockTokens);
   }
 
   /** Asks a picker for its place: at its arrival, and again after it was refused or lost. */
@@ -92,12 +97,13 @@ export class SimulatedRequest {
   }
 
   #send(routed: RoutedRequest): void {
-    const { servers, indexOf, afterOneHop } = this.#parts;
-    this.result.server = indexOf.get(routed.endpoint.id) ?? -1;
-    const prefiller = servers[indexOf.get(routed.headers.get(PREFILL_HEADER) ?? '') ?? -1];
+    const { servers, afterOneHop } = this.#parts;
+    const { server, place } = servers.get(routed.endpoint.id) as PlacedServer;
+    this.result.server = place;
+    const prefiller = servers.get(routed.headers.get(PREFILL_HEADER) ?? '')?.server;
     afterOneHop(() => {
-      if (prefiller === undefined) this.#decode({ routed });
-      else this.#prefill(routed, prefiller);
+      if (prefiller === undefined) this.#decode({ routed, server });
+      else this.#prefill({ routed, server }, prefiller);
     });
   }
 
@@ -105,30 +111,29 @@ export class SimulatedRequest {
    * Prefills on another server first, as the sidecar beside the decoding server does. If that
    * fails, the decoding server computes the whole prompt.
    */
-  #prefill(routed: RoutedRequest, prefiller: ModelServer): void {
-    const held: { submission?: Submission | undefined } = {};
-    held.submission = prefiller.submit({
+  #prefill(leg: DecodeLeg, prefiller: ModelServer): void {
+    const submission: Submission = prefiller.submit({
       promptTokens: this.result.request.promptTokens,
       outputTokens: 1,
       blockHashes: this.#blockHashes,
       holdBlocks: true,
       onDone: (reason) => {
-        const leg = { routed, from: { prefiller, release: () => held.submission?.release() } };
-        this.#parts.afterOneHop(() => this.#decode(reason === 'error' ? { routed } : leg));
+        const from = { prefiller, release: () => submission.release() };
+        this.#parts.afterOneHop(() => this.#decode(reason === 'error' ? leg : { ...leg, from }));
       },
     });
   }
 
   #decode(leg: DecodeLeg): void {
     const { result } = this;
-    const { clock, servers, afterOneHop } = this.#parts;
+    const { clock, afterOneHop } = this.#parts;
     const { request } = result;
-    const server = servers[result.server] as ModelServer;
+    const { server } = leg;
     server.submit({
       promptTokens: request.promptTokens,
       outputTokens: request.outputTokens,
       blockHashes: this.#blockHashes,
-      remote: this.#remoteKv(leg, server),
+      remote: this.#remoteKv(leg),
       ...(server.spec.loras && request.model !== '' && { lora: request.model }),
       onFirstToken: () =>
         afterOneHop(() => {
@@ -139,17 +144,17 @@ export class SimulatedRequest {
     });
   }
 
-  #remoteKv({ from }: DecodeLeg, { port }: ModelServer): RemoteKv | undefined {
-    return (
-      from && {
-        tokens: this.result.request.promptTokens,
-        start: (tokens, ready) =>
-          this.#parts.fabric.send({ tokens, from: from.prefiller.port, to: port }, () => {
-            from.release();
-            ready();
-          }),
-      }
-    );
+  #remoteKv({ from, server }: DecodeLeg): RemoteKv | undefined {
+    if (from === undefined) return undefined;
+    const ends = { from: from.prefiller.port, to: server.port };
+    return {
+      tokens: this.result.request.promptTokens,
+      start: (tokens, ready) =>
+        this.#parts.fabric.send({ tokens, ...ends }, () => {
+          from.release();
+          ready();
+        }),
+    };
   }
 
   #decoded({ routed, from }: DecodeLeg, reason: FinishReason, usage: SequenceUsage): void {
@@ -180,7 +185,7 @@ export class SimulatedRequest {
 }
 
 /** The engine's hashes: 53 bits of each chained hash. */
-function hashesOf({ blockIds, model }: TraceRequest, blockTokens: number): Float64Array {
+function blockHashesOf({ blockIds, model }: TraceRequest, blockTokens: number): Float64Array {
   const { words, count } = chainBlockIds(blockIds, { seedText: model, blockTokens });
   const hashes = new Float64Array(count);
   for (let index = 0; index < count; index++) {

@@ -22,8 +22,8 @@ export interface ModelServer {
   readonly port: KvPort;
   /** From now on steps take so many times as long. */
   set slowdown(factor: number);
-  /** Returns undefined for a refused request, which ends with `error` at once. */
-  submit(request: SequenceRequest): Submission | undefined;
+  /** A request that is refused ends with `error` at once. */
+  submit(request: SequenceRequest): Submission;
   /** What a scrape would read now; undefined if it would fail. */
   sample(): MetricsSample | undefined;
   /** Ends all requests, and refuses those that come, until `restart`. */
@@ -53,12 +53,10 @@ export class SimulatedServer implements ModelServer {
     });
   }
 
-  submit(request: SequenceRequest): Submission | undefined {
+  submit(request: SequenceRequest): Submission {
     const refused =
       !this.#up || request.promptTokens + request.outputTokens > this.#engine.contextTokensMax;
-    if (!refused) return this.#engine.submit(request);
-    request.onDone?.('error', NOTHING_USED, Number.NaN);
-    return undefined;
+    return refused ? refuse(request) : this.#engine.submit(request);
   }
 
   sample(): MetricsSample | undefined {
@@ -94,4 +92,12 @@ export class SimulatedServer implements ModelServer {
   }
 }
 
-const NOTHING_USED = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+/** Of a request that no engine has: there is nothing to end or to release. */
+export const NO_SUBMISSION: Submission = { abort() {}, release() {} };
+
+/** Ends a request at once with `error`. */
+export function refuse(request: SequenceRequest): Submission {
+  const used = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  request.onDone?.('error', used, Number.NaN);
+  return NO_SUBMISSION;
+}

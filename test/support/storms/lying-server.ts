@@ -1,7 +1,11 @@
 import type { LoraState } from '../../../src/framework/keys.ts';
 import type { Clock, Random } from '../../../src/framework/runtime.ts';
 import type { ServerSpec } from '../../../src/lab/simulate/pool-spec.ts';
-import { type ServerParts, SimulatedServer } from '../../../src/lab/simulate/simulated-server.ts';
+import {
+  NO_SUBMISSION,
+  type ServerParts,
+  SimulatedServer,
+} from '../../../src/lab/simulate/simulated-server.ts';
 import type { MetricsSample } from '../../../src/library/create-picker.ts';
 import type { SequenceRequest, Submission } from '../../../stub-server/engine/sequence.ts';
 
@@ -40,11 +44,11 @@ export class LyingServer {
   }
 
   /** Requests that come while it has stopped begin when it goes on. */
-  submit(request: SequenceRequest): Submission | undefined {
+  submit(request: SequenceRequest): Submission {
     if (!this.#isStopped) return this.#server.submit(request);
     this.gotStopped += 1;
     this.#stopped.push(() => this.#server.submit(request));
-    return undefined;
+    return NO_SUBMISSION;
   }
 
   stop(): void {
