@@ -13,6 +13,11 @@ export interface PromptBlocks {
   readonly words: Uint32Array;
   /** `words` has one block more, the rest of the prompt behind its last full block. */
   readonly hasRest?: true;
+  /**
+   * Of a request with several texts, the blocks of those behind the first, each with hashes from
+   * the seed on, as engines keep them. None of these has others.
+   */
+  readonly others?: readonly PromptBlocks[];
 }
 
 /** The fairness id of a request that has none. */
@@ -59,5 +64,18 @@ export interface InferenceRequest {
 
 /** The fields by which metrics distinguish requests. */
 export type RequestLabels = Pick<InferenceRequest, 'model' | 'rewrite' | 'fairnessId' | 'priority'>;
+
+/** Texts of one request that have blocks of their own, as many as OpenAI's API takes. */
+export const TEXTS_MAX = 2048;
+
+/** The blocks of each text of a request. */
+export function textsOf(prompt: PromptBlocks): readonly PromptBlocks[] {
+  return prompt.others === undefined ? [prompt] : [prompt, ...prompt.others];
+}
+
+/** Full blocks of all texts together. */
+export function blockCount({ count, others }: PromptBlocks): number {
+  return others === undefined ? count : others.reduce((sum, text) => sum + text.count, count);
+}
 
 export const NO_BLOCKS: PromptBlocks = { count: 0, blockTokens: 64, words: new Uint32Array(0) };

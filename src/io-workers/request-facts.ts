@@ -6,6 +6,8 @@ import type {
 } from '../framework/request.ts';
 import type { BatchReader, BatchWriter } from './batch.ts';
 
+const NO_OTHERS: readonly PromptBlocks[] = [];
+
 /** Writes all that a decision may read of a request; `readRequest` makes an equal one of it. */
 export function writeRequest(writer: BatchWriter, request: InferenceRequest): void {
   const { id, model, rewrite, streaming, outputTokensMax, promptTokens, mediaItems } = request;
@@ -66,15 +68,29 @@ export function readLabels(reader: BatchReader): RequestLabels | undefined {
   return model === undefined ? undefined : { model, rewrite, fairnessId, priority };
 }
 
-/** Writes the hashes of a prompt, with the rest behind its last full block. */
+/** Writes the hashes of a prompt, with the rests behind the last full blocks of its texts. */
 export function writeBlocks(writer: BatchWriter, blocks: PromptBlocks): void {
-  const { count, blockTokens, words, hasRest = false } = blocks;
+  const { others = NO_OTHERS } = blocks;
+  writer.put(others.length);
+  writeText(writer, blocks);
+  for (const text of others) writeText(writer, text);
+}
+
+function writeText(writer: BatchWriter, text: PromptBlocks): void {
+  const { count, blockTokens, words, hasRest = false } = text;
   writer.put(count, blockTokens, hasRest);
   writer.putWords(words, 2 * (hasRest ? count + 1 : count));
 }
 
 /** The hashes that `writeBlocks` wrote, in memory of their own. */
 export function readBlocks(reader: BatchReader): PromptBlocks {
+  const others = reader.next<number>();
+  const first = readText(reader);
+  if (others === 0) return first;
+  return { ...first, others: Array.from({ length: others }, () => readText(reader)) };
+}
+
+function readText(reader: BatchReader): PromptBlocks {
   const count = reader.next<number>();
   const blockTokens = reader.next<number>();
   if (!reader.next<boolean>()) return { count, blockTokens, words: reader.nextWords(2 * count) };

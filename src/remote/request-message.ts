@@ -5,7 +5,10 @@ import type { RequestMessage } from './messages.ts';
 /** 128 KiB of hashes: a prompt of a million tokens in blocks of 64. */
 const BLOCK_HASHES_MAX = 16_384;
 
-/** The message for a request, with at most `blockHashesMax` hashes and only the named headers. */
+/**
+ * The message for a request, with at most `blockHashesMax` hashes, of its first text, and only the
+ * named headers.
+ */
 export function toRequestMessage(
   request: InferenceRequest,
   { endpoints, all }: Candidates,

@@ -24,7 +24,16 @@ const EVERY_FIELD: Required<InferenceRequest> = {
   streaming: false,
   outputTokensMax: 20,
   promptTokens: 130,
-  prompt: { count: 2, blockTokens: 16, words: Uint32Array.of(1, 2, 3, 4) },
+  prompt: {
+    count: 2,
+    blockTokens: 16,
+    words: Uint32Array.of(1, 2, 3, 4),
+    others: [
+      { count: 1, blockTokens: 16, words: Uint32Array.of(1, 2) },
+      { count: 1, blockTokens: 16, words: Uint32Array.of(5, 6, 7, 8), hasRest: true },
+      { count: 0, blockTokens: 16, words: Uint32Array.of(7, 8), hasRest: true },
+    ],
+  },
   mediaItems: 2,
   answerLength: 'long',
   priority: -3,
@@ -60,13 +69,20 @@ it('[T13] captures every field of a request, its blocks as numbers that are equa
   const record = recordOf(text.trimEnd());
   const request = record.e === 'body' ? requestOf(record.r) : undefined;
   expect(request).toMatchObject(without(['prompt']));
-  expect(request?.prompt).toMatchObject({ count: 2, blockTokens: 16 });
+  const others = EVERY_FIELD.prompt.others?.map(({ words: _words, ...counts }) => counts);
+  expect(request?.prompt).toMatchObject({ count: 2, blockTokens: 16, others });
+  const hashes = [request?.prompt, ...(request?.prompt.others ?? [])].map((text) =>
+    Array.from({ length: (text?.words.length ?? 0) / 2 }, (_, block) => text?.words[2 * block]),
+  );
+  const [first, equal, third, rest] = hashes;
+  expect([equal?.[0], rest?.[0]]).toEqual([first?.[0], third?.[1]]);
+  expect(new Set(hashes.flat()).size).toBe(4);
 });
 
 it('[T13] gives a scheduler in another process every field that it may decide by', () => {
   const to = { endpoints: [], all: true };
   const message = toRequestMessage(EVERY_FIELD, to, 100, ['x-zone']);
-  // The prompt goes as hashes, and the contract has nothing for the others.
+  // The first text goes as hashes, and the contract has nothing for the others.
   const left = ['prompt', 'headers', 'rewrite', 'mediaItems', 'answerLength', 'bodyBytes'] as const;
   expect(message).toMatchObject(without(left));
   expect(message.headers).toEqual({ 'x-zone': 'north' });

@@ -14,7 +14,7 @@ import {
   defineDataSource,
   type Stopwatch,
 } from '../../framework/plugin.ts';
-import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import { blockCount, type InferenceRequest, type PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { UNLIMITED_APPROX_CONFIG } from '../../plugins/producers/approx-prefix-config.ts';
 import { ApproxPrefixIndex } from '../../plugins/producers/approx-prefix-producer.ts';
@@ -137,7 +137,8 @@ export class PrecisePrefixIndex implements DataSource {
     this.#approx.onDone(routed, at, outcome, usage);
     // A prompt without a whole block leaves nothing to publish.
     const { prompt } = routed.request;
-    if (outcome === 'completed' && prompt.count > 0) this.events(routed.endpoint)?.requestEnded();
+    if (outcome === 'completed' && blockCount(prompt) > 0)
+      this.events(routed.endpoint)?.requestEnded();
   }
 
   stop(): void {

@@ -1,5 +1,5 @@
 import type { PromptBlocks } from '../../framework/request.ts';
-import type { BlockRuns } from './capture-record.ts';
+import type { BlockRuns, CapturedText } from './capture-record.ts';
 import { NumberTable } from './number-table.ts';
 
 /** Blocks beyond this many lose their numbers, least recently used first. They take 34 MB. */
@@ -41,7 +41,21 @@ export class BlockNumbers {
 }
 
 /** A prompt with hashes made of the numbers: equal where the original ones were. */
-export function promptOfRuns(runs: BlockRuns, blockTokens: number, rest?: number): PromptBlocks {
+export function promptOfRuns(
+  runs: BlockRuns,
+  blockTokens: number,
+  rest?: number,
+  others?: readonly CapturedText[],
+): PromptBlocks {
+  const first = textOfRuns(runs, blockTokens, rest);
+  if (others === undefined) return first;
+  return {
+    ...first,
+    others: others.map(([blocks, behind]) => textOfRuns(blocks, blockTokens, behind)),
+  };
+}
+
+function textOfRuns(runs: BlockRuns, blockTokens: number, rest?: number): PromptBlocks {
   const count = runs.reduce((sum, [, length]) => sum + length, 0);
   const words = new Uint32Array(2 * (rest === undefined ? count : count + 1));
   let block = 0;

@@ -14,6 +14,9 @@ type BlockRun = readonly [first: number, count: number];
 /** The blocks of a prompt: equal numbers stand for equal text from the start of the prompt. */
 export type BlockRuns = readonly BlockRun[];
 
+/** A text behind the first one of a request; `rest` as there. */
+export type CapturedText = readonly [blocks: BlockRuns, rest?: number];
+
 /** Token counts that the model server reported; `cached` is null where it reported none. */
 type CapturedUsage = readonly [prompt: number, completion: number, cached: number | null];
 
@@ -36,6 +39,8 @@ export interface CapturedRequest {
   readonly blocks: BlockRuns;
   /** The number of what is behind the last full block; left out where nothing is known to be. */
   readonly rest?: number;
+  /** The texts behind the first, where there are several. */
+  readonly others?: readonly CapturedText[];
   readonly mediaItems?: number;
   readonly answerLength?: 'short' | 'long' | undefined;
   readonly rewrite?: ModelRewrite | undefined;

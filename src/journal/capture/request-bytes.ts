@@ -18,6 +18,11 @@ const KEYS = {
   run: utf8('],['),
   comma: utf8(','),
   blocksEnd: utf8(']]'),
+  others: utf8(',"others":['),
+  other: utf8('['),
+  otherBlocks: utf8('[['),
+  noBlocks: utf8('[]'),
+  otherEnd: utf8(']'),
   rest: utf8(',"rest":'),
   blockTokens: utf8(',"blockTokens":'),
   notStreaming: utf8(',"streaming":false'),
@@ -71,7 +76,31 @@ export class RequestBytes {
   }
 
   /** A prompt, or a conversation with its answer, as runs of numbers. */
-  writePrompt({ count, words, blockTokens, hasRest }: PromptBlocks): void {
+  writePrompt(prompt: PromptBlocks): void {
+    const { blockTokens, others } = prompt;
+    const rest = this.#writeRuns(prompt, KEYS.blocks);
+    this.#bytes.numberField(KEYS.rest, rest);
+    if (blockTokens !== DEFAULT_BLOCK_TOKENS)
+      this.#bytes.numberField(KEYS.blockTokens, blockTokens);
+    if (others !== undefined) this.#writeOthers(others);
+  }
+
+  #writeOthers(others: readonly PromptBlocks[]): void {
+    const bytes = this.#bytes;
+    bytes.raw(KEYS.others);
+    others.forEach((text, index) => {
+      if (index > 0) bytes.raw(KEYS.comma);
+      bytes.raw(KEYS.other);
+      const rest = this.#writeRuns(text, KEYS.otherBlocks);
+      if (text.count === 0) bytes.raw(KEYS.noBlocks);
+      bytes.numberField(KEYS.comma, rest);
+      bytes.raw(KEYS.otherEnd);
+    });
+    bytes.raw(KEYS.otherEnd);
+  }
+
+  /** Nothing where there is no full block. Returns the number of what is behind the last one. */
+  #writeRuns({ count, words, hasRest }: PromptBlocks, opening: Uint8Array): number | undefined {
     const firstNew = this.#blocks.next;
     let first = 0;
     let length = 0;
@@ -85,19 +114,16 @@ export class RequestBytes {
       if (length > 0 && number === first + length) length += 1;
       else {
         if (length > 0) this.#run(first, length, KEYS.run);
-        else this.#bytes.raw(KEYS.blocks);
+        else this.#bytes.raw(opening);
         first = number;
         length = 1;
       }
     }
     if (length > 0) this.#run(first, length, KEYS.blocksEnd);
-    if (hasRest === true) {
-      const afterNew = length > 0 && first + length > firstNew;
-      const [low, high] = [words[2 * count] as number, words[2 * count + 1] as number];
-      this.#bytes.numberField(KEYS.rest, this.#blocks.numberOf(low, high, afterNew));
-    }
-    if (blockTokens !== DEFAULT_BLOCK_TOKENS)
-      this.#bytes.numberField(KEYS.blockTokens, blockTokens);
+    if (hasRest !== true) return undefined;
+    const afterNew = length > 0 && first + length > firstNew;
+    const [low, high] = [words[2 * count] as number, words[2 * count + 1] as number];
+    return this.#blocks.numberOf(low, high, afterNew);
   }
 
   #run(first: number, length: number, after: Uint8Array): void {

@@ -85,6 +85,7 @@ export function requestOf({
   blocks,
   blockTokens,
   rest: behind,
+  others,
   fairness,
   headers = {},
   ...rest
@@ -97,7 +98,7 @@ export function requestOf({
     tpotSloMs: rest.tpotSloMs,
     fairnessId: fairness,
     headers: new Map(Object.entries(headers)),
-    prompt: promptOfRuns(blocks, blockTokens, behind),
+    prompt: promptOfRuns(blocks, blockTokens, behind, others),
   };
 }
 

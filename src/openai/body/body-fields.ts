@@ -61,6 +61,8 @@ export class BodyFields implements JsonHandler {
   /** The latest property name, at any depth. */
   #key = '';
   #run: ContentBlocks | undefined;
+  /** Whether an element of a list of prompts has ended, so that the next one begins another. */
+  #isBehindPrompt = false;
   #text: Uint8Array[] = [];
   #textBytes = 0;
 
@@ -99,6 +101,7 @@ export class BodyFields implements JsonHandler {
   }
 
   beginArray(): void {
+    if (this.#isBehindPrompt) this.#beginPrompt();
     this.#reference?.begin(BRACKET, this.#depth);
     this.#beginContainer('array');
     this.#isEmpty = this.#depth === 2 && this.#kept;
@@ -125,11 +128,13 @@ export class BodyFields implements JsonHandler {
     this.#kept = this.#shape.topFields.has(name);
     const run = this.#shape.promptFields.indexOf(name);
     this.#run = run < 0 ? undefined : this.runs[run];
+    this.#isBehindPrompt = false;
     this.#prompt.field(name, this.#run);
   }
 
   stringPart(from: number, to: number, last: boolean, end: number): void {
     this.#lengths?.string(from, to, last, this.#depth);
+    if (this.#isBehindPrompt) this.#beginPrompt();
     if (this.#run === undefined) this.#keepText(from, to, last, end);
     else this.#prompt.push(from, to, last, this.#depth);
     if (last) this.#endScalar('string', end + 1);
@@ -181,6 +186,14 @@ export class BodyFields implements JsonHandler {
     this.#controls?.valueEnd(this.#depth, end);
     this.#priority?.valueEnd(this.#depth, end);
     if (this.#depth === 1 && this.#run !== this.runs.at(-1)) this.#run?.flush();
+    if (this.#depth === 2 && this.#shape.isListOfPrompts) this.#isBehindPrompt = true;
+  }
+
+  #beginPrompt(): void {
+    if (this.#depth !== 2) return;
+    this.#isBehindPrompt = false;
+    this.#run?.beginText();
+    this.#reference?.beginText();
   }
 
   #countElement(): void {

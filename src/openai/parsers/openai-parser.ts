@@ -16,6 +16,7 @@ const CHAT = {
 const COMPLETION = {
   name: 'a completion',
   promptFields: ['prompt'],
+  isListOfPrompts: true,
   required: 'prompt',
   requiredTypes: TEXT_OR_LIST,
   // vLLM takes a prompt as embeddings, too.
@@ -54,6 +55,7 @@ export const openaiParser: Parser = suffixParser({
     shapeOf({
       name: 'an embedding',
       promptFields: ['input'],
+      isListOfPrompts: true,
       referenceParts: [{ field: 'input', as: 'embedding' }],
       required: 'input',
       requiredTypes: TEXT_OR_LIST,

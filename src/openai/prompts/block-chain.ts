@@ -1,17 +1,8 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
+import { Chain } from './chain.ts';
 import { BLOCK_TOKENS, type ContentBlocks } from './content-blocks.ts';
-
-/** One byte is only the line feed behind the last string of a prompt. */
-const REST_BYTES_MIN = 2;
-
-/** murmur3's finaliser: every input bit affects every output bit. */
-function finalizeHash(hash: number): number {
-  let h = hash;
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return h ^ (h >>> 16);
-}
+import { chainTexts } from './text-chains.ts';
 
 /** Chains runs in template order: hash i covers the root and all blocks up to i. */
 export function chainRuns(
@@ -19,7 +10,9 @@ export function chainRuns(
   root: string,
   hash: KeyedHash,
 ): PromptBlocks {
-  return chained(runs, new Chain(root, hash), 0);
+  const chain = new Chain(root, hash);
+  const list = listOf(runs);
+  return list === undefined ? chained(runs, chain, 0) : chainTexts(list, chain, undefined);
 }
 
 /**
@@ -31,13 +24,21 @@ export function chainPrompt(
   hash: KeyedHash,
 ): PromptBlocks {
   const chain = new Chain(root, hash);
+  const list = listOf(runs);
+  if (list !== undefined) return chainTexts(list, chain, hash);
   const prompt = chained(runs, chain, 1);
-  if (runs.at(-1)?.hashPartial(REST_BYTES_MIN) !== true) return prompt;
+  if (runs.at(-1)?.hashRest() !== true) return prompt;
   chain.add(hash.low, hash.high);
   const { count, words } = prompt;
   words[2 * count] = chain.low;
   words[2 * count + 1] = chain.high;
   return { ...prompt, hasRest: true };
+}
+
+/** The run of a list with several texts. It is the only one of its body. */
+function listOf(runs: readonly ContentBlocks[]): ContentBlocks | undefined {
+  const [run] = runs;
+  return run !== undefined && run.ends.length > 0 ? run : undefined;
 }
 
 /** With room for so many blocks more. `chain` then stands behind the last block. */
@@ -74,32 +75,4 @@ function appendRun(chain: Chain, run: ContentBlocks, words: Uint32Array, block: 
     words[at++] = chain.high;
   }
   return block + run.count;
-}
-
-/**
- * A chain's hashes. Mixing is public and loses nothing, as each step is reversible. What it mixes
- * is secret: the root and the blocks are results of a keyed hash.
- */
-export class Chain {
-  low: number;
-  high: number;
-
-  /** `root`: what gives equal texts different hashes, such as model, adapter and cache salt. */
-  constructor(root: string, hash: KeyedHash) {
-    hash.text(root);
-    this.low = hash.low;
-    this.high = hash.high;
-  }
-
-  /** Continues behind a block with this hash. */
-  resume(low: number, high: number): void {
-    this.low = low;
-    this.high = high;
-  }
-
-  add(low: number, high: number): void {
-    const mixed = finalizeHash(Math.imul(this.low ^ low, 0x9e3779b1) + this.high);
-    this.high = finalizeHash(Math.imul(this.high ^ high, 0x85ebca77) + mixed);
-    this.low = mixed;
-  }
 }

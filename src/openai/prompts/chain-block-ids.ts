@@ -1,6 +1,6 @@
 import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
-import { Chain } from './block-chain.ts';
+import { Chain } from './chain.ts';
 
 /** Ids come from traces and the library's caller, not from clients: the key need not be secret. */
 const hash = new KeyedHash(0);

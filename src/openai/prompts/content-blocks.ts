@@ -1,4 +1,5 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import { TEXTS_MAX } from '../../framework/request.ts';
 import { hashStaged, input, staged, stagedHashes, stageInput } from '../kernel/byte-kernel.ts';
 
 /** Bytes of text per token without a tokenizer: the reference's estimate, good for English. */
@@ -9,6 +10,9 @@ const BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN;
 const BLOCK_WORDS = BLOCK_BYTES / 4;
 const BLOCKS_AT_FIRST = 64;
 const NO_WORDS = new Uint32Array(0);
+const NO_ENDS: readonly TextEnd[] = [];
+/** One byte is only the line feed behind the last string of a text. */
+const REST_BYTES_MIN = 2;
 
 // One aligned buffer for all hashing; it is filled and read in one synchronous call.
 const scratchWords = new Int32Array(BLOCK_WORDS + 1);
@@ -19,6 +23,14 @@ const scratch = new Uint8Array(scratchWords.buffer, 0, BLOCK_BYTES);
  * time, and runs of requests whose chunks come in turn share that memory.
  */
 const stage: { run: ContentBlocks | undefined; bytes: number } = { run: undefined, bytes: 0 };
+
+/** Where a text of a list ends that another follows. */
+interface TextEnd {
+  /** The block behind it. */
+  readonly block: number;
+  /** Whether its last block is not full. */
+  readonly hasRest: boolean;
+}
 
 /**
  * Cuts prompt text into blocks of 256 bytes and hashes each block's content as soon as it is full;
@@ -34,6 +46,7 @@ export class ContentBlocks {
   #partial: Uint8Array | undefined;
   #partialBytes = 0;
   #bytes = 0;
+  #ends: TextEnd[] | undefined;
 
   /** Equal blocks of runs with different tags, whole numbers below 1,000, have different hashes. */
   constructor(hash: KeyedHash, tag: number) {
@@ -48,6 +61,11 @@ export class ContentBlocks {
   get count(): number {
     if (stage.run === this) this.#unstage();
     return this.#count;
+  }
+
+  /** The ends of all texts but the last. */
+  get ends(): readonly TextEnd[] {
+    return this.#ends ?? NO_ENDS;
   }
 
   /** Only of words below twice the count, once that was asked for. */
@@ -119,19 +137,38 @@ export class ContentBlocks {
 
   /** Closes a partial block, padded with zeros, so that the next text starts a new block. */
   flush(): void {
-    if (!this.hashPartial()) return;
+    this.#close(1);
+  }
+
+  /**
+   * The next text of a list begins: no block of it depends on those before. One behind `TEXTS_MAX`
+   * continues the last.
+   */
+  beginText(): void {
+    if (this.ends.length >= TEXTS_MAX - 1) return;
+    const hasRest = this.#close(REST_BYTES_MIN);
+    this.#ends ??= [];
+    this.#ends.push({ block: this.#count, hasRest });
+  }
+
+  /** Leaves the hash of what is behind the last full block in the run's `KeyedHash`, if any is. */
+  hashRest(): boolean {
+    return this.#hashPartial(REST_BYTES_MIN);
+  }
+
+  /** Ends a partial block. One of fewer bytes is left out. */
+  #close(bytesMin: number): boolean {
+    const isBlock = this.#hashPartial(bytesMin);
     this.#partialBytes = 0;
+    if (!isBlock) return false;
     this.#makeRoom(1);
     this.#words[2 * this.#count] = this.#hash.low;
     this.#words[2 * this.#count + 1] = this.#hash.high;
     this.#count += 1;
+    return true;
   }
 
-  /**
-   * Leaves the partial block's hash in the run's `KeyedHash`; false where there is no such block of
-   * at least so many bytes.
-   */
-  hashPartial(bytesMin = 1): boolean {
+  #hashPartial(bytesMin: number): boolean {
     if (stage.run === this) this.#unstage();
     if (this.#partial === undefined || this.#partialBytes < bytesMin) return false;
     scratch.set(this.#partial);

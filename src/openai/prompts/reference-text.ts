@@ -1,4 +1,5 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import { TEXTS_MAX } from '../../framework/request.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
 import { GoJson } from './go-json.ts';
 import { MEDIA_KINDS, MediaPlaceholder, type PromptMedia } from './media-placeholder.ts';
@@ -44,6 +45,8 @@ export class ReferenceText {
   /** Where the text of the message, and of the string, begins. */
   #messageFrom = 0;
   #stringFrom = -1;
+  /** Where the texts of a list begin that stand behind the first. */
+  #begins: number[] = [];
 
   constructor(
     parts: readonly ReferencePart[],
@@ -64,14 +67,17 @@ export class ReferenceText {
     });
     present.forEach(({ part: { field, isNamed }, text }, index) => {
       if (isNamed) run.push(Buffer.from(`${index === 0 ? '[' : ','}{"${field}":`));
-      run.push(text);
+      this.#pushTexts(run, text);
       if (isNamed) run.push(Buffer.from(index === present.length - 1 ? '}]' : '}'));
     });
-    // Whole tokens, as the reference fills the last one up.
-    for (let rest = run.bytes % BYTES_PER_TOKEN; rest > 0 && rest < BYTES_PER_TOKEN; rest++) {
-      run.pushByte(0);
-    }
+    fillToken(run);
     return run;
+  }
+
+  /** What follows is the next text of a list. */
+  beginText(): void {
+    if (this.#text === undefined || this.#part?.as !== 'text') return;
+    if (this.#begins.length < TEXTS_MAX - 1) this.#begins.push(this.#text.length);
   }
 
   key(name: string, depth: number): void {
@@ -85,6 +91,7 @@ export class ReferenceText {
     this.#text = this.#texts[index];
     // Where a field is repeated, the last one counts.
     this.#text?.cut(0);
+    if (this.#text !== undefined) this.#begins = [];
   }
 
   /** `depth` is that of the container itself. */
@@ -170,6 +177,17 @@ export class ReferenceText {
     } else if (depth > FIELD && beginsWith(text.text.subarray(from), BILLING_NOTE)) text.cut(from);
   }
 
+  #pushTexts(run: ContentBlocks, text: Uint8Array): void {
+    let from = 0;
+    for (const to of this.#begins) {
+      run.push(text.subarray(from, to));
+      fillToken(run);
+      run.beginText();
+      from = to;
+    }
+    run.push(text.subarray(from));
+  }
+
   #isText(depth: number): boolean {
     if (this.#part?.as === 'text') return depth !== MESSAGE || this.#keys[MESSAGE] === 'text';
     const key = this.#keys[depth] ?? '';
@@ -203,6 +221,13 @@ export class ReferenceText {
 
   #pushId(id: number): void {
     for (let shift = 0; shift < 32; shift += 8) this.#text?.pushByte((id >>> shift) & 0xff);
+  }
+}
+
+/** Whole tokens, as the reference fills the last one up. */
+function fillToken(run: ContentBlocks): void {
+  for (let rest = run.bytes % BYTES_PER_TOKEN; rest > 0 && rest < BYTES_PER_TOKEN; rest++) {
+    run.pushByte(0);
   }
 }
 

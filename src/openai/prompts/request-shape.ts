@@ -32,6 +32,8 @@ export interface RequestShape {
    * `promptFields`.
    */
   readonly referenceParts: readonly ReferencePart[];
+  /** Whether a list in the only prompt field is one prompt for each element, and not one of all. */
+  readonly isListOfPrompts: boolean;
   /** The prompt field that must be present; undefined where any body is passed on. */
   readonly required: string | undefined;
   readonly requiredTypes: readonly FieldType[];
@@ -66,6 +68,7 @@ export function shapeOf(
 ): RequestShape {
   const shape = {
     isChat: false,
+    isListOfPrompts: false,
     required: 'messages',
     requiredTypes: ['array'],
     mayBeEmpty: false,

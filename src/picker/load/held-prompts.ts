@@ -13,7 +13,7 @@ const HIGH_BITS = 0x1f_ffff;
 type Counts = number[];
 
 /**
- * The prompts of the requests that wait, by the number of the place for which each waits. The id of
+ * The prompts of the requests that wait, or the first text of several, by the number of the place for which each waits. The id of
  * a block stands for all before it, so a block that is counted says that some waiting prompt begins
  * alike up to there.
  */

@@ -11,7 +11,12 @@ import {
   type DataSourceDefinition,
   defineDataSource,
 } from '../../framework/plugin.ts';
-import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import {
+  blockCount,
+  type InferenceRequest,
+  type PromptBlocks,
+  textsOf,
+} from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
 import { largest, PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
@@ -21,6 +26,7 @@ import {
   blocksToMatch,
   blockTokensOf,
 } from './approx-prefix-config.ts';
+import { matchedTexts } from './matched-texts.ts';
 import { PromptsInFlight } from './prompts-in-flight.ts';
 import { SentPrefixIndex } from './sent-prefix-index.ts';
 
@@ -178,13 +184,17 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
 
   /** Matches all endpoints at once. */
   match({ prompt }: InferenceRequest): PrefixMatch {
-    const whole = this.#counted(prompt);
     const { blockTokens } = prompt;
-    const count = Math.min(whole.count, blocksToMatch(this.#config, blockTokens));
-    const limited = count < whole.count ? { ...whole, count } : whole;
-    const matched = this.#index.matched(limited);
+    const blocksMax = blocksToMatch(this.#config, blockTokens);
+    let totalBlocks = 0;
+    const matched = matchedTexts(prompt, (text) => {
+      const whole = this.#counted(text);
+      const count = Math.min(whole.count, blocksMax);
+      totalBlocks += count;
+      return this.#index.matched(count < whole.count ? { ...whole, count } : whole);
+    });
     return {
-      totalBlocks: count,
+      totalBlocks,
       blockTokens,
       matchedBlocks: ({ slot }) => {
         const held = this.#held[slot];
@@ -223,8 +233,10 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   }
 
   #learn(endpoint: Endpoint, prompt: PromptBlocks): void {
-    const counted = this.#counted(prompt);
-    this.#heldFor(endpoint, counted)?.touch(counted);
+    for (const text of textsOf(prompt)) {
+      const counted = this.#counted(text);
+      this.#heldFor(endpoint, counted)?.touch(counted);
+    }
   }
 
   #counted(prompt: PromptBlocks): PromptBlocks {
@@ -232,10 +244,10 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   }
 
   /** With the capacity for such blocks; undefined if there is nothing to learn. */
-  #heldFor(endpoint: Endpoint, { count, blockTokens }: PromptBlocks): EndpointBlocks | undefined {
+  #heldFor(endpoint: Endpoint, prompt: PromptBlocks): EndpointBlocks | undefined {
     const held = this.#held[endpoint.slot];
-    if (held === undefined || count === 0) return undefined;
-    this.#blockTokens = blockTokens;
+    if (held === undefined || blockCount(prompt) === 0) return undefined;
+    this.#blockTokens = prompt.blockTokens;
     const capacity = this.#capacityBlocks(endpoint);
     if (Math.abs(capacity - held.capacity) > RESIZE_SHARE * held.capacity) {
       held.setCapacity(capacity);

@@ -10,13 +10,20 @@ export function hashedPerBlock(tokens: number): number {
 
 /**
  * The prompt in blocks of `hashed` hashed ones each, as the reference counts: what follows the last
- * full block is a block, too. At most `blocksMax` of them.
+ * full block is a block, too. At most `blocksMax` of them for each text.
  */
 export function countedBlocks(
   prompt: PromptBlocks,
   hashed: number,
   blocksMax: number,
 ): PromptBlocks {
+  const { others, ...first } = prompt;
+  const counted = countedText(first, hashed, blocksMax);
+  if (others === undefined) return counted;
+  return { ...counted, others: others.map((text) => countedText(text, hashed, blocksMax)) };
+}
+
+function countedText(prompt: PromptBlocks, hashed: number, blocksMax: number): PromptBlocks {
   const whole = prompt.hasRest === true ? prompt.count + 1 : prompt.count;
   const blockTokens = prompt.blockTokens * hashed;
   const count = Math.min(Math.ceil(whole / hashed), blocksMax);

@@ -1,12 +1,12 @@
 import type { Routed } from '../../framework/observer.ts';
-import type { PromptBlocks } from '../../framework/request.ts';
+import { type PromptBlocks, textsOf } from '../../framework/request.ts';
 import { RequestMap } from '../../framework/request-map.ts';
 import type { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
 
-/** A prompt whose blocks are pinned at one endpoint. */
+/** A text whose blocks are pinned at one endpoint. */
 interface Pinned {
   readonly held: EndpointBlocks;
-  readonly prompt: PromptBlocks;
+  readonly text: PromptBlocks;
   readonly blocks: number;
 }
 
@@ -15,19 +15,20 @@ interface Pinned {
  * forgets no block that a request uses, and when the request ends, they are as if newly used.
  */
 export class PromptsInFlight {
-  #pinned = new RequestMap<Pinned>();
+  #pinned = new RequestMap<readonly Pinned[]>();
 
   /** Takes the place of what was pinned for this request before. */
   pin(routed: Routed, held: EndpointBlocks, prompt: PromptBlocks): void {
     this.unpin(routed);
-    this.#pinned.set(routed, { held, prompt, blocks: held.pin(prompt) });
+    const texts = textsOf(prompt).map((text) => ({ held, text, blocks: held.pin(text) }));
+    this.#pinned.set(routed, texts);
   }
 
   /** Does nothing for a request of which nothing is pinned. */
   unpin(routed: Routed): void {
-    const pinned = this.#pinned.delete(routed);
-    if (pinned === undefined) return;
-    pinned.held.unpin(pinned.prompt, pinned.blocks);
+    for (const { held, text, blocks } of this.#pinned.delete(routed) ?? []) {
+      held.unpin(text, blocks);
+    }
   }
 
   clear(): void {

@@ -2,12 +2,18 @@ import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { PrefixSharing, Routed } from '../../framework/observer.ts';
 import type { DataSource } from '../../framework/plugin.ts';
-import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import {
+  blockCount,
+  type InferenceRequest,
+  type PromptBlocks,
+  textsOf,
+} from '../../framework/request.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { largest } from '../../picker/prefix-index/prefix-index.ts';
 import { SentBlocks } from '../../picker/prefix-index/sent-blocks.ts';
 import { type ApproxPrefixConfig, blocksToMatch, hashedInBlock } from './approx-prefix-config.ts';
 import { countedBlocks } from './counted-blocks.ts';
+import { matchedTexts } from './matched-texts.ts';
 
 /** The reference looks for endpoints that are gone every two minutes. */
 const ABSENT_MS_MAX: Millis = 120_000;
@@ -102,16 +108,18 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
   match({ prompt }: InferenceRequest, endpoints: readonly Endpoint[] = []): PrefixMatch {
     const blocks = this.#count(prompt, endpoints[0]);
     this.#counted = { prompt, blocks };
-    let matched: Int32Array | undefined;
+    let matched: ArrayLike<number> | undefined;
+    const matchedOf = (): ArrayLike<number> =>
+      (matched ??= matchedTexts(blocks, (text) => this.#blocks.matched(text)));
     return {
-      totalBlocks: blocks.count,
+      totalBlocks: blockCount(blocks),
       blockTokens: blocks.blockTokens,
       matchedBlocks: ({ slot }) => {
         const number = this.#numbers[slot];
-        matched ??= this.#blocks.matched(blocks);
-        return number === undefined ? 0 : (matched[number] ?? 0);
+        const held = matchedOf();
+        return number === undefined ? 0 : (held[number] ?? 0);
       },
-      mostBlocks: () => largest((matched ??= this.#blocks.matched(blocks))),
+      mostBlocks: () => largest(matchedOf()),
     };
   }
 
@@ -121,10 +129,12 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
     // The size of blocks is that of the decision.
     const known = this.#counted?.prompt === prompt ? this.#counted.blocks : undefined;
     const blocks = known ?? this.#count(prompt, decode);
-    if (blocks.count === 0) return;
+    if (blockCount(blocks) === 0) return;
     for (const endpoint of prefill === undefined ? [decode] : [decode, prefill]) {
       const number = this.#numbers[endpoint.slot];
-      if (number !== undefined) this.#blocks.send(number, blocks, this.#capacity(endpoint));
+      if (number === undefined) continue;
+      const capacity = this.#capacity(endpoint);
+      for (const text of textsOf(blocks)) this.#blocks.send(number, text, capacity);
     }
   }
 

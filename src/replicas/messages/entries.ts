@@ -3,6 +3,7 @@ import type { Outcome, Usage } from '../../framework/observer.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { PromptTail } from './prompt-words.ts';
 
 /** What has become of a request of another replica. Its time counts from the message's origin. */
 export type Entry = RoutedEntry | ChangeEntry | PromptEntry | DoneEntry | WaitingEntry;
@@ -44,8 +45,8 @@ export interface PromptEntry {
   /** How many blocks are those of the prompt that was sent when the request was routed. */
   readonly from: number;
   readonly words: Uint32Array;
-  /** The words of what follows the last full block; empty where that is nothing. */
-  readonly rest: Uint32Array;
+  /** What follows them. */
+  readonly tail: PromptTail;
 }
 
 export interface DoneEntry {

@@ -1,33 +1,68 @@
-import type { PromptBlocks } from '../../framework/request.ts';
+import { type PromptBlocks, TEXTS_MAX } from '../../framework/request.ts';
 import type { ByteReader, ByteWriter } from './wire.ts';
 
 /** Blocks of one prompt: four million tokens. What comes after is not sent. */
 export const BLOCKS_MAX = 65_536;
 const NO_WORDS = new Uint32Array(0);
 
+/** The words of a text. */
+interface TextWords {
+  readonly blocks: Uint32Array;
+  /** What is behind the last full block; empty where that is nothing. */
+  readonly rest: Uint32Array;
+}
+
+/** What of a prompt follows the full blocks of its first text, at the end of an entry. */
+export interface PromptTail extends Pick<TextWords, 'rest'> {
+  /** The texts behind the first. */
+  readonly others: readonly TextWords[];
+}
+
 /**
- * Whether a prompt of which `sent` blocks are sent has a rest behind its last full block to send.
+ * Whether a prompt of which `sent` blocks are sent has anything behind its last full block to send.
  */
-export function sendsRest({ count, hasRest }: PromptBlocks, sent: number): boolean {
-  return hasRest === true && sent === count;
+export function sendsTail({ count, hasRest, others }: PromptBlocks, sent: number): boolean {
+  return sent === count && (hasRest === true || others !== undefined);
 }
 
-/** Writes the words of what stands behind the last full block. */
-export function writeRest(writer: ByteWriter, { words, count }: PromptBlocks): void {
-  writer.hashes(words, count, count + 1);
+/** Writes the words of what stands behind the last full block, and the other texts. */
+export function writeTail(writer: ByteWriter, prompt: PromptBlocks): void {
+  writeRest(writer, prompt);
+  let blocks = prompt.count;
+  for (const text of prompt.others ?? []) {
+    blocks += text.count;
+    if (blocks > BLOCKS_MAX) return;
+    writer.hashes(text.words, 0, text.count);
+    writeRest(writer, text);
+  }
 }
 
-/** The words of the rest, at the end of an entry; none where it has none. */
-export function readRest(reader: ByteReader): Uint32Array {
-  return reader.left > 0 ? reader.hashes(1) : NO_WORDS;
+function writeRest(writer: ByteWriter, { words, count, hasRest }: PromptBlocks): void {
+  writer.hashes(words, count, hasRest === true ? count + 1 : count);
 }
 
-/** The prompt of these blocks and this rest. */
+/** What `writeTail` wrote. Earlier versions write nothing there, or one rest. */
+export function readTail(reader: ByteReader): PromptTail {
+  const rest = reader.left > 0 ? reader.hashes(1) : NO_WORDS;
+  const others: TextWords[] = [];
+  while (reader.left > 0 && others.length < TEXTS_MAX) {
+    others.push({ blocks: reader.hashes(BLOCKS_MAX), rest: reader.hashes(1) });
+  }
+  return { rest, others };
+}
+
+/** The prompt of these blocks and what follows them. */
 export function promptOf(
   blockTokens: number,
   blocks: Uint32Array,
-  rest: Uint32Array,
+  { rest, others }: PromptTail,
 ): PromptBlocks {
+  const first = textOf(blockTokens, { blocks, rest });
+  if (others.length === 0) return first;
+  return { ...first, others: others.map((text) => textOf(blockTokens, text)) };
+}
+
+function textOf(blockTokens: number, { blocks, rest }: TextWords): PromptBlocks {
   const count = blocks.length / 2;
   if (rest.length === 0) return { count, blockTokens, words: blocks };
   const words = new Uint32Array(blocks.length + rest.length);

@@ -10,7 +10,7 @@ import {
   type RoutedEntry,
 } from './entries.ts';
 import { ENTRIES_MAX, readTexts, readTime } from './message.ts';
-import { BLOCKS_MAX, promptOf, readRest } from './prompt-words.ts';
+import { BLOCKS_MAX, promptOf, readTail } from './prompt-words.ts';
 import { type ByteReader, WireError } from './wire.ts';
 
 /** No request has more: a message with a larger count is refused. */
@@ -87,7 +87,7 @@ function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
   const blockTokens = Math.max(1, reader.number(BLOCK_TOKENS_MAX));
   const words = reader.hashes(BLOCKS_MAX);
   const priority = reader.left > 0 ? reader.signed() : 0;
-  const prompt = promptOf(blockTokens, words, readRest(reader));
+  const prompt = promptOf(blockTokens, words, readTail(reader));
   return {
     kind: 'routed',
     number,
@@ -125,7 +125,7 @@ function readPrompt(reader: ByteReader, kind: PromptEntry['kind']): PromptEntry 
   const promptTokens = reader.number(TOKENS_MAX);
   const from = reader.number(BLOCKS_MAX);
   const words = reader.hashes(BLOCKS_MAX);
-  return { kind, number, promptTokens, from, words, rest: readRest(reader) };
+  return { kind, number, promptTokens, from, words, tail: readTail(reader) };
 }
 
 function readDone(reader: ByteReader): DoneEntry {

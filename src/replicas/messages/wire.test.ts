@@ -134,10 +134,33 @@ describe('messages between replicas', () => {
     const names = Array.from({ length: 9 }, (_, at) => `text ${at}`);
     expect(readEntry(reader, names)).toMatchObject({ priority: 0, prompt });
     const rest = hasRest ? words.slice(2 * count) : new Uint32Array(0);
-    expect(readEntry(reader, names)).toMatchObject({ words: whole.words, rest });
+    expect(readEntry(reader, names)).toMatchObject({ words: whole.words, tail: { rest } });
     // A prompt that is sent in part has no rest.
     const part = readEntry(reader, names) as RoutedEntry;
-    expect(part.prompt.hasRest).toBe(hasRest && count === 0 ? true : undefined);
+    expect(part.prompt.hasRest).toBeUndefined();
+  });
+
+  it('[D472] all texts of a request arrive, within the blocks of one prompt', () => {
+    const text = (count: number, at: number): PromptBlocks => {
+      const words = Uint32Array.from({ length: 2 * count }, (_, word) => at + word);
+      return { count, blockTokens: 64, words };
+    };
+    const rest: PromptBlocks = { ...text(1, 7), count: 0, hasRest: true };
+    const prompt = { ...text(3, 100), others: [text(2, 200), rest, text(4, 300)] };
+    const long = { ...text(3, 100), others: [text(2, 200), text(65_536, 1000)] };
+    const writer = new ByteWriter();
+    for (const [given, blocks] of [
+      [prompt, 9],
+      [prompt, 0],
+      [long, 9],
+    ] as const) {
+      const routed = makeRouted(makeEndpoint('a'), { request: makeRequest({ prompt: given }) });
+      writeRouted(writer, new TextTable(), { routed, afterMs: 5, blocks });
+    }
+    const reader = new ByteReader(writer.view());
+    const names = Array.from({ length: 9 }, (_, at) => `text ${at}`);
+    const prompts = [0, 1, 2].map(() => (readEntry(reader, names) as RoutedEntry).prompt);
+    expect(prompts).toEqual([prompt, text(0, 0), { ...text(3, 100), others: [text(2, 200)] }]);
   });
 
   it('[O147] takes nothing from another process with its own id, and says so', () => {

@@ -11,10 +11,10 @@ import {
   ROUTED_FLAG,
 } from './entries.ts';
 import { type TextTable, writeTime } from './message.ts';
-import { BLOCKS_MAX, continues, sendsRest, writeRest } from './prompt-words.ts';
+import { BLOCKS_MAX, continues, sendsTail, writeTail } from './prompt-words.ts';
 import type { ByteWriter } from './wire.ts';
 
-/** Writes that a request has been placed, with the first `blocks` blocks of its prompt. */
+/** Writes that a request has been placed, with at most `blocks` blocks of its prompt. */
 export function writeRouted(
   writer: ByteWriter,
   texts: TextTable,
@@ -45,9 +45,9 @@ export function writeRouted(
   const sent = Math.min(blocks, prompt.count, BLOCKS_MAX);
   writer.hashes(prompt.words, 0, sent);
   // Earlier versions do not read on.
-  const rest = sendsRest(prompt, sent);
-  if (request.priority !== 0 || rest) writer.signed(request.priority);
-  if (rest) writeRest(writer, prompt);
+  const tail = blocks > 0 && sendsTail(prompt, sent);
+  if (request.priority !== 0 || tail) writer.signed(request.priority);
+  if (tail) writeTail(writer, prompt);
   writer.endEntry(start);
 }
 
@@ -86,7 +86,7 @@ export function writePrompt(
   const sent = Math.min(prompt.count, from + BLOCKS_MAX);
   writer.hashes(prompt.words, from, sent);
   // Earlier versions do not read on.
-  if (sendsRest(prompt, sent)) writeRest(writer, prompt);
+  if (sendsTail(prompt, sent)) writeTail(writer, prompt);
   writer.endEntry(start);
 }
 

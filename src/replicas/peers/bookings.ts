@@ -1,4 +1,4 @@
-import { NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
+import { blockCount, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
 
 /** Requests of other replicas that are open at a time: pickers with more cannot serve them. */
 export const OPEN_MAX = 200_000;
@@ -23,10 +23,11 @@ export class Bookings {
 
   /** The prompt, counted; beyond the bound none, which only costs its prefix. */
   held(prompt: PromptBlocks): PromptBlocks {
-    if (this.#blocks + prompt.count > BLOCKS_MAX) {
+    const blocks = blockCount(prompt);
+    if (this.#blocks + blocks > BLOCKS_MAX) {
       return { ...NO_BLOCKS, blockTokens: prompt.blockTokens };
     }
-    this.#blocks += prompt.count;
+    this.#blocks += blocks;
     return prompt;
   }
 

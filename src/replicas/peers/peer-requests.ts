@@ -1,5 +1,5 @@
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
+import { blockCount, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
 import { InFlightMap } from '../../framework/request-map.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -76,7 +76,7 @@ export class PeerRequests {
       return;
     }
     const prompt = this.#held(entry.prompt);
-    const blocks = prompt.count;
+    const blocks = blockCount(prompt);
     const { pool, elsewhere } = this.#parts.picker;
     const endpoint = pool.get(entry.endpoint as EndpointId);
     if (endpoint === undefined) {
@@ -100,7 +100,7 @@ export class PeerRequests {
   }
 
   /** Takes what a prompt or an answer has become. */
-  prompt({ kind, number, promptTokens, from, words: added, rest }: PromptEntry): void {
+  prompt({ kind, number, promptTokens, from, words: added, tail }: PromptEntry): void {
     const open = this.#open.get(number);
     if (open?.routed === undefined || from > open.prompt.count) return;
     const { routed, prompt } = open;
@@ -108,8 +108,8 @@ export class PeerRequests {
     words.set(prompt.words.subarray(0, 2 * from));
     words.set(added, 2 * from);
     const { blockTokens } = prompt;
-    const whole = this.#held(promptOf(blockTokens, words, rest));
-    open.blocks += whole.count;
+    const whole = this.#held(promptOf(blockTokens, words, tail));
+    open.blocks += blockCount(whole);
     if (kind === 'answered') routed.answered(whole);
     else routed.bodyRead({ ...routed.request, promptTokens, prompt: whole });
   }
