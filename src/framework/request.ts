@@ -14,7 +14,7 @@ export interface PromptBlocks {
   /** `words` has one block more, the rest of the prompt behind its last full block. */
   readonly hasRest?: true;
   /**
-   * Of a request with several texts, the blocks of those behind the first, each with hashes from
+   * The blocks of the texts behind the first, where a request has several: each with hashes from
    * the seed on, as engines keep them. None of these has others.
    */
   readonly others?: readonly PromptBlocks[];
