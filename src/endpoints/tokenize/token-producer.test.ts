@@ -24,3 +24,15 @@ it('[D380] a pool keeps the tokenizer of a configuration that is loaded again, a
   next.stop();
   expect(tokenizerOf(pool).url).toBeUndefined();
 });
+
+it.each([
+  [{ vllm: {}, udsTokenizerConfig: { socketFile: '/tmp/t.socket' } }, false],
+  [{ vllm: {}, estimate: {} }, false],
+  [{ estimate: {}, udsTokenizerConfig: { socketFile: '/tmp/t.socket' } }, false],
+  [{ vllm: {}, udsTokenizerConfig: { socketFile: '' } }, true],
+  [{ modelName: 'm', udsTokenizerConfig: { socketFile: '/tmp/t.socket' } }, true],
+])('[D474] names one tokenizer: %j', (parameters, isTaken) => {
+  const parse = (): unknown => tokenProducer.config.parse(parameters);
+  if (isTaken) expect(parse()).toBeDefined();
+  else expect(parse).toThrow('one of estimate, vllm and udsTokenizerConfig');
+});

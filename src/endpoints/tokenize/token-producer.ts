@@ -59,41 +59,56 @@ const endpointDiscovery = z.lazy(() =>
 /** A renderer beside the picker, where `vllm` does not say which. */
 const RENDERER = 'http://localhost:8000';
 
+/** Each names another tokenizer: the reference takes one of them, too. */
+function oneTokenizer(given: {
+  readonly estimate?: unknown;
+  readonly vllm?: unknown;
+  readonly udsTokenizerConfig?: Readonly<Record<string, unknown>> | undefined;
+}): boolean {
+  const { estimate, vllm, udsTokenizerConfig } = given;
+  const named = [estimate, vllm, udsTokenizerConfig?.['socketFile'] || undefined];
+  return named.filter((each) => each !== undefined).length <= 1;
+}
+
 const config = z.lazy(() =>
-  z.strictObject({
-    /** Has no effect: the server that is asked knows its model. */
-    modelName: z.string().optional(),
-    /** Older releases of the reference have it; the presence of `vllm` says the same now. */
-    backend: z.string().optional(),
-    estimate: estimateConfig.optional(),
-    vllm: z
-      .strictObject({
-        url: z
-          .union([z.literal(''), z.url()])
-          .optional()
-          .transform((url) => url || undefined),
-        timeout: duration.optional(),
-        mmTimeout: duration.optional(),
-        /** Has no effect: prompts of this API are rendered by no other one. */
-        messagesRenderMode: z.enum(['', 'auto', 'native', 'legacy']).optional(),
-        /** Has no effect: only what says the prompt is sent. */
-        prefillOnly: z.boolean().optional(),
-        endpointDiscovery: endpointDiscovery.optional(),
-        ...httpTlsFields,
-      })
-      .refine(hasClientPair, CLIENT_PAIR)
-      .refine((given) => given.url === undefined || given.endpointDiscovery === undefined, {
-        path: ['url'],
-        message: 'cannot be given beside endpointDiscovery; leave out one of them',
-      })
-      .optional(),
-    /** How to reach `/tokenize` of the model servers, where there is no `vllm`. */
-    modelServers: z
-      .strictObject({ scheme: z.enum(['http', 'https']).default('http'), ...httpTlsFields })
-      .refine(hasClientPair, CLIENT_PAIR)
-      .optional(),
-    udsTokenizerConfig: z.record(z.string(), z.unknown()).optional(),
-  }),
+  z
+    .strictObject({
+      /** Has no effect: the server that is asked knows its model. */
+      modelName: z.string().optional(),
+      /** Older releases of the reference have it; the presence of `vllm` says the same now. */
+      backend: z.string().optional(),
+      estimate: estimateConfig.optional(),
+      vllm: z
+        .strictObject({
+          url: z
+            .union([z.literal(''), z.url()])
+            .optional()
+            .transform((url) => url || undefined),
+          timeout: duration.optional(),
+          mmTimeout: duration.optional(),
+          /** Has no effect: prompts of this API are rendered by no other one. */
+          messagesRenderMode: z.enum(['', 'auto', 'native', 'legacy']).optional(),
+          /** Has no effect: only what says the prompt is sent. */
+          prefillOnly: z.boolean().optional(),
+          endpointDiscovery: endpointDiscovery.optional(),
+          ...httpTlsFields,
+        })
+        .refine(hasClientPair, CLIENT_PAIR)
+        .refine((given) => given.url === undefined || given.endpointDiscovery === undefined, {
+          path: ['url'],
+          message: 'cannot be given beside endpointDiscovery; leave out one of them',
+        })
+        .optional(),
+      /** How to reach `/tokenize` of the model servers, where there is no `vllm`. */
+      modelServers: z
+        .strictObject({ scheme: z.enum(['http', 'https']).default('http'), ...httpTlsFields })
+        .refine(hasClientPair, CLIENT_PAIR)
+        .optional(),
+      udsTokenizerConfig: z.record(z.string(), z.unknown()).optional(),
+    })
+    .refine(oneTokenizer, {
+      message: 'may have one of estimate, vllm and udsTokenizerConfig; leave out the others',
+    }),
 );
 
 const DEFAULT: TokenizerChoice = {

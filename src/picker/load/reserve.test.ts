@@ -73,6 +73,20 @@ describe('reserve', () => {
     expect(held()).toBe(0);
   });
 
+  it('[D473] counts the tokens of a prompt where its media are encoded, until its first token, for plugins of the reference alone', () => {
+    const { ledger, decode, prefill, encoders, parts } = setUp();
+    const counted = (): number[] =>
+      [decode, prefill, ...encoders].map((each) => countedTokens(ledger.load(each)));
+    const computes = { endpoint: prefill, cachedTokens: 200 };
+    const { reservation } = reserve(decode, { ...parts, prefill: computes, encoders });
+    expect(counted()).toEqual([1000, 800, 1000, 1000]);
+    for (const encoder of encoders) {
+      expect(ledger.load(encoder)).toMatchObject({ pendingPrefillTokens: 0, contextTokens: 0 });
+    }
+    reservation.prefilled();
+    expect(counted()).toEqual([0, 0, 0, 0]);
+  });
+
   it('counts a prompt on the decoder where only its media go elsewhere', () => {
     const { ledger, decode, encoders, parts, requests, held } = setUp();
     const { reservation } = reserve(decode, { ...parts, prefill: undefined, encoders });

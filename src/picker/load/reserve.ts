@@ -25,7 +25,7 @@ export interface Reserved {
   readonly reservation: Reservation;
 }
 
-/** The size of media in tokens is not known. */
+/** What an encoder has to do is not known in tokens. */
 const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 
 /** Reserves a request's load where it is decoded, computed and encoded. */
@@ -73,7 +73,10 @@ function reserveBefore(
   const prompt = { model, prefillTokens, contextTokens: promptTokens };
   return [
     ...(prefill === undefined ? [] : [ledger.reserve(prefill.endpoint, prompt)]),
-    ...encoders.map((encoder) => ledger.reserve(encoder, { ...prompt, ...NO_TOKENS })),
+    // The reference counts the prompt there, too: else its plugins would see all encoders alike.
+    ...encoders.map((encoder) =>
+      ledger.reserve(encoder, { model, ...NO_TOKENS, countedTokens: promptTokens }),
+    ),
   ];
 }
 
