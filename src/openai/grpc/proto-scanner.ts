@@ -29,7 +29,13 @@ const VARINT = 0;
 const FIXED64 = 1;
 /** The wire type of what has a length. */
 const DELIMITED = 2;
+/** Groups are an older form of messages. Servers pass over them, as fields that they do not know. */
+const GROUP = 3;
+const GROUP_END = 4;
 const FIXED32 = 5;
+
+/** Groups within each other: protobuf's own readers take as many. */
+const GROUPS_MAX = 100;
 
 /** The most bytes of a 64-bit number. */
 const VARINT_BYTES_MAX = 10;
@@ -42,6 +48,14 @@ const NO_PATH = -1;
 /** `key`, `varint` and `length`: within that number. The others: within a field's content. */
 type State = 'key' | 'varint' | 'length' | 'varints' | 'bytes' | 'skip';
 
+/** A message that is open, or a group, which ends within it. */
+interface Message {
+  readonly path: number;
+  readonly end: number;
+  /** The field of a group. */
+  readonly group?: number;
+}
+
 /**
  * Walks a protobuf message while its chunks arrive, and keeps none of them. Throws RoutingError
  * `invalid-request` at the first byte that cannot be.
@@ -49,7 +63,7 @@ type State = 'key' | 'varint' | 'length' | 'varints' | 'bytes' | 'skip';
 export class ProtoScanner {
   readonly #handler: ProtoHandler;
   /** The messages that are open, from the outermost. */
-  readonly #open: { readonly path: number; readonly end: number }[];
+  readonly #open: Message[];
   #state: State = 'key';
   #path = 0;
   #start: number;
@@ -141,10 +155,32 @@ export class ProtoScanner {
         return this.#skip(8, offset);
       case FIXED32:
         return this.#skip(4, offset);
+      case GROUP:
+        return this.#beginGroup(field, offset);
+      case GROUP_END:
+        return this.#endGroup(field, offset);
       default:
         throw invalidProto(`field ${field} has the unknown type ${key % 8}, at byte ${offset}`);
     }
     if (offset >= this.#end()) throw cutShort(offset);
+  }
+
+  #beginGroup(field: number, offset: number): void {
+    if (this.#open.length >= GROUPS_MAX) {
+      throw invalidProto(`it has over ${GROUPS_MAX} groups within each other, at byte ${offset}`);
+    }
+    this.#open.push({ path: NO_PATH, end: this.#end(), group: field });
+    this.#endField(offset);
+  }
+
+  #endGroup(field: number, offset: number): void {
+    if (this.#open.at(-1)?.group !== field) {
+      throw invalidProto(
+        `group ${field} ends, which is not the one that is open, at byte ${offset}`,
+      );
+    }
+    this.#open.pop();
+    this.#endField(offset);
   }
 
   #skip(bytes: number, offset: number): void {
@@ -175,7 +211,10 @@ export class ProtoScanner {
   #endField(offset: number): void {
     this.#state = 'key';
     this.#start = offset;
-    while (offset === this.#open.at(-1)?.end) this.#open.pop();
+    for (let last = this.#open.at(-1); last?.end === offset; last = this.#open.at(-1)) {
+      if (last.group !== undefined) throw cutShort(offset);
+      this.#open.pop();
+    }
   }
 
   #content(chunk: Uint8Array, at: number, base: number): number {

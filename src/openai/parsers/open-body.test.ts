@@ -48,7 +48,7 @@ describe('reading requests', () => {
 
   it.each([
     ['/v1/completions', { model: 'm', prompt: words(200) }],
-    ['/v1/completions', { model: 'm', prompt: [words(100), words(100)] }],
+    ['/v1/completions', { model: 'm', prompt: [words(200), words(100)] }],
     ['/v1/completions?x=1', { model: 'm', prompt: Array.from({ length: 300 }, (_, i) => i) }],
     ['/v1/embeddings/', { model: 'm', input: words(200) }],
     ['/v1/responses', { model: 'm', input: words(200), instructions: 'be brief' }],

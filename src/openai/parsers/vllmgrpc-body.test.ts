@@ -125,7 +125,12 @@ describe('a vLLM gRPC request', () => {
       'over --max-body-bytes',
     ],
     ['has field 0', framed(Buffer.of(2, 0)), '0 is no field'],
-    ['has an unknown type', framed(Buffer.of(11)), 'unknown type 3'],
+    ['has an unknown type', framed(Buffer.of(14)), 'unknown type 6'],
+    ['ends within a group', framed(Buffer.of(11, 8, 1)), 'ends within a field'],
+    ['ends behind the key of a group', framed(Buffer.of(11)), 'ends within a field'],
+    ['ends a group that is not open', framed(Buffer.of(12)), 'group 1 ends'],
+    ['ends another group', framed(Buffer.of(11, 20)), 'group 2 ends'],
+    ['has too many groups', framed(Buffer.alloc(9999, 11)), 'over 100 groups'],
     ['has a field beyond its end', framed(Buffer.of(18, 9, 1)), 'goes beyond its message'],
     ['ends within a number', framed(Buffer.of(18, 1, 128)), 'ends within a field'],
     ['ends behind a key', framed(Buffer.of(16)), 'ends within a field'],
@@ -136,6 +141,24 @@ describe('a vLLM gRPC request', () => {
     ],
   ])('[D35] that %s is refused', (_, bytes, message) => {
     expect(() => readBytes(bytes)).toThrow(message);
+  });
+
+  it('[D475] may have groups, which no reader knows, and numbers beyond their type', () => {
+    const message = framedRequest(VLLM_ENGINE, 'Generate', {
+      tokenized: { input_ids: [7, 8, 9] },
+      sampling_params: { max_tokens: 5 },
+    });
+    // Group 2, which is no message of ids, with a number, a text, bytes and a group 9 in it.
+    const group = [19, 8, 1, 18, 2, 24, 1, 13, 1, 2, 3, 4, 75, 9, 1, 2, 3, 4, 5, 6, 7, 8, 76, 20];
+    const parts = [group, [...message.subarray(5)], group].flat();
+    const grouped = readBytes(framed(Buffer.from(parts)), { cuts: parts.map((_, at) => at) });
+    expect([grouped.promptTokens, grouped.outputTokensMax]).toEqual([3, 5]);
+    expect(blocks(grouped)).toEqual(blocks(readBytes(message)));
+    const inSampling = Buffer.from([18, 3, 18, 1, 7, 34, 4, 11, 12, 64, 6]);
+    expect(readBytes(framed(inSampling)).outputTokensMax).toBe(6);
+    // As a program writes -1.
+    const minusOne = Buffer.from([18, 3, 18, 1, 7, 34, 11, 64, ...Array(9).fill(255), 1]);
+    expect(readBytes(framed(minusOne)).outputTokensMax).toBe(2 ** 32 - 1);
   });
 
   it('[D35] of any bytes is read or refused, alike wherever it is cut', () => {

@@ -29,6 +29,7 @@ const FIELD = {
 /** The key of a field that no message has, for values that servers must not read: they skip it. */
 const UNKNOWN_KEY = (15 << 3) | 2;
 const SEPARATOR: Uint8Array = Uint8Array.of(0x0a);
+const UINT32_MAX = 0xffff_ffff;
 
 /** Reads vLLM's GenerateRequest, or its EmbedRequest, in a gRPC frame. Keeps none of its bytes. */
 export class VllmGrpcBody implements BodyReader, ProtoHandler {
@@ -100,7 +101,7 @@ export class VllmGrpcBody implements BodyReader, ProtoHandler {
   varint(path: number, value: number): void {
     if (path === FIELD.inputIds) this.#tokenId(value);
     else if (this.#method === 'embed') return;
-    else if (path === FIELD.maxTokens) this.#outputTokensMax = value;
+    else if (path === FIELD.maxTokens) this.#outputTokensMax = Math.min(value, UINT32_MAX);
     else if (path === FIELD.stream) this.#streaming = value !== 0;
   }
 
