@@ -10,10 +10,15 @@ const ESCAPED: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 },
   return Buffer.from(short ? JSON.stringify(String.fromCharCode(code)).slice(1, -1) : long);
 });
 
+/** The line and paragraph separators begin so in UTF-8. Go escapes both, as JavaScript needed it. */
+const SEPARATOR = Buffer.of(0xe2, 0x80);
+const [LINE, PARAGRAPH] = [0xa8, 0xa9];
+
 /** Writes a value as Go's encoder does, except for the order of an object's fields. */
 export class GoJson {
   readonly #buffer: TextBuffer;
   #needsComma = false;
+  #stringFrom = 0;
 
   constructor(buffer: TextBuffer) {
     this.#buffer = buffer;
@@ -41,6 +46,7 @@ export class GoJson {
   beginString(): void {
     this.#comma();
     this.#buffer.pushByte(QUOTE);
+    this.#stringFrom = this.#buffer.length;
   }
 
   /** A piece of a string, decoded. */
@@ -57,6 +63,7 @@ export class GoJson {
   }
 
   endString(): void {
+    this.#escapeSeparators();
     this.#buffer.pushByte(QUOTE);
     this.#needsComma = true;
   }
@@ -66,6 +73,25 @@ export class GoJson {
     this.#comma();
     this.#buffer.push(Buffer.from(text));
     this.#needsComma = true;
+  }
+
+  /** Looks at the whole string, as pieces may be cut within a character. */
+  #escapeSeparators(): void {
+    const { buffer, byteOffset, byteLength } = this.#buffer.text.subarray(this.#stringFrom);
+    const view = Buffer.from(buffer, byteOffset, byteLength);
+    let found = view.indexOf(SEPARATOR);
+    if (found < 0) return;
+    const text = Buffer.from(view);
+    this.#buffer.cut(this.#stringFrom);
+    let from = 0;
+    for (; found >= 0; found = text.indexOf(SEPARATOR, found + 1)) {
+      const last = text[found + 2];
+      if (last !== LINE && last !== PARAGRAPH) continue;
+      this.#buffer.push(text.subarray(from, found));
+      this.#buffer.push(Buffer.from(last === LINE ? '\\u2028' : '\\u2029'));
+      from = found + 3;
+    }
+    this.#buffer.push(text.subarray(from));
   }
 
   #comma(): void {

@@ -117,6 +117,12 @@ describe("the reference's text of a prompt", () => {
         .replaceAll('<', '\\u003c')
         .replaceAll('>', '\\u003e')}}]`,
     ],
+    [
+      'separators of lines and paragraphs as Go escapes them, wherever they are cut',
+      RESPONSES,
+      { input: `${'a\u2028…\u2029'.repeat(9)}b` },
+      `[{"input":"${String.raw`a\u2028…\u2029`.repeat(9)}b"}]`,
+    ],
   ])('[D283] has %s', (_what, path, body, wanted) => {
     expect(blocksOf(path, body)).toEqual(text(wanted));
   });
