@@ -190,6 +190,32 @@ describe('the reference picker’s command line', () => {
     expect(ours(...flags)).toEqual([]);
   });
 
+  test.each([
+    [
+      '--total-queued-requests-metric="sglang:num_queue_reqs"',
+      '--total-running-requests-metric="sglang:num_running_reqs"',
+      '--kv-cache-usage-percentage-metric="sglang:token_usage"',
+      '--cache-info-metric="sglang:cache_config_info"',
+    ],
+    [
+      '--total-queued-requests-metric="trtllm_num_requests_waiting"',
+      '--cache-info-metric="trtllm_cache_config_info"',
+      '--lora-info-metric=',
+    ],
+    [
+      '--total-running-requests-metric="nv_inference_exec_count"',
+      '--kv-cache-usage-percentage-metric=""',
+      '--cache-info-metric=""',
+    ],
+  ])('[D490] takes the quotes off that older charts put around values: %s', (...flags) => {
+    const translated = fromReferenceArgs([...pool, ...flags], {});
+    expect(Object.keys(translated?.fixed ?? {})).toEqual(flags);
+    expect(ours(...flags)).toEqual([]);
+    expect(ours('--model-server-metrics-path="/prometheus/metrics"')).toEqual([
+      '--scrape-path=/prometheus/metrics',
+    ]);
+  });
+
   it('[D91] passes flags of ours to serve, which may stand beside the reference’s', () => {
     expect(ours('--json', '--capture=day/')).toEqual(
       expect.arrayContaining(['--json', '--capture=day/']),

@@ -76,19 +76,24 @@ const fixedChoice = (what: string, choices: readonly string[]): ReferenceFlag =>
     throw flagError(name, `${given(text)}: it must be one of ${choices.join(', ')}`);
   },
 });
+/** Older charts put quotes around some values, within the argument. */
+const unquoted = (text: string): string => text.replace(/^"(.*)"$/, '$1');
 /**
  * A metric's name that older releases take and the newest refuses, and by which it is read anyway.
  */
 const oldMetric = (namesOf: (engine: EngineMapping) => readonly string[]): ReferenceFlag => ({
   kind: 'value',
   fixed: 'metrics of every known engine are read by their names',
-  to(text, name) {
+  to(quoted, name) {
+    const text = unquoted(quoted);
     if (text === '' || ENGINES.flatMap(namesOf).includes(text.replaceAll(' ', ''))) return [];
     const message = 'no known engine has it: name it in engineConfigs of core-metrics-extractor';
     throw flagError(name, `is ${text}: ${message}`);
   },
 });
 
+/** What older charts name for trtllm-serve, which reports its cache in other series. */
+const TRTLLM_CACHE = 'trtllm_cache_config_info';
 const HINT = 'the destination is always said by these names';
 const ZAP = 'log lines are JSON with times by ISO 8601, and errors have their stack';
 const ZAP_TIMES = ['epoch', 'millis', 'nano', 'nanos', 'iso8601', 'rfc3339', 'rfc3339nano'];
@@ -99,7 +104,7 @@ const ZAP_TIMES = ['epoch', 'millis', 'nano', 'nanos', 'iso8601', 'rfc3339', 'rf
 export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
   Object.entries({
     'allow-experimental-plugins': fixedSwitch('every plugin type is allowed'),
-    'cache-info-metric': oldMetric(({ cacheInfo }) => cacheInfo ?? []),
+    'cache-info-metric': oldMetric(({ cacheInfo }) => cacheInfo ?? [TRTLLM_CACHE]),
     'cert-path': same,
     'config-file': value((text) => (text === '' ? [] : [`--config=${text}`])),
     'config-text': sameUnlessEmpty,
@@ -141,7 +146,8 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'model-server-metrics-https-insecure-skip-verify': switched((on) => [
       `--scrape-skip-verify=${on}`,
     ]),
-    'model-server-metrics-path': value((text, name) => {
+    'model-server-metrics-path': value((quoted, name) => {
+      const text = unquoted(quoted);
       if (text.startsWith('/')) return [`--scrape-path=${text}`];
       throw flagError(name, `${given(text)}: it must begin with /, such as /metrics`);
     }),
