@@ -4,12 +4,20 @@ type Rule = readonly [pattern: RegExp, instead: string];
 const NOT_SENT =
   'no traces are sent: OTEL_TRACES_EXPORTER must be otlp, or OTEL_EXPORTER_OTLP_ENDPOINT be given, ' +
   'and --tracing not be false';
+export const LEARNED = 'latencies are learned in the picker: no prediction server is asked';
 const OLDER = 'only older releases of the reference read it';
 
 /** Variables that the reference, or a release before, reads and that have no effect here. */
 const RULES: readonly Rule[] = [
-  [/^LATENCY_/, 'latencies are learned in the picker: no prediction server is asked'],
-  [/^(?:PREDICTION|TRAINING)_SERVER_URL$/, 'no prediction or training server is asked'],
+  [/^LATENCY_|^SLO_BUFFER_FACTOR$/, LEARNED],
+  [
+    /^(?:PREDICTION|TRAINING)_SERVER_URL$|^(?:PREFILL|DECODE)_(?:PREDICTION|TRAINING)_URL$/,
+    'no prediction or training server is asked',
+  ],
+  [
+    /^(?:(?:NEG_)?HEADROOM_(?:TTFT|TPOT)_WEIGHT|HEADROOM_SELECTION_STRATEGY)$/,
+    `${OLDER}: give it to latency-scorer in the configuration`,
+  ],
   [/^ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER$/, `${OLDER}: write --feature-gates=flowControl`],
   [/^ENABLE_EXPERIMENTAL_DATALAYER_V2$/, `${OLDER}: what it switched on always is`],
   [

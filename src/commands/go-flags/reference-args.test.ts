@@ -216,6 +216,14 @@ describe('the reference picker’s command line', () => {
     ]);
   });
 
+  test('[D491] passes over the switch of older releases for the latency predictor', () => {
+    const translated = fromReferenceArgs([...pool, '--enable-latency-predictor'], {});
+    expect(translated?.fixed).toEqual({
+      '--enable-latency-predictor=true': expect.stringContaining('latencies are learned'),
+    });
+    expect(ours('--enable-latency-predictor')).toEqual([]);
+  });
+
   it('[D91] passes flags of ours to serve, which may stand beside the reference’s', () => {
     expect(ours('--json', '--capture=day/')).toEqual(
       expect.arrayContaining(['--json', '--capture=day/']),
@@ -268,6 +276,10 @@ describe('the reference picker’s command line', () => {
     ['PREFIX_AWARE_SCORER_WEIGHT', 'list the scorer'],
     ['PD_PROMPT_LEN_THRESHOLD', 'prefix-based-pd-decider'],
     ['KVCACHE_INDEXER_REDIS_ADDR', 'built in'],
+    ['NEG_HEADROOM_TPOT_WEIGHT', 'latency-scorer'],
+    ['HEADROOM_SELECTION_STRATEGY', 'latency-scorer'],
+    ['SLO_BUFFER_FACTOR', 'latencies are learned'],
+    ['PREFILL_TRAINING_URL', 'no prediction or training server'],
   ])('[D424] says what to write for $%s of older releases', (name, instead) => {
     const fixed = fromReferenceArgs(pool, { [name]: 'true' })?.fixed;
     expect(fixed?.[`$${name}`]).toContain(instead);

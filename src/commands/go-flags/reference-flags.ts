@@ -3,6 +3,7 @@ import { ConfigError } from '../../framework/error.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { bytesOf } from './byte-quantity.ts';
 import { goWhole } from './go-whole.ts';
+import { LEARNED } from './idle-variables.ts';
 
 /** A flag of the reference picker, and what it does here. */
 export interface ReferenceFlag {
@@ -115,6 +116,7 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'emit-endpoint-scores': sameSwitch('emit-endpoint-scores'),
     'enable-cert-reload': fixedSwitch('certificates are read again whenever they change'),
     'enable-grpc-stream-metrics': sameSwitch('grpc-stream-metrics'),
+    'enable-latency-predictor': fixedSwitch(LEARNED),
     'enable-pprof': sameSwitch('pprof'),
     'endpoint-selector': sameUnlessEmpty,
     'endpoint-target-ports': value((text, name) => {
