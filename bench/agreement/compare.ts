@@ -1,5 +1,4 @@
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
-import type { Random } from '../../src/framework/runtime.ts';
 import type { CaptureRecord } from '../../src/journal/capture/capture-record.ts';
 import { redecide } from '../../src/lab/redecide/redecide.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
@@ -15,12 +14,20 @@ export interface Agreement {
   readonly scrapes: number;
   /** Explained by none of these, with their numbers in the capture. */
   readonly others: readonly number[];
+  /** How many picks at random would be the same or explained, in the mean. */
+  readonly byChance: number;
+  /**
+   * Decisions for which neither a tie nor a scrape allows more than one endpoint, and how many of
+   * them went there: of picks at random, one in as many as there are servers.
+   */
+  readonly sole: { readonly decisions: number; readonly same: number };
 }
 
 interface Compared {
   readonly n: number;
+  readonly was: string;
   readonly same: boolean;
-  readonly isBest: boolean;
+  readonly best: readonly string[];
 }
 
 type Shift = 'earlier' | 'later';
@@ -32,21 +39,26 @@ export async function agreementOf(
   config: string,
 ): Promise<Agreement> {
   const compared = await decidedAgain(records, config);
-  let others = new Set(compared.filter(({ isBest }) => !isBest).map(({ n }) => n));
-  const differing = others.size;
+  const allowed = new Map(compared.map(({ n, best }) => [n, new Set(best)]));
   for (const [shift, servers] of shiftsOf(records)) {
-    if (others.size === 0) break;
-    const again = await decidedAgain(withSamples(records, shift, servers), config);
-    const best = new Set(again.filter(({ isBest }) => isBest).map(({ n }) => n));
-    others = new Set([...others].filter((n) => !best.has(n)));
+    for (const { n, best } of await decidedAgain(withSamples(records, shift, servers), config)) {
+      for (const endpoint of best) allowed.get(n)?.add(endpoint);
+    }
   }
-  const same = compared.filter((each) => each.same).length;
+  const setOf = ({ n }: Compared): Set<string> => allowed.get(n) ?? new Set();
+  const servers = new Set(records.flatMap((each) => (each.e === '+' ? [each.id] : []))).size;
+  const differing = compared.filter(({ same }) => !same);
+  const ties = differing.filter(({ was, best }) => best.includes(was));
+  const others = differing.filter((each) => !setOf(each).has(each.was));
+  const sole = compared.filter((each) => setOf(each).size === 1);
   return {
     decisions: compared.length,
-    same,
-    ties: compared.length - same - differing,
-    scrapes: differing - others.size,
-    others: [...others],
+    same: compared.length - differing.length,
+    ties: ties.length,
+    scrapes: differing.length - ties.length - others.length,
+    others: others.map(({ n }) => n),
+    byChance: compared.reduce((sum, each) => sum + setOf(each).size / servers, 0),
+    sole: { decisions: sole.length, same: sole.filter(({ same }) => same).length },
   };
 }
 
@@ -56,31 +68,18 @@ async function decidedAgain(
 ): Promise<readonly Compared[]> {
   const compared: Compared[] = [];
   const config = { text, source: 'the configuration to compare' };
-  const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom, config };
-  for await (const { n, was, is, place } of redecide(records, options)) {
+  const options = {
+    catalogue: EMBEDDED_CATALOGUE,
+    randomOf: seededRandom,
+    config,
+    namesBest: true,
+  };
+  for await (const { n, was, is, best = [] } of redecide(records, options)) {
     if ('error' in was) continue;
     const same = !('error' in is) && was.endpoint === is.endpoint;
-    compared.push({ n, same, isBest: same || place === 1 });
+    compared.push({ n, was: was.endpoint, same, best });
   }
   return compared;
-}
-
-/**
- * The same capture, but with each pick drawn at random from the endpoints: how much of these is
- * explained says how little an explanation proves.
- */
-export function withRandomPicks(
-  records: readonly CaptureRecord[],
-  random: Random,
-): readonly CaptureRecord[] {
-  const present = new Set<string>();
-  return records.map((record) => {
-    if (record.e === '+') present.add(record.id);
-    else if (record.e === '-') present.delete(record.id);
-    if (record.e !== 'q' || 'error' in record.d) return record;
-    const endpoint = [...present][Math.floor(present.size * random.next())];
-    return endpoint === undefined ? record : { ...record, d: { ...record.d, endpoint } };
-  });
 }
 
 /** All servers' samples one scrape earlier or later, and those of each server alone. */

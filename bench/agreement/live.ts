@@ -10,7 +10,7 @@ import { startServe } from '../../src/serve/serve.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { startStubPool } from '../../stub-server/pool.ts';
 import { eventually, inFlightAt, serveOptions } from '../support/stack.ts';
-import { type Agreement, agreementOf, withRandomPicks } from './compare.ts';
+import { type Agreement, agreementOf } from './compare.ts';
 import { type InCharge, startInCharge } from './reference.ts';
 
 export interface LiveOptions {
@@ -18,6 +18,8 @@ export interface LiveOptions {
   readonly envoy: string;
   /** The path of the reference picker; undefined: another Pointsman stands in. */
   readonly reference: string | undefined;
+  /** The configuration that it decides by. */
+  readonly standIn: string;
   readonly requests: number;
   readonly servers: number;
   readonly clients: number;
@@ -26,8 +28,6 @@ export interface LiveOptions {
 
 export interface LiveAgreement extends Agreement {
   readonly inCharge: string;
-  /** How the configuration agrees with picks that are drawn at random from the endpoints. */
-  readonly ofRandomPicks: Agreement;
 }
 
 /** Prompts that begin alike, so that prefixes count, of one to about twenty blocks. */
@@ -46,19 +46,14 @@ export async function measureAgreement(options: LiveOptions): Promise<LiveAgreem
     const pool = await startStubPool(stubOptions.parse(stub));
     stops.push(() => pool.stop());
     const endpoints = pool.endpoints.map(({ address }) => address);
-    const inCharge = await startInCharge(options.reference, endpoints);
+    const inCharge = await startInCharge(options, endpoints);
     stops.push(() => inCharge.stop());
     await observe(options, { endpoints, inCharge, folder, stops });
     // Nothing may write to the capture any more.
     for (const stop of stops.splice(0).reverse()) await stop();
     const records = [...readCapture(folder).records];
     const config = NAMED_CONFIGS.get('reference-default') ?? '';
-    const drawn = withRandomPicks(records, seededRandom(options.seed));
-    return {
-      inCharge: inCharge.name,
-      ...(await agreementOf(records, config)),
-      ofRandomPicks: await agreementOf(drawn, config),
-    };
+    return { inCharge: inCharge.name, ...(await agreementOf(records, config)) };
   } finally {
     for (const stop of stops.reverse()) await stop();
     rmSync(folder, { recursive: true, force: true });

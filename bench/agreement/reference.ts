@@ -35,18 +35,20 @@ dataLayer:
 
 const STOP_MS = 5000;
 
-/** The reference picker where `binary` is its path; else another Pointsman in its place. */
+/** The reference picker where `reference` is its path; else another Pointsman in its place. */
 export function startInCharge(
-  binary: string | undefined,
+  { reference, standIn }: { readonly reference: string | undefined; readonly standIn: string },
   endpoints: readonly string[],
 ): Promise<InCharge> {
-  return binary === undefined ? startStandIn(endpoints) : startReference(binary, endpoints);
+  return reference === undefined
+    ? startStandIn(standIn, endpoints)
+    : startReference(reference, endpoints);
 }
 
-async function startStandIn(endpoints: readonly string[]): Promise<InCharge> {
-  const serving = await startServe(serveOptions({ endpoints, seed: 2 }, 'reference-default'));
+async function startStandIn(config: string, endpoints: readonly string[]): Promise<InCharge> {
+  const serving = await startServe(serveOptions({ endpoints, seed: 2 }, config));
   const { extProcPort } = serving;
-  const name = 'another Pointsman with reference-default (POINTSMAN_REFERENCE_EPP is not set)';
+  const name = `another Pointsman with ${config} (POINTSMAN_REFERENCE_EPP is not set)`;
   return { name, extProcPort, stop: () => serving.stop() };
 }
 

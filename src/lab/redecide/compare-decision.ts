@@ -6,17 +6,18 @@ import type { Decision } from '../../framework/scheduling.ts';
 import type { CapturedDecision } from '../../journal/capture/capture-record.ts';
 import type { DecidedCycle } from '../../picker/cycles/cycle.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import { rankIn, standingOf } from './ranking.ts';
+import { bestOf, rankIn, standingOf } from './ranking.ts';
 import type { Redecision } from './redecision.ts';
 
 /** How the recorded endpoint compares with the one that is chosen now. */
-export type Comparison = Pick<Redecision, 'place' | 'standing' | 'ttftMs'>;
+export type Comparison = Pick<Redecision, 'place' | 'best' | 'standing' | 'ttftMs'>;
 
 interface CompareOptions {
   /** Whether the configuration can predict times to the first token: `predictsTimes`. */
   readonly predicts: boolean;
   /** Whether a decision that differs is explained by the scores of both endpoints. */
   readonly explains: boolean;
+  readonly namesBest: boolean;
 }
 
 /**
@@ -27,7 +28,7 @@ export function compareDecision(
   own: Decision,
   was: CapturedDecision,
   { candidates, all, context }: DecidedCycle,
-  { predicts, explains }: CompareOptions,
+  { predicts, explains, namesBest }: CompareOptions,
 ): Comparison {
   const target = targetOf(own);
   const id = 'endpoint' in was ? was.endpoint : undefined;
@@ -36,6 +37,7 @@ export function compareDecision(
   const differs = explains && target.id !== id;
   const comparison = {
     place: rankIn(actual, own),
+    ...(namesBest && { best: bestOf(own) }),
     ...(differs && { standing: standingOf(actual, own) }),
   };
   if (!predicts) return comparison;

@@ -31,6 +31,13 @@ export function rankIn(endpoint: Endpoint, decision: Decision): number | undefin
   return 1 + candidates.filter(({ score }) => score > own.score).length;
 }
 
+/** The endpoints that no other outscores: a picker that breaks ties at random may name any. */
+export function bestOf(decision: Decision): readonly Endpoint['id'][] {
+  const { candidates } = choiceOf(decision);
+  const most = Math.max(...candidates.map(({ score }) => score));
+  return candidates.filter(({ score }) => score === most).map(({ endpoint }) => endpoint.id);
+}
+
 /** Where the endpoint stands among the scores of another decision. */
 export function standingOf(endpoint: Endpoint, decision: Decision): Standing {
   const { candidates, first, run } = choiceOf(decision);

@@ -39,6 +39,8 @@ export interface RedecideOptions {
   readonly onFirstToken?: ((token: FirstToken) => void) | undefined;
   /** Whether decisions that differ are explained. */
   readonly explains?: boolean | undefined;
+  /** Whether each decision names all endpoints with the highest score. */
+  readonly namesBest?: boolean | undefined;
   /** For a scheduler in another process, which is asked only with it. */
   readonly schedulerRuntime?: Runtime;
 }
@@ -197,6 +199,7 @@ export class Redecider {
       comparison = compareDecision(own, was, cycle, {
         predicts: this.#predicts,
         explains: this.#options.explains === true,
+        namesBest: this.#options.namesBest === true,
       });
       if (!isTimeout) {
         const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;

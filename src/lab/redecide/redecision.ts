@@ -12,6 +12,8 @@ export interface Redecision {
    * higher. Undefined for an endpoint that it did not score.
    */
   readonly place?: number | undefined;
+  /** The endpoints that this core gives the highest score. Only where they are asked for. */
+  readonly best?: readonly string[] | undefined;
   /** Why this core chose another endpoint. Only where that is asked for and the two differ. */
   readonly standing?: Standing | undefined;
   /** The configuration's replacement declined, so the profiles decided. */
