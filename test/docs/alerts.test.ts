@@ -48,7 +48,7 @@ const HEALTHY: readonly string[] = [
   series('llm_d_epp_request_total', 'model_name="m"', '0+600x60'),
   errors('ResourceExhausted', '0+1x60'),
   errors('ModelServerError', '0+1x60'),
-  errors('ClientClosed', '0+300x60'),
+  series('pointsman_aborted_requests_total', '', '0+300x60'),
   series('pointsman_first_token_observed_seconds_total', '', '0+66x60'),
   series('pointsman_first_token_predicted_seconds_total', '', '0+60x60'),
   series('pointsman_first_token_predictions_total', '', '0+600x60'),

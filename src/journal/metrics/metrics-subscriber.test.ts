@@ -123,7 +123,7 @@ describe('metricsSubscriber', () => {
     expect(await linesOf(metrics)).toContain(`llm_d_epp_request_size_bytes_sum{${MP}} 7000`);
   });
 
-  it('counts failed and aborted requests as errors and keeps them out of the durations', async () => {
+  it('[D493] counts failed requests as errors, and aborted ones apart, and neither in durations', async () => {
     const metrics = new PickerMetrics();
     const observer = metricsSubscriber(metrics);
     for (const outcome of ['failed', 'aborted'] as const) {
@@ -132,9 +132,9 @@ describe('metricsSubscriber', () => {
       observer.onDone?.(routed, 100, outcome, undefined);
     }
     const page = await metrics.page();
-    for (const code of ['ModelServerError', 'ClientClosed']) {
-      expect(page).toContain(`llm_d_epp_request_error_total{error_code="${code}",${MP}} 1\n`);
-    }
+    const errors = page.split('\n').filter((line) => line.startsWith('llm_d_epp_request_error'));
+    expect(errors).toEqual([`llm_d_epp_request_error_total{error_code="ModelServerError",${MP}} 1`]);
+    expect(page).toContain(`pointsman_aborted_requests_total{${MP}} 1\n`);
     expect(page).not.toContain('llm_d_epp_request_duration_seconds_count');
   });
 

@@ -8,9 +8,8 @@ import { SCHEDULER_SECONDS, TTFT_SECONDS } from './page/bucket-bounds.ts';
 import type { SeenTrace } from './page/tally.ts';
 import { type RequestSeries, seriesKeyOf } from './requests/request-series.ts';
 
-/** `error_code` of requests that had an endpoint. The reference has only the first of the two. */
+/** `error_code` of requests that had an endpoint. */
 const MODEL_SERVER_ERROR = 'ModelServerError';
-const CLIENT_CLOSED = 'ClientClosed';
 
 /** The trace of a request that is written; undefined for a request without one. */
 export type SeenTraceOf = (request: InferenceRequest) => SeenTrace | undefined;
@@ -156,7 +155,7 @@ function recordEnd({ series, bodyBytes }: MeasuredRequest, outcome: Outcome): vo
   series.running.value -= 1;
   series.requestBytes.observe(bodyBytes);
   if (outcome === 'failed') series.error(MODEL_SERVER_ERROR).value += 1;
-  if (outcome === 'aborted') series.error(CLIENT_CLOSED).value += 1;
+  if (outcome === 'aborted') series.aborted.value += 1;
 }
 
 /**

@@ -16,6 +16,7 @@ describe('PickerMetrics', () => {
       llm_d_epp_model_rewrite_decisions_total: 'counter',
       llm_d_epp_request_total: 'counter',
       llm_d_epp_request_error_total: 'counter',
+      pointsman_aborted_requests_total: 'counter',
       llm_d_epp_request_running: 'gauge',
       llm_d_epp_request_duration_seconds: 'histogram',
       llm_d_epp_request_size_bytes: 'histogram',

@@ -18,7 +18,7 @@ import type { Cell, Tally } from '../page/tally.ts';
 const M = ['model_name', 'target_model_name'];
 const MP = [...M, 'fairness_id', 'priority'];
 
-type Counts = 'requests' | 'errors' | 'running';
+type Counts = 'requests' | 'errors' | 'aborted' | 'running';
 type Sizes = 'requestBytes' | 'responseBytes' | 'inputTokens' | 'outputTokens' | 'cachedTokens';
 type Times = 'durationSeconds' | 'ttftSeconds' | 'ntpotSeconds' | 'tpotSeconds' | 'itlSeconds';
 
@@ -36,7 +36,7 @@ export function createRequestFamilies(registry: Registry, deprecated = false): R
     help: string,
     more: readonly string[] = [],
   ) => page(histograms(bounds), name, help, [...MP, ...more]);
-  const errors = 'Requests refused here, failed at the model server, or given up by the client.';
+  const errors = 'Requests refused here, or failed at the model server.';
   const response = 'Size of response bodies, where the picker sees them.';
   const input = 'Prompt tokens as the model server counted them.';
   const output = 'Generated tokens as the model server counted them.';
@@ -49,6 +49,12 @@ export function createRequestFamilies(registry: Registry, deprecated = false): R
   const families = {
     requests: page(counters(), 'request_total', 'Requests routed to a model server.', MP),
     errors: page(counters(), 'request_error_total', errors, [...MP, 'error_code']),
+    // No error: alerts on the share of errors, as the reference publishes them, mean no clients.
+    aborted: counters().expose(registry, {
+      name: 'pointsman_aborted_requests_total',
+      help: 'Requests with an endpoint that ended before their answer, as their client left.',
+      labels: MP,
+    }),
     running: page(gauges(), 'request_running', 'Requests routed and not yet ended.', MP),
     requestBytes: of(REQUEST_BYTES, 'request_size_bytes', 'Size of request bodies.'),
     responseBytes: of(RESPONSE_BYTES, 'response_size_bytes', response),

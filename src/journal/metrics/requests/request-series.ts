@@ -25,11 +25,14 @@ export function seriesKeyOf({ model, rewrite, fairnessId, priority }: RequestLab
   return { model: rewrite?.requestedModel ?? model, targetModel: model, fairnessId, priority };
 }
 
-type Tallies = Exclude<keyof RequestFamilies, 'requests' | 'running' | 'errors' | 'ttftSeconds'>;
+type Tallies = Exclude<
+  keyof RequestFamilies,
+  'requests' | 'aborted' | 'running' | 'errors' | 'ttftSeconds'
+>;
 
 /** The metrics of all requests with the same model, target model, fairness id and priority. */
 export interface RequestSeries
-  extends Readonly<Record<'requests' | 'running', Cell>>,
+  extends Readonly<Record<'requests' | 'aborted' | 'running', Cell>>,
     Readonly<Record<Tallies | 'streamingTtftSeconds' | 'wholeTtftSeconds', Tally>> {
   /** `code` is one of a closed set. */
   error(code: string): Cell;
@@ -163,6 +166,7 @@ function seriesOf(families: RequestFamilies, labels: MetricLabels): Pick<Entry, 
   const errors = new Map<string, Cell>();
   const series: RequestSeries = {
     requests: families.requests.child(labels),
+    aborted: families.aborted.child(labels),
     running: families.running.child(labels),
     durationSeconds: families.durationSeconds.child(labels),
     requestBytes: families.requestBytes.child(labels),
@@ -187,6 +191,7 @@ function seriesOf(families: RequestFamilies, labels: MetricLabels): Pick<Entry, 
   const drop = (): void => {
     for (const cell of errors.values()) families.errors.drop(cell);
     families.requests.drop(series.requests);
+    families.aborted.drop(series.aborted);
     families.running.drop(series.running);
     families.durationSeconds.drop(series.durationSeconds);
     families.requestBytes.drop(series.requestBytes);
