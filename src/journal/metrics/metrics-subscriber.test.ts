@@ -133,7 +133,9 @@ describe('metricsSubscriber', () => {
     }
     const page = await metrics.page();
     const errors = page.split('\n').filter((line) => line.startsWith('llm_d_epp_request_error'));
-    expect(errors).toEqual([`llm_d_epp_request_error_total{error_code="ModelServerError",${MP}} 1`]);
+    expect(errors).toEqual([
+      `llm_d_epp_request_error_total{error_code="ModelServerError",${MP}} 1`,
+    ]);
     expect(page).toContain(`pointsman_aborted_requests_total{${MP}} 1\n`);
     expect(page).not.toContain('llm_d_epp_request_duration_seconds_count');
   });
