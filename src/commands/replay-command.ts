@@ -15,12 +15,13 @@ import { binLength, hitLadder } from '../lab/run-summary/hit-ladder.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
 import { verdictOf } from '../lab/run-summary/verdict.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
-import { describeReading } from '../lab/traces/trace.ts';
+import { readingOf } from '../lab/traces/trace.ts';
 import { speedUp } from '../lab/traces/workload.ts';
 import { needPackages } from '../runtime/need-packages.ts';
 import { above0, atLeastOne, wholeNumber } from './options/option-values.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 import { startProgress } from './output/progress.ts';
+import { writeReading } from './output/write-reading.ts';
 import { replayFacts } from './output/report-facts.ts';
 
 interface ReplayFlags extends TraceFlags {
@@ -102,7 +103,7 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
     refuseOverwriting(report, inputs, 'report.html');
   }
   const trace = loadTrace(flags.trace, { ...loadOptionsOf(flags), sessions: closedLoop });
-  for (const sentence of describeReading(trace)) process.stderr.write(`${sentence}\n`);
+  writeReading(readingOf(trace));
   const { blockTokens } = trace;
   const requests = trace.requests.slice(0, flags.requests);
   const workload = speedUp({ blockTokens, requests, closedLoop }, speed);

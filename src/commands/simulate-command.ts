@@ -16,7 +16,6 @@ import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
 import { costPerHour, type ServerPlan, serverPlan } from '../lab/simulate/server-plan.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
-import { describeReading } from '../lab/traces/trace.ts';
 import { needPackages } from '../runtime/need-packages.ts';
 import {
   above0,
@@ -29,6 +28,7 @@ import {
 import { addPlanningOptions, type PlanningFlags, planningOf } from './options/planning-options.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 import { startProgress } from './output/progress.ts';
+import { writeReading } from './output/write-reading.ts';
 import { simulationFacts } from './output/report-facts.ts';
 
 interface SimulateFlags extends PlanningFlags, TraceFlags {
@@ -114,8 +114,8 @@ async function run(flags: SimulateFlags): Promise<void> {
   });
   progress.stop();
   // All workers have read the same trace, so this is reported once.
-  const reading = jobResults[0]?.trace ?? { repaired: 0, notes: [] };
-  for (const sentence of describeReading(reading)) process.stderr.write(`${sentence}\n`);
+  const reading = jobResults[0]?.trace;
+  if (reading !== undefined) writeReading(reading);
   const results = jobResults.map(({ trace: _trace, ...rest }) => rest);
   const reports = compare(results.filter(({ job }) => job.shape === undefined));
   const plan = planning.findSaturation

@@ -3,7 +3,13 @@ import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
 import { isStandardOutput } from '../files/writing/write-whole.ts';
 import { formatNamed, TRACE_FORMATS } from '../lab/traces/reading/find-format.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
-import type { Trace, TraceReading, TraceRequest } from '../lab/traces/trace.ts';
+import {
+  describeReading,
+  readingOf,
+  type Trace,
+  type TraceReading,
+  type TraceRequest,
+} from '../lab/traces/trace.ts';
 import type { OptionalField, TraceFormat } from '../lab/traces/trace-format.ts';
 import { writeTrace } from '../lab/traces/write-trace.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
@@ -18,7 +24,6 @@ interface ConvertFlags extends TraceFlags {
 
 /** What `trace convert --json` prints. */
 interface ConvertSummary extends TraceReading {
-  readonly requests: number;
   /** What the trace has and the format cannot hold. */
   readonly lost: readonly string[];
 }
@@ -41,9 +46,7 @@ export function traceCommand(): Command {
       const trace = loadTrace(from, loadOptionsOf(flags));
       const format = formatNamed(flags.to);
       writeTrace(to, trace, format);
-      const { requests, repaired, notes } = trace;
-      const lost = lostIn(trace, format);
-      const summary = { requests: requests.length, repaired, notes, lost };
+      const summary = { ...readingOf(trace), lost: lostIn(trace, format) };
       const output = isStandardOutput(to) ? process.stderr : process.stdout;
       output.write(flags.json ? `${JSON.stringify(summary)}\n` : textOf(to, summary));
     });
@@ -86,11 +89,10 @@ function lostIn({ requests }: Trace, { carries }: TraceFormat): readonly string[
     .map((field) => FIELDS[field].name);
 }
 
-function textOf(path: string, { requests, repaired, notes, lost }: ConvertSummary): string {
+function textOf(path: string, { lost, ...reading }: ConvertSummary): string {
   const lines = [
-    `wrote ${requests} requests to ${path}`,
-    ...(repaired > 0 ? [`${repaired} lines skipped or corrected`] : []),
-    ...notes,
+    `wrote ${path}`,
+    ...describeReading(reading),
     ...(lost.length > 0 ? [`the format has no place for: ${lost.join(', ')}`] : []),
   ];
   return `${lines.join('\n')}\n`;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { pickerMaker } from '../../library/picker-maker.ts';
 import { loadTrace } from '../traces/reading/load-trace.ts';
+import { readingOf } from '../traces/trace.ts';
 import { readPool } from './pool-file.ts';
 import { runJob, type SimulationJob } from './run-job.ts';
 import type { JobSource } from './run-jobs.ts';
@@ -10,12 +11,12 @@ import type { JobSource } from './run-jobs.ts';
 const source = workerData as JobSource;
 const { from, lenient, shape, closedLoop } = source;
 const trace = loadTrace(source.trace, { from, lenient, shape, sessions: closedLoop });
-const { repaired, notes } = trace;
+const reading = readingOf(trace);
 const workload = { ...trace, closedLoop };
 const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
 const createPicker = await pickerMaker(source.plugins);
 
 parentPort?.on('message', (job: SimulationJob) => {
   const result = runJob(job, { workload, pool, createPicker });
-  parentPort?.postMessage({ ...result, trace: { repaired, notes } });
+  parentPort?.postMessage({ ...result, trace: reading });
 });

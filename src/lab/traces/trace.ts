@@ -43,13 +43,51 @@ export interface Trace {
   readonly notes: readonly string[];
 }
 
-/** How a trace was read. */
-export type TraceReading = Pick<Trace, 'repaired' | 'notes'>;
+/** How a trace was read, and what it is like: a wrong unit of its times shows in its length. */
+export interface TraceReading extends Pick<Trace, 'repaired' | 'notes'> {
+  readonly requests: number;
+  /** From the first arrival to the last. */
+  readonly spanMs: Millis;
+  readonly promptTokensMean: number;
+  readonly outputTokensMean: number;
+}
+
+export function readingOf({ requests, repaired, notes }: Trace): TraceReading {
+  let [promptTokens, outputTokens] = [0, 0];
+  for (const each of requests) {
+    promptTokens += each.promptTokens;
+    outputTokens += each.outputTokens;
+  }
+  return {
+    requests: requests.length,
+    spanMs: (requests.at(-1)?.atMs ?? 0) - (requests[0]?.atMs ?? 0),
+    promptTokensMean: promptTokens / requests.length,
+    outputTokensMean: outputTokens / requests.length,
+    repaired,
+    notes,
+  };
+}
 
 /** Sentences for a person. */
-export function describeReading({ repaired, notes }: TraceReading): readonly string[] {
-  const corrected = repaired > 0 ? [`${repaired} lines skipped or corrected`] : [];
-  return [...corrected, ...notes].map((sentence) => `trace: ${sentence}`);
+export function describeReading(reading: TraceReading): readonly string[] {
+  const { requests, spanMs, promptTokensMean, outputTokensMean, notes } = reading;
+  const count = (value: number): string => Math.round(value).toLocaleString('en');
+  const rate = spanMs > 0 ? ` (${((1000 * requests) / spanMs).toPrecision(3)}/s)` : '';
+  const times = `${count(requests)} requests over ${spanText(spanMs)}${rate}`;
+  const sizes = `prompts of ${count(promptTokensMean)} tokens and answers of ${count(outputTokensMean)} on average`;
+  return [`${times}, ${sizes}`, ...notes];
+}
+
+/** In the largest unit of which there are at least two. */
+function spanText(ms: Millis): string {
+  const units = [
+    ['days', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+    ['s', 1000],
+  ] as const;
+  const [name, size] = units.find(([, each]) => ms >= 2 * each) ?? ['ms', 1];
+  return `${Number((ms / size).toPrecision(3))} ${name}`;
 }
 
 /** A trace that cannot be read, with the place of the error. */

@@ -83,11 +83,15 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
     const atMs = wanted.timeMs(at(time));
     const promptTokens = count(at(prompt));
     const outputTokens = count(at(output));
-    if (!Number.isFinite(atMs) || atMs < 0) return `${time}: ${at(time)} is not a time`;
-    if (promptTokens === undefined || promptTokens === 0) {
-      return `${prompt}: ${at(prompt)} is not a positive number of tokens`;
+    if (!Number.isFinite(atMs) || atMs < 0) {
+      return `${time}: ${JSON.stringify(at(time))} is not a time`;
     }
-    if (outputTokens === undefined) return `${output}: ${at(output)} is not a number of tokens`;
+    if (promptTokens === undefined || promptTokens === 0) {
+      return `${prompt}: ${JSON.stringify(at(prompt))} is not a positive number of tokens`;
+    }
+    if (outputTokens === undefined) {
+      return `${output}: ${JSON.stringify(at(output))} is not a number of tokens`;
+    }
     const [model, session] = [at(wanted.model), at(wanted.session)];
     const sizes = {
       promptTokens,
@@ -99,30 +103,34 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   return { ...readerOf(read)(), hasHeader: true };
 }
 
-/** These formats have no quotes. */
+/** No value of these formats has a comma or a quote; R and others put all of them into quotes. */
 function cells(line: string): readonly string[] {
-  return line.split(',').map((cell) => cell.trim());
+  return line.split(',').map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
 }
 
 /** Throws ConfigError for a text that would be read differently. */
 function cell(text: string): string {
-  if (!/[,\r\n]/.test(text) && text.trim() === text) return text;
+  if (!/[,\r\n]|^".*"$/.test(text) && text.trim() === text) return text;
   const message = `${JSON.stringify(text)} would need quotes, which the format lacks; use --to pointsman`;
   throw new ConfigError('burstgpt', [{ path: 'value', message }]);
 }
 
 function count(text: string): number | undefined {
-  if (!/^\d{1,15}$/.test(text)) return undefined;
+  // pandas writes whole numbers with a point where its column has had an empty value.
+  if (!/^\d{1,15}(\.0*)?$/.test(text)) return undefined;
   const tokens = Number(text);
   return tokens <= TOKENS_MAX ? tokens : undefined;
 }
 
-/** Reads `2023-11-16 18:15:46.6805900` as UTC, to a ten-thousandth of a millisecond. */
+/** Reads `2023-11-16 18:15:46.6805900`, in UTC without an offset, to a ten-thousandth of a ms. */
 function utcMs(text: string): number {
-  const parts = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(?:Z|\+00:00)?$/.exec(text);
+  const parts = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})?$/.exec(
+    text,
+  );
   if (parts === null) return Number.NaN;
-  const [, day = '', time = '', fraction = ''] = parts;
-  return Date.parse(`${day}T${time}Z`) + (fraction === '' ? 0 : 1000 * Number(`0${fraction}`));
+  const [, day = '', time = '', fraction = '', zone = 'Z'] = parts;
+  const wholeMs = Date.parse(`${day}T${time}${zone}`);
+  return wholeMs + (fraction === '' ? 0 : 1000 * Number(`0${fraction}`));
 }
 
 /** A time from the start of 1970 on, because traces have no date. */

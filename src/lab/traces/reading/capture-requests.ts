@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DEFAULT_FLOW } from '../../../framework/request.ts';
 import type { CaptureRecord } from '../../../journal/capture/capture-record.ts';
 import { blockIdsOf } from '../prefix-numbers.ts';
 import type { TraceRequest } from '../trace.ts';
@@ -13,6 +14,8 @@ const sizes = z.object({
   blockTokens: z.int().positive(),
   // Runs of consecutive block numbers: the first number and the count.
   blocks: z.array(z.tuple([z.int().nonnegative(), z.int().positive().max(TOKENS_MAX)])),
+  priority: z.number(),
+  fairness: z.string(),
 });
 const tokens = z.number().nonnegative().max(TOKENS_MAX);
 /** Time in milliseconds of the run's clock, and number of the request. */
@@ -162,6 +165,8 @@ export class CaptureRequests {
       promptTokens: Math.ceil(prompt),
       outputTokens: Math.max(1, Math.ceil(done?.u?.[1] ?? this.#lengths.estimate(answerOf(open)))),
       blockIds,
+      ...(r.priority !== 0 && { priority: r.priority }),
+      ...(r.fairness !== DEFAULT_FLOW && { fairnessId: r.fairness }),
       ...(done !== undefined && {
         seen: {
           outcome: done.o,

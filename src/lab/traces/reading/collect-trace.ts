@@ -24,7 +24,9 @@ export class TraceCollector {
   readonly #options: CollectOptions;
   #requests: TraceRequest[] = [];
   readonly #notes: string[] = [];
-  #repaired = 0;
+  #refused = 0;
+  #firstRefused = '';
+  #sortedIn = 0;
   #leftOut = 0;
   #firstMs = Number.NaN;
   /** The latest time of the requests that must be in order. */
@@ -52,7 +54,9 @@ export class TraceCollector {
 
   /** Skips a line that cannot be read. */
   refuse(message: string, line: number): void {
-    this.#repair(message, line);
+    this.#mustBeLenient(message, line);
+    if (this.#refused === 0) this.#firstRefused = `line ${line}: ${message}`;
+    this.#refused += 1;
     this.#line = line;
   }
 
@@ -63,15 +67,15 @@ export class TraceCollector {
   /** The trace, with its first request at 0. Throws TraceError if there is no request. */
   trace(blockTokens: number): Trace {
     const { source } = this.#options;
+    this.#noteRepairs();
     if (this.#requests.length === 0) {
-      throw new TraceError(source, this.#line, 'there is no request in the whole trace');
+      const why = ['there is no request in the whole trace', ...this.#notes].join('; ');
+      throw new TraceError(source, this.#line, why);
     }
     if (!this.#sorted) this.#requests.sort((a, b) => a.atMs - b.atMs);
-    if (this.#leftOut > 0) {
-      this.note(`${this.#leftOut} records left out, which contain no request of known size`);
-    }
     const requests = fromZero(this.#withOutputs());
-    return { blockTokens, requests, repaired: this.#repaired, notes: this.#notes };
+    const repaired = this.#refused + this.#sortedIn;
+    return { blockTokens, requests, repaired, notes: this.#notes };
   }
 
   #addRequest(request: TraceRequest, line: number): void {
@@ -79,7 +83,8 @@ export class TraceCollector {
     const { atMs, thinkMs } = request;
     if (Number.isNaN(this.#firstMs)) this.#firstMs = atMs;
     if (!(Math.abs(atMs - this.#firstMs) <= SPAN_MS_MAX)) {
-      this.refuse(`at ${atMs} ms, more than two years from the first request`, line);
+      const far = `at ${atMs} ms, more than two years from the first request`;
+      this.refuse(`${far}: check the unit of its times`, line);
       return;
     }
     if (atMs < this.#lastMs) this.#sorted = false;
@@ -87,7 +92,9 @@ export class TraceCollector {
     // A turn that waits for an answer may come before requests with earlier times.
     if (thinkMs === undefined) {
       if (ordered && atMs < this.#latestMs) {
-        this.#repair(`at ${atMs} ms, before the request above at ${this.#latestMs} ms`, line);
+        const early = Number((this.#latestMs - atMs).toFixed(3));
+        this.#mustBeLenient(`at ${atMs} ms, ${early} ms before a request above`, line);
+        this.#sortedIn += 1;
       }
       this.#latestMs = Math.max(this.#latestMs, atMs);
     }
@@ -98,12 +105,21 @@ export class TraceCollector {
     }
   }
 
-  #repair(message: string, line: number): void {
+  #mustBeLenient(message: string, line: number): void {
     const { lenient, source, guess } = this.#options;
     const isFirst = this.#requests.length === 0 && this.#leftOut === 0;
     const advice = isFirst && guess !== undefined ? readAs(guess) : ADVICE;
     if (!lenient) throw new TraceError(source, line, `${message}; ${advice}`);
-    this.#repaired += 1;
+  }
+
+  #noteRepairs(): void {
+    if (this.#refused > 0) {
+      this.note(`lines left out: ${this.#refused}; the first, ${this.#firstRefused}`);
+    }
+    if (this.#sortedIn > 0) this.note(`requests sorted into order: ${this.#sortedIn}`);
+    if (this.#leftOut > 0) {
+      this.note(`${this.#leftOut} records left out, which contain no request of known size`);
+    }
   }
 
   /** Answers of unknown length, which failed or whose clients left, get the median length. */

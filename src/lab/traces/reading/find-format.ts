@@ -23,6 +23,9 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
   INFERENCE_PERF,
 ];
 
+/** The line's characters that an error message contains at most. */
+const EXCERPT_CHARS = 60;
+
 /** The format of a text with this first line. A string is an error message. */
 export function findFormat(firstLine: string): TraceFormat | string {
   const text = firstLine.trim();
@@ -32,7 +35,8 @@ export function findFormat(firstLine: string): TraceFormat | string {
     TRACE_FORMATS.find((each) => each.firstLine === text[0]);
   if (found !== undefined) return found;
   const headers = TRACE_FORMATS.flatMap(({ csvHeader }) => csvHeader ?? []).join(' or ');
-  return `neither a JSON object nor a known CSV header: ${headers}`;
+  const excerpt = JSON.stringify(text.slice(0, EXCERPT_CHARS));
+  return `${excerpt} is neither a JSON object nor a known CSV header: ${headers}; docs/trace-format.md has all formats`;
 }
 
 /** Throws ConfigError for an unknown name. */

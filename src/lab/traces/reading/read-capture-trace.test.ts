@@ -46,7 +46,7 @@ const request = (promptTokens: number, blocks: CapturedRequest['blocks']): Captu
   blockTokens: 64,
   blocks,
   priority: 0,
-  fairness: 'f',
+  fairness: 'default-flow',
   bodyBytes: 100,
 });
 const asked = (t: number, n: number, r: CapturedRequest): CaptureRecord => ({
@@ -110,6 +110,19 @@ describe('a capture read as a trace', () => {
       },
     ]);
     expect(notes).toEqual(['1 answers whose tokens no server reported: guessed from the others']);
+  });
+
+  it('[O320] has the priority and the fairness id of each request, without the defaults', () => {
+    const path = capture(0, [
+      head(0),
+      asked(600, 0, { ...request(64, [[0, 1]]), priority: -2, fairness: '#9f2c' }),
+      asked(610, 1, { ...request(64, [[0, 1]]), priority: 0, fairness: 'default-flow' }),
+    ]);
+    const { requests } = readTrace(path, { lenient: false });
+    expect(requests.map(({ priority, fairnessId }) => [priority, fairnessId])).toEqual([
+      [-2, '#9f2c'],
+      [undefined, undefined],
+    ]);
   });
 
   it('takes the whole body where one was decided on its beginning, and never fewer tokens than its blocks have', () => {

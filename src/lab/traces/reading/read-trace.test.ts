@@ -58,14 +58,22 @@ describe('readTrace', () => {
   });
 
   it.each([
-    ['an unknown format', 'a,b,c\n1,2,3\n', /\/trace:1: neither .* known CSV header/],
+    [
+      'an unknown format',
+      'a,b,c\n1,2,3\n',
+      /\/trace:1: "a,b,c" is neither .* known CSV header.* docs\/trace-format\.md/,
+    ],
     ['nothing at all', '', /\/trace:1: /],
     ['a header and no request', 'TIMESTAMP,ContextTokens,GeneratedTokens\n', /no request/],
     ['text that is not JSON', `${mooncake(0)}\n{"timestamp":`, /\/trace:2: not JSON/],
     ['a negative time', mooncake(-1), /\/trace:1: timestamp/],
     ['a prompt of nothing', mooncake(0, 0), /\/trace:1: input_length/],
     ['too few block ids', mooncake(0, 5000), /\/trace:1: hash_ids has 2 ids, but 5000 tokens/],
-    ['a request out of order', `${mooncake(9)}\n\n${mooncake(3)}`, /\/trace:3: at 3 ms, before/],
+    [
+      'a request out of order',
+      `${mooncake(9)}\n\n${mooncake(3)}`,
+      /\/trace:3: at 3 ms, 6 ms before a request above/,
+    ],
     [
       'a CSV line cut short',
       'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,374,44\n2023-11-16 18:15',
@@ -74,12 +82,12 @@ describe('readTrace', () => {
     [
       'negative tokens',
       'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,-5,44\n',
-      /\/trace:2: ContextTokens: -5/,
+      /\/trace:2: ContextTokens: "-5"/,
     ],
     [
       'a time that is none',
       'Timestamp,Request tokens,Response tokens\nnoon,5,5\n',
-      /\/trace:2: Timestamp: noon/,
+      /\/trace:2: Timestamp: "noon"/,
     ],
   ])('refuses %s and says where', (_what, text, message) => {
     expect(() => read(text)).toThrow(message);
@@ -102,7 +110,7 @@ describe('readTrace', () => {
     [
       'a time in another age',
       mooncake(1e14),
-      /\/trace:2: at 100000000000000 ms, more than two years/,
+      /\/trace:2: at 100000000000000 ms, more than two years .*: check the unit of its times/,
     ],
     ['a number beyond numbers', mooncake(0).replace('700', '1e999'), /\/trace:2: input_length/],
     ['a line of zeros', '\0'.repeat(9), /\/trace:2: not JSON/],
@@ -115,8 +123,42 @@ describe('readTrace', () => {
 
   it('leaves out what is bad and sorts what is out of order when configured to, and counts both', () => {
     const lines = [mooncake(10), 'not a request', mooncake(5), mooncake(20, 5000)];
-    const { requests, repaired } = read(lines.join('\n'), true);
+    const { requests, repaired, notes } = read(lines.join('\n'), true);
     expect(requests.map(({ atMs }) => atMs)).toEqual([0, 5]);
     expect(repaired).toBe(3);
+    expect(notes).toEqual([
+      'lines left out: 2; the first, line 2: not JSON: "not a request"',
+      'requests sorted into order: 1',
+    ]);
+  });
+
+  it('[O321] says why there is no request where each line was left out', () => {
+    expect(() => read('[{"id":"a"}]', true)).toThrow(
+      'there is no request in the whole trace; lines left out: 1; the first, line 1: start_time is missing',
+    );
+    const spans = [{ startTimeUnixNano: '1' }, { startTimeUnixNano: '2' }];
+    const batch = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+    expect(() => read(batch)).toThrow(
+      'no request in the whole trace; 2 records left out, which contain no request of known size',
+    );
+  });
+
+  it('[O322] reads CSV as pandas and R write it again: quoted, whole numbers with a point, offsets of times', () => {
+    const { requests } = read(
+      [
+        '"","TIMESTAMP","ContextTokens","GeneratedTokens"',
+        '"1","2024-05-10 00:00:00.5+00:00",374.0,44.0',
+        '"2","2024-05-10 02:00:01+02:00","396","7"',
+      ].join('\n'),
+    );
+    expect(
+      requests.map(({ atMs, promptTokens, outputTokens }) => [atMs, promptTokens, outputTokens]),
+    ).toEqual([
+      [0, 374, 44],
+      [500, 396, 7],
+    ]);
+    const header = 'TIMESTAMP,ContextTokens,GeneratedTokens';
+    expect(() => read(`${header}\n2024-05-10 00:00:00,3.7,5`)).toThrow(/ContextTokens: "3.7"/);
+    expect(() => read(`${header}\n2024-05-10 00:00:00,3,`)).toThrow(/GeneratedTokens: "" is not/);
   });
 });
