@@ -8,6 +8,7 @@ import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
 import type { Workload } from '../traces/workload.ts';
 import { type FaultSpec, type PoolSpec, uniformPool } from './pool-spec.ts';
 import { simulate } from './simulate.ts';
+import { SimulatedServer } from './simulated-server.ts';
 
 const SERVER = {
   labels: {},
@@ -101,6 +102,31 @@ describe('simulate', () => {
       const { requests } = run(workload, uniformPool(3, SERVER), config);
       expect(requests.filter(({ completed }) => completed)).toHaveLength(400);
     }
+  });
+
+  it('[O324] does not scrape idle servers through a pause of weeks, and the time after it is as after a short one', () => {
+    const { blockTokens, requests } = workloadOf(40);
+    const after = (pauseMs: number): SimulationResult & { readonly scrapes: number } => {
+      const later = requests.map((each) => ({ ...each, atMs: each.atMs + pauseMs }));
+      const workload = { blockTokens, requests: [...requests, ...later] };
+      let scrapes = 0;
+      const pool = uniformPool(3, SERVER);
+      const result = simulate({
+        ...{ workload, pool, config: 'default', createPicker, seed: 1 },
+        createServer: (spec, parts) => {
+          const server = new SimulatedServer(spec, parts);
+          const sample = server.sample.bind(server);
+          return Object.assign(server, { sample: () => (scrapes++, sample()) });
+        },
+      });
+      return { ...result, scrapes };
+    };
+    const [long, short] = [after(40 * 86_400_000), after(86_400_000)];
+    expect(long.scrapes - short.scrapes).toBeLessThan(10);
+    expect(long.scrapes).toBeLessThan(1000);
+    expect(long.requests.map(({ server, ttftMs }) => [server, ttftMs.toFixed(3)])).toEqual(
+      short.requests.map(({ server, ttftMs }) => [server, ttftMs.toFixed(3)]),
+    );
   });
 
   it('sends what a crashed server lost before its first token somewhere else', () => {

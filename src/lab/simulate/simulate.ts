@@ -23,6 +23,8 @@ export interface SimulationOptions extends PickersOptions {
 
 /** Latency one way, on each hop between client, picker and server. */
 const NETWORK_MS = 0.25;
+/** After a pause servers are scraped for so long before a request comes: twice until one is unknown. */
+const SCRAPED_BEFORE_MS = 4000;
 
 /**
  * Runs a workload through the real decision core and simulated model servers under a virtual clock.
@@ -106,7 +108,7 @@ class Simulation {
         picker.addEndpoint({ id, labels, cache });
         const scrape = (): void => {
           this.#scrape(picker, server);
-          this.#clock.setTimer(scrapeIntervalMs, scrape);
+          this.#clock.setTimer(this.#nextScrapeIn(scrapeIntervalMs), scrape);
         };
         this.#scrape(picker, server);
         // Scrapes are spread over the interval, as in the real scraper.
@@ -114,6 +116,13 @@ class Simulation {
         this.#clock.setTimer(scrapeIntervalMs * share, scrape);
       }
     });
+  }
+
+  /** Servers without work say the same at each scrape, so that the middle of a pause is skipped. */
+  #nextScrapeIn(intervalMs: Millis): Millis {
+    const nextAtMs = this.#open > 0 ? undefined : this.#arrivals.nextAtMs;
+    const pauseMs = (nextAtMs ?? 0) - this.#clock.now() - SCRAPED_BEFORE_MS;
+    return intervalMs * Math.max(1, Math.floor(pauseMs / intervalMs));
   }
 
   #scrape(picker: EmbeddedPicker, server: ModelServer): void {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../framework/runtime.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { TraceRequest } from './trace.ts';
 import type { Workload } from './workload.ts';
 
@@ -13,6 +13,7 @@ export class Arrivals {
   readonly #timed: readonly TraceRequest[];
   /** The turn that follows each request, if any. */
   readonly #turns = new Map<TraceRequest, TraceRequest>();
+  readonly #closedLoop: boolean;
   #next = 0;
   #left: number;
 
@@ -22,6 +23,7 @@ export class Arrivals {
   ) {
     this.#clock = clock;
     this.#arrive = arrive;
+    this.#closedLoop = closedLoop;
     this.#left = requests.length;
     this.#timed = closedLoop ? firstOfSessions(requests, this.#turns) : requests;
   }
@@ -29,6 +31,14 @@ export class Arrivals {
   /** How many requests have not arrived yet. */
   get left(): number {
     return this.#left;
+  }
+
+  /**
+   * When the next request comes, if none is under way; undefined in a closed loop, where it depends
+   * on the answers.
+   */
+  get nextAtMs(): Millis | undefined {
+    return this.#closedLoop ? undefined : this.#timed[this.#next]?.atMs;
   }
 
   start(): void {
