@@ -61,10 +61,26 @@ describe('[O274] a table of few draws', () => {
     expect(lines.filter((line) => line.startsWith('config ')).length).toBeGreaterThan(1);
     expect(lines.filter((line) => line.startsWith(name)).length).toBeGreaterThan(1);
     // What it is about comes first.
-    expect(lines[0]).toMatch(/^config +TTFT mean ms +against first /);
+    expect(lines[0]).toMatch(/^config +TTFT ms +against first /);
     // Where there is room, it is one table.
     const wide = renderComparison(of(5), 200).split('\n');
     expect(wide.filter((line) => line.startsWith('config '))).toHaveLength(1);
+  });
+
+  it('[O325] is one table of 80 columns for one configuration, and leaves no column alone where it is parted', () => {
+    const single = renderComparison(compare([result('default', 1, 91.8)]), 80);
+    expect(single.split('\n').filter((line) => line.startsWith('config'))).toHaveLength(1);
+    const twelve = 'twelve-chars';
+    const parted = renderComparison(
+      compare([result(twelve, 1, 91.8), result('other', 1, 99)]),
+      80,
+    );
+    const columns = parted
+      .split('\n')
+      .filter((line) => line.startsWith('config '))
+      .map((line) => line.split(/ {2,}/).length - 1);
+    expect(columns).toHaveLength(2);
+    expect(Math.min(...columns)).toBeGreaterThanOrEqual(4);
   });
 
   it('has intervals from five draws on, and one draw has neither', () => {

@@ -5,7 +5,7 @@ const milliseconds = (value: number): string =>
 const share = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) => string }[] = [
-  { head: 'TTFT mean ms', figure: 'ttftMeanMs', format: milliseconds },
+  { head: 'TTFT ms', figure: 'ttftMeanMs', format: milliseconds },
   { head: 'p50', figure: 'ttftP50Ms', format: milliseconds },
   { head: 'p99', figure: 'ttftP99Ms', format: milliseconds },
   { head: 'TPOT ms', figure: 'tpotMeanMs', format: milliseconds },
@@ -30,7 +30,7 @@ export function renderComparison(reports: readonly ConfigReport[], columns = 80)
     ...(isAlone ? [] : others.slice(-1)),
     ...others.slice(0, -1),
   ]);
-  const table = partsWithin(rows, columns)
+  const table = evenParts(rows, columns)
     .map((part) => alignedTable(part, 1))
     .join('\n');
   if (draws < 2 || draws >= DRAWS_MIN) return table;
@@ -72,6 +72,20 @@ function difference(
   const sign = mean > 0 ? '+' : '';
   const interval = seeds < DRAWS_MIN ? '' : ` ±${((100 * plusMinus) / base).toFixed(1)}`;
   return `${sign}${((100 * mean) / base).toFixed(1)}${interval} %`;
+}
+
+/** As few parts as `columns` allow, and as narrow as that allows, so that none has a column alone. */
+function evenParts(
+  rows: readonly (readonly string[])[],
+  columns: number,
+): readonly (readonly (readonly string[])[])[] {
+  let parts = partsWithin(rows, columns);
+  for (let width = columns - 1; width > 0; width--) {
+    const narrower = partsWithin(rows, width);
+    if (narrower.length > parts.length) break;
+    parts = narrower;
+  }
+  return parts;
 }
 
 /**
