@@ -1,6 +1,7 @@
 import type { ModelRewriteRule } from '../endpoints/rewrites/model-rewrites.ts';
 import type { ServerLimits } from '../extproc/server/port/server-limits.ts';
 import type { TlsContext } from '../extproc/server/port/tls-credentials.ts';
+import type { SessionSettings } from '../extproc/session/session-rules.ts';
 import type { ParserType } from '../framework/parser-type.ts';
 import type { PromptReading } from '../framework/prompt-reading.ts';
 import type { Batch } from './batch.ts';
@@ -15,11 +16,7 @@ export interface IoWorkerSetup {
   /** They hold for all workers together. */
   readonly limits: ServerLimits;
   readonly bodyBytesMax: number;
-  readonly earlyPickBytes: number;
-  readonly halfCloseAfterPick: boolean;
-  readonly ignoreSubset: boolean;
-  readonly emitEndpointScores: boolean;
-  readonly asksLoadReports: boolean;
+  readonly settings: SessionSettings;
   /** Whether control headers and fields of clients count. */
   readonly trustClientControls: boolean;
   /**

@@ -111,10 +111,10 @@ export class RunningWorker {
   }
 
   #session(): Omit<SessionOptions, 'newRequestId'> {
-    const { earlyPickBytes, halfCloseAfterPick, ignoreSubset, emitEndpointScores } = this.#setup;
-    const { bodyBytesMax, secret, trustClientControls, follows, asksLoadReports } = this.#setup;
+    const { settings, bodyBytesMax, secret, trustClientControls, follows } = this.#setup;
     const ignored = (control: string): void => this.#outbox.writer.put(TO_CORE.ignored, control);
     return {
+      ...settings,
       router: this.#router,
       ...requestReaders({
         bodyBytesMax,
@@ -126,11 +126,6 @@ export class RunningWorker {
         prompts: () => this.#reading.prompts,
         onIgnored: trustClientControls ? undefined : ignored,
       }),
-      earlyPickBytes,
-      halfCloseAfterPick,
-      ignoreSubset,
-      emitEndpointScores,
-      asksLoadReports,
       answersEndpointOnly: () => this.#reading.answersEndpointOnly,
       follow: follows ? this.#following.follow : undefined,
       onFault: (error, { requestId, traceId }) => {

@@ -2,11 +2,11 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { BodyReader, RequestHead } from '../../openai/body/body-reader.ts';
 
-/** What a session gets from the pool and the configuration: how it reads, picks and answers. */
-export interface SessionRules {
-  readonly router: Router;
-  readonly openBody: (head: RequestHead) => BodyReader;
-  readonly headerOnly: (head: RequestHead) => InferenceRequest;
+/**
+ * How sessions pick and answer, as flags say. Plain values: I/O workers get the same object whole,
+ * so that a flag works there, too.
+ */
+export interface SessionSettings {
   /**
    * A body that streams past is picked for after so many bytes. Must be below the proxy's buffer
    * limit (1 MiB by default), beyond which the proxy waits for the pick for ever.
@@ -18,6 +18,15 @@ export interface SessionRules {
   readonly emitEndpointScores?: boolean | undefined;
   /** Whether model servers are asked for their load with each answer; clients do not see it. */
   readonly asksLoadReports?: boolean | undefined;
+  /** Requests may go to any endpoint, whatever subset the proxy names. */
+  readonly ignoreSubset?: boolean | undefined;
+}
+
+/** What a session gets from the pool and the configuration: how it reads, picks and answers. */
+export interface SessionRules extends SessionSettings {
+  readonly router: Router;
+  readonly openBody: (head: RequestHead) => BodyReader;
+  readonly headerOnly: (head: RequestHead) => InferenceRequest;
   /**
    * Whether requests may ask for an endpoint alone (`Prefer: reserve-endpoint`); no if undefined.
    */

@@ -29,8 +29,6 @@ export interface SessionOptions extends SessionRules {
   ) => void;
   /** Notes what becomes of requests. Undefined where no trace or log needs it. */
   readonly follow?: FollowRequest | undefined;
-  /** Requests may go to any endpoint, whatever subset the proxy names. */
-  readonly ignoreSubset?: boolean | undefined;
   /** Answers some requests without a body in place of a model server. Throws RoutingError. */
   readonly respond?: ((request: RequestLine) => LocalResponse | undefined) | undefined;
 }

@@ -2,7 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServerOptions } from '../../extproc/server/server.ts';
 import type { ObserverSessionOptions } from '../../extproc/session/observer-session.ts';
-import type { SessionOptions } from '../../extproc/session/session.ts';
+import type { SessionSettings } from '../../extproc/session/session-rules.ts';
 import type { RoutingErrorCode } from '../../framework/error.ts';
 import type { HashSecret } from '../../framework/keyed-hash.ts';
 import type { ParserType } from '../../framework/parser-type.ts';
@@ -57,7 +57,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     router: parts.router,
     respond: localAnswers(parts.picker),
     answersEndpointOnly: () => parts.picker.observers().some(answersEndpointOnly),
-    ...wayOfAnswering(requests),
+    ...sessionSettings(requests),
     follow: parts.telemetry?.follow,
     onFault: (error, about) => {
       parts.live.onRefused();
@@ -93,21 +93,14 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
   };
 }
 
-/** How a session answers, as the flags say. */
-function wayOfAnswering({
+/** How sessions pick and answer, in this thread and in I/O workers. */
+export function sessionSettings({
   earlyPickBytes,
   halfCloseAfterPick,
   disableEndpointSubsetFilter: ignoreSubset,
   emitEndpointScores,
   loadReports: asksLoadReports,
-}: RequestOptions): Pick<
-  SessionOptions,
-  | 'earlyPickBytes'
-  | 'halfCloseAfterPick'
-  | 'ignoreSubset'
-  | 'emitEndpointScores'
-  | 'asksLoadReports'
-> {
+}: RequestOptions): SessionSettings {
   return { earlyPickBytes, halfCloseAfterPick, ignoreSubset, emitEndpointScores, asksLoadReports };
 }
 

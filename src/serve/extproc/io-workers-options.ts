@@ -6,7 +6,7 @@ import type { IoWorkersOptions } from '../../io-workers/io-workers.ts';
 import type { Preparing } from '../../io-workers/remote-router.ts';
 import { readHeaderFields } from '../../openai/body/header-fields.ts';
 import type { ServeOptions } from '../options/serve-options.ts';
-import type { ExtProcParts } from './ext-proc-options.ts';
+import { type ExtProcParts, sessionSettings } from './ext-proc-options.ts';
 import { identityBy } from './served-readers.ts';
 
 export interface IoWorkersParts extends ExtProcParts {
@@ -59,11 +59,7 @@ function givenToWorkers(
   const followed = metrics.grpcStreamMetrics === true ? 'streams' : 'messages';
   return {
     bodyBytesMax: requests.bodyBytesMax,
-    earlyPickBytes: requests.earlyPickBytes,
-    halfCloseAfterPick: requests.halfCloseAfterPick,
-    ignoreSubset: requests.disableEndpointSubsetFilter === true,
-    emitEndpointScores: requests.emitEndpointScores === true,
-    asksLoadReports: requests.loadReports === true,
+    settings: sessionSettings(requests),
     trustClientControls: requests.trustClientControls === true,
     seed,
     secret,
