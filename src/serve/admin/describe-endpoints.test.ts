@@ -6,6 +6,7 @@ import {
 } from '../../../test/support/servers/fake-servers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import { CUSTOM_METRICS, GPU_UTILIZATION } from '../../framework/keys.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -61,5 +62,28 @@ it('[V43] says of each endpoint how its scrapes go, since when, and what the las
   expect(scrapes()).toMatchObject({
     refusing: { state: 'working', lastError: { failure: 'status' } },
   });
+  picker.stop();
+});
+
+it('[O350] shows custom metrics and the utilization of GPUs of an endpoint that has them', () => {
+  const clock = new SimulatedClock();
+  const runtime = { clock, random: seededRandom(1), network: new FakeServers(clock) };
+  const picker = new EndpointPicker({ plan: planFrom('default'), runtime });
+  const [known, other] = ['known', 'other'] as EndpointId[];
+  for (const id of [known, other] as EndpointId[]) {
+    picker.pool.upsert({ id, address: `${id}:8000`, labels: new Map() });
+  }
+  picker.pool.set(known as EndpointId, CUSTOM_METRICS, new Map([['queued-tokens', 7000]]));
+  picker.pool.set(known as EndpointId, GPU_UTILIZATION, 0.25);
+  const parts = { picker, server: { sessions: () => 0 }, discovery: undefined };
+  const shown = JSON.parse(JSON.stringify(describeEndpoints(parts, clock.now()))) as {
+    readonly endpoints: readonly object[];
+  };
+  expect(shown.endpoints[0]).toMatchObject({
+    customMetrics: { 'queued-tokens': 7000 },
+    gpuUtilization: 0.25,
+  });
+  expect(shown.endpoints[1]).not.toHaveProperty('customMetrics');
+  expect(shown.endpoints[1]).not.toHaveProperty('gpuUtilization');
   picker.stop();
 });

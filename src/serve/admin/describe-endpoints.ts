@@ -2,7 +2,13 @@ import type { FollowedName } from '../../endpoints/discovery/names/follow-name.t
 import { describeEvents } from '../../endpoints/kv-events/event-report.ts';
 import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, LORA, STARTED_AT } from '../../framework/keys.ts';
+import {
+  CACHE_CONFIG,
+  CUSTOM_METRICS,
+  GPU_UTILIZATION,
+  LORA,
+  STARTED_AT,
+} from '../../framework/keys.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
@@ -32,6 +38,7 @@ export function describeEndpoints(
       const { id, address, labels, metrics } = endpoint;
       const { sampledAt, ...values } = metrics;
       const lora = endpoint.attribute(LORA);
+      const custom = endpoint.attribute(CUSTOM_METRICS);
       return {
         id,
         address,
@@ -44,6 +51,8 @@ export function describeEndpoints(
         scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
         startedAt: startOf(endpoint),
         cache: endpoint.attribute(CACHE_CONFIG),
+        customMetrics: custom.size === 0 ? undefined : Object.fromEntries(custom),
+        gpuUtilization: endpoint.attribute(GPU_UTILIZATION),
         kvEvents: describeEvents(picker.observers(), endpoint),
         lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
         inFlight: { ...picker.ledger.load(endpoint) },

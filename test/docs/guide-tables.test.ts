@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { ENGINES } from '../../src/endpoints/scraping/page/engine-metrics.ts';
+import { TRACE_FORMATS } from '../../src/lab/traces/reading/find-format.ts';
+import { expectNoFault } from '../house/faults.ts';
+import { readText } from '../house/source-tree.ts';
+
+/** The rows of the table below a heading of a page, by the name in their first cell. */
+function rowsOf(page: string, heading: string): ReadonlyMap<string, string> {
+  const [, section = ''] = readText(page).split(`\n${heading}\n`);
+  const [text = ''] = section.split(/^##/m);
+  return new Map([...text.matchAll(/^\| `([^`]+)`.*$/gm)].map(([row, name = '']) => [name, row]));
+}
+
+it('[O351] docs/configuration.md names each known engine, with the series of its load', () => {
+  const rows = rowsOf('docs/configuration.md', '### Metrics of other names');
+  const missing = ENGINES.flatMap(({ name, waiting, running, kvUsage }) =>
+    [waiting, running, kvUsage].flatMap(([spec]) => {
+      const [series = ''] = spec?.split('{') ?? [];
+      return rows.get(name)?.includes(`\`${series}\``) || series === ''
+        ? []
+        : [`${name}: ${series}`];
+    }),
+  );
+  expectNoFault(missing, 'write these engines and series into docs/configuration.md');
+  expect([...rows.keys()]).toEqual(ENGINES.map(({ name }) => name));
+});
+
+it('[T70] docs/trace-format.md has a row for each trace format, and for no other', () => {
+  const heading = '# Traces: what `simulate` reads, and how one becomes another';
+  const rows = new Set(rowsOf('docs/trace-format.md', heading).keys());
+  const known = ['capture', ...TRACE_FORMATS.map(({ name }) => name)];
+  const missing = known.filter((name) => !rows.has(name));
+  expectNoFault(missing, 'add a row for these formats to docs/trace-format.md');
+  expect(rows.size).toBe(known.length);
+});
