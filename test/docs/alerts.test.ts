@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { expectNoFault } from '../house/faults.ts';
 import { fetchPromtool } from '../support/programs/promtool.ts';
 
 /** The alert rules: what they ask for exists, they fire on the fault and are silent without it. */
@@ -29,6 +30,15 @@ const file = 'deploy/alerts-rules.yaml';
 const plain = parse(read(file)) as Rules;
 const rules = plain.groups.flatMap((group) => group.rules);
 const promtool = await fetchPromtool();
+
+const OPERATOR_HEAD = `\
+# Alerts for the Prometheus operator: kubectl apply -f. Made from alerts-rules.yaml, which is for Prometheus itself.
+# Runbooks are in docs/runbooks.md of this project: put the address of your copy before the paths.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata: { name: pointsman }
+spec:
+`;
 
 const AT = 'job="pointsman", instance="a:9090"';
 const series = (name: string, labels: string, values: string): string =>
@@ -154,10 +164,14 @@ async function firing(fault: readonly string[]): Promise<readonly string[]> {
 }
 
 describe('the alerts', () => {
-  test('[O95] are the same for the Prometheus operator and as a rule file', () => {
-    const { spec, kind } = parse(read('deploy/alerts.yaml')) as { spec: Rules; kind: string };
-    expect(kind).toBe('PrometheusRule');
-    expect(spec).toEqual(plain);
+  test('[O95] are the same for the Prometheus operator and as a rule file; -u writes those of the operator', async () => {
+    const groups = read(file).slice(read(file).indexOf('groups:')).trimEnd();
+    const spec = groups.replaceAll(/^(?=.)/gm, '  ');
+    await expect(`${OPERATOR_HEAD}${spec}\n`).toMatchFileSnapshot(join(root, 'deploy/alerts.yaml'));
+    expect(parse(read('deploy/alerts.yaml'))).toMatchObject({
+      kind: 'PrometheusRule',
+      spec: plain,
+    });
   });
 
   test.each(rules)('[O95] $alert says what is wrong, and has a runbook', (rule) => {
@@ -174,17 +188,25 @@ describe('the alerts', () => {
     expect(anchor).toBe(kebab);
   });
 
-  test.each(rules)('[O95] $alert asks only for metrics that docs/metrics.md names', ({ expr }) => {
-    const documented = read('docs/metrics.md');
-    const names = expr.match(/\b(?:llm_d_epp|pointsman)_[a-z_]+/g) ?? [];
-    for (const name of names) {
-      const family = name.replace(/^llm_d_epp_/, '').replace(/_(?:sum|count)$/, '');
-      expect(documented).toContain(`\`${family}\``);
-    }
-  });
+  test.each(rules)(
+    '[O95] $alert asks only for metrics that docs/metrics.md names',
+    ({ alert, expr }) => {
+      const missing: string[] = [];
+      const documented = read('docs/metrics.md');
+      const names = expr.match(/\b(?:llm_d_epp|pointsman)_[a-z_]+/g) ?? [];
+      for (const name of names) {
+        const family = name.replace(/^llm_d_epp_/, '').replace(/_(?:sum|count)$/, '');
+        if (!documented.includes(`\`${family}\``)) missing.push(family);
+      }
+      expectNoFault(missing, `add rows for these metrics of ${alert} to docs/metrics.md`);
+    },
+  );
 
   test('[O96] have a fault each, on which they are tested', () => {
-    expect(Object.keys(FAULTS)).toEqual(rules.map(({ alert }) => alert));
+    const alerts = rules.map(({ alert }) => alert);
+    expect(Object.keys(FAULTS), 'FAULTS of this file has one for each rule, in order').toEqual(
+      alerts,
+    );
   });
 
   test.skipIf(promtool === undefined)('[O96] are silent while nothing is wrong', async () => {
