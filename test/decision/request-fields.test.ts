@@ -6,10 +6,12 @@ import { CaptureLines } from '../../src/journal/capture/capture-lines.ts';
 import { recordOf } from '../../src/journal/capture/record-of.ts';
 import { requestOf } from '../../src/lab/redecide/captured-inputs.ts';
 import { toRequestMessage } from '../../src/remote/request-message.ts';
+import type { RoutedEntry } from '../../src/replicas/messages/entries.ts';
 import { readTexts, TextTable } from '../../src/replicas/messages/message.ts';
 import { readEntry } from '../../src/replicas/messages/read-entries.ts';
 import { ByteReader, ByteWriter } from '../../src/replicas/messages/wire.ts';
 import { writeRouted } from '../../src/replicas/messages/write-entries.ts';
+import { peerRequest } from '../../src/replicas/peers/peer-request.ts';
 import { makeEndpoint, makeRouted } from '../makers.ts';
 
 /**
@@ -54,7 +56,8 @@ function without(left: readonly (keyof InferenceRequest)[]): Partial<InferenceRe
 it('[T13] carries every field of a request from an I/O worker to the thread that decides', () => {
   const writer = new BatchWriter();
   writeRequest(writer, EVERY_FIELD);
-  expect(readRequest(new BatchReader(writer.take().batch))).toEqual(EVERY_FIELD);
+  const read = readRequest(new BatchReader(writer.take().batch));
+  expect(read, 'src/io-workers/request-facts.ts writes and reads it').toEqual(EVERY_FIELD);
 });
 
 it('[T13] captures every field of a request, its blocks as numbers that are equal where they were', () => {
@@ -68,7 +71,9 @@ it('[T13] captures every field of a request, its blocks as numbers that are equa
   lines.drain();
   const record = recordOf(text.trimEnd());
   const request = record.e === 'body' ? requestOf(record.r) : undefined;
-  expect(request).toMatchObject(without(['prompt']));
+  const by =
+    'a field of capture-record.ts, written by request-bytes.ts (both in src/journal/capture), read by captured-inputs.ts of src/lab/redecide';
+  expect(request, by).toMatchObject(without(['prompt']));
   const others = EVERY_FIELD.prompt.others?.map(({ words: _words, ...counts }) => counts);
   expect(request?.prompt).toMatchObject({ count: 2, blockTokens: 16, others });
   const hashes = [request?.prompt, ...(request?.prompt.others ?? [])].map((text) =>
@@ -84,7 +89,9 @@ it('[T13] gives a scheduler in another process every field that it may decide by
   const message = toRequestMessage(EVERY_FIELD, to, 100, ['x-zone']);
   // The first text goes as hashes, and the contract has nothing for the others.
   const left = ['prompt', 'headers', 'rewrite', 'mediaItems', 'answerLength', 'bodyBytes'] as const;
-  expect(message).toMatchObject(without(left));
+  const by =
+    'request-message.ts of src/remote writes it into a message of scheduler.proto and messages.ts';
+  expect(message, by).toMatchObject(without(left));
   expect(message.headers).toEqual({ 'x-zone': 'north' });
   expect(message.blockHashes).toHaveLength(8 * EVERY_FIELD.prompt.count);
 });
@@ -95,7 +102,9 @@ it('[T13] gives other replicas every field that load, speeds and shares depend o
   const routed = makeRouted(makeEndpoint('a'), { request: EVERY_FIELD });
   writeRouted(body, texts, { routed, afterMs: 0, blocks: 2 });
   texts.write(head);
-  const entry = readEntry(new ByteReader(body.view()), readTexts(new ByteReader(head.view())));
+  const names = readTexts(new ByteReader(head.view()));
+  const read = readEntry(new ByteReader(body.view()), names) as RoutedEntry;
+  const booked = peerRequest('peer', read, read.prompt);
   // It has a number instead of an id. The others serve only decisions, and this one has been made.
   const left = [
     'id',
@@ -106,5 +115,7 @@ it('[T13] gives other replicas every field that load, speeds and shares depend o
     'tpotSloMs',
     'headers',
   ] as const;
-  expect(entry).toMatchObject(without(left));
+  const by =
+    'write-entries.ts and read-entries.ts of src/replicas/messages carry it as a field of entries.ts, and src/replicas/peers/peer-request.ts books it';
+  expect(booked, by).toMatchObject(without(left));
 });

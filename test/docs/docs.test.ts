@@ -126,13 +126,13 @@ describe('deploy/examples', () => {
 });
 
 describe('docs/reference.md', () => {
-  it('has every command and flag as the commands have them', async () => {
+  it('has every command and flag as the commands have them (run this file with -u)', async () => {
     await expect(referencePage()).toMatchFileSnapshot(join(root, 'docs/reference.md'));
   });
 });
 
 describe('docs/configuration-reference.md', () => {
-  it('[O57] has every plugin type and parameter as the schemas have them', async () => {
+  it('[O57] has every plugin type and parameter as the schemas have them (run this file with -u)', async () => {
     const page = configurationReferencePage();
     const lists = Object.values(SERVING_CATALOGUE).filter((list) => Array.isArray(list));
     for (const { type } of lists.flat() as readonly { readonly type: string }[]) {

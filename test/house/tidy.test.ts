@@ -109,11 +109,13 @@ it('[T4] has every scorer in the list, with its test beside it', () => {
   );
   const modules = files.filter((path) => path !== 'scorers/index.ts');
   const listed = importsOf('scorers/index.ts').filter((path) => path.startsWith('scorers/'));
-  expect(modules.filter((path) => readText(path).includes('defineScorer(')).toSorted()).toEqual(
-    listed.toSorted(),
-  );
+  const defined = modules.filter((path) => readText(path).includes('defineScorer('));
+  expect(defined.toSorted(), 'scorers/index.ts imports these').toEqual(listed.toSorted());
   const tests = new Set(sourceFiles());
-  expect(listed.filter((path) => !tests.has(path.replace(/\.ts$/, '.test.ts')))).toEqual([]);
+  expectNoFault(
+    listed.filter((path) => !tests.has(path.replace(/\.ts$/, '.test.ts'))),
+    'put a test beside these scorers',
+  );
 });
 
 it('[T26] finds each scorer in the file with whose name its type begins', () => {
