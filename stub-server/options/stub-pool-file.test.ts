@@ -55,7 +55,16 @@ faults:
     [
       'a fault for a server that is not there',
       'servers: [{}]\nfaults: [{server: 1, atMs: 0, forMs: 1, fault: {kind: hang}}]',
-      /names server 1, and the pool has 1/,
+      /faults\[0\]\.server: is 1, and the last of the pool's servers is 0/,
+    ],
+    [
+      'a crash while one lasts at the same server [O352]',
+      `servers: [{}]
+faults:
+  - {server: 0, atMs: 0, forMs: 30, fault: {kind: crash}}
+  - {server: 0, atMs: 29, forMs: 30, fault: {kind: crash}}
+`,
+      /faults\[1\]\.atMs: is 29, and faults\[0\] of the same kind lasts at that server until 30/,
     ],
   ])('refuses %s', (_what, text, message) => {
     expect(() => readPoolFile(text, 'pool.yaml')).toThrow(message);

@@ -4,6 +4,7 @@ import { ConfigError } from '../../src/framework/error.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { chaos } from '../faults/chaos.ts';
 import { timedFaultSchema } from '../faults/fault.ts';
+import { scheduleIssues } from '../faults/schedule-issues.ts';
 import { parseOptions, type StubOptions, stubOptions } from './stub-options.ts';
 
 const positive = z.number().positive();
@@ -29,13 +30,11 @@ export function readPoolFile(
   const { servers, chaos: random, ...common } = pool;
   const faults = [...pool.faults];
   const count = servers.reduce((sum, server) => sum + server.count, 0);
+  const written = faults.map(({ fault, ...when }) => ({ ...when, kind: fault.kind }));
+  const issues = scheduleIssues(written, count);
+  if (issues.length > 0) throw new ConfigError(source, issues);
   if (random !== undefined) {
     faults.push(...chaos(seededRandom(common.seed).fork('chaos'), { ...random, servers: count }));
-  }
-  const unknown = faults.find(({ server }) => server >= count);
-  if (unknown !== undefined) {
-    const message = `names server ${unknown.server}, and the pool has ${count}, counted from 0`;
-    throw new ConfigError(source, [{ path: 'faults', message }]);
   }
   return servers.flatMap((server, index) => {
     const own = { ...common, ...server, faults, ...places };

@@ -28,9 +28,32 @@ faults:
     [
       'a fault at a server that is not there',
       'servers: [{}]\nfaults: [{kind: slow, server: 3, atMs: 0, forMs: 1}]',
-      /faults\.0\.server: is 3, but the pool has 1 servers/,
+      /faults\[0\]\.server: is 3, and the last of the pool's servers is 0/,
+    ],
+    [
+      'a fault while one of its kind lasts at the same server [O352]',
+      `servers: [{count: 2}]
+faults:
+  - {kind: slow, server: 1, atMs: 80, forMs: 30}
+  - {kind: slow, server: 1, atMs: 60, forMs: 30}
+`,
+      /faults\[0\]\.atMs: is 80, and faults\[1\] of the same kind lasts at that server until 90/,
     ],
   ])('refuses %s', (_what, text, message) => {
     expect(() => readPool(text, 'pool.yaml')).toThrow(message);
+  });
+
+  it('[O352] takes faults of one kind that follow each other, and of two kinds at once', () => {
+    const pool = readPool(
+      `servers: [{count: 2}]
+faults:
+  - {kind: slow, server: 1, atMs: 60, forMs: 30}
+  - {kind: slow, server: 1, atMs: 90, forMs: 30}
+  - {kind: slow, server: 0, atMs: 90, forMs: 30}
+  - {kind: crash, server: 1, atMs: 70, forMs: 30}
+`,
+      'pool.yaml',
+    );
+    expect(pool.faults).toHaveLength(4);
   });
 });

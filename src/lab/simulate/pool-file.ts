@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LORA_DEFAULTS } from '../../../stub-server/engine/lora-slots.ts';
+import { scheduleIssues } from '../../../stub-server/faults/schedule-issues.ts';
 import { KV_LINK_DEFAULT } from '../../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
 import { readYaml } from '../../files/reading/read-yaml.ts';
@@ -56,13 +57,11 @@ export function readPool(text: string, source: string): PoolSpec {
   const servers = parsed.data.servers
     .flatMap((group) => Array.from({ length: group.count }, () => serverOf(group)))
     .map((each, index) => ({ ...each, id: `server-${index}` }));
-  const faults = parsed.data.faults.map(({ server: index, ...rest }, place) => {
+  const issues = scheduleIssues(parsed.data.faults, servers.length);
+  if (issues.length > 0) throw new ConfigError(source, issues);
+  const faults = parsed.data.faults.flatMap(({ server: index, ...rest }) => {
     const target = servers[index];
-    if (target === undefined) {
-      const message = `is ${index}, but the pool has ${servers.length} servers, which count from 0`;
-      throw new ConfigError(source, [{ path: `faults.${place}.server`, message }]);
-    }
-    return { ...rest, server: target.id };
+    return target === undefined ? [] : [{ ...rest, server: target.id }];
   });
   return { servers, faults };
 }
