@@ -11,7 +11,9 @@ import { SGLANG } from './sglang.ts';
 import { TRTLLM } from './trtllm.ts';
 import { VLLM, VLLM_2025 } from './vllm.ts';
 
-export type DialectName = 'vllm' | 'vllm-2025' | 'sglang' | 'trtllm';
+/** The engines whose metrics pages a stub can show. */
+export const DIALECT_NAMES = ['vllm', 'vllm-2025', 'sglang', 'trtllm'] as const;
+export type DialectName = (typeof DIALECT_NAMES)[number];
 
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   vllm: VLLM,

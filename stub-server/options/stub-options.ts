@@ -7,7 +7,7 @@ import type { LatencyCoefficients } from '../engine/latency-model.ts';
 import { SPECULATION_TOKENS_MAX, type SpeculationOptions } from '../engine/speculation.ts';
 import { type TimedFault, timedFaultSchema } from '../faults/fault.ts';
 import type { KvEventFormat } from '../kv-events/kv-event.ts';
-import type { DialectName } from '../metrics/metrics-page.ts';
+import { DIALECT_NAMES, type DialectName } from '../metrics/metrics-page.ts';
 import type { ServerRole } from '../pd/kv-contract.ts';
 import { KV_LINK_DEFAULT, type KvLink } from '../pd/kv-fabric.ts';
 import { hardwarePreset } from '../presets/hardware-preset.ts';
@@ -87,7 +87,7 @@ const latencySchema: z.ZodType<LatencyCoefficients> = z.discriminatedUnion('kind
 const SERVER_FIELDS = {
   count: z.int().min(1).max(1000).default(8),
   model: z.string().min(1).default('stub-model'),
-  engine: z.enum(['vllm', 'vllm-2025', 'sglang', 'trtllm']).default('vllm'),
+  engine: z.enum(DIALECT_NAMES).default('vllm'),
   dataParallelSize: z.int().min(1).max(8).default(1),
   loras: z.array(z.string().min(1)).default([]),
   lorasMax: z.int().positive().default(4),

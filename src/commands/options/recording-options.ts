@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
-import { ENDPOINTS_MAX } from '../../journal/explain/decision-recorder.ts';
+import { DECISIONS_MAX, ENDPOINTS_MAX } from '../../journal/explain/decision-recorder.ts';
 import type { RecordingOptions } from '../../serve/options/serve-options.ts';
 import { atLeastOne, wholeNumber, writtenBytes } from './option-values.ts';
 
 /** Some tens of millions of requests. */
 const CAPTURE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
-const EXPLAIN_DECISIONS = 100_000;
 
 export interface RecordingFlags extends Omit<RecordingOptions, 'capture'> {
   /** The folder. */
@@ -30,7 +29,7 @@ export function addRecordingOptions(command: Command): Command {
       '--explain-decisions <n>',
       'number of recent decisions that `pointsman explain` can show; 0 records none',
       wholeNumber,
-      EXPLAIN_DECISIONS,
+      DECISIONS_MAX,
     )
     .option(
       '--explain-endpoints <n>',

@@ -20,7 +20,8 @@ interface RecorderOptions {
   readonly endpointsMax?: number | undefined;
 }
 
-const DECISIONS_MAX = 100_000;
+/** So many of the last decisions can be explained, where nothing else is asked for. */
+export const DECISIONS_MAX = 100_000;
 const BYTES_MAX = 256 * 1024 * 1024;
 /** Up to here it takes less time to keep all than to find the best. */
 export const ENDPOINTS_MAX = 64;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DialectName } from '../../metrics/metrics-page.ts';
+import { DIALECT_NAMES, type DialectName } from '../../metrics/metrics-page.ts';
 import { PORT } from '../../options/stub-options.ts';
 import { settingError } from './setting-error.ts';
 import { count, duration, flag, listOf, number, type SettingTypes, text } from './setting-types.ts';
@@ -28,7 +28,7 @@ export const SERVER_TYPES: SettingTypes<ServerArgs> = {
   'served-model-name': listOf(text),
   host: text,
   port: number.pipe(PORT),
-  engine: z.enum(['vllm', 'vllm-2025', 'sglang', 'trtllm']),
+  engine: z.enum(DIALECT_NAMES),
   seed: number.pipe(z.int()),
   'max-model-len': count,
   'data-parallel-size': count.pipe(z.int().max(8)),
