@@ -76,19 +76,20 @@ it.each([['top'], ['explain'], ['shadow', 'top'], ['doctor']])(
   },
 );
 
-it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and all of them in a pipe', () => {
-  const [a, b] = [
-    'ns/vllm-llama-70b-decode-7c9f8d6b5-xk2lq-rank-0',
-    'ns/vllm-llama-70b-decode-7c9f8d6b5-p9v4z-rank-0',
-  ];
+const [FIRST, SECOND] = [
+  'ns/vllm-llama-70b-decode-7c9f8d6b5-xk2lq-rank-0',
+  'ns/vllm-llama-70b-decode-7c9f8d6b5-p9v4z-rank-0',
+];
+
+/** A pool of two endpoints whose last request went to the first, before this runner-up. */
+function decided(runnerUp: { readonly scoreBehind: number; readonly costs: object[] }): TopState {
   const row = { state: 'ok', inFlight: 0, prefillTokens: 0, sample: null, hitRate: null };
-  const runnerUp = { endpoint: b, scoreBehind: 0.1, costs: [{ more: 393 }] };
   const decision = {
     id: 'f07d64285859-15',
     requestId: '',
     promptTokens: 9725,
-    outcome: { kind: 'picked', profile: 'default', endpoint: a, score: 1 },
-    profiles: [{ profile: 'default', runnerUp }],
+    outcome: { kind: 'picked', profile: 'default', endpoint: FIRST, score: 1 },
+    profiles: [{ profile: 'default', runnerUp: { endpoint: SECOND, ...runnerUp } }],
   };
   const message = {
     picker: { pool: 'p', policy: 'default', version: '1', stepMs: 1000, explains: true },
@@ -96,8 +97,8 @@ it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and
     steps: [],
     pool: {
       rows: [
-        { ...row, id: a },
-        { ...row, id: b },
+        { ...row, id: FIRST },
+        { ...row, id: SECOND },
       ],
       notShown: 0,
     },
@@ -105,12 +106,29 @@ it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and
   };
   const state = afterMessage(undefined, message as unknown as LiveMessage);
   if (state === undefined) throw new Error('the message has no picker');
+  return state;
+}
+
+it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and all of them in a pipe', () => {
+  const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] });
   const narrow = topText(state, { rows: 9, columns: 80 });
   expect(narrow).toMatch(/…c9f8d6b5-xk2lq +393 ms better than …c9f8d6b5-p9v4z\n/);
   expect(narrow).toMatch(/^ {2}…c9f8d6b5-xk2lq +ok/m);
   const piped = topText(state, { rows: 9, columns: Number.POSITIVE_INFINITY });
   expect(piped).toMatch(/393 ms better than vllm-llama-70b-decode-7c9f8d6b5-p9v4z\n/);
 });
+
+it.each([
+  [0, [{ more: 0.04 }], 'as good as '],
+  [0.0004, [], 'as good as '],
+  [0.25, [], '0.250 ahead of '],
+])(
+  '[O353] says of a pick that is %d ahead in score, with the costs %j: “%s”',
+  (scoreBehind, costs, because) => {
+    const shown = topText(decided({ scoreBehind, costs }), { rows: 9, columns: 120 });
+    expect(shown).toContain(because);
+  },
+);
 
 it('[T57] fits the names of endpoints beside all columns, that of roles too', () => {
   const sample = { ageMs: 50, running: 3, waiting: 0, kv: 1 };

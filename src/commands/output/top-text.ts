@@ -179,10 +179,16 @@ function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => 
   if (runnerUp === undefined) return 'there was no other';
   const [cost] = runnerUp.costs;
   const second = nameOf(runnerUp.endpoint);
-  if (cost === undefined) return `${runnerUp.scoreBehind.toFixed(3)} ahead of ${second}`;
-  const isTie = Math.abs(cost.more) < SHOWN_MS / 2;
-  return isTie ? `as good as ${second}` : `${ms(cost.more)} better than ${second}`;
+  const { scoreBehind } = runnerUp;
+  const isTie =
+    cost === undefined
+      ? Math.abs(scoreBehind) < SHOWN_SCORE / 2
+      : Math.abs(cost.more) < SHOWN_MS / 2;
+  if (isTie) return `as good as ${second}`;
+  if (cost === undefined) return `${scoreBehind.toFixed(3)} ahead of ${second}`;
+  return `${ms(cost.more)} better than ${second}`;
 }
 
-/** The last digit of a time. */
+/** The last digits of a time and of a score. */
 const SHOWN_MS = 0.1;
+const SHOWN_SCORE = 0.001;
