@@ -1,17 +1,17 @@
-import { X509Certificate } from 'node:crypto';
 import { Command } from 'commander';
 import { planFromPlugins } from '../catalogue/plan.ts';
+import type { Validity } from '../doctor/check-certificates.ts';
 import type { ClockAhead } from '../doctor/check-clocks.ts';
-import { dateFindings } from '../doctor/check-envoy-state.ts';
 import type { DescribedEndpoint } from '../doctor/check-picker.ts';
 import { diagnose, type Seen } from '../doctor/diagnose.ts';
+import { readSetup } from '../doctor/envoy-setup.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
-import { readFollowed } from '../files/following/read-followed.ts';
 import { readToken } from '../files/following/token-file.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import { adminTokenOption, PICKER_HERE } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { accessFindings } from './doctor/doctor-access.ts';
+import { certificatesIn } from './doctor/doctor-certificates.ts';
 import { type Page, pageAt } from './doctor/doctor-pages.ts';
 import { longestWaitMs } from './doctor/longest-wait.ts';
 import { collect, pluginOption } from './options/option-values.ts';
@@ -29,7 +29,6 @@ interface DoctorFlags {
   readonly json: boolean;
 }
 
-const DAY_MS = 86_400_000;
 const ENVOY_PORT = 'Envoy’s admin port';
 const PICKER_PORT = 'the picker’s --metrics-port';
 
@@ -68,20 +67,28 @@ async function run(flags: DoctorFlags): Promise<void> {
   const seenEnvoy = envoy === undefined ? undefined : await askEnvoy(envoy);
   const seenPicker = admin === undefined ? undefined : await askPickerState(admin, flags);
   const read = config === undefined ? undefined : await readConfig(config, flags.plugin);
+  const files = certificate.map((file) => certificatesIn(file));
   const found: readonly (readonly Finding[])[] = [
     diagnose({
       ...(seenEnvoy && { envoy: seenEnvoy.envoy }),
       ...(seenPicker && { picker: seenPicker.picker }),
       clocks: [...(seenEnvoy?.clocks ?? []), ...(seenPicker?.clocks ?? [])],
+      certificates: [
+        ...files.flatMap(({ certificates }) => certificates),
+        ...(seenPicker?.certificates ?? []),
+      ],
       longestWaitMs: read?.longestWaitMs,
+      nowMs: Date.now(),
     }),
     read?.findings ?? [],
-    ...certificate.map((file) => certificateFindings(file)),
+    files.flatMap(({ findings: each }) => each),
     kubeconfig === undefined ? [] : await accessFindings(kubeconfig, flags),
   ];
   const findings = found.flat();
   const lookedAt = [
-    ...(envoy === undefined ? [] : [`Envoy ${seenEnvoy?.version ?? ''} at ${envoy}`]),
+    ...(seenEnvoy === undefined
+      ? []
+      : [`Envoy ${seenEnvoy.version} at ${envoy}${seenEnvoy.without}`]),
     ...(admin === undefined
       ? []
       : [`picker at ${admin} with ${seenPicker?.picker.endpoints.length ?? 0} endpoints`]),
@@ -100,14 +107,19 @@ interface Asked {
   readonly clocks: readonly ClockAhead[];
 }
 
-async function askEnvoy(
-  address: string,
-): Promise<Asked & { readonly envoy: NonNullable<Seen['envoy']>; readonly version: string }> {
+interface SeenEnvoy extends Asked {
+  readonly envoy: NonNullable<Seen['envoy']>;
+  readonly version: string;
+  /** What was not looked at. */
+  readonly without: string;
+}
+
+async function askEnvoy(address: string): Promise<SeenEnvoy> {
   const of = (path: string): Promise<Page> => pageAt(address, path, { hint: ENVOY_PORT });
   const info = await of('/server_info');
   const [dump, stats, certs] = await Promise.all([
     of('/config_dump'),
-    of('/stats?format=json&filter=overflow|ext_proc|membership|too_large|timeout'),
+    of('/stats?format=json&filter=overflow|ext_proc|membership|too_large|timeout|update_rejected'),
     of('/certs'),
   ]);
   const server = jsonOf<NonNullable<Seen['envoy']>['info']>(info, address, ENVOY_PORT);
@@ -115,11 +127,15 @@ async function askEnvoy(
   if (info.status !== 200 || server.version === undefined) {
     throw new CommandFailure(`${address} is no Envoy: ${info.text.slice(0, 200)}`);
   }
+  const configDump = jsonOf(dump, address, ENVOY_PORT);
+  const { otherFilters } = readSetup(configDump);
+  const others = otherFilters.join(' and ');
   return {
     version: server.version.split('/')[1] ?? '',
+    without: others === '' ? '' : ` without ${others}, which comes before the picker’s filter`,
     envoy: {
       info: server,
-      configDump: jsonOf(dump, address, ENVOY_PORT),
+      configDump,
       stats: jsonOf(stats, address, ENVOY_PORT),
       certs: jsonOf(certs, address, ENVOY_PORT),
     },
@@ -130,11 +146,17 @@ async function askEnvoy(
 async function askPickerState(
   address: string,
   { adminTokenFile }: DoctorFlags,
-): Promise<Asked & { readonly picker: NonNullable<Seen['picker']> }> {
+): Promise<
+  Asked & {
+    readonly picker: NonNullable<Seen['picker']>;
+    readonly certificates: readonly Validity[];
+  }
+> {
   const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
   const of = (path: string): Promise<Page> => pageAt(address, path, { hint: PICKER_PORT, token });
   const endpoints = await of('/debug/endpoints');
   const { status, text } = await of('/readyz');
+  const metrics = await of('/metrics');
   const { endpoints: described } = jsonOf<{ readonly endpoints?: readonly DescribedEndpoint[] }>(
     endpoints,
     address,
@@ -145,8 +167,17 @@ async function askPickerState(
   }
   return {
     picker: { ready: { status, text }, endpoints: described },
+    certificates: pickerCertificates(address, metrics.text),
     clocks: clockOf(`picker at ${address}`, endpoints),
   };
+}
+
+/** That of the ext_proc port, unless the page of metrics is closed, or the port has no TLS. */
+function pickerCertificates(address: string, metrics: string): readonly Validity[] {
+  const [, seconds] = /^pointsman_certificate_expiry_timestamp_seconds (\S+)/m.exec(metrics) ?? [];
+  if (seconds === undefined) return [];
+  const until = new Date(Number(seconds) * 1000).toISOString();
+  return [{ where: `certificate of the picker at ${address}`, until }];
 }
 
 /** HTTP dates are cut to seconds: half a second later is the best guess. */
@@ -180,16 +211,5 @@ async function readConfig(
     if (!(error instanceof ConfigError)) throw error;
     const finding = { severity: 'error', id: 'configuration', where } as const;
     return { findings: [{ ...finding, what: messageOf(error) }] };
-  }
-}
-
-function certificateFindings(file: string): readonly Finding[] {
-  const where = `certificate ${file}`;
-  try {
-    const { validTo } = new X509Certificate(readFollowed(file));
-    return dateFindings(where, (Date.parse(validTo) - Date.now()) / DAY_MS, validTo);
-  } catch (error) {
-    const what = `it cannot be read: ${messageOf(error)}.`;
-    return [{ severity: 'error', id: 'certificate', where, what, mend: 'Give a file in PEM.' }];
   }
 }

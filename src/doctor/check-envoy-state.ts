@@ -1,3 +1,4 @@
+import type { Validity } from './check-certificates.ts';
 import { type Finding, when } from './finding.ts';
 
 /** What Envoy's admin port says besides its configuration. */
@@ -19,8 +20,7 @@ interface Certificate {
 
 interface CertificateFile {
   readonly path?: string;
-  /** Left out where it is 0. */
-  readonly days_until_expiration?: string;
+  readonly valid_from?: string;
   readonly expiration_time?: string;
 }
 
@@ -80,6 +80,12 @@ const COUNTERS: readonly {
     mend: 'Raise idle_timeout of the route to 86400s.',
   },
   {
+    pattern: /\b(cds|rds\..+)\.update_rejected$/,
+    id: 'update-refused',
+    means: 'updates of clusters or routes by xDS were refused, so that a change has no effect',
+    mend: 'See the log of Envoy for the reason, and correct what the control plane sends.',
+  },
+  {
     pattern: /^cluster\.(.+)\.upstream_rq_timeout$/,
     id: 'answer-cut',
     means: 'answers failed because they took longer than the timeout of their route',
@@ -87,11 +93,9 @@ const COUNTERS: readonly {
   },
 ];
 
-const DAYS_MIN = 14;
-
-/** What Envoy's counters, health checks and certificates say. `pickers` are names of clusters. */
+/** What Envoy's counters and health checks say. `pickers` are names of clusters. */
 export function checkEnvoyState(
-  { info, stats, certs }: EnvoyState,
+  { info, stats }: EnvoyState,
   pickers: readonly string[],
 ): readonly Finding[] {
   const values = new Map(
@@ -109,9 +113,6 @@ export function checkEnvoyState(
     }),
     ...pickers.flatMap((name) => healthFinding(name, values)),
     ...counterFindings(values),
-    ...(certs.certificates ?? []).flatMap(({ ca_cert: roots = [], cert_chain: chain = [] }) =>
-      [...roots, ...chain].flatMap(certificateFindings),
-    ),
   ];
 }
 
@@ -143,21 +144,15 @@ function counterFindings(values: ReadonlyMap<string, number>): readonly Finding[
   });
 }
 
-function certificateFindings(file: CertificateFile): readonly Finding[] {
-  const { path = 'without a path', days_until_expiration: days = '0', expiration_time: end } = file;
-  return dateFindings(`certificate ${path} of Envoy`, Number(days), end ?? 'soon');
-}
-
-/** `days` until `end`. */
-export function dateFindings(where: string, days: number, end: string): readonly Finding[] {
-  if (days >= DAYS_MIN) return [];
-  return [
-    {
-      severity: days <= 0 ? 'error' : 'warning',
-      id: 'certificate-ends',
-      where,
-      what: `it ${days <= 0 ? 'is no longer valid since' : 'is valid until'} ${end}.`,
-      mend: 'Renew it; a certificate in a file is read again without a restart.',
-    },
-  ];
+/** The certificates that Envoy uses, with the authorities that it trusts. */
+export function envoyCertificates({ certificates = [] }: EnvoyState['certs']): readonly Validity[] {
+  return certificates.flatMap(({ ca_cert: roots = [], cert_chain: chain = [] }) =>
+    [...roots, ...chain].map(
+      ({ path = 'without a path', valid_from: from, expiration_time: until }) => ({
+        where: `certificate ${path} of Envoy`,
+        from,
+        until,
+      }),
+    ),
+  );
 }

@@ -23,6 +23,8 @@ describe('[V231] what the doctor finds about a picker that fails', () => {
       checkFailover(
         {
           listeners: 1,
+          otherFilters: [],
+          refused: [],
           routes: [
             {
               listener: {},

@@ -1,11 +1,12 @@
+import { checkCertificates, type Validity } from './check-certificates.ts';
 import { type ClockAhead, checkClocks } from './check-clocks.ts';
 import { checkClusters, pickerNames } from './check-clusters.ts';
-import { checkEnvoyState, type EnvoyState } from './check-envoy-state.ts';
+import { checkEnvoyState, type EnvoyState, envoyCertificates } from './check-envoy-state.ts';
 import { checkFailover } from './check-failover.ts';
 import { checkFilter } from './check-filter.ts';
 import { checkPicker, type PickerState } from './check-picker.ts';
 import { checkRoute } from './check-route.ts';
-import { readSetup } from './envoy-setup.ts';
+import { type EnvoySetup, readSetup } from './envoy-setup.ts';
 import type { Finding } from './finding.ts';
 
 /** Everything that the doctor looks at, as far as it was given. */
@@ -14,16 +15,23 @@ export interface Seen {
   readonly envoy?: EnvoyState & { readonly configDump: unknown };
   readonly picker?: PickerState;
   readonly clocks: readonly ClockAhead[];
+  /** Those that Envoy does not say. */
+  readonly certificates?: readonly Validity[];
+  /** In Unix time. */
+  readonly nowMs: number;
   /** How long the picker's configuration lets a request wait; undefined where it is not known. */
   readonly longestWaitMs?: number | undefined;
 }
 
 /** All findings; each once, however many routes share it. */
-export function diagnose({ envoy, picker, clocks, longestWaitMs }: Seen): readonly Finding[] {
+export function diagnose(seen: Seen): readonly Finding[] {
+  const { envoy, picker, clocks, certificates = [], longestWaitMs, nowMs } = seen;
+  const ofEnvoy = envoy === undefined ? [] : envoyCertificates(envoy.certs);
   return [
     ...(envoy === undefined ? [] : checkEnvoy(envoy, longestWaitMs)),
     ...(picker === undefined ? [] : checkPicker(picker)),
     ...checkClocks(clocks),
+    ...firstOfEach(checkCertificates([...ofEnvoy, ...certificates], nowMs)),
   ];
 }
 
@@ -32,19 +40,22 @@ function checkEnvoy(
   longestWaitMs: number | undefined,
 ): readonly Finding[] {
   const setup = readSetup(configDump);
+  const refused = refusedFindings(setup);
   const pickers = [...pickerNames(setup.routes)].filter((name) => setup.clusters.has(name));
   if (setup.routes.length === 0) {
     return [
+      ...refused,
       {
         severity: 'error',
         id: 'no-ext-proc',
         where: `${setup.listeners} HTTP listeners of Envoy`,
-        what: 'no route passes an ext_proc filter: Envoy asks no picker.',
+        what: 'no route passes an ext_proc filter that sends requests: Envoy asks no picker.',
         mend: 'Add the filter of deploy/envoy.yaml before the router, or ask the Envoy that the model requests pass.',
       },
     ];
   }
   const findings = [
+    ...refused,
     ...setup.routes.flatMap((picked) => [
       ...checkFilter(picked, longestWaitMs),
       ...checkRoute(picked, setup),
@@ -58,6 +69,17 @@ function checkEnvoy(
   );
   // What passes an observer that is not there is no fault, and Envoy counts it like others.
   return firstOfEach(findings.filter(({ id }) => passes || id !== 'passed-without-pick'));
+}
+
+/** Envoy goes on with what it had before, which the other findings are about. */
+function refusedFindings({ refused }: EnvoySetup): readonly Finding[] {
+  return refused.map(({ name, details }) => ({
+    severity: 'error',
+    id: 'update-refused',
+    where: `listener ${name}`,
+    what: `Envoy has refused its last update, so that a change has no effect: ${details}.`,
+    mend: 'Correct what the control plane sends: an object of yours that it made this from, or its patch.',
+  }));
 }
 
 /** A gateway may have many routes with one fault, which are counted: a few show which they are. */

@@ -4,11 +4,10 @@ import type {
   EnvoyListener,
   EnvoyRoute,
   ExtProc,
-  HttpFilter,
-  PerRoute,
   RetryPolicy,
   RouteConfig,
 } from './envoy-types.ts';
+import { filtersAtRoute } from './route-filters.ts';
 
 /** A route on which an ext_proc filter works, with everything that a request there meets. */
 export interface PickedRoute {
@@ -29,6 +28,20 @@ export interface EnvoySetup {
   readonly clusters: ReadonlyMap<string, Cluster>;
   /** Listeners that serve HTTP. */
   readonly listeners: number;
+  /** ext_proc filters that are not the picker's, by name. */
+  readonly otherFilters: readonly string[];
+  readonly refused: readonly RefusedUpdate[];
+}
+
+/** A listener that Envoy got by xDS and does not use. */
+export interface RefusedUpdate {
+  readonly name: string;
+  readonly details: string;
+}
+
+interface RoutesOfListener {
+  readonly picked: readonly PickedRoute[];
+  readonly others: readonly string[];
 }
 
 interface ConfigDump {
@@ -37,6 +50,10 @@ interface ConfigDump {
 
 /** A part of a dump: static ones have their object themselves, listeners from xDS a state. */
 interface DumpedPart {
+  readonly error_state?: {
+    readonly failed_configuration?: { readonly name?: string };
+    readonly details?: string;
+  };
   readonly listener?: EnvoyListener;
   readonly active_state?: { readonly listener?: EnvoyListener };
   readonly cluster?: Cluster;
@@ -44,7 +61,6 @@ interface DumpedPart {
 }
 
 const MANAGER = 'HttpConnectionManager';
-const EXT_PROC = 'ext_proc.v3.ExternalProcessor';
 
 /** What Envoy's `/config_dump` says about requests that a picker sees. */
 export function readSetup(dump: unknown): EnvoySetup {
@@ -65,10 +81,16 @@ export function readSetup(dump: unknown): EnvoySetup {
   const managers = listeners.flatMap((listener) =>
     managersOf(listener).map((manager) => ({ listener, manager })),
   );
+  const routes = managers.map(({ listener, manager }) =>
+    pickedRoutes(listener, manager, routeConfigs),
+  );
   return {
-    routes: managers.flatMap(({ listener, manager }) =>
-      pickedRoutes(listener, manager, routeConfigs),
-    ),
+    routes: routes.flatMap(({ picked }) => picked),
+    otherFilters: [...new Set(routes.flatMap(({ others }) => others))],
+    refused: parts.flatMap(({ error_state: state }) => {
+      const { details = 'it gives no reason', failed_configuration: failed } = state ?? {};
+      return state === undefined ? [] : [{ name: failed?.name ?? '?', details }];
+    }),
     clusters: new Map(
       parts.flatMap(({ cluster }) => (cluster === undefined ? [] : [[cluster.name, cluster]])),
     ),
@@ -89,38 +111,39 @@ function pickedRoutes(
   listener: EnvoyListener,
   manager: ConnectionManager,
   routeConfigs: ReadonlyMap<string, RouteConfig>,
-): readonly PickedRoute[] {
+): RoutesOfListener {
   const named = routeConfigs.get(manager.rds?.route_config_name ?? '');
   const config = manager.route_config ?? named;
-  const filters = (manager.http_filters ?? []).filter(isExtProc);
-  return (config?.virtual_hosts ?? []).flatMap((host) =>
-    (host.routes ?? []).flatMap((route, place) =>
-      filters.flatMap((httpFilter): readonly PickedRoute[] => {
-        const perRoute = [route, host, config]
-          .map((level) => level?.typed_per_filter_config?.[httpFilter.name])
-          .find((found) => found !== undefined);
-        const filter = filterAt(httpFilter, perRoute);
-        if (filter === undefined || route.route === undefined) return [];
-        const retryPolicy = route.route.retry_policy ?? host.retry_policy;
-        const name = `route ${route.name ?? `${host.name ?? ''}[${place}]`} of listener ${listener.name ?? '?'}`;
-        const about = { listener, manager, filterName: httpFilter.name, name };
-        return [{ ...about, filter, route, retryPolicy }];
-      }),
-    ),
+  const ways = (config?.virtual_hosts ?? []).flatMap((host) =>
+    (host.routes ?? []).flatMap((route, place) => {
+      const name = `route ${route.name ?? `${host.name ?? ''}[${place}]`} of listener ${listener.name ?? '?'}`;
+      const around = [config, host, route].map((level) => level?.typed_per_filter_config);
+      return waysOf(route).map(({ way, settings }) => ({
+        ...filtersAtRoute(manager.http_filters ?? [], [...around, settings]),
+        about: { listener, manager, name, route: way },
+        retryPolicy: way.route?.retry_policy ?? host.retry_policy,
+      }));
+    }),
   );
+  return {
+    picked: ways.flatMap(({ asked, about, retryPolicy }) =>
+      asked.map(({ name, filter }) => ({ ...about, filterName: name, filter, retryPolicy })),
+    ),
+    others: ways.flatMap(({ others }) => others.map(({ name }) => name)),
+  };
 }
 
-function isExtProc({ typed_config: config }: HttpFilter): boolean {
-  return config?.['@type']?.endsWith(EXT_PROC) === true;
-}
-
-/** The filter as it works on a route; undefined where it is off. */
-function filterAt(
-  { disabled = false, typed_config: config = {} }: HttpFilter,
-  perRoute: PerRoute | undefined,
-): ExtProc | undefined {
-  if (perRoute?.disabled === true) return undefined;
-  // A filter that is off is switched on by any configuration of the route.
-  if (disabled && perRoute === undefined) return undefined;
-  return { ...config, ...perRoute?.overrides };
+/** Where a route leads: each of weighted clusters may have settings of filters for itself. */
+function waysOf(route: EnvoyRoute): readonly {
+  readonly way: EnvoyRoute;
+  readonly settings?: EnvoyRoute['typed_per_filter_config'];
+}[] {
+  const { route: action } = route;
+  if (action === undefined) return [];
+  const weighted = action.weighted_clusters?.clusters;
+  if (weighted === undefined) return [{ way: route }];
+  return weighted.map((cluster) => ({
+    way: { ...route, route: { ...action, weighted_clusters: { clusters: [cluster] } } },
+    settings: cluster.typed_per_filter_config,
+  }));
 }

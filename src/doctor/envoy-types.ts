@@ -46,6 +46,8 @@ export interface TypedConfig {
 export interface PerRoute extends TypedConfig {
   readonly disabled?: boolean;
   readonly overrides?: Partial<ExtProc>;
+  /** The settings themselves, where this is the envelope that Envoy has for any filter. */
+  readonly config?: { readonly disabled?: boolean; readonly overrides?: Partial<ExtProc> };
 }
 
 export interface HttpFilter {
@@ -103,10 +105,15 @@ export interface RetryPolicy {
 export interface RouteAction {
   readonly retry_policy?: RetryPolicy;
   readonly cluster?: string;
-  readonly weighted_clusters?: { readonly clusters?: readonly { readonly name?: string }[] };
+  readonly weighted_clusters?: { readonly clusters?: readonly WeightedCluster[] };
   readonly timeout?: ProtoDuration;
   readonly idle_timeout?: ProtoDuration;
   readonly max_stream_duration?: { readonly max_stream_duration?: ProtoDuration };
+}
+
+interface WeightedCluster {
+  readonly name?: string;
+  readonly typed_per_filter_config?: Readonly<Record<string, PerRoute>>;
 }
 
 export interface Cluster {

@@ -57,7 +57,7 @@ describe.skipIf(binary === undefined)('an Envoy of one’s own', () => {
       await response.text();
       const dump = await fetch(`http://127.0.0.1:${envoy.adminPort}/config_dump`);
       const configDump: unknown = await dump.json();
-      const findings = diagnose({ envoy: { configDump, ...STATE }, clocks: [] });
+      const findings = diagnose({ envoy: { configDump, ...STATE }, clocks: [], nowMs: Date.now() });
       const errors = findings.filter(({ severity }) => severity === 'error');
       return { status: response.status, findings: errors };
     } finally {

@@ -1,0 +1,34 @@
+import { X509Certificate } from 'node:crypto';
+import type { Validity } from '../../doctor/check-certificates.ts';
+import type { Finding } from '../../doctor/finding.ts';
+import { readFollowed } from '../../files/following/read-followed.ts';
+import { messageOf } from '../../framework/error.ts';
+
+interface FileRead {
+  readonly certificates: readonly Validity[];
+  readonly findings: readonly Finding[];
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
+
+/** Every certificate of a file in PEM: it may have those of its authorities behind it. */
+export function certificatesIn(file: string): FileRead {
+  const where = `certificate ${file}`;
+  try {
+    const text = readFollowed(file).toString();
+    const all = (text.match(PEM) ?? [text]).map((pem) => new X509Certificate(pem));
+    const certificates = all.map(({ subject, validFrom, validTo }, place) => ({
+      where: place === 0 ? where : `${where}, behind the first: ${subject.replaceAll('\n', ', ')}`,
+      from: validFrom,
+      until: validTo,
+    }));
+    return { certificates, findings: [] };
+  } catch (error) {
+    const what = `it cannot be read: ${messageOf(error)}.`;
+    const mend = 'Give a file in PEM.';
+    return {
+      certificates: [],
+      findings: [{ severity: 'error', id: 'certificate', where, what, mend }],
+    };
+  }
+}
