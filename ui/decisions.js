@@ -132,14 +132,15 @@ function sizeOf({ promptTokens, model }, withModel) {
 }
 
 /** The main reason in a few words. @param {LiveDecision} decision */
-function becauseOf({ outcome, profiles, held }) {
+export function becauseOf({ outcome, profiles, held }) {
   const wait = held === undefined ? '' : `held ${duration(held.ms)} · `;
   if (outcome.kind !== 'picked') return `${wait}refused`;
   if (outcome.decidedBy !== undefined) return `${wait}by ${outcome.decidedBy}`;
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
   if (runnerUp === undefined) return `${wait}the only one`;
   const cost = runnerUp.costs[0];
-  if (cost === undefined) {
+  // Where the runner-up costs less, other scores decided.
+  if (cost === undefined || (cost.more < 0 && !isTie(cost.more))) {
     const { scoreBehind } = runnerUp;
     return `${wait}${isScoreTie(scoreBehind) ? 'a tie' : `ahead by ${scoreBehind.toFixed(3)}`}`;
   }

@@ -72,7 +72,7 @@ function isUnusedPrefill({ profile, filters }, outcome) {
 }
 
 /** @param {LiveDecision} decision @param {(id: string) => string} nameOf */
-function headline({ outcome, profiles }, nameOf) {
+export function headline({ outcome, profiles }, nameOf) {
   if (outcome.kind === 'threw') return 'No decision: the scheduler failed';
   if (outcome.kind === 'exhausted') return 'Refused: the filters left no endpoint';
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
@@ -84,8 +84,11 @@ function headline({ outcome, profiles }, nameOf) {
     if (isScoreTie(runnerUp.scoreBehind)) return `${picked} has the same score as ${second}`;
     return `${picked} is ahead of ${second} by ${runnerUp.scoreBehind.toFixed(4)} in score`;
   }
-  const more = isTie(cost.more) ? 'the same' : `${duration(cost.more)} more`;
-  return `${picked} costs ${duration(cost.picked)}; ${second} would have cost ${more}`;
+  const costs = `${picked} costs ${duration(cost.picked)}; ${second} would have cost`;
+  if (isTie(cost.more)) return `${costs} the same`;
+  if (cost.more > 0) return `${costs} ${duration(cost.more)} more`;
+  // Other terms than the cost decided.
+  return `${costs} ${duration(-cost.more)} less, and is behind by ${runnerUp.scoreBehind.toFixed(4)} in score`;
 }
 
 /** @param {LiveDecision} decision */

@@ -85,6 +85,7 @@ export function termsOf({ scorers, endpoints, runnerUp: second }) {
 export function reasonsOf(terms) {
   const both = terms.filter(({ runnerUp }) => runnerUp !== undefined);
   const cached = both.find(({ unit }) => unit === 'tokens');
+  const old = both.find(({ name, picked, runnerUp }) => name === 'stale' && picked !== runnerUp);
   const parts = both
     .filter(({ isPart }) => isPart)
     .map((term) => ({ ...term, gain: gainOf(term) }));
@@ -97,6 +98,9 @@ export function reasonsOf(terms) {
     .slice(0, TOLD_MAX);
   return [
     ...(cached === undefined ? [] : [cacheText(cached)]),
+    ...(old === undefined
+      ? []
+      : [`The last sample of the ${old.picked > 0 ? 'pick' : 'runner-up'} is too old.`]),
     ...sentence(
       'It saves',
       told.filter(({ gain, unit }) => unit === 'ms' && gain > 0),

@@ -12,6 +12,10 @@ interface Term {
 /** The page is plain JavaScript, so that no types come with it. */
 const ui = (file: string): Promise<unknown> => import(join(import.meta.dirname, '../../ui', file));
 const page = (await ui('terms.js')) as { reasonsOf(terms: readonly Term[]): string };
+const list = (await ui('decisions.js')) as { becauseOf(decision: object): string };
+const explained = (await ui('explained.js')) as {
+  headline(decision: object, nameOf: (id: string) => string): string;
+};
 const { sharedStart, sharedStartOfPods } = (await ui('format.js')) as Record<
   'sharedStart' | 'sharedStartOfPods',
   (names: string[]) => string
@@ -32,6 +36,25 @@ it('[O216] the live page names no difference that it would show as 0.00 ms', () 
   expect(page.reasonsOf([almost, term('own prefill', 1, 1)])).toBe('');
   expect(page.reasonsOf([almost, term('own prefill', 1, 9)])).toBe(
     'It saves 8.0 ms of own prefill.',
+  );
+});
+
+it('[O300] the live page says what decided where the runner-up would have cost less', () => {
+  const profiles = [
+    {
+      profile: 'p',
+      filters: [],
+      runnerUp: { endpoint: 'b', scoreBehind: 0.3333, costs: [{ picked: 208, more: -5.7 }] },
+    },
+  ];
+  const decision = { outcome: { kind: 'picked', profile: 'p', endpoint: 'a' }, profiles };
+  expect(list.becauseOf(decision)).toBe('ahead by 0.333');
+  expect(explained.headline(decision, (id) => id)).toBe(
+    'a costs 208 ms; b would have cost 5.7 ms less, and is behind by 0.3333 in score',
+  );
+  const stale = { ...term('stale', 0, 1), unit: '', isPart: false };
+  expect(page.reasonsOf([stale, term('own prefill', 9, 1)])).toBe(
+    'The last sample of the runner-up is too old. It takes more: 8.0 ms of own prefill.',
   );
 });
 

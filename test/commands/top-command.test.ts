@@ -114,6 +114,10 @@ it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and
   const narrow = topText(state, { rows: 9, columns: 80 });
   expect(narrow).toMatch(/…c9f8d6b5-xk2lq +393 ms better than …c9f8d6b5-p9v4z\n/);
   expect(narrow).toMatch(/^ {2}…c9f8d6b5-xk2lq +ok/m);
+  runnerUp.costs = [{ more: -5.7 }];
+  // [O300] Other scores than the cost decided.
+  expect(topText(state, { rows: 9, columns: 80 })).toMatch(/ 0\.100 ahead of …c9f8d6b5-p9v4z\n/);
+  runnerUp.costs = [{ more: 393 }];
   const piped = topText(state, { rows: 9, columns: Number.POSITIVE_INFINITY });
   expect(piped).toMatch(/393 ms better than vllm-llama-70b-decode-7c9f8d6b5-p9v4z\n/);
 });

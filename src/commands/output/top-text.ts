@@ -180,13 +180,13 @@ function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => 
   const [cost] = runnerUp.costs;
   const second = nameOf(runnerUp.endpoint);
   const { scoreBehind } = runnerUp;
-  const isTie =
-    cost === undefined
-      ? Math.abs(scoreBehind) < SHOWN_SCORE / 2
-      : Math.abs(cost.more) < SHOWN_MS / 2;
-  if (isTie) return `as good as ${second}`;
-  if (cost === undefined) return `${scoreBehind.toFixed(3)} ahead of ${second}`;
-  return `${ms(cost.more)} better than ${second}`;
+  const asGood = `as good as ${second}`;
+  // Where the runner-up costs less, other scores decided.
+  if (cost === undefined || cost.more <= -SHOWN_MS / 2) {
+    const isTie = Math.abs(scoreBehind) < SHOWN_SCORE / 2;
+    return isTie ? asGood : `${scoreBehind.toFixed(3)} ahead of ${second}`;
+  }
+  return cost.more < SHOWN_MS / 2 ? asGood : `${ms(cost.more)} better than ${second}`;
 }
 
 /** The last digits of a time and of a score. */

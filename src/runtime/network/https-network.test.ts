@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerOptions } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -140,5 +140,20 @@ describe('HTTPS', () => {
     expect(await ask(url, tls)).toEqual(both(/client\.pem/));
     file('client.pem', cert);
     expect(await ask(url, tls)).toEqual(both('page'));
+  });
+});
+
+it('[O301] says that no connection was made where another request’s time ended meanwhile', async () => {
+  const silent = createTcpServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  closers.push(() => void silent.close());
+  const network = createNodeNetwork();
+  closers.push(() => network.close());
+  const url = new URL(`https://127.0.0.1:${(silent.address() as AddressInfo).port}/p`);
+  const gets = [20, 30_000].map((timeoutMs) => network.get(url, { ...LIMITS, timeoutMs }));
+  const [first, second] = await Promise.allSettled(gets);
+  expect(first).toMatchObject({ reason: { message: expect.stringContaining('within 20 ms') } });
+  expect(second).toMatchObject({
+    reason: { message: expect.stringContaining('no connection was made') },
   });
 });

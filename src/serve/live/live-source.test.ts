@@ -62,6 +62,19 @@ it('[O2] says of each endpoint why it is not scraped', async () => {
   picker.stop();
 });
 
+it('[O300] says when an ejected endpoint is tried again: with the next request once its time is over', () => {
+  const { clock, picker, source } = setUp({ a: {} });
+  source.begin();
+  const why = (untilMs: number): string | undefined => {
+    const until = clock.now() + untilMs;
+    picker.ejector.ejected = () => ({ reason: 'trial-failed', since: 0, until });
+    return source.first().pool?.rows[0]?.why;
+  };
+  expect(why(4000)).toBe('trial-failed; tried again in 4 s');
+  expect(why(-1)).toBe('trial-failed; tried again with the next request');
+  picker.stop();
+});
+
 it('[O7] sends at most ten of the decisions of a second, the latest, and says how many there were', async () => {
   const { clock, picker, source } = setUp({ a: {}, b: {}, c: {} });
   await clock.run(200);

@@ -79,8 +79,9 @@ function stateOf(
 ): Pick<LiveEndpoint, 'state' | 'why'> {
   const ejected = picker.ejector.ejected(endpoint);
   if (ejected !== undefined) {
-    const tried = Math.max(0, Math.round((ejected.until - picker.clock.now()) / 1000));
-    return { state: 'ejected', why: `${ejected.reason}; tried again in ${tried} s` };
+    const seconds = Math.round((ejected.until - picker.clock.now()) / 1000);
+    const when = seconds > 0 ? `in ${seconds} s` : 'with the next request';
+    return { state: 'ejected', why: `${ejected.reason}; tried again ${when}` };
   }
   const scrapes = scrapeErrorsOf(picker.pool).stateOf(endpoint.id);
   if (scrapes?.error !== undefined) {

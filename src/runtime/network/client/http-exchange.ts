@@ -23,7 +23,7 @@ interface HttpExchangeOptions {
   readonly body: ReusedBody;
   /** Called exactly once. */
   readonly onEnd: (outcome: HttpResponse | Error) => void;
-  /** Called before `onEnd` when the deadline passed before the request was sent. */
+  /** Called after `onEnd` where the deadline passed before the request was sent. */
   readonly onUnsent: () => void;
   /** Called when the server has begun to answer, or sent a part of the body. */
   readonly onProgress: () => void;
@@ -110,9 +110,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     const { url, options, onUnsent } = this.#options;
     const error = new Error(`${url.href} did not answer within ${options.timeoutMs} ms`);
-    if (this.#controller === undefined) onUnsent();
     this.#end(error);
-    this.#controller?.abort(error);
+    // After the end, whose reason would otherwise be that of a client that has been thrown away.
+    if (this.#controller === undefined) onUnsent();
+    else this.#controller.abort(error);
   };
 
   #end(outcome: HttpResponse | Error): void {

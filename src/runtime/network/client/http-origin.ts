@@ -130,7 +130,8 @@ export class HttpOrigin {
   /** Packets are lost. A new connection tries at once; the old one waits longer each time. */
   #reconnect(): void {
     if ([...this.#open].some(({ started }) => started)) return;
-    void this.#client?.destroy();
+    // What waits there has not been sent either.
+    void this.#client?.destroy(new Error('no connection was made in time; another one is tried'));
     this.#client = this.#connect();
   }
 
