@@ -25,6 +25,7 @@ import {
   type RequestCost,
 } from './predicted-cost-breakdown.ts';
 import { EndpointSamples } from './predicted-cost-samples.ts';
+import { SignsOfLife } from './signs-of-life.ts';
 
 /** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
 const SUSPECT_MS = 500;
@@ -65,11 +66,13 @@ export const predictedCost: ScorerDefinition = defineScorer({
     const streaks: (FailureStreak | undefined)[] = [];
     const samples = new EndpointSamples();
     const held = new HeldAdapters();
+    const signs = new SignsOfLife();
+    const known = { matchKey, streaks, samples, held, signs };
     const cycles: CostCycle[] = [];
     let turn = 0;
     return {
       score(endpoints, context) {
-        const cycle = costCycle(context, { matchKey, streaks, samples, held, scored: endpoints });
+        const cycle = costCycle(context, { ...known, scored: endpoints });
         cycles[turn++ % CYCLES_KEPT] = cycle;
         const { request, stateOf } = cycle;
         let least = Number.POSITIVE_INFINITY;
@@ -87,7 +90,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
       explain(endpoint, context): ScoreTerms {
         const { request, stateOf } =
           cycles.find((cycle) => cycle.context === context) ??
-          costCycle(context, { matchKey, streaks, samples, held, scored: [endpoint] });
+          costCycle(context, { ...known, scored: [endpoint] });
         const terms = emptyBreakdown();
         computeCost(request, stateOf(endpoint), terms);
         return terms;
@@ -98,8 +101,15 @@ export const predictedCost: ScorerDefinition = defineScorer({
       onEndpointChanged(endpoint: Endpoint, previous: Endpoint) {
         held.changed(endpoint, previous);
       },
-      onDone({ endpoint: { slot } }: Routed, at: Millis, outcome: Outcome) {
-        if (outcome === 'completed') streaks[slot] = undefined;
+      onFirstToken({ endpoint, at: sentAt }: Routed) {
+        signs.answered(endpoint, sentAt);
+      },
+      onDone({ endpoint, at: sentAt }: Routed, at: Millis, outcome: Outcome) {
+        const { slot } = endpoint;
+        if (outcome === 'completed') {
+          signs.answered(endpoint, sentAt);
+          streaks[slot] = undefined;
+        }
         if (outcome !== 'failed') return;
         const failures = Math.min((streaks[slot]?.failures ?? 0) + 1, SUSPECT_DOUBLINGS_MAX);
         streaks[slot] = { failures, suspectUntil: at + SUSPECT_MS * 2 ** (failures - 1) };
@@ -108,6 +118,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
         streaks[endpoint.slot] = undefined;
         samples.forget(endpoint);
         held.forget(endpoint);
+        signs.forget(endpoint);
       },
     };
   },
@@ -150,12 +161,14 @@ function costCycle(
     streaks,
     samples,
     held,
+    signs,
     scored,
   }: {
     readonly matchKey: CycleKey<PrefixMatch>;
     readonly streaks: readonly (FailureStreak | undefined)[];
     readonly samples: EndpointSamples;
     readonly held: HeldAdapters;
+    readonly signs: SignsOfLife;
     readonly scored: readonly Endpoint[];
   },
 ): CostCycle {
@@ -168,6 +181,7 @@ function costCycle(
   const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
   const request = { promptTokens: context.request.promptTokens, outputTokens, isCrowdedOut };
   const demandRate = model.demandRate(now);
+  const usualMs = signs.usualMs(scored, now);
   const adapterMs = adapterWaits(context, { held, samples, scored, outputTokens });
   const state = emptyState();
   const stateOf = (endpoint: Endpoint): EndpointState => {
@@ -180,13 +194,13 @@ function costCycle(
     state.capacityTokens = capacityTokens;
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
-    state.stale = now - sampledAt > METRICS_STALE_MS;
+    state.stale = signs.silentMs(endpoint, now) > usualMs;
     const demand = model.demand(endpoint);
     state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
     state.traffic.utilization = demandRate * demand.workMs;
     // The engine counts tokens that requests share once. Our own count is used only where it
     // reports none.
-    state.heldTokens = state.stale ? load.contextTokens : usedTokens;
+    state.heldTokens = now - sampledAt > METRICS_STALE_MS ? load.contextTokens : usedTokens;
     return state;
   };
   return { context, request, stateOf };
