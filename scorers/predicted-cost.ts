@@ -16,6 +16,7 @@ import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext, ScoreTerms } from '../src/framework/scheduling.ts';
+import { FailureStreaks } from './failure-streaks.ts';
 import { HeldAdapters } from './held-adapters.ts';
 import { type AdapterRequest, adapterWaitMs } from './predicted-cost-adapters.ts';
 import {
@@ -27,17 +28,9 @@ import {
 import { EndpointSamples } from './predicted-cost-samples.ts';
 import { SignsOfLife } from './signs-of-life.ts';
 
-/** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
-const SUSPECT_MS = 500;
-const SUSPECT_DOUBLINGS_MAX = 6;
 const SUSPECT_COST_MS = 30_000;
 /** Scorings that can be explained: more than one decision has. */
 const CYCLES_KEPT = 8;
-
-interface FailureStreak {
-  readonly failures: number;
-  readonly suspectUntil: Millis;
-}
 
 /**
  * Prefers the endpoint where this request costs least, in milliseconds of waiting for first tokens,
@@ -63,7 +56,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
   ],
   create({ prefixMatchInfoProducerName }) {
     const matchKey = prefixMatchKey(prefixMatchInfoProducerName);
-    const streaks: (FailureStreak | undefined)[] = [];
+    const streaks = new FailureStreaks();
     const samples = new EndpointSamples();
     const held = new HeldAdapters();
     const signs = new SignsOfLife();
@@ -74,18 +67,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
       score(endpoints, context) {
         const cycle = costCycle(context, { ...known, scored: endpoints });
         cycles[turn++ % CYCLES_KEPT] = cycle;
-        const { request, stateOf } = cycle;
-        let least = Number.POSITIVE_INFINITY;
-        // At once as long as it will be: a list that grows is copied each time it is full.
-        const costs: number[] = [];
-        costs.length = endpoints.length;
-        for (let at = 0; at < endpoints.length; at++) {
-          const state = stateOf(endpoints[at] as Endpoint);
-          const cost = computeCost(request, state);
-          costs[at] = state.stale ? -cost : cost;
-          if (!state.stale && cost < least) least = cost;
-        }
-        return scoresOf(costs, least);
+        return scoresOf(endpoints, cycle);
       },
       explain(endpoint, context): ScoreTerms {
         const { request, stateOf } =
@@ -105,30 +87,39 @@ export const predictedCost: ScorerDefinition = defineScorer({
         signs.answered(endpoint, sentAt);
       },
       onDone({ endpoint, at: sentAt }: Routed, at: Millis, outcome: Outcome) {
-        const { slot } = endpoint;
-        if (outcome === 'completed') {
-          signs.answered(endpoint, sentAt);
-          streaks[slot] = undefined;
-        }
-        if (outcome !== 'failed') return;
-        const failures = Math.min((streaks[slot]?.failures ?? 0) + 1, SUSPECT_DOUBLINGS_MAX);
-        streaks[slot] = { failures, suspectUntil: at + SUSPECT_MS * 2 ** (failures - 1) };
+        if (outcome === 'completed') signs.answered(endpoint, sentAt);
+        streaks.ended(endpoint, at, outcome);
       },
       onEndpointRemoved(endpoint: Endpoint) {
-        streaks[endpoint.slot] = undefined;
-        samples.forget(endpoint);
-        held.forget(endpoint);
-        signs.forget(endpoint);
+        for (const each of [streaks, samples, held, signs]) each.forget(endpoint);
       },
     };
   },
 });
 
+/** Least cost / cost; 0 for an endpoint of unknown state, unless all are so. */
+function scoresOf(
+  endpoints: readonly Endpoint[],
+  { request, stateOf }: CostCycle,
+): readonly number[] {
+  let least = Number.POSITIVE_INFINITY;
+  // At once as long as it will be: a list that grows is copied each time it is full.
+  const costs: number[] = [];
+  costs.length = endpoints.length;
+  for (let at = 0; at < endpoints.length; at++) {
+    const state = stateOf(endpoints[at] as Endpoint);
+    const cost = computeCost(request, state);
+    costs[at] = state.stale ? -cost : cost;
+    if (!state.stale && cost < least) least = cost;
+  }
+  return dividing(costs, least);
+}
+
 /**
- * Least cost / cost. Costs are above 0; that of a stale sample is given below 0, and its score is 0
- * unless all are stale, where the least cost is infinite. Overwrites the costs.
+ * Costs are above 0; that of a stale sample is given below 0, and its score is 0 unless all are
+ * stale, where the least cost is infinite. Overwrites the costs.
  */
-function scoresOf(costs: number[], leastFresh: number): readonly number[] {
+function dividing(costs: number[], leastFresh: number): readonly number[] {
   const allStale = leastFresh === Number.POSITIVE_INFINITY;
   const least = allStale ? -Math.max(...costs) : leastFresh;
   for (let index = 0; index < costs.length; index++) {
@@ -165,7 +156,7 @@ function costCycle(
     scored,
   }: {
     readonly matchKey: CycleKey<PrefixMatch>;
-    readonly streaks: readonly (FailureStreak | undefined)[];
+    readonly streaks: FailureStreaks;
     readonly samples: EndpointSamples;
     readonly held: HeldAdapters;
     readonly signs: SignsOfLife;
@@ -193,7 +184,7 @@ function costCycle(
     const { capacityTokens, usedTokens, lora, sampledAt } = samples.of(endpoint);
     state.capacityTokens = capacityTokens;
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
-    state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
+    state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     state.stale = signs.silentMs(endpoint, now) > usualMs;
     const demand = model.demand(endpoint);
     state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
