@@ -1,6 +1,7 @@
-import { Agent, buildConnector } from 'undici';
+import { buildConnector } from 'undici';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { connectWithin } from '../runtime/network/client/connect-within.ts';
+import { PacedAgent } from '../runtime/network/client/paced-agent.ts';
 import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds } from './gateway-bounds.ts';
@@ -38,7 +39,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port, extProcAddress, extProcTls, clock, log } = options;
   const bounds = { ...GATEWAY_BOUNDS, ...options.bounds };
   const extProc = createExtProcClient({ address: extProcAddress, tls: extProcTls });
-  const upstreams = new Agent({
+  const upstreams = new PacedAgent({
+    clock,
     keepAliveTimeout: UPSTREAM_IDLE_MS,
     connections: null,
     connect: connectWithin(buildConnector({ timeout: 0 }), bounds.connectTimeoutMs, clock),

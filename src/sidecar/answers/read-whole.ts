@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { PackedPieces } from '../../runtime/network/packed-pieces.ts';
+import { PackedPieces } from '../../runtime/network/pieces/packed-pieces.ts';
 
 /** The body of an answer in one piece. Rejects where it breaks off or is longer than `bytesMax`. */
 export async function readWhole(body: Readable, bytesMax: number): Promise<Buffer> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../framework/runtime.ts';
 import { Deadline } from '../../runtime/clock/deadline.ts';
-import { PackedPieces } from '../../runtime/network/packed-pieces.ts';
+import { PackedPieces } from '../../runtime/network/pieces/packed-pieces.ts';
 import { Refusal } from '../body/refusal.ts';
 import type { SidecarBounds } from '../options/sidecar-options.ts';
 

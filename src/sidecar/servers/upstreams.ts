@@ -1,7 +1,8 @@
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { type Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { connectWithin } from '../../runtime/network/client/connect-within.ts';
 import { interimAnswers } from '../../runtime/network/client/interim-answers.ts';
+import { PacedAgent } from '../../runtime/network/client/paced-agent.ts';
 import type { UpstreamRole, UpstreamTls } from '../options/sidecar-options.ts';
 import { slicedBody } from './sliced-body.ts';
 
@@ -78,7 +79,8 @@ function agentOf(role: UpstreamServer, { tls, connectTimeoutMs, clock }: Upstrea
     rejectUnauthorized: role === 'bootstrap' || tls?.unverified.includes(role) !== true,
     ...(tls?.ca !== undefined && { ca: tls.ca }),
   });
-  return new Agent({
+  return new PacedAgent({
+    clock,
     keepAliveTimeout: IDLE_MS,
     maxOrigins: ORIGINS_MAX,
     // Each stage has its own time limits.

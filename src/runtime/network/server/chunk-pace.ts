@@ -1,16 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock, Millis } from '../../../framework/runtime.ts';
-import { TokenBucket } from '../../clock/token-bucket.ts';
+import type { Clock } from '../../../framework/runtime.ts';
+import { ChunkRate } from '../pieces/chunk-rate.ts';
 
-/** Each costs about 1.6 µs, however few bytes it has: together a sixth of a core. */
-const CHUNKS = { perSecond: 100_000, atOnce: 25_000 };
 /**
  * A request is not held before it has sent so many: no honest client has more in one read of 64
  * KiB.
  */
 const FREE = 1000;
-const AGAIN_MS: Millis = 20;
 
 /** Connections that are not read at the moment, because their clients have sent too many chunks. */
 const held = new WeakSet<Socket>();
@@ -25,12 +22,10 @@ export function resumeUnlessHeld(socket: Socket): void {
  * chunks are tiny is not read for a while, so that others have their turns.
  */
 export class ChunkPace {
-  readonly #clock: Clock;
-  readonly #bucket: TokenBucket;
+  readonly #rate: ChunkRate;
 
   constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#bucket = new TokenBucket(clock, CHUNKS);
+    this.#rate = new ChunkRate(clock);
   }
 
   /** To be called once for a request that comes in chunks, before its body is read. */
@@ -41,7 +36,7 @@ export class ChunkPace {
       if (request.destroyed || request.complete) return;
       held.add(socket);
       socket.pause();
-      this.#whenRoom(Math.min(chunks, CHUNKS.atOnce), () => {
+      this.#rate.whenRoom(chunks, () => {
         chunks = 0;
         held.delete(socket);
         socket.resume();
@@ -54,10 +49,5 @@ export class ChunkPace {
     };
     // A listener for data would begin to read.
     request.once('resume', () => void request.on('data', count));
-  }
-
-  #whenRoom(chunks: number, then: () => void): void {
-    if (this.#bucket.take(chunks)) then();
-    else this.#clock.setTimer(AGAIN_MS, () => this.#whenRoom(chunks, then));
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { PackedPieces } from '../packed-pieces.ts';
+import { PackedPieces } from '../pieces/packed-pieces.ts';
 import { resumeUnlessHeld } from './chunk-pace.ts';
 
 /** Beyond this no more of a body is read until the next piece is taken. */

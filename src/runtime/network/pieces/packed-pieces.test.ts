@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../seeded-random.ts';
+import { seededRandom } from '../../seeded-random.ts';
 import { PackedPieces } from './packed-pieces.ts';
 
 describe('PackedPieces', () => {
