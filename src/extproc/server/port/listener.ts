@@ -27,6 +27,9 @@ export interface ListenerOptions extends Pick<StreamsOptions, 'onStream'> {
   readonly onClientFault?: ((fault: ClientFault) => void) | undefined;
 }
 
+/** After so many bytes of one peer the others have their turns. libuv reads 2 MiB of it at once. */
+const TURN_BYTES = 64 * 1024;
+
 /** A port that serves HTTP/2. */
 export class Listener {
   readonly #options: ListenerOptions;
@@ -116,7 +119,14 @@ export class Listener {
     this.#makeRoom();
     this.#connections.set(socket, connection);
     const stopWatch = keepAlive(connection, { clock, ...limits }, () => socket.destroy());
+    let turnBytes = 0;
     socket.on('data', (bytes: Buffer) => {
+      turnBytes += bytes.length;
+      if (turnBytes >= TURN_BYTES) {
+        turnBytes = 0;
+        socket.pause();
+        setImmediate(resume, socket);
+      }
       if (!connection.receive(bytes)) freeChunk(bytes);
     });
     socket.on('drain', () => connection.drained());
@@ -129,4 +139,8 @@ export class Listener {
       connection.closed();
     });
   }
+}
+
+function resume(socket: Socket): void {
+  socket.resume();
 }
