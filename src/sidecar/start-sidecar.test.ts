@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo } from 'node:net';
 import { generate } from 'selfsigned';
@@ -46,6 +48,20 @@ describe('what a client may ask for', () => {
       await answer;
     },
   );
+
+  it('[V64] no KV of other servers reaches the engine at a whole URL, whatever the type', async () => {
+    const sidecar = await started();
+    const [host, port] = sidecar.address.split(':');
+    const path = 'http://other/v1/completions';
+    const request = httpRequest({ host, port, path, method: 'POST', agent: false });
+    request.setHeader('content-type', 'text/plain');
+    request.end(JSON.stringify({ ...ASKED, kv_transfer_params: KV }));
+    const visit = await bed.engine.next();
+    expect([visit.path, JSON.parse(visit.body)]).toEqual(['/v1/completions', ASKED]);
+    visit.response.end('{}');
+    await once(request, 'response');
+    request.destroy();
+  });
 
   it('[V64] the parameters of the prefilling server replace those of the client', async () => {
     const sidecar = await started();

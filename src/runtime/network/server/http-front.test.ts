@@ -24,7 +24,7 @@ async function start(): Promise<{ port: number; unanswered: ServerResponse[] }> 
     requestsMax: 2,
     idleConnectionsMax: 2,
     onRequest: ({ response }) => void unanswered.push(response),
-    onRefused: (response) => void response.end(),
+    onRefused: (response, status, message) => void response.writeHead(status).end(message),
   });
   return { port: await front.listen('127.0.0.1', 0), unanswered };
 }
@@ -67,4 +67,31 @@ it('[V436] no request is cut for a new connection, and an answered one makes its
   await connected(port);
   await Promise.all(ends);
   expect([asking.closed, answered.closed]).toEqual([false, false]);
+});
+
+it.each([
+  ['http://other:1/v1/chat?a=b', '/v1/chat?a=b'],
+  ['HTTPS://other', '/'],
+  ['http://other?a', '/?a'],
+  ['/v1/chat', '/v1/chat'],
+  ['//v1/chat', '//v1/chat'],
+])('[V452] reads the target %s as its path', async (target, path) => {
+  const { port, unanswered } = await start();
+  (await connected(port)).write(ASK.replace('/', target));
+  await expect.poll(() => unanswered.length, { timeout: 60_000 }).toBe(1);
+  expect(unanswered[0]?.req.url).toBe(path);
+});
+
+it.each([
+  ['GET /v1/chat#a HTTP/1.1\r\nhost: a', 'the request target /v1/chat#a'],
+  ['OPTIONS * HTTP/1.1\r\nhost: a', 'the request target *'],
+  ['GET / HTTP/1.1\r\nhost: a\r\nhost: b', '2 Host headers'],
+])('[V452] refuses with 400: %s', async (request, why) => {
+  const { port, unanswered } = await start();
+  const socket = await connected(port);
+  socket.write(`${request}\r\n\r\n`);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(String(answer)).toContain('HTTP/1.1 400 ');
+  expect(String(answer)).toContain(why);
+  expect(unanswered).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { BoundConnections } from './bound-connections.ts';
 import { ChunkPace } from './chunk-pace.ts';
 import { closeServer, listen } from './listen.ts';
 import { http, loadHttps } from './node-http.ts';
+import { takePathTarget } from './request-target.ts';
 
 /** One request of a client. */
 export interface FrontExchange {
@@ -127,20 +128,17 @@ export class HttpFront {
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
-    const { requestsMax, clock, onRefused, onRequest } = this.#options;
+    const { requestsMax, onRequest } = this.#options;
     response.once('close', this.#connections.begin(request.socket));
     if (request.headers['transfer-encoding'] !== undefined) this.#pace.watch(request);
     // Makes clients open their next connection, which finds another server.
     if (this.#draining) response.setHeader('connection', 'close');
+    const fault = takePathTarget(request);
+    if (fault !== undefined) return this.#refuse(request, response, 400, fault);
     if (this.#open.size >= requestsMax) {
       response.setHeader('retry-after', '1');
-      endUpload(request, response, clock);
-      onRefused(
-        response,
-        503,
-        `${requestsMax} requests are open, as many as --max-requests allows`,
-      );
-      return;
+      const why = `${requestsMax} requests are open, as many as --max-requests allows`;
+      return this.#refuse(request, response, 503, why);
     }
     const open = new AbortController();
     this.#open.add(open);
@@ -151,6 +149,11 @@ export class HttpFront {
       if (this.#open.size === 0) this.#onIdle?.();
     });
     onRequest({ request, response, signal: open.signal });
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, status: number, why: string): void {
+    endUpload(request, response, this.#options.clock);
+    this.#options.onRefused(response, status, why);
   }
 }
 

@@ -1,0 +1,20 @@
+import type { IncomingMessage } from 'node:http';
+
+const SCHEME_AND_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+
+/**
+ * Gives a request the path of its target where that is a whole URL: servers read it so, and what is
+ * decided by the path must be decided for them, too. Returns why a request is refused with 400, or
+ * undefined for a good one. Envoy does the same.
+ */
+export function takePathTarget(request: IncomingMessage): string | undefined {
+  const { url = '/', headersDistinct } = request;
+  const hosts = headersDistinct.host?.length ?? 0;
+  if (hosts > 1) return `the request has ${hosts} Host headers: send one`;
+  const rest = url.replace(SCHEME_AND_HOST, '');
+  const path = rest === '' || rest.startsWith('?') ? `/${rest}` : rest;
+  if (!path.startsWith('/') || path.includes('#'))
+    return `the request target ${url} is no path: send one that begins with / and has no #`;
+  request.url = path;
+  return undefined;
+}
