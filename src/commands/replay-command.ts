@@ -21,8 +21,8 @@ import { needPackages } from '../runtime/need-packages.ts';
 import { above0, atLeastOne, wholeNumber } from './options/option-values.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 import { startProgress } from './output/progress.ts';
-import { writeReading } from './output/write-reading.ts';
 import { replayFacts } from './output/report-facts.ts';
+import { writeReading } from './output/write-reading.ts';
 
 interface ReplayFlags extends TraceFlags {
   /** At least one. */

@@ -28,8 +28,8 @@ import {
 import { addPlanningOptions, type PlanningFlags, planningOf } from './options/planning-options.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 import { startProgress } from './output/progress.ts';
-import { writeReading } from './output/write-reading.ts';
 import { simulationFacts } from './output/report-facts.ts';
+import { writeReading } from './output/write-reading.ts';
 
 interface SimulateFlags extends PlanningFlags, TraceFlags {
   readonly closedLoop: boolean;

@@ -71,10 +71,7 @@ describe('[O274] a table of few draws', () => {
     const single = renderComparison(compare([result('default', 1, 91.8)]), 80);
     expect(single.split('\n').filter((line) => line.startsWith('config'))).toHaveLength(1);
     const twelve = 'twelve-chars';
-    const parted = renderComparison(
-      compare([result(twelve, 1, 91.8), result('other', 1, 99)]),
-      80,
-    );
+    const parted = renderComparison(compare([result(twelve, 1, 91.8), result('other', 1, 99)]), 80);
     const columns = parted
       .split('\n')
       .filter((line) => line.startsWith('config '))
