@@ -5,7 +5,7 @@ import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { failureReason } from './failure-reason.ts';
 import { STALL_CHECK_MS, stalledAmong } from './first-token-stall.ts';
-import { isHeardAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
+import { answersScrapesAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
 
 /** A change of an endpoint: `ejected` is undefined when it is back. */
 export interface EjectionChange {
@@ -46,9 +46,9 @@ export class Ejector implements EndpointObserver {
   #suspects: ReadonlySet<number> = NO_SLOTS;
   readonly #counts = new Map<EjectionReason, number>();
   #checkedAt: Millis = Number.NEGATIVE_INFINITY;
-  #listenedAt: Millis = Number.NEGATIVE_INFINITY;
+  #silenceCheckedAt: Millis = Number.NEGATIVE_INFINITY;
   #firstTokens = 0;
-  /** When this picker last placed or heard something. */
+  /** When this picker last placed a request or got an answer. */
   #eventAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(options: EjectorOptions) {
@@ -81,7 +81,7 @@ export class Ejector implements EndpointObserver {
     const plan = this.#plan;
     if (plan === undefined) return undefined;
     if (at - this.#checkedAt >= STALL_CHECK_MS) this.#checkUnlessStill(plan, at);
-    if (at - this.#listenedAt >= SILENCE_CHECK_MS) this.#listen(plan, at);
+    if (at - this.#silenceCheckedAt >= SILENCE_CHECK_MS) this.#checkSilence(plan, at);
     if (this.#out.size === 0) return undefined;
     const trial = candidates.find((each) => this.#isTrialDue(each, at));
     if (trial !== undefined) this.#out.get(trial.slot)?.trialOffered(at);
@@ -245,15 +245,15 @@ export class Ejector implements EndpointObserver {
   }
 
   /** Looks for endpoints that answer nothing any more, and for those that do again. */
-  #listen({ silenceMs }: EjectionPlan, at: Millis): void {
-    this.#listenedAt = at;
+  #checkSilence({ silenceMs }: EjectionPlan, at: Millis): void {
+    this.#silenceCheckedAt = at;
     if (silenceMs === 0) return;
     const watched: Watched[] = [];
     for (const health of this.#known.values()) {
       const endpoint = this.#options.pool.get(health.endpoint.id);
       if (endpoint === undefined) continue;
       health.sampled(endpoint.metrics.sampledAt);
-      if (isHeardAgain(health, endpoint)) {
+      if (answersScrapesAgain(health, endpoint)) {
         health.wake(at);
         this.#isBack(health);
       }

@@ -86,7 +86,7 @@ export class EndpointHealth {
     if (Number.isFinite(gapMs)) this.scrapeGapMs = Math.max(gapMs, GAP_KEPT * this.scrapeGapMs);
   }
 
-  /** It is heard again, and a candidate without trials: it has failed nothing. */
+  /** It answers again, and is a candidate without trials: it has failed nothing. */
   wake(at: Millis): void {
     this.ejected = undefined;
     // What it owed before says nothing about it now.

@@ -47,15 +47,15 @@ export function silenceAmong(watched: readonly Watched[], at: Millis, silenceMs:
     const paceMs = Math.max(health.scrapeGapMs, at - usualAt);
     const isLate = lateMs >= Math.max(LATE_MS, SCRAPES_LATE * paceMs);
     if (isLate && mayBeSilent(health, endpoint, at)) suspects.push(endpoint);
-    const isUnheard = lateMs >= Math.max(silenceMs, SCRAPES_MISSING * paceMs);
-    if (isUnheard && owesSomething(health, at, silenceMs)) silent.push(health);
+    const isMissing = lateMs >= Math.max(silenceMs, SCRAPES_MISSING * paceMs);
+    if (isMissing && owesSomething(health, at, silenceMs)) silent.push(health);
     else progressAt = Math.max(progressAt, health.progressAt);
   }
   return { suspects, silent: silent.filter(({ owingSince }) => progressAt > owingSince) };
 }
 
 /** Whether it has answered a scrape since it was found silent. */
-export function isHeardAgain({ ejected }: EndpointHealth, { metrics }: Endpoint): boolean {
+export function answersScrapesAgain({ ejected }: EndpointHealth, { metrics }: Endpoint): boolean {
   return ejected?.reason === 'silent' && metrics.sampledAt > ejected.since;
 }
 
