@@ -172,7 +172,7 @@ async function askPickerState(
   };
 }
 
-/** That of the ext_proc port, unless the page of metrics is closed, or the port has no TLS. */
+/** The certificate of the ext_proc port, unless the page of metrics is closed, or the port has no TLS. */
 function pickerCertificates(address: string, metrics: string): readonly Validity[] {
   const [, seconds] = /^pointsman_certificate_expiry_timestamp_seconds (\S+)/m.exec(metrics) ?? [];
   if (seconds === undefined) return [];

@@ -15,7 +15,7 @@ export interface Seen {
   readonly envoy?: EnvoyState & { readonly configDump: unknown };
   readonly picker?: PickerState;
   readonly clocks: readonly ClockAhead[];
-  /** Those that Envoy does not say. */
+  /** The certificates of files, and of the picker. */
   readonly certificates?: readonly Validity[];
   /** In Unix time. */
   readonly nowMs: number;

@@ -16,12 +16,12 @@ export interface FilterAtRoute {
 export interface RouteFilters {
   /** The picker's, and observers. */
   readonly asked: readonly FilterAtRoute[];
-  /** Those of other servers, which come before the picker's. */
+  /** Filters of other servers, which come before the picker's. */
   readonly others: readonly FilterAtRoute[];
 }
 
 /**
- * The ext_proc filters that work on a route. Of several, the last one is the picker's: what comes
+ * The ext_proc filters that work on a route. The last of several is the picker's: what comes
  * before it may still change the model or the prompt. `levels` begin with the widest.
  */
 export function filtersAtRoute(

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { issue, newAuthority } from '../../../test/support/servers/certificates.ts';
 import { adminUrl } from './admin-url.ts';
 import { reasonOf } from './ask-picker.ts';
 
@@ -31,5 +34,18 @@ describe('[O273] the address of a port to ask', () => {
     expect(reasonOf(error)).toMatch(
       /belongs to another protocol .* choose another from 1 to 65535/,
     );
+  });
+
+  it('[O302] says what to give to a port with TLS', async () => {
+    const authority = await newAuthority('ours');
+    const options = { ...(await issue(authority, 'picker')), requestCert: true };
+    const server = createServer({ ...options, ca: authority.cert });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const reason = async (scheme: string): Promise<string> =>
+      reasonOf(await fetch(`${scheme}://127.0.0.1:${port}/`).catch((thrown: unknown) => thrown));
+    expect(await reason('https')).toContain('in the variable NODE_EXTRA_CA_CERTS');
+    expect(await reason('http')).toContain('--metrics-cert-dir, for https://…');
   });
 });

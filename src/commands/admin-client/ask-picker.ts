@@ -15,6 +15,15 @@ const RESERVED_PORT =
 const NO_TLS =
   'the TLS handshake failed: is it a port without TLS, for http://…, or are its versions of TLS too old?';
 
+/** Node’s own text names a flag of Node, which these commands do not take. */
+const UNKNOWN_AUTHORITY = /^(?:UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED)/;
+const NO_AUTHORITY =
+  'its certificate is of an authority that is not known here: name the authority’s file in the variable NODE_EXTRA_CA_CERTS';
+
+/** Such as a port with TLS that is asked without, or one that asks for a client’s certificate. */
+const HUNG_UP =
+  'it closed the connection without an answer: does it have --metrics-cert-dir, for https://…, or --metrics-client-ca-file, which keeps commands out?';
+
 /** A picker on this machine, by its default port. */
 export const PICKER_HERE = '127.0.0.1:9090';
 
@@ -116,7 +125,10 @@ export function reasonOf(error: unknown): string {
   if (!(cause instanceof Error)) return error.message;
   if (cause.message === 'bad port') return RESERVED_PORT;
   // Something is there that is no server of HTTP without TLS, such as the picker's gRPC port.
-  if ((cause as NodeJS.ErrnoException).code?.startsWith('ERR_SSL_') === true) return NO_TLS;
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  if (code.startsWith('ERR_SSL_')) return NO_TLS;
+  if (UNKNOWN_AUTHORITY.test(code)) return NO_AUTHORITY;
+  if (cause.message === 'other side closed') return HUNG_UP;
   const isOther = cause.name === 'HTTPParserError';
   return isOther ? `it does not answer HTTP/1.1: ${OTHER_PORTS}` : cause.message;
 }
