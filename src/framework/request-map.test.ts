@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Routed } from './observer.ts';
-import { RequestMap } from './request-map.ts';
+import { InFlightMap, RequestMap } from './request-map.ts';
 
 const routed = (number: number): Routed => ({ number }) as Routed;
 
@@ -44,4 +44,33 @@ describe('the values of requests in flight', () => {
     const found = requests.filter((request) => map.get(request) === request.number);
     expect([map.size, found.length]).toEqual([3333, 3333]);
   });
+});
+
+it('[V195] streams are found by their numbers as in a Map, also where many of these have one place', () => {
+  // Few numbers with the same place, and many that follow each other.
+  const id = fc.oneof(
+    fc.nat(200).map((at) => 2 * at + 1),
+    fc.nat(20).map((at) => 128 * at + 1),
+  );
+  const steps = fc.array(fc.record({ id, add: fc.boolean() }), { maxLength: 400 });
+  fc.assert(
+    fc.property(steps, (list) => {
+      const table = new InFlightMap<number, object>((number) => number);
+      const map = new Map<number, object>();
+      for (const { id, add } of list) {
+        if (!add) {
+          table.delete(id);
+          map.delete(id);
+        } else if (!map.has(id)) {
+          const stream = {};
+          table.set(id, stream);
+          map.set(id, stream);
+        }
+        expect(table.size).toBe(map.size);
+      }
+      for (const { id } of list) expect(table.get(id)).toBe(map.get(id));
+      expect(new Set(table.values())).toEqual(new Set(map.values()));
+    }),
+    { seed: 20_261_122, numRuns: 200 },
+  );
 });

@@ -79,7 +79,7 @@ export class Output {
     if (pieces.length > 0) {
       this.#pieces = [];
       transport.write(pieces);
-      // Otherwise the transport still needs what is before.
+      // While the transport is not idle, it still needs the bytes that are written before here.
       if (transport.idle) this.#from = this.#at = 0;
     }
     this.written(transport);

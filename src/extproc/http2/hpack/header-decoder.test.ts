@@ -264,6 +264,9 @@ describe('the headers of a request', () => {
     expect(decoder.decode(kept('grpc-status', '0'), true).fault).toBeUndefined();
     expect(decoder.decode(hex('82 be'), true).fault).toBe('malformed');
     expect(decoder.decode(hex('be 82'), true).fault).toBe('malformed');
+    // The decoder keeps the last block: what it means depends on where it stands.
+    const faults = [false, true, false].map((last) => decoder.decode(hex(GET_ROOT), last).fault);
+    expect(faults).toEqual([undefined, 'malformed', undefined]);
   });
 });
 
