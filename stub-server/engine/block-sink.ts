@@ -9,9 +9,10 @@ export interface BlockSink {
   stored(request: SequenceRequest, first: number, count: number): void;
   /** One block of this content is evicted; another of the same content may remain. */
   removed(hash: number): void;
+  /** The prefix cache is empty. */
   cleared(): void;
   /** Blocks of these contents are in host memory from now on. */
   offloaded(hashes: readonly number[]): void;
-  /** They are there no longer. */
+  /** Blocks of these contents are no longer in host memory. */
   evictedFromHost(hashes: readonly number[]): void;
 }

@@ -1,9 +1,9 @@
 import type { Clock, Millis, Timer } from '../../src/framework/runtime.ts';
 import type { KvFabric, KvPort } from './kv-fabric.ts';
 
-/** Blocks that no decode leg has fetched are released then: VLLM_NIXL_ABORT_REQUEST_TIMEOUT. */
+/** Blocks that no decode leg fetches are held so long: VLLM_NIXL_ABORT_REQUEST_TIMEOUT. */
 const HOLD_MS: Millis = 480_000;
-/** A decode leg without a prefill leg fails then: SGLang's timeout of its bootstrap. */
+/** A decode leg waits so long for its prefill leg, then fails: SGLang's timeout of its bootstrap. */
 const WAIT_MS: Millis = 300_000;
 
 /** A decode leg that needs KV. Either `ready` or `fail` is called, once. */

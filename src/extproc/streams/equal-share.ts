@@ -2,8 +2,8 @@
 const SHARE_ROUNDS_MAX = 8;
 
 /**
- * Those of `holders` to end until all together hold `goal`, in this order: first the ones above an
- * equal share, then those above half of it, as they are ordered. The last of `holders` above half of
+ * Says who of `holders` is to end until all together hold `goal`: first the ones above an equal
+ * share, then those above half of it, both as they are ordered. The last of `holders` above half of
  * it comes last.
  */
 export function aboveEqualShare<Holder extends { readonly heldBytes: number }>(

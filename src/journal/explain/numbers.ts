@@ -1,20 +1,20 @@
 import type { ByteLog, RecordReader } from './bytes.ts';
 
 /**
- * Lists of numbers as what differs from the list before. A list is written in runs: a byte with a
- * code and a length, then the numbers that the code asks for. No number is rounded: one is written
- * as a short float only where that is exact.
+ * Writes of a list of numbers only what differs from the list before. A list is written in runs: a
+ * byte with a code and a length, then the numbers that the code asks for. No number is rounded: it
+ * is written as a 32-bit float only where that is exact.
  */
 
 /** Equal to the number last written for the same slot. Nothing follows. */
 const SAME = 0;
 /** Equal to the number before it in this list. Nothing follows. */
 const REPEATED = 1;
-/** An f32 each. */
+/** A 32-bit float for each number. */
 const SHORT = 2;
-/** An f64 each. */
+/** A 64-bit float for each number. */
 const LONG = 3;
-/** Two bits of code, six of length less one; this length reaches to the end of the list. */
+/** A run's byte has two bits of code and six of its length less one; this one: to the list's end. */
 const REST = 63;
 const LENGTH_BITS = 6;
 /** It takes at most one byte for the run and eight for the number. */

@@ -63,7 +63,10 @@ export interface PickerMetricsOptions extends SeriesLimitOptions {
   readonly fairnessIdsMax?: number | undefined;
 }
 
-/** The reference's names, so that dashboards carry over; a registry for each picker. */
+/**
+ * The metrics of one picker, in a registry of its own. They have the reference's names, so that its
+ * dashboards show them.
+ */
 export class PickerMetrics {
   readonly registry: Registry = new Registry();
   readonly requests: RequestSeriesTable;
@@ -160,7 +163,10 @@ export class PickerMetrics {
 
 type FoldedKind = 'requests' | 'attempts' | 'rewrites';
 
-/** Shows the limit on the page, and what had no line of its own. Returns what counts that. */
+/**
+ * Shows the limit on the page, and how often a label value had no room for a line of its own.
+ * Returns the functions that count these by kind.
+ */
 function registerLimit(
   registry: Registry,
   limit: SeriesLimit,
@@ -180,7 +186,7 @@ function registerLimit(
   return { requests: count('requests'), attempts: count('attempts'), rewrites: count('rewrites') };
 }
 
-/** What of a picker is asked for its prefix indexes. */
+/** The part of a picker through which its prefix indexes are found. */
 interface PickerOfIndexes {
   observers(): readonly Observer[];
   plugins(): PluginInstances;

@@ -1,6 +1,6 @@
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 
-/** The time of a capture: it moves from record to record, which fire the timers, too. */
+/** The time of a capture. Its records say what the time is, and when which timer fires. */
 export class ReplayClock implements Clock {
   readonly #callbacks = new Map<number, () => void>();
   #now: Millis = 0;

@@ -92,7 +92,7 @@ export class SimulatedServer implements ModelServer {
   }
 }
 
-/** Of a request that no engine has: there is nothing to end or to release. */
+/** The submission of a request that no engine has: there is nothing to end or to release. */
 export const NO_SUBMISSION: Submission = { abort() {}, release() {} };
 
 /** Ends a request at once with `error`. */

@@ -34,7 +34,7 @@ export interface SchedulingCoreOptions {
   readonly plan: PickerPlan;
   readonly pool: EndpointPool;
   readonly runtime: Runtime;
-  /** As data sources get it. */
+  /** Passed on to data sources as `DataSourceHost.timers`. */
   readonly timers?: Clock | undefined;
   readonly coreFacts: readonly CycleFact<unknown>[];
   readonly faults: PluginFaults;
@@ -73,7 +73,7 @@ export interface SchedulingCore {
         ready: () => void,
       ) => boolean)
     | undefined;
-  /** By what the tokens of answers are counted; undefined where they are not. */
+  /** Estimates how many tokens an answer will have; undefined where answers do not count. */
   readonly outputEstimate: OutputEstimate | undefined;
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined;
@@ -152,10 +152,10 @@ function cachedTokensBy(
     try {
       const match = context.get(matchKey);
       const cached = match.matchedBlocks(endpoint) * match.blockTokens;
-      // A number that is none must not enter the ledger.
+      // The comparison is false for NaN, which must not enter the ledger.
       return cached > 0 ? Math.min(context.request.promptTokens, cached) : 0;
     } catch {
-      // The source of the fact has been reported.
+      // Whoever computes the fact has reported the error already.
       return 0;
     }
   };
@@ -238,8 +238,8 @@ function prepareOf(
 }
 
 /**
- * The index that the configuration names for this, if it has it; otherwise rather what engines
- * report themselves than what the picker expects them to hold.
+ * The index that the configuration names for this, where a plugin provides it; otherwise what
+ * engines report themselves; otherwise what the picker expects them to hold.
  */
 function bestPrefixMatch(
   facts: PluginParts['facts'],

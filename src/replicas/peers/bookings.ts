@@ -13,7 +13,8 @@ export class Bookings {
   #blocks = 0;
 
   /**
-   * For a replica with `open` requests. False beyond a bound, else to be released with its blocks.
+   * Counts one more request of a replica that has `open` already. Returns false, and counts nothing,
+   * beyond a bound; otherwise `release` must follow.
    */
   takesRequest(open: number): boolean {
     if (this.#requests >= OPEN_MAX || open >= PEER_OPEN_MAX) return false;
@@ -21,7 +22,7 @@ export class Bookings {
     return true;
   }
 
-  /** The prompt, counted; beyond the bound none, which only costs its prefix. */
+  /** Counts a prompt and returns it. Beyond the bound its blocks are left out: they match nothing. */
   held(prompt: PromptBlocks): PromptBlocks {
     const blocks = blockCount(prompt);
     if (this.#blocks + blocks > BLOCKS_MAX) {
@@ -31,6 +32,7 @@ export class Bookings {
     return prompt;
   }
 
+  /** Counts a request as over, and so many blocks as gone: all that `held` has returned for it. */
   release(blocks: number): void {
     this.#requests -= 1;
     this.#blocks -= blocks;

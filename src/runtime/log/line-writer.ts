@@ -12,8 +12,8 @@ export interface LineWriter {
   readonly leftOut: number;
   write(line: string): void;
   /**
-   * Writes what waits, for a second at most. Where it cannot be written, because the output is open
-   * and not read, the process will end by SIGKILL, as it could not end otherwise.
+   * Writes what waits, for a second at most. Where nobody reads an output that is open, the process
+   * will end by SIGKILL, because it could not end otherwise.
    */
   end(): Promise<void>;
 }
@@ -44,8 +44,8 @@ export function standardOutput(): LineWriter {
         if (isOver) return resolve();
         isOver = true;
         const stuck = setTimeout(() => {
-          // Others write at the exit what they still have, and would wait for ever: it comes
-          // before.
+          // First of all listeners: others write at the exit what they still have, and would wait
+          // for ever.
           process.prependOnceListener('exit', () => process.kill(process.pid, 'SIGKILL'));
           resolve();
         }, END_MS);

@@ -2,7 +2,7 @@ import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 
 /** An API that generates tokens, as far as its two legs differ from those of other APIs. */
 export interface GenerationApi {
-  /** As the reference counts requests by. */
+  /** Its name in the labels of metrics, as in the reference. */
   readonly name: string;
   /** Fields that bound the answer. */
   readonly caps: readonly string[];

@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange/sidecar-parts.ts';
 
 /** An engine answers so where less of the prompt is cached than the request asks for. */
 const TOO_LITTLE = 'cache_threshold';
-/** Looked at for the first event that says something; an answer has it at its beginning. */
+/** The first event that says something is looked for in so many bytes from the beginning. */
 const LOOKED_AT_BYTES_MAX = 64 * 1024;
 
 /**

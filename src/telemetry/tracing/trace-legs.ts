@@ -23,7 +23,7 @@ interface TracedRequest {
 }
 
 export interface LegTraces {
-  /** Begins the trace of a request. Its spans are written as they end, if they are to be. */
+  /** Begins the trace of a request. Its spans are sent as they end, where the trace is sampled. */
   begin(headers: HttpHeaders): TracedRequest;
   /** Sends what waits, for 3 s at most. */
   stop(): Promise<void>;

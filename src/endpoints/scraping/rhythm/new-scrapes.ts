@@ -12,8 +12,9 @@ const BURST = 1000;
 const STEP_MS: Millis = 20;
 
 /**
- * Says when scrapes of endpoints that have not answered may begin: else thousands of new endpoints,
- * or of such that are gone, would take most of a core. Those beyond the pace wait in turn.
+ * Says when scrapes of endpoints that have not answered may begin. Without this, thousands of new
+ * endpoints, or of endpoints that are gone, would take most of a core. Scrapes beyond the pace wait
+ * and begin in the order in which they came.
  */
 export class NewScrapes {
   readonly #clock: Clock;

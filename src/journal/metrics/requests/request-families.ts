@@ -71,7 +71,10 @@ export function createRequestFamilies(registry: Registry, deprecated = false): R
   return families;
 }
 
-/** Former names: of the picker's first home, and of its first prefix under its present one. */
+/**
+ * Shows families under the names that older releases of the reference gave them: those that begin
+ * with `inference_objective_`, and later those that begin with `llm_d_router_epp_`.
+ */
 function showFormerNames(families: RequestFamilies, show: ShowTwins): void {
   const former = <Child>(
     family: Family<Child>,
