@@ -175,7 +175,7 @@ describe('docs/architecture.md', () => {
     .trimEnd()
     .split('\n')
     .map((line) => line.match(/(?:src\/[\w./-]+|scorers|stub-server|(?<=\s)ui)(?=\s|$)/g) ?? []);
-  const rooms = [...page.matchAll(/^\| `([^`]+)` *\|[^|]*\|([^|]*)\|$/gm)];
+  const rooms = [...readText('docs/folders.md').matchAll(/^\| `([^`]+)` *\|[^|]*\|([^|]*)\|$/gm)];
 
   it('draws every room on a line above those it imports', () => {
     const height = new Map(layers.flatMap((line, at) => line.map((room) => [room, at] as const)));

@@ -12,7 +12,7 @@ it('[T55] says of an import which rooms it joins, and what to do instead', () =>
   const found = { path: 'src/flow/a.ts', target: 'src/serve/b.ts' };
   expect(roomFault(found, 'src/flow', 'src/serve')).toBe(
     'src/flow/a.ts imports src/serve/b.ts, and src/flow may not import src/serve (table in ' +
-      'docs/architecture.md): pass what it needs as an argument, or move one of the two files',
+      'docs/folders.md): pass what it needs as an argument, or move one of the two files',
   );
 });
 

@@ -8,7 +8,7 @@ export interface ImportOf {
 
 export function roomFault({ path, target }: ImportOf, from: string, to: string): string {
   return (
-    `${path} imports ${target}, and ${from} may not import ${to} (table in docs/architecture.md): ` +
+    `${path} imports ${target}, and ${from} may not import ${to} (table in docs/folders.md): ` +
     'pass what it needs as an argument, or move one of the two files'
   );
 }

@@ -8,11 +8,11 @@ import { cyclesIn, importsOf, readText, sourceFiles } from './source-tree.ts';
 const ANYTHING = 'anything';
 
 /**
- * Which room may import which, from the table in docs/architecture.md. `anything` is everything but
+ * Which room may import which, from the table in docs/folders.md. `anything` is everything but
  * test and bench.
  */
 const MAY_IMPORT: ReadonlyMap<string, readonly string[] | typeof ANYTHING> = new Map(
-  [...readText('docs/architecture.md').matchAll(/^\| `([^`]+)` *\|[^|]*\|([^|]*)\|$/gm)].map(
+  [...readText('docs/folders.md').matchAll(/^\| `([^`]+)` *\|[^|]*\|([^|]*)\|$/gm)].map(
     ([, room = '', imports = '']) => [
       room,
       imports.trim() === ANYTHING
@@ -54,7 +54,7 @@ it('[T1] imports only in the allowed direction', () => {
 it('[T1] has a row for every folder there is, and no other', () => {
   expect(
     [...MAY_IMPORT.keys()].toSorted(),
-    'each folder of src has a row in the table "Rooms" of docs/architecture.md, and no other has one',
+    'each folder of src has a row in the table "Rooms" of docs/folders.md, and no other has one',
   ).toEqual([...new Set(shipped.map(roomOf))].toSorted());
 });
 
@@ -73,8 +73,8 @@ it('[T1] lets benches use nothing of the tests, and nothing that is shipped use 
   expectNoFault(wrong);
 });
 
-it('[T14] says in docs/architecture.md what is in each folder of src and stub-server', () => {
-  const page = readText('docs/architecture.md');
+it('[T14] says in docs/folders.md what is in each folder of src and stub-server', () => {
+  const page = readText('docs/folders.md');
   const folders = new Set(shipped.map((path) => dirname(path)));
   const unknown = [...folders].filter(
     (folder) =>
@@ -85,7 +85,7 @@ it('[T14] says in docs/architecture.md what is in each folder of src and stub-se
   expect(folders.size).toBeGreaterThan(100);
   expect(
     unknown,
-    'each of these needs a row in docs/architecture.md that says what it has',
+    'each of these needs a row in docs/folders.md that says what it has',
   ).toEqual([]);
 });
 
