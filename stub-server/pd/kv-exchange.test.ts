@@ -79,12 +79,14 @@ describe('the exchange of KV', () => {
     expect(log.at(-1)).toBe('480000 fail');
   });
 
-  it('does not abandon what is complete', () => {
+  it('counts what is complete at one server, and does not abandon it', () => {
     const { exchange, port, complete } = setUp();
     exchange.begin('a', port);
+    expect(exchange.heldBy(port)).toBe(0);
     complete('a');
     exchange.abandon('a');
     expect(exchange.heldBy(port)).toBe(1);
+    expect(exchange.heldBy(new KvPort(KV_LINK_DEFAULT))).toBe(0);
   });
 
   it('loses with a crash what was held and what was on its way', async () => {

@@ -83,10 +83,7 @@ it('[T14] says in docs/folders.md what is in each folder of src and stub-server'
       !page.includes(`](../${folder}) `),
   );
   expect(folders.size).toBeGreaterThan(100);
-  expect(
-    unknown,
-    'each of these needs a row in docs/folders.md that says what it has',
-  ).toEqual([]);
+  expect(unknown, 'each of these needs a row in docs/folders.md that says what it has').toEqual([]);
 });
 
 /** Every import of what is shipped by what is shipped. */

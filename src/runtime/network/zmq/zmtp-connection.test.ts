@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { expect, it } from 'vitest';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
 import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
 import { speakZmtp } from './zmtp-connection.ts';
 import { messageBytes } from './zmtp-frames.ts';
@@ -13,11 +14,8 @@ const GREETING = Buffer.concat([
 const READY = Buffer.concat([Buffer.from([4, 6, 5]), Buffer.from('READY')]);
 const PING = Buffer.from([4, 15, 4, ...Buffer.from('PING'), 0, 10, ...Buffer.from('contextt')]);
 
-/**
- * A connection whose peer has sent these bytes and has gone; `reads`: whether it takes what we
- * send.
- */
-async function spokenWith(bytes: readonly Uint8Array[], reads: boolean) {
+/** A connection whose peer has sent these bytes; `reads`: whether it takes what we send. */
+function speakWith(bytes: readonly Uint8Array[], reads: boolean) {
   const written: Buffer[] = [];
   const received: string[] = [];
   const stream = new Duplex({
@@ -29,8 +27,7 @@ async function spokenWith(bytes: readonly Uint8Array[], reads: boolean) {
   });
   const socket = Object.assign(stream, { setNoDelay: () => stream, setKeepAlive: () => stream });
   stream.push(Buffer.concat(bytes));
-  stream.push(null);
-  await speakZmtp({
+  const over = speakZmtp({
     socket: socket as unknown as Socket,
     kind: 'subscriber',
     topic: 'kv@',
@@ -39,6 +36,14 @@ async function spokenWith(bytes: readonly Uint8Array[], reads: boolean) {
     onReady: () => void received.push('ready'),
     onMessage: (frames) => void received.push(String(Buffer.concat(frames))),
   });
+  return { stream, over, received, written };
+}
+
+/** A connection whose peer has gone behind these bytes. */
+async function spokenWith(bytes: readonly Uint8Array[], reads: boolean) {
+  const { stream, over, received, written } = speakWith(bytes, reads);
+  stream.push(null);
+  await over;
   return { received, written: Buffer.concat(written).toString('latin1') };
 }
 
@@ -55,4 +60,23 @@ it('[V311] answers pings, and cuts off a peer that does not read the answers', a
   expect(written.split('PONGcontextt')).toHaveLength(3);
   const flood = spokenWith([GREETING, READY, ...Array(6000).fill(PING)], false);
   await expect(flood).rejects.toThrow(/does not read our answers/);
+});
+
+it('ends a connection that has no handshake within half a minute, and keeps one that has', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const silent = expect(speakWith([GREETING], true).over).rejects.toThrow(
+      /no handshake within 30 s/,
+    );
+    const ready = speakWith([GREETING, READY], true);
+    await turn();
+    expect(ready.received).toEqual(['ready']);
+    vi.advanceTimersByTime(31_000);
+    await silent;
+    expect(ready.stream.destroyed).toBe(false);
+    ready.stream.push(null);
+    await ready.over;
+  } finally {
+    vi.useRealTimers();
+  }
 });
