@@ -3,12 +3,6 @@ import { messageOf } from '../../../framework/error.ts';
 import type { CacheEvent, HashWords } from './cache-event.ts';
 import { checkStructure, DroppedBatch } from './check-structure.ts';
 
-interface CacheEventBatch {
-  readonly events: readonly CacheEvent[];
-  /** The number of events of unknown types, which later engines may add. */
-  readonly unknown: number;
-}
-
 const TIER_DEFAULT = 'gpu';
 
 /** Made once, as each decoder allocates tables. `checkStructure` has bounded lists before. */
@@ -41,20 +35,10 @@ const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['AllBlocksCleared', []],
 ]);
 
-/** Reads a batch in any layout of vLLM or SGLang. Throws DroppedBatch, which says what is wrong. */
-export function decodeBatch(payload: Uint8Array, elementsMax: number): CacheEventBatch {
-  const events: CacheEvent[] = [];
-  let unknown = 0;
-  for (const event of decodeEvents(payload, elementsMax)) {
-    if (event === undefined) unknown += 1;
-    else events.push(event);
-  }
-  return { events, unknown };
-}
-
 /**
- * The events of a batch in order, each read when it is asked for; undefined for one of an unknown
- * type. Throws DroppedBatch at the first one that cannot be read.
+ * The events of a batch in any layout of vLLM or SGLang, in order, each read when it is asked for;
+ * undefined for one of an unknown type. Throws DroppedBatch, which says what is wrong, at the first
+ * one that cannot be read.
  */
 export function* decodeEvents(
   payload: Uint8Array,
