@@ -32,6 +32,9 @@ test('[D307] tokens in flight are counted by the match that the producer of load
   const named = { type: 'token-load-scorer', parameters: { inFlightLoadProducerName: 'other' } };
   const plugins = [exact, { ...loads, name: 'other' }, named];
   expect(load({ plugins }).plugins[2]?.config).toMatchObject(match);
+  // The ledger counts by what the first producer of loads names.
+  expect(load({ plugins: [exact, loads] }).inFlightMatch).toBe('exact');
+  expect(load({ plugins: [exact] }).inFlightMatch).toBeUndefined();
   expect(notesOf({ plugins: [exact, loads, { type: 'token-load-scorer' }] })).toEqual([]);
   const more = { ...loads, parameters: { ...match, syncCrossReplicaState: true } };
   expect(notesOf({ plugins: [exact, more] })).toEqual([
