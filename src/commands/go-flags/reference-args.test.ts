@@ -3,7 +3,8 @@ import { ConfigError } from '../../framework/error.ts';
 import { fromReferenceArgs } from './reference-args.ts';
 
 const pool = ['--pool-name', 'p', '--pool-namespace=ns'];
-const BY_DEFAULT = ['--as-reference', '--deprecated-metrics'];
+const DRAIN = ['--drain-notice-ms=30000', '--drain-timeout-ms=600000'];
+const BY_DEFAULT = ['--as-reference', '--deprecated-metrics', ...DRAIN];
 /** The arguments of ours beside those of the pool and the reference's defaults. */
 const ours = (...args: readonly string[]): readonly string[] => {
   const beside = ['--grpc-health-port=1', '--metrics-endpoint-auth=false', '--enable-pprof=false'];
@@ -26,6 +27,7 @@ describe('the reference picker’s command line', () => {
       '--deprecated-metrics',
       '--metrics-endpoint-auth',
       '--pprof',
+      ...DRAIN,
     ]);
     expect(Object.keys(translated?.fixed ?? {})).toEqual(['--zap-encoder=json']);
   });
@@ -40,7 +42,7 @@ describe('the reference picker’s command line', () => {
     ];
     const of = (environment: Readonly<Record<string, string>>) =>
       fromReferenceArgs(['--pool-name=p'], environment)?.args;
-    const rest = ['--metrics-endpoint-auth', '--pprof'];
+    const rest = ['--metrics-endpoint-auth', '--pprof', ...DRAIN];
     expect(of({ NAMESPACE: 'mine' })).toEqual([...args, ...rest, '--pool-namespace=mine']);
     expect(of({})).toEqual([...args, ...rest, '--pool-namespace=default']);
     expect(of({ NAMESPACE: '' })).toEqual([...args, ...rest, '--pool-namespace=default']);
@@ -60,8 +62,8 @@ describe('the reference picker’s command line', () => {
     [['--zap-log-level', '5'], ['--log-level=debug']],
     [['--zap-log-level', '1'], ['--log-level=info']],
     [['--zap-log-level', 'error', '-v=5'], ['--log-level=error']],
-    [['--drain-timeout', '1m30s'], ['--drain-timeout-ms=90000']],
-    [['--drain-timeout=1s', '--drain-timeout=2s'], ['--drain-timeout-ms=2000']],
+    [['--drain-timeout', '1m30s'], ['--drain-notice-ms=90000']],
+    [['--drain-timeout=1s', '--drain-timeout=2s'], ['--drain-notice-ms=2000']],
     [['--ha-enable-leader-election'], ['--ha-enable-leader-election']],
     [['--ha-enable-leader-election=false'], []],
     [['-ha-enable-leader-election=true'], ['--ha-enable-leader-election']],
@@ -78,7 +80,7 @@ describe('the reference picker’s command line', () => {
     [['--refresh-metrics-interval=100ms'], ['--scrape-interval-ms=100']],
     [['--refresh-metrics-interval=10ms'], ['--scrape-interval-ms=50']],
     [['--refresh-metrics-interval=-1s'], ['--scrape-interval-ms=50']],
-    [['--drain-timeout=-1s'], ['--drain-timeout-ms=0']],
+    [['--drain-timeout=-1s'], ['--drain-notice-ms=0']],
     [['--metrics-staleness-threshold=100us'], ['--metrics-stale-ms=1']],
     [
       ['--grpc-port=0x232a', '--metrics-port=9_090'],
@@ -117,6 +119,7 @@ describe('the reference picker’s command line', () => {
       '--health-port=9003',
       '--metrics-endpoint-auth',
       '--pprof',
+      ...DRAIN,
       '--pool-namespace=ns',
       '--pool-name=router-epp',
     ]);
@@ -222,6 +225,20 @@ describe('the reference picker’s command line', () => {
       '--enable-latency-predictor=true': expect.stringContaining('latencies are learned'),
     });
     expect(ours('--enable-latency-predictor')).toEqual([]);
+  });
+
+  it('[D494] accepts requests for the time of a drain, by default 30 s, and lets those in flight end', () => {
+    const drainsOf = (...theirs: readonly string[]): readonly string[] =>
+      (fromReferenceArgs([...pool, ...theirs], {})?.args ?? []).filter((arg) =>
+        arg.startsWith('--drain-'),
+      );
+    expect(drainsOf()).toEqual(DRAIN);
+    expect(drainsOf('--drain-timeout=1m')).toEqual([
+      '--drain-notice-ms=60000',
+      '--drain-timeout-ms=600000',
+    ]);
+    const own = ['--drain-notice-ms=5000', '--drain-timeout-ms=20000'];
+    expect(drainsOf(...own)).toEqual(own);
   });
 
   it('[D91] passes flags of ours to serve, which may stand beside the reference’s', () => {

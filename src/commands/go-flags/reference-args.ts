@@ -143,6 +143,11 @@ function isOn(values: ReadonlyMap<string, string>, name: string): boolean {
   return isTrue(values.get(name) ?? SWITCHED_ON, name);
 }
 
+/** As long as the reference accepts requests after SIGTERM. */
+const ACCEPTS_MS = 30_000;
+/** It lets those in flight end. Longer than its charts give a pod to end, which is 130 s. */
+const IN_FLIGHT_MS = 600_000;
+
 function defaultsBeside(
   names: ReadonlyMap<string, string>,
   environment: Environment,
@@ -154,6 +159,8 @@ function defaultsBeside(
   add('grpc-health-port', '--health-port=9003');
   add('metrics-endpoint-auth', '--metrics-endpoint-auth');
   add('enable-pprof', '--pprof');
+  if (!names.has('drain-notice-ms')) add('drain-timeout', `--drain-notice-ms=${ACCEPTS_MS}`);
+  add('drain-timeout-ms', `--drain-timeout-ms=${IN_FLIGHT_MS}`);
   add('pool-namespace', `--pool-namespace=${environment['NAMESPACE'] || 'default'}`);
   if (sendsTraces(names, environment)) defaults.push('--tracing');
   // Without a pool, the reference is named for its Deployment.

@@ -112,7 +112,8 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'destination-endpoint-hint-key': fixedChoice(HINT, ['x-gateway-destination-endpoint']),
     'destination-endpoint-hint-metadata-namespace': fixedChoice(HINT, ['envoy.lb']),
     'disable-endpoint-subset-filter': sameSwitch('disable-endpoint-subset-filter'),
-    'drain-timeout': time('drain-timeout-ms'),
+    // The time in which it accepts requests; those in flight have what the pod has left.
+    'drain-timeout': time('drain-notice-ms'),
     'emit-endpoint-scores': sameSwitch('emit-endpoint-scores'),
     'enable-cert-reload': fixedSwitch('certificates are read again whenever they change'),
     'enable-grpc-stream-metrics': sameSwitch('grpc-stream-metrics'),
