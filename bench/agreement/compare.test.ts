@@ -94,16 +94,12 @@ describe('agreement of a configuration with recorded decisions', () => {
   });
 
   it('[D492] says what picks at random would be explained to, and which decisions allow one endpoint', async () => {
-    const records = [
-      ...capture('a', 'b'),
-      sample('a', 9, 2000),
-      sample('b', 2, 2000),
-      request(2, 'b'),
-    ];
-    // The second and third decision may have been made by the sample before or after the change.
+    const change = [sample('a', 9, 3 * SECOND_MS), sample('b', 2, 3 * SECOND_MS)];
+    const records = [...capture('a', 'b', 'b'), ...change, request(3, 'b')];
+    // All but the first may have been made by a sample on the other side of the change.
     expect(await agreementOf(records, CONFIG)).toMatchObject({
       others: [],
-      byChance: 0.5 + 1 + 1,
+      byChance: 0.5 + 1 + 1 + 1,
       sole: { decisions: 1, same: 1 },
     });
     const wrong = await agreementOf(capture('b', 'b', 'a', 'b'), CONFIG);
@@ -112,9 +108,9 @@ describe('agreement of a configuration with recorded decisions', () => {
 
   it('moves samples of the named servers only', () => {
     const records = [sample('a', 1, 1), sample('b', 1, 1), sample('a', 2, 2), sample('a', 3, 3)];
-    const [a2, b1, a3, last] = withSamples(records, 'earlier', new Set(['a']));
+    const [a2, b1, a3, last] = withSamples(records, -1, new Set(['a']));
     expect([a2, b1, a3, last]).toEqual([records[2], records[1], records[3], records[3]]);
-    expect(withSamples(records, 'later', new Set(['a']))).toEqual([
+    expect(withSamples(records, 1, new Set(['a']))).toEqual([
       records[0],
       records[1],
       records[0],

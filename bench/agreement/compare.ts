@@ -10,7 +10,7 @@ export interface Agreement {
   readonly same: number;
   /** Another endpoint, to which this configuration gives the same score: drawn at random. */
   readonly ties: number;
-  /** Explained when some servers' samples are taken one scrape earlier or later. */
+  /** Explained when some servers' samples are taken one or two scrapes earlier or later. */
   readonly scrapes: number;
   /** Explained by none of these, with their numbers in the capture. */
   readonly others: readonly number[];
@@ -30,7 +30,6 @@ interface Compared {
   readonly best: readonly string[];
 }
 
-type Shift = 'earlier' | 'later';
 type Sample = Extract<CaptureRecord, { e: 'm' }>;
 
 /** Decides a capture again by this configuration, and says why decisions differ. */
@@ -40,8 +39,8 @@ export async function agreementOf(
 ): Promise<Agreement> {
   const compared = await decidedAgain(records, config);
   const allowed = new Map(compared.map(({ n, best }) => [n, new Set(best)]));
-  for (const [shift, servers] of shiftsOf(records)) {
-    for (const { n, best } of await decidedAgain(withSamples(records, shift, servers), config)) {
+  for (const [scrapes, servers] of shiftsOf(records)) {
+    for (const { n, best } of await decidedAgain(withSamples(records, scrapes, servers), config)) {
       for (const endpoint of best) allowed.get(n)?.add(endpoint);
     }
   }
@@ -82,19 +81,19 @@ async function decidedAgain(
   return compared;
 }
 
-/** All servers' samples one scrape earlier or later, and those of each server alone. */
-function* shiftsOf(records: readonly CaptureRecord[]): Iterable<readonly [Shift, Set<string>]> {
+/** All servers' samples one or two scrapes earlier or later, and those of each server alone. */
+function* shiftsOf(records: readonly CaptureRecord[]): Iterable<readonly [number, Set<string>]> {
   const servers = [...new Set(records.filter((record) => record.e === 'm').map(({ id }) => id))];
-  for (const shift of ['earlier', 'later'] as const) {
-    yield [shift, new Set(servers)];
-    for (const server of servers) yield [shift, new Set([server])];
+  for (const scrapes of [-2, -1, 1, 2]) {
+    yield [scrapes, new Set(servers)];
+    for (const server of servers) yield [scrapes, new Set([server])];
   }
 }
 
-/** Each sample of these servers in the place of the one before it, or of the one after it. */
+/** Each sample of these servers in the place of the one so many scrapes before or behind it. */
 export function withSamples(
   records: readonly CaptureRecord[],
-  shift: Shift,
+  scrapes: number,
   servers: ReadonlySet<string>,
 ): readonly CaptureRecord[] {
   const places = new Map<string, number[]>();
@@ -106,9 +105,8 @@ export function withSamples(
   });
   const shifted = [...records];
   for (const at of places.values()) {
-    const last = at.length - 1;
     at.forEach((place, k) => {
-      const from = shift === 'earlier' ? Math.min(k + 1, last) : Math.max(k - 1, 0);
+      const from = Math.min(Math.max(k - scrapes, 0), at.length - 1);
       shifted[place] = records[at[from] as number] as Sample;
     });
   }
