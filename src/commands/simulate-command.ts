@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
-import { configText } from '../catalogue/plan.ts';
+import { configText, planFromPlugins } from '../catalogue/plan.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
 import { writeWhole } from '../files/writing/write-whole.ts';
@@ -16,6 +16,7 @@ import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
 import { costPerHour, type ServerPlan, serverPlan } from '../lab/simulate/server-plan.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
+import { remote } from '../remote/remote.ts';
 import { needPackages } from '../runtime/need-packages.ts';
 import {
   above0,
@@ -101,6 +102,7 @@ async function run(flags: SimulateFlags): Promise<void> {
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
   // Throws for shapes and prices that do not fit the pool, before anything runs.
   for (const shape of planning.shapes) costPerHour(reshape(pool, shape), planning.prices);
+  for (const config of flags.config) await mustRunInVirtualTime(config, flags.plugin);
   const { trace, plugin: plugins, parallel, json, closedLoop } = flags;
   const jobs = jobsOf(flags, planning);
   const format = '{value}/{total} simulations, {duration_formatted}';
@@ -165,6 +167,14 @@ async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void
 function mustExist(option: string, path: string): void {
   if (existsSync(path)) return;
   throw new ConfigError('simulate', [{ path: option, message: `${path} does not exist` }]);
+}
+
+/** Throws with the name of the configuration, which workers do not know. */
+async function mustRunInVirtualTime(config: string, plugins: readonly string[]): Promise<void> {
+  const { scheduler } = await planFromPlugins(config, plugins);
+  if (scheduler?.definition !== remote) return;
+  const message = `${remote.type} asks another process, which virtual time cannot wait for: use redecide, or serve --shadow; a scheduler in a module (--plugin) can be simulated`;
+  throw new ConfigError(config, [{ path: 'scheduler.type', message }]);
 }
 
 function jobsOf(

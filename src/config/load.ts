@@ -151,8 +151,12 @@ function planScheduler(
   const definition = definitions.find((each) => each.type === type);
   if (definition === undefined) {
     const known = definitions.map((each) => each.type);
-    const hint = nearest(type, known) || `; the known ones are ${known.join(', ') || 'none'}`;
-    issues.push({ path: 'scheduler.type', message: `${type} is not a known scheduler${hint}` });
+    // In the library there are only those of modules.
+    const message =
+      known.length === 0
+        ? `${type} is no scheduler that can run here: load one from a module of yours`
+        : `${type} is not a known scheduler${nearest(type, known) || `; the known ones are ${known.join(', ')}`}`;
+    issues.push({ path: 'scheduler.type', message });
     return undefined;
   }
   const read = parseOrReport(definition.config, fields, 'scheduler', issues);
