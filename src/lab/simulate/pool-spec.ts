@@ -3,6 +3,7 @@ import type { LoraOptions } from '../../../stub-server/engine/lora-slots.ts';
 import type { KvLink } from '../../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { Workload } from '../traces/workload.ts';
 
 /** One simulated model server. */
 export interface ServerSpec {
@@ -49,6 +50,23 @@ export interface PoolSpec {
 export function uniformPool(count: number, server: Omit<ServerSpec, 'id'>): PoolSpec {
   const servers = Array.from({ length: count }, (_, index) => ({ ...server, id: `s${index}` }));
   return { servers, faults: [] };
+}
+
+/** A sentence about the requests that no server of the pool has memory for, if there are any. */
+export function noteTooLong(
+  { requests, blockTokens }: Pick<Workload, 'requests' | 'blockTokens'>,
+  { servers }: PoolSpec,
+): readonly string[] {
+  const blocks = Math.max(...servers.map(({ kvTokens }) => Math.floor(kvTokens / blockTokens)));
+  const tokensMax = blocks * blockTokens;
+  const { length } = requests.filter(
+    ({ promptTokens, outputTokens }) => promptTokens + outputTokens > tokensMax,
+  );
+  if (length === 0) return [];
+  const memory = `${tokensMax.toLocaleString('en')} tokens of KV memory`;
+  return [
+    `${length.toLocaleString('en')} requests fail: with their answers they are longer than the ${memory} that a server of the pool has at most`,
+  ];
 }
 
 /** Tokens in each KV block of the presets. */

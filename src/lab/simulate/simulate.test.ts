@@ -6,7 +6,7 @@ import { seededRandom } from '../../runtime/seeded-random.ts';
 import type { SimulationResult } from '../run-summary/run-result.ts';
 import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
 import type { Workload } from '../traces/workload.ts';
-import { type FaultSpec, type PoolSpec, uniformPool } from './pool-spec.ts';
+import { type FaultSpec, noteTooLong, type PoolSpec, uniformPool } from './pool-spec.ts';
 import { simulate } from './simulate.ts';
 import { SimulatedServer } from './simulated-server.ts';
 
@@ -127,6 +127,18 @@ describe('simulate', () => {
     expect(long.requests.map(({ server, ttftMs }) => [server, ttftMs.toFixed(3)])).toEqual(
       short.requests.map(({ server, ttftMs }) => [server, ttftMs.toFixed(3)]),
     );
+  });
+
+  it('[O327] fails requests longer than the memory of every server, and says how many there are', () => {
+    const { blockTokens, requests } = workloadOf(20);
+    const long = requests.map((each, at) => (at < 3 ? { ...each, promptTokens: 300_000 } : each));
+    const workload = { blockTokens, requests: long };
+    const pool = uniformPool(2, SERVER);
+    expect(summarize(run(workload, pool)).failed).toBe(3);
+    expect(noteTooLong(workload, pool)).toEqual([
+      '3 requests fail: with their answers they are longer than the 200,000 tokens of KV memory that a server of the pool has at most',
+    ]);
+    expect(noteTooLong(workloadOf(20), pool)).toEqual([]);
   });
 
   it('sends what a crashed server lost before its first token somewhere else', () => {

@@ -4,6 +4,7 @@ import { pickerMaker } from '../../library/picker-maker.ts';
 import { loadTrace } from '../traces/reading/load-trace.ts';
 import { readingOf } from '../traces/trace.ts';
 import { readPool } from './pool-file.ts';
+import { noteTooLong } from './pool-spec.ts';
 import { runJob, type SimulationJob } from './run-job.ts';
 import type { JobSource } from './run-jobs.ts';
 
@@ -11,9 +12,10 @@ import type { JobSource } from './run-jobs.ts';
 const source = workerData as JobSource;
 const { from, lenient, shape, closedLoop } = source;
 const trace = loadTrace(source.trace, { from, lenient, shape, sessions: closedLoop });
-const reading = readingOf(trace);
 const workload = { ...trace, closedLoop };
 const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
+const notes = [...trace.notes, ...noteTooLong(trace, pool)];
+const reading = readingOf({ ...trace, notes });
 const createPicker = await pickerMaker(source.plugins);
 
 parentPort?.on('message', (job: SimulationJob) => {
