@@ -97,6 +97,7 @@ async function run(flags: SimulateFlags): Promise<void> {
     needPackages('--report', ['echarts']);
     refuseOverwriting(flags.report, inputs, 'report.html');
   }
+  mustHaveSomebodyToShareWith(flags);
   const planning = planningOf(flags);
   const loadOptions = loadOptionsOf(flags);
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
@@ -162,6 +163,12 @@ async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void
   });
   writeWhole(report, [page]);
   process.stderr.write(`wrote ${report}\n`);
+}
+
+function mustHaveSomebodyToShareWith({ shareDelayMs, replicas }: SimulateFlags): void {
+  if (shareDelayMs === undefined || replicas > 1) return;
+  const message = `${shareDelayMs} has no effect with one picker: give --replicas of 2 or more, too`;
+  throw new ConfigError('simulate', [{ path: '--share-delay-ms', message }]);
 }
 
 function mustExist(option: string, path: string): void {

@@ -174,6 +174,14 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
       /--preset: cannot be used with --pool: put the options of servers into the file/,
     ],
     [['stub', '--calibrated', 'folder'], /folder/],
+    [
+      [...SIMULATE, '--pool', POOL, '--price', '2', '--price', 'h100=3'],
+      /'h100=3' is invalid\. h100 is not a preset; the presets are study, /,
+    ],
+    [
+      [...SIMULATE, '--pool', POOL, '--share-delay-ms', '50'],
+      /--share-delay-ms: 50 has no effect with one picker: give --replicas of 2 or more, too/,
+    ],
     [[...SIMULATE, '--pool', 'broken.yaml'], /line 2, column \d+: /],
     [['simulate', '--trace', 'empty.jsonl', '--pool', POOL], /is empty/],
     [['trace', 'convert', 'empty.jsonl', 'out.jsonl'], /is empty/],

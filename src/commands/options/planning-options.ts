@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import { PRESETS } from '../../../stub-server/presets/presets.ts';
 import { type ServiceObjective, STUDY_OBJECTIVE } from '../../lab/run-summary/service-objective.ts';
 import type { Prices } from '../../lab/simulate/server-plan.ts';
 import { shapesOf } from '../../lab/simulate/what-if.ts';
@@ -56,5 +58,9 @@ export function planningOf(flags: PlanningFlags): Planning {
 
 function withPrice(text: string, before: Prices): Prices {
   const [price = '', preset = ''] = text.split('=').reverse();
+  if (preset !== '' && !(preset in PRESETS)) {
+    const known = Object.keys(PRESETS).join(', ');
+    throw new InvalidArgumentError(`${preset} is not a preset; the presets are ${known}.`);
+  }
   return new Map([...before, [preset, above0(price)]]);
 }

@@ -141,6 +141,13 @@ describe('simulate', () => {
     expect(noteTooLong(workloadOf(20), pool)).toEqual([]);
   });
 
+  it('[O328] refuses a pool whose server has memory for less than a block of the trace', () => {
+    const pool = uniformPool(2, { ...SERVER, kvTokens: 63 });
+    expect(() => run(workloadOf(3), pool)).toThrow(
+      /s0\.kvTokens: 63 tokens are less than the 64 of a block of the trace/,
+    );
+  });
+
   it('sends what a crashed server lost before its first token somewhere else', () => {
     const { servers } = uniformPool(3, SERVER);
     const faults: readonly FaultSpec[] = [{ kind: 'crash', server: 's1', atMs: 2000, forMs: 8000 }];

@@ -1,5 +1,5 @@
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
-import { PluginFailure, type PluginFault } from '../../framework/error.ts';
+import { ConfigError, PluginFailure, type PluginFault } from '../../framework/error.ts';
 import type { Clock, Millis, Random } from '../../framework/runtime.ts';
 import type { EmbeddedPicker } from '../../library/create-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
@@ -57,6 +57,7 @@ class Simulation {
     this.#pickers = openPickers({ ...options, clock, onFault });
     this.#gateway = random.fork('gateway');
     const { blockTokens } = workload;
+    for (const spec of pool.servers) mustHoldOneBlock(spec, blockTokens);
     const { createServer = (spec, parts) => new SimulatedServer(spec, parts) } = options;
     this.#servers = new Map(
       pool.servers.map((spec, place) => {
@@ -166,4 +167,10 @@ class Simulation {
   #afterOneHop(callback: () => void): void {
     this.#clock.setTimer(NETWORK_MS, callback);
   }
+}
+
+function mustHoldOneBlock({ id, kvTokens }: ServerSpec, blockTokens: number): void {
+  if (kvTokens >= blockTokens) return;
+  const message = `${kvTokens} tokens are less than the ${blockTokens} of a block of the trace; give the server more memory`;
+  throw new ConfigError('pool', [{ path: `${id}.kvTokens`, message }]);
 }
