@@ -28,12 +28,6 @@ beforeAll(async () => {
       'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n' +
       'plugins: [{type: queue-scorer}, {type: file-discovery, parameters: {path: nowhere.yaml}}]\n' +
       'dataLayer: {discovery: {pluginRef: file-discovery}}\n',
-    'remote.yaml':
-      'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n' +
-      'scheduler: {type: remote, address: "unix:/tmp/mine.sock"}\n',
-    'unknown.yaml':
-      'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n' +
-      'plugins: [{type: queue-scorerr}]\n',
     [POOL]: 'servers: [{ count: 2, preset: llama-3.1-8b-h100 }]\n',
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -197,21 +191,6 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
     const { code, stderr } = await pointsman(...args);
     expect(stderr).toMatch(sentence);
     expect(stderr).not.toMatch(/^\s+at /m);
-    expect(code).toBe(2);
-  });
-});
-
-describe('[O326] configurations that cannot be simulated are named before anything runs', () => {
-  it.each([
-    ['unknown.yaml', /^unknown\.yaml:\n {2}plugins\[0\]\.type: queue-scorerr is not a known/],
-    [
-      'remote.yaml',
-      /^remote\.yaml:\n {2}scheduler\.type: remote asks another process, which virtual time cannot wait for: use redecide, or serve --shadow/,
-    ],
-  ])('%s', async (config, sentence) => {
-    const args = [...SIMULATE, '--pool', POOL, '--config', 'default', '--config', config];
-    const { code, stderr } = await pointsman(...args);
-    expect(stderr).toMatch(sentence);
     expect(code).toBe(2);
   });
 });

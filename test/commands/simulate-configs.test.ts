@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { PROGRAM } from '../support/programs/program.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-simulate-configs-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
+const FILES = {
+  'trace.jsonl': '{"timestamp":0,"input_length":100,"output_length":5}\n',
+  'pool.yaml': 'servers: [{ count: 2 }]\n',
+  'unknown.yaml': `${HEAD}plugins: [{type: queue-scorerr}]\n`,
+  'remote.yaml': `${HEAD}scheduler: {type: remote, address: "unix:/tmp/mine.sock"}\n`,
+};
+for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+
+describe('[O326] configurations that cannot be simulated are named before anything runs', () => {
+  it.each([
+    ['unknown.yaml', /^unknown\.yaml:\n {2}plugins\[0\]\.type: queue-scorerr is not a known/],
+    [
+      'remote.yaml',
+      /^remote\.yaml:\n {2}scheduler\.type: remote asks another process, which virtual time cannot wait for: use redecide, or serve --shadow/,
+    ],
+  ])('%s', (config, sentence) => {
+    const files = ['--trace', 'trace.jsonl', '--pool', 'pool.yaml'];
+    const args = ['simulate', ...files, '--config', 'default', '--config', config];
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    expect(stderr).toMatch(sentence);
+    expect(status).toBe(2);
+  });
+});
