@@ -112,7 +112,11 @@ describe('simulate', () => {
       let scrapes = 0;
       const pool = uniformPool(3, SERVER);
       const result = simulate({
-        ...{ workload, pool, config: 'default', createPicker, seed: 1 },
+        workload,
+        pool,
+        config: 'default',
+        createPicker,
+        seed: 1,
         createServer: (spec, parts) => {
           const server = new SimulatedServer(spec, parts);
           const sample = server.sample.bind(server);
