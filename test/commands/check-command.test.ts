@@ -212,6 +212,24 @@ Profile default:
     expect(text).toContain('comes from metrics-data-source and core-metrics-extractor.');
   });
 
+  test('[O354] shows the series of an engine under the names that a configuration gives them', async () => {
+    const described = join(folder, 'engine.yaml');
+    const engine = {
+      name: 'fooserve',
+      queuedRequestsSpec: 'fooserve_queue_length',
+      customMetrics: [{ attributeKey: 'queued-tokens', metricSpec: 'fooserve_queued_tokens' }],
+    };
+    writeFileSync(
+      described,
+      JSON.stringify({
+        apiVersion: 'llm-d.ai/v1',
+        kind: 'EndpointPickerConfig',
+        plugins: [{ type: 'core-metrics-extractor', parameters: { engineConfigs: [engine] } }],
+      }),
+    );
+    expect(await check(described)).toContain(`"engineConfigs":[${JSON.stringify(engine)}]`);
+  });
+
   test('[D308] shows the weights of tiers that are in force', async () => {
     const weighed = join(folder, 'weights.yaml');
     const indexerConfig = { kvCacheBackendConfigs: [{ name: 'CPU', weight: 0.4 }] };

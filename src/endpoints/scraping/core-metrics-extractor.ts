@@ -5,14 +5,20 @@ import {
   defineDataSource,
   type EndpointWriter,
 } from '../../framework/plugin.ts';
-import { ENGINES, type EngineMapping, engineConfigSchema } from './page/engine-metrics.ts';
+import {
+  configuredMapping,
+  ENGINES,
+  type EngineConfig,
+  type EngineMapping,
+  engineConfigSchema,
+} from './page/engine-metrics.ts';
 
 const LEGACY_ENGINE_LABEL = 'inference.networking.k8s.io/engine-type';
 
 interface ExtractorConfig {
   readonly engineLabelKey: string;
   readonly defaultEngine: string;
-  readonly engineConfigs: readonly EngineMapping[];
+  readonly engineConfigs: readonly EngineConfig[];
 }
 
 const config = z.lazy(() =>
@@ -51,7 +57,8 @@ export const coreMetricsExtractor: DataSourceDefinition = defineDataSource<Extra
 export function mappingsFor(pool: EndpointWriter, { labels }: Endpoint): readonly EngineMapping[] {
   const { engineLabelKey, defaultEngine, engineConfigs } = configured.get(pool) ?? DEFAULT;
   const own = new Set(engineConfigs.map(({ name }) => name));
-  const known = [...engineConfigs, ...ENGINES.filter(({ name }) => !own.has(name))];
+  const configs = engineConfigs.map(configuredMapping);
+  const known = [...configs, ...ENGINES.filter(({ name }) => !own.has(name))];
   const label = labels.get(engineLabelKey) ?? labels.get(LEGACY_ENGINE_LABEL);
   const named = known.filter(({ name }) => name === label);
   if (named.length > 0) return named;

@@ -82,45 +82,63 @@ const optionalSpec = z
   .optional()
   .transform((given) => given || undefined);
 
-/** One series or none, as a list. */
-const optionalList = optionalSpec.transform((each) => (each === undefined ? [] : [each]));
-
 /** A bound, as each one is searched for in every page. */
 const CUSTOM_METRICS_MAX = 64;
 
-/** `engineConfigs[]` of the reference's `core-metrics-extractor`. */
-export const engineConfigSchema: z.ZodType<EngineMapping> = z.lazy(() =>
-  z
-    .strictObject({
-      name: z.string().min(1),
-      queuedRequestsSpec: optionalList,
-      runningRequestsSpec: optionalList,
-      kvUsageSpec: optionalList,
-      loraSpec: optionalSpec,
-      cacheInfoSpec: optionalList,
-      cacheBlockSizeLabelName: z.string().optional(),
-      cacheNumBlocksLabelName: z.string().optional(),
-      cacheBlockSizeSpec: optionalSpec,
-      cacheNumBlocksSpec: optionalSpec,
-      customMetrics: z
-        .array(z.strictObject({ attributeKey: z.string().min(1), metricSpec: namedSpec }))
-        .max(CUSTOM_METRICS_MAX)
-        .default([]),
-    })
-    .transform((raw) => ({
-      name: raw.name,
-      waiting: raw.queuedRequestsSpec,
-      running: raw.runningRequestsSpec,
-      kvUsage: raw.kvUsageSpec,
-      lora: raw.loraSpec,
-      cacheInfo: raw.cacheInfoSpec,
-      blockTokensLabel: raw.cacheBlockSizeLabelName,
-      blocksLabel: raw.cacheNumBlocksLabelName,
-      blockTokens: raw.cacheBlockSizeSpec,
-      blocks: raw.cacheNumBlocksSpec,
-      custom: raw.customMetrics.map(({ attributeKey: attribute, metricSpec: series }) => ({
-        attribute,
-        series,
-      })),
-    })),
+/** An element of `engineConfigs` of the reference's `core-metrics-extractor`, under its names. */
+export interface EngineConfig {
+  readonly name: string;
+  readonly queuedRequestsSpec?: string | undefined;
+  readonly runningRequestsSpec?: string | undefined;
+  readonly kvUsageSpec?: string | undefined;
+  readonly loraSpec?: string | undefined;
+  readonly cacheInfoSpec?: string | undefined;
+  readonly cacheBlockSizeLabelName?: string | undefined;
+  readonly cacheNumBlocksLabelName?: string | undefined;
+  readonly cacheBlockSizeSpec?: string | undefined;
+  readonly cacheNumBlocksSpec?: string | undefined;
+  readonly customMetrics: readonly { readonly attributeKey: string; readonly metricSpec: string }[];
+}
+
+export const engineConfigSchema: z.ZodType<EngineConfig> = z.lazy(() =>
+  z.strictObject({
+    name: z.string().min(1),
+    queuedRequestsSpec: optionalSpec,
+    runningRequestsSpec: optionalSpec,
+    kvUsageSpec: optionalSpec,
+    loraSpec: optionalSpec,
+    cacheInfoSpec: optionalSpec,
+    cacheBlockSizeLabelName: z.string().optional(),
+    cacheNumBlocksLabelName: z.string().optional(),
+    cacheBlockSizeSpec: optionalSpec,
+    cacheNumBlocksSpec: optionalSpec,
+    customMetrics: z
+      .array(z.strictObject({ attributeKey: z.string().min(1), metricSpec: namedSpec }))
+      .max(CUSTOM_METRICS_MAX)
+      .default([]),
+  }),
 );
+
+/** The series that pages of a configured engine are searched for. */
+export function configuredMapping(config: EngineConfig): EngineMapping {
+  return {
+    name: config.name,
+    waiting: listOf(config.queuedRequestsSpec),
+    running: listOf(config.runningRequestsSpec),
+    kvUsage: listOf(config.kvUsageSpec),
+    lora: config.loraSpec,
+    cacheInfo: listOf(config.cacheInfoSpec),
+    blockTokensLabel: config.cacheBlockSizeLabelName,
+    blocksLabel: config.cacheNumBlocksLabelName,
+    blockTokens: config.cacheBlockSizeSpec,
+    blocks: config.cacheNumBlocksSpec,
+    custom: config.customMetrics.map(({ attributeKey: attribute, metricSpec: series }) => ({
+      attribute,
+      series,
+    })),
+  };
+}
+
+function listOf(spec: string | undefined): readonly string[] {
+  return spec === undefined ? [] : [spec];
+}

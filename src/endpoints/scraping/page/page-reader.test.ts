@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { page, read, reader, usedFrom, VLLM_LOAD } from '../../../../test/support/metrics-pages.ts';
-import { engineConfigSchema } from './engine-metrics.ts';
+import { configuredMapping, engineConfigSchema } from './engine-metrics.ts';
 import { PageReader, type PageReading, type PageRefusal } from './page-reader.ts';
 
 describe('a page without a series', () => {
@@ -172,7 +172,7 @@ describe('PageReader', () => {
 
 describe('engineConfigSchema', () => {
   it('maps an engine of the user by its own names', () => {
-    const mapping = engineConfigSchema.parse({
+    const config = engineConfigSchema.parse({
       name: 'ours',
       queuedRequestsSpec: 'depth{pool="main", kind=queue}',
       kvUsageSpec: 'used',
@@ -186,7 +186,7 @@ describe('engineConfigSchema', () => {
       'used 0.5',
       'info{count="9",size="8"} 1',
     ];
-    expect(new PageReader(mapping).read(page(lines))).toMatchObject({
+    expect(new PageReader(configuredMapping(config)).read(page(lines))).toMatchObject({
       waiting: 2,
       kvUsage: 0.5,
       cache: { blockTokens: 8, blocks: 9 },
