@@ -29,7 +29,7 @@ export function scheduleIssues(
   ];
 }
 
-/** Of faults of one kind at one server. */
+/** Faults of one kind at one server that begin before the one before them has ended. */
 function overlapsOf(
   faults: readonly (ScheduledFault & { readonly at: string })[],
 ): readonly ConfigIssue[] {
