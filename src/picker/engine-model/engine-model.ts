@@ -192,7 +192,7 @@ function scaled(stepTime: StepTime, ratio: number): StepTime {
 }
 
 /** Whether the first token may have waited for memory or an adapter's slot. */
-function mayWaitForResources({ endpoint, load, request }: Routed): boolean {
+export function mayWaitForResources({ endpoint, load, request }: Routed): boolean {
   const lora = endpoint.attribute(LORA);
   if (lora !== undefined && (lora.waiting.size > 0 || !lora.running.has(request.model)))
     return true;

@@ -1,12 +1,20 @@
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../framework/keys.ts';
-import { type EndpointObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
+import {
+  type EndpointObserver,
+  type Outcome,
+  type RequestObserver,
+  type Routed,
+  tokensToCompute,
+  type Usage,
+} from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { AdapterSlots } from './adapter-slots.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Ledger } from './ledger.ts';
+import { WaitingClaims } from './waiting-claims.ts';
 
 /** Steps of prompts that an endpoint gets: the one that it computes, and the next. */
 const STEPS = 2;
@@ -56,10 +64,11 @@ interface Places {
  * reports that it does nothing, and one that should have been done long ago: what is not known must
  * not stop a pool.
  */
-export class EndpointBacklog implements EndpointObserver {
+export class EndpointBacklog implements EndpointObserver, RequestObserver {
   readonly #options: EndpointBacklogOptions;
   /** By slot. */
   readonly #work: (Work | undefined)[] = [];
+  readonly #claims = new WaitingClaims();
   #meanTokens = 0;
 
   constructor(options: EndpointBacklogOptions) {
@@ -74,6 +83,15 @@ export class EndpointBacklog implements EndpointObserver {
 
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#work[slot] = undefined;
+    this.#claims.forget(slot);
+  }
+
+  onFirstToken(routed: Routed, at: Millis): void {
+    this.#claims.onFirstToken(routed, at);
+  }
+
+  onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    this.#claims.onDone(routed, at, outcome, usage);
   }
 
   /** The request has been sent there. */
@@ -84,6 +102,7 @@ export class EndpointBacklog implements EndpointObserver {
     const engine = engineModel.stepTime(computes);
     const { requests, contextTokens } = ledger.load(computes);
     const tokens = tokensToCompute(routed);
+    this.#claims.sent(routed, engine.perPrefillTokenMs * this.#reportedTokens(computes, at));
     const ownMs = engine.perPrefillTokenMs * tokens + decodeStepMs(requests, contextTokens, engine);
     this.#meanTokens += MEAN_SHARE * (tokens - this.#meanTokens);
     const work = (this.#work[computes.slot] ??= { until: at, sentAt: at, pendingAtSample: 0 });
@@ -137,7 +156,8 @@ export class EndpointBacklog implements EndpointObserver {
     const { requests, pendingPrefillTokens } = ledger.load(endpoint);
     if (requests === 0 || this.#isIdle(endpoint)) return true;
     if (this.#lacksMemory(endpoint, pendingPrefillTokens, at)) return false;
-    const tokens = pendingPrefillTokens + this.#othersTokens(endpoint, at);
+    const othersTokens = this.#claims.share(endpoint.slot) * this.#reportedTokens(endpoint, at);
+    const tokens = pendingPrefillTokens + othersTokens;
     const { prefillTokensMax } = engineModel.stepTime(endpoint);
     return tokens < (needsRoom ? 1 : STEPS * prefillTokensMax) || this.#isOverdue(endpoint, at);
   }
@@ -172,7 +192,7 @@ export class EndpointBacklog implements EndpointObserver {
   }
 
   /** What others, such as further pickers, have sent there, as far as the engine reports it. */
-  #othersTokens(endpoint: Endpoint, at: Millis): number {
+  #reportedTokens(endpoint: Endpoint, at: Millis): number {
     const { waitingQueueSize } = endpoint.metrics;
     if (waitingQueueSize === 0 || !isFresh(endpoint, at)) return 0;
     const pending = this.#options.ledger.pendingRequests(endpoint);
