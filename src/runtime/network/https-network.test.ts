@@ -141,6 +141,46 @@ describe('HTTPS', () => {
     file('client.pem', cert);
     expect(await ask(url, tls)).toEqual(both('page'));
   });
+
+  it('[V453] goes on with the files used last while new ones cannot be used, and says so once', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error): void => void warnings.push(message);
+    process.on('warning', onWarning);
+    closers.push(() => void process.off('warning', onWarning));
+    const { cert, key } = await issue(authority, 'picker');
+    const [caPath, certPath] = [file('follow.pem', authority.cert), file('follow.crt', cert)];
+    const tls = { caPath, certPath, keyPath: file('follow.key', key) };
+    const network = createNodeNetwork();
+    closers.push(() => network.close());
+    /** What a server says that is new to the network, so that it connects. */
+    const fresh = async (by: Certificate): Promise<string> => {
+      const { url } = await serve({ ...(await issue(by, 'a')), ca: by.cert, requestCert: true });
+      const { body } = await network.get(url, { ...LIMITS, tls });
+      return Buffer.from(body).toString();
+    };
+    expect(await fresh(authority)).toBe('page');
+    for (const broken of [authority.cert.subarray(0, 300), Buffer.alloc(0)]) {
+      file('follow.pem', broken);
+      expect(await fresh(authority)).toBe('page');
+    }
+    file('follow.pem', authority.cert);
+    expect(await fresh(authority)).toBe('page');
+    file('follow.key', key.subarray(0, 60));
+    expect(await fresh(authority)).toBe('page');
+    rmSync(certPath);
+    expect(await fresh(authority)).toBe('page');
+    expect(warnings).toEqual([
+      expect.stringContaining('follow.pem has no certificates, or not all of them whole'),
+      expect.stringContaining('follow.crt with'),
+    ]);
+    const next = await newAuthority('next');
+    const own = await issue(next, 'picker');
+    file('follow.pem', next.cert);
+    file('follow.crt', own.cert);
+    file('follow.key', own.key);
+    expect(await fresh(next)).toBe('page');
+    await expect(fresh(authority)).rejects.toThrow('not trusted');
+  });
 });
 
 it('[O301] says that no connection was made where another request’s time ended meanwhile', async () => {

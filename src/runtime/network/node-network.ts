@@ -13,6 +13,7 @@ import type {
 } from '../../framework/runtime.ts';
 import { GrpcCall } from './client/grpc-call.ts';
 import { HttpOrigin } from './client/http-origin.ts';
+import { OutgoingFiles } from './client/outgoing-files.ts';
 import { NameResolver } from './name-resolver.ts';
 import { openZmqSocket } from './zmq/zmq-socket.ts';
 
@@ -97,6 +98,7 @@ interface PageOrigin {
 class Origins {
   readonly #byName = new Map<string, HttpOrigin>();
   readonly #byUrl = new WeakMap<URL, PageOrigin>();
+  readonly #files = new OutgoingFiles();
   readonly #tlsNames = new WeakMap<HttpTls, string>();
   readonly #idleMs: Millis;
   readonly #sweep: NodeJS.Timeout;
@@ -119,7 +121,7 @@ class Origins {
     const name = url.origin + lane + this.#tlsName(url, tls);
     let origin = this.#byName.get(name);
     if (origin === undefined) {
-      origin = new HttpOrigin(url.origin, this.#idleMs, tls);
+      origin = new HttpOrigin(url.origin, this.#idleMs, tls, this.#files);
       this.#byName.set(name, origin);
     }
     return origin;

@@ -1,7 +1,7 @@
 import type { buildConnector } from 'undici';
-import { readFollowed } from '../../../files/following/read-followed.ts';
 import type { HttpTls } from '../../../framework/runtime.ts';
 import { loadUndici } from './load-packages.ts';
+import type { OutgoingFiles } from './outgoing-files.ts';
 
 /** After this long the next request connects again, which finds a restarted server. */
 const CONNECT_TIMEOUT_MS = 2000;
@@ -10,7 +10,10 @@ const CONNECT_TIMEOUT_MS = 2000;
  * Connects to a server, over TLS with verification unless `tls` says otherwise. Files are read for
  * each connection, so a replaced certificate counts from the next one.
  */
-export function httpConnector(tls: HttpTls | undefined): buildConnector.connector {
+export function httpConnector(
+  tls: HttpTls | undefined,
+  files: OutgoingFiles,
+): buildConnector.connector {
   const fixed = {
     timeout: CONNECT_TIMEOUT_MS,
     rejectUnauthorized: tls?.insecureSkipVerify !== true,
@@ -22,20 +25,14 @@ export function httpConnector(tls: HttpTls | undefined): buildConnector.connecto
   return (options, callback) => {
     let connect = plain;
     try {
-      if (hasFiles) {
-        const files = { ca: read(caPath), cert: read(certPath), key: read(keyPath) };
-        connect = connectorFor({ ...fixed, ...files });
-      }
+      if (hasFiles)
+        connect = connectorFor({ ...fixed, ...files.read({ caPath, certPath, keyPath }) });
     } catch (error) {
       callback(error instanceof Error ? error : new Error(String(error)), null);
       return;
     }
     connect(serverName === undefined ? options : { ...options, servername: serverName }, callback);
   };
-}
-
-function read(path: string | undefined): Buffer | undefined {
-  return path === undefined ? undefined : readFollowed(path);
 }
 
 const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [

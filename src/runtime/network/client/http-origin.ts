@@ -5,6 +5,7 @@ import { FloodingServerError, HeadGuard } from './head-guard.ts';
 import { httpConnector } from './http-connector.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { loadUndici } from './load-packages.ts';
+import type { OutgoingFiles } from './outgoing-files.ts';
 import { PlainConnection } from './plain-connection.ts';
 import { ReusedBody } from './reused-body.ts';
 
@@ -22,6 +23,7 @@ export class HttpOrigin {
   readonly #name: string;
   readonly #keepAliveMs: Millis;
   readonly #tls: HttpTls | undefined;
+  readonly #files: OutgoingFiles;
   readonly #body = new ReusedBody();
   readonly #open = new Set<HttpExchange>();
   #client: Client | undefined;
@@ -35,10 +37,11 @@ export class HttpOrigin {
   #usedAt: Millis = 0;
   #isClosed = false;
 
-  constructor(name: string, keepAliveMs: Millis, tls: HttpTls | undefined) {
+  constructor(name: string, keepAliveMs: Millis, tls: HttpTls | undefined, files: OutgoingFiles) {
     this.#name = name;
     this.#keepAliveMs = keepAliveMs;
     this.#tls = tls;
+    this.#files = files;
     // Windows would fill the memory that all these connections share while another reads it.
     const mayBePlain = name.startsWith('http:') && process.platform !== 'win32';
     this.#plain = mayBePlain ? new PlainConnection() : undefined;
@@ -137,7 +140,7 @@ export class HttpOrigin {
 
   #connect(): Client {
     const { Client: UndiciClient } = loadUndici();
-    const connector = httpConnector(this.#tls);
+    const connector = httpConnector(this.#tls, this.#files);
     return new UndiciClient(this.#name, {
       pipelining: 1,
       // Each exchange has its own deadline. undici's are per part, with a resolution of 0.5 s.

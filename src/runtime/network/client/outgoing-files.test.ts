@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { readCurveKeys } from '../zmq/curve/curve-keys.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { httpConnector } from './http-connector.ts';
+import { OutgoingFiles } from './outgoing-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'outgoing-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -20,7 +21,7 @@ describe.skipIf(process.platform === 'win32')('a pipe in the place of a file', (
     const failures = given.map((tls) => {
       let failure: Error | null = null;
       const to = { hostname: 'a', protocol: 'https:', port: '1' };
-      httpConnector(tls)(to, (...[error]) => {
+      httpConnector(tls, new OutgoingFiles())(to, (...[error]) => {
         failure = error;
       });
       return failure;
