@@ -144,13 +144,10 @@ describe('HTTPS', () => {
 
   it('[V453] goes on with the files used last while new ones cannot be used, and says so once', async () => {
     const warnings: string[] = [];
-    const onWarning = ({ message }: Error): void => void warnings.push(message);
-    process.on('warning', onWarning);
-    closers.push(() => void process.off('warning', onWarning));
     const { cert, key } = await issue(authority, 'picker');
     const [caPath, certPath] = [file('follow.pem', authority.cert), file('follow.crt', cert)];
     const tls = { caPath, certPath, keyPath: file('follow.key', key) };
-    const network = createNodeNetwork();
+    const network = createNodeNetwork({ warnOfFile: (text) => void warnings.push(text) });
     closers.push(() => network.close());
     /** What a server says that is new to the network, so that it connects. */
     const fresh = async (by: Certificate): Promise<string> => {

@@ -37,6 +37,8 @@ interface NodeNetworkOptions {
   readonly idleMs?: Millis;
   /** `address:port` of DNS servers; those of the machine where left out. */
   readonly dnsServers?: readonly string[];
+  /** Called for a file of TLS that cannot be used any more. Default: a warning of the process. */
+  readonly warnOfFile?: (message: string) => void;
 }
 
 /**
@@ -44,7 +46,7 @@ interface NodeNetworkOptions {
  * another. Certificates are verified unless a request says otherwise.
  */
 export function createNodeNetwork(options: NodeNetworkOptions = {}): NodeNetwork {
-  const origins = new Origins(options.idleMs ?? IDLE_MS);
+  const origins = new Origins(options.idleMs ?? IDLE_MS, new OutgoingFiles(options.warnOfFile));
   const names = new NameResolver({ servers: options.dnsServers });
   const sockets = new Set<MessageSocket>();
   const calls = new Set<Call>();
@@ -98,12 +100,13 @@ interface PageOrigin {
 class Origins {
   readonly #byName = new Map<string, HttpOrigin>();
   readonly #byUrl = new WeakMap<URL, PageOrigin>();
-  readonly #files = new OutgoingFiles();
+  readonly #files: OutgoingFiles;
   readonly #tlsNames = new WeakMap<HttpTls, string>();
   readonly #idleMs: Millis;
   readonly #sweep: NodeJS.Timeout;
 
-  constructor(idleMs: Millis) {
+  constructor(idleMs: Millis, files: OutgoingFiles) {
+    this.#files = files;
     this.#idleMs = idleMs;
     this.#sweep = setInterval(() => this.#closeIdle(), idleMs).unref();
   }

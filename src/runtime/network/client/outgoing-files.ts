@@ -20,6 +20,11 @@ export class OutgoingFiles {
   readonly #used = new Map<string, TlsFiles>();
   /** Of which files, by their paths, it was said that they cannot be used. */
   readonly #refused = new Set<string>();
+  readonly #warn: (message: string) => void;
+
+  constructor(warn: (message: string) => void = warnOfFile) {
+    this.#warn = warn;
+  }
 
   /**
    * Reads the files anew. Where they cannot be used, gives those that were used last, and warns
@@ -39,9 +44,7 @@ export class OutgoingFiles {
       if (used === undefined) throw error;
       if (!this.#refused.has(name)) {
         this.#refused.add(name);
-        process.emitWarning(`${messageOf(error)}; what it had before stays in use`, {
-          type: 'PointsmanTlsFile',
-        });
+        this.#warn(`${messageOf(error)}; what it had before stays in use`);
       }
       return used;
     }
@@ -67,4 +70,9 @@ function usable({ caPath, certPath, keyPath }: TlsPaths): TlsFiles {
 
 function read(path: string | undefined): Buffer | undefined {
   return path === undefined ? undefined : readFollowed(path);
+}
+
+/** On stderr, as Node writes its own warnings. */
+function warnOfFile(message: string): void {
+  process.emitWarning(message, { type: 'PointsmanTlsFile' });
 }
