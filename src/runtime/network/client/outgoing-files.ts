@@ -18,7 +18,7 @@ const END = /-----END [A-Z0-9 ]*CERTIFICATE-----/g;
 /** Files of authorities, certificates and keys for outgoing connections, which may be replaced. */
 export class OutgoingFiles {
   readonly #used = new Map<string, TlsFiles>();
-  /** Of which files, by their paths, it was said that they cannot be used. */
+  /** The files, by their paths, that a warning has named and that cannot be used yet. */
   readonly #refused = new Set<string>();
   readonly #warn: (message: string) => void;
 
