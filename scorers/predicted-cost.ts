@@ -65,14 +65,14 @@ export const predictedCost: ScorerDefinition = defineScorer({
     let turn = 0;
     return {
       score(endpoints, context) {
-        const cycle = costCycle(context, { ...known, scored: endpoints });
+        const cycle = costCycle(context, endpoints, known);
         cycles[turn++ % CYCLES_KEPT] = cycle;
         return scoresOf(endpoints, cycle);
       },
       explain(endpoint, context): ScoreTerms {
         const { request, stateOf } =
           cycles.find((cycle) => cycle.context === context) ??
-          costCycle(context, { ...known, scored: [endpoint] });
+          costCycle(context, [endpoint], known);
         const terms = emptyBreakdown();
         computeCost(request, stateOf(endpoint), terms);
         return terms;
@@ -145,23 +145,19 @@ interface CostCycle {
   readonly stateOf: (endpoint: Endpoint) => EndpointState;
 }
 
+/** What the scorer has learned of endpoints, and where it finds what they hold of a prompt. */
+interface Known {
+  readonly matchKey: CycleKey<PrefixMatch>;
+  readonly streaks: FailureStreaks;
+  readonly samples: EndpointSamples;
+  readonly held: HeldAdapters;
+  readonly signs: SignsOfLife;
+}
+
 function costCycle(
   context: SchedulingContext,
-  {
-    matchKey,
-    streaks,
-    samples,
-    held,
-    signs,
-    scored,
-  }: {
-    readonly matchKey: CycleKey<PrefixMatch>;
-    readonly streaks: FailureStreaks;
-    readonly samples: EndpointSamples;
-    readonly held: HeldAdapters;
-    readonly signs: SignsOfLife;
-    readonly scored: readonly Endpoint[];
-  },
+  scored: readonly Endpoint[],
+  { matchKey, streaks, samples, held, signs }: Known,
 ): CostCycle {
   const inFlight = context.get(IN_FLIGHT);
   const match = context.get(matchKey);
@@ -172,7 +168,8 @@ function costCycle(
   const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
   const request = { promptTokens: context.request.promptTokens, outputTokens, isCrowdedOut };
   const demandRate = model.demandRate(now);
-  const usualMs = signs.usualMs(scored, now);
+  // Computed where a sample is old: with hundreds of endpoints none is, most of the time.
+  let usualMs: Millis | undefined;
   const adapterMs = adapterWaits(context, { held, samples, scored, outputTokens });
   const state = emptyState();
   const stateOf = (endpoint: Endpoint): EndpointState => {
@@ -185,13 +182,14 @@ function costCycle(
     state.capacityTokens = capacityTokens;
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
-    state.stale = signs.silentMs(endpoint, now) > usualMs;
+    const isOld = now - sampledAt > METRICS_STALE_MS;
+    state.stale = isOld && signs.silentMs(endpoint, now) > (usualMs ??= signs.usualMs(scored, now));
     const demand = model.demand(endpoint);
     state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
     state.traffic.utilization = demandRate * demand.workMs;
     // The engine counts tokens that requests share once. Our own count is used only where it
     // reports none.
-    state.heldTokens = now - sampledAt > METRICS_STALE_MS ? load.contextTokens : usedTokens;
+    state.heldTokens = isOld ? load.contextTokens : usedTokens;
     return state;
   };
   return { context, request, stateOf };

@@ -1,4 +1,4 @@
-import { type Endpoint, isFresh, METRICS_STALE_MS } from '../src/framework/endpoint.ts';
+import { type Endpoint, METRICS_STALE_MS } from '../src/framework/endpoint.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 
 /** Samples of all endpoints may be old where they are scraped seldom: so many times as old. */
@@ -27,7 +27,6 @@ export class SignsOfLife {
    * more where those of half of the endpoints are old.
    */
   usualMs(endpoints: readonly Endpoint[], now: Millis): Millis {
-    if (endpoints.every((endpoint) => isFresh(endpoint, now))) return METRICS_STALE_MS;
     const ages = endpoints.map(({ metrics }) => now - metrics.sampledAt).filter(Number.isFinite);
     const half = ages.sort((a, b) => a - b)[Math.floor((ages.length - 1) / 2)] ?? 0;
     return Math.min(USUAL_MAX_MS, METRICS_STALE_MS + TIMES_USUAL * Math.max(0, half));

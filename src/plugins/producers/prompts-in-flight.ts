@@ -1,13 +1,14 @@
 import type { Routed } from '../../framework/observer.ts';
-import { type PromptBlocks, textsOf } from '../../framework/request.ts';
+import type { PromptBlocks } from '../../framework/request.ts';
 import { RequestMap } from '../../framework/request-map.ts';
 import type { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
 
-/** A text whose blocks are pinned at one endpoint. */
+/** A text whose blocks are pinned at one endpoint, and the next text of the same request. */
 interface Pinned {
   readonly held: EndpointBlocks;
   readonly text: PromptBlocks;
   readonly blocks: number;
+  readonly next: Pinned | undefined;
 }
 
 /**
@@ -15,19 +16,21 @@ interface Pinned {
  * forgets no block that a request uses, and when the request ends, they are as if newly used.
  */
 export class PromptsInFlight {
-  #pinned = new RequestMap<readonly Pinned[]>();
+  #pinned = new RequestMap<Pinned>();
 
   /** Takes the place of what was pinned for this request before. */
   pin(routed: Routed, held: EndpointBlocks, prompt: PromptBlocks): void {
     this.unpin(routed);
-    const texts = textsOf(prompt).map((text) => ({ held, text, blocks: held.pin(text) }));
-    this.#pinned.set(routed, texts);
+    let next: Pinned | undefined;
+    for (const text of prompt.others ?? []) next = { held, text, blocks: held.pin(text), next };
+    this.#pinned.set(routed, { held, text: prompt, blocks: held.pin(prompt), next });
   }
 
   /** Does nothing for a request of which nothing is pinned. */
   unpin(routed: Routed): void {
-    for (const { held, text, blocks } of this.#pinned.delete(routed) ?? []) {
-      held.unpin(text, blocks);
+    let pinned = this.#pinned.delete(routed);
+    for (; pinned !== undefined; pinned = pinned.next) {
+      pinned.held.unpin(pinned.text, pinned.blocks);
     }
   }
 
