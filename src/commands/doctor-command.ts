@@ -127,15 +127,14 @@ async function askEnvoy(address: string): Promise<SeenEnvoy> {
   if (info.status !== 200 || server.version === undefined) {
     throw new CommandFailure(`${address} is no Envoy: ${info.text.slice(0, 200)}`);
   }
-  const configDump = jsonOf(dump, address, ENVOY_PORT);
-  const { otherFilters } = readSetup(configDump);
-  const others = otherFilters.join(' and ');
+  const setup = readSetup(jsonOf(dump, address, ENVOY_PORT));
+  const others = setup.otherFilters.join(' and ');
   return {
     version: server.version.split('/')[1] ?? '',
     without: others === '' ? '' : ` without ${others}, which comes before the picker’s filter`,
     envoy: {
       info: server,
-      configDump,
+      setup,
       stats: jsonOf(stats, address, ENVOY_PORT),
       certs: jsonOf(certs, address, ENVOY_PORT),
     },

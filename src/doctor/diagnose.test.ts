@@ -4,6 +4,7 @@ import { checkClocks } from './check-clocks.ts';
 import { checkEnvoyState } from './check-envoy-state.ts';
 import { checkPicker, type DescribedEndpoint } from './check-picker.ts';
 import { diagnose } from './diagnose.ts';
+import { readSetup } from './envoy-setup.ts';
 import { type Finding, findingsText } from './finding.ts';
 
 const idsOf = (findings: readonly Finding[]): readonly string[] =>
@@ -193,7 +194,7 @@ describe('[O51] findings', () => {
 
   it('are about routes from xDS where the filter is on only, once for all routes', () => {
     const findings = diagnose({
-      envoy: { configDump: duration('10s'), ...state },
+      envoy: { setup: readSetup(duration('10s')), ...state },
       clocks: [],
       nowMs: 0,
     });
@@ -239,7 +240,7 @@ looked at Envoy: 1 error, 2 warnings
 
   it('say where no route asks a picker', () => {
     const findings = diagnose({
-      envoy: { configDump: { configs: [] }, ...state },
+      envoy: { setup: readSetup({ configs: [] }), ...state },
       clocks: [],
       nowMs: 0,
     });

@@ -6,13 +6,13 @@ import { checkFailover } from './check-failover.ts';
 import { checkFilter } from './check-filter.ts';
 import { checkPicker, type PickerState } from './check-picker.ts';
 import { checkRoute } from './check-route.ts';
-import { type EnvoySetup, readSetup } from './envoy-setup.ts';
+import type { EnvoySetup } from './envoy-setup.ts';
 import type { Finding } from './finding.ts';
 
 /** Everything that the doctor looks at, as far as it was given. */
 export interface Seen {
-  /** Envoy's `/config_dump` and its state. */
-  readonly envoy?: EnvoyState & { readonly configDump: unknown };
+  /** What Envoy's `/config_dump` says, and its state. */
+  readonly envoy?: EnvoyState & { readonly setup: EnvoySetup };
   readonly picker?: PickerState;
   readonly clocks: readonly ClockAhead[];
   /** The certificates of files, and of the picker. */
@@ -36,10 +36,9 @@ export function diagnose(seen: Seen): readonly Finding[] {
 }
 
 function checkEnvoy(
-  { configDump, ...state }: NonNullable<Seen['envoy']>,
+  { setup, ...state }: NonNullable<Seen['envoy']>,
   longestWaitMs: number | undefined,
 ): readonly Finding[] {
-  const setup = readSetup(configDump);
   const refused = refusedFindings(setup);
   const pickers = [...pickerNames(setup.routes)].filter((name) => setup.clusters.has(name));
   if (setup.routes.length === 0) {

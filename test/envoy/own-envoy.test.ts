@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Document, parse, parseDocument } from 'yaml';
 import { envoyBinary } from '../../bench/support/stack.ts';
 import { diagnose } from '../../src/doctor/diagnose.ts';
+import { readSetup } from '../../src/doctor/envoy-setup.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { codeBlock } from '../docs/doc-code.ts';
@@ -56,8 +57,8 @@ describe.skipIf(binary === undefined)('an Envoy of one’s own', () => {
       const response = await fetch(url, { method: 'POST', headers, body });
       await response.text();
       const dump = await fetch(`http://127.0.0.1:${envoy.adminPort}/config_dump`);
-      const configDump: unknown = await dump.json();
-      const findings = diagnose({ envoy: { configDump, ...STATE }, clocks: [], nowMs: Date.now() });
+      const setup = readSetup(await dump.json());
+      const findings = diagnose({ envoy: { setup, ...STATE }, clocks: [], nowMs: Date.now() });
       const errors = findings.filter(({ severity }) => severity === 'error');
       return { status: response.status, findings: errors };
     } finally {

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Files of tests run one after another in one of two processes for all of them, so that each loads
+ * Files of tests run one after another in one of three processes for all of them, so that each loads
  * a module once: most files took longer to load than to run. These need a process of their own, and
  * this is why.
  */
