@@ -54,7 +54,9 @@ const HEALTHY: readonly string[] = [
   series('pointsman_endpoint_ejected', 'endpoint_name="e0", namespace="n"', '0x60'),
   series('pointsman_endpoint_ejected', 'endpoint_name="e1", namespace="n"', '0x60'),
   series('pointsman_endpoint_ejected', 'endpoint_name="e2", namespace="n"', '0x60'),
+  series('pointsman_endpoint_ejected', 'endpoint_name="e3", namespace="n"', '0x60'),
   series('pointsman_endpoints_failing', 'reason="unreachable"', '0x60'),
+  series('pointsman_endpoints_lost', '', '0x60'),
   series('llm_d_epp_request_total', 'model_name="m"', '0+600x60'),
   errors('ResourceExhausted', '0+1x60'),
   errors('ModelServerError', '0+1x60'),
@@ -90,6 +92,7 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
   PointsmanHalfThePoolEjected: [
     series('pointsman_endpoint_ejected', 'endpoint_name="e0", namespace="n"', '1x60'),
     series('pointsman_endpoint_ejected', 'endpoint_name="e1", namespace="n"', '1x60'),
+    series('pointsman_endpoints_lost', '', '2x60'),
   ],
   PointsmanEndpointMetricsOld: [
     series('pointsman_endpoints_failing', 'reason="unreachable"', '1x60'),
@@ -118,7 +121,22 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** At little load servers that are gone get no requests, so that none is ejected. */
-const HALF_NOT_SCRAPED = [series('pointsman_endpoints_failing', 'reason="unreachable"', '2x60')];
+const HALF_NOT_SCRAPED = [
+  series('pointsman_endpoints_failing', 'reason="unreachable"', '2x60'),
+  series('pointsman_endpoints_lost', '', '2x60'),
+];
+/** One server is ejected, and another one fails its scrapes. */
+const HALF_LOST = [
+  series('pointsman_endpoint_ejected', 'endpoint_name="e0", namespace="n"', '1x60'),
+  series('pointsman_endpoints_failing', 'reason="unreachable"', '1x60'),
+  series('pointsman_endpoints_lost', '', '2x60'),
+];
+/** One server of four has crashed: it is ejected and fails its scrapes. */
+const ONE_CRASHED = [
+  series('pointsman_endpoint_ejected', 'endpoint_name="e0", namespace="n"', '1x60'),
+  series('pointsman_endpoints_failing', 'reason="unreachable"', '1x60'),
+  series('pointsman_endpoints_lost', '', '1x60'),
+];
 
 /** Alerts that such a fault raises, too. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
@@ -218,6 +236,16 @@ describe('the alerts', () => {
     async () => {
       const alerts = ['PointsmanEndpointMetricsOld', 'PointsmanHalfThePoolEjected'];
       expect(await firing(HALF_NOT_SCRAPED)).toEqual(alerts);
+    },
+  );
+
+  test.skipIf(promtool === undefined)(
+    '[O355] PointsmanHalfThePoolEjected adds up servers that are ejected and those that cannot be scraped',
+    async () => {
+      const single = ['PointsmanEndpointEjected', 'PointsmanEndpointMetricsOld'];
+      const alerts = [...single, 'PointsmanHalfThePoolEjected'];
+      expect(await firing(HALF_LOST)).toEqual(alerts);
+      expect(await firing(ONE_CRASHED)).toEqual(single);
     },
   );
 

@@ -4,7 +4,7 @@ import { logEventTroubles } from '../../endpoints/kv-events/health/log-event-tro
 import { DROP_REASONS } from '../../endpoints/kv-events/messages/check-structure.ts';
 import { logScrapeErrors } from '../../endpoints/scraping/log-scrape-errors.ts';
 import { SCRAPE_FAILURES, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import { registerEjectionMetrics } from '../../journal/metrics/pool/ejection-metrics.ts';
 import { registerInFlight } from '../../journal/metrics/pool/inflight-metrics.ts';
@@ -63,7 +63,9 @@ export function registerPool(
 ): void {
   const { registry } = metrics;
   registerFaultMetrics(registry, picker.faults);
-  registerEjectionMetrics(registry, picker);
+  const scrapeErrors = scrapeErrorsOf(picker.pool);
+  const isFailing = (id: EndpointId): boolean => scrapeErrors.of(id) !== undefined;
+  registerEjectionMetrics(registry, picker, isFailing);
   registerWaitingMetrics(registry, picker, router);
   registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
@@ -76,7 +78,7 @@ export function registerPool(
   registerRollouts(registry, roles.observers);
   registerMediaMetrics(registry, roles.observers);
   picker.pool.observeEndpoints(logRoleMinimums(roles, log));
-  const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
+  const failing = (): ReadonlyMap<string, number> => scrapeErrors.failing();
   const onFailure = registerScrapeFailures(metrics, SCRAPE_FAILURES, failing);
   logScrapeErrors(picker.pool, { log, clock, onFailure });
   logEventTroubles(picker.pool, log, kvEventCounters(registry, DROP_REASONS));

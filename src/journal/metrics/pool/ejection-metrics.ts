@@ -1,12 +1,18 @@
 import type { Registry } from 'prom-client';
+import type { Endpoint, EndpointId } from '../../../framework/endpoint.ts';
 import { EJECTION_REASONS } from '../../../picker/ejection/ejection-plan.ts';
 import type { EndpointPicker } from '../../../picker/endpoint-picker.ts';
 import { endpointLabels, showMetric } from '../page/family.ts';
 
-/** Shows which endpoints are out of the candidates, and how often endpoints were ejected. */
+/**
+ * Shows which endpoints are out of the candidates, how often endpoints were ejected, and how many
+ * are ejected or fail their scrapes. An endpoint that is gone is mostly both, so that sums of the
+ * two would count it twice.
+ */
 export function registerEjectionMetrics(
   registry: Registry,
   { ejector, pool }: Pick<EndpointPicker, 'ejector' | 'pool'>,
+  isFailing: (id: EndpointId) => boolean,
 ): void {
   const ejected = '1 for an endpoint that is out of the candidates because it fails, else 0.';
   showMetric(registry, { name: 'pointsman_endpoint_ejected', help: ejected, type: 'gauge' }, () =>
@@ -15,6 +21,12 @@ export function registerEjectionMetrics(
       value: ejector.ejected(endpoint) === undefined ? 0 : 1,
     })),
   );
+  const lost = 'Endpoints that are ejected or whose last scrape failed, each counted once.';
+  showMetric(registry, { name: 'pointsman_endpoints_lost', help: lost, type: 'gauge' }, () => {
+    const isLost = (endpoint: Endpoint): boolean =>
+      ejector.ejected(endpoint) !== undefined || isFailing(endpoint.id);
+    return [{ labels: {}, value: pool.snapshot().filter(isLost).length }];
+  });
   const ejections = 'Ejections of endpoints, by reason; failed trials count, too.';
   showMetric(
     registry,

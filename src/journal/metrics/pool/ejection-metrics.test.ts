@@ -1,0 +1,20 @@
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { makeEndpoint } from '../../../../test/makers.ts';
+import type { EndpointPicker } from '../../../picker/endpoint-picker.ts';
+import { registerEjectionMetrics } from './ejection-metrics.ts';
+
+test('[O355] an endpoint that is ejected and fails its scrapes is lost once', async () => {
+  const registry = new Registry();
+  const ejected = new Set(['a', 'b']);
+  const failing = new Set(['b', 'c']);
+  const picker = {
+    pool: { snapshot: () => ['a', 'b', 'c', 'd'].map((id) => makeEndpoint(id)) },
+    ejector: {
+      ejected: ({ id }) => (ejected.has(id) ? { reason: 'silent', since: 0, until: 0 } : undefined),
+      counts: new Map(),
+    },
+  } as unknown as EndpointPicker;
+  registerEjectionMetrics(registry, picker, (id) => failing.has(id));
+  expect(await registry.metrics()).toMatch(/^pointsman_endpoints_lost 3$/m);
+});
