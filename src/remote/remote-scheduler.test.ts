@@ -101,6 +101,14 @@ describe('a scheduler in another process', () => {
     expect([scheduler.status().breaker, ask('again').waits]).toEqual(['closed', true]);
   });
 
+  it('[O356] says why no connection could be made in the words of the system alone', () => {
+    const { scheduler, call } = remoteBed({}, null);
+    const why =
+      '14 UNAVAILABLE: No connection established. Last error: Error: connect ENOENT /tmp/s. Resolution note: ';
+    call().options.onClosed(why);
+    expect(scheduler.status()).toMatchObject({ state: 'gone', cause: 'connect ENOENT /tmp/s' });
+  });
+
   it('[V78] says whether it is connected, slow or gone, since when, why and how often', () => {
     const { scheduler, clock, calls, call, say, ask, answer } = remoteBed({}, null);
     const start = clock.wallTime();

@@ -10,6 +10,7 @@ import type {
 import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
+import { whyNoConnection } from '../runtime/network/client/no-connection.ts';
 import { Breaker } from './breaker.ts';
 import {
   type DecisionMessage,
@@ -85,7 +86,7 @@ export class RemoteScheduler implements ReplacementScheduler {
       hello: () => ({ hello }),
       onWelcome: (welcome) => this.#onWelcome(welcome),
       onDecisions: (decisions) => this.#onDecisions(decisions),
-      onFailed: (reason) => this.#history.become('gone', reason),
+      onFailed: (reason) => this.#history.become('gone', whyNoConnection(reason) || reason),
       onDown: () => this.#onDown(),
     });
   }
