@@ -88,8 +88,7 @@ export class Http2Connection {
   receive(bytes: Buffer): boolean {
     if (this.#over) return false;
     this.#reads += 1;
-    this.#sender.reading = true;
-    this.#sender.readKept = false;
+    this.#sender.beginRead();
     try {
       const rest = this.#prefaceBytes < PREFACE.length ? this.#preface(bytes) : bytes;
       this.#reader.push(rest);
@@ -100,7 +99,7 @@ export class Http2Connection {
     } catch (error) {
       this.#fail(connectionError(error));
     } finally {
-      this.#sender.reading = false;
+      this.#sender.endRead();
     }
     return this.#sender.readKept;
   }

@@ -25,8 +25,6 @@ type Forget = (stream: Http2Stream, byPeer: boolean) => void;
 
 /** Sends the frames of a connection: what a turn brings leaves in one write. */
 export class Sender implements StreamConnection {
-  /** Set while bytes of the peer are read, whose answers come right after it. */
-  reading = false;
   /** Whether the memory of the last read is still used. */
   readKept = false;
   readonly #transport: Transport;
@@ -39,7 +37,10 @@ export class Sender implements StreamConnection {
   readonly #stalled = new Set<Http2Stream>();
   #window: number = FIRST_WINDOW_BYTES;
   #unsentControlFrames = 0;
-  #scheduled = false;
+  /** What is to be done at the end of the turn, before what it brought is sent. */
+  #tasks: (() => void)[] = [];
+  /** Whether the end of a read or a task of the transport ends the turn. */
+  #turnEnds = false;
   #ending = false;
   #headersSent = false;
 
@@ -59,6 +60,16 @@ export class Sender implements StreamConnection {
     output.uint16(SETTING.initialWindowSize);
     output.uint32(STREAM_WINDOW_BYTES);
     this.sendWindow(0, RECEIVE_WINDOW_BYTES - FIRST_WINDOW_BYTES);
+  }
+
+  /** Bytes of the peer are read: what they bring is sent by `endRead`. */
+  beginRead(): void {
+    this.readKept = false;
+    this.#turnEnds = true;
+  }
+
+  endRead(): void {
+    this.#endTurn();
   }
 
   room(windowOffset: number): number {
@@ -135,6 +146,11 @@ export class Sender implements StreamConnection {
     this.#schedule();
   }
 
+  afterTurn(task: () => void): void {
+    this.#tasks.push(task);
+    this.#schedule();
+  }
+
   afterWritten(task: () => void): void {
     this.#output.afterWritten(task);
     this.#schedule();
@@ -157,7 +173,7 @@ export class Sender implements StreamConnection {
     const { handler } = stream;
     stream.handler = undefined;
     if (byPeer) handler?.closed();
-    else if (handler !== undefined) this.#transport.afterTurn(() => handler.closed());
+    else if (handler !== undefined) this.afterTurn(() => handler.closed());
     this.#forget(stream, byPeer);
   }
 
@@ -212,16 +228,16 @@ export class Sender implements StreamConnection {
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    this.#transport.afterTurn(this.reading ? this.#afterAnswers : this.#flush);
+    if (this.#turnEnds) return;
+    this.#turnEnds = true;
+    this.#transport.afterTurn(this.#endTurn);
   }
 
-  /** Answers to what is read now are written in the tasks that follow it. */
-  readonly #afterAnswers = (): void => this.#transport.afterTurn(this.#flush);
-
-  readonly #flush = (): void => {
-    this.#scheduled = false;
+  readonly #endTurn = (): void => {
+    // What a task adds is done, too.
+    for (const task of this.#tasks) task();
+    if (this.#tasks.length > 0) this.#tasks = [];
+    this.#turnEnds = false;
     this.#output.flush(this.#transport);
     if (this.#ending) this.#transport.end();
   };

@@ -28,6 +28,8 @@ export interface StreamConnection {
   sendWindow(streamId: number, bytes: number): void;
   /** The memory of the present read is used after it. */
   keepRead(): void;
+  /** Runs a task once the present read or turn is over, before what it brought is sent. */
+  afterTurn(task: () => void): void;
   /** Runs a task once the transport needs nothing of what was sent so far. */
   afterWritten(task: () => void): void;
   /** The stream has something to send as soon as there is room. */
@@ -119,6 +121,11 @@ export class Http2Stream {
     }
     this.#waiting.push(waiting);
     this.#connection.wait(this);
+  }
+
+  /** Runs a task once the present read or turn is over. What it sends leaves with the rest. */
+  afterTurn(task: () => void): void {
+    this.#connection.afterTurn(task);
   }
 
   /** Runs a task once nothing of what has been taken is needed any more. */

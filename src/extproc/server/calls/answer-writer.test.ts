@@ -14,6 +14,7 @@ function setUp() {
     pause: () => void log.push('pause'),
     resume: () => void log.push('resume'),
     end: () => void log.push('end'),
+    afterTurn: (task: () => void) => void later.push(task),
     afterWritten: (task: () => void) => void written.push(task),
     send: (answers: readonly Answer[], onSent: () => void) => {
       log.push(...answers.map(() => 'send'), 'write');
@@ -21,7 +22,7 @@ function setUp() {
     },
   };
   const typed: AnswerStream = stream;
-  const writer = new AnswerWriter(typed, (task) => void later.push(task));
+  const writer = new AnswerWriter(typed);
   return {
     writer,
     stream,

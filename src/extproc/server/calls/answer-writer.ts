@@ -18,6 +18,8 @@ export interface AnswerStream {
   end(): void;
   /** Sends the answers together. Calls back once they have left; never if the stream breaks. */
   send(answers: readonly Answer[], onSent: () => void): void;
+  /** Runs a task once the present turn is over. */
+  afterTurn(task: () => void): void;
   /** Runs a task once the transport needs nothing of what was sent so far. */
   afterWritten(task: () => void): void;
 }
@@ -25,7 +27,6 @@ export interface AnswerStream {
 /** Sends all answers of one turn in one write. Stops reading where a peer takes none. */
 export class AnswerWriter {
   readonly #stream: AnswerStream;
-  readonly #afterTurn: (task: () => void) => void;
   readonly #account: ByteAccount;
   readonly #flush = (): void => this.#sendTurn();
   /** What answers are sent from that have not left. */
@@ -36,14 +37,8 @@ export class AnswerWriter {
   #paused = false;
   #ending = false;
 
-  /** `afterTurn` runs a task after the current turn: `process.nextTick`. */
-  constructor(
-    stream: AnswerStream,
-    afterTurn: (task: () => void) => void,
-    account: ByteAccount = UNCOUNTED,
-  ) {
+  constructor(stream: AnswerStream, account: ByteAccount = UNCOUNTED) {
     this.#stream = stream;
-    this.#afterTurn = afterTurn;
     this.#account = account;
   }
 
@@ -89,7 +84,7 @@ export class AnswerWriter {
   }
 
   #send(answer: Answer): void {
-    if (this.#turn.length === 0) this.#afterTurn(this.#flush);
+    if (this.#turn.length === 0) this.#stream.afterTurn(this.#flush);
     this.#turn.push(answer);
     this.#unsent += 1;
   }

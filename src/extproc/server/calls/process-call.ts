@@ -44,6 +44,10 @@ export class ProcessCall implements AnswerStream {
     }
   }
 
+  afterTurn(task: () => void): void {
+    this.#stream.afterTurn(task);
+  }
+
   afterWritten(task: () => void): void {
     this.#stream.afterWritten(task);
   }

@@ -38,8 +38,6 @@ interface RunOptions {
   readonly times: StreamTimes | undefined;
 }
 
-const afterTurn = (task: () => void): void => process.nextTick(task);
-
 /** Runs a session on a stream until the stream closes. A stream too many only gets its refusal. */
 export function runSession(
   stream: Http2Stream,
@@ -98,10 +96,10 @@ class RunningSession implements StreamOwner {
     const watch = times && new StreamWatch(times, clock, now);
     this.#watch = watch;
     this.#tooMany = streams.tooMany();
-    this.writer = new AnswerWriter(this.#call, afterTurn, this.account);
+    this.writer = new AnswerWriter(this.#call, this.account);
     const emit = (action: StreamAction): void => {
       watch?.answering();
-      if (this.#onAnswered !== undefined) afterTurn(this.#onAnswered);
+      if (this.#onAnswered !== undefined) stream.afterTurn(this.#onAnswered);
       this.#onAnswered = undefined;
       if (action.kind === 'half-close') this.writer.end();
       else this.writer.write(action);
