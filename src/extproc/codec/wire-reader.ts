@@ -51,12 +51,16 @@ export class WireReader {
 
   /** Reads the field and returns whether it is exactly `ascii`. */
   textIs(ascii: string): boolean {
+    return this.#equals(this.#content(), ascii);
+  }
+
+  /** Reads the field and returns which of these it is exactly, or -1. */
+  textAmong(asciis: readonly string[]): number {
     const start = this.#content();
-    if (this.#at - start !== ascii.length) return false;
-    for (let index = 0; index < ascii.length; index++) {
-      if (this.#bytes[start + index] !== ascii.charCodeAt(index)) return false;
+    for (let index = 0; index < asciis.length; index++) {
+      if (this.#equals(start, asciis[index] as string)) return index;
     }
-    return true;
+    return -1;
   }
 
   /** Enters the nested message. `leave` with the returned value continues behind it. */
@@ -99,6 +103,15 @@ export class WireReader {
     const start = this.#at;
     this.#advance(length);
     return start;
+  }
+
+  /** Whether the field that was read last, whose content starts there, is `ascii`. */
+  #equals(start: number, ascii: string): boolean {
+    if (this.#at - start !== ascii.length) return false;
+    for (let index = 0; index < ascii.length; index++) {
+      if (this.#bytes[start + index] !== ascii.charCodeAt(index)) return false;
+    }
+    return true;
   }
 
   #varint(): number {
