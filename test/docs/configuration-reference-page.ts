@@ -19,6 +19,7 @@ interface Schema {
   readonly required?: readonly string[];
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
+  readonly not?: unknown;
 }
 
 /** The fields of a configuration that are no plugins. */
@@ -72,6 +73,10 @@ function jsonOf(schema: unknown): Schema {
     io: 'input',
     unrepresentable: 'any',
     reused: 'inline',
+    // A parameter of an older release that is refused with a sentence of its own.
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema instanceof z.ZodUndefined) jsonSchema.not = {};
+    },
   }) as Schema;
 }
 
@@ -84,6 +89,7 @@ function table(schema: Schema): string {
 function rowsOf(schema: Schema, path = ''): readonly (readonly string[])[] {
   return variantsOf(schema).flatMap(({ properties = {}, required = [] }) =>
     Object.entries(properties).flatMap(([name, field]) => {
+      if (field.not !== undefined) return [];
       const at = path === '' ? name : `${path}.${name}`;
       const isRequired = required.includes(name) && field.default === undefined;
       const own = [`\`${at}\``, typeText(field), defaultText(field, isRequired)];
