@@ -1,11 +1,7 @@
 import { z } from 'zod';
-import {
-  DEFAULT_TOPOLOGY_PRODUCER,
-  sharedLevel,
-  type TopologyLevel,
-  topologyKey,
-} from '../src/framework/keys.ts';
+import { DEFAULT_TOPOLOGY_PRODUCER, topologyKey } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { sharedLevel, type TopologyLevel } from '../src/framework/topology.ts';
 import { producerName } from '../src/plugins/parameters/producer-name.ts';
 import { topologyPlace } from '../src/plugins/parameters/topology-place.ts';
 

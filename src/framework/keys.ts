@@ -2,6 +2,7 @@ import { type AttributeKey, attributeKey, type Endpoint } from './endpoint.ts';
 import type { InferenceRequest } from './request.ts';
 import type { Millis } from './runtime.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
+import type { TopologyPlace } from './topology.ts';
 
 /** All shared attributes of endpoints and all facts of a cycle, with the keys that name them. */
 
@@ -261,13 +262,6 @@ export function assignmentKey(
   return cycleKey(`assignment/${producer}`);
 }
 
-/** Levels that two servers can share, the nearest first. */
-export const TOPOLOGY_LEVELS = ['host', 'rack', 'block', 'zone', 'region'] as const;
-export type TopologyLevel = (typeof TOPOLOGY_LEVELS)[number];
-
-/** The place of a server or a client. Unknown levels are left out. */
-export type TopologyPlace = Partial<Readonly<Record<TopologyLevel, string>>>;
-
 export interface TopologyView {
   placeOf(endpoint: Endpoint): TopologyPlace;
 }
@@ -277,11 +271,6 @@ export const DEFAULT_TOPOLOGY_PRODUCER = 'topology-extractor';
 /** The places of endpoints, from the producer with this name. */
 export function topologyKey(producer: string = DEFAULT_TOPOLOGY_PRODUCER): CycleKey<TopologyView> {
   return cycleKey(`topology/${producer}`);
-}
-
-/** The nearest level that both are known to share; undefined for none. */
-export function sharedLevel(a: TopologyPlace, b: TopologyPlace): TopologyLevel | undefined {
-  return TOPOLOGY_LEVELS.find((level) => a[level] !== undefined && a[level] === b[level]);
 }
 
 /** A text that a plugin reads from each request, such as its session's id; undefined for none. */

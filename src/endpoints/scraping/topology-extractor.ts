@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { type TopologyView, topologyKey } from '../../framework/keys.ts';
+import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import {
   TOPOLOGY_LEVELS,
   type TopologyLevel,
   type TopologyPlace,
-  type TopologyView,
-  topologyKey,
-} from '../../framework/keys.ts';
-import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+} from '../../framework/topology.ts';
 
 const labelName = z.string().min(1);
 export interface TopologyLabels {

@@ -1,11 +1,7 @@
 import { z } from 'zod';
-import {
-  DEFAULT_TOPOLOGY_PRODUCER,
-  sharedLevel,
-  TOPOLOGY_LEVELS,
-  topologyKey,
-} from '../../framework/keys.ts';
+import { DEFAULT_TOPOLOGY_PRODUCER, topologyKey } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import { sharedLevel, TOPOLOGY_LEVELS } from '../../framework/topology.ts';
 import { producerName } from '../parameters/producer-name.ts';
 import { topologyPlace } from '../parameters/topology-place.ts';
 

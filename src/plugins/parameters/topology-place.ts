@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TopologyPlace } from '../../framework/keys.ts';
+import type { TopologyPlace } from '../../framework/topology.ts';
 
 /** The place of the picker itself. */
 export const topologyPlace: z.ZodType<TopologyPlace> = z.lazy(() =>
