@@ -36,7 +36,7 @@ export function replacedScheduler(
       return decided;
     },
     schedule(endpoints, context) {
-      const answer = attempt(replacement, { endpoints, context, faults });
+      const answer = attempt(replacement, endpoints, context, faults);
       if ('declined' in answer) {
         count(answer.declined);
         const scheduler = replacement.status?.().name ?? 'module';
@@ -52,15 +52,9 @@ export function replacedScheduler(
 /** The replacement's decision with its name, if it can be used. */
 function attempt(
   replacement: ReplacementScheduler,
-  {
-    endpoints,
-    context,
-    faults,
-  }: {
-    readonly endpoints: readonly Endpoint[];
-    readonly context: SchedulingContext;
-    readonly faults: PluginFaults;
-  },
+  endpoints: readonly Endpoint[],
+  context: SchedulingContext,
+  faults: PluginFaults,
 ): Decision | Declined {
   try {
     const answer = replacement.schedule(endpoints, context);
