@@ -139,12 +139,13 @@ async function tracesFrom({ tracing }: SidecarFlags, clock: Clock): Promise<LegT
 /** The servers that requests may name where no flag lists them. */
 async function serversOf({
   inferencePool,
+  poolGroup: group,
   kubeconfig,
 }: ServerFlags): Promise<{ readonly allowed: AllowedServers; stop(): void }> {
   if (inferencePool === undefined) return { allowed: privateServers(), stop: () => undefined };
   // Loaded only where it is used: the client of Kubernetes takes longer than all else together.
   const { followPool } = await import('./sidecar/pool-servers.ts');
-  return followPool(inferencePool, kubeconfig);
+  return followPool(inferencePool, { group, kubeconfig });
 }
 
 const PORT_MAX = 65_535;

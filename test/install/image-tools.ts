@@ -83,6 +83,8 @@ export interface BuiltImage {
    * Starts its entry point with these arguments on a read-only file system, by default as its user.
    */
   start(args: readonly string[], user?: string): ChildProcess;
+  /** Starts another program of it in the same way. */
+  startProgram(command: readonly string[]): ChildProcess;
   remove(): Promise<void>;
 }
 
@@ -140,6 +142,8 @@ async function buildIn(
     config,
     files,
     start: (args, user = config.User) => startInside(files, config, args, user),
+    startProgram: (command) =>
+      startInside(files, { ...config, Entrypoint: [] }, command, config.User),
   };
 }
 

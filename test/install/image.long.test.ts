@@ -61,6 +61,21 @@ describe.skipIf(unavailable !== undefined)('the container image', () => {
   });
 
   test.each([
+    ['/app/pd-sidecar --port=0 --vllm-port=1 --secure-proxy=false', 'sidecar: listens on'],
+    ['/app/epp --pool-name p --kubeconfig /none', '--kubeconfig /none: is not there'],
+  ])('[D497] has the reference’s programs at their paths: %s', async (command, says) => {
+    const child = image.startProgram(command.split(' '));
+    children.push(child);
+    if (child.stderr === null) throw new Error('no pipe');
+    let logged = '';
+    for await (const line of createInterface(child.stderr)) {
+      logged += `${line}\n`;
+      if (line.includes(says)) break;
+    }
+    expect(logged).toContain(says);
+  });
+
+  test.each([
     ['its own user', undefined],
     ['a user that it does not know, in group 0', '1000700000:0'],
   ])('[O105] serves as %s on a read-only file system, and ends when told', async (_who, user) => {

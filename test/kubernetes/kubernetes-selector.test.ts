@@ -2,6 +2,7 @@ import {
   CoreV1Api,
   CustomObjectsApi,
   PatchStrategy,
+  RbacAuthorizationV1Api,
   setHeaderOptions,
 } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,6 +10,7 @@ import { INFERENCE_GROUP } from '../../bench/support/inference-pools.ts';
 import {
   type ApiServer,
   kubernetesOrSkip,
+  PICKER_ACCOUNT,
   startApiServer,
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
@@ -114,8 +116,51 @@ describe.skipIf(binaries === undefined)(
         (priority) => priority === 7,
       );
     });
+
+    test('[D498] need no right to read rules, which the reference’s chart does not give then', async () => {
+      await allowPods(server);
+      const pods = new EndpointPool();
+      const lines: string[] = [];
+      const log = {
+        ...createLog('silent'),
+        info: (...all: unknown[]) => void lines.push(JSON.stringify(all)),
+      };
+      const alone = startKubernetes({
+        config: server.pickerConfig,
+        pool: { namespace: NAMESPACE, name: 'router-epp', group: INFERENCE_GROUP, version: 'v1' },
+        spec: { selector: 'app=sglang', ports: [8000] },
+        endpoints: pods,
+        rules: new RequestRules(seededRandom(1)),
+        clock: nodeClock(),
+        random: seededRandom(1),
+        log: log as ReturnType<typeof createLog>,
+      });
+      try {
+        await eventually(
+          () => alone.rulesSynced && pods.snapshot().length === 1,
+          (known) => known,
+        );
+        expect(alone.troubles).toEqual([]);
+        const named = lines.filter((line) => line.includes('not allowed to list inferenceobj'));
+        expect(named).toHaveLength(1);
+      } finally {
+        alone.stop();
+      }
+    });
   },
 );
+
+/** What the reference's chart allows a picker that has no InferencePool. */
+async function allowPods({ config }: ApiServer): Promise<void> {
+  const rbac = config.makeApiClient(RbacAuthorizationV1Api);
+  const namespace = NAMESPACE;
+  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'watch', 'list'] }];
+  await rbac.createNamespacedRole({ namespace, body: { metadata: { name: 'pods' }, rules } });
+  const subjects = [{ kind: 'ServiceAccount', name: PICKER_ACCOUNT, namespace }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'pods' };
+  const body = { metadata: { name: 'pods' }, subjects, roleRef };
+  await rbac.createNamespacedRoleBinding({ namespace, body });
+}
 
 /** In version v1 only. */
 async function installObjectives({ config }: ApiServer): Promise<void> {

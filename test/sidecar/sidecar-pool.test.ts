@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CustomObjectsApi } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installInferencePools } from '../../bench/support/inference-pools.ts';
+import { INFERENCE_GROUP, installInferencePools } from '../../bench/support/inference-pools.ts';
 import {
   type ApiServer,
   kubernetesOrSkip,
@@ -11,6 +12,8 @@ import {
 import { ClusterHand } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
 import { followPool, type PoolServers } from '../../src/commands/sidecar/pool-servers.ts';
+import { FORMER } from '../support/kubernetes/bounds-bed.ts';
+import { installCrd } from '../support/kubernetes/install-crd.ts';
 
 /** The servers that requests may name, from an InferencePool of a real kube-apiserver. */
 
@@ -26,7 +29,7 @@ describe.skipIf(binaries === undefined)('a sidecar that follows an InferencePool
     server = await startApiServer(binaries);
     await installInferencePools(server);
     writeFileSync(kubeconfig, server.config.exportConfig());
-    pool = await followPool('default/pool', kubeconfig);
+    pool = await followPool('default/pool', { group: INFERENCE_GROUP, kubeconfig });
   });
   afterAll(async () => {
     pool?.stop();
@@ -59,7 +62,40 @@ describe.skipIf(binaries === undefined)('a sidecar that follows an InferencePool
     );
   });
 
+  it('[D495] follows a pool of the former group, too', async () => {
+    const { config } = server;
+    const pools = { kind: 'InferencePool', singular: 'inferencepool', plural: 'inferencepools' };
+    const spec = { type: 'object', x_kubernetes_preserve_unknown_fields: true };
+    await installCrd(config, { group: FORMER, version: 'v1alpha2', names: pools, spec });
+    await config.makeApiClient(CustomObjectsApi).createNamespacedCustomObject({
+      group: FORMER,
+      version: 'v1alpha2',
+      namespace: 'default',
+      plural: 'inferencepools',
+      body: {
+        apiVersion: `${FORMER}/v1alpha2`,
+        kind: 'InferencePool',
+        metadata: { name: 'former' },
+        spec: { targetPortNumber: 8000, selector: { app: 'former' } },
+      },
+    });
+    const hand = new ClusterHand(config);
+    await hand.createReadyPod('former', { labels: { app: 'former' }, ip: '10.0.1.7' });
+    const former = await followPool('default/former', { group: FORMER, kubeconfig });
+    try {
+      await eventually(
+        () => former.allowed('10.0.1.7:8000'),
+        (allowed) => allowed,
+      );
+      expect(former.allowed('10.0.0.8:8000')).toBe(false);
+    } finally {
+      former.stop();
+    }
+  });
+
   it.each(['a/b/c', ''])('[B83] refuses %j, which names no pool', async (name) => {
-    await expect(followPool(name, kubeconfig)).rejects.toThrow('must be namespace/name');
+    await expect(followPool(name, { group: INFERENCE_GROUP, kubeconfig })).rejects.toThrow(
+      'must be namespace/name',
+    );
   });
 });

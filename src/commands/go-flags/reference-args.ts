@@ -85,7 +85,8 @@ const LISTS: ReadonlySet<string> = new Set([
   'tls-cipher-suites',
 ]);
 
-const NO_FLAG = 'it belongs to no flag: a switch takes its value as --name=value';
+/** What is said of a word that belongs to no flag. */
+export const NO_FLAG = 'it belongs to no flag: a switch takes its value as --name=value';
 
 /**
  * The flags of a command line, and the words that belong to none, which the reference passes over.

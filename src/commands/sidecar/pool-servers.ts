@@ -1,3 +1,4 @@
+import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
 import { startKubernetes } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
@@ -13,15 +14,13 @@ export interface PoolServers {
   stop(): void;
 }
 
-const GROUP = 'inference.networking.k8s.io';
-
 /**
  * The ready pods of an InferencePool, `namespace/name` or a name in `default`, on its target ports:
  * none until they are listed. Rejects with a ConfigError.
  */
 export async function followPool(
   pool: string,
-  kubeconfig: string | undefined,
+  { group, kubeconfig }: { readonly group: string; readonly kubeconfig: string | undefined },
 ): Promise<PoolServers> {
   const [, namespace = 'default', name = ''] = /^(?:([^/]+)\/)?([^/]+)$/.exec(pool) ?? [];
   if (name === '') {
@@ -36,7 +35,7 @@ export async function followPool(
   });
   const following = startKubernetes({
     config: await loadKubeconfig(kubeconfig),
-    pool: { namespace, name, group: GROUP, version: 'v1' },
+    pool: { namespace, name, group, version: poolVersionOf(group) },
     endpoints,
     clock: nodeClock(),
     random: seededRandom(randomSeed()),

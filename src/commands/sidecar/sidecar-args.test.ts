@@ -44,7 +44,7 @@ describe('a command line of the reference’s sidecar', () => {
     ],
     [
       '--enable-ssrf-protection --inference-pool=ns/pool --pool-group=inference.networking.k8s.io',
-      [...DEFAULTS, '--inference-pool=ns/pool'],
+      [...DEFAULTS, '--inference-pool=ns/pool', '--pool-group=inference.networking.k8s.io'],
     ],
     ['--inference-pool=ns/pool --secure-serving=false', ['--ec-connector=none']],
     ['--kv-connector=sglang --kv-connector=mooncake', [...DEFAULTS, '--kv-connector=mooncake']],
@@ -68,6 +68,41 @@ describe('a command line of the reference’s sidecar', () => {
     ],
   ])('[B80] %s has the same effect here', (line, expected) => {
     expect(ours(line)).toEqual([...expected].toSorted());
+  });
+
+  it('[D495] takes the pool from the flags and variables of older releases, and its group', () => {
+    const kserve = { INFERENCE_POOL_NAMESPACE: 'models', INFERENCE_POOL_NAME: 'llama-pool' };
+    const preset =
+      '--port=8000 --vllm-port=8001 --kv-connector=nixlv2 --enable-ssrf-protection=true --pool-group=inference.networking.x-k8s.io --secure-proxy=false';
+    expect(ours(preset, kserve)).toEqual([
+      '--ec-connector=none',
+      '--engine=127.0.0.1:8001',
+      '--inference-pool=models/llama-pool',
+      '--kv-connector=nixlv2',
+      '--pool-group=inference.networking.x-k8s.io',
+      '--port=8000',
+    ]);
+    const older = '-enable-ssrf-protection -inference-pool-name=b -inference-pool-namespace=a';
+    expect(ours(older, kserve)).toContain('--inference-pool=a/b');
+    expect(ours('--enable-ssrf-protection --inference-pool-name=b')).toContain(
+      '--inference-pool=default/b',
+    );
+    const newest = { ...kserve, INFERENCE_POOL: 'ns/pool' };
+    expect(ours(older, newest)).toContain('--inference-pool=ns/pool');
+    expect(() =>
+      fromSidecarArgs(['--enable-ssrf-protection'], { INFERENCE_POOL_NAMESPACE: 'a' }),
+    ).toThrow('needs --inference-pool');
+  });
+
+  it('[D496] passes over words that belong to no flag: empty ones silently', () => {
+    const args = ['--port=8000', '--secure-proxy', 'false', '--vllm-port', '8001', '', ''];
+    const translated = fromSidecarArgs(args, {});
+    expect(translated?.args).toContain('--secure-serving');
+    expect(translated?.args).not.toContain('');
+    expect(translated?.args).not.toContain('false');
+    expect(Object.keys(translated?.fixed ?? {})).toEqual(['false']);
+    const own = ['--vllm-port=8001', '--prefillers', '10.0.0.0/16', '--json'];
+    expect(fromSidecarArgs(own, {})?.args).toContain('10.0.0.0/16');
   });
 
   it('[B80] names what changes nothing, and what holds instead', () => {
@@ -127,7 +162,6 @@ describe('a command line of the reference’s sidecar', () => {
     ['--enable-ssrf-protection', 'needs --inference-pool'],
     ['--secure-proxy=maybe', 'must be true or false'],
     ['--kv-connector', 'needs a value'],
-    ['--kv-connector=nixlv2 --pool-group=x', 'only inference.networking.k8s.io'],
     ['--prefill-retry-backoff=soon', 'must be a time'],
     ['--vllm-port=http', 'must be a port'],
   ])('[B80] %s is refused', (line, message) => {

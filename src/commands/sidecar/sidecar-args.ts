@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { goFlagName, readGoFlag } from '../go-flags/go-flags.ts';
-import type { Translated } from '../go-flags/reference-args.ts';
+import { NO_FLAG, type Translated } from '../go-flags/reference-args.ts';
 import { flagError, isTrue } from '../go-flags/reference-flags.ts';
 import { SIDECAR_REFERENCE_FLAGS } from './sidecar-reference-flags.ts';
 
@@ -26,11 +26,11 @@ export function fromSidecarArgs(
 ): Translated | undefined {
   const named = args[0] === 'sidecar';
   if (!named && !isMeantForSidecar(args)) return undefined;
-  const given = read(named ? args.slice(1) : args);
+  const { given, words } = named ? { given: read(args.slice(1)), words: [] } : readLine(args);
   const flags = new Set(given.map(({ name }) => name));
   const configured = fromConfiguration(given).filter(({ name }) => !isGiven(name, flags));
   const all = [...fromEnvironment(environment, flags), ...configured, ...given];
-  const fixed: Record<string, string> = {};
+  const fixed: Record<string, string> = Object.fromEntries(words.map((word) => [word, NO_FLAG]));
   const sidecarArgs: string[] = [];
   for (const { name, value } of latest(all.filter((each) => !PROCESSED.has(each.name ?? '')))) {
     const known = name === undefined ? undefined : SIDECAR_REFERENCE_FLAGS.get(name);
@@ -42,8 +42,7 @@ export function fromSidecarArgs(
       sidecarArgs.push(...(asIs ? [`--${name}=${value}`] : (known.to?.(value, name) ?? [])));
     }
   }
-  const asksForPool =
-    named && [...configured, ...given].some(({ name }) => name === 'inference-pool');
+  const asksForPool = named && [...configured, ...given].some(({ name }) => POOLS.has(name ?? ''));
   sidecarArgs.push(...poolArgs(all, asksForPool));
   if (!named) {
     const has = (...names: readonly string[]): boolean =>
@@ -54,12 +53,15 @@ export function fromSidecarArgs(
   return { args: ['sidecar', ...sidecarArgs], fixed };
 }
 
+/** They name the pool whose pods requests may name: the newest, and its parts in older releases. */
+const POOLS: ReadonlySet<string> = new Set(['inference-pool', 'inference-pool-name']);
 /** Flags that are read here, together with others. */
 const PROCESSED: ReadonlySet<string> = new Set([
+  ...POOLS,
   'configuration',
   'configuration-file',
   'enable-ssrf-protection',
-  'inference-pool',
+  'inference-pool-namespace',
 ]);
 /** Former names; a flag in the file does not count beside either name on the command line. */
 const SYNONYMS: readonly (readonly string[])[] = [
@@ -74,6 +76,30 @@ function isMeantForSidecar(args: readonly string[]): boolean {
   return names.some(
     (name) => SIDECAR_REFERENCE_FLAGS.get(name)?.only === true || PROCESSED.has(name),
   );
+}
+
+/**
+ * A command line without the word `sidecar`, and the words in it that belong to no flag, which the
+ * reference passes over. Charts leave empty ones where a flag is switched off.
+ */
+function readLine(args: readonly string[]): {
+  readonly given: readonly Given[];
+  readonly words: readonly string[];
+} {
+  const given: Given[] = [];
+  const words: string[] = [];
+  for (const each of read(args)) {
+    const before = given.at(-1);
+    const isOfNoFlag = each.name === undefined && !each.value.startsWith('-');
+    if (isOfNoFlag && !mayTake(before)) words.push(each.value);
+    else given.push(each);
+  }
+  return { given, words: words.filter((word) => word !== '') };
+}
+
+/** Whether the next word may be the value of this one: a flag that only ours has. */
+function mayTake(before: Given | undefined): boolean {
+  return before?.name === undefined && /^--?[^=]+$/.test(before?.value ?? '');
 }
 
 function read(args: readonly string[]): readonly Given[] {
@@ -174,12 +200,14 @@ function fromEnvironment(
   add('SGLANG_BOOTSTRAP_PORT', 'sglang-bootstrap-port', /^\d{1,5}$/);
   add('POD_IP', 'pod-ip', /./);
   add('INFERENCE_POOL', 'inference-pool', /./);
+  add('INFERENCE_POOL_NAME', 'inference-pool-name', /./);
+  add('INFERENCE_POOL_NAMESPACE', 'inference-pool-namespace', /./);
   return found;
 }
 
 /** The reference uses the pool only where its protection is switched on. */
 function poolArgs(given: readonly Given[], asksForPool: boolean): readonly string[] {
-  const pool = valueOf(given, 'inference-pool');
+  const pool = poolOf(given);
   const asked = given.findLast(({ name }) => name === 'enable-ssrf-protection')?.value;
   const used = asked === undefined ? asksForPool : isTrue(asked, 'enable-ssrf-protection');
   if (!used) return [];
@@ -188,6 +216,13 @@ function poolArgs(given: readonly Given[], asksForPool: boolean): readonly strin
     throw flagError('enable-ssrf-protection', message);
   }
   return [`--inference-pool=${pool}`];
+}
+
+function poolOf(given: readonly Given[]): string {
+  const pool = valueOf(given, 'inference-pool');
+  const name = valueOf(given, 'inference-pool-name');
+  if (pool !== '' || name === '') return pool;
+  return `${valueOf(given, 'inference-pool-namespace') || 'default'}/${name}`;
 }
 
 function valueOf(given: readonly Given[], wanted: string): string {

@@ -91,10 +91,7 @@ export const SIDECAR_REFERENCE_FLAGS: ReadonlyMap<string, SidecarReferenceFlag> 
     'moriio-parallel-dispatch': { ...switched('--moriio-parallel-dispatch'), ...only },
     'moriio-write-mode': { ...switched('--moriio-write-mode'), ...only },
     'p2p-connector-port': { ...same, ...only },
-    'pool-group': value((text, name) => {
-      if (text === '' || text === 'inference.networking.k8s.io') return [];
-      throw flagError(name, `is ${text}: only inference.networking.k8s.io is supported`);
-    }),
+    'pool-group': sameUnlessEmpty,
     port: same,
     'prefill-max-retries': { ...same, ...only },
     'prefill-retry-backoff': { ...milliseconds('prefill-retry-backoff-ms'), ...only },

@@ -7,6 +7,7 @@ export interface ServerFlags {
   readonly prefillers?: AllowedServers;
   readonly encoders?: AllowedServers;
   readonly inferencePool?: string;
+  readonly poolGroup: string;
   readonly kubeconfig?: string;
 }
 
@@ -21,6 +22,11 @@ export function addServerOptions(command: Command): Command {
     .option(
       '--inference-pool <namespace/name>',
       'requests may name the pods of this InferencePool, and no other server',
+    )
+    .option(
+      '--pool-group <group>',
+      'API group of that InferencePool',
+      'inference.networking.k8s.io',
     )
     .option('--kubeconfig <file>', 'how to reach the API server of that pool outside a cluster');
 }

@@ -163,7 +163,7 @@ class PoolReadiness {
  * Follows the rules of the pool, if they are asked for; `onSettled` is called when they are known.
  */
 function startRules(
-  { pool, rules, clock, random, log }: KubernetesOptions,
+  { pool, spec, rules, clock, random, log }: KubernetesOptions,
   server: PacedServer,
   onSettled: () => void,
 ): RuleFollower | undefined {
@@ -172,6 +172,11 @@ function startRules(
     return undefined;
   }
   const onTrouble = (reason: string): void => log.warn({ pool, reason }, 'Kubernetes');
+  const said = new Set<string>();
+  const onForbidden = (reason: string): void => {
+    if (!said.has(reason)) log.info({ pool, reason }, 'these rules are left out');
+    said.add(reason);
+  };
   return followRules({
     server,
     pool,
@@ -180,6 +185,8 @@ function startRules(
     random: random.fork('rules'),
     onSettled,
     onTrouble,
+    // Without an InferencePool, the reference's chart gives no right to read rules.
+    onForbidden: spec === undefined ? undefined : onForbidden,
   });
 }
 

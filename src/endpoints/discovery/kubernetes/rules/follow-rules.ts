@@ -26,6 +26,8 @@ interface FollowRulesOptions {
   readonly onSettled: () => void;
   /** Called with one sentence for each problem; not again for as long as it lasts. */
   readonly onTrouble: (sentence: string) => void;
+  /** Called where a kind may not be listed, which then is no trouble; undefined: it is one. */
+  readonly onForbidden?: RuleSourceOptions['onForbidden'];
 }
 
 export interface RuleFollower {
@@ -131,7 +133,7 @@ type FollowedKind = Pick<Informer<RuleObject>, 'synced' | 'stop'> & {
 };
 
 function followKind<T>(
-  { server, pool, clock, random }: FollowRulesOptions,
+  { server, pool, clock, random, onForbidden }: FollowRulesOptions,
   { plural, version, parse, apply, settle, troubles }: Kind<T>,
 ): FollowedKind {
   const name: KindName = `${plural}/${version}`;
@@ -144,7 +146,8 @@ function followKind<T>(
     troubles.set(`objects of ${name}`, parsed.troubles);
     settle(name);
   };
-  const source = ruleSource({ server, namespace: pool.namespace, plural, version, clock });
+  const { namespace } = pool;
+  const source = ruleSource({ server, namespace, plural, version, clock, onForbidden });
   const informer = new Informer({
     source: settledIfForbidden(source, () => settle(name)),
     clock,

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../../framework/error.ts';
 import type { Clock } from '../../../../framework/runtime.ts';
 import { connectApi } from '../api/api-connection.ts';
 import { apiServerOf, apiStatusOf, explainApiError } from '../api/api-error.ts';
@@ -11,7 +12,7 @@ export const RULE_GROUPS = ['llm-d.ai', 'inference.networking.x-k8s.io'] as cons
 export type RuleVersion = 'v1' | 'v1alpha2';
 /** The time until a CRD that is installed later is found. */
 const ABSENT_MS = 30_000;
-const [NOT_FOUND, GONE] = [404, 410];
+const [FORBIDDEN, NOT_FOUND, GONE] = [403, 404, 410];
 
 export interface RuleSourceOptions {
   readonly server: PacedServer;
@@ -19,18 +20,31 @@ export interface RuleSourceOptions {
   readonly plural: 'inferenceobjectives' | 'inferencemodelrewrites';
   readonly version: RuleVersion;
   readonly clock: Clock;
+  /**
+   * Called with one sentence where the kind may not be listed, which then counts as not installed.
+   * Undefined: that is an error.
+   */
+  readonly onForbidden: ((sentence: string) => void) | undefined;
 }
 
 /** The objects of the group that is installed; until one is, none, and a look every 30 s. */
 export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObject> {
-  const { server, namespace, plural, version, clock } = options;
+  const { server, namespace, plural, version, clock, onForbidden } = options;
   let source: ResourceSource<RuleObject> | undefined;
   return {
     list: async (visit, signal) => {
       const group = await installedGroup(options);
       const kind = { version, namespace, plural, selector: {}, lean: leanRule };
       source = group === undefined ? undefined : objectSource(server, { ...kind, group });
-      return source === undefined ? '' : source.list(visit, signal);
+      if (source === undefined) return '';
+      try {
+        return await source.list(visit, signal);
+      } catch (error) {
+        if (onForbidden === undefined || !isForbidden(error)) throw error;
+        source = undefined;
+        onForbidden(messageOf(error));
+        return '';
+      }
     },
     watch: (resourceVersion, observer) =>
       source === undefined
@@ -42,6 +56,10 @@ export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObjec
             onEnd: (status, reason) => observer.onEnd(status === NOT_FOUND ? GONE : status, reason),
           }),
   };
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof Error && apiStatusOf(error.cause) === FORBIDDEN;
 }
 
 /** Ends like a watch whose version the server no longer has, so that a new list follows. */
