@@ -13,6 +13,7 @@ import { GUIDES, PAGES } from './doc-code.ts';
 import { referencePage } from './reference-page.ts';
 
 const root = dirname(dirname(import.meta.dirname));
+const PACKAGE = JSON.parse(readText('package.json')) as { readonly files: readonly string[] };
 
 describe('docs/security.md', () => {
   const spec = readText('SPEC.md');
@@ -75,6 +76,24 @@ describe('links', () => {
     const faults = links.map(([, link = '']) => fault(path, link));
     expect(faults.filter((each) => each !== undefined)).toEqual([]);
   });
+
+  /** What npm packs without being asked, and what `files` names. */
+  const packed = ['README.md', 'LICENSE', 'package.json', ...PACKAGE.files];
+  const isPacked = (path: string): boolean =>
+    packed.some((entry) => path === entry || path.startsWith(`${entry}/`));
+
+  it.each(PAGES.filter(isPacked))(
+    '[O103] of %s lead to what the npm package has, or the page says that they do not',
+    (path) => {
+      const text = prose(path);
+      if (text.includes('the npm package does not have these files')) return;
+      const links = [...text.matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)];
+      const missing = links.filter(
+        ([, link = '']) => !isPacked(normalize(join(dirname(path), link))),
+      );
+      expect(missing.map(([, link]) => link)).toEqual([]);
+    },
+  );
 
   it('lead from docs/README.md to every page of docs', () => {
     const index = readText('docs/README.md');
