@@ -12,7 +12,7 @@ function read(body: unknown, path = ''): Prompt {
 
 describe('the prompt of a body', () => {
   it('[E9] is its token ids where it has them, in any API', () => {
-    const ids = { kind: 'ids', ids: [1, 2, 3], salt: '' };
+    const ids = { kind: 'ids', texts: [[1, 2, 3]], salt: '' };
     expect(read({ prompt: [1, 2, 3] })).toEqual(ids);
     expect(read({ prompt: [[1, 2, 3]], cache_salt: 's' })).toEqual({ ...ids, salt: 's' });
     expect(read({ token_ids: [1, 2, 3] })).toEqual(ids);
@@ -24,7 +24,7 @@ describe('the prompt of a body', () => {
     const request = makeRequest({ headers });
     const body = framedRequest(VLLM_ENGINE, 'Generate', { tokenized: { input_ids: [1, 300, 3] } });
     const pieces = [body.subarray(0, 7), body.subarray(7)];
-    expect(readPrompt(request, pieces)).toEqual({ kind: 'ids', ids: [1, 300, 3], salt: '' });
+    expect(readPrompt(request, pieces)).toEqual({ kind: 'ids', texts: [[1, 300, 3]], salt: '' });
     const none = { kind: 'none', reason: 'unknown-body' };
     expect(readPrompt(request, [body.subarray(0, 9)])).toEqual(none);
     expect(readPrompt(request, [Buffer.from('{"prompt":[1]}')])).toEqual(none);
@@ -34,16 +34,39 @@ describe('the prompt of a body', () => {
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
     expect(read({ model: 'm', messages, tools: [], stream: true, max_tokens: 4 })).toEqual({
       kind: 'text',
-      form: 'chat',
-      fields: { model: 'm', messages, tools: [] },
+      questions: [{ form: 'chat', fields: { model: 'm', messages, tools: [] } }],
       salt: '',
     });
-    const completion = { kind: 'text', form: 'completion', salt: '' };
-    expect(read({ model: 'm', prompt: 'hi', n: 2 })).toEqual({
-      ...completion,
-      fields: { model: 'm', prompt: 'hi' },
+    const asked = (...fields: readonly object[]) => ({
+      kind: 'text',
+      questions: fields.map((each) => ({ form: 'completion', fields: each })),
+      salt: '',
     });
-    expect(read({ prompt: ['hi'] })).toEqual({ ...completion, fields: { prompt: 'hi' } });
+    expect(read({ model: 'm', prompt: 'hi', n: 2 })).toEqual(asked({ model: 'm', prompt: 'hi' }));
+    expect(read({ prompt: ['hi'] })).toEqual(asked({ prompt: 'hi' }));
+    expect(read({ text: 'hi' }, '/generate')).toEqual(asked({ prompt: 'hi' }));
+  });
+
+  it('[D476] has each text of a list, and each list of token ids', () => {
+    const fields = { model: 'm', add_special_tokens: false };
+    expect(read({ ...fields, prompt: ['a', 'b'] })).toEqual({
+      kind: 'text',
+      questions: [
+        { form: 'completion', fields: { ...fields, prompt: 'a' } },
+        { form: 'completion', fields: { ...fields, prompt: 'b' } },
+      ],
+      salt: '',
+    });
+    const lists = { kind: 'ids', texts: [[1], [2, 3]], salt: 's' };
+    expect(read({ prompt: [[1], [2, 3]], cache_salt: 's' })).toEqual(lists);
+    expect(read({ input_ids: [[1], [2, 3]] }, '/generate')).toEqual({ ...lists, salt: '' });
+    const texts = read({ text: ['a', 'b', 'c'] }, '/generate');
+    expect(texts).toMatchObject({ kind: 'text', questions: [{}, {}, {}] });
+    const most = Array.from({ length: 33 }, (_, at) => `question ${at}`);
+    expect(read({ prompt: most.slice(1) })).toMatchObject({ kind: 'text' });
+    expect(read({ prompt: most })).toEqual({ kind: 'none', reason: 'several-prompts' });
+    const lists2049 = Array.from({ length: 2049 }, () => [1]);
+    expect(read({ prompt: lists2049 })).toEqual({ kind: 'none', reason: 'several-prompts' });
   });
 
   it.each([
@@ -52,8 +75,10 @@ describe('the prompt of a body', () => {
     ['unknown-body', { input: 'hi' }, ''],
     ['unknown-body', { messages: [] }, '/v1/messages?beta=1'],
     ['unknown-body', { prompt: [1, 'a'] }, ''],
-    ['several-prompts', { prompt: ['a', 'b'] }, ''],
-    ['several-prompts', { prompt: [[1], [2]] }, ''],
+    ['unknown-body', { prompt: [] }, ''],
+    ['unknown-body', { prompt: ['a', [1]] }, ''],
+    ['unknown-body', { prompt: [[1], []] }, ''],
+    ['unknown-body', { text: 'hi' }, '/v1/completions'],
     ['media', { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, ''],
   ])('is not to be had: %s of %j', (reason, body, path) => {
     expect(read(body, path)).toEqual({ kind: 'none', reason });

@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../framework/request.ts';
+import { type InferenceRequest, TEXTS_MAX } from '../framework/request.ts';
 import { apiPath } from './api-path.ts';
 import { isVllmGrpcPath, vllmGrpcIds } from './grpc/vllmgrpc-ids.ts';
 import { parseBounded } from './json/parse-bounded.ts';
@@ -10,7 +10,7 @@ export type NoTokensReason =
   | 'unknown-body'
   /** Only the model's processor knows the tokens of images and sound. */
   | 'media'
-  /** The request has more than one prompt. */
+  /** The request has more texts than are tokenized. */
   | 'several-prompts'
   /** No tokenizer is available. */
   | 'no-tokenizer'
@@ -21,19 +21,23 @@ export type NoTokensReason =
   /** The tokenizer failed, or its answer was invalid. */
   | 'failed';
 
-/** A request's prompt, for a tokenizer. */
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a tokenizer is asked for one text. */
+export interface TokenQuestion {
+  readonly form: 'completion' | 'chat';
+  /** The fields of the body that the tokens depend on, under the API's names. */
+  readonly fields: Json;
+}
+
+/** The texts of a request, for a tokenizer: engines run each as a request of its own. */
 export type Prompt =
-  | { readonly kind: 'ids'; readonly ids: ArrayLike<number>; readonly salt: string }
-  | {
-      readonly kind: 'text';
-      readonly form: 'completion' | 'chat';
-      /** The fields of the body that the tokens depend on, under the API's names. */
-      readonly fields: Readonly<Record<string, unknown>>;
-      readonly salt: string;
-    }
+  | { readonly kind: 'ids'; readonly texts: readonly ArrayLike<number>[]; readonly salt: string }
+  | { readonly kind: 'text'; readonly questions: readonly TokenQuestion[]; readonly salt: string }
   | { readonly kind: 'none'; readonly reason: NoTokensReason };
 
-type Json = Readonly<Record<string, unknown>>;
+/** Half of the questions that may be under way, so that one request leaves room for others. */
+const ASKED_TEXTS_MAX = 32;
 
 /** Fields of a chat that change its tokens, as vLLM's `/tokenize` takes them. */
 const CHAT_FIELDS = [
@@ -53,41 +57,52 @@ const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_
 /** Paths of APIs whose `messages` have another format. */
 const OTHER_APIS = /\/(?:messages|responses)$/;
 
+/** SGLang's own API, whose text has a field of its own. */
+const SGLANG = '/generate';
+
 /** Reads the prompt from a whole body, given in pieces. */
 export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Array[]): Prompt {
   const { headers } = request;
   const path = apiPath(requestPath({ path: headers.get(':path') ?? '', headers }));
   if (isVllmGrpcPath(path)) {
     const ids = vllmGrpcIds(pieces);
-    return ids === undefined ? none('unknown-body') : { kind: 'ids', ids, salt: '' };
+    return ids === undefined ? none('unknown-body') : { kind: 'ids', texts: [ids], salt: '' };
   }
   const body = parseObject(pieces);
   if (body === undefined || OTHER_APIS.test(path)) return none('unknown-body');
   const salt = typeof body['cache_salt'] === 'string' ? body['cache_salt'] : '';
   if (Array.isArray(body['messages'])) {
     if (!body['messages'].every(isText)) return none('media');
-    return { kind: 'text', form: 'chat', fields: pick(body, CHAT_FIELDS), salt };
+    return { kind: 'text', questions: [{ form: 'chat', fields: pick(body, CHAT_FIELDS) }], salt };
   }
-  return readCompletion(body['prompt'] ?? body['token_ids'] ?? body['input_ids'], body, salt);
+  const ids = body['token_ids'] ?? body['input_ids'];
+  const text = path === SGLANG ? body['text'] : undefined;
+  return readCompletion(body['prompt'] ?? ids ?? text, body, salt);
 }
 
-/** `prompt`: a text, token ids, or a list of one of these. */
+/** `prompt`: a text, token ids, or a list of either. */
 function readCompletion(prompt: unknown, body: Json, salt: string): Prompt {
   if (typeof prompt !== 'string' && !Array.isArray(prompt)) return none('unknown-body');
-  const prompts: readonly unknown[] = typeof prompt === 'string' ? [prompt] : prompt;
-  const [first] = prompts;
-  if (typeof first === 'number') return idsPrompt(prompts, salt);
-  if (prompts.length > 1) return none('several-prompts');
-  if (Array.isArray(first)) return idsPrompt(first, salt);
-  if (typeof first !== 'string') return none('unknown-body');
-  const fields = { ...pick(body, COMPLETION_FIELDS), prompt: first };
-  return { kind: 'text', form: 'completion', fields, salt };
+  const given: readonly unknown[] = typeof prompt === 'string' ? [prompt] : prompt;
+  if (areIds(given)) return { kind: 'ids', texts: [given], salt };
+  if (given.length === 0) return none('unknown-body');
+  if (given.every(areIds)) {
+    return given.length <= TEXTS_MAX
+      ? { kind: 'ids', texts: given, salt }
+      : none('several-prompts');
+  }
+  if (!given.every((each) => typeof each === 'string')) return none('unknown-body');
+  if (given.length > ASKED_TEXTS_MAX) return none('several-prompts');
+  const common = pick(body, COMPLETION_FIELDS);
+  const questions = given.map(
+    (text): TokenQuestion => ({ form: 'completion', fields: { ...common, prompt: text } }),
+  );
+  return { kind: 'text', questions, salt };
 }
 
-function idsPrompt(ids: readonly unknown[], salt: string): Prompt {
-  return ids.every((id) => typeof id === 'number')
-    ? { kind: 'ids', ids, salt }
-    : none('unknown-body');
+function areIds(value: unknown): value is readonly number[] {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((id) => typeof id === 'number');
 }
 
 function isText(message: unknown): boolean {

@@ -15,7 +15,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'What is refused at a limit that only this picker has, or by a failure of its own, has a dropped reason that says so (`rejected-memory-full`, `rejected-too-many-streams`, `rejected-internal`). The `x-request-id` that it makes where there is none is short, and no UUID.',
   'A body that ends with trailers is complete; there it waits for the proxy’s time-out.',
   'The subset hint counts with its ports, and may be one text; there a list counts, by addresses only.',
-  'A request with several texts is looked up text by text, as there; a precise index estimates its match by what was sent, where there each text is tokenized.',
+  'A request with several texts is looked up text by text, as there; of one with more than 32 texts a precise index estimates the match by what was sent, where there each is tokenized.',
   'A request counts at each of its encoders until its first token; there at the first of them alone, and until its end.',
   'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
   'Of a JSON body only what a decision needs is checked; there odd prompts, such as lists of lists of token ids or an empty text, and some fields of another type get 400, which here the model server judges. A model’s name over 512 bytes, and JSON nested deeper than 128 levels, get 400 here.',

@@ -14,7 +14,12 @@ import {
   defineDataSource,
   type Stopwatch,
 } from '../../framework/plugin.ts';
-import { blockCount, type InferenceRequest, type PromptBlocks } from '../../framework/request.ts';
+import {
+  blockCount,
+  type InferenceRequest,
+  type PromptBlocks,
+  textsOf,
+} from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { UNLIMITED_APPROX_CONFIG } from '../../plugins/producers/approx-prefix-config.ts';
 import { ApproxPrefixIndex } from '../../plugins/producers/approx-prefix-producer.ts';
@@ -122,7 +127,8 @@ export class PrecisePrefixIndex implements DataSource {
     const { request, endpoint, at } = routed;
     const events = this.events(endpoint);
     const blocks = events && this.#blocksFor(this.prompts.of(request), events);
-    if (blocks !== undefined) events?.recent.add(blocks, at);
+    if (blocks === undefined) return;
+    for (const text of textsOf(blocks)) events?.recent.add(text, at);
   }
 
   onBodyRead(routed: Routed, request: InferenceRequest): void {
@@ -164,7 +170,10 @@ export class PrecisePrefixIndex implements DataSource {
     }
     this.matches.precise += 1;
     const { blockTokens } = this.#config;
-    const totalBlocks = Math.floor(prompt.tokens / blockTokens);
+    const totalBlocks = prompt.lengths.reduce(
+      (sum, each) => sum + Math.floor(each / blockTokens),
+      0,
+    );
     const matched: (number | undefined)[] = [];
     const query: Query = { prompt, model: request.model, approximate, now, best: 0, tookMs: 0 };
     const stopwatch = this.#stopwatch;
@@ -191,15 +200,20 @@ export class PrecisePrefixIndex implements DataSource {
     const events = this.events(endpoint);
     const blocks = events && this.#blocksFor(prompt, events);
     const knowledge = events?.view.knowledge ?? 'unknown';
-    const estimated = (): number => estimatedTokens(approximate, endpoint, prompt.tokens);
+    const estimated = (): number => estimatedTokens(approximate, endpoint, prompt.lengths);
     if (events === undefined || knowledge === 'unknown') return estimated();
     // Without a block size the engine has stored nothing yet.
     if (blocks === undefined) return knowledge === 'complete' ? 0 : estimated();
     if (!areOfModel(events, endpoint, model, prompt.adapter)) return 0;
-    const held = events.view.match(blocks.words, blocks.count);
-    this.#countHits(query, Math.floor((held * blocks.blockTokens) / this.#config.blockTokens));
-    const sent = this.#config.speculative ? events.recent.matchedBlocks(blocks, now) : 0;
-    const tokens = Math.max(held, sent) * blocks.blockTokens;
+    let hits = 0;
+    let tokens = 0;
+    for (const text of textsOf(blocks)) {
+      const held = events.view.match(text.words, text.count);
+      const sent = this.#config.speculative ? events.recent.matchedBlocks(text, now) : 0;
+      hits += Math.floor((held * text.blockTokens) / this.#config.blockTokens);
+      tokens += Math.max(held, sent) * text.blockTokens;
+    }
+    this.#countHits(query, hits);
     return knowledge === 'complete' ? tokens : Math.max(tokens, estimated());
   }
 
@@ -209,12 +223,14 @@ export class PrecisePrefixIndex implements DataSource {
     const blocks = events && this.#blocksFor(prompt, events);
     if (events === undefined || blocks === undefined) return undefined;
     if (!areOfModel(events, endpoint, model, prompt.adapter)) return { inAnyTier: 0, onHost: 0 };
-    const held = events.view.held(blocks.words, blocks.count);
     const ours = blocks.blockTokens / this.#config.blockTokens;
-    return {
-      inAnyTier: Math.floor(held.inAnyTier * ours),
-      onHost: Math.floor(held.onHost * ours),
-    };
+    const sum = { inAnyTier: 0, onHost: 0 };
+    for (const text of textsOf(blocks)) {
+      const { inAnyTier, onHost } = events.view.held(text.words, text.count);
+      sum.inAnyTier += Math.floor(inAnyTier * ours);
+      sum.onHost += Math.floor(onHost * ours);
+    }
+    return sum;
   }
 
   #countHits(query: Query, blocks: number): void {
@@ -232,8 +248,13 @@ export class PrecisePrefixIndex implements DataSource {
 }
 
 /** The cached share of the prompt by the approximate index, in tokens. */
-function estimatedTokens(match: PrefixMatch, endpoint: Endpoint, tokens: number): number {
+function estimatedTokens(
+  match: PrefixMatch,
+  endpoint: Endpoint,
+  lengths: readonly number[],
+): number {
   if (match.totalBlocks === 0) return 0;
+  const tokens = lengths.reduce((sum, each) => sum + each, 0);
   return (match.matchedBlocks(endpoint) / match.totalBlocks) * tokens;
 }
 

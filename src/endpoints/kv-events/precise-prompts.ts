@@ -1,10 +1,11 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import type { DataSourceHost } from '../../framework/plugin.ts';
-import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
 import { type NoTokensReason, readPrompt } from '../../openai/read-prompt.ts';
 import { RemoteTokenizer } from '../tokenize/remote-tokenizer.ts';
 import { tokenizerOf } from '../tokenize/token-producer.ts';
+import { tokensOfAll } from '../tokenize/tokens-of-all.ts';
 import { chainKeys } from './blocks/token-chain.ts';
 import type { EventSubscriptions } from './event-subscriptions.ts';
 import { extraText } from './messages/decode-batch.ts';
@@ -14,7 +15,8 @@ const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A request's prompt, divided into blocks as the engines do it. */
 export interface PreparedPrompt {
-  readonly tokens: number;
+  /** The number of tokens of each text. */
+  readonly lengths: readonly number[];
   /** The block keys, by each block size that an engine has. */
   readonly blocks: ReadonlyMap<number, PromptBlocks>;
   /** Whether the requested model is an adapter that occurred in events. */
@@ -58,10 +60,10 @@ export class PrecisePrompts {
     const prompt = readPrompt(request, body);
     if (prompt.kind === 'none') return this.#counted(prompt.reason);
     const { salt } = prompt;
-    if (prompt.kind === 'ids') return this.#with(request, prompt.ids, salt, 'body');
-    const known = this.tokenizer.tokens(prompt, (tokens) => {
-      if (typeof tokens === 'string') this.#counted(tokens);
-      else this.#with(request, tokens, salt, 'tokenizer');
+    if (prompt.kind === 'ids') return this.#with(request, prompt.texts, salt, 'body');
+    const known = tokensOfAll(this.tokenizer, prompt.questions, (texts) => {
+      if (typeof texts === 'string') this.#counted(texts);
+      else this.#with(request, texts, salt, 'tokenizer');
       ready();
     });
     if (known === undefined) return true;
@@ -71,22 +73,24 @@ export class PrecisePrompts {
 
   #with(
     request: InferenceRequest,
-    ids: ArrayLike<number>,
+    texts: readonly ArrayLike<number>[],
     salt: string,
     from: 'body' | 'tokenizer',
   ): false {
     const { chain, adapters } = this.#subscriptions;
     const adapter = adapters.has(request.model);
     const blocks = new Map<number, PromptBlocks>();
+    const root = adapter ? request.model : '';
+    const extra = salt === '' ? '' : extraText([salt], undefined);
     for (const blockTokens of this.#subscriptions.blockSizes()) {
-      const words = chainKeys(chain, ids, {
-        blockTokens,
-        root: adapter ? request.model : '',
-        salt: salt === '' ? '' : extraText([salt], undefined),
+      const chains = texts.flatMap((ids) => {
+        const words = chainKeys(chain, ids, { blockTokens, root, salt: extra });
+        return words.length === 0 ? [] : [{ count: words.length / 2, blockTokens, words }];
       });
-      blocks.set(blockTokens, { count: words.length / 2, blockTokens, words });
+      const [first = { ...NO_BLOCKS, blockTokens }, ...others] = chains;
+      blocks.set(blockTokens, others.length === 0 ? first : { ...first, others });
     }
-    this.#prepared.set(request, { tokens: ids.length, blocks, adapter });
+    this.#prepared.set(request, { lengths: texts.map(({ length }) => length), blocks, adapter });
     return this.#counted(from);
   }
 

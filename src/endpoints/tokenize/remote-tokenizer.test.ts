@@ -1,17 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpResponse, HttpTls } from '../../framework/runtime.ts';
-import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
+import type { NoTokensReason, TokenQuestion } from '../../openai/read-prompt.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { RemoteTokenizer, type RemoteTokenizerOptions } from './remote-tokenizer.ts';
 
-type Text = Extract<Prompt, { readonly kind: 'text' }>;
-
-const prompt = (text: string): Text => ({
-  kind: 'text',
+const prompt = (text: string): TokenQuestion => ({
   form: 'completion',
   fields: { prompt: text },
-  salt: '',
 });
 
 function json(value: unknown, status = 200): HttpResponse {

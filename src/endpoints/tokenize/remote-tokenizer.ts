@@ -1,10 +1,8 @@
 import type { HttpResponse, HttpTls, Millis, Runtime, Timer } from '../../framework/runtime.ts';
 import { parseBounded } from '../../openai/json/parse-bounded.ts';
-import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
+import type { NoTokensReason, TokenQuestion } from '../../openai/read-prompt.ts';
 import { TokenCache } from './token-cache.ts';
 import { TokenizerHosts } from './tokenizer-hosts.ts';
-
-type TextPrompt = Extract<Prompt, { readonly kind: 'text' }>;
 
 export interface RemoteTokenizerOptions {
   readonly runtime: Runtime;
@@ -13,7 +11,7 @@ export interface RemoteTokenizerOptions {
    * there is a choice it should be one of a host that `shouldBeAsked`.
    */
   readonly address: (
-    form: TextPrompt['form'],
+    form: TokenQuestion['form'],
     shouldBeAsked: (host: string) => boolean,
   ) => URL | undefined;
   /** How to reach an `https:` URL; without it the certificate is verified. */
@@ -80,7 +78,7 @@ export class RemoteTokenizer {
 
   /** The tokens, or the reason why there are none. Undefined: `onTokens` will be called later. */
   tokens(
-    { form, fields }: TextPrompt,
+    { form, fields }: TokenQuestion,
     onTokens: OnTokens,
   ): Uint32Array | NoTokensReason | undefined {
     const question = JSON.stringify(fields);
