@@ -160,6 +160,26 @@ describe.skipIf(binary === undefined)('conversations through Envoy', () => {
     expect(loaded).toBeGreaterThan(5000);
   });
 
+  test('[D476] with several texts, each from its own beginning', { timeout: 120_000 }, async () => {
+    await start({}, 'precise');
+    const client = new OpenAI({ baseURL: `${stack.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const examples = Array.from({ length: CONVERSATIONS }, (_, name) =>
+      `Examples of ${name}: ${'what else is there to say? '.repeat(60)}`.slice(0, 1600),
+    );
+    const ask = (prompt: string | string[]) =>
+      client.completions.create({ model: 'm', prompt, max_tokens: 4 });
+    await Promise.all(examples.map((shared) => ask(shared)));
+    for (let turn = 0; turn < TURNS; turn++) {
+      await untilEventsCame();
+      await Promise.all(
+        examples.map((shared) => ask([`${shared} First ${turn}`, `${shared} Second ${turn}`])),
+      );
+    }
+    await expectTruth();
+    const byEvents = await counted('llm_d_epp_kv_cache_index_lookup_requests_total');
+    expect(byEvents).toBeGreaterThanOrEqual(CONVERSATIONS * TURNS);
+  });
+
   test.each(['precise', 'default'] as const)(
     '[B32] %s: after the engines have restarted',
     { timeout: 120_000 },
