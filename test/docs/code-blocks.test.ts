@@ -149,30 +149,6 @@ describe('YAML blocks', () => {
 });
 
 describe('shell blocks', () => {
-  const lines = blocks
-    .filter(({ language }) => language === 'sh')
-    .flatMap((block) =>
-      block.code
-        .replaceAll('\\\n', ' ')
-        .split('\n')
-        .map((line) => [place(block), line.replace(/\s#\s.*$/, '')] as const),
-    );
-
-  function unknownFlags(line: string): readonly string[] {
-    const [, typed = ''] = /npx pointsman (.*)$/.exec(line) ?? [];
-    if (typed === '' || typed.startsWith('<')) return [];
-    const matching = allCommands().filter(({ name }) => `${typed} `.startsWith(`${name} `));
-    const [found] = matching;
-    if (found === undefined) return [`no command: ${typed}`];
-    const known = new Set(found.command.options.flatMap(({ long }) => long ?? []));
-    return (typed.match(/(?<=\s)--[a-z][a-z-]*/g) ?? []).filter((flag) => !known.has(flag));
-  }
-
-  it('name commands and flags that are there', () => {
-    const wrong = lines.flatMap(([at, line]) => unknownFlags(line).map((flag) => `${at}: ${flag}`));
-    expect(wrong).toEqual([]);
-  });
-
   it('and prose name scripts and benches that are there', () => {
     const { scripts } = JSON.parse(readText('package.json')) as {
       readonly scripts: Readonly<Record<string, string>>;
