@@ -44,7 +44,12 @@ export function tokensToCompute({
   return Math.max(0, request.promptTokens - held);
 }
 
-export type Outcome = 'completed' | 'aborted' | 'failed';
+/**
+ * How a request can end. Replicas send the place in this list: a new one comes last, and older
+ * replicas refuse the messages that have it.
+ */
+export const OUTCOMES = ['completed', 'aborted', 'failed'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** Token counts as the model server reports them. */
 export interface Usage {

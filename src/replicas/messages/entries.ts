@@ -73,8 +73,5 @@ export const ENTRY_CODE = {
   waiting: 7,
 } as const;
 
-/** An outcome is written as its place here. */
-export const ENTRY_OUTCOMES: readonly Outcome[] = ['completed', 'aborted', 'failed'];
-
 /** Bits of what is true of a routed request. */
 export const ROUTED_FLAG = { streaming: 1, firstTokenVisible: 2 } as const;

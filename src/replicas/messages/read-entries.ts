@@ -1,9 +1,9 @@
+import { OUTCOMES } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import {
   type ChangeEntry,
   type DoneEntry,
   ENTRY_CODE,
-  ENTRY_OUTCOMES,
   type Entry,
   type PromptEntry,
   ROUTED_FLAG,
@@ -131,7 +131,7 @@ function readPrompt(reader: ByteReader, kind: PromptEntry['kind']): PromptEntry 
 function readDone(reader: ByteReader): DoneEntry {
   const number = reader.number();
   const afterMs = readTime(reader);
-  const outcome = ENTRY_OUTCOMES[reader.byte()];
+  const outcome = OUTCOMES[reader.byte()];
   if (outcome === undefined) throw new WireError('an outcome is none of those that are known');
   const hasUsage = reader.byte() !== 0;
   const usage = hasUsage

@@ -1,4 +1,4 @@
-import { type Routed, tokensToCompute } from '../../framework/observer.ts';
+import { OUTCOMES, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -6,7 +6,6 @@ import {
   type ChangeEntry,
   type DoneEntry,
   ENTRY_CODE,
-  ENTRY_OUTCOMES,
   type PromptEntry,
   ROUTED_FLAG,
 } from './entries.ts';
@@ -98,7 +97,7 @@ export function writeDone(
   const start = writer.beginEntry(ENTRY_CODE.done);
   writer.number(number);
   writeTime(writer, afterMs);
-  writer.byte(ENTRY_OUTCOMES.indexOf(outcome));
+  writer.byte(OUTCOMES.indexOf(outcome));
   writer.byte(usage === undefined ? 0 : 1);
   if (usage !== undefined) {
     writer.number(usage.promptTokens);

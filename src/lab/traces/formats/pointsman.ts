@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OUTCOMES } from '../../../framework/observer.ts';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import { blockIdsOf, PrefixNumbers } from '../prefix-numbers.ts';
 import type { Trace, TraceRequest } from '../trace.ts';
@@ -22,7 +23,7 @@ const row = z.object({
   thinkMs: nonNegative.optional(),
   priority: z.int().optional(),
   fairnessId: z.string().optional(),
-  outcome: z.enum(['completed', 'aborted', 'failed']).optional(),
+  outcome: z.enum(OUTCOMES).optional(),
   ttftMs: nonNegative.optional(),
   e2eMs: nonNegative.optional(),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OUTCOMES } from '../../../framework/observer.ts';
 import { DEFAULT_FLOW } from '../../../framework/request.ts';
 import type { CaptureRecord } from '../../../journal/capture/capture-record.ts';
 import { blockIdsOf } from '../prefix-numbers.ts';
@@ -29,7 +30,7 @@ const record = z.discriminatedUnion('e', [
   z.object({
     e: z.literal('done'),
     ...at,
-    o: z.enum(['completed', 'aborted', 'failed']),
+    o: z.enum(OUTCOMES),
     // Prompt tokens, output tokens and cached tokens, by the model server's count.
     u: z.tuple([tokens, tokens, tokens.nullable()]).optional(),
     bytes: z.number().nonnegative().optional(),
