@@ -117,7 +117,8 @@ function summarize(folder: string, { exitCode, stopped }: Ended): TestCounts {
   if (exitCode !== 0 && summary === '') summary = `VITEST ENDED with exit code ${exitCode}\n`;
   process.stdout.write(summary);
   // An error outside all tests, or an incomplete report, counts as one failed test.
-  const uncounted = counts.failed === 0 && (exitCode !== 0 || nothingRan) ? 1 : 0;
+  const hasFault = exitCode !== 0 || nothingRan || events.some(({ event }) => event === 'error');
+  const uncounted = counts.failed === 0 && hasFault ? 1 : 0;
   return { ...counts, failed: counts.failed + uncounted };
 }
 

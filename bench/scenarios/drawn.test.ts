@@ -20,7 +20,7 @@ describe('drawnScenario', () => {
     }
   });
 
-  it('is undefined for another name', () => {
+  it('has nothing for another name', () => {
     expect(drawnScenario('agents')).toBeUndefined();
   });
 });

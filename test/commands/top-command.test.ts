@@ -67,11 +67,11 @@ it('[O10] says where there is no picker, and what a picker says that refuses', a
   );
 });
 
-it.each([['top'], ['explain'], ['shadow', 'top'], ['doctor']])(
-  '[O180] %s %s says which port it wants, where it is given that of Envoy’s calls',
-  async (...command) => {
+it.each(['top', 'explain', 'shadow top', 'doctor'])(
+  '[O180] %s says which port it wants, where it is given that of Envoy’s calls',
+  async (command) => {
     const extProc = `127.0.0.1:${stack.serving.extProcPort}`;
-    const asked = run(process.execPath, [PROGRAM, ...command, '--admin', extProc]);
+    const asked = run(process.execPath, [PROGRAM, ...command.split(' '), '--admin', extProc]);
     await expect(asked).rejects.toThrow(/is it the --extproc-port, .*give .*--metrics-port/);
   },
 );

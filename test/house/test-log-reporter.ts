@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
-import type { TestEvent } from './test-log.ts';
+import { type TestEvent, testNameFault } from './test-log.ts';
 
 interface Failure {
   readonly message: string;
@@ -19,6 +19,8 @@ export class TestLogReporter implements Reporter {
 
   onTestCaseReady(test: TestCase): void {
     this.#write({ event: 'started', name: nameOf(test) });
+    const fault = testNameFault(test.fullName);
+    if (fault !== undefined) this.#writeErrors(nameOf(test), [{ message: fault }]);
   }
 
   onTestCaseResult(test: TestCase): void {

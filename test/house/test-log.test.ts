@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { countEvents } from './count-tests.ts';
-import { failureSummary, readTestLog, TEST_LOG_FILE, type TestEvent } from './test-log.ts';
+import {
+  failureSummary,
+  readTestLog,
+  TEST_LOG_FILE,
+  type TestEvent,
+  testNameFault,
+} from './test-log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-test-log-'));
 const path = join(folder, TEST_LOG_FILE);
@@ -38,6 +44,13 @@ describe('what a run of tests says at its end', () => {
 
   it('[V80] counts the tests of a run without a report; those that have not ended have failed', () => {
     expect(countEvents(EVENTS)).toEqual({ passed: 1, failed: 3, skipped: 0 });
+  });
+
+  it('[T73] refuses a name that lacks a value of its table', () => {
+    expect(testNameFault('top undefined says which port')).toContain('each row of its table');
+    expect(testNameFault('reads [object Object]')).toContain('[object Object]');
+    const good = ['is read as `undefined`', 'keeps “undefined”', '{ a: undefined } and { b: 1 }'];
+    expect(good.map(testNameFault)).toEqual([undefined, undefined, undefined]);
   });
 
   it('reads the log of a run that was killed while it wrote a line', () => {

@@ -57,6 +57,18 @@ export function failureSummary(events: readonly TestEvent[]): string {
   return [...faults, ...stopped].map((fault) => `${fault}\n`).join('');
 }
 
+/**
+ * What is wrong with the name of a test, where a table gave it no value or an object; a value that
+ * a test is about stands in quotes.
+ */
+export function testNameFault(name: string): string | undefined {
+  const found = /(?<![`"'“:] ?)(?:\bundefined\b|\[object \w+\])/.exec(name)?.[0];
+  return found === undefined
+    ? undefined
+    : `its name has ${found}: give each row of its table what the name shows, or write the ` +
+        'place of a value that may be undefined in quotes, such as `%s`';
+}
+
 /** The names of the tests that have started and not ended. */
 export function unendedTests(events: readonly TestEvent[]): readonly string[] {
   const running = new Map<string, number>();

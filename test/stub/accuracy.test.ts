@@ -107,7 +107,7 @@ function measured(name: PresetName, shape: Shape, seconds: number): number {
 }
 
 describe('the stub’s engine against its own formula', () => {
-  it.for(NAMES)('%s: one request alone is within 1 %%', (name, context) => {
+  it.for(NAMES)('%s: one request alone is within one percent', (name, context) => {
     const errors = [10, 1000, 30_000].map((promptTokens) => errorsAlone(name, promptTokens));
     const ttft = Math.max(...errors.map((error) => Math.abs(error.ttft)));
     const tpot = Math.max(...errors.map((error) => Math.abs(error.tpot)));

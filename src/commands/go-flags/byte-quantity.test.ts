@@ -14,6 +14,6 @@ test.each([
   ['-1', undefined],
   ['10 MB', undefined],
   ['9007199254740993', undefined],
-])('the quantity %j is %j bytes', (text, wanted) => {
+])('the quantity %j has the bytes `%j`', (text, wanted) => {
   expect(bytesOf(text)).toBe(wanted);
 });

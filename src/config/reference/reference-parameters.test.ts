@@ -155,7 +155,7 @@ describe("the reference's parameters", () => {
     ['prefill', 'prefill-first'],
     ['first', undefined],
     ['encode-first', undefined],
-  ])('[D422] stageOrder %j is %s', (stageOrder, meant) => {
+  ])('[D422] stageOrder %j is `%s`', (stageOrder, meant) => {
     const read = (): unknown => {
       const head = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
       const schedulingProfiles = [{ name: 'decode' }, { name: 'prefill' }];

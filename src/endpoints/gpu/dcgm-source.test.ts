@@ -62,7 +62,7 @@ describe('dcgm-data-source', () => {
     ['DCGM_FI_DEV_GPU_UTIL{pod="a"} NaN\n', undefined],
     ['DCGM_FI_DEV_GPU_UTIL{pod="a"} 101\n', undefined],
     ['', undefined],
-  ])('[D67] %j is read as %s', async (page, share) => {
+  ])('[D67] %j is read as `%s`', async (page, share) => {
     const { clock, serve, add, utilization } = setUp();
     serve('10.0.0.1:9400', page);
     add('n/a', '10.0.0.1:8000');

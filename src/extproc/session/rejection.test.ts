@@ -24,7 +24,7 @@ describe('a refusal', () => {
   );
 
   it.each([undefined, '', 'application/json', 'application/grpc-web', 'application/grpcx'])(
-    '[D30] answers %s as HTTP',
+    '[D30] answers `%s` as HTTP',
     (contentType) => expect(formOf('/v1/chat/completions', contentType)).toBe('openai'),
   );
 

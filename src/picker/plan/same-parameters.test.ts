@@ -14,7 +14,7 @@ it.each([
   // Values that a schema made of text cannot be compared by content.
   [/a/, /b/, false],
   [new Map([['a', 1]]), new Map([['a', 2]]), false],
-])('%o and %o: %s', (a, b, same) => {
+])('`%o` and `%o`: %s', (a, b, same) => {
   expect(sameParameters(a, b)).toBe(same);
   expect(sameParameters(b, a)).toBe(same);
 });

@@ -43,7 +43,7 @@ describe('agent-identity', () => {
     [{ session_id: 'd' }, 'd'],
     [{ 'x-claude-code-session-id': ' ', session_id: 'd' }, 'd'],
     [{ 'x-session-id': 'e' }, undefined],
-  ])('[D55] of %j the session is %s', (headers, session) => {
+  ])('[D55] of %j the session is `%s`', (headers, session) => {
     const source = start(agentIdentity, {});
     expect(source.fairnessId?.(new Map(Object.entries(headers)))).toBe(session);
     expect(factOf(source, headers)).toBe(session);
@@ -71,7 +71,7 @@ describe('session-id-producer', () => {
     [{ cookieName: 'sid' }, { cookie: 'a=1; sid=s=2; sid=3' }, 's=2'],
     [{ cookieName: 'sid' }, { cookie: 'asid=1; SID=2; sid' }, undefined],
     [{ cookieName: 'sid' }, { sid: '1' }, undefined],
-  ])('[D56] %j reads of %j the session %s', (parameters, headers, session) => {
+  ])('[D56] %j reads of %j the session `%s`', (parameters, headers, session) => {
     expect(factOf(start(sessionIdProducer, parameters), headers)).toBe(session);
   });
 

@@ -32,7 +32,7 @@ test.each<[string, Usage, number | undefined]>([
   ['has(usage.prompt_tokens_details) ? 1 : 2', NONE, 2],
   ['usage.total_tokens > 100.0 ? 7 : 0', USAGE, 7],
   ['usage.total_tokens', NONE, undefined],
-])('[D62] [D434] %s of %j is %s', (expression, usage, value) => {
+])('[D62] [D434] %s of %j is `%s`', (expression, usage, value) => {
   expect(valueOf(expression, usage)).toBe(value);
 });
 

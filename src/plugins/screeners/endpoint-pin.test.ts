@@ -15,7 +15,7 @@ it.each([
   ['10.0.0.9:8000', []],
   ['10.0.0.1:8000/v1', []],
   ['10.0.0.1:99999', []],
-])('[G170] a request that names %s as its endpoint keeps it, or none', (asked, kept) => {
+])('[G170] a request that names `%s` as its endpoint keeps it, or none', (asked, kept) => {
   const pool = makePool(ADDRESSES.map(() => ({}))).map(
     (endpoint, at) => ({ ...endpoint, address: ADDRESSES[at] }) as Endpoint,
   );

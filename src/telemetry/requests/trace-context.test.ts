@@ -25,7 +25,7 @@ describe('traceparent', () => {
     `00-${TRACE}-${'0'.repeat(16)}-01`,
     `00-${TRACE}-${SPAN}`,
     `00-${TRACE}-${SPAN}-01,00-${TRACE}-${SPAN}-01`,
-  ])('[O81] ignores %s', (header) => {
+  ])('[O81] ignores `%s`', (header) => {
     expect(parseTraceparent(header)).toBeUndefined();
   });
 

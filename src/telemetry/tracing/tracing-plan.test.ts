@@ -41,7 +41,7 @@ describe('the variables of OpenTelemetry', () => {
     ['parentbased_always_on', undefined, { byParent: true, ratio: 1 }],
     ['parentbased_always_off', undefined, { byParent: true, ratio: 0 }],
     ['parentbased_traceidratio', '1', { byParent: true, ratio: 1 }],
-  ])('[O83] sampler %s with %s', (sampler, ratio, expected) => {
+  ])('[O83] sampler %s with `%s`', (sampler, ratio, expected) => {
     const environment = { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio };
     expect(planTracing(environment)).toMatchObject(expected);
   });

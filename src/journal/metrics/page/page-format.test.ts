@@ -110,7 +110,7 @@ describe('formatFor', () => {
       'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2',
       OPEN_METRICS,
     ],
-  ])('[O175] takes %s as it prefers', (accept, format) => {
+  ])('[O175] takes `%s` as it prefers', (accept, format) => {
     expect(formatFor(accept)).toBe(format);
   });
 });

@@ -10,7 +10,7 @@ test.each<readonly [number | undefined, number, string]>([
   [undefined, 100, 'the first token'],
   [40, 280, 'its end, with its answer'],
 ])(
-  '[D325] [D435] a prompt that is computed elsewhere is in flight at both, with an answer of %s: %s tokens until %s',
+  '[D325] [D435] a prompt that is computed elsewhere is in flight at both, with an answer of `%s`: %s tokens until %s',
   async (estimatedOutputTokens, tokens, _until) => {
     const pool = makePool([{}, {}]);
     const [decoder, prefill] = pool;

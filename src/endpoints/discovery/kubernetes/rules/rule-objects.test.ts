@@ -52,7 +52,7 @@ describe('InferenceObjectives', () => {
   });
 
   it.each([undefined, null, 7, {}, { poolRef: 'pool' }, { poolRef, priority: '5' }])(
-    'whose spec is %j are reported and left out',
+    'whose spec is `%j` are reported and left out',
     (spec) => {
       const { value, troubles } = prioritiesOf(
         [made('odd', spec), made('fine', { poolRef, priority: 3 })],
@@ -166,7 +166,7 @@ describe('InferenceModelRewrites', () => {
     [[{ targets: [{ modelRewrite: 'x', weight: 0 }] }], 'spec.rules.0.targets.0.weight'],
     [[{ targets: [{ modelRewrite: '' }] }], 'spec.rules.0.targets.0.modelRewrite'],
     [undefined, 'spec.rules'],
-  ])('with rules %j are reported and left out', (rules, place) => {
+  ])('with rules `%j` are reported and left out', (rules, place) => {
     const { value, troubles } = rewritesOf([rewrite('odd', rules)], POOL);
     expect(value).toEqual([]);
     expect(troubles.join()).toContain(`InferenceModelRewrite odd is not followed: ${place}: `);
