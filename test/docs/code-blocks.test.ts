@@ -13,7 +13,6 @@ import { readPool } from '../../src/lab/simulate/pool-file.ts';
 import { readPoolFile } from '../../stub-server/options/stub-pool-file.ts';
 import { readText } from '../house/source-tree.ts';
 import { type CodeBlock, codeBlocks, GUIDES, runDocumented, typeErrors } from './doc-code.ts';
-import { allCommands } from './reference-page.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const blocks = GUIDES.flatMap(codeBlocks);
@@ -149,6 +148,15 @@ describe('YAML blocks', () => {
 });
 
 describe('shell blocks', () => {
+  const lines = blocks
+    .filter(({ language }) => language === 'sh')
+    .flatMap((block) =>
+      block.code
+        .replaceAll('\\\n', ' ')
+        .split('\n')
+        .map((line) => [place(block), line.replace(/\s#\s.*$/, '')] as const),
+    );
+
   it('and prose name scripts and benches that are there', () => {
     const { scripts } = JSON.parse(readText('package.json')) as {
       readonly scripts: Readonly<Record<string, string>>;

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { makeEndpoint } from '../../../../test/makers.ts';
+import type { Endpoint } from '../../../framework/endpoint.ts';
 import type { EndpointPicker } from '../../../picker/endpoint-picker.ts';
 import { registerEjectionMetrics } from './ejection-metrics.ts';
 
@@ -11,7 +12,8 @@ test('[O355] an endpoint that is ejected and fails its scrapes is lost once', as
   const picker = {
     pool: { snapshot: () => ['a', 'b', 'c', 'd'].map((id) => makeEndpoint(id)) },
     ejector: {
-      ejected: ({ id }) => (ejected.has(id) ? { reason: 'silent', since: 0, until: 0 } : undefined),
+      ejected: ({ id }: Endpoint) =>
+        ejected.has(id) ? { reason: 'silent', since: 0, until: 0 } : undefined,
       counts: new Map(),
     },
   } as unknown as EndpointPicker;
