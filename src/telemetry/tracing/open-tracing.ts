@@ -44,7 +44,7 @@ export async function openTracing(
   const ids = new TraceIds(seededRandom(randomSeed()));
   const sampling = { byParent: plan.byParent, samples: sampledShare(plan.ratio) };
   const scope = { name: SCOPE, version };
-  const sender = await otlpSender(plan);
+  const sender = await otlpSender(plan, clock);
   const { batch } = plan;
   const writer = new SpanWriter({ resource: await resourceOf(version), scope, ids });
   const spans = new SpanExport({ writer, send: (bytes) => sender.send(bytes), batch, clock, log });

@@ -1,4 +1,6 @@
 import type { IOtlpExportDelegate } from '@opentelemetry/otlp-exporter-base';
+import type { Clock } from '../../framework/runtime.ts';
+import { guardCredentials } from '../../runtime/network/client/guarded-credentials.ts';
 import type { TracingPlan } from './tracing-plan.ts';
 
 export interface OtlpSender {
@@ -21,8 +23,11 @@ const AS_IT_IS = {
 const UNCOUNTED = { name: 'span', countItems: () => 0 } as const;
 
 /** OpenTelemetry's own sender, with what the environment says about the connection. */
-export async function otlpSender(plan: TracingPlan): Promise<OtlpSender> {
-  const exporter = await delegateOf(plan);
+export async function otlpSender(
+  plan: TracingPlan,
+  clock: Pick<Clock, 'now'>,
+): Promise<OtlpSender> {
+  const exporter = await delegateOf(plan, clock);
   return {
     send: (batch) =>
       new Promise((resolve, reject) => {
@@ -35,19 +40,20 @@ export async function otlpSender(plan: TracingPlan): Promise<OtlpSender> {
   };
 }
 
-async function delegateOf({
-  protocol,
-  url,
-}: TracingPlan): Promise<IOtlpExportDelegate<Uint8Array>> {
+async function delegateOf(
+  { protocol, url }: TracingPlan,
+  clock: Pick<Clock, 'now'>,
+): Promise<IOtlpExportDelegate<Uint8Array>> {
   if (protocol === 'grpc') {
     const { convertLegacyOtlpGrpcOptions, createOtlpGrpcExportDelegate } = await import(
       '@opentelemetry/otlp-grpc-exporter-base'
     );
-    const options = convertLegacyOtlpGrpcOptions({ url }, 'TRACES');
+    const { credentials, ...options } = convertLegacyOtlpGrpcOptions({ url }, 'TRACES');
+    const guarded = { ...options, credentials: () => guardCredentials(credentials(), clock) };
     const type = 'otlp_grpc_span_exporter';
     const name = 'TraceExportService';
     return createOtlpGrpcExportDelegate(
-      options,
+      guarded,
       AS_IT_IS,
       type,
       UNCOUNTED,

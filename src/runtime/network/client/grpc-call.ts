@@ -1,7 +1,9 @@
+import { performance } from 'node:perf_hooks';
 import type { ChannelCredentials, Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { readFollowed } from '../../../files/following/read-followed.ts';
 import { messageOf } from '../../../framework/error.ts';
 import type { Call, CallOptions } from '../../../framework/runtime.ts';
+import { guardCredentials } from './guarded-credentials.ts';
 import { loadGrpc } from './load-packages.ts';
 
 /**
@@ -47,11 +49,15 @@ export class GrpcCall implements Call {
   #open(): void {
     const { address, method, messageBytesMax, onMessage } = this.#options;
     const { Client: GrpcClient } = loadGrpc();
-    const client = new GrpcClient(address, credentialsOf(this.#options), {
-      'grpc.max_receive_message_length': messageBytesMax,
-      // A shared connection would hide from a call that it had to be made again.
-      'grpc.use_local_subchannel_pool': 1,
-    });
+    const client = new GrpcClient(
+      address,
+      guardCredentials(credentialsOf(this.#options), performance),
+      {
+        'grpc.max_receive_message_length': messageBytesMax,
+        // A shared connection would hide from a call that it had to be made again.
+        'grpc.use_local_subchannel_pool': 1,
+      },
+    );
     this.#client = client;
     const stream = client.makeBidiStreamRequest<Uint8Array, Buffer>(
       method,
