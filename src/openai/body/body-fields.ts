@@ -120,7 +120,7 @@ export class BodyFields implements JsonHandler {
     this.#controls?.key(name, { depth: this.#depth, top: this.#field, end });
     this.#lengths?.key(name, this.#depth);
     if (this.#depth !== 1) {
-      this.#prompt.key(name);
+      this.#prompt.key(name, this.#depth);
       return;
     }
     this.#priority?.key(name, end);

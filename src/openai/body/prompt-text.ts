@@ -1,8 +1,8 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { input } from '../kernel/byte-kernel.ts';
 import type { ContentBlocks } from '../prompts/content-blocks.ts';
+import { MediaPlace } from '../prompts/media-place.ts';
 import {
-  MEDIA_KINDS,
   type MediaKind,
   MediaPlaceholder,
   type PromptMedia,
@@ -15,8 +15,6 @@ const SEPARATOR: Uint8Array = Uint8Array.of(LINE_END);
 const NO_BYTES = new Uint8Array(0);
 /** Properties of message parts whose values are no prompt text. */
 const LABEL_KEYS: ReadonlySet<string> = new Set(['type', 'cache_control', 'detail']);
-/** Properties that hold or name media: a placeholder stands for each. */
-const MEDIA_KEYS: ReadonlySet<string> = new Set(['url', 'data', 'image_url', 'file_data']);
 
 interface TextParts {
   readonly hash: KeyedHash;
@@ -42,8 +40,7 @@ export class PromptText {
   #key = '';
   /** The medium that is being read. */
   #medium: MediaPlaceholder | undefined;
-  /** By the latest property name that says it. */
-  #mediaKind: MediaKind = 'file';
+  readonly #place = new MediaPlace();
   /** A message's content before its role has come, as templates put the role first. */
   #beforeRole = NO_BYTES;
   #beforeRoleBytes = 0;
@@ -58,12 +55,13 @@ export class PromptText {
     this.#key = name;
     this.#run = run;
     this.#isSystem = name === 'system';
+    this.#place.field(name);
   }
 
   /** A property name below a top-level field. */
-  key(name: string): void {
+  key(name: string, depth: number): void {
     this.#key = name;
-    this.#mediaKind = MEDIA_KINDS.get(name) ?? this.#mediaKind;
+    this.#place.key(name, depth);
   }
 
   beginMessage(): void {
@@ -83,16 +81,18 @@ export class PromptText {
   push(from: number, to: number, last: boolean, depth: number): void {
     const { reference } = this.#parts;
     const run = this.#run;
+    if (this.#key === 'type') this.#place.type(input.subarray(from, to), depth);
+    const medium = depth > 1 ? this.#place.kindAt(depth) : undefined;
     if (reference !== undefined) {
       reference.string(input.subarray(from, to), last, depth);
-      if (last && depth > 1 && MEDIA_KEYS.has(this.#key)) this.mediaItems += 1;
+      if (last && medium !== undefined && run !== undefined) this.mediaItems += 1;
       return;
     }
     if (run === undefined || (depth > 1 && LABEL_KEYS.has(this.#key))) return;
     const isSystemText = this.#isSystem && depth === 3 && this.#key === 'text';
     if (isSystemText && this.#note.leavesOut(run, from, to, last)) return;
-    if (depth > 1 && MEDIA_KEYS.has(this.#key)) {
-      this.#addMedium(run, input.subarray(from, to), last);
+    if (medium !== undefined) {
+      this.#addMedium({ run, kind: medium }, input.subarray(from, to), last);
     } else if (this.#roleSeen) {
       run.pushInput(from, to);
       if (last) run.pushByte(LINE_END);
@@ -110,9 +110,13 @@ export class PromptText {
     else if (last) this.#keepBeforeRole(SEPARATOR);
   }
 
-  #addMedium(run: ContentBlocks, piece: Uint8Array, last: boolean): void {
+  #addMedium(
+    { run, kind }: { readonly run: ContentBlocks; readonly kind: MediaKind },
+    piece: Uint8Array,
+    last: boolean,
+  ): void {
     const { hash, media } = this.#parts;
-    const medium = (this.#medium ??= new MediaPlaceholder(hash, this.#mediaKind));
+    const medium = (this.#medium ??= new MediaPlaceholder(hash, kind));
     medium.push(piece);
     if (!last) return;
     this.#medium = undefined;

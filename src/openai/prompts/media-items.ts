@@ -31,6 +31,8 @@ export function mediaItems(pieces: readonly Uint8Array[]): readonly MediaItem[] 
 function itemOf(part: unknown): MediaItem | undefined {
   for (const [field, modality] of MEDIA_FIELDS) {
     const value = fieldOf(part, field);
+    // A source is an object; as text it is a link to what a search has found.
+    if (typeof value === 'string' && field === 'source') continue;
     const source = typeof value === 'string' ? value : textIn(value);
     if (source !== '') return { source, modality };
   }
@@ -38,6 +40,7 @@ function itemOf(part: unknown): MediaItem | undefined {
 }
 
 function textIn(value: unknown): string {
+  if (fieldOf(value, 'type') === 'text') return '';
   const text = fieldOf(value, 'url') ?? fieldOf(value, 'data');
   return typeof text === 'string' ? text : '';
 }

@@ -42,6 +42,7 @@ export class ReferenceText {
   /** The latest property name at each depth. */
   readonly #keys: string[] = [];
   #medium: MediaPlaceholder | undefined;
+  readonly #mediumText = new StringDecoder((text) => this.#medium?.push(text));
   /** Where the text of the message, and of the string, begins. */
   #messageFrom = 0;
   #stringFrom = -1;
@@ -212,7 +213,7 @@ export class ReferenceText {
   #addMedium(text: TextBuffer, piece: Uint8Array, last: boolean): void {
     const kind = MEDIA_KINDS.get(this.#keys[PART] ?? '') ?? 'image';
     this.#medium ??= new MediaPlaceholder(this.#hash, kind);
-    this.#medium.push(piece);
+    this.#mediumText.push(piece, last);
     if (!last) return;
     while (text.length % BYTES_PER_TOKEN !== 0) text.pushByte(0);
     text.push(this.#medium.end(this.#media));
