@@ -19,13 +19,15 @@ export function checkSample({
   runningRequests,
   kvCacheUsage,
 }: Omit<EndpointMetrics, 'sampledAt'>): void {
-  const checked = { waitingQueueSize, runningRequests, kvCacheUsage };
-  for (const [name, value] of Object.entries(checked)) {
-    const most = name === 'kvCacheUsage' ? 1 : Number.MAX_VALUE;
-    if (isWithin(value, most)) continue;
-    const bound = most === 1 ? 'from 0 to 1' : 'of 0 or more';
-    throw new RangeError(`setMetrics: ${name} is ${shown(value)}; give a number ${bound}`);
-  }
+  checkMetric('waitingQueueSize', waitingQueueSize, Number.MAX_VALUE);
+  checkMetric('runningRequests', runningRequests, Number.MAX_VALUE);
+  checkMetric('kvCacheUsage', kvCacheUsage, 1);
+}
+
+function checkMetric(name: string, value: number, most: number): void {
+  if (isWithin(value, most)) return;
+  const bound = most === 1 ? 'from 0 to 1' : 'of 0 or more';
+  throw new RangeError(`setMetrics: ${name} is ${shown(value)}; give a number ${bound}`);
 }
 
 /** Throws RoutingError for a request with a size that it cannot have. */

@@ -22,6 +22,11 @@ interface AdmissionOptions {
  */
 export class Admission {
   readonly waiting: WaitingQueue;
+  /**
+   * Those whose remote KV is here. They hold memory, and so they go before the queue: a preempted
+   * sequence at its head may need the memory that one of them gives back only after it has run.
+   */
+  readonly #ready: WaitingQueue;
   readonly #options: AdmissionOptions;
   /** Sequences whose remote KV is on its way. They hold memory and are not in the queue. */
   readonly #receiving = new Set<Sequence>();
@@ -29,11 +34,18 @@ export class Admission {
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.waiting = new WaitingQueue(options.policy);
+    this.#ready = new WaitingQueue(options.policy);
   }
 
   /** Sequences that wait to be admitted or for remote KV. */
   get count(): number {
-    return this.waiting.length + this.#receiving.size;
+    return this.#ready.length + this.waiting.length + this.#receiving.size;
+  }
+
+  /** Visits those that wait for memory, a place or an adapter. */
+  forEachWaiting(visit: (sequence: Sequence) => void): void {
+    this.#ready.forEach(visit);
+    this.waiting.forEach(visit);
   }
 
   /**
@@ -41,21 +53,8 @@ export class Admission {
    * that one may compute now, is above 0. `start` gets how many it has memory for.
    */
   admit(room: () => number, start: (sequence: Sequence, tokens: number) => void): void {
-    const { kv, loras } = this.#options;
-    let index = 0;
-    for (let budget = room(); budget > 0; budget = room()) {
-      const sequence = this.waiting.at(index);
-      if (sequence === undefined) return;
-      if (!loras.admits(sequence.request.lora)) index += 1;
-      else if (kv.chooseRemote(sequence)) {
-        if (!this.#beginRemote(sequence, index)) return;
-      } else {
-        const tokens = this.#takeMemory(sequence, budget);
-        if (tokens === 0) return;
-        this.waiting.removeAt(index);
-        start(sequence, tokens);
-      }
-    }
+    this.#admitFrom(this.#ready, room, start);
+    this.#admitFrom(this.waiting, room, start);
   }
 
   isReceiving(sequence: Sequence): boolean {
@@ -67,12 +66,12 @@ export class Admission {
     if (!this.#receiving.delete(sequence)) return;
     sequence.remoteKv = 'here';
     this.#options.kv.arrived(sequence, sequence.tokensWithRemote);
-    this.waiting.pushBack(sequence);
+    this.#ready.pushBack(sequence);
   }
 
   /** Takes the memory of a sequence that has just stopped running, and puts it first in line. */
   preempt(sequence: Sequence, at: Millis): void {
-    this.#options.kv.release(sequence);
+    this.#options.kv.preempt(sequence);
     sequence.remoteKv = 'none';
     sequence.preemptions += 1;
     this.#options.observer.onPreempted(sequence, at);
@@ -81,7 +80,9 @@ export class Admission {
 
   /** Removes a sequence that does not run. `end` follows. */
   leave(sequence: Sequence): void {
-    if (!this.#receiving.delete(sequence)) this.waiting.remove(sequence);
+    if (this.#receiving.delete(sequence)) return;
+    this.#ready.remove(sequence);
+    this.waiting.remove(sequence);
   }
 
   /** Ends a sequence that neither runs nor waits. It may keep its blocks after a good end. */
@@ -96,9 +97,31 @@ export class Admission {
 
   /** Removes all sequences and returns them. `end` follows for each. */
   takeAll(): readonly Sequence[] {
-    const all = [...this.waiting.takeAll(), ...this.#receiving];
+    const all = [...this.#ready.takeAll(), ...this.waiting.takeAll(), ...this.#receiving];
     this.#receiving.clear();
     return all;
+  }
+
+  #admitFrom(
+    queue: WaitingQueue,
+    room: () => number,
+    start: (sequence: Sequence, tokens: number) => void,
+  ): void {
+    const { kv, loras } = this.#options;
+    let index = 0;
+    for (let budget = room(); budget > 0; budget = room()) {
+      const sequence = queue.at(index);
+      if (sequence === undefined) return;
+      if (!loras.admits(sequence.request.lora)) index += 1;
+      else if (kv.chooseRemote(sequence)) {
+        if (!this.#beginRemote(sequence, index)) return;
+      } else {
+        const tokens = this.#takeMemory(sequence, budget);
+        if (tokens === 0) return;
+        queue.removeAt(index);
+        start(sequence, tokens);
+      }
+    }
   }
 
   /** Takes memory for the first chunk and returns its tokens; 0 without enough memory. */

@@ -145,6 +145,24 @@ describe('Engine', () => {
     expect([first.tokensAt.length, second.tokensAt.length]).toEqual([120, 120]);
   });
 
+  it('[O330] finds the blocks of a preempted answer again, as far as nobody has taken them', () => {
+    const computedBy = (options: Partial<EngineOptions>): number => {
+      let computed = 0;
+      const latency: EngineOptions['latency'] = ({ prefillTokens }) => {
+        computed += prefillTokens;
+        return 1;
+      };
+      const { clock, engine, stats } = setUp({ kvBlocks: 20, latency, ...options });
+      submit(engine, 100, 120);
+      const second = submit(engine, 10, 200, [1]);
+      drain(clock);
+      expect([stats.preemptions > 0, second.done?.usage.completionTokens]).toEqual([true, 200]);
+      return computed;
+    };
+    const found = computedBy({}) - computedBy({ namesOwnBlocks: true });
+    expect(found).toBe(5 * 16);
+  });
+
   it('frees what an aborted request held, in any state', () => {
     const { clock, engine, stats } = setUp({ sequencesMax: 1 });
     const running = submit(engine, 100, 1000);

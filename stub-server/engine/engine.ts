@@ -38,6 +38,11 @@ export interface EngineOptions extends SchedulerParts {
   /** Host memory that keeps blocks which are evicted from the accelerator; none by default. */
   readonly hostTier?: HostTierOptions | undefined;
   readonly blockSink?: BlockSink | undefined;
+  /**
+   * Whether a preempted sequence finds its blocks again that have no hash, as in vLLM, which hashes
+   * answers, too; not by default. Needed where hashes are only those of prompts.
+   */
+  readonly namesOwnBlocks?: boolean;
   /** Speculative decoding; none by default. Needs `random`. */
   readonly speculative?: SpeculationOptions | undefined;
   /** Log-normal spread of step times, 0 by default; engines show 0.05 to 0.1. Needs `random`. */
@@ -102,7 +107,7 @@ export class Engine implements ModelEngine {
   }
 
   forEachWaiting(visit: (sequence: Sequence) => void): void {
-    this.#scheduler.admission.waiting.forEach(visit);
+    this.#scheduler.admission.forEachWaiting(visit);
   }
 
   /** Maximum tokens of one sequence, prompt and output, whose KV fits in memory. */
@@ -243,8 +248,10 @@ export class Engine implements ModelEngine {
       this.#wake();
     };
     const fail = (): void => {
-      this.#scheduler.remoteFailed(sequence, this.#options.clock.now());
-      this.#wake();
+      const { clock } = this.#options;
+      this.#scheduler.remoteFailed(sequence, clock.now());
+      // Not now: it may fail at once, while the step is planned that has begun the transfer.
+      clock.setTimer(0, () => this.#wake());
     };
     sequence.remote?.start(tokens, ready, fail);
   }

@@ -9,7 +9,11 @@ interface KvCacheOptions {
   readonly blockTokens: number;
   readonly sink?: BlockSink | undefined;
   readonly host?: HostTier | undefined;
+  readonly namesOwnBlocks?: boolean | undefined;
 }
+
+/** Names of own blocks are negative, and so none is a hash of text; a sequence has so many. */
+const OWN_NAMES = 2 ** 26;
 
 /** The KV memory of an engine, with host memory behind it where the options have some. */
 export function kvCacheOf(options: {
@@ -18,10 +22,12 @@ export function kvCacheOf(options: {
   readonly blockTokens: number;
   readonly hostTier?: HostTierOptions | undefined;
   readonly blockSink?: BlockSink | undefined;
+  readonly namesOwnBlocks?: boolean | undefined;
 }): KvCache {
-  const { clock, kvBlocks: blocks, blockTokens, hostTier, blockSink: sink } = options;
+  const { clock, kvBlocks: blocks, hostTier, blockSink: sink, ...rest } = options;
+  const { blockTokens, namesOwnBlocks } = rest;
   const host = hostTier && new HostTier({ ...hostTier, blockTokens, clock, sink });
-  return new KvCache({ blocks, blockTokens, sink, host });
+  return new KvCache({ blocks, blockTokens, sink, host, namesOwnBlocks });
 }
 
 /** Assigns KV blocks to sequences and finds blocks that earlier sequences have filled. */
@@ -30,14 +36,18 @@ export class KvCache {
   readonly blockTokens: number;
   readonly host: HostTier | undefined;
   readonly #sink: BlockSink | undefined;
+  readonly #namesOwnBlocks: boolean;
+  /** Sequences whose own blocks have been named. */
+  #named = 0;
   /** The blocks found by the last `#match`. */
   #matched: number[] = [];
 
-  constructor({ blocks, blockTokens, sink, host }: KvCacheOptions) {
+  constructor({ blocks, blockTokens, sink, host, namesOwnBlocks = false }: KvCacheOptions) {
     this.pool = new BlockPool(blocks, sink && ((hash) => sink.removed(hash)));
     this.blockTokens = blockTokens;
     this.host = host;
     this.#sink = sink;
+    this.#namesOwnBlocks = namesOwnBlocks;
   }
 
   /**
@@ -97,6 +107,12 @@ export class KvCache {
     return true;
   }
 
+  /** Releases all blocks of a sequence that will find them again, as far as they are still here. */
+  preempt(sequence: Sequence): void {
+    if (this.#namesOwnBlocks) this.#nameOwn(sequence);
+    this.release(sequence);
+  }
+
   /** Releases all blocks, tail first: the head, which others may share, is evicted last. */
   release(sequence: Sequence): void {
     const { blocks } = sequence;
@@ -153,6 +169,24 @@ export class KvCache {
     this.host?.store(blockHashes, first, full);
   }
 
+  /** Names the full blocks without a hash of text. They must be computed. */
+  #nameOwn(sequence: Sequence): void {
+    const { blocks, request, identifiedBlocks, computedTokens } = sequence;
+    if (sequence.ownName === 0) sequence.ownName = this.#named += 1;
+    const full = Math.floor(computedTokens / this.blockTokens);
+    const first = Math.max(identifiedBlocks, request.blockHashes.length);
+    for (let index = first; index < full; index++) {
+      this.pool.identify(blocks[index] as number, this.#nameOf(sequence, index));
+    }
+  }
+
+  /** What a block of a sequence is found by. */
+  #nameOf({ request, ownName }: Sequence, index: number): number {
+    const { blockHashes } = request;
+    if (index < blockHashes.length) return blockHashes[index] as number;
+    return -(ownName * OWN_NAMES + index);
+  }
+
   /** Holds the `hits` blocks just matched if there is memory for `tokens` tokens in total. */
   #hold(sequence: Sequence, hits: number, tokens: number): boolean {
     const { pool } = this;
@@ -175,8 +209,9 @@ export class KvCache {
     if (host === undefined) return undefined;
     const { blockHashes } = sequence.request;
     const found = this.#match(sequence);
-    const blocks = host.find(blockHashes, found, this.#findable(sequence));
-    if (blocks === found) return undefined;
+    const limit = Math.min(blockHashes.length, this.#findable(sequence));
+    const blocks = host.find(blockHashes, found, limit);
+    if (blocks <= found) return undefined;
     return {
       tokens: blocks * blockTokens,
       start: (tokens, ready) => host.load(tokens, ready),
@@ -184,19 +219,18 @@ export class KvCache {
   }
 
   /** Blocks that a sequence can find: not the last token's, which must be computed. */
-  #findable({ request, targetTokens }: Sequence): number {
-    const { blockHashes } = request;
-    return Math.min(blockHashes.length, Math.floor((targetTokens - 1) / this.blockTokens));
+  #findable({ request, targetTokens, ownName }: Sequence): number {
+    const full = Math.floor((targetTokens - 1) / this.blockTokens);
+    return ownName > 0 ? full : Math.min(request.blockHashes.length, full);
   }
 
   /** Finds the leading cached blocks. */
   #match(sequence: Sequence): number {
-    const { blockHashes } = sequence.request;
     const limit = this.#findable(sequence);
     const found = this.#matched;
     found.length = 0;
     while (found.length < limit) {
-      const block = this.pool.find(blockHashes[found.length] as number);
+      const block = this.pool.find(this.#nameOf(sequence, found.length));
       if (block === undefined) break;
       found.push(block);
     }

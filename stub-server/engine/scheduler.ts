@@ -60,8 +60,9 @@ export class Scheduler {
     const { count, draftTokens } = decoding;
     const budget = Math.max(0, this.#options.batchedTokensMax - count - draftTokens);
     const left = this.#continuePrefills(budget, at);
-    // Memory taken from a preempted sequence is not given to a new one.
-    if (!this.#preempted) this.#admitWaiting(left, at);
+    // Memory taken from a preempted sequence is not given to a new one, unless nothing runs now:
+    // the preempted one may need memory that a waiting one holds until it has run.
+    if (!this.#preempted || this.running.size === 0) this.#admitWaiting(left, at);
     plan.decodeSequences = decoding.count;
     plan.contextTokens = decoding.contextTokens;
     plan.draftTokens = decoding.draftTokens;

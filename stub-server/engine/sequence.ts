@@ -79,6 +79,8 @@ export class Sequence {
   blocks: number[] = [];
   /** Number of leading blocks with known content. */
   identifiedBlocks = 0;
+  /** Above 0 once it was preempted where engines name the blocks that have no hash. */
+  ownName = 0;
   /** Where KV comes from before the sequence is computed: another engine or host memory. */
   remote: RemoteKv | undefined;
 

@@ -86,7 +86,7 @@ export class TimedEngine implements ModelEngine {
   }
 
   forEachWaiting(visit: (sequence: Sequence) => void): void {
-    this.#admission.waiting.forEach(visit);
+    this.#admission.forEachWaiting(visit);
   }
 
   submit(request: SequenceRequest): Submission {
@@ -158,6 +158,8 @@ export class TimedEngine implements ModelEngine {
     const ready = (): void => void clock.setTimer(waitMs, () => this.#arrived(sequence));
     const fail = (): void => {
       if (this.#admission.isReceiving(sequence)) this.#end(sequence, 'error', clock.now());
+      // Not now: it may fail at once, while others are admitted.
+      clock.setTimer(0, () => this.#admitWaiting());
     };
     if (tokens === 0) ready();
     else sequence.remote?.start(tokens, ready, fail);

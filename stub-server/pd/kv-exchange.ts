@@ -41,7 +41,7 @@ export class KvExchange {
 
   /** Starts a prefill leg on the server with this port. It replaces an earlier one with its key. */
   begin(key: string, port: KvPort): void {
-    this.#drop(key);
+    this.drop(key);
     this.#prefills.set(key, { port, release: undefined, timer: undefined, transfers: 0 });
   }
 
@@ -53,7 +53,7 @@ export class KvExchange {
       return;
     }
     prefill.release = release;
-    prefill.timer = this.#clock.setTimer(HOLD_MS, () => this.#drop(key));
+    prefill.timer = this.#clock.setTimer(HOLD_MS, () => this.drop(key));
     for (const { pull } of this.#takeWaiting(key)) this.#send(key, prefill, pull);
   }
 
@@ -84,10 +84,19 @@ export class KvExchange {
     return held;
   }
 
+  /** Gives the blocks of a prefill back, also where a decode leg has not fetched them yet. */
+  drop(key: string): void {
+    const prefill = this.#prefills.get(key);
+    if (prefill === undefined) return;
+    this.#prefills.delete(key);
+    prefill.timer?.cancel();
+    prefill.release?.();
+  }
+
   /** Loses the finished prefills of a server that has crashed. */
   forget(port: KvPort): void {
     for (const [key, prefill] of this.#prefills) {
-      if (prefill.port === port && prefill.release !== undefined) this.#drop(key);
+      if (prefill.port === port && prefill.release !== undefined) this.drop(key);
     }
   }
 
@@ -119,16 +128,8 @@ export class KvExchange {
         fail();
         return;
       }
-      if (prefill.transfers === 0) this.#drop(key);
+      if (prefill.transfers === 0) this.drop(key);
       ready();
     });
-  }
-
-  #drop(key: string): void {
-    const prefill = this.#prefills.get(key);
-    if (prefill === undefined) return;
-    this.#prefills.delete(key);
-    prefill.timer?.cancel();
-    prefill.release?.();
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
-import { KvFabric, KvPort, type KvTransfer } from './kv-fabric.ts';
+import { KV_LINK_DEFAULT, KvFabric, KvPort, type KvTransfer } from './kv-fabric.ts';
 
 /** 1,000 tokens take 100 ms when alone. */
 const link = { gigabytesPerSecond: 1, setupMs: 2, bytesPerToken: 100_000 };
@@ -78,5 +78,21 @@ describe('the network between stubs', () => {
       { tokens: 10, from: a },
     ]);
     expect([a?.sending, a?.receiving, b?.sending, b?.receiving]).toEqual([0, 0, 0, 0]);
+  });
+
+  it('[O331] ends every transfer after weeks, when the clock no longer tells the time of a few bytes', () => {
+    const weeksMs = 100 * 86_400_000;
+    const clock = new SimulatedClock();
+    const fabric = new KvFabric(clock);
+    const port = new KvPort(KV_LINK_DEFAULT);
+    clock.advanceTo(weeksMs);
+    let ended = 0;
+    for (let tokens = 1; tokens <= 200; tokens++) {
+      clock.setTimer(tokens / 7, () =>
+        fabric.send({ tokens, from: port, to: port }, () => (ended += 1)),
+      );
+    }
+    for (let steps = 0; steps < 10_000 && clock.step(); steps++) continue;
+    expect(ended).toBe(200);
   });
 });

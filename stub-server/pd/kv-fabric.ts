@@ -93,8 +93,11 @@ export class KvFabric {
 
   #end(): void {
     this.#advance();
-    // Less than one byte left is a rounding error.
-    const over = [...this.#flows].filter(({ bytesLeft }) => bytesLeft < 1);
+    const now = this.#clock.now();
+    // Less than one byte left is a rounding error, and so is what takes no time that a clock tells.
+    const over = [...this.#flows].filter(
+      ({ bytesLeft, bytesPerMs }) => bytesLeft < 1 || now + bytesLeft / bytesPerMs <= now,
+    );
     for (const flow of over) {
       this.#flows.delete(flow);
       if (flow.from !== undefined) flow.from.sending -= 1;

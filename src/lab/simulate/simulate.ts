@@ -1,3 +1,4 @@
+import { KvExchange } from '../../../stub-server/pd/kv-exchange.ts';
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
 import { ConfigError, PluginFailure, type PluginFault } from '../../framework/error.ts';
 import type { Clock, Millis, Random } from '../../framework/runtime.ts';
@@ -42,6 +43,7 @@ class Simulation {
   readonly #servers: ReadonlyMap<string, PlacedServer>;
   readonly #results: RequestResult[] = [];
   readonly #arrivals: Arrivals;
+  readonly #exchange = new KvExchange(this.#clock, new KvFabric(this.#clock));
   readonly #parts: RequestParts;
   #open = 0;
   #fault: PluginFault | undefined;
@@ -69,7 +71,7 @@ class Simulation {
     this.#parts = {
       clock,
       servers: this.#servers,
-      fabric: new KvFabric(clock),
+      exchange: this.#exchange,
       blockTokens,
       nextPicker: () => this.#nextPicker(),
       afterOneHop: (callback) => this.#afterOneHop(callback),
@@ -147,7 +149,7 @@ class Simulation {
         throw new Error(`a fault names ${fault.server}, which is not in the pool`);
       }
       this.#clock.setTimer(fault.atMs, () => {
-        if (fault.kind === 'crash') server.crash();
+        if (fault.kind === 'crash') this.#crash(server);
         else server.slowdown = fault.factor ?? 1;
       });
       this.#clock.setTimer(fault.atMs + fault.forMs, () => {
@@ -157,9 +159,14 @@ class Simulation {
     }
   }
 
+  #crash(server: ModelServer): void {
+    server.crash();
+    this.#exchange.forget(server.port);
+  }
+
   #arrive(request: TraceRequest): void {
     this.#open += 1;
-    const arrived = new SimulatedRequest(request, this.#parts);
+    const arrived = new SimulatedRequest(request, this.#results.length, this.#parts);
     this.#results.push(arrived.result);
     arrived.attempt();
   }

@@ -4,7 +4,7 @@ import type {
   SequenceUsage,
   Submission,
 } from '../../../stub-server/engine/sequence.ts';
-import type { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
+import type { KvExchange } from '../../../stub-server/pd/kv-exchange.ts';
 import { RoutingError } from '../../framework/error.ts';
 import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
 import type { Clock } from '../../framework/runtime.ts';
@@ -24,8 +24,8 @@ export interface PlacedServer {
 export interface RequestParts {
   readonly clock: Clock;
   readonly servers: ReadonlyMap<string, PlacedServer>;
-  /** Carries KV from one server to another. */
-  readonly fabric: KvFabric;
+  /** Keeps the KV that one server computes for another, and carries it there. */
+  readonly exchange: KvExchange;
   readonly blockTokens: number;
   /** The picker that decides the next request. */
   readonly nextPicker: () => EmbeddedPicker;
@@ -38,8 +38,8 @@ export interface RequestParts {
 interface DecodeLeg {
   readonly routed: RoutedRequest;
   readonly server: ModelServer;
-  /** The server that holds its KV, if it was prefilled elsewhere. */
-  readonly from?: { readonly prefiller: ModelServer; readonly release: () => void };
+  /** By which the exchange knows its KV, if it was prefilled elsewhere. */
+  readonly key?: string;
 }
 
 /** How often a request that is refused or lost before its first token is sent again. */
@@ -50,10 +50,12 @@ const RETRY_AFTER_MS = 25;
 /** One request of the trace, from its arrival through picker and servers to its end. */
 export class SimulatedRequest {
   readonly result: RequestResult;
+  /** No other request of the simulation has it. */
+  readonly #number: number;
   readonly #parts: RequestParts;
   readonly #blockHashes: Float64Array;
 
-  constructor(request: TraceRequest, parts: RequestParts) {
+  constructor(request: TraceRequest, number: number, parts: RequestParts) {
     this.result = {
       request,
       server: -1,
@@ -63,6 +65,7 @@ export class SimulatedRequest {
       cachedTokens: 0,
       completed: false,
     };
+    this.#number = number;
     this.#parts = parts;
     this.#blockHashes = blockHashesOf(request, parts.blockTokens);
   }
@@ -112,14 +115,20 @@ export class SimulatedRequest {
    * fails, the decoding server computes the whole prompt.
    */
   #prefill(leg: DecodeLeg, prefiller: ModelServer): void {
+    const { exchange, afterOneHop } = this.#parts;
+    const { attempts, request } = this.result;
+    const key = `${this.#number}/${attempts}`;
+    exchange.begin(key, prefiller.port);
     const submission: Submission = prefiller.submit({
-      promptTokens: this.result.request.promptTokens,
+      promptTokens: request.promptTokens,
       outputTokens: 1,
       blockHashes: this.#blockHashes,
       holdBlocks: true,
       onDone: (reason) => {
-        const from = { prefiller, release: () => submission.release() };
-        this.#parts.afterOneHop(() => this.#decode(reason === 'error' ? leg : { ...leg, from }));
+        const failed = reason === 'error';
+        if (failed) exchange.abandon(key);
+        else exchange.complete(key, () => submission.release());
+        afterOneHop(() => this.#decode(failed ? leg : { ...leg, key }));
       },
     });
   }
@@ -144,24 +153,22 @@ export class SimulatedRequest {
     });
   }
 
-  #remoteKv({ from, server }: DecodeLeg): RemoteKv | undefined {
-    if (from === undefined) return undefined;
-    const ends = { from: from.prefiller.port, to: server.port };
+  #remoteKv({ key, server }: DecodeLeg): RemoteKv | undefined {
+    if (key === undefined) return undefined;
     return {
       tokens: this.result.request.promptTokens,
-      start: (tokens, ready) =>
-        this.#parts.fabric.send({ tokens, ...ends }, () => {
-          from.release();
-          ready();
-        }),
+      start: (tokens, ready, fail) => {
+        const pull = { tokens, to: server.port, ready, fail };
+        this.#parts.exchange.fetch(key, pull, { patient: false });
+      },
     };
   }
 
-  #decoded({ routed, from }: DecodeLeg, reason: FinishReason, usage: SequenceUsage): void {
+  #decoded({ routed, key }: DecodeLeg, reason: FinishReason, usage: SequenceUsage): void {
     const { result } = this;
     const failed = reason === 'error';
-    // It is called also if nothing had to be sent, or the transfer was cut off.
-    from?.release();
+    // Where the decoding server has refused or lost it, nobody fetches its KV any more.
+    if (key !== undefined) this.#parts.exchange.drop(key);
     routed.done(failed ? 'failed' : 'completed', failed ? undefined : usage);
     if (failed && Number.isNaN(result.ttftMs)) {
       this.#retry();

@@ -49,6 +49,7 @@ export class SimulatedServer implements ModelServer {
       latency: slowed(latencyModel(latency), slowdown),
       observer: this.stats,
       kvBlocks: Math.floor(kvTokens / parts.blockTokens),
+      namesOwnBlocks: true,
       ...(loras && { loras }),
     });
   }

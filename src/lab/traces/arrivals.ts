@@ -13,7 +13,10 @@ export class Arrivals {
   readonly #timed: readonly TraceRequest[];
   /** The turn that follows each request, if any. */
   readonly #turns = new Map<TraceRequest, TraceRequest>();
-  readonly #closedLoop: boolean;
+  /** Turns whose answer before them has ended, and which have not come yet: when they come. */
+  readonly #paused = new Map<TraceRequest, Millis>();
+  /** The least of `#paused`; undefined where it must be found again. */
+  #firstTurnAtMs: Millis | undefined;
   #next = 0;
   #left: number;
 
@@ -23,7 +26,6 @@ export class Arrivals {
   ) {
     this.#clock = clock;
     this.#arrive = arrive;
-    this.#closedLoop = closedLoop;
     this.#left = requests.length;
     this.#timed = closedLoop ? firstOfSessions(requests, this.#turns) : requests;
   }
@@ -33,12 +35,11 @@ export class Arrivals {
     return this.#left;
   }
 
-  /**
-   * When the next request comes, if none is under way; undefined in a closed loop, where it depends
-   * on the answers.
-   */
+  /** When the next request comes, if none is under way; undefined where none will. */
   get nextAtMs(): Millis | undefined {
-    return this.#closedLoop ? undefined : this.#timed[this.#next]?.atMs;
+    this.#firstTurnAtMs ??= least(this.#paused.values());
+    const atMs = Math.min(this.#timed[this.#next]?.atMs ?? Infinity, this.#firstTurnAtMs);
+    return Number.isFinite(atMs) ? atMs : undefined;
   }
 
   start(): void {
@@ -61,13 +62,25 @@ export class Arrivals {
     const moved = { ...turn, atMs };
     const after = this.#turns.get(turn);
     if (after !== undefined) this.#turns.set(moved, after);
-    this.#clock.setTimer(atMs - now, () => this.#deliver(moved));
+    this.#paused.set(moved, atMs);
+    this.#firstTurnAtMs = undefined;
+    this.#clock.setTimer(atMs - now, () => {
+      this.#paused.delete(moved);
+      this.#firstTurnAtMs = undefined;
+      this.#deliver(moved);
+    });
   }
 
   #deliver(request: TraceRequest): void {
     this.#left -= 1;
     this.#arrive(request);
   }
+}
+
+function least(times: Iterable<Millis>): Millis {
+  let first = Number.POSITIVE_INFINITY;
+  for (const atMs of times) if (atMs < first) first = atMs;
+  return first;
 }
 
 /** Fills `turns` with the turn after each request; returns the requests that are no turn. */
