@@ -66,6 +66,8 @@ const PORT_BOUNDS = 'is no port: give a whole number from 0 to 65535';
 /** 0 takes a free one. */
 export const PORT: z.ZodInt = z.int().min(0, PORT_BOUNDS).max(65_535, PORT_BOUNDS);
 
+export const BLOCK_TOKENS_DEFAULT = 16;
+
 const ms = z.number().nonnegative();
 const terms = { baseMs: ms, perPrefillTokenMs: ms, perDecodeSequenceMs: ms, perContextTokenMs: ms };
 const latencySchema: z.ZodType<LatencyCoefficients> = z.discriminatedUnion('kind', [
@@ -112,7 +114,7 @@ const SERVER_FIELDS = {
   slowdown: z.number().positive().default(1),
   jitter: z.number().min(0).max(1).default(0),
   kvBlocks: positive,
-  blockTokens: z.int().positive().default(16),
+  blockTokens: z.int().positive().default(BLOCK_TOKENS_DEFAULT),
   sequencesMax: positive,
   batchedTokensMax: positive,
   policy: z.enum(['fcfs', 'priority']).default('fcfs'),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readPool } from '../../src/lab/simulate/pool-file.ts';
 import { PRESETS } from '../presets/presets.ts';
 import { readPoolFile } from './stub-pool-file.ts';
 
@@ -32,6 +33,27 @@ faults:
     expect(each.map(({ host, port }) => `${host}:${port}`)).toEqual(
       Array.from({ length: 3 }, () => '127.0.0.1:9000'),
     );
+  });
+
+  it('[O333] reads the pool files of simulate, with their names for memory, adapters and faults', () => {
+    const text = `servers:
+  - { count: 2, preset: llama-3.1-8b-h100, labels: { zone: a }, kvTokens: 20000, loraSlots: 3 }
+  - { role: prefill, kvLink: { gigabytesPerSecond: 1 } }
+faults:
+  - { kind: slow, server: 1, atMs: 60000, forMs: 20000, factor: 3 }
+  - { kind: slow, server: 2, atMs: 60000, forMs: 20000 }
+`;
+    expect(readPool(text, 'pool.yaml').servers).toHaveLength(3);
+    const each = readPoolFile(text, 'pool.yaml');
+    expect(each.map(({ kvBlocks, lorasMax, role }) => [kvBlocks, lorasMax, role])).toEqual([
+      [1250, 3, 'both'],
+      [1250, 3, 'both'],
+      [PRESETS.study.kvBlocks, 4, 'prefill'],
+    ]);
+    expect(each[0]?.faults.map(({ fault }) => fault)).toEqual([
+      { kind: 'slow', factor: 3 },
+      { kind: 'slow', factor: 4 },
+    ]);
   });
 
   it('draws chaos from the seed', () => {

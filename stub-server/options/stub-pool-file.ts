@@ -5,14 +5,38 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { chaos } from '../faults/chaos.ts';
 import { timedFaultSchema } from '../faults/fault.ts';
 import { scheduleIssues } from '../faults/schedule-issues.ts';
-import { parseOptions, type StubOptions, stubOptions } from './stub-options.ts';
+import {
+  BLOCK_TOKENS_DEFAULT,
+  parseOptions,
+  type StubOptions,
+  stubOptions,
+} from './stub-options.ts';
 
 const positive = z.number().positive();
+const size = z.int().positive().optional();
+/** Fields that the pool files of `pointsman simulate` have, so that one file serves both. */
+const simulated = {
+  /** For filters and scorers of a picker, to which its list of endpoints says them. */
+  labels: z.record(z.string(), z.string()).optional(),
+  kvTokens: size,
+  loraSlots: size,
+};
+/** How many times as long steps take where a fault of a simulation does not say it. */
+const SLOW_FACTOR = 4;
+/** A fault with its fields beside those of its time, as simulations have it. */
+const fault = z.preprocess((given) => {
+  const { server, atMs, forMs, ...flat } = Object(given);
+  if (flat.kind === undefined) return given;
+  const described = flat.kind === 'slow' ? { factor: SLOW_FACTOR, ...flat } : flat;
+  return { server, atMs, forMs, fault: described };
+}, timedFaultSchema);
 /** Options beside `servers` apply to all servers; `stubOptions` checks them for each server. */
 const schema = z.looseObject({
-  servers: z.array(z.looseObject({ count: z.int().min(1).max(1000).default(1) })).min(1),
+  servers: z
+    .array(z.looseObject({ count: z.int().min(1).max(1000).default(1), ...simulated }))
+    .min(1),
   seed: z.int().nonnegative().default(1),
-  faults: z.array(timedFaultSchema).default([]),
+  faults: z.array(fault).default([]),
   /** Random faults from the pool's seed, in addition to `faults`. */
   chaos: z.strictObject({ everyMs: positive, forMs: positive, untilMs: positive }).optional(),
 });
@@ -37,8 +61,23 @@ export function readPoolFile(
     faults.push(...chaos(seededRandom(common.seed).fork('chaos'), { ...random, servers: count }));
   }
   return servers.flatMap((server, index) => {
-    const own = { ...common, ...server, faults, ...places };
+    const own = { ...common, ...optionsOf(server, common), faults, ...places };
     const options = parseOptions(stubOptions, own, { source, at: [`servers.${index}`] });
     return Array.from({ length: server.count }, () => options);
   });
+}
+
+/** The options of a server, those that have another name in simulations under the stub's. */
+function optionsOf(
+  { labels: _labels, kvTokens, loraSlots, ...server }: z.infer<typeof schema>['servers'][number],
+  common: Readonly<Record<string, unknown>>,
+): object {
+  const blockTokens = Number(
+    server['blockTokens'] ?? common['blockTokens'] ?? BLOCK_TOKENS_DEFAULT,
+  );
+  return {
+    ...(kvTokens !== undefined && { kvBlocks: Math.floor(kvTokens / blockTokens) }),
+    ...(loraSlots !== undefined && { lorasMax: loraSlots, loraEnabled: true }),
+    ...server,
+  };
 }

@@ -49,4 +49,16 @@ describe('[O270] what redecide prints', () => {
     expect(text).toMatch(/^3 decisions, 0\.000 % identical, 1 to another endpoint\n/);
     expect(text).toContain('  1, 10:');
   });
+
+  it('[O334] names one endpoint that another configuration leaves as one, and several as several', () => {
+    const left = (candidates: number, by?: string): string => {
+      const { was, is, ...rest } = decided(1, ['a', 0.5], ['b', 0.5]);
+      const standing = { candidates, terms: [] };
+      const all = { ...rest, was, is: { ...is, by }, standing } as unknown as RunRedecision;
+      return tallied(false, [all]).text();
+    };
+    expect(left(1, 'mine')).toContain('mine names 1 endpoint, without a');
+    expect(left(2, 'mine')).toContain('mine names 2 endpoints, without a');
+    expect(left(1)).toContain('the filters leave 1 endpoint, without a');
+  });
 });

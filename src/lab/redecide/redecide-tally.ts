@@ -149,9 +149,8 @@ function whyOf({ was, is, place, standing }: RunRedecision): string | undefined 
   if (standing === undefined || 'error' in was || 'error' in is) return undefined;
   const { candidates, scores, terms } = standing;
   if (scores === undefined || place === undefined) {
-    return is.by === undefined
-      ? `the filters leave ${candidates} endpoints, without ${was.endpoint}`
-      : `${is.by} names ${candidates} endpoints, without ${was.endpoint}`;
+    const others = `${candidates} ${candidates === 1 ? 'endpoint' : 'endpoints'}, without ${was.endpoint}`;
+    return is.by === undefined ? `the filters leave ${others}` : `${is.by} names ${others}`;
   }
   const scored = `${was.endpoint} is number ${place} of ${candidates} with ${scores.was.toFixed(4)}`;
   if (scores.was === scores.is) return `${scored}, too: the picker chose among equal scores`;

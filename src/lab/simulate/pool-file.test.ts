@@ -26,6 +26,11 @@ faults:
     ['an unknown preset', 'servers: [{preset: abacus}]', /servers\[0\]\.preset/],
     ['a misspelt field', 'servers: [{cuont: 3}]', /cuont/],
     [
+      'a pool file of the stub [O333]',
+      'model: m\nservers: [{kvBlocks: 3}]',
+      /kvBlocks: is not a known field.*a file for `pointsman stub` has others/s,
+    ],
+    [
       'a fault at a server that is not there',
       'servers: [{}]\nfaults: [{kind: slow, server: 3, atMs: 0, forMs: 1}]',
       /faults\[0\]\.server: is 3, and the last of the pool's servers is 0/,

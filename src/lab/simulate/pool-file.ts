@@ -50,10 +50,21 @@ const file = z.strictObject({
   faults: z.array(fault).default([]),
 });
 
+/** Pool files of the stub have more fields, and other forms of faults. */
+const OF_THE_STUB = {
+  path: 'servers',
+  message:
+    'and faults have the fields of docs/simulate.md here; a file for `pointsman stub` has others, and the stub takes a file for simulate, too',
+};
+
 /** Reads a pool of simulated servers from YAML. Throws ConfigError with every issue. */
 export function readPool(text: string, source: string): PoolSpec {
   const parsed = file.safeParse(readYaml(text, source));
-  if (!parsed.success) throw new ConfigError(source, zodIssues(parsed.error, { schema: file }));
+  if (!parsed.success) {
+    const issues = zodIssues(parsed.error, { schema: file });
+    const unknown = issues.some(({ message }) => message.startsWith('is not a known field'));
+    throw new ConfigError(source, unknown ? [...issues, OF_THE_STUB] : issues);
+  }
   const servers = parsed.data.servers
     .flatMap((group) => Array.from({ length: group.count }, () => serverOf(group)))
     .map((each, index) => ({ ...each, id: `server-${index}` }));
