@@ -1,5 +1,11 @@
 import type { Endpoint } from '../framework/endpoint.ts';
-import { ENGINE_MODEL, IN_FLIGHT, type PrefixMatch, prefixMatchKey } from '../framework/keys.ts';
+import {
+  ENGINE_MODEL,
+  IN_FLIGHT,
+  type InFlightView,
+  type PrefixMatch,
+  prefixMatchKey,
+} from '../framework/keys.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../framework/scheduling.ts';
 import { decodeStepMs, predictedTtftMs } from './step-time.ts';
@@ -31,13 +37,19 @@ export function headroomOf(endpoint: Endpoint, context: SchedulingContext): SloH
 
 /**
  * The time to the first token that our model expects on an endpoint, where the match says what of
- * the prompt is cached there. The context needs ENGINE_MODEL and IN_FLIGHT.
+ * the prompt is cached there, and `inFlight` what goes before it. The context needs ENGINE_MODEL,
+ * and IN_FLIGHT where no other load is given.
  */
-export function ttftOn(endpoint: Endpoint, context: SchedulingContext, match: PrefixMatch): Millis {
+export function ttftOn(
+  endpoint: Endpoint,
+  context: SchedulingContext,
+  match: PrefixMatch,
+  inFlight: InFlightView = context.get(IN_FLIGHT),
+): Millis {
   const { promptTokens } = context.request;
   const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-  const load = context.get(IN_FLIGHT).load(endpoint);
+  const load = inFlight.load(endpoint);
   const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
   return predictedTtftMs(load, { promptTokens, uncachedTokens }, engine);
 }

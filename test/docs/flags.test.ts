@@ -12,7 +12,13 @@ const OF_OTHERS = new Set([
   ...['--dry-run', '--no-audit', '--no-fund', '--omit', '--sbom-format', '--ignore-scripts'],
   ...['--use-dynamic-base-id', '--config-path', '--disable-hot-restart'],
   // Kubernetes, Prometheus and Ray
-  ...['--horizontal-pod-autoscaler-tolerance', '--enable-feature', '--head', '--address', '--block'],
+  ...[
+    '--horizontal-pod-autoscaler-tolerance',
+    '--enable-feature',
+    '--head',
+    '--address',
+    '--block',
+  ],
   // vLLM and SGLang
   ...['--scheduling-policy', '--enable-priority-scheduling', '--kv-events-config', '--page-size'],
   ...['--enable-prefix-caching', '--kv-transfer-config', '--tensor-parallel-size'],
@@ -32,7 +38,9 @@ const OF_OTHERS = new Set([
 
 /** What was measured, and how, is not read to be typed; rules and scripts have their own checks. */
 const files = [
-  ...GUIDES.filter((path) => !/^docs\/(measurements|performance|policies)|^CONTRI|^SPEC/.test(path)),
+  ...GUIDES.filter(
+    (path) => !/^docs\/(measurements|performance|policies)|^CONTRI|^SPEC/.test(path),
+  ),
   ...allFiles().filter((path) => path.startsWith('deploy/') && !/\.(?:json|md)$/.test(path)),
 ];
 const commands = allCommands().toSorted((one, other) => other.name.length - one.name.length);

@@ -1,6 +1,10 @@
-import { headroomOf } from '../../cost-model/slo-headroom.ts';
+import { ttftOn } from '../../cost-model/slo-headroom.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
+import {
+  DEFAULT_PREFIX_PRODUCER,
+  type InFlightView,
+  prefixMatchKey,
+} from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { CapturedDecision } from '../../journal/capture/capture-record.ts';
@@ -18,6 +22,11 @@ interface CompareOptions {
   /** Whether a decision that differs is explained by the scores of both endpoints. */
   readonly explains: boolean;
   readonly namesBest: boolean;
+  /**
+   * What has been sent. That of the context also has what waits at the picker, which a request that
+   * is picked now does not wait for: its observed time begins at the pick.
+   */
+  readonly inFlight: InFlightView;
 }
 
 /**
@@ -28,7 +37,7 @@ export function compareDecision(
   own: Decision,
   was: CapturedDecision,
   { candidates, all, context }: DecidedCycle,
-  { predicts, explains, namesBest }: CompareOptions,
+  { predicts, explains, namesBest, inFlight }: CompareOptions,
 ): Comparison {
   const target = targetOf(own);
   const id = 'endpoint' in was ? was.endpoint : undefined;
@@ -41,8 +50,8 @@ export function compareDecision(
     ...(differs && { standing: standingOf(actual, own) }),
   };
   if (!predicts) return comparison;
-  const slo = context.request.ttftSloMs ?? 0;
-  const ttftOf = (endpoint: Endpoint): Millis => slo - headroomOf(endpoint, context).ttftMs;
+  const match = context.get(prefixMatchKey());
+  const ttftOf = (endpoint: Endpoint): Millis => ttftOn(endpoint, context, match, inFlight);
   let best = Number.POSITIVE_INFINITY;
   for (const endpoint of candidates) best = Math.min(best, ttftOf(endpoint));
   return { ...comparison, ttftMs: { was: ttftOf(actual), is: ttftOf(target), best } };

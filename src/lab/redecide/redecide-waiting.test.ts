@@ -58,6 +58,20 @@ describe('a capture with requests that waited, decided again', () => {
     },
   );
 
+  it('[O358] predicts first tokens from the pick on, whatever still waits at the picker', async () => {
+    const long = { tokensPerBlock: 4000, commonBlocks: 9 };
+    const records = madeCapture('default', 800, SEED, long);
+    const forgotten = records.map((record) =>
+      record.e === 'q' ? { ...record, held: undefined } : record,
+    );
+    expect(forgotten).not.toEqual(records);
+    const predictions = async (each: typeof records): Promise<readonly unknown[]> =>
+      (await redecideAll(each, REDECIDE_OPTIONS)).map(({ ttftMs }) => ttftMs?.was);
+    const predicted = await predictions(records);
+    expect(predicted.filter((ms) => ms !== undefined).length).toBeGreaterThan(200);
+    expect(predicted).toEqual(await predictions(forgotten));
+  });
+
   it('[Q153] takes from the capture which requests have waited too long', async () => {
     const long = { tokensPerBlock: 4000, commonBlocks: 9, openMax: 400 };
     const records = madeCapture(IMPATIENT, 600, SEED, long);

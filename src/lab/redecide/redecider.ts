@@ -200,6 +200,7 @@ export class Redecider {
         predicts: this.#predicts,
         explains: this.#options.explains === true,
         namesBest: this.#options.namesBest === true,
+        inFlight: this.#picker.ledger,
       });
       if (!isTimeout) {
         const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
