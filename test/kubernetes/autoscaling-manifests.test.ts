@@ -1,9 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AutoscalingV2Api, type V2HorizontalPodAutoscaler } from '@kubernetes/client-node';
-import { expect, it } from 'vitest';
+import {
+  ApiextensionsV1Api,
+  AutoscalingV2Api,
+  CustomObjectsApi,
+  type V2HorizontalPodAutoscaler,
+} from '@kubernetes/client-node';
+import { expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { kubernetesOrSkip, startApiServer } from '../../bench/support/kubernetes.ts';
+import { SCALED_OBJECT_DEFINITION } from './keda-definition.ts';
 
 const metrics = readFileSync(join(import.meta.dirname, '../../docs/metrics.md'), 'utf8');
 const folder = join(import.meta.dirname, '../../deploy/autoscaling');
@@ -55,6 +61,41 @@ it.skipIf(binaries === undefined)(
           fieldValidation: 'Strict',
         });
       expect(created.spec?.metrics).toHaveLength(1);
+    } finally {
+      await server.stop();
+    }
+  },
+);
+
+it.skipIf(binaries === undefined)(
+  '[O359] has ScaledObjects that a real API server takes by the fields of KEDA, and no other',
+  async () => {
+    if (binaries === undefined) return;
+    const server = await startApiServer(binaries);
+    try {
+      const definitions = server.config.makeApiClient(ApiextensionsV1Api);
+      const objects = server.config.makeApiClient(CustomObjectsApi);
+      await definitions.createCustomResourceDefinition({ body: SCALED_OBJECT_DEFINITION });
+      const kind = {
+        group: 'keda.sh',
+        version: 'v1alpha1',
+        namespace: 'default',
+        plural: 'scaledobjects',
+      };
+      const create = (name: string, text: string): Promise<unknown> => {
+        const body = { ...(parse(text) as Manifest), metadata: { name } };
+        const asked = { ...kind, fieldValidation: 'Strict', body };
+        return objects.createNamespacedCustomObject(asked);
+      };
+      await vi.waitFor(() => objects.listNamespacedCustomObject(kind), { timeout: 20_000 });
+      for (const file of readdirSync(folder).filter((each) => each.startsWith('keda-'))) {
+        const text = readFileSync(join(folder, file), 'utf8');
+        await create(file.replace('.yaml', ''), text);
+        const misspelt = text.replace('pollingInterval', 'polingInterval');
+        await expect(create('misspelt', misspelt)).rejects.toThrow('polingInterval');
+        const number = text.replace(/(stage: )all|(threshold: )"1"/, '$1$21');
+        await expect(create('number', number)).rejects.toThrow('must be of type string');
+      }
     } finally {
       await server.stop();
     }
