@@ -30,6 +30,17 @@ it('[Q136] a flow is ahead while one with requests has got less, whatever waited
   expect(isAhead()).toBe(false);
 });
 
+it('[Q136] a flow that has got more is ahead of the one that has least then', () => {
+  const shares = new FairShares();
+  const [first, second] = [sent('first', 10), sent('second', 20)];
+  shares.onRouted(first);
+  shares.onRouted(second);
+  const isAhead = ({ request }: Routed): boolean => shares.isAhead(shares.of(request));
+  expect([first, second].map(isAhead)).toEqual([false, true]);
+  shares.onRouted(sent('first', 5000));
+  expect([first, second].map(isAhead)).toEqual([true, false]);
+});
+
 it('[Q136] a flow that comes back has saved up eight of its requests at most', () => {
   const shares = new FairShares();
   const early = sent('early');

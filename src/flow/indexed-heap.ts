@@ -25,11 +25,6 @@ export class IndexedHeap<T> {
     return this.#places.has(element);
   }
 
-  /** All elements, in no order. */
-  values(): Iterable<T> {
-    return this.#elements;
-  }
-
   /** Adds the element, or puts it where it belongs now. */
   update(element: T): void {
     const place = this.#places.get(element) ?? this.#elements.length;

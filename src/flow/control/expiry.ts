@@ -33,13 +33,6 @@ export class Expiry {
     return this.#isEmpty;
   }
 
-  /** When the first request has waited long enough; undefined for never. */
-  get next(): Millis | undefined {
-    const { first } = this.#items;
-    const end = first === undefined ? Number.POSITIVE_INFINITY : this.#endOf(first);
-    return end === Number.POSITIVE_INFINITY ? undefined : end;
-  }
-
   /** The pool has endpoints, or none. */
   see(isEmpty: boolean, at: Millis): void {
     if (isEmpty === this.#isEmpty) return;
@@ -58,8 +51,8 @@ export class Expiry {
 
   /** The first request whose time is over. */
   due(at: Millis): Item | undefined {
-    const { next } = this;
-    return next !== undefined && next <= at ? this.#items.first : undefined;
+    const { first } = this.#items;
+    return first !== undefined && this.#endOf(first) <= at ? first : undefined;
   }
 
   #endOf({ waiting, ttlMs }: Item): Millis {

@@ -74,11 +74,6 @@ export class FlowControl implements QueueDiscipline {
     return this.#bytes;
   }
 
-  /** When `expired` has something to return at the earliest; undefined for never. */
-  get nextExpiry(): Millis | undefined {
-    return this.#expiry.next;
-  }
-
   /** The oldest first. */
   get waiting(): Iterable<Waiting> {
     return this.#items.keys();

@@ -18,15 +18,9 @@ export class Records {
   #used = 1;
   /** The first released record. Its field 0 is the next one. */
   #released: number = NO_RECORD;
-  #count = 0;
 
   constructor(fields: number) {
     this.#fields = fields;
-  }
-
-  /** The number of records in use. */
-  get count(): number {
-    return this.#count;
   }
 
   /** The bytes of all pages. */
@@ -36,7 +30,6 @@ export class Records {
 
   /** A record to use. Its fields have any values. */
   take(): number {
-    this.#count += 1;
     const record = this.#released;
     if (record !== NO_RECORD) {
       this.#released = this.get(record, 0);
@@ -50,7 +43,6 @@ export class Records {
 
   /** Gives back a record that is not used any more. */
   release(record: number): void {
-    this.#count -= 1;
     this.set(record, 0, this.#released);
     this.#released = record;
   }
