@@ -41,8 +41,9 @@ export interface EndpointState {
 }
 
 /**
- * What a request costs on an endpoint, in milliseconds of waiting for first tokens: its own wait
- * and that of other requests. `costMs` is the sum of all terms before it that are in milliseconds.
+ * What a request costs on an endpoint, in milliseconds of waiting for first tokens: how long it
+ * waits itself, and by how much it delays other requests. `costMs` is the sum of all terms before
+ * it that are in milliseconds.
  */
 type CostBreakdown = {
   /** Tokens of this prompt that the endpoint is expected to hold. */

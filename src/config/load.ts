@@ -35,7 +35,7 @@ interface PlanOptions {
   /** The configuration's name in errors, such as the path of its file. */
   readonly source: string;
   readonly catalogue: PluginCatalogue;
-  /** Gates that come after those of the configuration, so that they override them. */
+  /** Gates of the command line. They override the gates of the configuration. */
   readonly featureGates?: readonly string[] | undefined;
 }
 

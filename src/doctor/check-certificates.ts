@@ -2,7 +2,7 @@ import { type Finding, when } from './finding.ts';
 
 /** When a certificate is valid: dates that `Date.parse` reads. */
 export interface Validity {
-  /** Whose it is, such as a file. */
+  /** Where the certificate was found, such as a file. */
   readonly where: string;
   /** Left out where it is not known. */
   readonly from?: string | undefined;

@@ -10,7 +10,7 @@ export interface Waiting {
   readonly since: Millis;
   /** The size of its body, which is kept meanwhile. */
   readonly bytes: number;
-  /** Endpoints that could serve it when it came; 0 while a pool is scaled to zero. */
+  /** How many endpoints could serve it when it came; 0 while a pool is scaled to zero. */
   readonly candidates: number;
 }
 

@@ -12,9 +12,9 @@ export interface WaitingLimits {
 
 /** What is asked about requests that wait for one endpoint. */
 export interface Openness<T> {
-  /** Whether the endpoint can begin any of them; the same for all of them. */
+  /** Whether the endpoint can begin a request at all: the same for all that wait for it. */
   readonly isOpen: (one: T) => boolean;
-  /** Whether it can begin one of this flow; the same for all of the flow. */
+  /** Whether the endpoint can begin a request of this flow: the same for all of the flow. */
   readonly isOpenTo: (one: T) => boolean;
 }
 
@@ -133,7 +133,7 @@ export class WaitingQueue<T extends Queued> {
     return first;
   }
 
-  /** The first one of those that wait for one endpoint, and of another one. */
+  /** The first of the requests in `flows`, which wait for one endpoint, and of `other`. */
   #firstOf(
     flows: ReadonlyMap<Share, EndpointQueue<T>>,
     other: T | undefined,

@@ -111,8 +111,8 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
 };
 
 /**
- * An error that anyone may cause at will. It has no stack: taking one is most of what it would
- * cost.
+ * An error that any client can cause. It has no stack, because to take one is most of the cost of
+ * an error.
  */
 export class StacklessError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -30,7 +30,9 @@ export class KeyedHash {
     this.key = keyOf(secret);
   }
 
-  /** Hashes the first `count` words; one of them should say what they are and how many. */
+  /**
+   * Hashes the first `count` words. One of the words should say what is hashed and how long it is.
+   */
   words(words: Int32Array, count: number): void {
     const key = this.key;
     let v0 = key[0] as number;

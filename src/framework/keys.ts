@@ -156,8 +156,8 @@ export interface InFlightView {
    */
   sharedWith?(request: InferenceRequest): ((endpoint: Endpoint) => number) | undefined;
   /**
-   * Whether another flow fills the pool and has got more than that of the request: then what the
-   * others wait is no reason to let this one wait. False where it is left out.
+   * Whether another flow fills the pool and has got more than the flow of this request. Then this
+   * request does not wait for the sake of others. False where it is left out.
    */
   isCrowdedOut?(request: InferenceRequest): boolean;
   /** For how long the pending prompts of an endpoint should have been computed already; 0 if left out. */

@@ -14,8 +14,8 @@ export interface Routed {
   readonly prefill?: Endpoint | undefined;
   readonly at: Millis;
   /**
-   * How long flow control has held it, or it has waited for room at its endpoint; left out for not
-   * at all. What prepared it has taken its time besides.
+   * How long flow control has held it, or how long it has waited for room at its endpoint; left out
+   * for not at all. The time that was spent to prepare it is not included.
    */
   readonly heldMs?: Millis | undefined;
   /** Prompt tokens that the endpoint was expected to hold when the pick was made. */

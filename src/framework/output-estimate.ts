@@ -1,10 +1,10 @@
 import type { InferenceRequest } from './request.ts';
 
-/** By what a configuration counts the tokens of answers that have not come yet. */
+/** How a configuration estimates the tokens of answers that have not come yet. */
 export interface OutputEstimate {
   /**
-   * Tokens of the answer for each token of the prompt; left out: by what its request says of its
-   * length.
+   * Tokens of the answer for each token of the prompt. Left out: the request itself says how long
+   * its answer will be.
    */
   readonly ratio?: number | undefined;
   /** The most that is counted; left out for no bound. */

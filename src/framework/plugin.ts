@@ -46,7 +46,10 @@ interface Definition<Config> {
   readonly config: Schema<Config>;
   /** Facts that a data source must provide for this configuration; checked once, at start. */
   needs?(config: Config): readonly CycleKey<unknown>[];
-  /** The request headers that it reads. A capture keeps only these, and of them what it needs. */
+  /**
+   * The request headers that it reads. A capture keeps only these headers, and of each only what
+   * `as` says.
+   */
   headers?(config: Config): readonly HeaderUse[];
   /** Scores contain prompt hashes, with which guesses could be verified: captures omit them. */
   readonly hashesPrompt?: boolean;

@@ -34,8 +34,8 @@ export interface RequestControl {
   fairnessId?(headers: ReadonlyMap<string, string>): string | undefined;
   /**
    * Keeps the endpoints that may serve the request, in their order, before any profile runs. Each
-   * source gets the same candidates; those that all of them keep remain. What it throws, but a
-   * RoutingError, has no effect.
+   * source gets the same candidates, and an endpoint remains if all sources keep it. What it
+   * throws, but a RoutingError, has no effect.
    */
   screen?(endpoints: readonly Endpoint[], context: SchedulingContext): readonly Endpoint[];
   /**

@@ -8,7 +8,7 @@ const FACTOR = 0x9e3779b1;
  * Values of what is in flight, by keys that have a number; keys are compared as `===` does.
  * JavaScript's `Map` makes a new table each time so many keys have come and gone, and tables that
  * V8 has moved to its old generation keep the values in them, and the next table, until the whole
- * heap is collected. This one keeps its table, which only grows.
+ * heap is collected. This map keeps one table, which only grows.
  */
 export class InFlightMap<K, V> {
   readonly #numberOf: (key: K) => number;

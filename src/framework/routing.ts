@@ -49,7 +49,7 @@ export interface RouteOptions {
   readonly scoresWanted?: boolean | undefined;
   /** Set by the picker where the request was held. */
   readonly waited?: Waited;
-  /** For a decision of a capture: what waited then, as the capture has it. */
+  /** For a decision of a capture: what waited when it was made, as the capture says. */
   readonly heldBefore?: readonly HeldSum[] | undefined;
   /**
    * For a decision of a capture: what `InFlightView.isCrowdedOut` was. Used with `heldBefore` only.

@@ -1,4 +1,4 @@
-/** What one thread sends another for one turn. */
+/** All messages of one turn of the event loop, from one thread to another. */
 export interface Batch {
   /** Flat: objects would take three times as long to copy. */
   readonly values: readonly unknown[];

@@ -200,7 +200,7 @@ export class CoreRequests {
   }
 }
 
-/** One request, from its message to its end. */
+/** One request of an I/O worker, from the message that asks for a pick until its end. */
 class CoreRequest {
   readonly key: number;
   readonly request: InferenceRequest;

@@ -106,7 +106,7 @@ export class IoWorkerThread {
     void this.#worker?.terminate();
   }
 
-  /** All its requests are over; those that were picked for give their reservations back. */
+  /** The thread has ended, and with it all its requests. Reservations of these are given back. */
   #ended(cause: Error): void {
     const { number, onEnded, clock, log } = this.#options;
     const link = this.#link;

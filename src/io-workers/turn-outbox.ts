@@ -20,7 +20,7 @@ export class TurnOutbox {
     this.#afterTurn = afterTurn;
   }
 
-  /** What is written to it leaves after this turn. */
+  /** The writer of this turn: what is written is sent after the turn. */
   get writer(): BatchWriter {
     if (!this.#scheduled) {
       this.#scheduled = true;

@@ -17,7 +17,7 @@ export interface EndpointPickerOptions {
    * adopted. Called before they decide anything.
    */
   readonly checkPlugins?: (plugins: readonly Observer[]) => void;
-  /** They observe what other replicas of this picker place, after the plugins. */
+  /** Observers of the requests of other replicas; each is called after the plugins. */
   readonly elsewhereObservers?: readonly RequestObserver[];
   /** Wraps each plugin where it is used, to measure it. */
   readonly wrapPlugin?: PluginWrap;

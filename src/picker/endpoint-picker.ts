@@ -92,7 +92,7 @@ export class EndpointPicker implements Router, BookingRouter {
     });
     this.#room.configure(plan.hold);
     const { backlog, loads, shares } = this.#room;
-    // Requests copy these: they hold no more than what they need.
+    // Each request copies these fields, so they are no more than a request needs.
     const { open } = known;
     const parts = { pool, ledger, clock, engineModel, faults, open, ejector, backlog };
     const cores = (): ActiveCores => this.#cores;

@@ -22,7 +22,10 @@ const EXIT_CODES: ReadonlyMap<string, ErrorReport['exitCode']> = new Map([
   ['TraceError', 2],
 ]);
 
-/** An error that the user can correct as a sentence; undefined for one that needs its stack. */
+/**
+ * The sentence for an error that the user can correct. Undefined for an error whose stack is
+ * needed.
+ */
 export function reportOf(error: unknown): ErrorReport | undefined {
   if (!(error instanceof Error)) return undefined;
   const exitCode = EXIT_CODES.get(error.name);

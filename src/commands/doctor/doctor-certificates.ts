@@ -11,7 +11,9 @@ interface FileRead {
 
 const PEM = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
 
-/** Every certificate of a file in PEM: it may have those of its authorities behind it. */
+/**
+ * Every certificate of a file in PEM. The certificates of authorities may stand behind the first.
+ */
 export function certificatesIn(file: string): FileRead {
   const where = `certificate ${file}`;
   try {

@@ -75,7 +75,7 @@ export class FlowControlPlanner {
     };
   }
 
-  /** The detector of that name, with those that it combines. */
+  /** The detector with the name `ref`, and the detectors that it combines. */
   detector(
     ref: string | null | undefined,
     path: string,

@@ -72,7 +72,7 @@ export class EventSubscriptions {
     });
   }
 
-  /** Looked up each time: who observes them may come later than this. */
+  /** Looked up each time, because the observer may be attached later than this object is made. */
   get #troubles(): EventTroubles {
     return eventTroublesOf(this.#pool);
   }

@@ -34,7 +34,9 @@ export class SlicedWork {
     if (slices.next().done !== true) this.#continueLater(slices);
   }
 
-  /** Calls `call` now, or when the work is done; `bytes`: what it keeps in memory until then. */
+  /**
+   * Calls `call` now, or when the work is done. `bytes` is the memory that `call` keeps until then.
+   */
   enter(call: () => void, bytes = 0): void {
     if (this.#slices === undefined && this.#waiting.length === 0) {
       call();
@@ -83,7 +85,7 @@ export class SlicedWork {
     }
   }
 
-  /** One of them may begin other work: then the others wait on. */
+  /** A call may begin other work. Then the calls behind it wait for that work. */
   #callWaiting(): void {
     while (this.#slices === undefined) {
       const next = this.#waiting.shift();

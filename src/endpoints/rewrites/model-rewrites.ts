@@ -25,7 +25,7 @@ export interface ModelRewriteRule {
   readonly targets: readonly RewriteTarget[];
 }
 
-/** Finds the rule for a model: one that names it comes before one for all requests. */
+/** Finds the rule for a model. A rule that names the model comes before a rule for all requests. */
 export class ModelRewrites {
   readonly #byName = new Map<string, ModelRewriteRule>();
   readonly #forAll: ModelRewriteRule | undefined;

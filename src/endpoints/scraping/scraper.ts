@@ -51,7 +51,9 @@ export class Scraper {
   /** When to scrape. */
   readonly timer: ScrapeTimer;
   #endpoint: Endpoint;
-  /** The readers of all engines that are possible; once one finds its series, only that one. */
+  /**
+   * The readers of all engines that are possible. Once a reader finds its series, only it is left.
+   */
   #readers: readonly PageReader[] = [];
   #last: PageReading | undefined;
   #failures = 0;

@@ -191,7 +191,7 @@ export class Session {
     }
     for (const event of this.#waiting.splice(0)) {
       this.#account.release(waitingBytes(event));
-      // Where it waits again, so do they.
+      // If an event makes the session wait again, `on` keeps the events behind it.
       this.on(event);
     }
   }

@@ -26,7 +26,7 @@ export interface StreamOwner {
   reset(): void;
 }
 
-/** One open stream: what it keeps, and its place among the others by age. */
+/** One open stream: the bytes that it keeps, and its place in the list of all streams by age. */
 export class StreamAccount implements ByteAccount {
   readonly owner: StreamOwner;
   readonly openedAt: Millis;
@@ -138,7 +138,7 @@ export interface StreamsElsewhere {
   readonly threads: number;
   heldBytes(): number;
   openStreams(): number;
-  /** Lets the other threads know what this one takes. */
+  /** Tells the other threads how many streams and bytes this thread has. */
   note(openStreams: number, heldBytes: number): void;
 }
 

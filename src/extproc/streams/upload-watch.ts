@@ -11,7 +11,9 @@ export interface UploadLimits {
 
 /** Each look passes over all streams: 0.4 ms for 40,000 of them. */
 const LOOK_INTERVAL_MS = 1000;
-/** A proxy closes a stream as soon as it has a refusal; one that does not has its stream reset. */
+/**
+ * A proxy closes a refused stream at once. A stream that is still open after this time is reset.
+ */
 const REFUSED_STREAM_MS = 10_000;
 
 /**

@@ -29,7 +29,8 @@ export interface FlowControlDeps {
   /** Whether the capacity of the endpoints allows one more request; left out for always. */
   readonly hasRoom?: ((endpoints: readonly Endpoint[]) => boolean) | undefined;
   /**
-   * What this one takes the place of: it goes on with what is in flight, and with the pool's times.
+   * The flow control that this one replaces. Its requests in flight and the times of the pool are
+   * taken over.
    */
   readonly former?: FlowControl | undefined;
 }

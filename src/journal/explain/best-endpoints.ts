@@ -63,7 +63,7 @@ export class BestEndpoints {
     places[at] = place;
   }
 
-  /** The best of those selected that is not this one. */
+  /** The best of the selected endpoints, `pick` left out. */
   other(endpoints: readonly Endpoint[], pick: Endpoint): Endpoint | undefined {
     const [first, second] = this.places;
     const endpoint = endpoints[first as number];

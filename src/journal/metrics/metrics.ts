@@ -64,8 +64,8 @@ export interface PickerMetricsOptions extends SeriesLimitOptions {
 }
 
 /**
- * The metrics of one picker, in a registry of its own. They have the reference's names, so that its
- * dashboards show them.
+ * The metrics of one picker, in a registry of its own. The metrics have the reference's names, so
+ * that dashboards of the reference show them.
  */
 export class PickerMetrics {
   readonly registry: Registry = new Registry();

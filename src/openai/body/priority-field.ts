@@ -3,9 +3,11 @@ import type { Replacement } from './body-edit.ts';
 import { checkRepeated } from './control-fields.ts';
 
 const FIELD = 'priority';
-/** The first one that an endpoint has says which engine it is. */
+/** The labels that name the engine. Of several the first that an endpoint has counts. */
 const ENGINE_LABELS = ['llm-d.ai/engine-type', 'inference.networking.k8s.io/engine-type'];
-/** Its lowest priority goes first; for other engines, as for the picker, the highest. */
+/**
+ * This engine runs the lowest number first. Other engines, and the picker, take the highest first.
+ */
 const LOWEST_FIRST = 'vllm';
 
 const encoder = new TextEncoder();

@@ -22,7 +22,7 @@ export type Parser = (path: string) => Claim | undefined;
 
 /** Claims the paths that end with these. */
 export function suffixParser(readings: Readonly<Record<string, Reading>>): Parser {
-  // The longest first: the first that fits is the one that counts.
+  // The longest first, because the first suffix that fits counts.
   const claims = Object.entries(readings)
     .map(([suffix, reading]) => ({ suffix, length: suffix.length, reading }))
     .sort((a, b) => b.length - a.length);

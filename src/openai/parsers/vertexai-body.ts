@@ -93,7 +93,10 @@ export class VertexAiBody implements BodyReader, ProtoHandler {
   }
 }
 
-/** Servers take the last of repeated fields, or both: it cannot be known which one is read. */
+/**
+ * Refuses repeated fields: some servers read the last one and others both, so nobody knows which
+ * one counts.
+ */
 function only(before: FieldPlace | undefined, place: FieldPlace, field: string): FieldPlace {
   if (before === undefined) return place;
   throw invalidRequest(`the message has ${field} more than once`);

@@ -35,7 +35,7 @@ export function chainPrompt(
   return { ...prompt, hasRest: true };
 }
 
-/** The run of a list with several texts. It is the only one of its body. */
+/** The run of a list with several texts. A body has at most one such list. */
 function listOf(runs: readonly ContentBlocks[]): ContentBlocks | undefined {
   const [run] = runs;
   return run !== undefined && run.ends.length > 0 ? run : undefined;

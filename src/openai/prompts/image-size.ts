@@ -19,7 +19,7 @@ export class ImageSize {
   #decodedBytes = 0;
   /** Characters that are no whole group of four yet. */
   #text = '';
-  /** Bytes that say too little without those behind them; fewer than 24. */
+  /** Bytes that can be read only together with the bytes behind them; fewer than 24. */
   #rest = NOTHING;
   #skip = 0;
 

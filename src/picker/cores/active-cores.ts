@@ -41,9 +41,9 @@ interface ActiveGeneration extends Generation {
 export interface ActiveCoresOptions {
   readonly pool: EndpointPool;
   readonly subscribers: readonly JournalSubscriber[];
-  /** They observe all requests, after the plugins. */
+  /** Observers of all requests here; each is called after the plugins. */
   readonly last: readonly RequestObserver[];
-  /** They observe those of other replicas, after these. */
+  /** Observers of the requests of other replicas; each is called after `last`. */
   readonly elsewhereObservers: readonly RequestObserver[];
   readonly faults: PluginFaults;
 }

@@ -40,9 +40,12 @@ export interface SchedulingCoreOptions {
   readonly faults: PluginFaults;
   readonly wrapPlugin?: PluginWrap | undefined;
   readonly schedulerRuntime?: Runtime | undefined;
-  /** Its plugins with the same name, type and parameters in the new plan are used again. */
+  /**
+   * The core that this one replaces. Its plugins that the new plan has with the same name, type and
+   * parameters are used again.
+   */
   readonly before?: SchedulingCore | undefined;
-  /** Throws where these plugin instances must not decide; those that are new are stopped then. */
+  /** Throws where these plugin instances must not decide. Then the new instances are stopped. */
   readonly checkPlugins?: ((plugins: readonly PluginPart[]) => void) | undefined;
 }
 
@@ -50,7 +53,7 @@ export interface SchedulingCoreOptions {
 export interface SchedulingCore {
   /** All plugin instances, data sources included. The owner of the core stops them. */
   readonly observers: readonly PluginPart[];
-  /** For the core that replaces this one. */
+  /** The plugins by name; the core that replaces this one uses some of them again. */
   readonly instances: PluginInstances;
   /** The replacement that the plan names, for the core that replaces this one. */
   readonly replacedBy: Replacement | undefined;

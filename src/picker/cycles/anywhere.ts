@@ -33,7 +33,7 @@ export class Anywhere {
     const { pool, ejector, journal, random } = this.#options;
     const all = subsetOf(pool.snapshot(), subset);
     const healthy = ejector.remaining(all);
-    // A fork, so that the draws of decisions stay what they are without this request.
+    // A fork of the random numbers: decisions draw the same numbers as without this request.
     const endpoint = healthy[Math.floor(random.fork(request.id).next() * healthy.length)];
     if (endpoint === undefined) throw noCandidates({ all, options: { subset } }, pool);
     journal.passed(request, endpoint);

@@ -12,7 +12,7 @@ import { type ReserveParts, reservePlaced } from './place-request.ts';
 
 /** A request that another replica has sent to an endpoint. Times are those of this process. */
 export interface RequestElsewhere {
-  /** The number that the other replica gives its decision. */
+  /** The number of the decision at the other replica. */
   readonly number: number;
   readonly request: InferenceRequest;
   readonly endpoint: Endpoint;

@@ -5,15 +5,19 @@ export interface EjectionPlan {
   readonly enabled: boolean;
   /** An endpoint with so many failures in succession is ejected. */
   readonly consecutiveFailures: number;
-  /** So is one with this percentage of failures in about ten seconds, well above the others'. */
+  /**
+   * An endpoint is ejected if this percentage of its requests of about ten seconds failed, well
+   * above that of others.
+   */
   readonly failurePercent: number;
   /**
-   * So is one without a first token for so long while others give some; longer for long prompts.
+   * An endpoint without a first token for so long, while others give some, is ejected; for long
+   * prompts the time is longer.
    */
   readonly firstTokenStallMs: Millis;
   /**
-   * So is one that answers neither requests nor scrapes for this long while others do; 0: never.
-   * It gets no new requests long before.
+   * An endpoint that answers neither requests nor scrapes for this long, while others do, is
+   * ejected; 0: never. It gets no new requests long before that.
    */
   readonly silenceMs: Millis;
   /** The first ejection lasts so long; each that soon follows twice as long, up to the maximum. */

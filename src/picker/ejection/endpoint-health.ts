@@ -86,10 +86,13 @@ export class EndpointHealth {
     if (Number.isFinite(gapMs)) this.scrapeGapMs = Math.max(gapMs, GAP_KEPT * this.scrapeGapMs);
   }
 
-  /** It answers again, and is a candidate without trials: it has failed nothing. */
+  /**
+   * The endpoint answers again. It is a candidate without trials, because no request has failed
+   * there.
+   */
   wake(at: Millis): void {
     this.ejected = undefined;
-    // What it owed before says nothing about it now.
+    // First tokens that were late while it was silent do not count against it now.
     this.progressAt = at;
     this.#trials.clear();
     this.#ejections -= 1;

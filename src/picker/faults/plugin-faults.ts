@@ -84,7 +84,7 @@ export class PluginFaults {
     try {
       onFault?.({ ...known, call, count: tally.count, error });
     } catch {
-      // There is no one left to report it to.
+      // The report itself has failed, and there is nothing else to report to.
     }
   }
 

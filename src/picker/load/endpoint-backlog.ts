@@ -16,7 +16,9 @@ import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Ledger } from './ledger.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
-/** Steps of prompts that an endpoint gets: the one that it computes, and the next. */
+/**
+ * Prompts for so many steps are sent to an endpoint: the step that it computes, and the next one.
+ */
 const STEPS = 2;
 /**
  * A flow that has more than others may have so much pending, for each endpoint, before it waits.

@@ -6,7 +6,7 @@ import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import { HeldPrompts } from './held-prompts.ts';
 import { type Asking, type HeldSize, HeldSums, plus, sharedTokensOf } from './held-sums.ts';
 
-/** What one request that waits will bring to the endpoint that computes its prompt. */
+/** The load that one waiting request will bring to the endpoint that computes its prompt. */
 export interface HeldLoad extends HeldSize {
   readonly endpoint: Endpoint;
 }

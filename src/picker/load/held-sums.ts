@@ -4,7 +4,7 @@ import { countedTokens, type InFlightLoad } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';
 
-/** What one request that waits will bring to its endpoint. */
+/** The load that one waiting request will bring to its endpoint. */
 export interface HeldSize {
   readonly request: InferenceRequest;
   /** The share of its flow. */
@@ -16,11 +16,11 @@ export interface HeldSize {
 export interface Asking {
   readonly request: InferenceRequest;
   readonly share: Share;
-  /** Whether other flows that got more come after it. */
+  /** Whether flows that got more come after the flow of this request. */
   readonly isFair: boolean;
 }
 
-/** What several requests will bring there. */
+/** The load that several waiting requests will bring to an endpoint. */
 interface Sum {
   requests: number;
   prefillTokens: number;
@@ -69,9 +69,9 @@ export class HeldSums {
   }
 
   /**
-   * The sum over those that go before this request: higher priorities, what its flow has waiting,
-   * and as much of other flows as its flow gets meanwhile. `own` is what is counted here of the
-   * request itself.
+   * The sum over the requests that go before this one: those of higher priorities, those of its
+   * flow, and of other flows as much as its flow gets meanwhile. `own` is the part of these sums
+   * that the request itself makes.
    */
   before(asking: Asking, own: HeldSize | undefined): Ahead {
     const before = { ...NOTHING };

@@ -42,7 +42,10 @@ export class WaitingClaims implements RequestObserver {
     this.#observe(routed, at - routed.at);
   }
 
-  /** An answer in one piece shows no first token: it would have come before all others of it. */
+  /**
+   * An answer in one piece shows no first token. Its time is that of the end less the time of all
+   * tokens.
+   */
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     if (outcome !== 'completed' || routed.firstTokenVisible || usage === undefined) return;
     const { expectedTpotMs = Number.NaN } = routed;

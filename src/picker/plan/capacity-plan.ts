@@ -1,10 +1,13 @@
 /** How many requests may be in flight at an endpoint. */
 export interface CapacityPlan {
-  /** At every endpoint whose label says nothing else; undefined for no bound. */
+  /**
+   * Most requests in flight at an endpoint whose label says no other number; undefined for no
+   * bound.
+   */
   readonly maxConcurrency?: number | undefined;
-  /** The label of endpoints that says how many; undefined for none. */
+  /** The label in which an endpoint says how many; undefined where no label counts. */
   readonly maxConcurrencyLabel?: string | undefined;
-  /** The part of it that this picker may use; undefined for all of it. */
+  /** The part of these requests that this picker may send; undefined for all of them. */
   readonly part?: CapacityPart | undefined;
 }
 

@@ -10,7 +10,7 @@ export interface HoldPlan {
   readonly maxBytes: number;
   /** A request that has waited so long is refused. */
   readonly maxWaitMs: Millis;
-  /** Who goes first among those of one priority whose endpoint can begin them. */
+  /** The order among requests of one priority whose endpoints can begin them. */
   readonly order: WaitingOrder;
 }
 

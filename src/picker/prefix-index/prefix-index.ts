@@ -97,7 +97,7 @@ export class PrefixIndex {
       goesOn = false;
       for (let at = this.runs.holding(run); at !== NO_RECORD; at = holdings.get(at, NEXT)) {
         const owner = holdings.get(at, OWNER);
-        // One that holds a block holds all before it.
+        // An owner that holds a block holds all blocks before it.
         if (matched[owner] !== block) continue;
         const held = holdings.get(at, HELD);
         matched[owner] = block + Math.min(held, length);

@@ -85,7 +85,9 @@ export class RunTable {
     return bucket;
   }
 
-  /** Adds a bucket, and moves to it what belongs there from the one that had it before. */
+  /**
+   * Adds a bucket, and moves into it the runs that belong there out of the bucket that had them.
+   */
   #grow(): void {
     if (this.#buckets > 2 * this.#mask + 1) this.#mask = 2 * this.#mask + 1;
     const divided = 1 + (this.#buckets & this.#mask);

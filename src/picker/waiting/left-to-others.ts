@@ -1,7 +1,7 @@
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** Another replica may take so long to learn of a free place, to use it, and to say so. */
+/** How long another replica may need to learn of a free place, to use it, and to report that. */
 const LEFT_MS: Millis = 100;
 
 /**

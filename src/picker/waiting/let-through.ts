@@ -60,8 +60,8 @@ export class LetThrough {
   }
 
   /**
-   * Requests that take room which no ledger shows yet: those on their way, and those left to
-   * others.
+   * How many places are taken that no ledger shows yet: by requests on their way to the picker, and
+   * by requests of other replicas, for which places are left.
    */
   get unseen(): number {
     return this.#unrouted.size + this.#placesLeft.count(this.#options.clock.now());

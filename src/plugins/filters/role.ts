@@ -32,7 +32,7 @@ function roleFilter(role: Role): FilterDefinition {
         return now.serves;
       };
       return {
-        // In most pools all do: then there is no other array to make.
+        // In most pools all endpoints serve the role, and then no new array is made.
         filter: (endpoints) => (endpoints.every(serves) ? endpoints : endpoints.filter(serves)),
       };
     },

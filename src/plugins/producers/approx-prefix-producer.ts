@@ -148,7 +148,10 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     this.#computing.unpin(routed);
   }
 
-  /** A decoding endpoint keeps what it generates; one that only computes prompts never has it. */
+  /**
+   * The endpoint that decodes keeps the blocks of the answer; an endpoint that only computed the
+   * prompt never has them.
+   */
   onAnswered({ endpoint }: Routed, conversation: PromptBlocks): void {
     this.#learn(endpoint, conversation);
   }

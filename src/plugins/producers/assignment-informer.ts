@@ -185,7 +185,10 @@ export class AssignmentInformer implements DataSource, AssignmentView {
     return counts;
   }
 
-  /** Moves as few as possible: those above the number of their class, and those without one. */
+  /**
+   * Moves as few endpoints as possible: those that their class has too many of, and those without a
+   * class.
+   */
   #move(endpoints: readonly Endpoint[], wanted: ReadonlyMap<string, number>): void {
     const counts = this.#counts(endpoints);
     const spare: Endpoint['id'][] = [];

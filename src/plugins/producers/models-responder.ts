@@ -31,8 +31,9 @@ function pathWithoutQuery(path: string): string {
 }
 
 /**
- * The endpoints that list the model, and of a base model those that have not answered yet. Where
- * none lists it, those that have not answered; all where all have, as lists may be incomplete.
+ * The endpoints that list the model. For a base model also those that have not answered yet. Where
+ * no endpoint lists the model: those that have not answered, or all endpoints if all have answered,
+ * because lists may be incomplete.
  */
 function servingModel(model: string, endpoints: readonly Endpoint[]): readonly Endpoint[] {
   if (model === '') return endpoints;

@@ -40,7 +40,7 @@ export class SentPrefixIndex implements DataSource, PrefixSharing {
   readonly #blocks = new SentBlocks();
   /** The numbers of endpoints in `#blocks`, by slot. */
   readonly #numbers: (number | undefined)[] = [];
-  /** Endpoints that were removed: one that comes back soon has what it had. */
+  /** Removed endpoints: an endpoint that comes back soon gets its blocks back. */
   readonly #absent = new Map<EndpointId, { readonly number: number; readonly since: Millis }>();
   /** Numbers of endpoints that are gone, whose blocks are being forgotten. */
   readonly #leaving: number[] = [];

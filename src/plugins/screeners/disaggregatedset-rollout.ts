@@ -127,7 +127,7 @@ export class RolloutScreener implements DataSource {
   }
 }
 
-/** One of the revisions, by its share among them; none of none. */
+/** Draws one of the revisions by their shares; undefined where there is none. */
 function drawn(
   revisions: readonly string[],
   shares: ReadonlyMap<string, number>,

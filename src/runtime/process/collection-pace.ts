@@ -19,10 +19,12 @@ const FLAG = 'heap-growing-percent';
 /** Whether the heap may double before it is collected, by when it was collected lately. */
 export class CollectionPace {
   readonly #times: Millis[] = [];
-  /** Whether it may. */
+  /** Whether the heap may double. */
   doubles = false;
 
-  /** The whole heap has been collected; `usedShare`: what is left in it, of its limit. */
+  /**
+   * The whole heap has been collected. `usedShare` is the share of its limit that is still in use.
+   */
   collected(now: Millis, usedShare: number): void {
     this.#times.push(now);
     if (this.#times.length > COUNTED) this.#times.shift();

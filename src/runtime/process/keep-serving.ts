@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 
 /**
- * They end a process that says nothing about them. SIGUSR1 has Node open a debugger to the machine.
+ * By default SIGHUP and SIGUSR2 end a process, and SIGUSR1 has Node open a debugger to the machine.
  */
 const WITHOUT_EFFECT: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'];
 const STDIN = 0;
@@ -12,7 +12,7 @@ const STDIN = 0;
  */
 export function keepServing(): void {
   for (const signal of WITHOUT_EFFECT) {
-    // A terminal that closes ends what runs in it.
+    // A process in a terminal ends when that terminal is closed.
     if (signal !== 'SIGHUP' || !isatty(STDIN)) process.on(signal, ignore);
   }
   process.stderr.on('error', ignore);

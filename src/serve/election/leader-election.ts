@@ -126,7 +126,7 @@ export class LeaderElection {
     });
   }
 
-  /** Tries to acquire or renew the lease. Returns whether this candidate then holds it. */
+  /** Tries to acquire or renew the lease. Returns whether this candidate holds the lease now. */
   async #hold(): Promise<boolean> {
     const { store, identity } = this.#options;
     const lease = await this.#read();
@@ -178,8 +178,8 @@ export class LeaderElection {
       if (silentMs >= this.#timing.renewDeadlineMs) this.#become(false);
       return;
     }
-    // While the server is away, the holder cannot write: that it has not written says nothing about
-    // it.
+    // While the API server is away, the holder cannot renew the lease: a lease that was not renewed
+    // does not show that its holder has gone.
     if (this.#seen !== undefined) this.#see(this.#seen.lease);
   }
 

@@ -72,9 +72,9 @@ export interface LiveEndpoint {
   readonly role?: string;
   /** Each is `name=value`. They are only in some messages, because they seldom change. */
   readonly labels?: readonly string[];
-  /** What this picker has sent there and whose end it has not seen. */
+  /** How many requests this picker has sent there whose end it has not seen. */
   readonly inFlight: number;
-  /** Prompt tokens of those that are not computed yet. */
+  /** Prompt tokens of these requests that are not computed yet. */
   readonly prefillTokens: number;
   /** By the last sample; null where there is none. */
   readonly sample: {

@@ -146,7 +146,7 @@ export interface RecordingOptions {
 export interface ShadowingOptions {
   /** Configurations that decide every request, too, without effect. */
   readonly shadows?: readonly ShadowData[] | undefined;
-  /** The plans of the shadows: their records include the headers that these read. */
+  /** The plans of the shadows: records for shadows include the headers that these plans read. */
   readonly shadowPlans?: readonly PickerPlan[] | undefined;
   /** Where to write the shadows' decisions, and how much at most. */
   readonly shadowLog?: { readonly path: string; readonly bytesMax: number } | undefined;
@@ -173,7 +173,7 @@ export type ServeSettings = Pick<
   ServeOptions['autoscaling'] &
   ServeOptions['telemetry'];
 
-/** These settings, of which each part sees its own. */
+/** The settings by part: the types let each part read only its own. */
 export function serveOptionsOf(settings: ServeSettings): ServeOptions {
   const { plan, policy, configFile, observe, seed, log, replicas } = settings;
   return {

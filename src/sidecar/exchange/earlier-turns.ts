@@ -116,7 +116,9 @@ export class Turn {
     return undefined;
   }
 
-  /** The engine's answer, in the same bytes; what it says of its blocks is kept. */
+  /**
+   * The engine's answer, byte for byte. What the answer says of the engine's blocks is remembered.
+   */
   watched(answer: EngineAnswer): EngineAnswer {
     if (answer.statusCode !== 200) return answer;
     const reply = new ChatReply();

@@ -16,7 +16,7 @@ interface HeldOptions {
  */
 export class HeldUpload implements LegSender {
   readonly #options: HeldOptions;
-  /** The first one is who made it. */
+  /** The first holder is the code that made this object. */
   #holders = 1;
 
   constructor(options: HeldOptions) {

@@ -193,7 +193,7 @@ export interface RequestTracing {
 }
 
 export interface LegSpan {
-  /** What the server must get so that its own spans belong to this leg. */
+  /** Headers for the server, so that its own spans belong to this leg. */
   readonly headers: Readonly<Record<string, string>>;
   end(attributes: TraceAttributes, failure?: string): void;
 }

@@ -5,15 +5,17 @@ import { type EngineAnswer, eventIn, isEventStream, isPlain } from '../answers/e
 import { isJsonObject } from '../body/client-body.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
 
-/** An engine answers so where less of the prompt is cached than the request asks for. */
+/**
+ * The `finish_reason` of an engine that has less of the prompt cached than the request asks for.
+ */
 const TOO_LITTLE = 'cache_threshold';
 /** The first event that says something is looked for in so many bytes from the beginning. */
 const LOOKED_AT_BYTES_MAX = 64 * 1024;
 
 /**
  * The answer of an engine that was to answer only from its cache, from its first byte on; undefined
- * where too little was cached. It waits for the first event that says which. Rejects where the
- * engine is silent for too long.
+ * where too little was cached. It waits for the first event that says whether enough was cached.
+ * Rejects where the engine is silent for too long.
  */
 export async function answeredFromCache(
   answer: EngineAnswer,

@@ -15,7 +15,10 @@ export interface Phase {
   /** The whole request; its orchestration below that; parts of one or the other. */
   readonly place: 'request' | 'orchestration' | 'part-of-request' | 'part-of-orchestration';
   readonly attributes?: (put: PutAttribute) => void;
-  /** The id of a part that other servers know already; else it gets one when it is written. */
+  /**
+   * The id of a span that other servers know already. Any other span gets its id when it is
+   * written.
+   */
   readonly spanId?: string;
   /** What failed; undefined where nothing did. */
   readonly failure?: string | undefined;

@@ -136,8 +136,8 @@ function logEmptiness({ endpoints, clock, log, pool }: KubernetesOptions): Empty
 }
 
 /**
- * Calls `onReady` when requests can go to the endpoints of a pool: they are known, and so are its
- * rules.
+ * Calls `onReady` when the endpoints and the rules of the pool are known, so that requests can be
+ * sent.
  */
 class PoolReadiness {
   readonly #onReady: KubernetesOptions['onReady'];

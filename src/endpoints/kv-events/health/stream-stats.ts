@@ -35,7 +35,10 @@ export class StreamStats {
     this.total = total;
   }
 
-  /** Must be called once, when the endpoint leaves: then its counts stay in those of all. */
+  /**
+   * To be called once, when the endpoint leaves: adds its counts to those of endpoints that have
+   * left.
+   */
   leave(): void {
     for (const name of STREAM_COUNTS) this.total.left[name] += this[name];
   }

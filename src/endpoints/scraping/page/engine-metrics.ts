@@ -17,7 +17,7 @@ export interface EngineMapping {
   /** Otherwise, series with block size and block count as values. */
   readonly blockTokens?: string | undefined;
   readonly blocks?: string | undefined;
-  /** Other series, which become attributes with these names. */
+  /** Further series. Each value becomes an attribute with this name. */
   readonly custom?: readonly { readonly attribute: string; readonly series: string }[];
 }
 

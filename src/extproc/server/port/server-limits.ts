@@ -1,6 +1,6 @@
 import type { UploadLimits } from '../../streams/upload-watch.ts';
 
-/** What one ext_proc server allows its peers, and their clients. */
+/** What one ext_proc server allows gateways and their clients. */
 export interface ServerLimits extends UploadLimits {
   /** Bytes of bodies kept for all streams together. Past it, requests get 429. */
   readonly heldBytesMax: number;

@@ -22,7 +22,10 @@ export class Gate {
     this.#usageLimit = usageLimit;
   }
 
-  /** A band that is closed closes all below it, so that they do not take what it waits for. */
+  /**
+   * Measures the saturation anew. A closed band closes all bands below it, so that these do not
+   * take the room for which it waits.
+   */
   look(endpoints: readonly Endpoint[], priorities: readonly number[], at: Millis): void {
     this.saturation = this.#measure(endpoints, at);
     const { effective } = this.saturation;

@@ -128,7 +128,10 @@ class Placement {
     return this.#least(free) ?? (this.#least(this.#endpoints) as EndpointId);
   }
 
-  /** By what this batch has sent, then running requests, then id. */
+  /**
+   * The endpoint with the least from this batch; of equal ones the one with fewest running
+   * requests, then by id.
+   */
   #least(endpoints: readonly Endpoint[]): EndpointId | undefined {
     let least: Endpoint | undefined;
     for (const each of endpoints) {

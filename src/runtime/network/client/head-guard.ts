@@ -2,7 +2,10 @@ import type { Socket } from 'node:net';
 
 /** Heads of servers have some hundred bytes. */
 const HEAD_BYTES_MAX = 16 * 1024;
-/** The HTTP client gets no more at once: of what it has, it reads all headers. */
+/**
+ * The HTTP client gets no more bytes at once, because it reads all headers in the bytes that it
+ * has.
+ */
 const READ_BYTES_MAX = 16 * 1024;
 
 /** A server sends what no sound one does, to keep its client at work. */
@@ -13,7 +16,8 @@ export class FloodingServerError extends Error {
 /**
  * Ends a connection whose server sends headers or trailers without end. undici goes on reading the
  * headers of what it has got after its own limit, and makes an error for each: a server that sent
- * the shortest ones kept a processor busy. Its limit is left out, and this one stands before it.
+ * the shortest ones kept a processor busy. So its own limit is switched off, and this one applies
+ * before its parser.
  */
 export class HeadGuard {
   readonly #socket: Socket;

@@ -120,7 +120,10 @@ export class HttpOrigin {
     });
   }
 
-  /** Each flood costs some milliseconds, so that they must not come one after the other. */
+  /**
+   * Reading a flood takes some milliseconds, so that a server that floods is not asked again at
+   * once.
+   */
   #learn(outcome: HttpResponse | Error): void {
     if (!(outcome instanceof Error)) this.#rest = undefined;
     else if (outcome.cause instanceof FloodingServerError) {

@@ -14,8 +14,8 @@ export async function* mergedPieces(request: IncomingMessage): AsyncGenerator<Bu
   const waiting = new PackedPieces();
   let over = false;
   let onChange = (): void => undefined;
-  // A paused request would keep each further chunk as an object. So its socket is paused, in a turn
-  // of its own: Node resumes it once it has given what it has read.
+  // A paused request would keep each further chunk as an object. So its socket is paused, in a
+  // later turn, because Node resumes the socket after it has passed on what it has read.
   const pause = (): void => {
     if (waiting.bytes > WAITING_BYTES_MAX && !over) socket.pause();
   };

@@ -2,7 +2,10 @@ import type { Clock, Millis, Timer } from '../../../../framework/runtime.ts';
 
 /** A server from which no object of a list comes within this time is asked again. */
 const LIST_TIMEOUT_MS = 60_000;
-/** So is one whose list does not end: servers let a list be read on for 5 to 15 minutes. */
+/**
+ * A server whose list has not ended after this time is asked again, too: servers let a list be read
+ * on for 5 to 15 minutes.
+ */
 const LIST_MS_MAX = 600_000;
 
 /** One list of objects, which is given up where the server takes too long. */
