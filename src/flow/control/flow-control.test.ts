@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FlowControlBench, makeBand } from '../../../test/decision/flow-control-bench.ts';
-import { makePool, NOW } from '../../../test/makers.ts';
+import { makePool, makeRequest, NOW } from '../../../test/makers.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Waiting } from '../discipline.ts';
 import type { Before } from './fairness/flow.ts';
@@ -128,6 +128,19 @@ describe('times', () => {
     expect(waitsFor('1m', Number.POSITIVE_INFINITY)).toBe(60_000);
     expect(waitsFor('0s', Number.POSITIVE_INFINITY)).toBeUndefined();
     expect(waitsFor('soon', 2000)).toBe(2000);
+  });
+});
+
+describe('beside another replica', () => {
+  test('[O177] an answer that a flow has got there counts in its share', () => {
+    const bench = new FlowControlBench({ defaultBand: makeBand({ fairness: 'tokens' }) }, 1000);
+    const flows = ['a', 'b', 'a', 'b'];
+    for (const fairnessId of flows) bench.wait({ fairnessId, promptTokens: 10 });
+    const there = makeRequest({ id: 'there', fairnessId: 'a', promptTokens: 10 });
+    bench.control.placedElsewhere(there, NOW);
+    const served = { promptTokens: 10, outputTokens: 100_000, latencyMs: 1 };
+    bench.control.endedElsewhere(there, served, NOW);
+    expect(bench.place().map(({ request }) => request.fairnessId)).toEqual(['b', 'b', 'a', 'a']);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Replacement } from './body-edit.ts';
 import { checkRepeated } from './control-fields.ts';
 
 const FIELD = 'priority';
-/** The labels that name the engine. Of several the first that an endpoint has counts. */
+/** The labels that name the engine; the first that an endpoint has counts. */
 const ENGINE_LABELS = ['llm-d.ai/engine-type', 'inference.networking.k8s.io/engine-type'];
 /**
  * This engine runs the lowest number first. Other engines, and the picker, take the highest first.

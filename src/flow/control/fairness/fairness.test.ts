@@ -123,18 +123,6 @@ describe('round robin beside another replica', () => {
   });
 });
 
-describe('shares by tokens beside another replica', () => {
-  test('[O177] count an answer that the flow has got there', () => {
-    const bench = benchOf('tokens', 1000);
-    for (const fairnessId of ['a', 'b', 'a', 'b']) bench.wait({ fairnessId, promptTokens: 10 });
-    const there = makeRequest({ id: 'there', fairnessId: 'a', promptTokens: 10 });
-    bench.control.placedElsewhere(there, NOW);
-    const served = { promptTokens: 10, outputTokens: 100_000, latencyMs: 1 };
-    bench.control.endedElsewhere(there, served, NOW);
-    expect(flowsOf(bench.place())).toBe('b b a a');
-  });
-});
-
 const THREE: readonly Tenant[] = [
   { id: 'small', waiting: 20, promptTokens: 100, outputTokens: 50 },
   { id: 'large', waiting: 20, promptTokens: 2000, outputTokens: 400 },

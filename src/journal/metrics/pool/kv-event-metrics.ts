@@ -52,7 +52,7 @@ const FAMILIES: readonly (readonly [
     'Leading blocks of a prompt at the endpoint that has most of them.',
     (of) => of.lookupHits,
   ],
-  ['index_max_pod_hit_count_total', 'counter', 'The same.', (of) => of.lookupHits],
+  ['index_max_pod_hit_count_total', 'counter', 'Equal to lookup hits.', (of) => of.lookupHits],
   [
     'events_dedup_removed_hashes_suppressed_total',
     'counter',

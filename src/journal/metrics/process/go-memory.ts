@@ -6,8 +6,8 @@ type Read = (memory: NodeJS.MemoryUsage) => number;
 /** The names by which dashboards ask Go programs for their memory, where Node has the same. */
 const GAUGES: readonly (readonly [name: string, help: string, read: Read])[] = [
   ['go_memstats_alloc_bytes', 'Bytes of objects on the heap.', (of) => of.heapUsed],
-  ['go_memstats_heap_alloc_bytes', 'The same.', (of) => of.heapUsed],
-  ['go_memstats_heap_inuse_bytes', 'The same.', (of) => of.heapUsed],
+  ['go_memstats_heap_alloc_bytes', 'Bytes of objects on the heap.', (of) => of.heapUsed],
+  ['go_memstats_heap_inuse_bytes', 'Bytes of objects on the heap.', (of) => of.heapUsed],
   ['go_memstats_heap_sys_bytes', 'Bytes that the heap has of the system.', (of) => of.heapTotal],
   [
     'go_memstats_sys_bytes',
