@@ -7,6 +7,7 @@ import type {
 } from '../../framework/observer.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
+import { faultOfHeaders } from '../scheduling/checked-results.ts';
 
 /** The endpoint that answers, and its address as the proxy reports it. */
 interface AnsweredBy {
@@ -29,8 +30,10 @@ export function addedHeaders(
   const headers = new Map<string, string>();
   for (const plugin of plugins) {
     try {
-      const added = plugin.responseHeaders?.(endpoint, decision, reported) ?? [];
-      for (const [name, value] of added) headers.set(name, value);
+      const added = [...(plugin.responseHeaders?.(endpoint, decision, reported) ?? [])];
+      const fault = faultOfHeaders(added);
+      if (fault !== undefined) faults.report(plugin, 'responseHeaders', new Error(fault));
+      else for (const [name, value] of added) headers.set(name, value);
     } catch (error) {
       faults.report(plugin, 'responseHeaders', error);
     }

@@ -35,6 +35,23 @@ function faultOfLength(given: unknown, endpoints: number): string {
     : 'it returned a promise, but a decision does not wait: learn in an observer what takes time';
 }
 
+/** A pseudo-header such as `:path`, too. */
+const HEADER_NAME = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/i;
+/** They end a header, or make proxies refuse the answer. A tab does not. */
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
+
+/** Why headers that a plugin gave cannot be sent. */
+export function faultOfHeaders(headers: Iterable<readonly [string, string]>): string | undefined {
+  for (const [name, value] of headers) {
+    if (typeof name !== 'string' || !HEADER_NAME.test(name)) {
+      return `it gave a header whose name is no token: ${JSON.stringify(name)}`;
+    }
+    if (typeof value !== 'string') return `it gave ${typeof value} as the header ${name}, not text`;
+    if (CONTROL.test(value)) return `it gave control characters in the header ${name}`;
+  }
+  return undefined;
+}
+
 /** A score below 0 counts as 0, and one above 1 as 1. */
 export function clampedScore(score: number): number {
   return score < 0 ? 0 : score > 1 ? 1 : score;
@@ -64,6 +81,8 @@ export function faultOfDecision(
     endpoint !== undefined && endpoints.includes(endpoint);
   if (!(headers instanceof Map) || !Array.isArray(profiles))
     return 'it gave no headers or profiles';
+  const headerFault = faultOfHeaders(headers);
+  if (headerFault !== undefined) return headerFault;
   if (prefill !== undefined && !known(prefill)) return 'its prefill endpoint is not a candidate';
   if (!encoders.every(known)) return 'one of its encoding endpoints is not a candidate';
   if (done.includes(primary)) return undefined;

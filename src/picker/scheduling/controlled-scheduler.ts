@@ -2,7 +2,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { RequestControl } from '../../framework/request-control.ts';
 import type { Decision, Scheduler, SchedulingContext } from '../../framework/scheduling.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
-import { faultOfFiltered } from './checked-results.ts';
+import { faultOfFiltered, faultOfHeaders } from './checked-results.ts';
 
 /** The name that stands in place of a profile where screening leaves no endpoint. */
 const SCREENING = 'screening';
@@ -89,9 +89,10 @@ function withHeaders(
   const added = new Map<string, string>();
   for (const source of sources) {
     try {
-      for (const [name, value] of source.requestHeaders?.(decision, endpoints, context) ?? []) {
-        added.set(name, value);
-      }
+      const given = [...(source.requestHeaders?.(decision, endpoints, context) ?? [])];
+      const fault = faultOfHeaders(given);
+      if (fault !== undefined) faults.report(source, 'requestHeaders', new Error(fault));
+      else for (const [name, value] of given) added.set(name, value);
     } catch (error) {
       faults.reportOrRefuse(source, 'requestHeaders', error);
     }

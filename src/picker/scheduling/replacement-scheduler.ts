@@ -7,6 +7,7 @@ import type {
   ScoredEndpoint,
 } from '../../framework/scheduling.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
+import { faultOfHeaders } from './checked-results.ts';
 
 export interface ReplacedScheduler extends Scheduler {
   /** Requests that the replacement has decided. */
@@ -73,6 +74,7 @@ function faultOf(
   endpoints: readonly Endpoint[],
 ): string | undefined {
   if (!(headers instanceof Map) || !Array.isArray(profiles)) return 'malformed';
+  if (faultOfHeaders(headers) !== undefined) return 'bad-header';
   if (primary.kind === 'exhausted') return undefined;
   const known = new Set(endpoints);
   const fits = ({ endpoint, score }: ScoredEndpoint): boolean =>
