@@ -161,11 +161,14 @@ beforeAll(() => {
 });
 
 /** Starts ours on free ports. Resolves with its log up to the line that says that it serves. */
-async function started(values: Values): Promise<readonly string[]> {
+async function started(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<readonly string[]> {
   // The last value of a flag that is given twice counts.
   const ports = ['--grpc-port=0', '--grpc-health-port=0', '--metrics-port=0'];
-  const child = spawn(process.execPath, [PROGRAM, ...argsOf(values), ...ports], {
-    env: { ...process.env, ...environmentOf(values), KUBECONFIG: join(folder, 'kubeconfig') },
+  const child = spawn(process.execPath, [PROGRAM, ...args, ...ports], {
+    env: { ...process.env, ...environment, KUBECONFIG: join(folder, 'kubeconfig') },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const log: string[] = [];
@@ -183,10 +186,56 @@ async function started(values: Values): Promise<readonly string[]> {
 describe('the arguments of the reference’s charts start ours', () => {
   expect(VARIANTS).toHaveLength(13);
   test.each(VARIANTS)('[D92] with %s', { timeout: 60_000 }, async (_what, values) => {
-    const log = await started(values);
+    const log = await started(argsOf(values), environmentOf(values));
     const followed = values.selector === undefined ? 'inference/release' : 'inference/release-epp';
     expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ inferencePool: followed });
     const passedOver = log.filter((line) => line.includes('change nothing here'));
     expect(passedOver).toHaveLength(1);
+  });
+});
+
+/** What others give it: KServe's presets, of now and of its first releases, and llm-d's first chart. */
+const OTHERS: readonly (readonly [what: string, args: readonly string[]])[] = [
+  [
+    'KServe, with several replicas and a TLS profile',
+    [
+      ...['--pool-name', 'release', '--pool-namespace', 'inference', '--zap-encoder', 'json'],
+      ...['--grpc-port', '9002', '--grpc-health-port', '9003', '--secure-serving'],
+      ...['--kv-cache-usage-percentage-metric', 'vllm:kv_cache_usage_perc'],
+      ...['--model-server-metrics-scheme', 'https'],
+      ...['--model-server-metrics-https-insecure-skip-verify', '--tls-min-version=VersionTLS12'],
+      ...['', '--ha-enable-leader-election', '--config-text', configOf('queue-scorer')],
+    ],
+  ],
+  [
+    'KServe, first',
+    [
+      ...['--poolName', 'release', '--poolNamespace', 'inference', '--zap-encoder', 'json'],
+      ...['--grpcPort', '9002', '--grpcHealthPort', '9003', '--secureServing'],
+      ...['--modelServerMetricsScheme', 'https', '--modelServerMetricsHttpsInsecureSkipVerify'],
+      ...['--configText', configOf('queue-scorer')],
+    ],
+  ],
+  [
+    'the chart of model services',
+    [
+      ...['--poolName', 'release', '--poolNamespace', 'inference', '-v', '4', '--zap-encoder'],
+      ...['json', '--grpcPort', '9002', '--grpcHealthPort', '9003', '-configFile'],
+      join(folder, 'default-plugins.yaml'),
+    ],
+  ],
+  [
+    'switches whose value is a word of its own, as charts before 1.4 render them',
+    [
+      ...['--pool-name', 'release', '--pool-namespace', 'inference', '--v', '1', '--config-file'],
+      ...[join(folder, 'default-plugins.yaml'), '--secure-serving', 'false', '--tracing=false'],
+    ],
+  ],
+];
+
+describe('what other charts and operators give the reference starts ours', () => {
+  test.each(OTHERS)('[D499] %s', { timeout: 60_000 }, async (_what, args) => {
+    const log = await started(args, {});
+    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ inferencePool: 'inference/release' });
   });
 });

@@ -109,7 +109,8 @@ function readLine(args: readonly string[]): {
     const read = readGoFlag(arg, left, hasValue ? () => false : isSwitch);
     flags.push({ ...read, name: newestName(read.name) });
   }
-  return { flags, words: [...words, ...left] };
+  // Charts and operators leave empty words where something is switched off.
+  return { flags, words: [...words, ...left].filter((word) => word !== '') };
 }
 
 /** One that the reference does not have is passed on with what follows it, or alone. */

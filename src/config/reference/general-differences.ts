@@ -20,6 +20,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
   'Of a JSON body only what a decision needs is checked; there odd prompts, such as lists of lists of token ids or an empty text, and some fields of another type get 400, which here the model server judges. A model’s name over 512 bytes, and JSON nested deeper than 128 levels, get 400 here.',
   'Names of fields in bodies count as the API writes them; there `"Prompt"` is read as `prompt`, and the model server refuses it.',
+  'With an election of a leader, a health check by a name that is not known is answered as one without a name; there the name is unknown, so that a probe fails.',
   'A request that upgrades its connection, as WebSocket does, goes to an endpoint at once; there it waits for an end of its body that does not come.',
   'A changed body keeps every byte that did not have to change; there the whole JSON is written again, in another order.',
   'A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of `check` and at start; there the picker starts and refuses each request.',
