@@ -74,6 +74,7 @@ async function optionsFrom(
     port: flags.port,
     engine: flags.engine,
     dataParallelSize: flags.dataParallelSize,
+    health: flags.health,
     prefillers: flags.prefillers ?? pool.allowed,
     encoders: flags.encoders ?? pool.allowed,
     podIp: flags.podIp,

@@ -128,6 +128,18 @@ describe('TLS to a prefilling server', () => {
   });
 });
 
+it('[D500] answers health checks itself where it is asked to, also while the engine loads', async () => {
+  const sidecar = await started({ health: 'sidecar', engine: '127.0.0.1:9' });
+  const url = `http://${sidecar.address}/health`;
+  expect((await fetch(url)).status).toBe(200);
+  expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
+  expect((await fetch(`${url}/ready`)).status).toBe(503);
+  const ended = sidecar.drain({ drainNoticeMs: 5_000, drainTimeoutMs: 60_000 });
+  expect((await fetch(url)).status).toBe(503);
+  bed.clock.advanceTo(5_000);
+  await ended;
+});
+
 describe('the end of the sidecar', () => {
   const times = { drainNoticeMs: 5_000, drainTimeoutMs: 60_000 };
 

@@ -84,6 +84,8 @@ function frontOf(rank: number, parts: SidecarParts): HttpFront {
     onRequest: (exchange) => {
       if (front.draining && isHealthCheck(exchange)) {
         respondError(exchange.response, 503, 'the sidecar ends');
+      } else if (options.health === 'sidecar' && isHealthCheck(exchange)) {
+        exchange.response.writeHead(200).end();
       } else void serveRequest(exchange, parts, rank);
     },
   });

@@ -4,11 +4,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fromSidecarArgs } from './sidecar-args.ts';
 
-/** The arguments of `sidecar` that a line gives, sorted. */
+const OWN_HEALTH = '--health=sidecar';
+
+/** The arguments of `sidecar` that a line gives, sorted, without the one of each reference's line. */
 function ours(line: string, environment: Record<string, string> = {}): readonly string[] {
   const translated = fromSidecarArgs(line.split(' ').filter(Boolean), environment);
   expect(translated?.args[0]).toBe('sidecar');
-  return (translated?.args ?? []).slice(1).toSorted();
+  const args = (translated?.args ?? []).slice(1);
+  expect(args.includes(OWN_HEALTH)).toBe(!line.startsWith('sidecar'));
+  return args.filter((each) => each !== OWN_HEALTH).toSorted();
 }
 
 /** What the reference holds where nothing is said. */
@@ -92,6 +96,12 @@ describe('a command line of the reference’s sidecar', () => {
     expect(() =>
       fromSidecarArgs(['--enable-ssrf-protection'], { INFERENCE_POOL_NAMESPACE: 'a' }),
     ).toThrow('needs --inference-pool');
+  });
+
+  it('[D500] answers health checks itself, unless our flag says otherwise', () => {
+    const args = fromSidecarArgs(['--vllm-port=1', '--health', 'engine'], {})?.args ?? [];
+    expect(args.slice(1, 2)).toEqual([OWN_HEALTH]);
+    expect(args.slice(args.indexOf('--health'))).toContain('engine');
   });
 
   it('[D496] passes over words that belong to no flag: empty ones silently', () => {

@@ -18,7 +18,7 @@ interface Given {
  * The command line of the reference's sidecar as one of `sidecar`: its image needs to be replaced
  * and no argument. Undefined for a command line that is meant for something else. After the word
  * `sidecar`, flags of both may be mixed; without it the reference's defaults hold: TLS at the port,
- * and no encoder stage. Throws ConfigError where the reference refuses, too.
+ * no encoder stage, and health of its own. Throws ConfigError where the reference refuses, too.
  */
 export function fromSidecarArgs(
   args: readonly string[],
@@ -49,6 +49,8 @@ export function fromSidecarArgs(
       all.some(({ name }) => names.includes(name ?? ''));
     if (!has('secure-serving', 'secure-proxy')) sidecarArgs.push('--secure-serving');
     if (!has('ec-connector')) sidecarArgs.push('--ec-connector=none');
+    // Before what is given, so that the flag may stand among the reference's.
+    sidecarArgs.unshift('--health=sidecar');
   }
   return { args: ['sidecar', ...sidecarArgs], fixed };
 }

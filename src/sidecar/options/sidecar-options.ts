@@ -126,6 +126,9 @@ export interface ServingTls {
   follow(use: (context: SecureContextOptions) => void): { stop(): Promise<void> };
 }
 
+export type HealthAnswerer = 'sidecar' | 'engine';
+export const HEALTH_ANSWERERS: readonly HealthAnswerer[] = ['sidecar', 'engine'];
+
 export interface SidecarOptions extends KvOptions, PrefillOptions {
   readonly host: string;
   /** The port of the first data-parallel rank, each next has the next; 0 selects free ones. */
@@ -136,6 +139,8 @@ export interface SidecarOptions extends KvOptions, PrefillOptions {
   readonly dataParallelSize: number;
   /** The most tokens that the engine decodes at once in a chat; 0 is no bound. */
   readonly decodeChunkTokens: number;
+  /** Who answers `/health`: the sidecar tells only that it serves. */
+  readonly health: HealthAnswerer;
   /** This pod's address, as other pods reach it. */
   readonly podIp: string | undefined;
   /** Undefined: no traces are written, and trace headers go on as they are. */
@@ -172,6 +177,7 @@ export const SIDECAR_DEFAULTS: Omit<
   speculativePrefill: false,
   decodeChunkTokens: 0,
   dataParallelSize: 1,
+  health: 'engine',
   podIp: undefined,
 };
 

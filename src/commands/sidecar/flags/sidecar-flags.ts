@@ -1,6 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isHostPort } from '../../../endpoints/discovery/file/host-port.ts';
-import { SIDECAR_DEFAULTS } from '../../../sidecar/options/sidecar-options.ts';
+import {
+  HEALTH_ANSWERERS,
+  type HealthAnswerer,
+  SIDECAR_DEFAULTS,
+} from '../../../sidecar/options/sidecar-options.ts';
 import { atLeastOne, port } from '../../options/option-values.ts';
 import { addBoundOptions, type BoundFlags } from './bound-flags.ts';
 import { addConnectorOptions, type ConnectorFlags } from './connector-flags.ts';
@@ -20,6 +24,7 @@ export interface SidecarFlags
   readonly port: number;
   readonly engine: string;
   readonly dataParallelSize: number;
+  readonly health: HealthAnswerer;
   readonly metricsPort?: number;
   readonly metricsCertDir?: string;
   readonly tracing: boolean;
@@ -37,6 +42,11 @@ export function addSidecarOptions(command: Command): Command {
       'ranks of the decoding server: one port for each, before as many ports of the engine',
       atLeastOne,
       SIDECAR_DEFAULTS.dataParallelSize,
+    )
+    .addOption(
+      new Option('--health <who>', 'who answers GET /health: the engine, or the sidecar itself')
+        .choices(HEALTH_ANSWERERS)
+        .default(SIDECAR_DEFAULTS.health),
     );
   addServerOptions(command);
   addConnectorOptions(command);
