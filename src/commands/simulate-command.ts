@@ -98,6 +98,7 @@ async function run(flags: SimulateFlags): Promise<void> {
     refuseOverwriting(flags.report, inputs, 'report.html');
   }
   mustHaveSomebodyToShareWith(flags);
+  mustDiffer(flags.config);
   const planning = planningOf(flags);
   const loadOptions = loadOptionsOf(flags);
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
@@ -169,6 +170,14 @@ function mustHaveSomebodyToShareWith({ shareDelayMs, replicas }: SimulateFlags):
   if (shareDelayMs === undefined || replicas > 1) return;
   const message = `${shareDelayMs} has no effect with one picker: give --replicas of 2 or more, too`;
   throw new ConfigError('simulate', [{ path: '--share-delay-ms', message }]);
+}
+
+/** Equal runs would count as further draws of one configuration. */
+function mustDiffer(configs: readonly string[]): void {
+  const twice = configs.find((each, at) => configs.indexOf(each) < at);
+  if (twice === undefined) return;
+  const message = `${twice} is given twice: give it once, and --seeds for more draws`;
+  throw new ConfigError('simulate', [{ path: '--config', message }]);
 }
 
 function mustExist(option: string, path: string): void {

@@ -23,6 +23,10 @@ describe('[O326] configurations that cannot be simulated are named before anythi
       'remote.yaml',
       /^remote\.yaml:\n {2}scheduler\.type: remote asks another process, which virtual time cannot wait for: use redecide, or serve --shadow/,
     ],
+    [
+      'default',
+      /^simulate:\n {2}--config: default is given twice: give it once, and --seeds for more draws/,
+    ],
   ])('%s', (config, sentence) => {
     const files = ['--trace', 'trace.jsonl', '--pool', 'pool.yaml'];
     const args = ['simulate', ...files, '--config', 'default', '--config', config];

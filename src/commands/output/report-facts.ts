@@ -3,6 +3,7 @@ import { packageVersion } from '../../files/folders.ts';
 import type { Replayed } from '../../lab/replay/replay-to.ts';
 import type { ServerSpec } from '../../lab/simulate/pool-spec.ts';
 import type { JobResult } from '../../lab/simulate/run-job.ts';
+import { rateText, requestsText } from '../../lab/traces/trace.ts';
 
 type Facts = readonly (readonly [name: string, value: string])[];
 
@@ -69,9 +70,11 @@ export function originFacts(): Facts {
 }
 
 function loadText(requests = 0, perSecond: number | undefined, speed: number): string {
-  const rate = perSecond === undefined ? '' : `, ${perSecond.toPrecision(3)} requests/s`;
+  // Requests that all come at once have no rate.
+  const isRate = perSecond !== undefined && requests / perSecond > 0.001;
+  const rate = isRate ? `, ${rateText(perSecond)} requests/s` : '';
   const faster = speed === 1 ? '' : ` (${speed} times as fast as recorded)`;
-  return `${requests.toLocaleString('en')} requests${rate}${faster}`;
+  return `${requestsText(requests)}${rate}${faster}`;
 }
 
 /** The number of servers of each preset. */

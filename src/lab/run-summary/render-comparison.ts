@@ -69,9 +69,10 @@ function difference(
   if (againstFirst === undefined || first === undefined) return '';
   const base = first.figures.ttftMeanMs.mean;
   const { mean, plusMinus } = againstFirst.ttftMeanMs;
-  const sign = mean > 0 ? '+' : '';
   const interval = seeds < DRAWS_MIN ? '' : ` ±${((100 * plusMinus) / base).toFixed(1)}`;
-  return `${sign}${((100 * mean) / base).toFixed(1)}${interval} %`;
+  const percent = ((100 * mean) / base).toFixed(1);
+  const sign = Number(percent) > 0 ? '+' : '';
+  return `${sign}${percent === '-0.0' ? '0.0' : percent}${interval} %`;
 }
 
 /** As few parts as `columns` allow, and as narrow as that allows, so that none has a column alone. */

@@ -51,6 +51,9 @@ function mainSentence(
   if (next === undefined)
     return `Only ${best.name} has answered: the first token comes after ${after}.`;
   const later = relative(differenceFrom(best, next, runs), next);
+  if (isShownAsNone(later)) {
+    return `${best.name} and ${next.name} give the first token equally soon, after ${after}.`;
+  }
   const sooner = `${percent(-later.mean)} sooner than ${next.name}, the next`;
   if (best.seeds < DRAWS_MIN) {
     const [these, so] =
@@ -116,6 +119,7 @@ function row(report: ConfigReport, reports: readonly ConfigReport[]): string {
   if (!Number.isFinite(againstFirst.ttftMeanMs.mean)) return 'not comparable';
   const later = relative(againstFirst.ttftMeanMs, first);
   const way = later.mean < 0 ? 'sooner' : 'later';
+  if (isShownAsNone(later)) return 'equally soon';
   const size = (100 * Math.abs(later.mean)).toFixed(1);
   if (seeds < DRAWS_MIN) return `${size} % ${way}, ${seeds === 1 ? 'one draw' : `${seeds} draws`}`;
   if (!isClear(later)) return `no clear difference (${rangeText(later)})`;
@@ -131,6 +135,11 @@ function relative({ mean, plusMinus }: Estimate, { figures }: ConfigReport): Est
 /** Whether 0 is outside the interval. */
 function isClear({ mean, plusMinus }: Estimate): boolean {
   return Math.abs(mean) > plusMinus;
+}
+
+/** Whether difference and interval are 0.0 %, as far as it is shown. */
+function isShownAsNone({ mean, plusMinus }: Estimate): boolean {
+  return Math.abs(mean) < 0.0005 && !(plusMinus >= 0.0005);
 }
 
 /** `most` bounds what can be: nothing comes more than 100 % sooner. */

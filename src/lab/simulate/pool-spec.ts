@@ -64,8 +64,11 @@ export function noteTooLong(
   );
   if (length === 0) return [];
   const memory = `${tokensMax.toLocaleString('en')} tokens of KV memory`;
+  const most = 'that a server of the pool has at most';
   return [
-    `${length.toLocaleString('en')} requests fail: with their answers they are longer than the ${memory} that a server of the pool has at most`,
+    length === 1
+      ? `1 request fails: with its answer it is longer than the ${memory} ${most}`
+      : `${length.toLocaleString('en')} requests fail: with their answers they are longer than the ${memory} ${most}`,
   ];
 }
 

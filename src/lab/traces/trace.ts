@@ -72,10 +72,20 @@ export function readingOf({ requests, repaired, notes }: Trace): TraceReading {
 export function describeReading(reading: TraceReading): readonly string[] {
   const { requests, spanMs, promptTokensMean, outputTokensMean, notes } = reading;
   const count = (value: number): string => Math.round(value).toLocaleString('en');
-  const rate = spanMs > 0 ? ` (${((1000 * requests) / spanMs).toPrecision(3)}/s)` : '';
-  const times = `${count(requests)} requests over ${spanText(spanMs)}${rate}`;
+  const rate = spanMs > 0 ? ` (${rateText((1000 * requests) / spanMs)}/s)` : '';
+  const times = `${requestsText(requests)} over ${spanText(spanMs)}${rate}`;
   const sizes = `prompts of ${count(promptTokensMean)} tokens and answers of ${count(outputTokensMean)} on average`;
   return [`${times}, ${sizes}`, ...notes];
+}
+
+export function requestsText(requests: number): string {
+  return `${requests.toLocaleString('en')} ${requests === 1 ? 'request' : 'requests'}`;
+}
+
+/** With three digits that count, and never with a power of ten. */
+export function rateText(perSecond: number): string {
+  const digits = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 };
+  return perSecond.toLocaleString('en', digits);
 }
 
 /** In the largest unit of which there are at least two. */

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { simulationFacts } from './report-facts.ts';
+
+function loadOf(requests: number, requestsPerSecond: number): string | undefined {
+  const source = { trace: 't', pool: 'p', seeds: 1, spread: 0, speed: 1 };
+  const run = { job: { name: 'a' }, summary: { requests }, throughput: { requestsPerSecond } };
+  const facts = simulationFacts(source, [run] as never, []);
+  return facts.find(([name]) => name === 'Load')?.[1];
+}
+
+it('[O336] the report says no rate of requests that come all at once, and thousands as such', () => {
+  expect(loadOf(1, 1000)).toBe('1 request');
+  expect(loadOf(918, 3.051)).toBe('918 requests, 3.05 requests/s');
+  expect(loadOf(200_000, 2000)).toBe('200,000 requests, 2,000 requests/s');
+});
