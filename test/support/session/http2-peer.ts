@@ -11,12 +11,14 @@ export class FakeTransport implements Transport {
   idle = true;
   blocked = false;
   ended = false;
+  writes = 0;
   readonly #tasks: (() => void)[] = [];
   /** Views of what has been written and has not left. */
   #unsent: Uint8Array[] = [];
   #left: Buffer[] = [];
 
   write(pieces: readonly Uint8Array[]): void {
+    this.writes += 1;
     this.#unsent.push(...pieces);
     if (this.idle) this.leave();
   }
