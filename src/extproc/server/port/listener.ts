@@ -9,6 +9,7 @@ import { type ClientFault, tlsFault } from './client-faults.ts';
 import { keepAlive } from './keepalive.ts';
 import type { ServerLimits } from './server-limits.ts';
 import { SocketTransport } from './socket-transport.ts';
+import { takePieces } from './take-pieces.ts';
 import type { TlsCredentials } from './tls-credentials.ts';
 
 export interface ListenerOptions extends Pick<StreamsOptions, 'onStream'> {
@@ -120,7 +121,7 @@ export class Listener {
     this.#connections.set(socket, connection);
     const stopWatch = keepAlive(connection, { clock, ...limits }, () => socket.destroy());
     let turnBytes = 0;
-    socket.on('data', (bytes: Buffer) => {
+    takePieces(socket, (bytes) => {
       turnBytes += bytes.length;
       if (turnBytes >= TURN_BYTES) {
         turnBytes = 0;
