@@ -14,18 +14,22 @@ const ALL_MS = PRIOR_STEP_TIME.perPrefillTokenMs * TOKENS;
 
 interface World {
   readonly endpoint: Endpoint;
+  /** The server that computes prompts in `[Q1]`. */
+  readonly prefill: Endpoint;
   readonly ledger: Ledger;
+  readonly limit: ConcurrencyLimit;
   readonly backlog: EndpointBacklog;
 }
 
 function makeWorld(): World {
-  const [endpoint] = makePool([{}]) as [Endpoint];
+  const [endpoint, prefill] = makePool([{}, {}]) as [Endpoint, Endpoint];
   const ledger = new Ledger();
-  ledger.onEndpointAdded(endpoint);
+  for (const each of [endpoint, prefill]) ledger.onEndpointAdded(each);
   const engineModel = new EngineModel();
   const limit = new ConcurrencyLimit(ledger);
   const slots = new AdapterSlots(ledger);
-  return { endpoint, ledger, backlog: new EndpointBacklog({ ledger, engineModel, limit, slots }) };
+  const backlog = new EndpointBacklog({ ledger, engineModel, limit, slots });
+  return { endpoint, prefill, ledger, limit, backlog };
 }
 
 /** Sends a prompt of `TOKENS` there, at 0. */
@@ -55,4 +59,34 @@ it('[Q244] expects the most of a prompt when it is due, a step of running answer
   const dueMs = ALL_MS + decodeStepMs(10, 10 * answer.contextTokens);
   send(world);
   expect(world.backlog.computedMs(world.endpoint, dueMs)).toBeCloseTo(ALL_MS, 6);
+});
+
+it('[Q1] begins a prompt elsewhere while two steps wait there, or should have been computed', () => {
+  const { endpoint, prefill, ledger, backlog } = makeWorld();
+  const places = { endpoint, prefill, adapter: undefined };
+  const { prefillTokensMax, perPrefillTokenMs } = PRIOR_STEP_TIME;
+  // What runs where it is decoded does not count.
+  ledger.reserve(endpoint, { model: 'm', prefillTokens: 100_000, contextTokens: 100_000 });
+  const sendThere = (promptTokens: number): void => {
+    const request = makeRequest({ promptTokens });
+    backlog.routed({ endpoint, prefill, request, at: 0, cachedTokens: 0 } as Routed);
+    ledger.reserve(prefill, { model: 'm', prefillTokens: promptTokens, contextTokens: 0 });
+  };
+  sendThere(2 * prefillTokensMax - 1);
+  expect([false, true].map((room) => backlog.isOpenFor(places, 0, room))).toEqual([true, false]);
+  sendThere(8 * prefillTokensMax);
+  expect(backlog.isOpenFor(places, 0)).toBe(false);
+  const sentMs = 10 * prefillTokensMax * perPrefillTokenMs;
+  expect(backlog.isOpenFor(places, 0.7 * sentMs)).toBe(false);
+  expect(backlog.isOpenFor(places, 0.95 * sentMs)).toBe(true);
+});
+
+it('[Q1] begins no prompt elsewhere where one of both servers has as many as it may', () => {
+  const { endpoint, prefill, ledger, limit, backlog } = makeWorld();
+  const isOpen = (decode: Endpoint, computes: Endpoint): boolean =>
+    backlog.isOpenFor({ endpoint: decode, prefill: computes, adapter: undefined }, 0);
+  limit.configure({ maxConcurrency: 1 });
+  expect(isOpen(endpoint, prefill)).toBe(true);
+  ledger.reserve(endpoint, { model: 'm', prefillTokens: 0, contextTokens: 0 });
+  expect([isOpen(endpoint, prefill), isOpen(prefill, endpoint)]).toEqual([false, false]);
 });
