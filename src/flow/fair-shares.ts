@@ -86,7 +86,7 @@ export class FairShares implements RequestObserver {
 
   /** A request of the flow waits, here or in flow control. */
   waits(share: Share, { promptTokens }: InferenceRequest): void {
-    this.#comes(share, promptTokens);
+    this.#capSavings(share, promptTokens);
     share.waiting += 1;
     this.#pend(share, promptTokens);
   }
@@ -102,7 +102,7 @@ export class FairShares implements RequestObserver {
     const { request, firstTokenVisible } = routed;
     const share = this.of(request);
     const tokens = tokensOf(routed);
-    this.#comes(share, tokens);
+    this.#capSavings(share, tokens);
     share.inFlight += 1;
     if (firstTokenVisible) {
       this.#pending.set(routed, true);
@@ -130,7 +130,7 @@ export class FairShares implements RequestObserver {
   }
 
   /** A flow that has nothing waiting has saved up no more than a few requests. */
-  #comes(share: Share, tokens: number): void {
+  #capSavings(share: Share, tokens: number): void {
     if (share.waiting === 0) {
       const saved = SAVED_REQUESTS * costOf(share, tokens);
       share.served = Math.max(share.served, this.#reached - saved);

@@ -85,7 +85,7 @@ export class PickerRouting {
         // An endpoint that is full may be the only one that the filters leave.
         const isExhausted = cycle.decision.primary.kind === 'exhausted';
         const waiting = isExhausted ? cycles.decideOnly(request, options, 'waiting') : cycle;
-        waits = room.keeps(waiting, placement);
+        waits = room.takeIn(waiting, placement);
       } catch (error) {
         throw cycles.refused(cycle, error);
       }

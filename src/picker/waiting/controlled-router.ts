@@ -192,14 +192,14 @@ export class ControlledRouter implements Router {
     const waiting = { request, since: at, bytes: request.bodyBytes, candidates };
     const share = picker.shares.of(request);
     const kept = new KeptRequest({ waiting, share, body, ready, options });
-    this.#keptHere.comes();
+    this.#keptHere.countArrival();
     this.#discipline.add(waiting, at);
     this.#keptHere.add(kept);
     this.#look();
     if (kept.isPlaced) return picker.prepare?.(request, body, ready, options) ?? false;
     // `route` throws its error.
     if (this.#keptHere.isDropped(request)) return false;
-    kept.waits();
+    kept.beginWaiting();
     return true;
   };
 
@@ -226,7 +226,7 @@ export class ControlledRouter implements Router {
     const kept = this.#keptHere.of(waiting);
     this.#discipline?.placed(waiting, at);
     if (kept === undefined) return;
-    const isNew = kept.comes;
+    const { isNew } = kept;
     this.#keptHere.placed(kept);
     this.#letThrough.add(request, { refuse: kept.options.refuse, heldMs: at - waiting.since });
     if (!isNew) this.#goOn(kept);

@@ -13,7 +13,7 @@ interface KeptRequestParts {
 
 /**
  * A request that flow control keeps waiting, with what the picker has to be asked for once it may
- * go on. It comes, waits, and then is placed or has gone; its stream is called back only where it
+ * go on. It is new, then it waits, and then it is placed or gone; its stream is called back only where it
  * has waited, and never during the call in which it came.
  */
 export class KeptRequest implements KeptRequestParts {
@@ -22,7 +22,7 @@ export class KeptRequest implements KeptRequestParts {
   readonly body: readonly Uint8Array[];
   readonly ready: () => void;
   readonly options: PrepareOptions;
-  #state: 'comes' | 'waits' | 'placed' | 'gone' = 'comes';
+  #state: 'new' | 'waits' | 'placed' | 'gone' = 'new';
 
   constructor({ waiting, share, body, ready, options }: KeptRequestParts) {
     this.waiting = waiting;
@@ -33,8 +33,8 @@ export class KeptRequest implements KeptRequestParts {
   }
 
   /** Whether the call in which it came is not over. */
-  get comes(): boolean {
-    return this.#state === 'comes';
+  get isNew(): boolean {
+    return this.#state === 'new';
   }
 
   get isPlaced(): boolean {
@@ -42,8 +42,8 @@ export class KeptRequest implements KeptRequestParts {
   }
 
   /** The call in which it came ends without a placement or a refusal. */
-  waits(): void {
-    if (this.#state === 'comes') this.#state = 'waits';
+  beginWaiting(): void {
+    if (this.#state === 'new') this.#state = 'waits';
   }
 
   /** It may go on to the picker. */

@@ -53,7 +53,7 @@ export class KeptRequests {
   }
 
   /** A request has come to wait. It may be refused before `add` is called. */
-  comes(): void {
+  countArrival(): void {
     this.#came += 1;
   }
 
@@ -82,7 +82,7 @@ export class KeptRequests {
    */
   drop(kept: KeptRequest, error: RoutingError): void {
     const { id } = kept.waiting.request;
-    const isNew = kept.comes;
+    const { isNew } = kept;
     this.#forget(kept);
     kept.gone();
     this.#dropped.set(id, error);

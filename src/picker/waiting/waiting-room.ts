@@ -135,8 +135,11 @@ export class WaitingRoom {
     return { requests, byEndpoint: this.loads.snapshot() ?? [] };
   }
 
-  /** Takes a request in that cannot begin now. Throws `saturated` where too many wait. */
-  keeps(cycle: Cycle, placement: Placement): boolean {
+  /**
+   * Takes a request in that cannot begin now, and returns whether it did. Throws `saturated` where
+   * too many wait.
+   */
+  takeIn(cycle: Cycle, placement: Placement): boolean {
     const { at, request, options, all, decision } = cycle;
     const target = decision && targetOf(decision, cycle, this.#known);
     if (target === undefined) return false;
