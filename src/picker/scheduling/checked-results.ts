@@ -37,8 +37,10 @@ function faultOfLength(given: unknown, endpoints: number): string {
 
 /** A pseudo-header such as `:path`, too. */
 const HEADER_NAME = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/i;
-/** They end a header, or make proxies refuse the answer. A tab does not. */
-const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
+/**
+ * Tabs, and all but control characters: these end a header, or make proxies refuse the answer.
+ */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 /** Why headers that a plugin gave cannot be sent. */
 export function faultOfHeaders(headers: Iterable<readonly [string, string]>): string | undefined {
@@ -47,7 +49,7 @@ export function faultOfHeaders(headers: Iterable<readonly [string, string]>): st
       return `it gave a header whose name is no token: ${JSON.stringify(name)}`;
     }
     if (typeof value !== 'string') return `it gave ${typeof value} as the header ${name}, not text`;
-    if (CONTROL.test(value)) return `it gave control characters in the header ${name}`;
+    if (!HEADER_VALUE.test(value)) return `it gave control characters in the header ${name}`;
   }
   return undefined;
 }
