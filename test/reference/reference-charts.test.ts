@@ -194,48 +194,39 @@ describe('the arguments of the reference’s charts start ours', () => {
   });
 });
 
-/** What others give it: KServe's presets, of now and of its first releases, and llm-d's first chart. */
-const OTHERS: readonly (readonly [what: string, args: readonly string[]])[] = [
+/** What others give it: KServe's presets, of now and of its first releases, and older charts. */
+const OTHERS: readonly (readonly [what: string, line: string, more: readonly string[]])[] = [
   [
     'KServe, with several replicas and a TLS profile',
-    [
-      ...['--pool-name', 'release', '--pool-namespace', 'inference', '--zap-encoder', 'json'],
-      ...['--grpc-port', '9002', '--grpc-health-port', '9003', '--secure-serving'],
-      ...['--kv-cache-usage-percentage-metric', 'vllm:kv_cache_usage_perc'],
-      ...['--model-server-metrics-scheme', 'https'],
-      ...['--model-server-metrics-https-insecure-skip-verify', '--tls-min-version=VersionTLS12'],
-      ...['', '--ha-enable-leader-election', '--config-text', configOf('queue-scorer')],
-    ],
+    '--pool-name release --pool-namespace inference --zap-encoder json --grpc-port 9002 ' +
+      '--grpc-health-port 9003 --kv-cache-usage-percentage-metric vllm:kv_cache_usage_perc ' +
+      '--secure-serving --model-server-metrics-scheme https --tls-min-version=VersionTLS12 ' +
+      '--model-server-metrics-https-insecure-skip-verify --ha-enable-leader-election',
+    ['', '--config-text', configOf('queue-scorer')],
   ],
   [
     'KServe, first',
-    [
-      ...['--poolName', 'release', '--poolNamespace', 'inference', '--zap-encoder', 'json'],
-      ...['--grpcPort', '9002', '--grpcHealthPort', '9003', '--secureServing'],
-      ...['--modelServerMetricsScheme', 'https', '--modelServerMetricsHttpsInsecureSkipVerify'],
-      ...['--configText', configOf('queue-scorer')],
-    ],
+    '--poolName release --poolNamespace inference --zap-encoder json --grpcPort 9002 ' +
+      '--grpcHealthPort 9003 --secureServing --modelServerMetricsScheme https ' +
+      '--modelServerMetricsHttpsInsecureSkipVerify',
+    ['--configText', configOf('queue-scorer')],
   ],
   [
     'the chart of model services',
-    [
-      ...['--poolName', 'release', '--poolNamespace', 'inference', '-v', '4', '--zap-encoder'],
-      ...['json', '--grpcPort', '9002', '--grpcHealthPort', '9003', '-configFile'],
-      join(folder, 'default-plugins.yaml'),
-    ],
+    '--poolName release --poolNamespace inference -v 4 --zap-encoder json --grpcPort 9002 ' +
+      '--grpcHealthPort 9003',
+    ['-configFile', join(folder, 'default-plugins.yaml')],
   ],
   [
     'switches whose value is a word of its own, as charts before 1.4 render them',
-    [
-      ...['--pool-name', 'release', '--pool-namespace', 'inference', '--v', '1', '--config-file'],
-      ...[join(folder, 'default-plugins.yaml'), '--secure-serving', 'false', '--tracing=false'],
-    ],
+    '--pool-name release --pool-namespace inference --v 1 --secure-serving false --tracing=false',
+    ['--config-file', join(folder, 'default-plugins.yaml')],
   ],
 ];
 
 describe('what other charts and operators give the reference starts ours', () => {
-  test.each(OTHERS)('[D499] %s', { timeout: 60_000 }, async (_what, args) => {
-    const log = await started(args, {});
+  test.each(OTHERS)('[D499] %s', { timeout: 60_000 }, async (_what, line, more) => {
+    const log = await started([...line.split(' '), ...more], {});
     expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ inferencePool: 'inference/release' });
   });
 });

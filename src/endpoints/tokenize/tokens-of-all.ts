@@ -13,7 +13,7 @@ export function tokensOfAll(
   questions: readonly TokenQuestion[],
   onTokens: OnAllTokens,
 ): readonly Uint32Array[] | NoTokensReason | undefined {
-  const texts = new Array<Uint32Array>(questions.length);
+  const texts: Uint32Array[] = [];
   let missing = questions.length;
   let isOver = false;
   const take = (at: number, tokens: Uint32Array): boolean => {
