@@ -1,19 +1,22 @@
 import { decodeStepMs } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import type {
-  InFlightLoad,
-  LoraState,
-  ModelsInFlightView,
-  StepTime,
+import {
+  type InFlightLoad,
+  type LoraState,
+  MODELS_IN_FLIGHT,
+  type ModelsInFlightView,
+  type StepTime,
 } from '../src/framework/keys.ts';
 import type { Millis } from '../src/framework/runtime.ts';
+import type { SchedulingContext } from '../src/framework/scheduling.ts';
 import type { HeldAdapters } from './held-adapters.ts';
+import type { EndpointSamples } from './predicted-cost-samples.ts';
 
 /** The time to load an adapter: 16 MB from disk onto the accelerator. */
 const ADAPTER_LOAD_MS = 60;
 
 /** A request that asks for an adapter. */
-export interface AdapterRequest {
+interface AdapterRequest {
   readonly model: string;
   readonly held: HeldAdapters;
   readonly inFlight: ModelsInFlightView;
@@ -21,15 +24,21 @@ export interface AdapterRequest {
   readonly outputTokens: number;
 }
 
+/** What its adapter's wait depends on at an endpoint. */
+interface AdapterState {
+  readonly load: InFlightLoad;
+  readonly engine: StepTime;
+}
+
 /**
  * What the request's adapter costs on an endpoint: nothing where it is in use and no other adapter
  * waits for a slot; where a slot is open, a load, unless the endpoint still holds it; otherwise
  * also the wait until enough of those ahead, each as long as an answer, are through.
  */
-export function adapterWaitMs(
+function adapterWaitMs(
   endpoint: Endpoint,
   lora: LoraState,
-  { load, engine }: { readonly load: InFlightLoad; readonly engine: StepTime },
+  { load, engine }: AdapterState,
   { model, held, inFlight, outputTokens }: AdapterRequest,
 ): Millis {
   const models = inFlight.models(endpoint);
@@ -40,4 +49,33 @@ export function adapterWaitMs(
   const waitMs = waiting > 0 ? (waiting / Math.max(1, lora.max)) * residenceMs : 0;
   if (inUse || lora.running.has(model)) return waitMs;
   return waitMs + ADAPTER_LOAD_MS * (1 - held.heldShare(endpoint, model, lora.max));
+}
+
+/**
+ * What the request's adapter costs at an endpoint that reports adapters. Whether its model is one
+ * is looked for only where an endpoint does: most pools have none.
+ */
+export function adapterWaits(
+  context: SchedulingContext,
+  {
+    held,
+    samples,
+    scored,
+    outputTokens,
+  }: {
+    readonly held: HeldAdapters;
+    readonly samples: EndpointSamples;
+    readonly scored: readonly Endpoint[];
+    readonly outputTokens: number;
+  },
+): (endpoint: Endpoint, lora: LoraState, state: AdapterState) => Millis {
+  const { model } = context.request;
+  let adapter: AdapterRequest | undefined;
+  let isAdapter: boolean | undefined;
+  return (endpoint, lora, state) => {
+    isAdapter ??= held.isAdapter(model) || scored.some((each) => samples.hasAdapter(each, model));
+    if (!isAdapter) return 0;
+    adapter ??= { model, held, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens };
+    return adapterWaitMs(endpoint, lora, state, adapter);
+  };
 }

@@ -45,7 +45,7 @@ export interface EndpointState {
  * waits itself, and by how much it delays other requests. `costMs` is the sum of all terms before
  * it that are in milliseconds.
  */
-type CostBreakdown = {
+export type CostBreakdown = {
   /** Tokens of this prompt that the endpoint is expected to hold. */
   cachedTokens: number;
   /** Overhead of every first token. */
@@ -67,6 +67,8 @@ type CostBreakdown = {
   memoryDelayForOthersMs: number;
   adapterMs: number;
   suspectMs: number;
+  /** What earlier requests have paid for a copy of this prompt's beginning: at most 0. */
+  paidMs: number;
   /** 1 where the sample is stale, else 0. */
   stale: number;
   costMs: number;
@@ -121,6 +123,7 @@ export function computeCost(
   terms.memoryDelayForOthersMs = memoryDelayMs;
   terms.adapterMs = adapterMs;
   terms.suspectMs = suspectMs;
+  terms.paidMs = 0;
   terms.stale = state.stale ? 1 : 0;
   terms.costMs = costMs;
   return costMs;
@@ -194,6 +197,7 @@ export function emptyBreakdown(): CostBreakdown {
     memoryDelayForOthersMs: 0,
     adapterMs: 0,
     suspectMs: 0,
+    paidMs: 0,
     stale: 0,
     costMs: 0,
   };

@@ -7,27 +7,30 @@ import {
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
-  type LoraState,
   MODELS_IN_FLIGHT,
   type PrefixMatch,
   prefixMatchKey,
+  type SharedBeginning,
 } from '../src/framework/keys.ts';
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext, ScoreTerms } from '../src/framework/scheduling.ts';
+import { CopyAccounts } from './copy-accounts.ts';
 import { FailureStreaks } from './failure-streaks.ts';
 import { HeldAdapters } from './held-adapters.ts';
-import { type AdapterRequest, adapterWaitMs } from './predicted-cost-adapters.ts';
+import { adapterWaits } from './predicted-cost-adapters.ts';
 import {
   computeCost,
   type EndpointState,
   emptyBreakdown,
   type RequestCost,
 } from './predicted-cost-breakdown.ts';
+import { copyOffer, type PlacedOffer } from './predicted-cost-copies.ts';
 import { EndpointSamples } from './predicted-cost-samples.ts';
 import { SignsOfLife } from './signs-of-life.ts';
 
+const NO_COPY = { at: 0, paidMs: 0 };
 const SUSPECT_COST_MS = 30_000;
 /** Scorings that can be explained: more than one decision has. */
 const CYCLES_KEPT = 8;
@@ -38,8 +41,9 @@ const CYCLES_KEPT = 8;
  * already sent there, at the speed that each endpoint has shown; the time by which later requests
  * wait longer (`queueingDelayForOthersMs`); a little for the answers under way that it holds up;
  * and the wait for KV memory or for an adapter's slot. A cached prompt is less work in all of
- * these, so they all favour the endpoint that holds it, the more the busier it is. There is nothing
- * to tune.
+ * these, so they all favour the endpoint that holds it, the more the busier it is. A copy of a
+ * beginning elsewhere is paid for by all requests that have lost something without it
+ * (`CopyAccounts`). There is nothing to tune.
  *
  * Score = least cost / cost, so that relative differences remain when other scorers are added.
  */
@@ -63,30 +67,38 @@ export const predictedCost: ScorerDefinition = defineScorer({
     const known = { matchKey, streaks, samples, held, signs };
     const cycles: CostCycle[] = [];
     let turn = 0;
+    const copies = new CopyAccounts();
     return {
       score(endpoints, context) {
         const cycle = costCycle(context, endpoints, known);
         cycles[turn++ % CYCLES_KEPT] = cycle;
-        return scoresOf(endpoints, cycle);
+        return scoresOf(endpoints, cycle, copies);
       },
       explain(endpoint, context): ScoreTerms {
-        const { request, stateOf } =
+        const cycle =
           cycles.find((cycle) => cycle.context === context) ??
           costCycle(context, [endpoint], known);
         const terms = emptyBreakdown();
-        computeCost(request, stateOf(endpoint), terms);
+        computeCost(cycle.request, cycle.stateOf(endpoint), terms);
+        const { paidMs } = cycle.copy?.endpoint.slot === endpoint.slot ? cycle.copy : NO_COPY;
+        terms.paidMs -= paidMs;
+        terms.costMs -= paidMs;
         return terms;
       },
-      onRouted({ endpoint, request }: Routed) {
-        held.routed(endpoint, request.model);
+      onRouted(routed: Routed) {
+        held.routed(routed.endpoint, routed.request.model);
+        learnCopy(routed, copies, (back) => cycles[(turn - back + CYCLES_KEPT) % CYCLES_KEPT]);
       },
       onEndpointChanged(endpoint: Endpoint, previous: Endpoint) {
         held.changed(endpoint, previous);
       },
-      onFirstToken({ endpoint, at: sentAt }: Routed) {
-        signs.answered(endpoint, sentAt);
+      onFirstToken(routed: Routed) {
+        copies.ended(routed);
+        signs.answered(routed.endpoint, routed.at);
       },
-      onDone({ endpoint, at: sentAt }: Routed, at: Millis, outcome: Outcome) {
+      onDone(routed: Routed, at: Millis, outcome: Outcome) {
+        const { endpoint, at: sentAt } = routed;
+        copies.ended(routed);
         if (outcome === 'completed') signs.answered(endpoint, sentAt);
         streaks.ended(endpoint, at, outcome);
       },
@@ -97,20 +109,50 @@ export const predictedCost: ScorerDefinition = defineScorer({
   },
 });
 
+/** Learns by the last scoring of the request at the place that computes its prompt. */
+function learnCopy(
+  routed: Routed,
+  copies: CopyAccounts,
+  before: (back: number) => CostCycle | undefined,
+): void {
+  const computes = routed.prefill ?? routed.endpoint;
+  for (let back = 1; back <= CYCLES_KEPT; back++) {
+    const cycle = before(back);
+    if (cycle?.context.request !== routed.request) return;
+    const { copy, scored, cachedAt } = cycle;
+    if (copy === undefined || !scored.includes(computes)) continue;
+    copies.routed(copy, routed, cachedAt(computes) < copy.tokens);
+    return;
+  }
+}
+
 /** Least cost / cost; 0 for an endpoint of unknown state, unless all are so. */
 function scoresOf(
   endpoints: readonly Endpoint[],
-  { request, stateOf }: CostCycle,
+  cycle: CostCycle,
+  copies: CopyAccounts,
 ): readonly number[] {
+  const { request, stateOf } = cycle;
   let least = Number.POSITIVE_INFINITY;
+  let bestAt = -1;
   // At once as long as it will be: a list that grows is copied each time it is full.
   const costs: number[] = [];
   costs.length = endpoints.length;
+  const cached: number[] = [];
+  cached.length = endpoints.length;
   for (let at = 0; at < endpoints.length; at++) {
     const state = stateOf(endpoints[at] as Endpoint);
     const cost = computeCost(request, state);
     costs[at] = state.stale ? -cost : cost;
-    if (!state.stale && cost < least) least = cost;
+    cached[at] = state.cachedTokens;
+    if (state.stale || cost >= least) continue;
+    least = cost;
+    bestAt = at;
+  }
+  if (bestAt >= 0 && cached[bestAt] !== 0) {
+    cycle.copy = copyOffer(cycle, { endpoints, costs, cached, bestAt }, copies);
+    const { at, paidMs } = cycle.copy ?? NO_COPY;
+    if (paidMs > 0) least = Math.min(least, (costs[at] = (costs[at] as number) - paidMs));
   }
   return dividing(costs, least);
 }
@@ -142,7 +184,14 @@ interface CostCycle {
    * Reads the state of one endpoint after another into one object: with hundreds of endpoints a
    * decision, garbage would cost more than all else.
    */
-  readonly stateOf: (endpoint: Endpoint) => EndpointState;
+  readonly stateOf: (endpoint: Endpoint, cachedTokens?: number) => EndpointState;
+  readonly scored: readonly Endpoint[];
+  readonly match: PrefixMatch;
+  readonly sharedAt: ((endpoint: Endpoint) => SharedBeginning | undefined) | undefined;
+  /** Tokens of the prompt that are held, or will be, when the request comes there. */
+  readonly cachedAt: (endpoint: Endpoint) => number;
+  /** The copy that its scoring has considered. */
+  copy: PlacedOffer | undefined;
 }
 
 /** What the scorer has learned of endpoints, and where it finds what they hold of a prompt. */
@@ -172,12 +221,13 @@ function costCycle(
   let usualMs: Millis | undefined;
   const adapterMs = adapterWaits(context, { held, samples, scored, outputTokens });
   const state = emptyState();
-  const stateOf = (endpoint: Endpoint): EndpointState => {
+  const cachedAt = (endpoint: Endpoint): number => cachedTokensAt(endpoint, match, sharedAt);
+  const stateOf = (endpoint: Endpoint, cachedTokens = cachedAt(endpoint)): EndpointState => {
     const load = inFlight.load(endpoint);
     state.load = load;
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? (inFlight.computedMs?.(endpoint, now) ?? 0) : 0;
-    state.cachedTokens = cachedTokens(endpoint, match, sharedAt);
+    state.cachedTokens = cachedTokens;
     const { capacityTokens, usedTokens, lora, sampledAt } = samples.of(endpoint);
     state.capacityTokens = capacityTokens;
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
@@ -192,7 +242,7 @@ function costCycle(
     state.heldTokens = isOld ? load.contextTokens : usedTokens;
     return state;
   };
-  return { context, request, stateOf };
+  return { context, request, stateOf, scored, match, sharedAt, cachedAt, copy: undefined };
 }
 
 function emptyState(): ReadState {
@@ -211,40 +261,11 @@ function emptyState(): ReadState {
 }
 
 /** What it holds, or will have computed for a prompt that waits for it and begins alike. */
-function cachedTokens(
+function cachedTokensAt(
   endpoint: Endpoint,
   match: PrefixMatch,
-  sharedAt: ((endpoint: Endpoint) => number) | undefined,
+  sharedAt: CostCycle['sharedAt'],
 ): number {
   const held = match.matchedBlocks(endpoint) * match.blockTokens;
-  return sharedAt === undefined ? held : Math.max(held, sharedAt(endpoint));
-}
-
-/**
- * What the request's adapter costs at an endpoint that reports adapters. Whether its model is one
- * is looked for only where an endpoint does: most pools have none.
- */
-function adapterWaits(
-  context: SchedulingContext,
-  {
-    held,
-    samples,
-    scored,
-    outputTokens,
-  }: {
-    readonly held: HeldAdapters;
-    readonly samples: EndpointSamples;
-    readonly scored: readonly Endpoint[];
-    readonly outputTokens: number;
-  },
-): (endpoint: Endpoint, lora: LoraState, state: EndpointState) => Millis {
-  const { model } = context.request;
-  let adapter: AdapterRequest | undefined;
-  let isAdapter: boolean | undefined;
-  return (endpoint, lora, state) => {
-    isAdapter ??= held.isAdapter(model) || scored.some((each) => samples.hasAdapter(each, model));
-    if (!isAdapter) return 0;
-    adapter ??= { model, held, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens };
-    return adapterWaitMs(endpoint, lora, state, adapter);
-  };
+  return sharedAt === undefined ? held : Math.max(held, sharedAt(endpoint)?.tokens ?? 0);
 }

@@ -142,6 +142,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
     totalBlocks,
     blockTokens: 64,
     matchedBlocks: ({ slot }) => matchedBlocks[slot] ?? 0,
+    reuseRate: () => 0,
   };
   const modelsInFlight: ModelsInFlightView = {
     models: ({ slot }) => fields.models?.[slot] ?? new Map(),

@@ -95,6 +95,12 @@ export interface PrefixMatch {
   heldBlocks?(endpoint: Endpoint): HeldBlocks | undefined;
   /** The most that any endpoint of the pool holds; left out where each has to be asked. */
   mostBlocks?(): number;
+  /**
+   * How often in a millisecond a token is found again among those that the endpoint would lose if it
+   * held more: what is expected to be lost for each token of a new prompt. Left out where it is not
+   * known.
+   */
+  reuseRate?(endpoint: Endpoint, now: Millis): number;
 }
 
 /** Blocks of a prompt that an endpoint holds, each contiguous from the first and without weights. */
@@ -148,13 +154,22 @@ export function countedTokens(load: InFlightLoad): number {
   return load.countedTokens ?? load.pendingPrefillTokens;
 }
 
+/** The longest beginning that a prompt has in common with others. */
+export interface SharedBeginning {
+  readonly tokens: number;
+  /** How many of the others begin with all of it. */
+  readonly requests: number;
+}
+
 export interface InFlightView {
   load(endpoint: Endpoint): InFlightLoad;
   /**
-   * Tokens that the request's prompt has in common, from the first on, with a prompt that waits at
-   * the picker for an endpoint: they will be computed there. Undefined while nothing waits.
+   * What the request's prompt has in common with prompts that wait at the picker for an endpoint:
+   * it will be computed there. Undefined while nothing waits, and of an endpoint for nothing.
    */
-  sharedWith?(request: InferenceRequest): ((endpoint: Endpoint) => number) | undefined;
+  sharedWith?(
+    request: InferenceRequest,
+  ): ((endpoint: Endpoint) => SharedBeginning | undefined) | undefined;
   /**
    * Whether another flow fills the pool and has got more than the flow of this request. Then this
    * request does not wait for the sake of others. False where it is left out.

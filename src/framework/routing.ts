@@ -14,7 +14,7 @@ export interface Destination {
 
 /**
  * What all requests that wait for one endpoint will bring to it, and how many tokens the prompt of
- * the request that is decided has in common with one of theirs; left out for none.
+ * the request that is decided has in common with how many of theirs; left out for none.
  */
 export type HeldSum = readonly [
   id: EndpointId,
@@ -22,6 +22,7 @@ export type HeldSum = readonly [
   prefillTokens: number,
   contextTokens: number,
   sharedTokens?: number,
+  sharedRequests?: number,
 ];
 
 /** How long a request was held at the picker, by flow control or for room, and for what. */

@@ -58,11 +58,11 @@ it('what a captured decision was made with counts for that decision alone', () =
   const loads = new HeldLoads({ load: () => IDLE }, new FairShares(), known);
   const request = requestOf('a');
   const seen = () => {
-    const sharedTokens = loads.sharedWith(request)?.(ENDPOINT) ?? 0;
-    return [loads.load(ENDPOINT).requests, sharedTokens, loads.isCrowdedOut(request)];
+    const shared = loads.sharedWith(request)?.(ENDPOINT);
+    return [loads.load(ENDPOINT).requests, shared, loads.isCrowdedOut(request)];
   };
-  loads.begin(request, { heldBefore: [[ENDPOINT.id, 3, 300, 300, 64]], crowdedOut: true });
-  expect(seen()).toEqual([3, 64, true]);
+  loads.begin(request, { heldBefore: [[ENDPOINT.id, 3, 300, 300, 64, 2]], crowdedOut: true });
+  expect(seen()).toEqual([3, { tokens: 64, requests: 2 }, true]);
   loads.begin(request);
-  expect(seen()).toEqual([0, 0, false]);
+  expect(seen()).toEqual([0, undefined, false]);
 });

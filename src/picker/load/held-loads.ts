@@ -1,10 +1,10 @@
 import type { FairShares, Share } from '../../flow/fair-shares.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
+import type { InFlightLoad, InFlightView, SharedBeginning } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import { HeldPrompts } from './held-prompts.ts';
-import { type Asking, type HeldSize, HeldSums, plus, sharedTokensOf } from './held-sums.ts';
+import { type Asking, type HeldSize, HeldSums, plus, sharedOf } from './held-sums.ts';
 
 /** The load that one waiting request will bring to the endpoint that computes its prompt. */
 export interface HeldLoad extends HeldSize {
@@ -77,14 +77,16 @@ export class HeldLoads implements InFlightView {
   }
 
   /** See `InFlightView`; undefined while nothing waits. */
-  sharedWith({ prompt }: InferenceRequest): ((endpoint: Endpoint) => number) | undefined {
+  sharedWith({
+    prompt,
+  }: InferenceRequest): ((endpoint: Endpoint) => SharedBeginning | undefined) | undefined {
     const assumed = this.#assumed;
-    if (assumed !== undefined) return ({ id }) => sharedTokensOf(assumed.sums.get(id));
+    if (assumed !== undefined) return ({ id }) => sharedOf(assumed.sums.get(id));
     if (this.#sums.size === 0) return undefined;
     const own = this.#own && this.#sumsOf.get(this.#own)?.place;
-    const shared = this.#prompts.sharedTokens(prompt, own);
+    const shared = this.#prompts.sharedWith(prompt, own);
     if (shared.size === 0) return undefined;
-    return ({ slot }) => shared.get(this.#sums.get(slot)?.place ?? -1) ?? 0;
+    return ({ slot }) => shared.get(this.#sums.get(slot)?.place ?? -1);
   }
 
   isCrowdedOut(request: InferenceRequest): boolean {
@@ -144,12 +146,12 @@ export class HeldLoads implements InFlightView {
   snapshot(request?: InferenceRequest): readonly HeldSum[] | undefined {
     if (this.#sums.size === 0) return undefined;
     const asking = request && this.#asking(request);
-    const sharedBy = request && this.#prompts.sharedTokens(request.prompt);
+    const sharedBy = request && this.#prompts.sharedWith(request.prompt);
     return [...this.#sums.values()].map((sums): HeldSum => {
-      const shared = sharedBy?.get(sums.place) ?? 0;
+      const shared = sharedBy?.get(sums.place);
       const [id, requests, prefillTokens, contextTokens] = this.#before(sums, asking);
       const sum = [id, requests, prefillTokens, contextTokens] as const;
-      return shared === 0 ? sum : [...sum, shared];
+      return shared === undefined ? sum : [...sum, shared.tokens, shared.requests];
     });
   }
 

@@ -1,6 +1,7 @@
 import { assert, constantFrom, integer, array as list, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { promptOf } from '../../../test/prompt-blocks.ts';
+import type { SharedBeginning } from '../../framework/keys.ts';
 import { HeldPrompts } from './held-prompts.ts';
 
 const SEED = 20_261_122;
@@ -39,13 +40,15 @@ describe('the prompts that wait for endpoints', () => {
           if (first !== undefined) held.remove(promptOf(...first.prompt), first.place);
           const itself = step.kind === 'ask for itself' ? waiting[0] : undefined;
           const asked = itself?.prompt ?? step.prompt;
-          const most = new Map<number, number>();
+          const most = new Map<number, SharedBeginning>();
           for (const each of waiting) {
-            const shared = 512 * Math.floor(commonBlocks(asked, each.prompt) / 8);
-            if (each === itself || shared <= (most.get(each.place) ?? 0)) continue;
-            most.set(each.place, shared);
+            const tokens = 512 * Math.floor(commonBlocks(asked, each.prompt) / 8);
+            const known = most.get(each.place) ?? { tokens: 1, requests: 0 };
+            if (each === itself || tokens < known.tokens) continue;
+            const requests = tokens === known.tokens ? known.requests + 1 : 1;
+            most.set(each.place, { tokens, requests });
           }
-          expect(held.sharedTokens(promptOf(...asked), itself?.place)).toEqual(most);
+          expect(held.sharedWith(promptOf(...asked), itself?.place)).toEqual(most);
         }
       }),
       { seed: SEED },

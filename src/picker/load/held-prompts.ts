@@ -1,3 +1,4 @@
+import type { SharedBeginning } from '../../framework/keys.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
 
 /**
@@ -41,19 +42,19 @@ export class HeldPrompts {
   }
 
   /**
-   * Tokens that this prompt has in common, from its first on, with one that waits for each place;
-   * no entry for none. At the place `own` the prompt itself is counted, which does not count here.
+   * What this prompt has in common, from its first token on, with those that wait for each place; no
+   * entry for nothing. At the place `own` the prompt itself is counted, which does not count here.
    */
-  sharedTokens(prompt: PromptBlocks, own?: number): ReadonlyMap<number, number> {
-    const shared = new Map<number, number>();
+  sharedWith(prompt: PromptBlocks, own?: number): ReadonlyMap<number, SharedBeginning> {
+    const shared = new Map<number, SharedBeginning>();
     const all = this.#countsAt(prompt, 1)?.length ?? 0;
     for (let stride = this.#deepest(prompt); stride > 0; stride--) {
       const counts = this.#countsAt(prompt, stride) ?? [];
       for (let at = 0; at < counts.length; at += 2) {
         const place = counts[at] as number;
-        const isOther = place !== own || (counts[at + 1] as number) > 1;
-        if (!isOther || shared.has(place)) continue;
-        shared.set(place, stride * STRIDE_BLOCKS * prompt.blockTokens);
+        const requests = (counts[at + 1] as number) - (place === own ? 1 : 0);
+        if (requests === 0 || shared.has(place)) continue;
+        shared.set(place, { tokens: stride * STRIDE_BLOCKS * prompt.blockTokens, requests });
       }
       // Each place that has a later block has the first one, too.
       if (2 * shared.size === all) break;

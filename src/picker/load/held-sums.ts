@@ -1,6 +1,6 @@
 import type { Share } from '../../flow/fair-shares.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { countedTokens, type InFlightLoad } from '../../framework/keys.ts';
+import { countedTokens, type InFlightLoad, type SharedBeginning } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';
 
@@ -141,9 +141,10 @@ export function plus(load: InFlightLoad, held: HeldSum | undefined): InFlightLoa
   };
 }
 
-/** The tokens that the prompt of the request has in common with those that wait there. */
-export function sharedTokensOf(held: HeldSum | undefined): number {
-  return held?.[4] ?? 0;
+/** What the prompt of the request has in common with those that wait there. */
+export function sharedOf(held: HeldSum | undefined): SharedBeginning | undefined {
+  const [, , , , tokens = 0, requests = 0] = held ?? [];
+  return tokens === 0 ? undefined : { tokens, requests };
 }
 
 function change(sum: Sum, { request, prefillTokens }: HeldSize, sign: 1 | -1): void {

@@ -202,6 +202,36 @@ describe('EndpointBlocks', () => {
     expect([blocks.size, blocks.matchedBlocks(prompt)]).toEqual([2, 2]);
   });
 
+  it('[Q255] counts what is used again in the second half of its time here', () => {
+    const blocks = held(100);
+    const use = (...ids: readonly number[]): void => {
+      const prompt = chain(ids);
+      blocks.unpin(prompt, blocks.pin(prompt));
+    };
+    const others = (count: number, from: number): void => {
+      for (let id = from; id < from + count; id++) use(id);
+    };
+    use(1, 2, 3);
+    others(30, 1000);
+    use(1, 2, 3);
+    expect(blocks.reused).toBe(0);
+    others(60, 2000);
+    use(1, 2, 3);
+    expect(blocks.reused).toBe(3);
+    // It is in use, so that nothing would displace it.
+    const prompt = chain([1, 2, 3]);
+    const pinned = blocks.pin(prompt);
+    others(60, 3000);
+    use(1, 2, 3);
+    expect(blocks.reused).toBe(3);
+    blocks.unpin(prompt, pinned);
+    // Answers take half of the room, so that what is unused stays for half as long.
+    blocks.usedShare = 0.5;
+    others(30, 4000);
+    use(1, 2, 3);
+    expect(blocks.reused).toBe(6);
+  });
+
   it('[D261] keeps its memory when prompts come and go, and endpoints come and go', () => {
     const index = new PrefixIndex();
     let blocks = new EndpointBlocks(index, 2000);

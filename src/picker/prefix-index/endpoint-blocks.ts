@@ -22,6 +22,11 @@ export class EndpointBlocks {
   #size = 0;
   #pinned = 0;
   #removed = false;
+  /** Blocks that were added so far: the clock by which blocks grow old. */
+  #added = 0;
+  /** How many were added since the last use of the block that was forgotten last. */
+  #lifeBlocks = Number.POSITIVE_INFINITY;
+  #reused = 0;
   /** The holdings of the chain that is used just now. */
   readonly #path: number[] = [];
 
@@ -38,8 +43,25 @@ export class EndpointBlocks {
     return this.#size;
   }
 
+  /** The share of the memory that the engine reports as in use, answers included. */
+  usedShare = 0;
+
+  /** Room for blocks that no request in flight uses, in blocks; at least 1. */
+  get looseRoom(): number {
+    const used = Math.max(this.#pinned, this.usedShare * this.#capacity);
+    return Math.max(1, this.#capacity - used);
+  }
+
   get capacity(): number {
     return this.#capacity;
+  }
+
+  /**
+   * How many blocks so far were used again by a new request in the second half of the time that
+   * blocks stay here without use: as many would have been missing in half of the room.
+   */
+  get reused(): number {
+    return this.#reused;
   }
 
   /** A smaller capacity forgets the oldest blocks at once; pinned ones stay. */
@@ -162,10 +184,17 @@ export class EndpointBlocks {
     if (this.#removed) return;
     const index = this.#index;
     index.freeSome();
+    const now = this.#added;
+    const lifeBlocks = Math.min(this.#lifeBlocks, this.looseRoom);
     this.#walk(words, count);
     const path = this.#path;
     for (let at = path.length - 1; at >= 0; at--) {
       const holding = path[at] as number;
+      if (pins > 0 && index.pins(holding) === 0) {
+        const age = (now - index.used(holding)) | 0;
+        if (2 * age > lifeBlocks) this.#reused += index.held(holding);
+      }
+      index.setUsed(holding, this.#added);
       index.move(holding, this.#end);
       if (pins !== 0) this.#pin(holding, pins);
     }
@@ -201,8 +230,10 @@ export class EndpointBlocks {
   }
 
   #hold(run: number, length: number): number {
-    this.#path.push(this.#index.add(run, length, this.#end));
-    this.#size += length;
+    const holding = this.#index.add(run, length, this.#end);
+    this.#index.setUsed(holding, this.#added);
+    this.#path.push(holding);
+    this.#grow(length);
     return length;
   }
 
@@ -218,7 +249,7 @@ export class EndpointBlocks {
       return held;
     } else {
       index.hold(holding, length);
-      this.#size += length - held;
+      this.#grow(length - held);
     }
     return length;
   }
@@ -227,13 +258,20 @@ export class EndpointBlocks {
   #add(words: Uint32Array, from: number, to: number): void {
     const index = this.#index;
     const last = this.#path.at(-1);
-    this.#size += to - from;
+    this.#grow(to - from);
     if (last !== undefined && index.pins(last) === 0 && index.isWhole(last)) {
       index.runs.extend(index.run(last), words, from, to);
       index.hold(last, index.held(last) + to - from);
     } else {
-      this.#path.push(index.add(index.runs.add(words, from, to), to - from, this.#end));
+      const holding = index.add(index.runs.add(words, from, to), to - from, this.#end);
+      index.setUsed(holding, this.#added);
+      this.#path.push(holding);
     }
+  }
+
+  #grow(blocks: number): void {
+    this.#size += blocks;
+    this.#added += blocks;
   }
 
   /** Forgets the oldest blocks that are not pinned, as long as there are too many. */
@@ -243,8 +281,12 @@ export class EndpointBlocks {
       const oldest = index.newer(this.#end);
       const held = index.held(oldest);
       const tooMany = this.#size - Math.max(this.#capacity, this.#pinned);
-      if (index.pins(oldest) > 0) index.move(oldest, this.#end);
-      else if (held <= tooMany) {
+      if (index.pins(oldest) > 0) {
+        index.move(oldest, this.#end);
+        continue;
+      }
+      this.#lifeBlocks = (this.#added - index.used(oldest)) | 0;
+      if (held <= tooMany) {
         index.remove(oldest);
         this.#size -= held;
       } else {

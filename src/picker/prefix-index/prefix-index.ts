@@ -12,7 +12,9 @@ const NEWER = 4;
 /** The next holding of the same run. */
 const NEXT = 5;
 const PINS = 6;
-const FIELDS = 7;
+/** When it was last used, by the owner's count. */
+const USED = 7;
+const FIELDS = 8;
 
 /** Holdings of owners that have left that are freed with each prompt: a few microseconds. */
 const FREED_AT_ONCE = 64;
@@ -24,7 +26,7 @@ const FREED_AT_ONCE = 64;
  * use, in which the first blocks of a holding are newer than those behind them.
  *
  * A prompt that nobody shares takes 7 bytes for each block and some 60 beside; each other endpoint
- * that holds it 28 bytes, however long it is. See docs/performance.md.
+ * that holds it 32 bytes, however long it is. See docs/performance.md.
  */
 export class PrefixIndex {
   readonly runs: Runs = new Runs();
@@ -128,6 +130,15 @@ export class PrefixIndex {
     this.#holdings.set(holding, PINS, pins);
   }
 
+  /** What the owner counted when it was last used; kept as 32 bits. */
+  used(holding: number): number {
+    return this.#holdings.get(holding, USED);
+  }
+
+  setUsed(holding: number, count: number): void {
+    this.#holdings.set(holding, USED, count);
+  }
+
   older(holding: number): number {
     return this.#holdings.get(holding, OLDER);
   }
@@ -161,6 +172,7 @@ export class PrefixIndex {
     this.#holdings.set(holding, OWNER, this.owner(newer));
     this.#holdings.set(holding, HELD, held);
     this.#holdings.set(holding, PINS, 0);
+    this.#holdings.set(holding, USED, this.used(newer));
     this.#holdings.set(holding, NEXT, this.runs.holding(run));
     this.runs.setHolding(run, holding);
     this.#link(holding, newer);
@@ -188,7 +200,9 @@ export class PrefixIndex {
       const rest = holdings.get(at, HELD) - length;
       if (rest <= 0) continue;
       holdings.set(at, HELD, length);
-      holdings.set(this.add(second, rest, at), PINS, holdings.get(at, PINS));
+      const behind = this.add(second, rest, at);
+      holdings.set(behind, PINS, holdings.get(at, PINS));
+      holdings.set(behind, USED, holdings.get(at, USED));
     }
     if (this.runs.holding(second) === NO_RECORD) this.runs.remove(second);
   }

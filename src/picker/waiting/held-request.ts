@@ -59,7 +59,7 @@ export function targetOf(
   const uncachedTokens = Math.max(0, Math.ceil(promptTokens - cached));
   const ownMs = promptMs({ promptTokens, uncachedTokens }, engineModel.stepTime(computes));
   // A beginning that several waiting prompts have is computed once.
-  const sharedTokens = loads.sharedWith(request)?.(computes) ?? 0;
+  const sharedTokens = loads.sharedWith(request)?.(computes)?.tokens ?? 0;
   const prefillTokens = Math.min(uncachedTokens, Math.max(0, promptTokens - sharedTokens));
   const load = { endpoint: computes, prefillTokens, request, share: loads.shareOf(request) };
   const adapter = prefill === undefined ? slots.adapterAt(endpoint, request.model) : undefined;

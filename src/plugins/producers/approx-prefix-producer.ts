@@ -18,6 +18,7 @@ import {
   textsOf,
 } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { RecentDemand } from '../../picker/engine-model/recent-demand.ts';
 import { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
 import { largest, PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
 import {
@@ -92,6 +93,8 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   /** The average ratio of our estimate of a prompt's tokens to the engine's count. */
   #tokenRatio = 1;
   #blockTokens = 64;
+  /** Blocks that were found again in the older half of what is held. */
+  readonly #reused = new RecentDemand();
 
   constructor(parsed: ApproxPrefixConfig, name: string) {
     this.#config = parsed;
@@ -126,6 +129,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     this.#held[endpoint.slot]?.remove();
     this.#held[endpoint.slot] = undefined;
     this.#misses[endpoint.slot] = 0;
+    this.#reused.forget(endpoint.slot);
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
@@ -204,6 +208,11 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
         return held === undefined ? 0 : (matched[held.owner] ?? 0);
       },
       mostBlocks: () => largest(matched),
+      reuseRate: ({ slot }, now) => {
+        const { requests: blocks } = this.#reused.of(slot);
+        const olderHalf = (this.#held[slot]?.looseRoom ?? 1) / 2;
+        return (blocks * this.#reused.rate(now)) / olderHalf;
+      },
     };
   }
 
@@ -232,7 +241,12 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
       return;
     }
     const held = this.#heldFor(place, prompt);
-    if (held !== undefined) inFlight.pin(routed, held, prompt);
+    if (held === undefined) return;
+    held.usedShare = place.metrics.kvCacheUsage;
+    const before = held.reused;
+    inFlight.pin(routed, held, prompt);
+    const requests = held.reused - before;
+    if (requests > 0) this.#reused.add(place.slot, { requests, workMs: 0 }, routed.at);
   }
 
   #learn(endpoint: Endpoint, prompt: PromptBlocks): void {

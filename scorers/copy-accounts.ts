@@ -1,0 +1,76 @@
+import type { Routed } from '../src/framework/observer.ts';
+import { RequestMap } from '../src/framework/request-map.ts';
+import type { Millis } from '../src/framework/runtime.ts';
+
+/** Beginnings whose losses are remembered: those of the last requests that lost something. */
+const ACCOUNTS_MAX = 1024;
+
+/** A copy of a beginning that would have served a request sooner than those that hold it. */
+export interface CopyOffer {
+  /** Of the beginning: of its last block. */
+  readonly key: number;
+  /** How much longer the request waits at the best endpoint that holds it than beside the copy. */
+  readonly lostMs: Millis;
+  /** What waiting requests with this beginning lose by now. */
+  readonly waitingLostMs: Millis;
+  /** What the copy costs, in the same milliseconds. */
+  readonly priceMs: Millis;
+  /** How often in a millisecond what the copy displaces would be used again. */
+  readonly reuseRate: number;
+}
+
+interface Account {
+  lostMs: Millis;
+  at: Millis;
+  /** Copies that are being computed. */
+  computing: number;
+}
+
+/**
+ * What requests have lost because too few endpoints hold the beginning of their prompts. A copy is
+ * too dear for each of them alone, and worth its price once they have lost as much together: so
+ * one pays at most twice what would have been best, whatever comes (the ski rental problem). What
+ * the copy displaces would have been used again in this time, which saves its price each time: that
+ * is taken off. Learns in `routed` and `ended` alone.
+ */
+export class CopyAccounts {
+  readonly #accounts = new Map<number, Account>();
+  readonly #computing = new RequestMap<Account>();
+
+  /** How much of the copy's price is paid. */
+  paidMs(offer: CopyOffer, now: Millis): Millis {
+    const account = this.#accounts.get(offer.key);
+    if (account === undefined) return offer.waitingLostMs;
+    const spentMs = account.computing * offer.priceMs;
+    return Math.max(0, leftMs(account, offer, now) + offer.waitingLostMs - spentMs);
+  }
+
+  /** The request was sent beside a copy, or to where one is made by it. */
+  routed(offer: CopyOffer, routed: Routed, makesCopy: boolean): void {
+    const { at } = routed;
+    const known = this.#accounts.get(offer.key);
+    if (known === undefined && offer.lostMs <= 0 && !makesCopy) return;
+    const account = known ?? { lostMs: 0, at, computing: 0 };
+    account.lostMs = makesCopy ? 0 : leftMs(account, offer, at) + offer.lostMs;
+    account.at = at;
+    if (makesCopy) {
+      account.computing += 1;
+      this.#computing.set(routed, account);
+    }
+    this.#accounts.delete(offer.key);
+    this.#accounts.set(offer.key, account);
+    if (this.#accounts.size <= ACCOUNTS_MAX) return;
+    const [oldest = 0] = this.#accounts.keys();
+    this.#accounts.delete(oldest);
+  }
+
+  /** The request has its first token, or has ended: a copy that it makes is there. */
+  ended(routed: Routed): void {
+    const account = this.#computing.delete(routed);
+    if (account !== undefined) account.computing -= 1;
+  }
+}
+
+function leftMs({ lostMs, at }: Account, { reuseRate, priceMs }: CopyOffer, now: Millis): Millis {
+  return Math.max(0, lostMs - reuseRate * priceMs * (now - at));
+}

@@ -1,0 +1,142 @@
+import type { Endpoint } from '../src/framework/endpoint.ts';
+import type { PrefixMatch, SharedBeginning } from '../src/framework/keys.ts';
+import type { PromptBlocks } from '../src/framework/request.ts';
+import type { Millis } from '../src/framework/runtime.ts';
+import type { SchedulingContext } from '../src/framework/scheduling.ts';
+import type { CopyAccounts, CopyOffer } from './copy-accounts.ts';
+import {
+  computeCost,
+  type EndpointState,
+  emptyBreakdown,
+  type RequestCost,
+} from './predicted-cost-breakdown.ts';
+
+/** What a scoring is computed from. */
+interface Scoring {
+  readonly context: SchedulingContext;
+  readonly request: RequestCost;
+  readonly match: PrefixMatch;
+  readonly sharedAt: ((endpoint: Endpoint) => SharedBeginning | undefined) | undefined;
+  /** The state of an endpoint, as if it held so many tokens of the prompt. */
+  readonly stateOf: (endpoint: Endpoint, cachedTokens: number) => EndpointState;
+}
+
+/** What a scoring has found out. */
+interface Costs {
+  readonly endpoints: readonly Endpoint[];
+  /** By the place of the endpoint; below 0 where its sample is stale. */
+  readonly costs: readonly number[];
+  /** Tokens of the prompt that the endpoint holds, by its place. */
+  readonly cached: readonly number[];
+  /** The place of the best endpoint. */
+  readonly bestAt: number;
+}
+
+/** A copy of what the best endpoint holds, and where it would be made. */
+export interface PlacedOffer extends CopyOffer {
+  readonly endpoint: Endpoint;
+  /** Its place. */
+  readonly at: number;
+  /** How long the beginning is. */
+  readonly tokens: number;
+  /** How much of the price is paid. */
+  readonly paidMs: Millis;
+}
+
+/** `HeldPrompts` counts one block of so many. */
+const SHARED_STEP_BLOCKS = 8;
+/** A key has the 32 low and 21 of the high bits of a block's hash, which a number holds exactly. */
+const LOW_RANGE = 2 ** 32;
+const HIGH_BITS = 0x1f_ffff;
+
+/**
+ * The copy that would serve the request best: at the cheapest of the endpoints that hold less of
+ * its prompt than the best one. None where the best one is idle, where all hold as much, or where
+ * nobody knows what a copy displaces.
+ */
+export function copyOffer(
+  scoring: Scoring,
+  { endpoints, costs, cached, bestAt }: Costs,
+  accounts: Pick<CopyAccounts, 'paidMs'>,
+): PlacedOffer | undefined {
+  const { context, request, match, stateOf } = scoring;
+  const { prompt } = context.request;
+  const tokens = cached[bestAt] as number;
+  const block = Math.floor(tokens / prompt.blockTokens) - 1;
+  if (block < 0 || block >= prompt.count || match.reuseRate === undefined) return undefined;
+  const at = cheapestBelow(tokens, costs, cached);
+  if (at < 0) return undefined;
+  const holding = stateOf(endpoints[bestAt] as Endpoint, tokens);
+  if (holding.load.requests === 0) return undefined;
+  // Before the next state is read, into the same object.
+  const atBestMs = ownWaitMs(request, holding);
+  const endpoint = endpoints[at] as Endpoint;
+  // Where memory is short, a copy takes it from answers, too.
+  const terms = emptyBreakdown();
+  computeCost(request, stateOf(endpoint, cached[at] as number), terms);
+  if (terms.memoryMs > 0) return undefined;
+  const copied = stateOf(endpoint, tokens);
+  const priceMs = (costs[at] as number) - computeCost(request, copied);
+  if (priceMs <= 0) return undefined;
+  const lostMs = Math.max(0, atBestMs - ownWaitMs(request, copied));
+  // Those that came before it wait less long: half as long in the mean.
+  const waitingLostMs = (lostMs / 2) * waitingAlike(scoring, endpoints, tokens);
+  const reuseRate = match.reuseRate(endpoint, context.now);
+  const offer = { key: keyOf(prompt, block), lostMs, waitingLostMs, priceMs, reuseRate };
+  const paidMs = Math.min(priceMs, accounts.paidMs(offer, context.now));
+  return { ...offer, endpoint, at, tokens, paidMs };
+}
+
+function cheapestBelow(
+  tokens: number,
+  costs: readonly number[],
+  cached: readonly number[],
+): number {
+  let at = -1;
+  let least = Number.POSITIVE_INFINITY;
+  for (let place = 0; place < costs.length; place++) {
+    const cost = costs[place] as number;
+    if (cost >= least || cost < 0 || (cached[place] as number) >= tokens) continue;
+    at = place;
+    least = cost;
+  }
+  return at;
+}
+
+/**
+ * What the request itself waits for its first token. What others wait because of it counts when
+ * they come: in a sum over all requests nothing shall be there twice.
+ */
+function ownWaitMs(request: RequestCost, state: EndpointState): Millis {
+  const terms = emptyBreakdown();
+  computeCost(request, state, terms);
+  const { overheadMs, queuedPrefillMs, ownPrefillMs, stepsMs, memoryMs, adapterMs } = terms;
+  const { pendingPrefillTokens } = state.load;
+  const { perPrefillTokenMs, prefillTokensMax } = state.engine;
+  // The prompts of the step under way are half computed, in the mean.
+  const computedMs = (perPrefillTokenMs * Math.min(pendingPrefillTokens, prefillTokensMax)) / 2;
+  const leftMs = Math.max(0, queuedPrefillMs - computedMs);
+  return overheadMs + leftMs + ownPrefillMs + stepsMs + memoryMs + adapterMs;
+}
+
+/** How many requests that begin with so many tokens of this prompt wait for endpoints. */
+function waitingAlike(
+  { context, sharedAt }: Scoring,
+  endpoints: readonly Endpoint[],
+  tokens: number,
+): number {
+  if (sharedAt === undefined) return 0;
+  // What is shared is known in steps of several blocks.
+  const least = tokens - SHARED_STEP_BLOCKS * context.request.prompt.blockTokens;
+  let waiting = 0;
+  for (const endpoint of endpoints) {
+    const shared = sharedAt(endpoint);
+    if (shared !== undefined && shared.tokens > least) waiting += shared.requests;
+  }
+  return waiting;
+}
+
+function keyOf({ words }: PromptBlocks, block: number): number {
+  const high = (words[2 * block + 1] as number) & HIGH_BITS;
+  return high * LOW_RANGE + (words[2 * block] as number);
+}
