@@ -56,6 +56,46 @@ describe('the official openai client against the stub', () => {
     expect(await streamed()).toEqual(first);
   });
 
+  it('[O337] names the stop string that ended an answer, whole and streamed, as vLLM does', async () => {
+    const asked = { model: 'm', messages, stop: ['e', ' '], seed: 3, max_tokens: 200 };
+    const whole = await client().chat.completions.create(asked);
+    const { choices } = whole;
+    expect(choices[0]).toMatchObject({
+      finish_reason: 'stop',
+      stop_reason: expect.stringMatching(/^(e| )$/),
+    });
+    const stream = await client().chat.completions.create({ ...asked, stream: true });
+    const ends: unknown[] = [];
+    for await (const chunk of stream) {
+      const [choice] = chunk.choices;
+      if (choice?.finish_reason) ends.push({ ...choice, delta: undefined });
+    }
+    const { stop_reason } = { stop_reason: undefined, ...choices[0] };
+    expect(ends).toMatchObject([{ finish_reason: 'stop', stop_reason }]);
+  });
+
+  it('[O337] says the usage so far in each chunk of a stream, where both options ask for it', async () => {
+    const usages = async (include_usage: boolean): Promise<readonly unknown[]> => {
+      const options = { include_usage, continuous_usage_stats: true };
+      const asked = { model: 'm', prompt: 'a prompt', max_tokens: 3, ignore_eos: true };
+      const stream = await client().completions.create({
+        ...asked,
+        stream: true,
+        stream_options: options,
+      });
+      const seen: unknown[] = [];
+      for await (const { usage } of stream) {
+        seen.push(usage && [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens]);
+      }
+      return seen;
+    };
+    const all = await usages(true);
+    expect(all.at(-1)).toEqual([2, 3, 5]);
+    expect(all.at(0)).toEqual([2, 1, 3]);
+    expect(all).not.toContain(undefined);
+    expect((await usages(false)).filter((each) => each !== undefined)).toEqual([]);
+  });
+
   it('reports what the prefix cache had', async () => {
     const content = 'A prompt that no other client has sent. '.repeat(30);
     const ask = () =>

@@ -71,7 +71,9 @@ describe('[O40] the verdict of a report', () => {
 
   it('[O335] calls nothing sooner where the difference is none as far as it is shown', () => {
     const one = verdictOf([...runs('a', [200]), ...runs('b', [200.01])]);
-    expect(one.headline).toBe('a and b give the first token equally soon, after 200 ms on average.');
+    expect(one.headline).toBe(
+      'a and b give the first token equally soon, after 200 ms on average.',
+    );
     expect(one.rows).toEqual(['the measure', 'equally soon']);
     const several = verdictOf([...runs('a', SLOW), ...runs('b', SLOW)]);
     expect(several.headline).toMatch(/^a and b give the first token equally soon/);

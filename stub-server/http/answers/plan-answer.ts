@@ -19,6 +19,8 @@ export interface Answer {
   readonly tokens: number;
   readonly end: AnswerEnd;
   readonly toolName: string | undefined;
+  /** The stop string that has ended it, if one has. */
+  readonly stoppedBy?: string;
   /** The text of token 0 to `tokens` - 1; for a tool call, a piece of its arguments. */
   text(index: number): string;
 }
@@ -93,11 +95,13 @@ function cutAt(stop: readonly string[], answer: Answer): Answer {
   let generated = '';
   for (let index = 0; index < answer.tokens; index++) {
     generated += answer.text(index);
-    const starts = stops.map((each) => generated.indexOf(each)).filter((at) => at >= 0);
-    if (starts.length === 0) continue;
-    const kept = generated.slice(0, Math.min(...starts));
+    const [first] = stops
+      .filter((each) => generated.includes(each))
+      .toSorted((a, b) => generated.indexOf(a) - generated.indexOf(b));
+    if (first === undefined) continue;
+    const kept = generated.slice(0, generated.indexOf(first));
     const text = (at: number): string => kept.slice(TOKEN_BYTES * at, TOKEN_BYTES * (at + 1));
-    return { tokens: index + 1, end: 'stop', toolName: undefined, text };
+    return { tokens: index + 1, end: 'stop', toolName: undefined, stoppedBy: first, text };
   }
   return answer;
 }

@@ -70,7 +70,8 @@ function streamedReply(
   }
   const answers = sequences.map(({ answer }) => answer);
   if (terms.api === 'tokens') return new TokensReply(envelope.id, { response, answers, lateMs });
-  return new StreamReply(terms, { response, envelope, answers, lateMs });
+  const promptTokens = sequences.map((each) => each.promptTokens);
+  return new StreamReply(terms, { response, envelope, answers, promptTokens, lateMs });
 }
 
 function replyInOnePiece(

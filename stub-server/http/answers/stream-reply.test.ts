@@ -33,6 +33,7 @@ function chunksOf(
     response,
     envelope,
     answers: [answer],
+    promptTokens: [1],
     lateMs: () => state.lateMs,
   });
   run(stream, state);

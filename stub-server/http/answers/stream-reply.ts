@@ -11,6 +11,8 @@ interface StreamParts {
   readonly response: ServerResponse;
   readonly envelope: Envelope;
   readonly answers: readonly Answer[];
+  /** Of each answer. */
+  readonly promptTokens: readonly number[];
   /** The current lateness of the engine, in real time. */
   readonly lateMs: () => number;
 }
@@ -46,8 +48,8 @@ export class StreamReply {
     if (choice === undefined) return;
     const piece = choice.pieces.next(count);
     if (piece === undefined) return;
-    if (this.#request.api === 'chat' && piece.first) this.#write(index, opening(index, choice));
-    this.#write(index, this.#piece(choice, piece));
+    if (this.#request.api === 'chat' && piece.first) this.#write(index, opening(index, choice), 0);
+    this.#write(index, this.#piece(choice, piece), count);
   }
 
   end(usage: SequenceUsage, kvTransfer: object | undefined): void {
@@ -70,14 +72,24 @@ export class StreamReply {
     this.#parts.response.end(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`);
   }
 
-  #write(index: number, rest: string): void {
-    this.#parts.response.write(`${this.#head}${index},${rest}}]}\n\n`);
+  #write(index: number, rest: string, completionTokens: number): void {
+    const usage = this.#request.continuousUsage
+      ? `,"usage":${JSON.stringify(this.#usageSoFar(index, completionTokens))}`
+      : '';
+    this.#parts.response.write(`${this.#head}${index},${rest}}]${usage}}\n\n`);
+  }
+
+  /** Of one answer alone, as in vLLM. */
+  #usageSoFar(index: number, completionTokens: number): object {
+    return usageObject({ promptTokens: this.#parts.promptTokens[index] ?? 0, completionTokens });
   }
 
   #piece({ answer }: Choice, { tokens, last, offset }: Piece): string {
     const text = JSON.stringify(tokens.join(''));
     const { api, logprobs: top } = this.#request;
-    const finish = last ? `"${answer.end}"` : 'null';
+    const finish = last
+      ? `"${answer.end}","stop_reason":${JSON.stringify(answer.stoppedBy ?? null)}`
+      : 'null';
     if (api === 'completions') {
       const logprobs =
         top === undefined ? 'null' : JSON.stringify(completionLogprobs(tokens, top, offset));

@@ -33,7 +33,7 @@ export function wholeReply(
 function choiceOf(request: GenerationTerms, answer: Answer, index: number): object {
   const tokens = Array.from({ length: answer.tokens }, (_, at) => answer.text(at));
   const text = tokens.join('');
-  const end = { finish_reason: answer.end, stop_reason: null };
+  const end = { finish_reason: answer.end, stop_reason: answer.stoppedBy ?? null };
   const { api, logprobs: top } = request;
   if (api === 'completions') {
     const logprobs = top === undefined ? null : completionLogprobs(tokens, top, 0);
@@ -58,8 +58,11 @@ export function toolCallId(choice: number): string {
   return `chatcmpl-tool-${choice}`;
 }
 
-export function usageObject(usage: SequenceUsage): object {
-  const { promptTokens, completionTokens, cachedTokens } = usage;
+/** Without `cachedTokens` for the chunks of a stream: they are not known before its end. */
+export function usageObject(
+  usage: Omit<SequenceUsage, 'cachedTokens'> & Partial<SequenceUsage>,
+): object {
+  const { promptTokens, completionTokens, cachedTokens = 0 } = usage;
   return {
     prompt_tokens: promptTokens,
     total_tokens: promptTokens + completionTokens,

@@ -21,6 +21,8 @@ export interface GenerationTerms extends Tools {
   readonly model: string;
   readonly stream: boolean;
   readonly includeUsage: boolean;
+  /** Whether each chunk says the usage so far, too. */
+  readonly continuousUsage?: boolean;
   /** Number of answers per prompt. */
   readonly n: number;
   readonly outputTokensMax: number | undefined;
@@ -73,7 +75,7 @@ const kvTransfer = z.looseObject({
 const sharedFields = {
   model: z.string(),
   stream: flag,
-  stream_options: z.looseObject({ include_usage: flag }).nullish(),
+  stream_options: z.looseObject({ include_usage: flag, continuous_usage_stats: flag }).nullish(),
   max_tokens: z.int().positive().nullish(),
   min_tokens: z.int().nonnegative().nullish(),
   ignore_eos: flag,
@@ -171,13 +173,24 @@ export function readCommonTerms(raw: unknown, api: GenerationApi): CommonTerms {
   return commonTerms(parseBody(shared, raw), api);
 }
 
+/** As in vLLM, chunks have none where the end has none. */
+function usageOf(
+  given: z.infer<typeof shared>['stream_options'],
+): Pick<GenerationTerms, 'includeUsage' | 'continuousUsage'> {
+  const includeUsage = given?.include_usage === true;
+  return {
+    includeUsage,
+    continuousUsage: includeUsage && given?.continuous_usage_stats === true,
+  };
+}
+
 function commonTerms(data: z.infer<typeof shared>, api: GenerationApi): CommonTerms {
   const { stop } = data;
   return {
     api,
     model: data.model,
     stream: data.stream === true,
-    includeUsage: data.stream_options?.include_usage === true,
+    ...usageOf(data.stream_options),
     n: data.n ?? 1,
     outputTokensMin: data.min_tokens ?? 0,
     ignoreEos: data.ignore_eos === true,
