@@ -64,11 +64,17 @@ async function run(flags: DoctorFlags): Promise<void> {
   // Alone, the command looks at the picker of this machine, as `top` and `explain` do.
   const isAlone = others.every((given) => given === undefined);
   const admin = flags.admin ?? (isAlone ? PICKER_HERE : undefined);
-  const seenEnvoy = envoy === undefined ? undefined : await askEnvoy(envoy);
-  const seenPicker = admin === undefined ? undefined : await askPickerState(admin, flags);
+  const silent: Finding[] = [];
+  // Alone, a port that does not answer is all there is to say.
+  const isOnly = [admin, ...others].filter((given) => given !== undefined).length === 1;
+  const found = isOnly ? undefined : silent;
+  const seenEnvoy = envoy === undefined ? undefined : await seen(envoy, askEnvoy(envoy), found);
+  const seenPicker =
+    admin === undefined ? undefined : await seen(admin, askPickerState(admin, flags), found);
   const read = config === undefined ? undefined : await readConfig(config, flags.plugin);
   const files = certificate.map((file) => certificatesIn(file));
-  const found: readonly (readonly Finding[])[] = [
+  const findings: readonly Finding[] = [
+    silent,
     diagnose({
       ...(seenEnvoy && { envoy: seenEnvoy.envoy }),
       ...(seenPicker && { picker: seenPicker.picker }),
@@ -83,24 +89,45 @@ async function run(flags: DoctorFlags): Promise<void> {
     read?.findings ?? [],
     files.flatMap(({ findings: each }) => each),
     kubeconfig === undefined ? [] : await accessFindings(kubeconfig, flags),
-  ];
-  const findings = found.flat();
-  const lookedAt = [
-    ...(seenEnvoy === undefined
-      ? []
-      : [`Envoy ${seenEnvoy.version} at ${envoy}${seenEnvoy.without}`]),
-    ...(admin === undefined
-      ? []
-      : [`picker at ${admin} with ${seenPicker?.picker.endpoints.length ?? 0} endpoints`]),
-    ...(config === undefined ? [] : [`configuration ${config}`]),
-    ...certificate.map((file) => `certificate ${file}`),
-    ...(kubeconfig === undefined ? [] : [`rights in namespace ${flags.namespace}`]),
-  ];
+  ].flat();
+  const lookedAt = placesOf(flags, { admin, seenEnvoy, seenPicker });
   const text = flags.json
     ? `${JSON.stringify({ lookedAt, findings }, undefined, 2)}\n`
     : findingsText(findings, lookedAt);
   process.stdout.write(text);
   if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
+}
+
+/** What was looked at, in words. */
+function placesOf(
+  { envoy, config, certificate, kubeconfig, namespace }: DoctorFlags,
+  { admin, seenEnvoy, seenPicker }: Places,
+): readonly string[] {
+  const endpoints = seenPicker?.picker.endpoints.length;
+  return [
+    ...(seenEnvoy === undefined
+      ? []
+      : [`Envoy ${seenEnvoy.version} at ${envoy}${seenEnvoy.without}`]),
+    ...(endpoints === undefined ? [] : [`picker at ${admin} with ${endpoints} endpoints`]),
+    ...(config === undefined ? [] : [`configuration ${config}`]),
+    ...certificate.map((file) => `certificate ${file}`),
+    ...(kubeconfig === undefined ? [] : [`rights in namespace ${namespace}`]),
+  ];
+}
+
+/** What a port says. One that does not answer is a finding where there is a list of them. */
+async function seen<T>(
+  where: string,
+  asked: Promise<T>,
+  findings: Finding[] | undefined,
+): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (findings === undefined || !(error instanceof CommandFailure)) throw error;
+    findings.push({ severity: 'error', id: 'no-answer', where, what: error.message });
+    return undefined;
+  }
 }
 
 interface Asked {
@@ -112,6 +139,17 @@ interface SeenEnvoy extends Asked {
   readonly version: string;
   /** What was not looked at. */
   readonly without: string;
+}
+
+interface SeenPicker extends Asked {
+  readonly picker: NonNullable<Seen['picker']>;
+  readonly certificates: readonly Validity[];
+}
+
+interface Places {
+  readonly admin: string | undefined;
+  readonly seenEnvoy: SeenEnvoy | undefined;
+  readonly seenPicker: SeenPicker | undefined;
 }
 
 async function askEnvoy(address: string): Promise<SeenEnvoy> {
@@ -145,12 +183,7 @@ async function askEnvoy(address: string): Promise<SeenEnvoy> {
 async function askPickerState(
   address: string,
   { adminTokenFile }: DoctorFlags,
-): Promise<
-  Asked & {
-    readonly picker: NonNullable<Seen['picker']>;
-    readonly certificates: readonly Validity[];
-  }
-> {
+): Promise<SeenPicker> {
   const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
   const of = (path: string): Promise<Page> => pageAt(address, path, { hint: PICKER_PORT, token });
   const endpoints = await of('/debug/endpoints');

@@ -35,7 +35,7 @@ export function findingsText(findings: readonly Finding[], lookedAt: readonly st
       ? 'nothing to complain about'
       : `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;
   const blocks = sorted.map((finding) => [...blockOf(finding), ''].join('\n'));
-  return `${[...blocks, `looked at ${lookedAt.join('; ')}: ${sum}`].join('\n')}\n`;
+  return `${[...blocks, `looked at ${lookedAt.join('; ') || 'nothing'}: ${sum}`].join('\n')}\n`;
 }
 
 function blockOf({ severity, id, where, what, mend, lines = [] }: Finding): readonly string[] {

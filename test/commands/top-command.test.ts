@@ -76,6 +76,20 @@ it.each(['top', 'explain', 'shadow top', 'doctor'])(
   },
 );
 
+it('[O360] doctor names a port that does not answer among what it finds, and looks at the rest', async () => {
+  const nowhere = ['--envoy', '127.0.0.1:9', '--admin', stack.admin, '--certificate', 'none.pem'];
+  const failed = await run(process.execPath, [PROGRAM, 'doctor', ...nowhere]).then(
+    () => undefined,
+    (error: { readonly code: number; readonly stdout: string }) => error,
+  );
+  expect(failed?.code).toBe(1);
+  expect(failed?.stdout).toMatch(/^ERROR no-answer: 127\.0\.0\.1:9\n .*give Envoy’s admin port/m);
+  expect(failed?.stdout).toMatch(/^ERROR certificate: certificate none.pem/m);
+  expect(failed?.stdout).toMatch(
+    /^looked at picker at .* with 4 endpoints; certificate none.pem: /m,
+  );
+});
+
 const [FIRST, SECOND] = [
   'ns/vllm-llama-70b-decode-7c9f8d6b5-xk2lq-rank-0',
   'ns/vllm-llama-70b-decode-7c9f8d6b5-p9v4z-rank-0',

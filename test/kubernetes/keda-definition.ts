@@ -1,3 +1,5 @@
+import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
+
 /** The fields of KEDA's ScaledObject that manifests may set, and their types, as KEDA defines them. */
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -39,7 +41,7 @@ const SPEC = object(
   ['scaleTargetRef', 'triggers'],
 );
 
-export const SCALED_OBJECT_DEFINITION = {
+export const SCALED_OBJECT_DEFINITION: V1CustomResourceDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: 'scaledobjects.keda.sh' },
