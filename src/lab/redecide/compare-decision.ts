@@ -23,8 +23,8 @@ interface CompareOptions {
   readonly explains: boolean;
   readonly namesBest: boolean;
   /**
-   * What has been sent. That of the context also has what waits at the picker, which a request that
-   * is picked now does not wait for: its observed time begins at the pick.
+   * What has been sent, without what waits at the picker: the context's view has both, but an
+   * observed time begins at the pick.
    */
   readonly inFlight: InFlightView;
 }
