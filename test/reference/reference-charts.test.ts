@@ -225,7 +225,7 @@ const OTHERS: readonly (readonly [what: string, line: string, more: readonly str
 ];
 
 describe('what other charts and operators give the reference starts ours', () => {
-  test.each(OTHERS)('[D499] %s', { timeout: 60_000 }, async (_what, line, more) => {
+  test.each(OTHERS)('[D499] %s', { timeout: 120_000 }, async (_what, line, more) => {
     const log = await started([...line.split(' '), ...more], {});
     expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ inferencePool: 'inference/release' });
   });

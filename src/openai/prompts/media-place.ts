@@ -12,7 +12,7 @@ const TYPE_CHARS_MAX = 8;
 export class MediaPlace {
   /** The latest property name at each depth. */
   readonly #keys: string[] = [];
-  /** That of the latest of all. The strings of a list have no name of their own. */
+  /** The depth of the latest name of all. The strings of a list have no name of their own. */
   #keyDepth = 0;
   #field = '';
   #sourceType = '';
