@@ -11,7 +11,7 @@ interface StreamParts {
   readonly response: ServerResponse;
   readonly envelope: Envelope;
   readonly answers: readonly Answer[];
-  /** Of each answer. */
+  /** The prompt of each answer. */
   readonly promptTokens: readonly number[];
   /** The current lateness of the engine, in real time. */
   readonly lateMs: () => number;
@@ -79,7 +79,7 @@ export class StreamReply {
     this.#parts.response.write(`${this.#head}${index},${rest}}]${usage}}\n\n`);
   }
 
-  /** Of one answer alone, as in vLLM. */
+  /** The usage of one answer alone, as in vLLM. */
   #usageSoFar(index: number, completionTokens: number): object {
     return usageObject({ promptTokens: this.#parts.promptTokens[index] ?? 0, completionTokens });
   }
