@@ -52,7 +52,7 @@ describe('the ext_proc server', () => {
     const ours = frames.filter((frame) => frame.includes('/src/extproc/'));
     // Outermost first, without the socket and the frames of HTTP/2.
     const [inServer, inSession] = ours
-      .filter((frame) => !/extproc\/(?:http2|server\/port\/listener)/.test(frame))
+      .filter((frame) => !/extproc\/(?:http2|server\/port\/)/.test(frame))
       .toReversed();
     expect(inServer).toContain('/calls/run-session.ts');
     expect(inSession).toContain('Session.on ');
