@@ -18,7 +18,7 @@ import { exchange, requestBody, requestHeaders } from '../support/grpc/ext-proc-
 
 const FRAMES_MAX = 9;
 const FILES_MAX = 7;
-const BEFORE_THE_STREAM = /^src\/extproc\/(?:http2\/|server\/port\/listener)/;
+const BEFORE_THE_STREAM = /^src\/extproc\/(?:http2\/|server\/port\/)/;
 
 const root = join(import.meta.dirname, '..', '..');
 let stack: readonly string[] = [];
