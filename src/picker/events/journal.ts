@@ -80,13 +80,10 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
  */
 export class Journal {
   readonly subscribers: readonly JournalSubscriber[];
-  /** Those that need each decision: to ask all of them for it costs more than most calls. */
-  readonly #onDecision: readonly JournalSubscriber[];
   readonly #faults: PluginFaults;
 
   constructor(subscribers: readonly JournalSubscriber[], faults: PluginFaults) {
     this.subscribers = subscribers;
-    this.#onDecision = subscribers.filter((each) => each.onDecision !== undefined);
     this.#faults = faults;
     for (const subscriber of subscribers) {
       faults.identify(subscriber, { kind: 'subscriber', name: typeNameOf(subscriber) });
@@ -94,7 +91,7 @@ export class Journal {
   }
 
   decided(event: DecisionEvent): void {
-    for (const subscriber of this.#onDecision) {
+    for (const subscriber of this.subscribers) {
       try {
         subscriber.onDecision?.(event);
       } catch (error) {

@@ -9,42 +9,29 @@ import type { JournalSubscriber } from './journal.ts';
  * others are called all the same: no observer can fail a request or keep its reservation.
  */
 export class RequestObservers {
+  readonly #subscribers: readonly JournalSubscriber[];
+  readonly #all: readonly RequestObserver[];
   readonly #faults: PluginFaults;
   /** Whether any of them needs `answered`. */
   readonly wantsAnswer: boolean;
-  // Those that need a call, by its name: to ask each for it costs more than most calls.
-  readonly #onRouted: readonly RequestObserver[];
-  readonly #onBodyRead: readonly RequestObserver[];
-  readonly #onStream: readonly JournalSubscriber[];
-  readonly #onFirstToken: readonly RequestObserver[];
-  readonly #onToken: readonly JournalSubscriber[];
-  readonly #onAnswered: readonly RequestObserver[];
-  readonly #onServed: readonly JournalSubscriber[];
-  readonly #onEnded: readonly JournalSubscriber[];
-  readonly #onDone: readonly RequestObserver[];
+  /** The subscribers that need `token`: few, as it is called for each piece of a stream. */
+  readonly #ofTokens: readonly JournalSubscriber[];
 
   constructor(
     subscribers: readonly JournalSubscriber[],
     plugins: readonly RequestObserver[],
     faults: PluginFaults,
   ) {
+    this.#subscribers = subscribers;
+    this.#all = [...subscribers, ...plugins];
     this.#faults = faults;
-    const all = [...subscribers, ...plugins];
-    this.#onRouted = all.filter((each) => each.onRouted !== undefined);
-    this.#onBodyRead = all.filter((each) => each.onBodyRead !== undefined);
-    this.#onStream = subscribers.filter((each) => each.onStream !== undefined);
-    this.#onFirstToken = all.filter((each) => each.onFirstToken !== undefined);
-    this.#onToken = subscribers.filter((each) => each.onToken !== undefined);
-    this.#onAnswered = all.filter((each) => each.onAnswered !== undefined);
-    this.#onServed = subscribers.filter((each) => each.onServed !== undefined);
-    this.#onEnded = subscribers.filter((each) => each.onEnded !== undefined);
-    this.#onDone = all.filter((each) => each.onDone !== undefined);
+    this.#ofTokens = subscribers.filter((each) => each.onToken !== undefined);
     const wanting = [...subscribers.filter((each) => each.answersOptional !== true), ...plugins];
     this.wantsAnswer = wanting.some((each) => each.onAnswered !== undefined);
   }
 
   routed(routed: Routed): void {
-    for (const each of this.#onRouted) {
+    for (const each of this.#all) {
       try {
         each.onRouted?.(routed);
       } catch (error) {
@@ -54,7 +41,7 @@ export class RequestObservers {
   }
 
   bodyRead(routed: Routed, request: InferenceRequest): void {
-    for (const each of this.#onBodyRead) {
+    for (const each of this.#all) {
       try {
         each.onBodyRead?.(routed, request);
       } catch (error) {
@@ -64,7 +51,7 @@ export class RequestObservers {
   }
 
   streams(routed: Routed): void {
-    for (const each of this.#onStream) {
+    for (const each of this.#subscribers) {
       try {
         each.onStream?.(routed);
       } catch (error) {
@@ -74,7 +61,7 @@ export class RequestObservers {
   }
 
   firstToken(routed: Routed, at: Millis): void {
-    for (const each of this.#onFirstToken) {
+    for (const each of this.#all) {
       try {
         each.onFirstToken?.(routed, at);
       } catch (error) {
@@ -84,11 +71,11 @@ export class RequestObservers {
   }
 
   get wantsTokens(): boolean {
-    return this.#onToken.length > 0;
+    return this.#ofTokens.length > 0;
   }
 
   token(routed: Routed, at: Millis): void {
-    for (const each of this.#onToken) {
+    for (const each of this.#ofTokens) {
       try {
         each.onToken?.(routed, at);
       } catch (error) {
@@ -98,7 +85,7 @@ export class RequestObservers {
   }
 
   answered(routed: Routed, conversation: PromptBlocks): void {
-    for (const each of this.#onAnswered) {
+    for (const each of this.#all) {
       try {
         each.onAnswered?.(routed, conversation);
       } catch (error) {
@@ -108,7 +95,7 @@ export class RequestObservers {
   }
 
   served(routed: Routed, address: string, at: Millis): void {
-    for (const each of this.#onServed) {
+    for (const each of this.#subscribers) {
       try {
         each.onServed?.(routed, address, at);
       } catch (error) {
@@ -118,7 +105,7 @@ export class RequestObservers {
   }
 
   ended(routed: Routed, at: Millis, { outcome, usage, responseBytes }: Ending): void {
-    for (const each of this.#onEnded) {
+    for (const each of this.#subscribers) {
       try {
         each.onEnded?.(routed, at, outcome, usage, responseBytes);
       } catch (error) {
@@ -128,7 +115,7 @@ export class RequestObservers {
   }
 
   done(routed: Routed, at: Millis, { outcome, usage, responseBytes }: Ending): void {
-    for (const each of this.#onDone) {
+    for (const each of this.#all) {
       try {
         each.onDone?.(routed, at, outcome, usage, responseBytes);
       } catch (error) {
