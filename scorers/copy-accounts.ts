@@ -7,7 +7,7 @@ const ACCOUNTS_MAX = 1024;
 
 /** A copy of a beginning that would have served a request sooner than those that hold it. */
 export interface CopyOffer {
-  /** Of the beginning: of its last block. */
+  /** Names the beginning by its last block. */
   readonly key: number;
   /** How much longer the request waits at the best endpoint that holds it than beside the copy. */
   readonly lostMs: Millis;

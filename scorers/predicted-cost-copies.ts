@@ -1,8 +1,9 @@
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import type { PrefixMatch, SharedBeginning } from '../src/framework/keys.ts';
+import type { PrefixMatch } from '../src/framework/keys.ts';
 import type { PromptBlocks } from '../src/framework/request.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
+import type { SharedBeginning } from '../src/framework/shared-beginning.ts';
 import type { CopyAccounts, CopyOffer } from './copy-accounts.ts';
 import {
   computeCost,
@@ -79,7 +80,7 @@ export function copyOffer(
   const priceMs = (costs[at] as number) - computeCost(request, copied);
   if (priceMs <= 0) return undefined;
   const lostMs = Math.max(0, atBestMs - ownWaitMs(request, copied));
-  // Those that came before it wait less long: half as long in the mean.
+  // Requests that came before this one wait half as long in the mean.
   const waitingLostMs = (lostMs / 2) * waitingAlike(scoring, endpoints, tokens);
   const reuseRate = match.reuseRate(endpoint, context.now);
   const offer = { key: keyOf(prompt, block), lostMs, waitingLostMs, priceMs, reuseRate };

@@ -10,12 +10,12 @@ import {
   MODELS_IN_FLIGHT,
   type PrefixMatch,
   prefixMatchKey,
-  type SharedBeginning,
 } from '../src/framework/keys.ts';
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext, ScoreTerms } from '../src/framework/scheduling.ts';
+import type { SharedBeginning } from '../src/framework/shared-beginning.ts';
 import { CopyAccounts } from './copy-accounts.ts';
 import { FailureStreaks } from './failure-streaks.ts';
 import { HeldAdapters } from './held-adapters.ts';

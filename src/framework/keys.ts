@@ -2,6 +2,7 @@ import { type AttributeKey, attributeKey, type Endpoint } from './endpoint.ts';
 import type { InferenceRequest } from './request.ts';
 import type { Millis } from './runtime.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
+import type { SharedBeginning } from './shared-beginning.ts';
 import type { TopologyPlace } from './topology.ts';
 
 /** All shared attributes of endpoints and all facts of a cycle, with the keys that name them. */
@@ -95,11 +96,7 @@ export interface PrefixMatch {
   heldBlocks?(endpoint: Endpoint): HeldBlocks | undefined;
   /** The most that any endpoint of the pool holds; left out where each has to be asked. */
   mostBlocks?(): number;
-  /**
-   * How often in a millisecond a token is found again among those that the endpoint would lose if it
-   * held more: what is expected to be lost for each token of a new prompt. Left out where it is not
-   * known.
-   */
+  /** How often in a millisecond what a new prompt displaces would be used; left out if unknown. */
   reuseRate?(endpoint: Endpoint, now: Millis): number;
 }
 
@@ -152,13 +149,6 @@ export interface InFlightLoad {
 /** The tokens in flight that detectors, filters and scorers of the reference compare. */
 export function countedTokens(load: InFlightLoad): number {
   return load.countedTokens ?? load.pendingPrefillTokens;
-}
-
-/** The longest beginning that a prompt has in common with others. */
-export interface SharedBeginning {
-  readonly tokens: number;
-  /** How many of the others begin with all of it. */
-  readonly requests: number;
 }
 
 export interface InFlightView {

@@ -1,8 +1,9 @@
 import type { FairShares, Share } from '../../flow/fair-shares.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import type { InFlightLoad, InFlightView, SharedBeginning } from '../../framework/keys.ts';
+import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
+import type { SharedBeginning } from '../../framework/shared-beginning.ts';
 import { HeldPrompts } from './held-prompts.ts';
 import { type Asking, type HeldSize, HeldSums, plus, sharedOf } from './held-sums.ts';
 

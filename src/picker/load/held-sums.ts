@@ -1,8 +1,9 @@
 import type { Share } from '../../flow/fair-shares.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { countedTokens, type InFlightLoad, type SharedBeginning } from '../../framework/keys.ts';
+import { countedTokens, type InFlightLoad } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';
+import type { SharedBeginning } from '../../framework/shared-beginning.ts';
 
 /** The load that one waiting request will bring to its endpoint. */
 export interface HeldSize {
