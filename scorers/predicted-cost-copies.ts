@@ -6,6 +6,7 @@ import type { SchedulingContext } from '../src/framework/scheduling.ts';
 import type { SharedBeginning } from '../src/framework/shared-beginning.ts';
 import type { CopyAccounts, CopyOffer } from './copy-accounts.ts';
 import {
+  type CostBreakdown,
   computeCost,
   type EndpointState,
   emptyBreakdown,
@@ -18,6 +19,8 @@ interface Scoring {
   readonly request: RequestCost;
   readonly match: PrefixMatch;
   readonly sharedAt: ((endpoint: Endpoint) => SharedBeginning | undefined) | undefined;
+  /** Tokens of the prompt that the endpoint holds. */
+  readonly cachedAt: (endpoint: Endpoint) => number;
   /** The state of an endpoint, as if it held so many tokens of the prompt. */
   readonly stateOf: (endpoint: Endpoint, cachedTokens: number) => EndpointState;
 }
@@ -27,8 +30,6 @@ interface Costs {
   readonly endpoints: readonly Endpoint[];
   /** By the place of the endpoint; below 0 where its sample is stale. */
   readonly costs: readonly number[];
-  /** Tokens of the prompt that the endpoint holds, by its place. */
-  readonly cached: readonly number[];
   /** The place of the best endpoint. */
   readonly bestAt: number;
 }
@@ -57,30 +58,32 @@ const HIGH_BITS = 0x1f_ffff;
  */
 export function copyOffer(
   scoring: Scoring,
-  { endpoints, costs, cached, bestAt }: Costs,
+  { endpoints, costs, bestAt }: Costs,
   accounts: Pick<CopyAccounts, 'paidMs'>,
 ): PlacedOffer | undefined {
-  const { context, request, match, stateOf } = scoring;
+  const { context, request, match, cachedAt, stateOf } = scoring;
   const { prompt } = context.request;
-  const tokens = cached[bestAt] as number;
+  const best = endpoints[bestAt] as Endpoint;
+  const tokens = cachedAt(best);
   const block = Math.floor(tokens / prompt.blockTokens) - 1;
   if (block < 0 || block >= prompt.count || match.reuseRate === undefined) return undefined;
-  const at = cheapestBelow(tokens, costs, cached);
-  if (at < 0) return undefined;
-  const holding = stateOf(endpoints[bestAt] as Endpoint, tokens);
+  // Each state is read into the same object, and so are the terms.
+  const terms = emptyBreakdown();
+  const holding = stateOf(best, tokens);
   if (holding.load.requests === 0) return undefined;
-  // Before the next state is read, into the same object.
-  const atBestMs = ownWaitMs(request, holding);
+  computeCost(request, holding, terms);
+  const atBestMs = ownWaitMs(terms, holding);
+  const at = cheapestBelow(tokens, endpoints, costs, cachedAt);
+  if (at < 0) return undefined;
   const endpoint = endpoints[at] as Endpoint;
   // Where memory is short, a copy takes it from answers, too.
-  const terms = emptyBreakdown();
-  computeCost(request, stateOf(endpoint, cached[at] as number), terms);
+  computeCost(request, stateOf(endpoint, cachedAt(endpoint)), terms);
   if (terms.memoryMs > 0) return undefined;
   const copied = stateOf(endpoint, tokens);
-  const priceMs = (costs[at] as number) - computeCost(request, copied);
+  const priceMs = (costs[at] as number) - computeCost(request, copied, terms);
   if (priceMs <= 0) return undefined;
-  const lostMs = Math.max(0, atBestMs - ownWaitMs(request, copied));
-  // Requests that came before this one wait half as long in the mean.
+  const lostMs = Math.max(0, atBestMs - ownWaitMs(terms, copied));
+  // Those that came before it wait less long: half as long in the mean.
   const waitingLostMs = (lostMs / 2) * waitingAlike(scoring, endpoints, tokens);
   const reuseRate = match.reuseRate(endpoint, context.now);
   const offer = { key: keyOf(prompt, block), lostMs, waitingLostMs, priceMs, reuseRate };
@@ -88,16 +91,18 @@ export function copyOffer(
   return { ...offer, endpoint, at, tokens, paidMs };
 }
 
+/** The place of the cheapest endpoint that holds fewer tokens, or -1. */
 function cheapestBelow(
   tokens: number,
+  endpoints: readonly Endpoint[],
   costs: readonly number[],
-  cached: readonly number[],
+  cachedAt: (endpoint: Endpoint) => number,
 ): number {
   let at = -1;
   let least = Number.POSITIVE_INFINITY;
   for (let place = 0; place < costs.length; place++) {
     const cost = costs[place] as number;
-    if (cost >= least || cost < 0 || (cached[place] as number) >= tokens) continue;
+    if (cost >= least || cost < 0 || cachedAt(endpoints[place] as Endpoint) >= tokens) continue;
     at = place;
     least = cost;
   }
@@ -108,14 +113,13 @@ function cheapestBelow(
  * What the request itself waits for its first token. What others wait because of it counts when
  * they come: in a sum over all requests nothing shall be there twice.
  */
-function ownWaitMs(request: RequestCost, state: EndpointState): Millis {
-  const terms = emptyBreakdown();
-  computeCost(request, state, terms);
-  const { overheadMs, queuedPrefillMs, ownPrefillMs, stepsMs, memoryMs, adapterMs } = terms;
-  const { pendingPrefillTokens } = state.load;
-  const { perPrefillTokenMs, prefillTokensMax } = state.engine;
+function ownWaitMs(
+  { overheadMs, queuedPrefillMs, ownPrefillMs, stepsMs, memoryMs, adapterMs }: CostBreakdown,
+  { load, engine }: EndpointState,
+): Millis {
+  const stepTokens = Math.min(load.pendingPrefillTokens, engine.prefillTokensMax);
   // The prompts of the step under way are half computed, in the mean.
-  const computedMs = (perPrefillTokenMs * Math.min(pendingPrefillTokens, prefillTokensMax)) / 2;
+  const computedMs = (engine.perPrefillTokenMs * stepTokens) / 2;
   const leftMs = Math.max(0, queuedPrefillMs - computedMs);
   return overheadMs + leftMs + ownPrefillMs + stepsMs + memoryMs + adapterMs;
 }

@@ -30,7 +30,6 @@ import { copyOffer, type PlacedOffer } from './predicted-cost-copies.ts';
 import { EndpointSamples } from './predicted-cost-samples.ts';
 import { SignsOfLife } from './signs-of-life.ts';
 
-const NO_COPY = { at: 0, paidMs: 0 };
 const SUSPECT_COST_MS = 30_000;
 /** Scorings that can be explained: more than one decision has. */
 const CYCLES_KEPT = 8;
@@ -80,9 +79,10 @@ export const predictedCost: ScorerDefinition = defineScorer({
           costCycle(context, [endpoint], known);
         const terms = emptyBreakdown();
         computeCost(cycle.request, cycle.stateOf(endpoint), terms);
-        const { paidMs } = cycle.copy?.endpoint.slot === endpoint.slot ? cycle.copy : NO_COPY;
-        terms.paidMs -= paidMs;
-        terms.costMs -= paidMs;
+        const { copy } = cycle;
+        if (copy?.endpoint.slot !== endpoint.slot) return terms;
+        terms.paidMs -= copy.paidMs;
+        terms.costMs -= copy.paidMs;
         return terms;
       },
       onRouted(routed: Routed) {
@@ -138,21 +138,20 @@ function scoresOf(
   // At once as long as it will be: a list that grows is copied each time it is full.
   const costs: number[] = [];
   costs.length = endpoints.length;
-  const cached: number[] = [];
-  cached.length = endpoints.length;
   for (let at = 0; at < endpoints.length; at++) {
     const state = stateOf(endpoints[at] as Endpoint);
     const cost = computeCost(request, state);
     costs[at] = state.stale ? -cost : cost;
-    cached[at] = state.cachedTokens;
     if (state.stale || cost >= least) continue;
     least = cost;
     bestAt = at;
   }
-  if (bestAt >= 0 && cached[bestAt] !== 0) {
-    cycle.copy = copyOffer(cycle, { endpoints, costs, cached, bestAt }, copies);
-    const { at, paidMs } = cycle.copy ?? NO_COPY;
-    if (paidMs > 0) least = Math.min(least, (costs[at] = (costs[at] as number) - paidMs));
+  const copy = bestAt < 0 ? undefined : copyOffer(cycle, { endpoints, costs, bestAt }, copies);
+  cycle.copy = copy;
+  if (copy !== undefined && copy.paidMs > 0) {
+    const cost = (costs[copy.at] as number) - copy.paidMs;
+    costs[copy.at] = cost;
+    least = Math.min(least, cost);
   }
   return dividing(costs, least);
 }
