@@ -20,3 +20,16 @@ it('[Q201] simulates the scenarios in which memory is short where they are named
   expect(new Set(least).size).toBe(3);
   expect(() => chosenScenarios({ only: ['memory-long'] })).toThrow('no scenario memory-long');
 });
+
+it('[Q256] draws pools whose prompts begin alike by their number and seed alone', () => {
+  for (let number = 1; number <= 20; number++) {
+    const [scenario] = chosenScenarios({ only: [`begin-alike-${number}`] });
+    const { workload, pool } = scenario?.build(1, 'small') ?? {};
+    const requests = workload?.requests ?? [];
+    expect(requests.length).toBeGreaterThan(400);
+    expect(pool?.servers.length).toBeGreaterThanOrEqual(2);
+    const first = requests.filter((each) => each.blockIds[0] === requests[0]?.blockIds[0]);
+    expect(first.length).toBeGreaterThan(1);
+    expect(scenario?.build(1, 'small').workload).toEqual(workload);
+  }
+});

@@ -4,6 +4,7 @@ import { logNormal, zipf } from './arrivals.ts';
 import { conversations } from './conversations.ts';
 import { longPrompts, splitPool } from './disaggregation.ts';
 import { drawnAdapters } from './drawn-adapters.ts';
+import { drawnBeginnings } from './drawn-beginnings.ts';
 import { drawnCondition } from './drawn-conditions.ts';
 import { presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
@@ -57,10 +58,13 @@ const CONDITIONS: readonly Scenario[] = [
 
 /**
  * A scenario in which something else than pending prompts is short, or one that its number draws,
- * such as `memory-short-1`; undefined for another name.
+ * such as `memory-short-1` or `begin-alike-1`; undefined for another name.
  */
 export function conditionScenario(name: string): Scenario | undefined {
   return (
-    CONDITIONS.find((each) => each.name === name) ?? drawnCondition(name) ?? drawnAdapters(name)
+    CONDITIONS.find((each) => each.name === name) ??
+    drawnCondition(name) ??
+    drawnAdapters(name) ??
+    drawnBeginnings(name)
   );
 }
