@@ -60,6 +60,17 @@ describe('the log of failing scrapes', () => {
     expect(counted).toHaveLength(101);
   });
 
+  it('[V43] names the data source where another page than that of the metrics cannot be read', async () => {
+    const { clock, lines, add, errors } = setUp();
+    const endpoint = add('a');
+    const error = { endpoint, failure: 'status', reason: '404', inSuccession: 1, at: 0 } as const;
+    errors.failed(endpoint, { ...error, source: 'models-data-source' });
+    await clock.run();
+    expect(lines).toEqual([
+      'warn | a page that a data source reads of an endpoint cannot be read | endpoint=default/a | address=a:80 | failure=status | reason=404 | source=models-data-source',
+    ]);
+  });
+
   it('has no line for an endpoint that is scraped again at once, or that leaves', async () => {
     const { clock, pool, lines, add, fail, over, errors } = setUp();
     const a = add('a');

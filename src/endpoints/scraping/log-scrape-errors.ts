@@ -10,6 +10,9 @@ import {
   scrapeErrorsOf,
 } from './scrape-errors.ts';
 
+const LOAD_UNKNOWN = 'the metrics of an endpoint cannot be scraped; its load is unknown';
+const PAGE_MISSING = 'a page that a data source reads of an endpoint cannot be read';
+
 interface ScrapeLogOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly clock: Clock;
@@ -60,9 +63,10 @@ class ScrapeLog implements ScrapeObserver {
     if (error?.failure === this.#logged.get(id)) return false;
     if (error !== undefined) {
       this.#logged.set(id, error.failure);
-      const { endpoint, failure, reason } = error;
+      const { endpoint, failure, reason, source } = error;
       const fields = { endpoint: id, address: endpoint.address, failure, reason };
-      log.warn(fields, 'the metrics of an endpoint cannot be scraped; its load is unknown');
+      if (source === undefined) log.warn(fields, LOAD_UNKNOWN);
+      else log.warn({ ...fields, source }, PAGE_MISSING);
       return true;
     }
     this.#logged.delete(id);

@@ -130,7 +130,9 @@ class EndpointPoll {
     }
     const [failure, reason] = failed;
     this.#failures += 1;
-    errors.failed(this, { endpoint, failure, reason, inSuccession: this.#failures, at });
+    const inSuccession = this.#failures;
+    const source = this.#options.sourceType;
+    errors.failed(this, { endpoint, failure, reason, source, inSuccession, at });
   }
 
   #schedule(sentAt: Millis): void {

@@ -21,6 +21,8 @@ export interface ScrapeError {
   readonly failure: ScrapeFailure;
   /** A sentence for a person that names the URL. */
   readonly reason: string;
+  /** The type of the data source, where it reads another page than the metrics. */
+  readonly source?: string;
   /** The number of failures since the last success, including this one. */
   readonly inSuccession: number;
   /** Wall-clock time since the Unix epoch. */
