@@ -1,3 +1,4 @@
+import { PRECISE_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { REFERENCE_TYPES, type ReferenceRole } from '../reference/reference-table.ts';
 import type { EndpointPickerConfig } from '../schema/schema.ts';
@@ -29,12 +30,17 @@ export function unusedPlugins(config: EndpointPickerConfig): readonly ConfigNote
   const used = new Set<string>();
   collect(sections, used);
   for (const { parameters } of plugins) collect(parameters, used);
+  const hasPreciseScorer = plugins.some(({ type }) => type === 'precise-prefix-cache-scorer');
   return plugins.flatMap(({ type, name = type }, index): readonly ConfigNote[] => {
+    const path = `plugins[${index}]`;
+    if (type === PRECISE_PREFIX_PRODUCER && !used.has(name) && !hasPreciseScorer) {
+      const text = `${path}: no scorer reads what ${name} finds; write prefixMatchInfoProducerName: ${name} at the one that shall`;
+      return [{ path, reason: 'unused', text }];
+    }
     const role = REFERENCE_TYPES.get(type);
     const place = role && NAMED_IN.get(role);
     if (role === undefined || place === undefined || used.has(name)) return [];
     if (config.schedulingProfiles.length === 0 && IN_PROFILES.has(role)) return [];
-    const path = `plugins[${index}]`;
     const text = `${path}: ${name} has nothing to do; name it in ${place}, or leave it out`;
     return [{ path, reason: 'unused', text }];
   });

@@ -245,7 +245,11 @@ describe('notes', () => {
     const kvBlockIndexConfig = { inMemoryConfig, enableMetrics: true };
     const parameters = { indexerConfig: { kvBlockIndexConfig } };
     const at = 'plugins[0].parameters.indexerConfig.kvBlockIndexConfig';
-    expect(notesOf({ plugins: [{ type: 'precise-prefix-cache-producer', parameters }] })).toEqual([
+    const plugins = [
+      { type: 'precise-prefix-cache-producer', parameters },
+      { type: 'precise-prefix-cache-scorer' },
+    ];
+    expect(notesOf({ plugins })).toEqual([
       `${at}.enableMetrics: own-way`,
       `${at}.inMemoryConfig.podCacheSize: own-way`,
     ]);
