@@ -58,6 +58,8 @@ const OF_OTHERS = new Set([
   // the sidecar of llm-d, in the table of what stands for each of its flags
   '--model-server-port',
   '--vllm-port',
+  '--inference-pool-name',
+  '--inference-pool-namespace',
   '--connector',
   '--secure-proxy',
   '--prefiller-use-tls',
