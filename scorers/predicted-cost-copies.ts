@@ -83,7 +83,7 @@ export function copyOffer(
   const priceMs = (costs[at] as number) - computeCost(request, copied, terms);
   if (priceMs <= 0) return undefined;
   const lostMs = Math.max(0, atBestMs - ownWaitMs(terms, copied));
-  // Those that came before it wait less long: half as long in the mean.
+  // Earlier requests of the queue wait less long: half as long in the mean.
   const waitingLostMs = (lostMs / 2) * waitingAlike(scoring, endpoints, tokens);
   const reuseRate = match.reuseRate(endpoint, context.now);
   const offer = { key: keyOf(prompt, block), lostMs, waitingLostMs, priceMs, reuseRate };
