@@ -17,6 +17,7 @@ import {
 interface Scoring {
   readonly context: SchedulingContext;
   readonly request: RequestCost;
+  readonly scored: readonly Endpoint[];
   readonly match: PrefixMatch;
   readonly sharedAt: ((endpoint: Endpoint) => SharedBeginning | undefined) | undefined;
   /** Tokens of the prompt that the endpoint holds. */
@@ -27,7 +28,6 @@ interface Scoring {
 
 /** What a scoring has found out. */
 interface Costs {
-  readonly endpoints: readonly Endpoint[];
   /** By the place of the endpoint; below 0 where its sample is stale. */
   readonly costs: readonly number[];
   /** The place of the best endpoint. */
@@ -58,12 +58,12 @@ const HIGH_BITS = 0x1f_ffff;
  */
 export function copyOffer(
   scoring: Scoring,
-  { endpoints, costs, bestAt }: Costs,
+  { costs, bestAt }: Costs,
   accounts: Pick<CopyAccounts, 'paidMs'>,
 ): PlacedOffer | undefined {
-  const { context, request, match, cachedAt, stateOf } = scoring;
+  const { context, request, scored, match, cachedAt, stateOf } = scoring;
   const { prompt } = context.request;
-  const best = endpoints[bestAt] as Endpoint;
+  const best = scored[bestAt] as Endpoint;
   const tokens = cachedAt(best);
   const block = Math.floor(tokens / prompt.blockTokens) - 1;
   if (block < 0 || block >= prompt.count || match.reuseRate === undefined) return undefined;
@@ -73,9 +73,9 @@ export function copyOffer(
   if (holding.load.requests === 0) return undefined;
   computeCost(request, holding, terms);
   const atBestMs = ownWaitMs(terms, holding);
-  const at = cheapestBelow(tokens, endpoints, costs, cachedAt);
+  const at = cheapestBelow(tokens, scoring, costs);
   if (at < 0) return undefined;
-  const endpoint = endpoints[at] as Endpoint;
+  const endpoint = scored[at] as Endpoint;
   // Where memory is short, a copy takes it from answers, too.
   computeCost(request, stateOf(endpoint, cachedAt(endpoint)), terms);
   if (terms.memoryMs > 0) return undefined;
@@ -84,7 +84,7 @@ export function copyOffer(
   if (priceMs <= 0) return undefined;
   const lostMs = Math.max(0, atBestMs - ownWaitMs(terms, copied));
   // Earlier requests of the queue wait less long: half as long in the mean.
-  const waitingLostMs = (lostMs / 2) * waitingAlike(scoring, endpoints, tokens);
+  const waitingLostMs = (lostMs / 2) * waitingAlike(scoring, tokens);
   const reuseRate = match.reuseRate(endpoint, context.now);
   const offer = { key: keyOf(prompt, block), lostMs, waitingLostMs, priceMs, reuseRate };
   const paidMs = Math.min(priceMs, accounts.paidMs(offer, context.now));
@@ -94,15 +94,14 @@ export function copyOffer(
 /** The place of the cheapest endpoint that holds fewer tokens, or -1. */
 function cheapestBelow(
   tokens: number,
-  endpoints: readonly Endpoint[],
+  { scored, cachedAt }: Scoring,
   costs: readonly number[],
-  cachedAt: (endpoint: Endpoint) => number,
 ): number {
   let at = -1;
   let least = Number.POSITIVE_INFINITY;
   for (let place = 0; place < costs.length; place++) {
     const cost = costs[place] as number;
-    if (cost >= least || cost < 0 || cachedAt(endpoints[place] as Endpoint) >= tokens) continue;
+    if (cost >= least || cost < 0 || cachedAt(scored[place] as Endpoint) >= tokens) continue;
     at = place;
     least = cost;
   }
@@ -125,16 +124,12 @@ function ownWaitMs(
 }
 
 /** How many requests that begin with so many tokens of this prompt wait for endpoints. */
-function waitingAlike(
-  { context, sharedAt }: Scoring,
-  endpoints: readonly Endpoint[],
-  tokens: number,
-): number {
+function waitingAlike({ context, scored, sharedAt }: Scoring, tokens: number): number {
   if (sharedAt === undefined) return 0;
   // What is shared is known in steps of several blocks.
   const least = tokens - SHARED_STEP_BLOCKS * context.request.prompt.blockTokens;
   let waiting = 0;
-  for (const endpoint of endpoints) {
+  for (const endpoint of scored) {
     const shared = sharedAt(endpoint);
     if (shared !== undefined && shared.tokens > least) waiting += shared.requests;
   }

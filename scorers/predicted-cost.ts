@@ -146,7 +146,7 @@ function scoresOf(
     least = cost;
     bestAt = at;
   }
-  const copy = bestAt < 0 ? undefined : copyOffer(cycle, { endpoints, costs, bestAt }, copies);
+  const copy = bestAt < 0 ? undefined : copyOffer(cycle, { costs, bestAt }, copies);
   cycle.copy = copy;
   if (copy !== undefined && copy.paidMs > 0) {
     const cost = (costs[copy.at] as number) - copy.paidMs;
