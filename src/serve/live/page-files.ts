@@ -8,6 +8,19 @@ import type { AdminFile } from '../admin/admin-routes.ts';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
+/**
+ * The page's own style sheets, in `ui`. Where two rules are of equal weight the later sheet counts,
+ * so that the one for narrow screens is last.
+ */
+const OWN_STYLES: readonly string[] = [
+  'page.css',
+  'charts.css',
+  'tables.css',
+  'decisions.css',
+  'parts.css',
+  'narrow.css',
+];
+
 /** The page's own files, in `ui`. */
 const OWN: Readonly<Record<string, string>> = {
   'main.js': SCRIPT,
@@ -28,7 +41,7 @@ const OWN: Readonly<Record<string, string>> = {
   'table-card.js': SCRIPT,
   'terms.js': SCRIPT,
   'waiting.js': SCRIPT,
-  'page.css': STYLE,
+  ...Object.fromEntries(OWN_STYLES.map((name) => [name, STYLE])),
 };
 
 /** Files of packages: the package, the file in it, and the name by which the page imports it. */
@@ -113,8 +126,7 @@ function pageText(importMap: string): string {
 <meta name="color-scheme" content="light dark">
 <title>Pointsman</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="ui/uplot.css">
-<link rel="stylesheet" href="ui/page.css">
+${['uplot.css', ...OWN_STYLES].map((name) => `<link rel="stylesheet" href="ui/${name}">`).join('\n')}
 <script type="importmap">${importMap}</script>
 <script type="module" src="ui/main.js"></script>
 </head>
