@@ -8,6 +8,8 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { packageFile } from '../files/folders.ts';
+import type { Clock } from '../framework/runtime.ts';
+import { guardCredentials } from '../runtime/network/client/guarded-credentials.ts';
 import type { HeaderMutation, WireHeader } from './header-mutation.ts';
 
 type OfHalves<Part extends string, T> = {
@@ -62,10 +64,14 @@ interface ExtProcClientOptions {
   readonly address: string;
   /** Use TLS, without verification, as pickers may have self-signed certificates. */
   readonly tls: boolean;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
+/** A picker answers each piece of each answer with a frame, for all requests on one connection. */
+const FRAMES = { perSecond: 200_000, atOnce: 100_000 };
+
 /** The data plane's side of ext_proc, with the package's proto files. Connects when first used. */
-export function createExtProcClient({ address, tls }: ExtProcClientOptions): ExtProcClient {
+export function createExtProcClient({ address, tls, clock }: ExtProcClientOptions): ExtProcClient {
   const folder = packageFile('proto');
   const definition = loadSync(join(folder, 'envoy/service/ext_proc/v3/external_processor.proto'), {
     keepCase: true,
@@ -84,7 +90,8 @@ export function createExtProcClient({ address, tls }: ExtProcClientOptions): Ext
   const channel = tls
     ? credentials.createSsl(null, null, null, { rejectUnauthorized: false })
     : credentials.createInsecure();
-  const client = new Service.envoy.service.ext_proc.v3.ExternalProcessor(address, channel, {
+  const guarded = guardCredentials(channel, clock, FRAMES);
+  const client = new Service.envoy.service.ext_proc.v3.ExternalProcessor(address, guarded, {
     'grpc.max_receive_message_length': -1,
     // The name in self-signed certificates; by default gRPC sends the address, which TLS forbids.
     ...(tls && { 'grpc.ssl_target_name_override': 'pointsman' }),

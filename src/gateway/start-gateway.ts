@@ -38,7 +38,7 @@ const UPSTREAM_IDLE_MS = 4_000;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port, extProcAddress, extProcTls, clock, log } = options;
   const bounds = { ...GATEWAY_BOUNDS, ...options.bounds };
-  const extProc = createExtProcClient({ address: extProcAddress, tls: extProcTls });
+  const extProc = createExtProcClient({ address: extProcAddress, tls: extProcTls, clock });
   const upstreams = new PacedAgent({
     clock,
     keepAliveTimeout: UPSTREAM_IDLE_MS,

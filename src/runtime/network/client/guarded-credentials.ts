@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import type { Clock } from '../../../framework/runtime.ts';
+import type { Rate } from '../../clock/token-bucket.ts';
 import { WholeBlocks } from './whole-blocks.ts';
 
 /**
@@ -12,6 +13,7 @@ import { WholeBlocks } from './whole-blocks.ts';
 export function guardCredentials(
   credentials: ChannelCredentials,
   clock: Pick<Clock, 'now'>,
+  frames?: Rate,
 ): ChannelCredentials {
   const create = credentials._createSecureConnector.bind(credentials);
   credentials._createSecureConnector = (...of) => {
@@ -20,7 +22,10 @@ export function guardCredentials(
       connect: async (tcp) => {
         const { socket, secure } = await connector.connect(tcp);
         // gRPC hands it on to Node's HTTP/2, which takes any stream.
-        return { socket: new GuardedSocket(socket, clock) as Duplex as Socket, secure };
+        return {
+          socket: new GuardedSocket(socket, new WholeBlocks(clock, frames)) as Duplex as Socket,
+          secure,
+        };
       },
       waitForReady: () => connector.waitForReady(),
       getCallCredentials: () => connector.getCallCredentials(),
@@ -33,10 +38,9 @@ export function guardCredentials(
 class GuardedSocket extends Duplex {
   readonly #socket: Socket;
 
-  constructor(socket: Socket, clock: Pick<Clock, 'now'>) {
+  constructor(socket: Socket, blocks: WholeBlocks) {
     super();
     this.#socket = socket;
-    const blocks = new WholeBlocks(clock);
     socket.on('data', (bytes) => this.#take(blocks, bytes));
     socket.once('end', () => this.push(null));
     socket.once('close', () => this.destroy());

@@ -8,7 +8,10 @@ const FREE = 100;
 /** Further ones are read by so many. */
 const AT_ONCE = 1000;
 
-/** What undici calls for a request of its own API. */
+/**
+ * What undici calls for a request of its own API, which has these older methods itself. The newer
+ * ones would lose the case of header names, and join headers that come twice.
+ */
 type Receiver = Required<
   Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
 >;

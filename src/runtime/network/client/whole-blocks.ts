@@ -1,5 +1,5 @@
 import type { Clock } from '../../../framework/runtime.ts';
-import { TokenBucket } from '../../clock/token-bucket.ts';
+import { type Rate, TokenBucket } from '../../clock/token-bucket.ts';
 
 /** Length (3 bytes), type, flags, stream (4 bytes): RFC 9113, section 4.1. */
 const HEAD_BYTES = 9;
@@ -25,11 +25,13 @@ const FRAMES = { perSecond: 20_000, atOnce: 10_000 };
  * (current_nghttp2_memory_) == (0)`, seen with Node 24.
  */
 export class WholeBlocks {
+  readonly #perSecond: number;
   readonly #frames: TokenBucket;
   #rest: Buffer = Buffer.alloc(0);
 
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#frames = new TokenBucket(clock, FRAMES);
+  constructor(clock: Pick<Clock, 'now'>, frames: Rate = FRAMES) {
+    this.#perSecond = frames.perSecond;
+    this.#frames = new TokenBucket(clock, frames);
   }
 
   /** Returns what has become whole. Throws for what Node must not see, and for too many frames. */
@@ -43,7 +45,7 @@ export class WholeBlocks {
     }
     this.#rest = all.subarray(at);
     if (frames > 0 && !this.#frames.take(frames)) {
-      throw new Error(`the server sends more than ${FRAMES.perSecond} HTTP/2 frames a second`);
+      throw new Error(`the server sends more than ${this.#perSecond} HTTP/2 frames a second`);
     }
     return all.subarray(0, at);
   }

@@ -1,0 +1,28 @@
+import { afterEach, expect, it } from 'vitest';
+import {
+  A_HEADER,
+  frame,
+  GRPC_HEADERS,
+  type RawHttp2Server,
+  startRawHttp2Server,
+} from '../../test/support/servers/raw-http2-server.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { createExtProcClient, type ExtProcClient } from './ext-proc-client.ts';
+
+let picker: RawHttp2Server | undefined;
+let client: ExtProcClient | undefined;
+afterEach(() => {
+  client?.close();
+  picker?.stop();
+});
+
+it('[V454] a picker whose headers do not end loses its connection before Node reads them', async () => {
+  const more = Array.from({ length: 9 }, () => frame(9, 0, 1, A_HEADER));
+  const answer = Buffer.concat([frame(1, 0, 1, GRPC_HEADERS), ...more]);
+  picker = await startRawHttp2Server((socket) => void socket.write(answer));
+  const address = `127.0.0.1:${picker.port}`;
+  client = createExtProcClient({ address, tls: false, clock: new SimulatedClock() });
+  const stream = client.process();
+  const error = await new Promise<Error>((resolve) => void stream.on('error', resolve));
+  expect(error.message).toContain('the server sends headers of over 9 frames');
+});
