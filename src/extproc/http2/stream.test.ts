@@ -21,6 +21,24 @@ describe('a stream', () => {
     expect(peer.frames()).toEqual([]);
   });
 
+  it('[V457] that is reset in the read that opens it has no handler for what came of it', () => {
+    const peer = new Http2Peer().begin();
+    peer.receive(headers(1), data(1, 'x'), headers(3), data(3, 'y', true), reset(1), reset(3));
+    expect(peer.calls).toEqual([]);
+    expect(peer.connection.openStreams).toBe(0);
+    peer.receive(headers(5), data(5, 'a'), data(5, 'b', true));
+    expect(peer.calls).toEqual(['5 open', '5 data ab', '5 ended']);
+  });
+
+  it('[V457] that is paused as it opens keeps what came of it in that read', () => {
+    const peer = new Http2Peer().begin();
+    peer.onOpen = (stream) => stream.pause();
+    peer.receive(headers(1), data(1, 'a'), data(1, 'b', true));
+    expect(peer.calls).toEqual(['1 open']);
+    peer.stream(1).resume();
+    expect(peer.calls).toEqual(['1 open', '1 data ab', '1 ended']);
+  });
+
   it('[V190] that ends and is reset in the same read has ended, and gets no trailers', () => {
     const peer = new Http2Peer().begin();
     peer.receive(headers(1));

@@ -57,8 +57,6 @@ export class Http2Stream {
   handler: StreamHandler | undefined;
   /** Nothing more can be sent or comes. */
   closed = false;
-  /** Whether its handler has been made. */
-  opened = false;
   /** Whether the peer has ended its side, and whether the handler knows. */
   #remoteEnded = false;
   #endedHandled = false;
@@ -70,7 +68,7 @@ export class Http2Stream {
   /** Bytes that were handed on and are not returned to the peer's window yet. */
   #consumed = 0;
   #paused = false;
-  /** What has come while the stream is paused. */
+  /** What has come while the stream is paused, or has no handler yet. */
   #held: Buffer[] = [];
   /** The first of them that `resume` hands on. */
   #heldAt = 0;
@@ -90,6 +88,14 @@ export class Http2Stream {
   /** Whether the peer may send no more DATA. */
   get remoteEnded(): boolean {
     return this.#remoteEnded;
+  }
+
+  /** Hands on what has come in the read that opens it. */
+  open(handler: StreamHandler): void {
+    this.handler = handler;
+    const early = this.#held;
+    this.#held = [];
+    for (const piece of early) if (!this.closed) this.#take(piece);
   }
 
   /** Sends the answer's headers, an encoded block. */
@@ -169,12 +175,7 @@ export class Http2Stream {
     if (this.#receiveWindow < 0) return false;
     // Padding is not handed on.
     this.#consume(flowBytes - piece.length);
-    if (piece.length === 0) return true;
-    if (this.#paused || this.#held.length > 0) {
-      this.#held.push(piece);
-      this.#connection.keepRead();
-      this.handler?.kept?.(piece.length);
-    } else this.#handOn(piece);
+    if (piece.length > 0) this.#take(piece);
     return true;
   }
 
@@ -245,6 +246,15 @@ export class Http2Stream {
     return waiting.bytes === 0;
   }
 
+  #take(piece: Buffer): void {
+    if (this.handler === undefined) this.#held.push(piece);
+    else if (this.#paused || this.#held.length > 0) {
+      this.#held.push(piece);
+      this.#connection.keepRead();
+      this.handler.kept?.(piece.length);
+    } else this.#handOn(piece);
+  }
+
   #handOn(piece: Buffer): void {
     if (this.handler?.data(piece) === true) this.#connection.keepRead();
     this.#consume(piece.length);
@@ -261,11 +271,7 @@ export class Http2Stream {
 
   #sendTrailers(trailers: Uint8Array): void {
     this.#connection.sendHeaders(this.id, trailers, 'ends');
-    this.#localEnd();
-  }
-
-  /** What the peer still sends is not needed any more (RFC 9113, section 8.1). */
-  #localEnd(): void {
+    // What the peer still sends is not needed any more (RFC 9113, section 8.1).
     if (!this.#remoteEnded) this.#connection.sendReset(this.id, HTTP2.noError);
     this.#close('here');
   }

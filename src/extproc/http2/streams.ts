@@ -30,7 +30,7 @@ export class Streams {
   /** No stream has a window that is more above the first one of all. */
   #offsetMax = 0;
   #lastId = 0;
-  /** Streams whose handlers are made with their first data, or once the read is over. */
+  /** Streams whose handlers are made once the read is over, if they are not reset in it. */
   #unopened: Http2Stream[] = [];
   /** Streams whose peer has sent all, in this read. */
   #ended: Http2Stream[] = [];
@@ -71,7 +71,6 @@ export class Streams {
     if (stream === undefined) this.#lateData(streamId);
     else if (stream.remoteEnded) stream.reset(HTTP2.streamClosed);
     else {
-      this.#open(stream);
       if (!stream.receive(part, flowBytes)) stream.reset(HTTP2.flowControlError);
       if (last) this.#end(stream);
     }
@@ -160,10 +159,9 @@ export class Streams {
   }
 
   #open(stream: Http2Stream): void {
-    if (stream.opened || stream.closed) return;
-    stream.opened = true;
+    if (stream.closed) return;
     const handler = this.#options.onStream(stream);
-    if (!stream.closed) stream.handler = handler;
+    if (!stream.closed) stream.open(handler);
     else handler.closed();
   }
 
