@@ -112,6 +112,29 @@ function upTo(bytes: number, head: string, piece: string, tail: string): () => s
   };
 }
 
+const HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
+/** So much of a body at once, each byte in a chunk of its own. */
+const inBytes = (text: string): string => Array.from(text, (each) => `1\r\n${each}\r\n`).join('');
+const SPACES = inBytes(' '.repeat(10_000));
+
+/** Writes bytes of its own to the connection, without end. */
+const raw =
+  (head: string, piece: () => string, answers: (question: Question) => boolean): Attack =>
+  (question, { socket }) => {
+    if (!isPods(question) || !answers(question) || socket === null) return false;
+    socket.on('error', () => undefined).write(head);
+    const go = (): void => {
+      while (!socket.destroyed && socket.write(piece()));
+      if (!socket.destroyed) socket.once('drain', () => setImmediate(go));
+    };
+    go();
+    return true;
+  };
+const isWatch = (question: Question): boolean => question.isWatch;
+const isList = (question: Question): boolean => !question.isWatch;
+const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+
 const LARGE = 'x'.repeat(10 * MB);
 
 export const ATTACKS: Readonly<Record<string, Attack>> = {
@@ -158,6 +181,28 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   'too-many-absurd': refuse(429, { 'retry-after': '99999999999' }),
   redirects: (question, response) =>
     refuse(307, { location: `${question.url.pathname}?again=1` })(question, response),
+  'line-in-bytes': raw(`${HEAD}${inBytes('{"a":"')}`, () => SPACES, isWatch),
+  'list-in-bytes': listing(raw(HEAD, () => SPACES, isList)),
+  'events-in-bytes': raw(
+    HEAD,
+    () => inBytes(event('MODIFIED', podOf('pod-0', '127.0.1.1', { version: (made += 1) }))),
+    isWatch,
+  ),
+  'interim-answers': raw('', () => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(2000), isWatch),
+  'interim-lists': listing(raw('', () => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(2000), isList)),
+  headers: raw('HTTP/1.1 200 OK\r\n', () => 'a:\r\n'.repeat(10_000), isWatch),
+  'trailers-in-bytes': raw(`${HEAD}0\r\n`, () => 'a:\r\n'.repeat(10_000), isWatch),
+  deep: watches(() => {
+    const pod = JSON.stringify({ type: 'ADDED', object: podOf(`d-${(made += 1)}`, ip(made)) });
+    return `${pod.replace('"labels":{', `"labels":{"deep":${deep(1_000_000)},`)}\n`;
+  }),
+  'deep-error': watches(
+    () => `{"type":"ERROR","object":{"code":500,"message":${deep(1_000_000)}}}\n`,
+  ),
+  prototypes: watches(() => {
+    const pod = JSON.stringify({ type: 'ADDED', object: podOf('pod-0', '127.0.1.1') });
+    return `${pod.replace('"labels":{', '"labels":{"__proto__":{"x":1},"constructor":"c",')}\n`;
+  }),
   'slow-bytes': (_, response) => {
     ok(response);
     const timer = setInterval(() => response.write(' '), 1000);

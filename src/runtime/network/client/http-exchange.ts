@@ -4,18 +4,13 @@ import {
   type HttpGetOptions,
   type HttpResponse,
 } from '../../../framework/runtime.ts';
+import { PieceLimit } from '../pieces/piece-limit.ts';
 import { FloodingServerError } from './head-guard.ts';
 import { tlsFailure } from './http-connector.ts';
 import type { ReusedBody } from './reused-body.ts';
 
 /** Answers before the answer, such as 103: servers send one or two. */
 const INTERIM_MAX = 10;
-/**
- * Each piece of a body costs as much as a hundred of its bytes. Servers send pieces of kilobytes,
- * or a line each.
- */
-const PIECES_MAX = 10_000;
-const PIECE_BYTES_MIN = 256;
 
 interface HttpExchangeOptions {
   readonly url: URL;
@@ -36,7 +31,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #interim = 0;
-  #pieces = 0;
+  readonly #pieces = new PieceLimit();
   #ended = false;
 
   constructor(options: HttpExchangeOptions) {
@@ -79,9 +74,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       controller.abort(new BodyTooLargeError(message));
       return;
     }
-    this.#pieces += 1;
-    if (this.#pieces > PIECES_MAX + body.bytes / PIECE_BYTES_MIN) {
-      const message = `it answered in ${this.#pieces} pieces of a few bytes each`;
+    const pieces = this.#pieces.exceededBy(chunk.length);
+    if (pieces !== undefined) {
+      const message = `it answered in ${pieces} pieces of a few bytes each`;
       controller.abort(new FloodingServerError(message));
       return;
     }

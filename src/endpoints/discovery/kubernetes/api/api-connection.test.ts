@@ -36,7 +36,34 @@ const LEASE = { namespace: 'n', name: 'l' };
 const answeringJson = (answer: object): Promise<KubeConfig> =>
   answering((_, response) => void response.end(JSON.stringify(answer)));
 
+/** Writes bytes of its own in place of an answer. */
+const writing =
+  (text: string): RequestListener =>
+  (_, { socket }) =>
+    void socket?.on('error', () => undefined).write(text);
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
 describe('what an API server answers', () => {
+  it('[V458] in chunks of a byte each is not read on', async () => {
+    const config = await answering(writing(`${CHUNKED}${'1\r\nx\r\n'.repeat(20_000)}`));
+    const api = await connectApi(config);
+    const limits = { bytesMax: 1024 * 1024, timeoutMs: 10_000 };
+    await expect(api.text({ path: '/' }, limits)).rejects.toThrow('an answer in 10');
+    const watch = async (): Promise<void> => {
+      for await (const _ of await api.open({ path: '/' })) continue;
+    };
+    await expect(watch()).rejects.toThrow('an answer in 10');
+    api.close();
+  });
+
+  it('[V458] by interim answers without end is not waited for', async () => {
+    const api = await connectApi(
+      await answering(writing('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(17))),
+    );
+    await expect(api.open({ path: '/' })).rejects.toThrow('more than 16 interim answers');
+    api.close();
+  });
+
   it('[V340] is read up to a bound', async () => {
     const api = await connectApi(await answering(endless));
     const limits = { bytesMax: 1024 * 1024, timeoutMs: 10_000 };

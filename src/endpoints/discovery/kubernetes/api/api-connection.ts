@@ -1,7 +1,9 @@
 import { type KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { type Dispatcher, getGlobalDispatcher } from 'undici';
 import { BodyTooLargeError, type Millis } from '../../../../framework/runtime.ts';
+import { interimAnswers } from '../../../../runtime/network/client/interim-answers.ts';
 import { ApiStatusError } from './api-error.ts';
+import { boundedAnswers } from './bounded-answers.ts';
 
 export interface ApiQuestion {
   readonly path: string;
@@ -47,15 +49,17 @@ export async function connectApi(config: KubeConfig, accept?: string): Promise<A
   await config.applySecurityAuthentication(context);
   const headers = { accept: accept ?? 'application/json', ...context.getHeaders() };
   const own = context.getDispatcher() as unknown as Dispatcher | undefined;
+  const bounded = (own ?? getGlobalDispatcher()).compose(boundedAnswers);
   const open: ApiConnection['open'] = async (question) => {
     const url = urlOf(server, question);
-    const answer = await (own ?? getGlobalDispatcher()).request({
+    const answer = await bounded.request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       method: question.method ?? 'GET',
       headers: question.body ? { ...headers, 'content-type': 'application/json' } : headers,
       body: question.body ? JSON.stringify(question.body) : null,
       signal: question.signal ?? null,
+      onInfo: interimAnswers(),
       headersTimeout: SILENT_MS,
       bodyTimeout: SILENT_MS,
     });
