@@ -6,6 +6,7 @@ import { EndpointHealth } from './endpoint-health.ts';
 import { failureReason } from './failure-reason.ts';
 import { STALL_CHECK_MS, stalledAmong } from './first-token-stall.ts';
 import { answersScrapesAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
+import { Standstill } from './standstill.ts';
 
 /** A change of an endpoint: `ejected` is undefined when it is back. */
 export interface EjectionChange {
@@ -24,12 +25,6 @@ export interface EjectorOptions {
 /** An endpoint may serve requests and no metrics. */
 const SILENT_TRIAL_MS = 30_000;
 const NO_SLOTS: ReadonlySet<number> = new Set();
-/**
- * Without an event for so long, this process may have stood still: then first tokens wait to be
- * read, and are read in this time.
- */
-const STANDSTILL_MS: Millis = 1000;
-const READ_MS: Millis = 500;
 
 /**
  * Takes endpoints that fail out of the candidates, and lets few requests try them again. It
@@ -48,8 +43,7 @@ export class Ejector implements EndpointObserver {
   #checkedAt: Millis = Number.NEGATIVE_INFINITY;
   #silenceCheckedAt: Millis = Number.NEGATIVE_INFINITY;
   #firstTokens = 0;
-  /** When this picker last placed a request or got an answer. */
-  #eventAt: Millis = Number.NEGATIVE_INFINITY;
+  readonly #standstill = new Standstill();
 
   constructor(options: EjectorOptions) {
     this.#options = options;
@@ -80,7 +74,8 @@ export class Ejector implements EndpointObserver {
   offerTrial(candidates: readonly Endpoint[], at: Millis): Endpoint | undefined {
     const plan = this.#plan;
     if (plan === undefined) return undefined;
-    if (at - this.#checkedAt >= STALL_CHECK_MS) this.#checkUnlessStill(plan, at);
+    this.#standstill.event(at);
+    if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
     if (at - this.#silenceCheckedAt >= SILENCE_CHECK_MS) this.#checkSilence(plan, at);
     if (this.#out.size === 0) return undefined;
     const trial = candidates.find((each) => this.#isTrialDue(each, at));
@@ -97,7 +92,7 @@ export class Ejector implements EndpointObserver {
   /** `ttftMs`: how long the first token is expected to take. */
   routed(routed: Routed, ttftMs: Millis): void {
     if (this.#plan === undefined) return;
-    this.#eventAt = routed.at;
+    this.#standstill.event(routed.at);
     const health = this.#healthOf(routed.endpoint);
     health?.tryWith(routed, routed.at);
     if (routed.prefill !== undefined) return;
@@ -108,10 +103,14 @@ export class Ejector implements EndpointObserver {
   /** The endpoint that serves the request, which may be a fallback, has begun to answer. */
   firstToken(routed: Routed, servedBy: Endpoint, at: Millis): void {
     if (this.#plan === undefined) return;
-    this.#eventAt = at;
+    this.#standstill.event(at);
+    this.#standstill.answered(routed.at);
     this.#firstTokens += 1;
-    this.#known.get(routed.endpoint.id)?.awaiting.delete(routed);
+    const awaiting = this.#known.get(routed.endpoint.id)?.awaiting;
+    const expectedMs = awaiting?.get(routed);
+    awaiting?.delete(routed);
     const health = this.#healthOf(servedBy);
+    if (expectedMs !== undefined) health?.gaveFirstToken(at - routed.at - expectedMs, at);
     if (health?.owesEnd(routed) === true) health.progressed(routed, at);
     else if (health !== undefined) this.#succeed(health, routed, at);
   }
@@ -134,7 +133,8 @@ export class Ejector implements EndpointObserver {
   ): void {
     const plan = this.#plan;
     if (plan === undefined) return;
-    this.#eventAt = at;
+    this.#standstill.event(at);
+    if (outcome !== 'aborted') this.#standstill.answered(routed.at);
     // A client that gives up on a silent endpoint takes the evidence away.
     const waitedMs = at - routed.at;
     if (outcome === 'aborted' && waitedMs >= plan.firstTokenStallMs) this.#check(plan, at);
@@ -261,23 +261,18 @@ export class Ejector implements EndpointObserver {
     }
     const { suspects, silent } = silenceAmong(watched, at, silenceMs);
     this.#suspects = suspects.length === 0 ? NO_SLOTS : new Set(suspects.map(({ slot }) => slot));
+    if (this.#standstill.judgedBy(at) < at) return;
     for (const health of silent) this.#eject(health, 'silent', at);
   }
 
-  /** After a standstill, judges by what was owed when it began. */
-  #checkUnlessStill(plan: EjectionPlan, at: Millis): void {
-    const stood = at - this.#eventAt > STANDSTILL_MS;
-    this.#check(plan, stood ? this.#eventAt : at, at);
-    if (stood) this.#checkedAt = at + READ_MS - STALL_CHECK_MS;
-  }
-
   /** Looks for endpoints that owe first tokens for too long while others give theirs. */
-  #check(plan: EjectionPlan, at: Millis, now: Millis = at): void {
-    this.#checkedAt = now;
+  #check(plan: EjectionPlan, at: Millis): void {
+    this.#checkedAt = at;
     const { pool } = this.#options;
     const input = { pool, firstTokens: this.#firstTokens, plan };
-    const { failedTrials, stalled } = stalledAmong(this.#known.values(), at, input);
-    for (const health of failedTrials) this.#eject(health, 'trial-failed', now);
-    for (const health of stalled) this.#eject(health, 'first-token-stall', now);
+    const judgedBy = this.#standstill.judgedBy(at);
+    const { failedTrials, stalled } = stalledAmong(this.#known.values(), judgedBy, input);
+    for (const health of failedTrials) this.#eject(health, 'trial-failed', at);
+    for (const health of stalled) this.#eject(health, 'first-token-stall', at);
   }
 }

@@ -31,6 +31,9 @@ export class EndpointHealth {
   progressAt: Millis = Number.NEGATIVE_INFINITY;
   /** When the newest request was sent of those whose first token or good end it has given. */
   answeredSentAt: Millis = Number.NEGATIVE_INFINITY;
+  /** When it gave its last first token, and how much later than expected that was. */
+  firstTokenAt: Millis = Number.NEGATIVE_INFINITY;
+  lateMs: Millis = 0;
   consecutiveFailures = 0;
   /** Whether the last failure was an answer that had begun well. */
   brokeOff = false;
@@ -74,6 +77,11 @@ export class EndpointHealth {
     this.progressGapMs = known
       ? this.progressGapMs + GAP_WEIGHT * (gapMs - this.progressGapMs)
       : gapMs;
+  }
+
+  gaveFirstToken(lateMs: Millis, at: Millis): void {
+    this.firstTokenAt = at;
+    this.lateMs = lateMs;
   }
 
   /** The time of its present sample. */

@@ -7,6 +7,8 @@ import type { EndpointHealth } from './endpoint-health.ts';
 export const STALL_CHECK_MS: Millis = 100;
 /** A prediction of the first token can be wrong by a factor, such as for another accelerator. */
 const TIMES_EXPECTED = 8;
+/** It must be so many times as late as first tokens of others were meanwhile. */
+const TIMES_OTHERS = 2;
 /** The bound while predictions have little to go by, and for engines with a good excuse. */
 const PATIENT_MS = 30_000;
 /** First tokens after which predictions are good enough. */
@@ -29,7 +31,10 @@ interface Stalls {
   readonly stalled: readonly EndpointHealth[];
 }
 
-/** Finds the endpoints that owe first tokens for too long while others give theirs. */
+/**
+ * Finds the endpoints that owe first tokens for too long while others give theirs. Where those of
+ * others come late as well, this process or the network is late, or the pool has too much to do.
+ */
 export function stalledAmong(
   known: Iterable<EndpointHealth>,
   at: Millis,
@@ -37,17 +42,29 @@ export function stalledAmong(
 ): Stalls {
   const failedTrials: EndpointHealth[] = [];
   const stalled: EndpointHealth[] = [];
-  let progressAt = Number.NEGATIVE_INFINITY;
+  const others: EndpointHealth[] = [];
   for (const health of known) {
     if (health.ejected !== undefined) {
       if (isTrialStalled(health, at, input.plan)) failedTrials.push(health);
-    } else if (isStalled(health, at, input)) stalled.push(health);
-    else progressAt = Math.max(progressAt, health.progressAt);
+    } else (isStalled(health, at, input) ? stalled : others).push(health);
   }
   return {
     failedTrials,
-    stalled: stalled.filter(({ awaitingSince }) => progressAt > awaitingSince),
+    stalled: stalled.filter((health) => isLateAlone(health, others, at)),
   };
+}
+
+function isLateAlone(
+  health: EndpointHealth,
+  others: readonly EndpointHealth[],
+  at: Millis,
+): boolean {
+  const { awaitingSince } = health;
+  if (!others.some(({ progressAt }) => progressAt > awaitingSince)) return false;
+  const late = others.filter(({ firstTokenAt }) => firstTokenAt > awaitingSince);
+  const lateMs = Float64Array.from(late, (each) => each.lateMs).sort();
+  const usualMs = lateMs[(lateMs.length - 1) >> 1] ?? 0;
+  return at - Math.max(awaitingSince, health.progressAt) >= TIMES_OTHERS * usualMs;
 }
 
 /**

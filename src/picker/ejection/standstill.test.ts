@@ -5,7 +5,7 @@ import { DEFAULT_EJECTION } from './ejection-plan.ts';
 import { Ejector } from './ejector.ts';
 
 /** Two endpoints, of which the first has given enough first tokens for predictions to count. */
-function start() {
+function start(silenceMs = 0) {
   const endpoints = [makeEndpoint('a', { slot: 0 }), makeEndpoint('b', { slot: 1 })];
   const [a, b] = endpoints as [Endpoint, Endpoint];
   const pool = {
@@ -13,7 +13,7 @@ function start() {
     snapshot: () => endpoints,
   };
   const ejector = new Ejector({ pool });
-  ejector.configure({ ...DEFAULT_EJECTION, silenceMs: 0 });
+  ejector.configure({ ...DEFAULT_EJECTION, silenceMs });
   let number = 0;
   /** Sends a request, which `b` does not answer. */
   const send = (endpoint: Endpoint, at: number): void => {
@@ -21,12 +21,16 @@ function start() {
     ejector.routed(routed, 50);
     if (endpoint === a) ejector.firstToken(routed, a, at + 50);
   };
+  const sampled = ({ slot }: Endpoint, sampledAt: number): void => {
+    const id = endpoints[slot]?.id ?? '';
+    endpoints[slot] = makeEndpoint(id, { slot, sampledAt });
+  };
   for (let at = 0; at < 3000; at += 100) send(a, at);
   const admitted = (at: number): readonly Endpoint[] => {
     const trial = ejector.offerTrial(endpoints, at);
     return trial === undefined ? ejector.remaining(endpoints) : [trial];
   };
-  return { ejector, a, b, endpoints, send, admitted };
+  return { ejector, a, b, endpoints, send, sampled, admitted };
 }
 
 it('[V375] is not blamed for what this process has not read yet because it stood still', () => {
@@ -59,4 +63,70 @@ it('[V375] is ejected where requests are few', () => {
   send(b, 5000);
   send(a, 10_000);
   expect(admitted(15_000)).toEqual([a]);
+});
+
+it('[Q276] is not blamed where the answers of another are read first', () => {
+  const { ejector, a, b, endpoints, admitted } = start();
+  const toA = makeRouted(a, { number: 1000, at: 3000 });
+  const toB = makeRouted(b, { number: 1001, at: 3000 });
+  ejector.routed(toA, 50);
+  ejector.routed(toB, 50);
+  ejector.firstToken(toA, a, 9000);
+  expect(admitted(9001)).toEqual(endpoints);
+  ejector.firstToken(toB, b, 9002);
+  expect(admitted(9700)).toEqual(endpoints);
+});
+
+it('[Q276] is not blamed where a client that has given up meanwhile is read first', () => {
+  const { ejector, a, b, endpoints, send, admitted } = start();
+  const toB = makeRouted(b, { number: 1000, at: 3000 });
+  ejector.routed(toB, 50);
+  send(a, 3010);
+  ejector.done(toB, b, { at: 9000, outcome: 'aborted' });
+  expect(admitted(9001)).toEqual(endpoints);
+});
+
+it('[Q276] is not blamed before the answers to newer requests are read', () => {
+  const { ejector, a, b, endpoints, send, admitted } = start();
+  const toA = makeRouted(a, { number: 1000, at: 3000 });
+  ejector.routed(toA, 50);
+  ejector.routed(makeRouted(b, { number: 1001, at: 3000 }), 50);
+  ejector.firstToken(toA, a, 9000);
+  // This process is slow: in a second it reads nothing that was sent since.
+  expect(admitted(9900)).toEqual(endpoints);
+  send(a, 9910);
+  expect(admitted(10_050)).toEqual([a]);
+});
+
+it('[Q276] is not silent while answers to scrapes wait to be read', () => {
+  const { ejector, a, b, endpoints, sampled, admitted } = start(500);
+  for (const each of [a, b]) sampled(each, 2990);
+  const toA = makeRouted(a, { number: 1000, at: 3000 });
+  const toB = makeRouted(b, { number: 1001, at: 3000 });
+  ejector.routed(toA, 50);
+  ejector.routed(toB, 50);
+  expect(admitted(3001)).toEqual(endpoints);
+  sampled(a, 9000);
+  ejector.firstToken(toA, a, 9000);
+  admitted(9001);
+  expect(ejector.counts.size).toBe(0);
+});
+
+it('[Q277] is not blamed where first tokens of others come as late', () => {
+  const { ejector, a, b, endpoints, admitted } = start();
+  const toA = (number: number) => makeRouted(a, { number, at: 100 * number });
+  const waiting = new Map<number, ReturnType<typeof makeRouted>>();
+  ejector.routed(makeRouted(b, { number: 1000, at: 4900 }), 50);
+  const outAt: number[] = [];
+  for (let number = 30; number < 100; number += 1) {
+    const routed = toA(number);
+    waiting.set(number, routed);
+    ejector.routed(routed, 50);
+    const answered = waiting.get(number - 20);
+    // It was sent two seconds ago.
+    if (answered !== undefined) ejector.firstToken(answered, a, routed.at + 1);
+    if (admitted(routed.at + 2).length < endpoints.length) outAt.push(routed.at);
+  }
+  // After 3,900 ms, which is twice as late as those of the other.
+  expect(outAt[0]).toBe(8800);
 });
