@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { EngineAnswer } from './answers/engine-answer.ts';
 import { checkedBody } from './body/client-body.ts';
 import { apiOf, type GenerationApi, withTransfer } from './body/generation-api.ts';
@@ -31,7 +30,8 @@ export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
 
 async function answerTo(upload: Buffer, exchange: Exchange): Promise<EngineAnswer> {
   const { request, reserved, metrics } = exchange;
-  const api = request.method === 'POST' ? apiOf(pathOf(request)) : undefined;
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  const api = request.method === 'POST' ? apiOf(path) : undefined;
   const isJson = api !== undefined || /[/+]json\b/i.test(request.headers['content-type'] ?? '');
   const body = isJson && upload.length > 0 ? checkedBody(upload, reserved) : upload;
   if (api === undefined) return forward({ body, headers: {} }, exchange);
@@ -89,14 +89,4 @@ function fromPeer(
 /** Whether a text that has been checked is an object. */
 function isObjectText(json: Buffer): boolean {
   return json.find((byte) => byte > 0x20) === 0x7b;
-}
-
-/** The path as servers read it: without a query, and with no characters encoded. */
-function pathOf({ url = '' }: IncomingMessage): string {
-  const [path = ''] = url.split('?', 1);
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }

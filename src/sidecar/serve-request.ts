@@ -6,6 +6,7 @@ import { ClientGone, endUpload, type FrontExchange } from '../runtime/network/se
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
 import type { EngineAnswer } from './answers/engine-answer.ts';
 import { askEngine } from './ask-engine.ts';
+import { plainTarget } from './body/generation-api.ts';
 import { Refusal, respondError } from './body/refusal.ts';
 import { namedRank, SERVER_HEADERS } from './exchange/named-servers.ts';
 import type { RequestOutcome } from './exchange/sidecar-metrics.ts';
@@ -39,7 +40,9 @@ export async function serveRequest(
   parts: SidecarParts,
   rank: number,
 ): Promise<void> {
-  const { headers: sent } = front.request;
+  const { headers: sent, url = '/' } = front.request;
+  // What is decided by the path, and the servers asked, must agree on the API.
+  front.request.url = plainTarget(url);
   const { engines, options: all } = parts;
   const engine = engines[namedRank(sent, all.port) ?? rank] ?? engines[rank] ?? all.engine;
   const ended = new AbortController();

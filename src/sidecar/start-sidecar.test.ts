@@ -36,14 +36,21 @@ describe('what a client may ask for', () => {
     expect(await metric(sidecar, line)).toBe(1);
   });
 
-  it.each(['/v1/completions', '/v1/c%6fmpletions', '/v1/responses', '/inference/v1/generate'])(
-    '[V64] no KV of other servers reaches the engine at %s',
-    async (path) => {
+  it.each([
+    ['/v1/completions', '/v1/completions'],
+    ['/v1/c%6fmpletions', '/v1/completions'],
+    ['/v1/completions/', '/v1/completions'],
+    ['//v1/responses', '/v1/responses'],
+    ['/inference/v1/generate', '/inference/v1/generate'],
+  ])(
+    '[V64] no KV of other servers reaches the engine at %s, whatever the type',
+    async (path, plain) => {
       const sidecar = await started();
       const body = { ...ASKED, kv_transfer_params: KV };
-      const answer = complete(sidecar, { body, path });
+      const headers = { 'content-type': 'text/plain' };
+      const answer = complete(sidecar, { body, path, headers });
       const visit = await bed.engine.next();
-      expect([visit.path, JSON.parse(visit.body)]).toEqual([path, ASKED]);
+      expect([visit.path, JSON.parse(visit.body)]).toEqual([plain, ASKED]);
       visit.response.end('{}');
       await answer;
     },

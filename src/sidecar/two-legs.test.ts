@@ -54,6 +54,36 @@ describe('one leg after the other', () => {
     expect(sidecar.counts.prefilled).toBe(1);
   });
 
+  it.each([
+    ['/v1/completions/', '/v1/completions'],
+    ['//v1/responses', '/v1/responses'],
+    ['/v1//chat/completions?a=%2F', '/v1/chat/completions?a=%2F'],
+    ['/v1/./messages/', '/v1/messages'],
+    ['/v1/files/../responses', '/v1/responses'],
+    ['/inference/v1/generate%2F', '/inference/v1/generate'],
+  ])('[D531] serves %s so, at %s', async (path, plain) => {
+    const sidecar = await started();
+    const answer = ask(sidecar, { path });
+    const prefill = await bed.prefiller.next();
+    prefill.response.end(KV_ANSWER);
+    const decode = await bed.engine.next();
+    expect([prefill.path, decode.path]).toEqual([plain, plain]);
+    decode.response.end('{}');
+    expect((await answer).status).toBe(200);
+  });
+
+  it.each(['/v1/chat/completions/render/', '/v1//models', '/proxy/v1/completions/'])(
+    '[D531] leaves %s as it is',
+    async (path) => {
+      const sidecar = await started();
+      const answer = ask(sidecar, { path });
+      const visit = await bed.engine.next();
+      expect([visit.path, bed.prefiller.visits]).toEqual([path, 0]);
+      visit.response.end('{}');
+      await answer;
+    },
+  );
+
   it('[B71] newer names of the headers count before the older ones', async () => {
     const sidecar = await started();
     const answer = ask(sidecar, {

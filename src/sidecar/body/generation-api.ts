@@ -1,3 +1,4 @@
+import { apiPath } from '../../openai/api-path.ts';
 import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 
 /** An API that generates tokens, as far as its two legs differ from those of other APIs. */
@@ -32,6 +33,16 @@ export const API_NAMES: readonly string[] = [...APIS.values()].map(({ name }) =>
 /** The API of a path without a query; undefined for a path that generates nothing. */
 export function apiOf(path: string): GenerationApi | undefined {
   return APIS.get(path);
+}
+
+/**
+ * The target of a request with the plain path of its API, where servers that pass over slashes and
+ * encodings would read it as one; any other target as it is.
+ */
+export function plainTarget(target: string): string {
+  const path = apiPath(target);
+  const query = target.indexOf('?');
+  return APIS.has(path) ? `${path}${query < 0 ? '' : target.slice(query)}` : target;
 }
 
 /** Parameters of a transfer by their names, as JSON texts. */
