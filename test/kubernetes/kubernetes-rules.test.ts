@@ -14,9 +14,8 @@ import {
 } from '../../src/endpoints/discovery/kubernetes/rules/follow-rules.ts';
 import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-source.ts';
 import { RequestRules } from '../../src/endpoints/rewrites/request-rules.ts';
-import type { Clock } from '../../src/framework/runtime.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { hastyClock } from '../support/kubernetes/hasty-clock.ts';
 import { installRuleCrds, removeRuleCrds } from '../support/kubernetes/rule-crds.ts';
 import { createRule, type Plural, where } from '../support/kubernetes/rule-objects.ts';
 import { UNPACED } from '../support/kubernetes/unpaced.ts';
@@ -240,19 +239,3 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
     expect(target('fine')).toBeUndefined();
   });
 });
-
-/** What is waited for so long is not waited for in these tests, unless the machine is busy. */
-const LIMIT_MS = 60_000;
-
-/**
- * A real clock whose shorter timers fire sixty times sooner: the source looks again every half
- * second.
- */
-function hastyClock(): Clock {
-  const clock = nodeClock();
-  return {
-    now: () => clock.now(),
-    wallTime: () => clock.wallTime(),
-    setTimer: (delay, callback) => clock.setTimer(delay < LIMIT_MS ? delay / 60 : delay, callback),
-  };
-}

@@ -6,7 +6,7 @@ import { objectSource, type PacedServer } from '../api/object-source.ts';
 import type { ResourceSource, WatchObserver } from '../watch/informer.ts';
 import { leanRule, type RuleObject } from './rule-objects.ts';
 
-/** The reference's API groups. Only the first one that is installed is read. */
+/** The reference's API groups. Of each kind, only the first one that has it is read. */
 export const RULE_GROUPS = ['llm-d.ai', 'inference.networking.x-k8s.io'] as const;
 /** The versions of its kinds; `v1` is only in the first group. */
 export type RuleVersion = 'v1' | 'v1alpha2';
@@ -72,7 +72,10 @@ function absentWatch(clock: Clock, observer: WatchObserver<RuleObject>): { stop(
 /** Such a list is some kilobytes. */
 const RESOURCES = { bytesMax: 1024 * 1024, timeoutMs: 30_000 } as const;
 
-/** Needs no permission. A list of a kind that is not installed would give 403, not 404. */
+/**
+ * The former group counts where the current one has the kind in no version, as in the reference.
+ * Needs no permission. A list of a kind that is not installed would give 403, not 404.
+ */
 async function installedGroup({
   server: { config },
   plural,
@@ -80,20 +83,23 @@ async function installedGroup({
 }: RuleSourceOptions): Promise<string | undefined> {
   const server = apiServerOf(config);
   const api = await connectApi(config);
-  try {
-    for (const group of version === 'v1' ? RULE_GROUPS.slice(0, 1) : RULE_GROUPS) {
-      try {
-        const text = await api.text({ path: `/apis/${group}/${version}` }, RESOURCES);
-        const { resources = [] } = JSON.parse(text) as { resources?: readonly { name: string }[] };
-        if (resources.some(({ name }) => name === plural)) return group;
-      } catch (error) {
-        if (apiStatusOf(error) === NOT_FOUND) continue;
-        const what = `${plural}.${group}`;
-        throw new Error(explainApiError(error, { verb: 'list', what, server }), { cause: error });
-      }
+  const serves = async (group: string, version: RuleVersion): Promise<boolean> => {
+    try {
+      const text = await api.text({ path: `/apis/${group}/${version}` }, RESOURCES);
+      const { resources = [] } = JSON.parse(text) as { resources?: readonly { name: string }[] };
+      return resources.some(({ name }) => name === plural);
+    } catch (error) {
+      if (apiStatusOf(error) === NOT_FOUND) return false;
+      const what = `${plural}.${group}`;
+      throw new Error(explainApiError(error, { verb: 'list', what, server }), { cause: error });
     }
+  };
+  const [current, former] = RULE_GROUPS;
+  try {
+    if (await serves(current, version)) return current;
+    if (version === 'v1' || (await serves(current, 'v1'))) return undefined;
+    return (await serves(former, version)) ? former : undefined;
   } finally {
     api.close();
   }
-  return undefined;
 }

@@ -1,0 +1,130 @@
+import { ApiextensionsV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INFERENCE_GROUP } from '../../bench/support/inference-pools.ts';
+import {
+  type ApiServer,
+  kubernetesOrSkip,
+  startApiServer,
+} from '../../bench/support/kubernetes.ts';
+import { NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
+import { eventually } from '../../bench/support/stack.ts';
+import {
+  followRules,
+  type RuleFollower,
+} from '../../src/endpoints/discovery/kubernetes/rules/follow-rules.ts';
+import {
+  RULE_GROUPS,
+  type RuleVersion,
+} from '../../src/endpoints/discovery/kubernetes/rules/rule-source.ts';
+import { RequestRules } from '../../src/endpoints/rewrites/request-rules.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { hastyClock } from '../support/kubernetes/hasty-clock.ts';
+import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
+import { createRule } from '../support/kubernetes/rule-objects.ts';
+import { UNPACED } from '../support/kubernetes/unpaced.ts';
+
+/** Objectives whose definition comes to be served in other versions, on a real kube-apiserver. */
+
+const binaries = kubernetesOrSkip();
+const [CURRENT, LEGACY] = RULE_GROUPS;
+const PLURAL = 'inferenceobjectives';
+
+describe.skipIf(binaries === undefined)('objectives whose versions come and go', () => {
+  let server: ApiServer;
+  let rules: RequestRules;
+  let follower: RuleFollower;
+
+  beforeAll(async () => {
+    if (binaries === undefined) return;
+    server = await startApiServer(binaries);
+    await installRuleCrds(server.config, LEGACY);
+    await createRule(server.config, LEGACY, PLURAL, 'former', { priority: 3 });
+    await createRule(server.config, LEGACY, 'inferencemodelrewrites', 'chat', {
+      rules: [{ targets: [{ modelRewrite: 'chat-v1' }] }],
+    });
+    await serveVersions({ v1: true, v1alpha2: true });
+    await createVersioned('v1alpha2', 'older', { poolRef: { name: 'pool' }, priority: 1 });
+    await createVersioned('v1', 'newer', { poolRefs: [{ name: 'pool' }], priority: 2 });
+    rules = new RequestRules(seededRandom(1));
+    follower = followRules({
+      server: { config: server.config, pace: UNPACED },
+      pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
+      rules,
+      clock: hastyClock(),
+      random: seededRandom(1),
+      onSettled: () => undefined,
+      onTrouble: () => undefined,
+    });
+  });
+  afterAll(async () => {
+    follower?.stop();
+    await server?.stop();
+  });
+
+  /** Objectives of the current group, served in these versions. */
+  async function serveVersions(served: Readonly<Record<RuleVersion, boolean>>): Promise<void> {
+    const api = server.config.makeApiClient(ApiextensionsV1Api);
+    const name = `${PLURAL}.${CURRENT}`;
+    const openAPIV3Schema = { type: 'object', x_kubernetes_preserve_unknown_fields: true };
+    const versions = (['v1', 'v1alpha2'] as const).map((version) => ({
+      name: version,
+      served: served[version],
+      storage: version === 'v1',
+      schema: { openAPIV3Schema },
+    }));
+    const names = { kind: 'InferenceObjective', singular: 'inferenceobjective', plural: PLURAL };
+    const spec = { group: CURRENT, scope: 'Namespaced', names, versions };
+    const known = await api.readCustomResourceDefinition({ name }).catch(() => undefined);
+    if (known === undefined) {
+      await api.createCustomResourceDefinition({ body: { metadata: { name }, spec } });
+    } else {
+      await api.replaceCustomResourceDefinition({ name, body: { ...known, spec } });
+    }
+  }
+
+  async function createVersioned(version: RuleVersion, name: string, spec: object): Promise<void> {
+    const custom = server.config.makeApiClient(CustomObjectsApi);
+    const apiVersion = `${CURRENT}/${version}`;
+    const body = { apiVersion, kind: 'InferenceObjective', metadata: { name }, spec };
+    const at = { group: CURRENT, version, namespace: NAMESPACE, plural: PLURAL };
+    await eventually(
+      () =>
+        custom.createNamespacedCustomObject({ ...at, body }).then(
+          () => true,
+          () => false,
+        ),
+      (created) => created,
+    );
+  }
+
+  const priorities = (): readonly number[] =>
+    ['older', 'newer', 'former'].map((name) => rules.priorityOf(name));
+  const become = (...wanted: readonly number[]): Promise<readonly number[]> =>
+    eventually(priorities, (found) => found.join() === wanted.join());
+
+  it('[D94] are those of both versions, and not those of the former group', async () => {
+    await become(1, 2, 0);
+    // Each kind for itself, as in the reference.
+    await eventually(
+      () => rules.rewriteOf('any', 'id')?.model,
+      (model) => model === 'chat-v1',
+    );
+  });
+
+  it('[D532] are those of the version that is left, and not those of the former group', async () => {
+    await serveVersions({ v1: true, v1alpha2: false });
+    await become(0, 2, 0);
+    // The kind is looked for again twice a second here.
+    await new Promise((resolve) => hastyClock().setTimer(59_000, () => resolve(undefined)));
+    expect(priorities()).toEqual([0, 2, 0]);
+    await serveVersions({ v1: true, v1alpha2: true });
+    await become(1, 2, 0);
+  });
+
+  it('[D532] are those of the former group once the current one has none', async () => {
+    const api = server.config.makeApiClient(ApiextensionsV1Api);
+    await api.deleteCustomResourceDefinition({ name: `${PLURAL}.${CURRENT}` });
+    await become(0, 0, 3);
+    expect(follower.troubles).toEqual([]);
+  });
+});
