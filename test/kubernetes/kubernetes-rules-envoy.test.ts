@@ -8,7 +8,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
-import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-source.ts';
+import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-objects.ts';
 import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
 import { createRule } from '../support/kubernetes/rule-objects.ts';
 import { startUpstream, type Upstream } from '../support/servers/upstream.ts';

@@ -12,7 +12,7 @@ import {
   followRules,
   type RuleFollower,
 } from '../../src/endpoints/discovery/kubernetes/rules/follow-rules.ts';
-import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-source.ts';
+import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-objects.ts';
 import { RequestRules } from '../../src/endpoints/rewrites/request-rules.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { hastyClock } from '../support/kubernetes/hasty-clock.ts';

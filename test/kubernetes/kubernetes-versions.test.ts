@@ -12,10 +12,8 @@ import {
   followRules,
   type RuleFollower,
 } from '../../src/endpoints/discovery/kubernetes/rules/follow-rules.ts';
-import {
-  RULE_GROUPS,
-  type RuleVersion,
-} from '../../src/endpoints/discovery/kubernetes/rules/rule-source.ts';
+import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-objects.ts';
+import type { RuleVersion } from '../../src/endpoints/discovery/kubernetes/rules/rule-source.ts';
 import { RequestRules } from '../../src/endpoints/rewrites/request-rules.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { hastyClock } from '../support/kubernetes/hasty-clock.ts';

@@ -49,8 +49,10 @@ describe('the endpoints of a pod', () => {
     ],
     [{ 'llm-d.ai/active-ports': '' }, []],
     [{ 'llm-d.ai/active-ports': 'all,9000' }, []],
-    [{ 'llm-d.ai/active-ports': '8000x,8001.0, +8002' }, ['n/a-rank-2']],
-  ])('[D93] are only the active ports of a pod with %j', (annotations, wanted) => {
+    // As Go reads a number: what follows its digits is passed over.
+    [{ 'llm-d.ai/active-ports': '8000/tcp, +8002' }, ['n/a-rank-0', 'n/a-rank-2']],
+    [{ 'llm-d.ai/active-ports': '8001 8002,-8000,x8000' }, ['n/a-rank-1']],
+  ])('[D93] [D533] are only the active ports of a pod with %j', (annotations, wanted) => {
     const ids = addresses(pod('a', { annotations }), 8000, 8001, 8002);
     expect(ids.map((each) => each.split(' ')[0])).toEqual(wanted);
   });

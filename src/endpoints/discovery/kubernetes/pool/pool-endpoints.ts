@@ -49,8 +49,8 @@ function activePorts({ metadata }: Pod): ReadonlySet<number> | undefined {
     (each) => each !== undefined,
   );
   if (text === undefined) return undefined;
-  const parts = text.split(',').map((part) => part.trim());
-  return new Set(parts.filter((part) => /^\+?\d+$/.test(part)).map(Number));
+  // As Go reads a number: what follows its digits is passed over.
+  return new Set(text.split(',').map((part) => Number(/^\s*\+?(\d+)/.exec(part)?.[1])));
 }
 
 function mayServe(pod: Pod, { workersOf }: PodContext): boolean {

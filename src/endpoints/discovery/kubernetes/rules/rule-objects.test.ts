@@ -51,6 +51,21 @@ describe('InferenceObjectives', () => {
     expect([[...value], troubles]).toEqual([[], []]);
   });
 
+  it('[D534] that name our pool in the group of the rules are reported: some definitions fill that in', () => {
+    const filledIn = { ...poolRef, group: 'llm-d.ai' };
+    const { value, troubles } = prioritiesOf(
+      [
+        made('a', { poolRef: filledIn, priority: 1 }),
+        made('b', { poolRef: { ...filledIn, name: 'other' }, priority: 1 }),
+      ],
+      POOL,
+    );
+    expect([...value]).toEqual([]);
+    expect(troubles).toEqual([
+      'InferenceObjective a is not followed: its reference to pool has the group llm-d.ai, which has no InferencePools: set it to inference.networking.k8s.io',
+    ]);
+  });
+
   it.each([undefined, null, 7, {}, { poolRef: 'pool' }, { poolRef, priority: '5' }])(
     'whose spec is `%j` are reported and left out',
     (spec) => {
@@ -75,6 +90,16 @@ describe('InferenceObjectives of version v1', () => {
     ];
     const { value, troubles } = prioritiesOfV1(objects, POOL);
     expect([[...value], troubles]).toEqual([[['a', 7]], []]);
+  });
+
+  test('[D535] are not those of another kind of the same name in poolRefs', () => {
+    const other = { ...poolRef, kind: 'InferencePoolImport' };
+    const objects = [
+      made('a', { poolRefs: [other], priority: 7 }),
+      made('b', { poolRefs: [other, { name: 'pool' }], priority: 8 }),
+    ];
+    const { value, troubles } = prioritiesOfV1(objects, POOL);
+    expect([[...value], troubles]).toEqual([[['b', 8]], []]);
   });
 
   test.each<[object, boolean]>([

@@ -4,6 +4,9 @@ import { type PoolLabels, poolSelector, selects } from '../pool/pool-labels.ts';
 import type { PoolName } from '../pool/pool-sources.ts';
 import type { KubeObject } from '../watch/kube-objects.ts';
 
+/** The reference's API groups. Of each kind, only the first one that has it is read. */
+export const RULE_GROUPS = ['llm-d.ai', 'inference.networking.x-k8s.io'] as const;
+
 /**
  * The pool whose rules are followed, with its labels at the moment; none where they are not known.
  */
@@ -32,7 +35,11 @@ export interface Parsed<T> {
   readonly troubles: readonly string[];
 }
 
-const poolRef = z.object({ group: z.string().optional(), name: z.string() });
+const poolRef = z.object({
+  group: z.string().optional(),
+  kind: z.string().optional(),
+  name: z.string(),
+});
 const objectiveSpec = z.object({ poolRef, priority: priority.nullish() });
 /** As version v1 has it. */
 const objectiveSpecV1 = z.object({
@@ -133,7 +140,11 @@ function specsFor<Spec>(
     if (metadata.deletionTimestamp !== undefined) continue;
     const read = readOf(object, schemaOf(spec));
     // Errors in objects of other pools are not reported.
-    if (isOfOthers(read, pool)) continue;
+    if (isOfOthers(read, pool)) {
+      if (namesRuleGroup(read, pool))
+        troubles.push(`${kind} ${name} is not followed: ${misled(pool)}`);
+      continue;
+    }
     if (read.spec.success) value.push({ name, spec: read.spec.data });
     else troubles.push(`${kind} ${name} is not followed: ${firstIssue(read.spec.error)}`);
   }
@@ -172,8 +183,19 @@ const someReferences = z.object({ poolRefs: z.array(poolRef).min(1) });
 function referencesOf(spec: unknown): readonly z.output<typeof poolRef>[] | undefined {
   const one = oneReference.safeParse(spec);
   if (one.success) return [one.data.poolRef];
-  const some = someReferences.safeParse(spec);
-  return some.success ? some.data.poolRefs : undefined;
+  const some = someReferences.safeParse(spec).data?.poolRefs;
+  return some?.filter(({ kind = 'InferencePool' }) => kind === 'InferencePool');
+}
+
+/** Some definitions of the reference fill this group in, in which it then finds no pool. */
+function namesRuleGroup({ references }: ReadObject<unknown>, pool: RuledPool): boolean {
+  return (references ?? []).some(
+    ({ group, name }) => name === pool.name && group === RULE_GROUPS[0],
+  );
+}
+
+function misled({ name, group }: RuledPool): string {
+  return `its reference to ${name} has the group ${RULE_GROUPS[0]}, which has no InferencePools: set it to ${group}`;
 }
 
 /** Whether an object says, in a way that can be read, that it is for other pools only. */

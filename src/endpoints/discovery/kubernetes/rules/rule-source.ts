@@ -4,10 +4,8 @@ import { connectApi } from '../api/api-connection.ts';
 import { apiServerOf, apiStatusOf, explainApiError } from '../api/api-error.ts';
 import { objectSource, type PacedServer } from '../api/object-source.ts';
 import type { ResourceSource, WatchObserver } from '../watch/informer.ts';
-import { leanRule, type RuleObject } from './rule-objects.ts';
+import { leanRule, RULE_GROUPS, type RuleObject } from './rule-objects.ts';
 
-/** The reference's API groups. Of each kind, only the first one that has it is read. */
-export const RULE_GROUPS = ['llm-d.ai', 'inference.networking.x-k8s.io'] as const;
 /** The versions of its kinds; `v1` is only in the first group. */
 export type RuleVersion = 'v1' | 'v1alpha2';
 /** The time until a CRD that is installed later is found. */
