@@ -103,9 +103,9 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
     refuseOverwriting(report, inputs, 'report.html');
   }
   const trace = loadTrace(flags.trace, { ...loadOptionsOf(flags), sessions: closedLoop });
-  writeReading(readingOf(trace));
   const { blockTokens } = trace;
   const requests = trace.requests.slice(0, flags.requests);
+  writeReading(readingOf({ ...trace, requests }));
   const workload = speedUp({ blockTokens, requests, closedLoop }, speed);
   const salt = flags.salt ?? String(randomInt(2 ** 31));
   const replays: Replayed[] = [];

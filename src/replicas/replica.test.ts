@@ -51,6 +51,15 @@ describe('replicas', () => {
     for (const each of pickers) expect(total(each)).toBe(0);
   });
 
+  it('[O361] says times to a thousandth of a millisecond at most, whatever the clock counts in', () => {
+    const { pickers, pass } = setUp();
+    pass(0.123456789);
+    const { sinceMs, peers } = (pickers[0] as SharedPicker).replica.status();
+    const times = [sinceMs, ...peers.flatMap(({ silentMs, lagMs }) => [silentMs, lagMs])];
+    expect(times).toHaveLength(3);
+    for (const each of times) expect(String(each)).toMatch(/^\d+(\.\d{1,3})?$/);
+  });
+
   it('[O141] sends a prompt where another replica has sent its prefix', () => {
     const { pickers, pass } = setUp();
     const [a, b] = pickers as [SharedPicker, SharedPicker];

@@ -131,14 +131,14 @@ export class Replica {
     return {
       id,
       connected: this.#isConnected,
-      sinceMs: now - this.#connection.changedAt,
+      sinceMs: toMicros(now - this.#connection.changedAt),
       open: this.#outbox.open,
       sent: this.#outbox.sent,
       received: { ...this.#received },
       peers: this.#peers.all.map((peer) => ({
         id: peer.id,
-        silentMs: now - peer.receivedAt,
-        lagMs: peer.lagMs,
+        silentMs: toMicros(now - peer.receivedAt),
+        lagMs: toMicros(peer.lagMs),
         open: peer.requests.size,
         ...peer.counts,
       })),
@@ -280,4 +280,9 @@ export class Replica {
     peer.answered(now);
     this.#outbox.sendOpen(peer.id, now - this.#startedAt, this.#exchange?.held() ?? 0);
   }
+}
+
+/** In whole microseconds: a clock counts in more digits than anybody reads. */
+function toMicros(ms: Millis): Millis {
+  return Math.round(1000 * ms) / 1000;
 }

@@ -257,6 +257,16 @@ describe('against other servers', () => {
     expect(stdout).toContain('does not say how many tokens it counts');
   });
 
+  it('[O362] says of the requests that it sends, not of the whole trace, how many they are', async () => {
+    const target = await serve((request, response) => {
+      request.resume().once('end', () => response.end(TOKEN + DONE));
+    });
+    const trace = traceOf('first.jsonl', rows(30, 100));
+    const flags = ['--target', target, '--trace', trace, '--model', 'm', '--requests', '3'];
+    const { stderr } = await start(flags).ended;
+    expect(stderr).toContain('trace: 3 requests over 200 ms');
+  });
+
   it.each([
     [['--target', 'ftp://x'], /not an http or https address/],
     [['--target', 'http://127.0.0.1:1', '--trace', 'nowhere'], /nowhere does not exist/],
