@@ -32,16 +32,18 @@ export class OutputLength implements RequestObserver {
   /** In the order of last use. */
   readonly #kinds = new Map<string, Kind>();
   #newest = '';
+  /** The last key that was made. Most requests are for one model, and a new key must be hashed. */
+  #lastKey = { model: '', objective: '', key: '\n' };
 
   /** Expected output tokens of a request; the client's cap where that is lower. */
   expected(request: InferenceRequest): number {
-    const mean = this.#expectedOf(this.#kinds.get(kindOf(request)));
+    const mean = this.#expectedOf(this.#kinds.get(this.#keyOf(request)));
     return Math.min(mean, request.outputTokensMax ?? Number.POSITIVE_INFINITY);
   }
 
   onDone({ request }: Routed, _at: number, outcome: Outcome, usage: Usage | undefined): void {
     if (outcome !== 'completed' || usage === undefined) return;
-    const key = kindOf(request);
+    const key = this.#keyOf(request);
     const known = this.#kinds.get(key);
     const tokens = this.#counted(usage.completionTokens, request, known);
     if (tokens === undefined) return;
@@ -57,6 +59,14 @@ export class OutputLength implements RequestObserver {
     if (this.#kinds.size <= KINDS_MAX) return;
     const [oldest = ''] = this.#kinds.keys();
     this.#kinds.delete(oldest);
+  }
+
+  #keyOf({ model, objective = '' }: InferenceRequest): string {
+    const last = this.#lastKey;
+    if (model === last.model && objective === last.objective) return last.key;
+    const key = `${model}\n${objective}`;
+    this.#lastKey = { model, objective, key };
+    return key;
   }
 
   #expectedOf(kind: Kind | undefined): number {
@@ -75,8 +85,4 @@ export class OutputLength implements RequestObserver {
     const expected = Math.max(OUTPUT_TOKENS_PRIOR, this.#expectedOf(kind));
     return Math.min(tokens, outputTokensMax, ANSWER_TOKENS_MAX, OUTLIER_FACTOR * expected);
   }
-}
-
-function kindOf({ model, objective = '' }: InferenceRequest): string {
-  return `${model}\n${objective}`;
 }
