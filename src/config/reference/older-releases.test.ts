@@ -46,6 +46,10 @@ describe('configurations of older releases of the reference', () => {
       { type: 'inflight-load-producer', parameters: { outputEstimator: 'static' } },
       { type: 'active-request-filter' },
       {
+        type: 'core-metrics-extractor',
+        parameters: { engineConfigs: [{ name: 'ours', loraGPUSlotsSpec: 'slots' }] },
+      },
+      {
         type: 'endpoint-attribute-scorer',
         parameters: {
           attributeKey: 'a',
@@ -59,7 +63,8 @@ describe('configurations of older releases of the reference', () => {
       `plugins[0].parameters.prefixHashSource: ${later}blocks are made from the text of prompts`,
       `plugins[1].parameters.outputEstimator: ${later}answers are counted by outputRatio, or with outlen-bucket by what requests say`,
       'plugins[2].type: active-request-filter is in no release of the reference picker, and is not here; utilization-filter with active-requests does a similar work',
-      `plugins[3].parameters.source: ${later}attributes of endpoints count, and no scores that another filter sends`,
+      `plugins[3].parameters.engineConfigs[0].loraGPUSlotsSpec: ${later}adapters and their number are read from loraSpec`,
+      `plugins[4].parameters.source: ${later}attributes of endpoints count, and no scores that another filter sends`,
     ]);
   });
 

@@ -5,6 +5,9 @@ import type { ConfigIssue } from '../../framework/error.ts';
  * place: a user of an older release finds this rather than an unknown name.
  */
 
+/** The index in a path to an element of a list. */
+const INDEX = /\[\d+\]/g;
+
 /** How the message about such a field or parameter begins. */
 const UNKNOWN = 'is not a known field';
 
@@ -68,6 +71,7 @@ const OF_LENGTHS = 'answers are counted by outputRatio, or with outlen-bucket by
 
 const OF_ATTRIBUTES = 'attributes of endpoints count, and no scores that another filter sends';
 
+const OF_ADAPTERS = 'adapters and their number are read from loraSpec';
 const OF_SESSIONS = {
   sessionIDProducerName: 'sessionIdConfig.sources says where the id of a session is',
 };
@@ -82,6 +86,11 @@ const OF_PEER = {
 /** Parameters that only branches and releases after the newest one known here have. */
 const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'approx-prefix-cache-producer': { prefixHashSource: 'blocks are made from the text of prompts' },
+  'core-metrics-extractor': {
+    'engineConfigs[].loraLoadedSpec': OF_ADAPTERS,
+    'engineConfigs[].loraGPULoadedSpec': OF_ADAPTERS,
+    'engineConfigs[].loraGPUSlotsSpec': OF_ADAPTERS,
+  },
   'endpoint-attribute-scorer': {
     source: OF_ATTRIBUTES,
     metadataNamespace: OF_ATTRIBUTES,
@@ -176,7 +185,7 @@ export function withOlderFields(issues: readonly ConfigIssue[]): readonly Config
     if (moved !== undefined && issue.message.startsWith(UNKNOWN)) {
       return { ...issue, message: `is not in llm-d.ai/v1; write ${moved}` };
     }
-    const later = LATER_FIELDS.get(issue.path.replace(/\[\d+\]/g, '[]'));
+    const later = LATER_FIELDS.get(issue.path.replace(INDEX, '[]'));
     if (later !== undefined) return { ...issue, message: laterText(later) };
     return renamed(issue, FIELDS.get(issue.path));
   });
@@ -192,7 +201,7 @@ export function withOlderParameters(
   at: string,
 ): readonly ConfigIssue[] {
   return issues.map((issue) => {
-    const path = issue.path.slice(at.length + 1);
+    const path = issue.path.slice(at.length + 1).replace(INDEX, '[]');
     const later = namedIn(LATER_PARAMETERS[type], path);
     if (later === undefined) return renamed(issue, namedIn(PARAMETERS[type], path));
     return { ...issue, message: laterText(later) };

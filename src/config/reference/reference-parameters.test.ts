@@ -62,6 +62,7 @@ describe("the reference's parameters", () => {
 
   test.each([
     ['metrics-data-source', { path: 'stats' }, { path: '/stats' }],
+    ['core-metrics-extractor', { engineLabelKey: '', defaultEngine: '' }, {}],
     ['models-data-source', { path: '' }, { path: '/' }],
     ['topology-affinity-filter', { minAffinity: '', topologyProducerName: '' }, {}],
     [

@@ -47,6 +47,19 @@ describe('the engine of an endpoint', () => {
     expect(get('a:1').metrics.runningRequests).toBe(3);
   });
 
+  it('[D502] has a name of its own, which is not the one of the default engine', () => {
+    const faults = (...names: readonly string[]): readonly string[] => {
+      const engineConfigs = names.map((name) => ({ name }));
+      const { error } = coreMetricsExtractor.config.safeParse({ engineConfigs });
+      return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
+    };
+    expect(faults('vllm', 'ours')).toEqual([]);
+    expect(faults('ours', 'ours', 'default')).toEqual([
+      'engineConfigs.1.name: two engines are named ours; give one of them another name',
+      'engineConfigs.2.name: default means the one that defaultEngine names; give the engine another name',
+    ]);
+  });
+
   it('is read as the core-metrics-extractor of the pool says, though it starts later', async () => {
     const { clock, pool, runtime, add, get } = scrapedPool();
     add('a:1', { page: `${vllmPage(9)}${SGLANG}ours 4\n` }, { engine: 'mine' });

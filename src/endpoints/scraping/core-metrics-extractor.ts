@@ -21,12 +21,34 @@ interface ExtractorConfig {
   readonly engineConfigs: readonly EngineConfig[];
 }
 
+/** A text that, where it is empty, is not given. */
+const textOr = (usual: string): z.ZodType<string> =>
+  z
+    .string()
+    .default(usual)
+    .transform((given) => given || usual);
+
+/** The reference's own name for what `defaultEngine` names. */
+const RESERVED_ENGINE = 'default';
+
+function namedOnce(engines: readonly EngineConfig[], context: z.RefinementCtx): void {
+  engines.forEach(({ name }, index) => {
+    const message =
+      name === RESERVED_ENGINE
+        ? `${name} means the one that defaultEngine names; give the engine another name`
+        : `two engines are named ${name}; give one of them another name`;
+    const isFirst = engines.findIndex((each) => each.name === name) === index;
+    if (isFirst && name !== RESERVED_ENGINE) return;
+    context.addIssue({ code: 'custom', path: [index, 'name'], message });
+  });
+}
+
 const config = z.lazy(() =>
   z
     .strictObject({
-      engineLabelKey: z.string().default('llm-d.ai/engine-type'),
-      defaultEngine: z.string().default('vllm'),
-      engineConfigs: z.array(engineConfigSchema).default([]),
+      engineLabelKey: textOr('llm-d.ai/engine-type'),
+      defaultEngine: textOr('vllm'),
+      engineConfigs: z.array(engineConfigSchema).superRefine(namedOnce).default([]),
     })
     .refine(
       ({ defaultEngine, engineConfigs }) =>

@@ -14,16 +14,17 @@ export interface EngineMapping {
   readonly cacheInfo?: readonly string[];
   readonly blockTokensLabel?: string | undefined;
   readonly blocksLabel?: string | undefined;
-  /** Otherwise, series with block size and block count as values. */
-  readonly blockTokens?: string | undefined;
-  readonly blocks?: string | undefined;
+  /** Series with block size and block count as values, which count before the labels. */
+  readonly blockTokens?: readonly string[];
+  readonly blocks?: readonly string[];
   /** Further series. Each value becomes an attribute with this name. */
   readonly custom?: readonly { readonly attribute: string; readonly series: string }[];
 }
 
 /**
- * The reference's mappings, vLLM's older name for KV usage, and those that SGLang has without a
- * colon behind its router and in some releases.
+ * The reference's mappings, vLLM's older name for KV usage, and what SGLang calls its metrics: they
+ * have no colon behind its router and in some releases, and the size of the cache is in labels of
+ * older releases and in gauges of newer ones.
  */
 export const ENGINES: readonly EngineMapping[] = [
   {
@@ -44,22 +45,33 @@ export const ENGINES: readonly EngineMapping[] = [
     cacheInfo: ['sglang:cache_config_info', 'sglang_cache_config_info'],
     blockTokensLabel: 'page_size',
     blocksLabel: 'num_pages',
+    blockTokens: ['sglang:page_size', 'sglang_page_size'],
+    blocks: ['sglang:num_pages', 'sglang_num_pages'],
+  },
+  {
+    name: 'atom',
+    waiting: ['atom:requests_waiting'],
+    running: ['atom:requests_running'],
+    kvUsage: ['atom:kv_cache_usage_ratio'],
+    cacheInfo: ['atom:cache_config_info'],
+    blockTokensLabel: 'block_size',
+    blocksLabel: 'num_gpu_blocks',
   },
   {
     name: 'trtllm-serve',
     waiting: ['trtllm_num_requests_waiting'],
     running: ['trtllm_num_requests_running'],
     kvUsage: ['trtllm_kv_cache_utilization'],
-    blockTokens: 'trtllm_kv_cache_tokens_per_block',
-    blocks: 'trtllm_kv_cache_max_blocks',
+    blockTokens: ['trtllm_kv_cache_tokens_per_block'],
+    blocks: ['trtllm_kv_cache_max_blocks'],
   },
   {
     name: 'triton-tensorrt-llm',
     waiting: ['nv_trt_llm_request_metrics{request_type=waiting}'],
     running: ['nv_trt_llm_request_metrics{request_type=scheduled}'],
     kvUsage: ['nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=fraction}'],
-    blockTokens: 'nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=tokens_per}',
-    blocks: 'nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=max}',
+    blockTokens: ['nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=tokens_per}'],
+    blocks: ['nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=max}'],
   },
   {
     name: 'triton',
@@ -113,7 +125,14 @@ export const engineConfigSchema: z.ZodType<EngineConfig> = z.lazy(() =>
     cacheBlockSizeSpec: optionalSpec,
     cacheNumBlocksSpec: optionalSpec,
     customMetrics: z
-      .array(z.strictObject({ attributeKey: z.string().min(1), metricSpec: namedSpec }))
+      .array(
+        z.strictObject({
+          attributeKey: z.string().min(1),
+          metricSpec: namedSpec,
+          /** Read for compatibility, without effect: a page may always lack such a series. */
+          optional: z.boolean().optional(),
+        }),
+      )
       .max(CUSTOM_METRICS_MAX)
       .default([]),
   }),
@@ -130,8 +149,8 @@ export function configuredMapping(config: EngineConfig): EngineMapping {
     cacheInfo: listOf(config.cacheInfoSpec),
     blockTokensLabel: config.cacheBlockSizeLabelName,
     blocksLabel: config.cacheNumBlocksLabelName,
-    blockTokens: config.cacheBlockSizeSpec,
-    blocks: config.cacheNumBlocksSpec,
+    blockTokens: listOf(config.cacheBlockSizeSpec),
+    blocks: listOf(config.cacheNumBlocksSpec),
     custom: config.customMetrics.map(({ attributeKey: attribute, metricSpec: series }) => ({
       attribute,
       series,

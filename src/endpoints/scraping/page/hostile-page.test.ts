@@ -62,8 +62,8 @@ describe('a page that cannot be believed', () => {
       ...each.kvUsage,
       each.lora,
       ...(each.cacheInfo ?? []),
-      each.blockTokens,
-      each.blocks,
+      ...(each.blockTokens ?? []),
+      ...(each.blocks ?? []),
       'process_start_time_seconds',
     ]).filter((name) => name !== undefined);
     const label = fc.constantFrom('max_lora', 'running_lora_adapters', 'block_size', 'page_size');

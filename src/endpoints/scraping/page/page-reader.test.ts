@@ -88,6 +88,33 @@ describe('PageReader', () => {
     },
   );
 
+  it.each([':', '_'])(
+    "[D501] reads the size of SGLang's cache from the gauges of its newer releases, sglang%spage_size",
+    (sign) => {
+      const lines = [
+        `sglang${sign}page_size{tp_rank="0"} 64.0`,
+        `sglang${sign}num_pages{tp_rank="0"} 1000.0`,
+        `sglang${sign}num_running_reqs{tp_rank="0"} 2.0`,
+      ];
+      expect(read('sglang', lines)?.cache).toEqual({ blockTokens: 64, blocks: 1000 });
+    },
+  );
+
+  it("[D501] reads ATOM's page", () => {
+    const lines = [
+      'atom:requests_running 3',
+      'atom:requests_waiting 7',
+      'atom:kv_cache_usage_ratio 0.25',
+      'atom:cache_config_info{block_size="16",num_gpu_blocks="500"} 1.0',
+    ];
+    expect(read('atom', lines)).toMatchObject({
+      waiting: 7,
+      running: 3,
+      kvUsage: 0.25,
+      cache: { blockTokens: 16, blocks: 500 },
+    });
+  });
+
   it("reads trtllm-serve's page", () => {
     const lines = [
       'trtllm_num_requests_running{model_name="m"} 2.0',
@@ -171,6 +198,19 @@ describe('PageReader', () => {
 });
 
 describe('engineConfigSchema', () => {
+  it('[D501] takes the one size of a cache from a label and the other from a gauge', () => {
+    const config = engineConfigSchema.parse({
+      name: 'ours',
+      queuedRequestsSpec: 'depth',
+      cacheInfoSpec: 'info',
+      cacheNumBlocksSpec: 'blocks',
+      customMetrics: [{ attributeKey: 'rare', metricSpec: 'rare', optional: true }],
+    });
+    const lines = ['depth 1', 'info{block_size="32",num_gpu_blocks="7"} 1', 'blocks 900'];
+    const reading = usedFrom(new PageReader(configuredMapping(config)).read(page(lines)));
+    expect(reading?.cache).toEqual({ blockTokens: 32, blocks: 900 });
+  });
+
   it('maps an engine of the user by its own names', () => {
     const config = engineConfigSchema.parse({
       name: 'ours',

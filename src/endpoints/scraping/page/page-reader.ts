@@ -204,26 +204,20 @@ function cacheSizesReader(
   mapping: EngineMapping,
   finderOf: FinderOf,
 ): (page: Buffer) => CacheSizes {
-  const { cacheInfo = [], blockTokens, blocks } = mapping;
+  const { cacheInfo = [], blockTokens = [], blocks = [] } = mapping;
   const { blockTokensLabel = 'block_size', blocksLabel = 'num_gpu_blocks' } = mapping;
-  if (cacheInfo.length > 0) {
-    const finders = cacheInfo.map((each) => finderOf(each, OPTIONAL));
-    return (page) => {
-      const labels = firstOf(finders, page)?.labels;
-      return {
-        blockTokens: Number(labels?.get(blockTokensLabel)),
-        blocks: Number(labels?.get(blocksLabel)),
-        matchTokens: Number(labels?.get(MATCH_TOKENS_LABEL)),
-      };
-    };
-  }
-  if (blockTokens === undefined || blocks === undefined) return () => ({});
-  const sizeFinder = finderOf(blockTokens);
-  const countFinder = finderOf(blocks);
+  const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
+    specs.map((spec) => finderOf(spec, OPTIONAL));
+  const infos = finders(cacheInfo);
+  const size = new LoadMetric(finders(blockTokens), Math.max, CONFIG_COUNT_MAX);
+  const count = new LoadMetric(finders(blocks), Math.max, CONFIG_COUNT_MAX);
   return (page) => {
-    const size = sizeFinder.combined(page, Math.max);
-    const count = countFinder.combined(page, Math.max);
-    return size === undefined || count === undefined ? {} : { blockTokens: size, blocks: count };
+    const labels = firstOf(infos, page)?.labels;
+    return {
+      blockTokens: size.read(page) ?? Number(labels?.get(blockTokensLabel)),
+      blocks: count.read(page) ?? Number(labels?.get(blocksLabel)),
+      matchTokens: Number(labels?.get(MATCH_TOKENS_LABEL)),
+    };
   };
 }
 
