@@ -11,6 +11,22 @@ const READS_FROM: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
+ * What each of these types finds of an endpoint has one place, where a second plugin would write
+ * over the first one's; and what to do beside leaving out one of them.
+ */
+const READ_ONCE: ReadonlyMap<string, string> = new Map([
+  [
+    'core-metrics-extractor',
+    ', and list its engines and metrics in the engineConfigs of the other',
+  ],
+  ['dcgm-data-source', ''],
+  ['metrics-data-source', ''],
+  ['models-data-source', ''],
+  ['multicluster-metrics-data-source', ''],
+  ['multicluster-metrics-extractor', ''],
+]);
+
+/**
  * Checks the references that no plan follows, by the rules of the reference picker: each names a
  * listed plugin, and one of the right kind where the reference asks for a kind.
  */
@@ -25,6 +41,17 @@ export function checkReferences(config: EndpointPickerConfig, table: PluginTable
     table.find(pluginRef, path);
   }
   checkBeside(config, table);
+  checkReadOnce(config, table);
+}
+
+function checkReadOnce({ plugins }: EndpointPickerConfig, table: PluginTable): void {
+  plugins.forEach(({ type, name = type }, index) => {
+    const more = READ_ONCE.get(type);
+    const first = plugins.findIndex((each) => each.type === type);
+    if (more === undefined || first === index) return;
+    const message = `${name} would read the same of each endpoint as ${plugins[first]?.name ?? type}: one plugin of type ${type} does so; leave out one of them${more}`;
+    table.issue(`plugins[${index}]`, message);
+  });
 }
 
 function checkBeside({ plugins }: EndpointPickerConfig, table: PluginTable): void {

@@ -125,6 +125,19 @@ describe('profiles', () => {
     expect(issuesOf(listed)[0]).toContain('max-score-picker is not the name of a plugin');
   });
 
+  test('[D503] two plugins that read the same of each endpoint are an error, which says what to do', () => {
+    const plugins = [
+      { type: 'core-metrics-extractor' },
+      { type: 'metrics-data-source' },
+      { type: 'metrics-data-source', name: 'side' },
+      { type: 'core-metrics-extractor', name: 'more' },
+    ];
+    expect(issuesOf({ plugins })).toEqual([
+      'plugins[2]: side would read the same of each endpoint as metrics-data-source: one plugin of type metrics-data-source does so; leave out one of them',
+      'plugins[3]: more would read the same of each endpoint as core-metrics-extractor: one plugin of type core-metrics-extractor does so; leave out one of them, and list its engines and metrics in the engineConfigs of the other',
+    ]);
+  });
+
   test('[D3] several profiles need a profile handler', () => {
     const two = { schedulingProfiles: [{ name: 'a' }, { name: 'b' }] };
     expect(issuesOf(two)[0]).toContain('there are 2 profiles and no profile handler');
