@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   A_HEADER,
@@ -11,7 +13,33 @@ import { otlpSender } from './otlp-sender.ts';
 import { planTracing } from './tracing-plan.ts';
 
 let server: RawHttp2Server | undefined;
-afterEach(() => server?.stop());
+let collector: Server | undefined;
+afterEach(() => {
+  server?.stop();
+  collector?.close();
+});
+
+/** Sends one batch by HTTP to a collector that answers with these bytes again and again. */
+async function sendToFlood(head: string, again: string) {
+  let connection: Socket | undefined;
+  const pour = (socket: Socket): void => {
+    while (!socket.destroyed && socket.write(again));
+  };
+  collector = createServer((socket) => {
+    connection = socket;
+    socket.on('error', () => undefined).on('drain', () => setImmediate(pour, socket));
+    socket.once('data', () => socket.write(head) && pour(socket));
+  }).listen(0, '127.0.0.1');
+  await once(collector, 'listening');
+  const { port } = collector.address() as AddressInfo;
+  const plan = planTracing({
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+  });
+  if (plan === undefined) throw new Error('traces are off');
+  const sender = await otlpSender(plan, new SimulatedClock());
+  return { sent: sender.send(Buffer.alloc(10)), bytes: () => connection?.bytesWritten ?? 0 };
+}
 
 describe('a collector of traces', () => {
   it('[V454] that sends headers without an end by gRPC loses its connection before Node reads them', async () => {
@@ -23,5 +51,18 @@ describe('a collector of traces', () => {
     const sender = await otlpSender(plan, new SimulatedClock());
     await expect(sender.send(Buffer.alloc(0))).rejects.toThrow('headers of over 9 frames');
     await sender.stop();
+  });
+
+  it('[V459] that answers by HTTP without an end is read for 64 KiB', async () => {
+    const { sent } = await sendToFlood('', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(2000));
+    await expect(sent).rejects.toThrow('more than 65536 bytes for one answer');
+  });
+
+  it('[V459] that answers in chunks of a byte each takes no memory by their number', async () => {
+    const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+    const { sent, bytes } = await sendToFlood(head, '1\r\nx\r\n'.repeat(10_000));
+    await sent.catch(() => undefined);
+    // What the system keeps of a connection is some megabytes; 4 MiB of body would be 24.
+    expect(bytes()).toBeLessThan(16 * 1024 * 1024);
   });
 });

@@ -1,6 +1,7 @@
 import type { IOtlpExportDelegate } from '@opentelemetry/otlp-exporter-base';
 import type { Clock } from '../../framework/runtime.ts';
 import { guardCredentials } from '../../runtime/network/client/guarded-credentials.ts';
+import { boundAnswers } from './bounded-agent.ts';
 import type { TracingPlan } from './tracing-plan.ts';
 
 export interface OtlpSender {
@@ -67,8 +68,9 @@ async function delegateOf(
   );
   const headers = { 'content-type': 'application/x-protobuf' };
   const options = convertLegacyHttpOptions({ url }, 'TRACES', 'v1/traces', headers);
+  const { agentFactory } = options;
   return createOtlpHttpExportDelegate(
-    options,
+    { ...options, agentFactory: async (...of) => boundAnswers(await agentFactory(...of)) },
     AS_IT_IS,
     'otlp_http_span_exporter',
     UNCOUNTED,
