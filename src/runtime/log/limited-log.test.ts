@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { SimulatedClock } from '../clock/simulated-clock.ts';
-import { limitedWarnings, linesPerSecond } from './limited-log.ts';
+import { limitedLines, limitedWarnings } from './limited-log.ts';
 import type { Log } from './log.ts';
 
 it('warns once a minute for each message, and says how many were left out', () => {
@@ -27,9 +27,12 @@ it('warns once a minute for each message, and says how many were left out', () =
 it('[O92] writes so many lines a second, and says how many were left out', () => {
   const clock = new SimulatedClock();
   const lines: unknown[] = [];
-  const write = linesPerSecond((fields) => void lines.push(fields), clock, 2);
+  const write = limitedLines((fields) => void lines.push(fields), clock, {
+    perSecond: 2,
+    atOnce: 2,
+  });
   for (let n = 0; n < 5; n++) write({ n }, 'refused');
-  clock.advanceTo(999);
+  clock.advanceTo(499);
   write({ n: 5 }, 'refused');
   clock.advanceTo(1000);
   write({ n: 6 }, 'refused');

@@ -1,5 +1,5 @@
 import type { Clock, Millis } from '../../framework/runtime.ts';
-import { PerSecond } from '../clock/per-second.ts';
+import { type Rate, TokenBucket } from '../clock/token-bucket.ts';
 import type { Log } from './log.ts';
 
 interface Limit {
@@ -50,15 +50,13 @@ export function limitedWarnings(log: Log, clock: Clock): (fields: object, messag
   };
 }
 
-/**
- * Lets so many lines through in a second, of any kind. The next line says how many were left out.
- */
-export function linesPerSecond(
+/** Lets lines of any kind through at this rate. The next line says how many were left out. */
+export function limitedLines(
   write: (fields: object, message: string) => void,
   clock: Pick<Clock, 'now'>,
-  linesMax: number,
+  rate: Rate,
 ): (fields: object, message: string) => void {
-  const passing = new PerSecond(clock, linesMax);
+  const passing = new TokenBucket(clock, rate);
   let leftOut = 0;
   return (fields, message) => {
     if (!passing.take()) {

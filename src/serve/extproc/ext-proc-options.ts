@@ -12,7 +12,7 @@ import type { Clock } from '../../framework/runtime.ts';
 import { streamTimes } from '../../journal/metrics/answers/stream-metrics.ts';
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
-import { limitedWarnings, linesPerSecond } from '../../runtime/log/limited-log.ts';
+import { limitedLines, limitedWarnings } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import type { Telemetry } from '../../telemetry/start-telemetry.ts';
 import type { LiveCounts } from '../live/live-counts.ts';
@@ -25,7 +25,7 @@ import { servedReaders } from './served-readers.ts';
 const LIMITS: ReadonlySet<RoutingErrorCode> = new Set(['memory-full', 'too-many-streams']);
 
 /** A flood of refused requests must not fill the log; each is counted in metrics anyway. */
-const REFUSED_LINES_PER_SECOND = 10;
+const REFUSED_LINES = { perSecond: 10, atOnce: 10 };
 
 export interface ExtProcParts {
   readonly picker: EndpointPicker;
@@ -51,7 +51,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
   const { registry } = parts.metrics;
   const reading = { router: parts.picker, ...servedReaders(options, parts) };
   const warn = limitedWarnings(log, parts.clock);
-  const refused = linesPerSecond(log.info.bind(log), parts.clock, REFUSED_LINES_PER_SECOND);
+  const refused = limitedLines(log.info.bind(log), parts.clock, REFUSED_LINES);
   const session: ExtProcServerOptions['session'] = {
     ...reading,
     router: parts.router,
