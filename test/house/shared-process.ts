@@ -16,6 +16,7 @@ export const OWN_PROCESS: Readonly<Record<string, string>> = {
   'src/runtime/network/server/merged-pieces.test.ts': 'measures the memory of the process',
   'src/runtime/network/zmq/zmtp-connection.test.ts': 'holds the timers of the process',
   'src/sidecar/bounds.test.ts': 'measures the memory of the process',
+  'src/telemetry/tracing/renewed-sender.test.ts': 'sets variables of the environment',
   'test/commands/check-command.test.ts': 'reads what the process writes',
   'test/docs/code-blocks.test.ts': 'reads what the process writes',
   'test/docs/readme.test.ts': 'reads what the process writes',

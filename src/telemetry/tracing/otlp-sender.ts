@@ -1,8 +1,11 @@
+import type { Agent } from 'node:http';
 import type { IOtlpExportDelegate } from '@opentelemetry/otlp-exporter-base';
 import type { Clock } from '../../framework/runtime.ts';
 import { guardCredentials } from '../../runtime/network/client/guarded-credentials.ts';
 import { boundAnswers } from './bounded-agent.ts';
 import type { TracingPlan } from './tracing-plan.ts';
+
+type Exporter = Pick<IOtlpExportDelegate<Uint8Array>, 'export' | 'shutdown'>;
 
 export interface OtlpSender {
   /** Sends an `ExportTraceServiceRequest`. Rejects where the collector does not take it. */
@@ -23,28 +26,48 @@ const AS_IT_IS = {
 /** For OpenTelemetry's metrics about itself, which have nowhere to go here. */
 const UNCOUNTED = { name: 'span', countItems: () => 0 } as const;
 
-/** OpenTelemetry's own sender, with what the environment says about the connection. */
+/**
+ * OpenTelemetry's own sender, with what the environment says about the connection. It reads the
+ * files of certificates and keys once: after a batch that failed, another one reads them again.
+ */
 export async function otlpSender(
   plan: TracingPlan,
   clock: Pick<Clock, 'now'>,
 ): Promise<OtlpSender> {
-  const exporter = await delegateOf(plan, clock);
+  let exporter = await delegateOf(plan, clock);
+  let failed = false;
+  const stop = (): Promise<void> => exporter.shutdown().catch(() => undefined);
   return {
-    send: (batch) =>
-      new Promise((resolve, reject) => {
-        exporter.export(batch, ({ code, error }) => {
-          if (code === SENT) resolve();
-          else reject(error ?? new Error('the collector did not take it'));
-        });
-      }),
-    stop: () => exporter.shutdown().catch(() => undefined),
+    send: async (batch) => {
+      if (failed) {
+        void stop();
+        exporter = await delegateOf(plan, clock);
+        failed = false;
+      }
+      try {
+        await exported(exporter, batch);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    },
+    stop,
   };
+}
+
+function exported(exporter: Exporter, batch: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    exporter.export(batch, ({ code, error }) => {
+      if (code === SENT) resolve();
+      else reject(error ?? new Error('the collector did not take it'));
+    });
+  });
 }
 
 async function delegateOf(
   { protocol, url }: TracingPlan,
   clock: Pick<Clock, 'now'>,
-): Promise<IOtlpExportDelegate<Uint8Array>> {
+): Promise<Exporter> {
   if (protocol === 'grpc') {
     const { convertLegacyOtlpGrpcOptions, createOtlpGrpcExportDelegate } = await import(
       '@opentelemetry/otlp-grpc-exporter-base'
@@ -68,12 +91,24 @@ async function delegateOf(
   );
   const headers = { 'content-type': 'application/x-protobuf' };
   const options = convertLegacyHttpOptions({ url }, 'TRACES', 'v1/traces', headers);
-  const { agentFactory } = options;
-  return createOtlpHttpExportDelegate(
-    { ...options, agentFactory: async (...of) => boundAnswers(await agentFactory(...of)) },
+  let agent: Agent | undefined;
+  const agentFactory: typeof options.agentFactory = async (protocol) => {
+    agent = boundAnswers(await options.agentFactory(protocol));
+    return agent;
+  };
+  const delegate = createOtlpHttpExportDelegate(
+    { ...options, agentFactory },
     AS_IT_IS,
     'otlp_http_span_exporter',
     UNCOUNTED,
     undefined,
   );
+  return {
+    export: (...of) => delegate.export(...of),
+    // OpenTelemetry leaves its connections open.
+    shutdown: async () => {
+      agent?.destroy();
+      await delegate.shutdown();
+    },
+  };
 }
