@@ -1,7 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CustomObjectsApi } from '@kubernetes/client-node';
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  PatchStrategy,
+  setHeaderOptions,
+} from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INFERENCE_GROUP, installInferencePools } from '../../bench/support/inference-pools.ts';
 import {
@@ -18,16 +23,22 @@ import { installCrd } from '../support/kubernetes/install-crd.ts';
 /** The servers that requests may name, from an InferencePool of a real kube-apiserver. */
 
 const binaries = kubernetesOrSkip();
+const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 describe.skipIf(binaries === undefined)('a sidecar that follows an InferencePool', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-sidecar-pool-'));
   const kubeconfig = join(folder, 'kubeconfig');
+  const labels = { app: 'vllm' };
   let server: ApiServer;
+  let hand: ClusterHand;
+  let core: CoreV1Api;
   let pool: PoolServers;
   beforeAll(async () => {
     if (binaries === undefined) return;
     server = await startApiServer(binaries);
     await installInferencePools(server);
+    hand = new ClusterHand(server.config);
+    core = server.config.makeApiClient(CoreV1Api);
     writeFileSync(kubeconfig, server.config.exportConfig());
     pool = await followPool('default/pool', { group: INFERENCE_GROUP, kubeconfig });
   });
@@ -37,9 +48,13 @@ describe.skipIf(binaries === undefined)('a sidecar that follows an InferencePool
     rmSync(folder, { recursive: true });
   });
 
-  it('[B83] allows its ready pods on its ports, and no other server', async () => {
-    const hand = new ClusterHand(server.config);
-    const labels = { app: 'vllm' };
+  const allows = (address: string, wanted = true): Promise<boolean> =>
+    eventually(
+      () => pool.allowed(address),
+      (allowed) => allowed === wanted,
+    );
+
+  it('[B83] allows its pods on its ports, and no other server', async () => {
     await hand.createPool({
       selector: { matchLabels: labels },
       targetPorts: [{ number: 8000 }, { number: 8001 }],
@@ -48,18 +63,49 @@ describe.skipIf(binaries === undefined)('a sidecar that follows an InferencePool
     expect(pool.allowed('10.0.0.7:8000')).toBe(false);
     await hand.createReadyPod('prefill', { labels, ip: '10.0.0.7' });
     await hand.createReadyPod('other', { labels: { app: 'other' }, ip: '10.0.0.8' });
-    await eventually(
-      () => pool.allowed('10.0.0.7:8000') && pool.allowed('10.0.0.7:8001'),
-      (allowed) => allowed,
-    );
+    await allows('10.0.0.7:8000');
+    expect(pool.allowed('10.0.0.7:8001')).toBe(true);
     for (const named of ['10.0.0.7:8002', '10.0.0.8:8000', '127.0.0.1:8000', 'prefill:8000']) {
       expect(pool.allowed(named), named).toBe(false);
     }
+  });
+
+  it('[D536] allows a pod before it is ready and while it ends, as a picker may name it then', async () => {
     await hand.setReady('prefill', false, '10.0.0.7');
-    await eventually(
-      () => pool.allowed('10.0.0.7:8000'),
-      (allowed) => !allowed,
+    await hand.createPod('starts', { labels, ip: '10.0.0.9', node: 'n1' });
+    await hand.setReady('starts', false, '10.0.0.9');
+    // It sees what happened before.
+    await allows('10.0.0.9:8000');
+    expect(pool.allowed('10.0.0.7:8000')).toBe(true);
+    await hand.deletePod('starts', 30);
+    await hand.createReadyPod('six', { labels, ip: 'fd00::7' });
+    await allows('[fd00::7]:8001');
+    expect(pool.allowed('10.0.0.9:8000')).toBe(true);
+    await hand.deletePod('starts');
+    await allows('10.0.0.9:8000', false);
+  });
+
+  it('[D536] allows an address as long as a pod of the pool has it', async () => {
+    await hand.setReady('prefill', true, '10.0.0.7');
+    await hand.createReadyPod('heir', { labels, ip: '10.0.0.7' });
+    await hand.createReadyPod('later', { labels, ip: '10.0.0.10' });
+    await allows('10.0.0.10:8000');
+    await hand.deletePod('prefill');
+    await hand.deletePod('later');
+    await allows('10.0.0.10:8000', false);
+    expect(pool.allowed('10.0.0.7:8000')).toBe(true);
+    await core.patchNamespacedPodStatus(
+      { name: 'heir', namespace: 'default', body: { status: { phase: 'Failed' } } },
+      merge,
     );
+    // Its address may be another pod's by then.
+    await allows('10.0.0.7:8000', false);
+  });
+
+  it('[D537] knows the pods that there are before it serves', async () => {
+    const next = await followPool('default/pool', { group: INFERENCE_GROUP, kubeconfig });
+    expect(next.allowed('[fd00::7]:8000')).toBe(true);
+    next.stop();
   });
 
   it('[D495] follows a pool of the former group, too', async () => {
@@ -79,7 +125,6 @@ describe.skipIf(binaries === undefined)('a sidecar that follows an InferencePool
         spec: { targetPortNumber: 8000, selector: { app: 'former' } },
       },
     });
-    const hand = new ClusterHand(config);
     await hand.createReadyPod('former', { labels: { app: 'former' }, ip: '10.0.1.7' });
     const former = await followPool('default/former', { group: FORMER, kubeconfig });
     try {

@@ -1,6 +1,7 @@
 import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
 import { startKubernetes } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { ConfigError } from '../../framework/error.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { nodeClock } from '../../runtime/clock/node-clock.ts';
 import { createLog } from '../../runtime/log/log.ts';
@@ -14,9 +15,14 @@ export interface PoolServers {
   stop(): void;
 }
 
+/** Requests that come before the pods are listed are refused: they are waited for so long. */
+const LISTED_MS: Millis = 10_000;
+const LOOK_MS: Millis = 20;
+
 /**
- * The ready pods of an InferencePool, `namespace/name` or a name in `default`, on its target ports:
- * none until they are listed. Rejects with a ConfigError.
+ * The pods of an InferencePool, `namespace/name` or a name in `default`, on its target ports. Those
+ * that are not ready count, too: a picker may see that a pod becomes ready a moment sooner, or that
+ * it ends a moment later. Rejects with a ConfigError.
  */
 export async function followPool(
   pool: string,
@@ -27,19 +33,18 @@ export async function followPool(
     const message = `is ${pool}: it must be namespace/name, or the name of a pool in default`;
     throw new ConfigError('command line', [{ path: '--inference-pool', message }]);
   }
-  const endpoints = new EndpointPool();
-  const servers = new Set<string>();
-  endpoints.observeEndpoints({
-    onEndpointAdded: ({ address }) => void servers.add(address),
-    onEndpointRemoved: ({ address }) => void servers.delete(address),
-  });
+  const clock = nodeClock();
   const following = startKubernetes({
     config: await loadKubeconfig(kubeconfig),
     pool: { namespace, name, group, version: poolVersionOf(group) },
-    endpoints,
-    clock: nodeClock(),
+    endpoints: new EndpointPool(),
+    clock,
     random: seededRandom(randomSeed()),
     log: createLog('info'),
   });
-  return { allowed: (server) => servers.has(server), stop: () => following.stop() };
+  const until = clock.now() + LISTED_MS;
+  while (!following.synced && clock.now() < until) {
+    await new Promise<void>((resolve) => void clock.setTimer(LOOK_MS, resolve));
+  }
+  return { allowed: (server) => following.hasPodAt(server), stop: () => following.stop() };
 }

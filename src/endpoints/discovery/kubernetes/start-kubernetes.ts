@@ -39,7 +39,7 @@ interface KubernetesOptions {
 }
 
 export interface KubernetesDiscovery
-  extends Pick<PoolFollower, 'synced' | 'ageMs' | 'troubles' | 'groups'> {
+  extends Pick<PoolFollower, 'synced' | 'ageMs' | 'troubles' | 'groups' | 'hasPodAt'> {
   /** Whether the pool's rules have been listed. A kind that is not installed counts as listed. */
   readonly rulesSynced: boolean;
   /** How long answers of the API server have waited to be read, because they came too fast. */
@@ -122,6 +122,7 @@ function running({ follower, followed, waitedMs, ends }: Running): KubernetesDis
     get groups() {
       return follower.groups;
     },
+    hasPodAt: (server) => follower.hasPodAt(server),
     stop: () => {
       for (const each of ends) each.stop();
       follower.stop();

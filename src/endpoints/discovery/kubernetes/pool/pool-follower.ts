@@ -110,6 +110,11 @@ export class PoolFollower {
     return this.#replicas.groups;
   }
 
+  /** Whether a pod that the pool selects has this `host:port`, also one that is not ready. */
+  hasPodAt(server: string): boolean {
+    return this.#replicas.hasPodAt(server);
+  }
+
   /** Why the pool has no endpoint, where it has none and that is known; as of the last second. */
   get whyEmpty(): string | undefined {
     const at = this.#options.clock.now();

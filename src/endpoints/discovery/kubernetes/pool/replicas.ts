@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../../../framework/endpoint.ts';
-import type { Node, Pod } from '../watch/kube-objects.ts';
+import { splitHostPort } from '../../file/host-port.ts';
+import { hasEnded, type Node, type Pod } from '../watch/kube-objects.ts';
 import type { EndpointSink } from './held-endpoints.ts';
 import { groupMemberOf } from './pod-group.ts';
 import { endpointsOf, type PodContext } from './pool-endpoints.ts';
@@ -41,6 +42,16 @@ export class Replicas {
   /** The pods that the pool selects. */
   get pods(): Iterable<Pod> {
     return this.#pods.values();
+  }
+
+  /** Whether a pod that the pool selects has this address, also one that is not ready. */
+  hasPodAt(server: string): boolean {
+    const { host, port } = splitHostPort(server);
+    if (!this.#ports.includes(port)) return false;
+    for (const { status } of this.#pods.values()) {
+      if (status?.podIP === host && !hasEnded(status)) return true;
+    }
+    return false;
   }
 
   get groups(): GroupCounts {

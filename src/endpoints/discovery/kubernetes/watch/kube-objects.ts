@@ -42,12 +42,16 @@ export function isServing({ metadata, status }: Pod): boolean {
   return (
     metadata?.deletionTimestamp === undefined &&
     (status?.podIP ?? '') !== '' &&
-    status?.phase !== 'Failed' &&
-    status?.phase !== 'Succeeded' &&
+    !hasEnded(status) &&
     has('Ready') &&
     // Eviction, preemption or the drain of a node.
     !has('DisruptionTarget')
   );
+}
+
+/** Whether all containers of a pod have ended; another pod may have its address then. */
+export function hasEnded(status: Pod['status']): boolean {
+  return status?.phase === 'Failed' || status?.phase === 'Succeeded';
 }
 
 /** The pod without the fields not read here, and with only the named `annotations`. */
