@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { planFromPlugins } from '../catalogue/plan.ts';
 import type { Validity } from '../doctor/check-certificates.ts';
-import type { ClockAhead } from '../doctor/check-clocks.ts';
+import { aheadBy, type ClockAhead } from '../doctor/check-clocks.ts';
 import type { DescribedEndpoint } from '../doctor/check-picker.ts';
-import { diagnose, type Seen } from '../doctor/diagnose.ts';
+import { diagnose, type EnvoySeen, type PickerSeen } from '../doctor/diagnose.ts';
 import { readSetup } from '../doctor/envoy-setup.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
 import { readToken } from '../files/following/token-file.ts';
@@ -17,8 +17,8 @@ import { longestWaitMs } from './doctor/longest-wait.ts';
 import { collect, pluginOption } from './options/option-values.ts';
 
 interface DoctorFlags {
-  readonly envoy?: string;
-  readonly admin?: string;
+  readonly envoy: readonly string[];
+  readonly admin: readonly string[];
   readonly adminTokenFile?: string;
   readonly config?: string;
   readonly plugin: readonly string[];
@@ -38,10 +38,17 @@ export function doctorCommand(): Command {
     .description(
       'say what is wrong with the set-up of Envoy, picker and cluster, with lines to paste; exit code 1 where something breaks',
     )
-    .option('--envoy <address>', 'Envoy’s admin port: host:port, or a URL')
+    .option(
+      '--envoy <address>',
+      'Envoy’s admin port: host:port, or a URL; may be repeated',
+      collect,
+      [],
+    )
     .option(
       '--admin <address>',
-      `the picker’s --metrics-port: host:port, or a URL; ${PICKER_HERE} where nothing else is asked for`,
+      `the picker’s --metrics-port: host:port, or a URL; may be repeated; ${PICKER_HERE} where nothing else is asked for`,
+      collect,
+      [],
     )
     .addOption(adminTokenOption('the picker’s token, for pickers elsewhere'))
     .option('--config <name|file>', 'a configuration of the picker')
@@ -60,29 +67,26 @@ export function doctorCommand(): Command {
 
 async function run(flags: DoctorFlags): Promise<void> {
   const { envoy, config, certificate, kubeconfig } = flags;
-  const others = [envoy, config, kubeconfig, ...certificate];
+  const others = [...envoy, config, kubeconfig, ...certificate].filter(
+    (each) => each !== undefined,
+  );
   // Alone, the command looks at the picker of this machine, as `top` and `explain` do.
-  const isAlone = others.every((given) => given === undefined);
-  const admin = flags.admin ?? (isAlone ? PICKER_HERE : undefined);
+  const isAlone = others.length === 0 && flags.admin.length === 0;
+  const admin = isAlone ? [PICKER_HERE] : flags.admin;
   const silent: Finding[] = [];
   // Alone, a port that does not answer is all there is to say.
-  const isOnly = [admin, ...others].filter((given) => given !== undefined).length === 1;
-  const found = isOnly ? undefined : silent;
-  const seenEnvoy = envoy === undefined ? undefined : await seen(envoy, askEnvoy(envoy), found);
-  const seenPicker =
-    admin === undefined ? undefined : await seen(admin, askPickerState(admin, flags), found);
+  const found = admin.length + others.length === 1 ? undefined : silent;
+  const envoys = await seen(envoy, askEnvoy, found);
+  const pickers = await seen(admin, (each) => askPickerState(each, flags), found);
   const read = config === undefined ? undefined : await readConfig(config, flags.plugin);
   const files = certificate.map((file) => certificatesIn(file));
   const findings: readonly Finding[] = [
     silent,
     diagnose({
-      ...(seenEnvoy && { envoy: seenEnvoy.envoy }),
-      ...(seenPicker && { picker: seenPicker.picker }),
-      clocks: [...(seenEnvoy?.clocks ?? []), ...(seenPicker?.clocks ?? [])],
-      certificates: [
-        ...files.flatMap(({ certificates }) => certificates),
-        ...(seenPicker?.certificates ?? []),
-      ],
+      envoys: envoys.map((each) => each.envoy),
+      pickers: pickers.map(({ picker }) => picker),
+      clocks: [...envoys, ...pickers].flatMap(({ clocks }) => clocks),
+      certificates: [...files, ...pickers].flatMap(({ certificates }) => certificates),
       longestWaitMs: read?.longestWaitMs,
       nowMs: Date.now(),
     }),
@@ -90,66 +94,62 @@ async function run(flags: DoctorFlags): Promise<void> {
     files.flatMap(({ findings: each }) => each),
     kubeconfig === undefined ? [] : await accessFindings(kubeconfig, flags),
   ].flat();
-  const lookedAt = placesOf(flags, { admin, seenEnvoy, seenPicker });
-  const text = flags.json
+  const lookedAt = [...envoys, ...pickers].map(({ about }) => about);
+  writeFindings(findings, [...lookedAt, ...filesOf(flags)], flags.json);
+}
+
+function writeFindings(
+  findings: readonly Finding[],
+  lookedAt: readonly string[],
+  json: boolean,
+): void {
+  const text = json
     ? `${JSON.stringify({ lookedAt, findings }, undefined, 2)}\n`
     : findingsText(findings, lookedAt);
   process.stdout.write(text);
   if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
 }
 
-/** What was looked at, in words. */
-function placesOf(
-  { envoy, config, certificate, kubeconfig, namespace }: DoctorFlags,
-  { admin, seenEnvoy, seenPicker }: Places,
-): readonly string[] {
-  const endpoints = seenPicker?.picker.endpoints.length;
+/** What was looked at besides ports, in words. */
+function filesOf({ config, certificate, kubeconfig, namespace }: DoctorFlags): readonly string[] {
   return [
-    ...(seenEnvoy === undefined
-      ? []
-      : [`Envoy ${seenEnvoy.version} at ${envoy}${seenEnvoy.without}`]),
-    ...(endpoints === undefined ? [] : [`picker at ${admin} with ${endpoints} endpoints`]),
     ...(config === undefined ? [] : [`configuration ${config}`]),
     ...certificate.map((file) => `certificate ${file}`),
     ...(kubeconfig === undefined ? [] : [`rights in namespace ${namespace}`]),
   ];
 }
 
-/** What a port says. One that does not answer is a finding where there is a list of them. */
+/** What ports say. One that does not answer is a finding where there is a list of them. */
 async function seen<T>(
-  where: string,
-  asked: Promise<T>,
+  places: readonly string[],
+  ask: (where: string) => Promise<T>,
   findings: Finding[] | undefined,
-): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (findings === undefined || !(error instanceof CommandFailure)) throw error;
-    findings.push({ severity: 'error', id: 'no-answer', where, what: error.message });
-    return undefined;
-  }
+): Promise<readonly T[]> {
+  const answers = places.map(async (where): Promise<readonly T[]> => {
+    try {
+      return [await ask(where)];
+    } catch (error) {
+      if (findings === undefined || !(error instanceof CommandFailure)) throw error;
+      findings.push({ severity: 'error', id: 'no-answer', where, what: error.message });
+      return [];
+    }
+  });
+  return (await Promise.all(answers)).flat();
 }
 
 interface Asked {
+  /** What was looked at, in words. */
+  readonly about: string;
   readonly clocks: readonly ClockAhead[];
 }
 
 interface SeenEnvoy extends Asked {
-  readonly envoy: NonNullable<Seen['envoy']>;
-  readonly version: string;
-  /** What was not looked at. */
-  readonly without: string;
+  readonly envoy: EnvoySeen;
 }
 
 interface SeenPicker extends Asked {
-  readonly picker: NonNullable<Seen['picker']>;
+  readonly picker: PickerSeen;
   readonly certificates: readonly Validity[];
-}
-
-interface Places {
-  readonly admin: string | undefined;
-  readonly seenEnvoy: SeenEnvoy | undefined;
-  readonly seenPicker: SeenPicker | undefined;
 }
 
 async function askEnvoy(address: string): Promise<SeenEnvoy> {
@@ -160,17 +160,18 @@ async function askEnvoy(address: string): Promise<SeenEnvoy> {
     of('/stats?format=json&filter=overflow|ext_proc|membership|too_large|timeout|update_rejected'),
     of('/certs'),
   ]);
-  const server = jsonOf<NonNullable<Seen['envoy']>['info']>(info, address, ENVOY_PORT);
+  const server = jsonOf<EnvoySeen['info']>(info, address, ENVOY_PORT);
   // Another server, such as the picker's own port, may answer JSON to anything.
   if (info.status !== 200 || server.version === undefined) {
     throw new CommandFailure(`${address} is no Envoy: ${info.text.slice(0, 200)}`);
   }
   const setup = readSetup(jsonOf(dump, address, ENVOY_PORT));
   const others = setup.otherFilters.join(' and ');
+  const without = others === '' ? '' : ` without ${others}, which comes before the picker’s filter`;
   return {
-    version: server.version.split('/')[1] ?? '',
-    without: others === '' ? '' : ` without ${others}, which comes before the picker’s filter`,
+    about: `Envoy ${server.version.split('/')[1] ?? ''} at ${address}${without}`,
     envoy: {
+      at: address,
       info: server,
       setup,
       stats: jsonOf(stats, address, ENVOY_PORT),
@@ -198,7 +199,8 @@ async function askPickerState(
     throw new CommandFailure(`${address} is no picker: ${endpoints.text.slice(0, 200)}`);
   }
   return {
-    picker: { ready: { status, text }, endpoints: described },
+    about: `picker at ${address} with ${described.length} endpoints`,
+    picker: { at: address, ready: { status, text }, endpoints: described },
     certificates: pickerCertificates(address, metrics.text),
     clocks: clockOf(`picker at ${address}`, endpoints),
   };
@@ -206,16 +208,19 @@ async function askPickerState(
 
 /** The certificate of the ext_proc port, unless the page of metrics is closed, or the port has no TLS. */
 function pickerCertificates(address: string, metrics: string): readonly Validity[] {
-  const [, seconds] = /^pointsman_certificate_expiry_timestamp_seconds (\S+)/m.exec(metrics) ?? [];
-  if (seconds === undefined) return [];
-  const until = new Date(Number(seconds) * 1000).toISOString();
-  return [{ where: `certificate of the picker at ${address}`, until }];
+  const at = (end: 'begin' | 'expiry'): string | undefined => {
+    const line = new RegExp(`^pointsman_certificate_${end}_timestamp_seconds (\\S+)`, 'm');
+    const [, seconds] = line.exec(metrics) ?? [];
+    return seconds === undefined ? undefined : new Date(Number(seconds) * 1000).toISOString();
+  };
+  const until = at('expiry');
+  if (until === undefined) return [];
+  return [{ where: `certificate of the picker at ${address}`, from: at('begin'), until }];
 }
 
-/** HTTP dates are cut to seconds: half a second later is the best guess. */
-function clockOf(where: string, { date, askedMs }: Page): readonly ClockAhead[] {
+function clockOf(where: string, { date, fromMs, untilMs }: Page): readonly ClockAhead[] {
   const there = Date.parse(date ?? '');
-  return Number.isNaN(there) ? [] : [{ where, aheadMs: there + 500 - askedMs }];
+  return Number.isNaN(there) ? [] : [{ where, aheadMs: aheadBy(there, fromMs, untilMs) }];
 }
 
 function jsonOf<T>({ text, status }: Page, address: string, what: string): T {

@@ -7,7 +7,17 @@ export interface ClockAhead {
 }
 
 /** HTTP gives times in whole seconds. */
+const DATE_STEP_MS = 1000;
 const AHEAD_MS_MAX = 2000;
+
+/**
+ * How far a clock is ahead at least, which said `date` at some time of an exchange: an answer that
+ * takes long says little about it.
+ */
+export function aheadBy(date: number, fromMs: number, untilMs: number): number {
+  if (date > untilMs) return date - untilMs;
+  return Math.min(0, date + DATE_STEP_MS - fromMs);
+}
 
 /** Clocks that differ make ages, certificates and joined logs wrong. */
 export function checkClocks(clocks: readonly ClockAhead[]): readonly Finding[] {

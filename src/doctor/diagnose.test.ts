@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AccessNeed, checkAccess } from './check-access.ts';
-import { checkClocks } from './check-clocks.ts';
+import { aheadBy, checkClocks } from './check-clocks.ts';
 import { checkEnvoyState } from './check-envoy-state.ts';
 import { checkPicker, type DescribedEndpoint } from './check-picker.ts';
 import { diagnose } from './diagnose.ts';
@@ -19,6 +19,17 @@ const endpoint = (more: Partial<DescribedEndpoint>): DescribedEndpoint => ({
   ...more,
 });
 const READY = { status: 200, text: 'ok' };
+
+describe('[O365] a clock elsewhere', () => {
+  it.each([
+    ['within a slow answer', 12_000, 10_000, 19_000, 0],
+    ['within the second of the answer', 10_000, 10_900, 10_950, 0],
+    ['ahead', 40_000, 10_000, 10_100, 29_900],
+    ['behind', 5000, 10_000, 10_100, -4000],
+  ])('is off by what the time of the answer cannot explain: %s', (_, date, from, until, ahead) => {
+    expect(aheadBy(date, from, until)).toBe(ahead);
+  });
+});
 
 describe('[O53] what the doctor finds in a running set-up', () => {
   it('names endpoints whose metrics were never read or are old, and ejected ones, with the reason', () => {
@@ -194,7 +205,7 @@ describe('[O51] findings', () => {
 
   it('are about routes from xDS where the filter is on only, once for all routes', () => {
     const findings = diagnose({
-      envoy: { setup: readSetup(duration('10s')), ...state },
+      envoys: [{ at: 'a:1', setup: readSetup(duration('10s')), ...state }],
       clocks: [],
       nowMs: 0,
     });
@@ -240,10 +251,28 @@ looked at Envoy: 1 error, 2 warnings
 
   it('say where no route asks a picker', () => {
     const findings = diagnose({
-      envoy: { setup: readSetup({ configs: [] }), ...state },
+      envoys: [{ at: 'a:1', setup: readSetup({ configs: [] }), ...state }],
       clocks: [],
       nowMs: 0,
     });
     expect(idsOf(findings)).toEqual(['error no-ext-proc']);
+  });
+
+  it('[O364] name the Envoy and the picker where there are several, and what they share once', () => {
+    const setup = readSetup({ configs: [] });
+    const late = endpoint({ metricsAgeMs: 5000 });
+    const findings = diagnose({
+      envoys: ['a:1', 'b:1'].map((at) => ({ at, setup, ...state })),
+      pickers: [
+        { at: 'p:1', ready: READY, endpoints: [endpoint({})] },
+        { at: 'q:1', ready: READY, endpoints: [endpoint({}), late] },
+      ],
+      clocks: [],
+      nowMs: 0,
+    });
+    expect(findings.map(({ where }) => where)).toEqual([
+      'Envoy a:1: 0 HTTP listeners of Envoy; Envoy b:1: 0 HTTP listeners of Envoy',
+      'picker q:1: 1 of 2 endpoints',
+    ]);
   });
 });

@@ -9,11 +9,21 @@ import { checkRoute } from './check-route.ts';
 import type { EnvoySetup } from './envoy-setup.ts';
 import type { Finding } from './finding.ts';
 
+/** What Envoy's `/config_dump` says, and its state. */
+export interface EnvoySeen extends EnvoyState {
+  /** The address that was asked. */
+  readonly at: string;
+  readonly setup: EnvoySetup;
+}
+
+export interface PickerSeen extends PickerState {
+  readonly at: string;
+}
+
 /** Everything that the doctor looks at, as far as it was given. */
 export interface Seen {
-  /** What Envoy's `/config_dump` says, and its state. */
-  readonly envoy?: EnvoyState & { readonly setup: EnvoySetup };
-  readonly picker?: PickerState;
+  readonly envoys?: readonly EnvoySeen[];
+  readonly pickers?: readonly PickerSeen[];
   readonly clocks: readonly ClockAhead[];
   /** The certificates of files, and of the picker. */
   readonly certificates?: readonly Validity[];
@@ -25,18 +35,31 @@ export interface Seen {
 
 /** All findings; each once, however many routes share it. */
 export function diagnose(seen: Seen): readonly Finding[] {
-  const { envoy, picker, clocks, certificates = [], longestWaitMs, nowMs } = seen;
-  const ofEnvoy = envoy === undefined ? [] : envoyCertificates(envoy.certs);
+  const { envoys = [], pickers = [], clocks, certificates = [], longestWaitMs, nowMs } = seen;
+  const ofEnvoys = envoys.flatMap((each) => envoyCertificates(each.certs));
   return [
-    ...(envoy === undefined ? [] : checkEnvoy(envoy, longestWaitMs)),
-    ...(picker === undefined ? [] : checkPicker(picker)),
+    ...ofEach('Envoy', envoys, (each) => checkEnvoy(each, longestWaitMs)),
+    ...ofEach('picker', pickers, checkPicker),
     ...checkClocks(clocks),
-    ...firstOfEach(checkCertificates([...ofEnvoy, ...certificates], nowMs)),
+    ...firstOfEach(checkCertificates([...ofEnvoys, ...certificates], nowMs)),
   ];
 }
 
+/** The findings of several, which say where each was found; those that they share, once. */
+function ofEach<T extends { readonly at: string }>(
+  kind: string,
+  places: readonly T[],
+  check: (place: T) => readonly Finding[],
+): readonly Finding[] {
+  const nameOf = ({ at }: T): string => (places.length === 1 ? '' : `${kind} ${at}: `);
+  const findings = places.flatMap((place) =>
+    check(place).map((each) => ({ ...each, where: `${nameOf(place)}${each.where}` })),
+  );
+  return firstOfEach(findings);
+}
+
 function checkEnvoy(
-  { setup, ...state }: NonNullable<Seen['envoy']>,
+  { setup, ...state }: EnvoySeen,
   longestWaitMs: number | undefined,
 ): readonly Finding[] {
   const refused = refusedFindings(setup);

@@ -44,6 +44,23 @@ describe('[O56] completion', () => {
     }
   });
 
+  it('[O367] offers what an argument may be', () => {
+    expect(offered('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+  });
+
+  it('[O367] works in a zsh that has not begun its own completion', () => {
+    const zsh = script('zsh');
+    expect(zsh.indexOf('compinit;')).toBeGreaterThan(0);
+    expect(zsh.indexOf('compinit;')).toBeLessThan(zsh.indexOf('bashcompinit'));
+  });
+
+  it('[O367] offers in fish the values of an option, and a file where any text may stand', () => {
+    const fish = script('fish');
+    expect(fish).toContain("-l api -x -a 'completions chat' -d");
+    expect(fish).toMatch(/-l trace -r -d/);
+    expect(fish).toMatch(/-l closed-loop -d/);
+  });
+
   it('refuses another shell', () => {
     const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'completion', 'tcsh'], {
       encoding: 'utf8',

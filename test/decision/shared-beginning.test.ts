@@ -32,6 +32,7 @@ function workload() {
 it(`[Q256] a beginning that all prompts have comes to all servers, seed ${SEED}`, () => {
   const pool = uniformPool(8, presetServer('llama-3.1-8b-h100'));
   const meanMs = (config: string): number =>
-    summarize(simulate({ workload: workload(), pool, config, createPicker, seed: SEED })).ttftMeanMs;
+    summarize(simulate({ workload: workload(), pool, config, createPicker, seed: SEED }))
+      .ttftMeanMs;
   expect(meanMs('default') / meanMs('round-robin')).toBeLessThan(1.05);
 });

@@ -58,7 +58,11 @@ describe.skipIf(binary === undefined)('an Envoy of one’s own', () => {
       await response.text();
       const dump = await fetch(`http://127.0.0.1:${envoy.adminPort}/config_dump`);
       const setup = readSetup(await dump.json());
-      const findings = diagnose({ envoy: { setup, ...STATE }, clocks: [], nowMs: Date.now() });
+      const findings = diagnose({
+        envoys: [{ at: 'here', setup, ...STATE }],
+        clocks: [],
+        nowMs: Date.now(),
+      });
       const errors = findings.filter(({ severity }) => severity === 'error');
       return { status: response.status, findings: errors };
     } finally {

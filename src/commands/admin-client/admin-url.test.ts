@@ -20,6 +20,11 @@ describe('[O273] the address of a port to ask', () => {
     );
   });
 
+  it.each(['9090', ':9090'])('[O363] %s alone is a port of this machine', (address) => {
+    expect(adminUrl(address, '/readyz', HINT).href).toBe('http://127.0.0.1:9090/readyz');
+    expect(() => adminUrl('99999', '/', HINT)).toThrow('"99999" is no port');
+  });
+
   it('says what else is no address', () => {
     expect(() => adminUrl('a b', '/', HINT)).toThrow('a b is neither host:port nor a URL');
   });

@@ -8,8 +8,9 @@ export interface Page {
   readonly text: string;
   /** The header `date`. */
   readonly date: string | undefined;
-  /** The middle of the exchange by the clock here, in milliseconds since the epoch. */
-  readonly askedMs: number;
+  /** When it was asked, and when the answer began to come, by the clock here in Unix time. */
+  readonly fromMs: number;
+  readonly untilMs: number;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -27,13 +28,14 @@ export async function pageAt(
       signal: AbortSignal.timeout(TIMEOUT_MS),
       ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
     });
-    const askedMs = (fromMs + Date.now()) / 2;
+    const untilMs = Date.now();
     const text = await response.text();
     return {
       status: response.status,
       text,
       date: response.headers.get('date') ?? undefined,
-      askedMs,
+      fromMs,
+      untilMs,
     };
   } catch (error) {
     throw new CommandFailure(`no answer from ${address} (${reasonOf(error)}); give ${hint}`);

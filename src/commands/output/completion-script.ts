@@ -10,12 +10,18 @@ interface Node {
 interface Word {
   readonly text: string;
   readonly about: string;
+  /** What may follow an option: nothing where it is left out, a file or a text where it is empty. */
+  readonly values?: readonly string[];
 }
 
 /** Every command below `program`, with what can follow it: commands and options. */
 function nodesOf(command: Command, path: readonly string[] = []): readonly Node[] {
-  const options = command.options.flatMap(({ long, description }) =>
-    typeof long === 'string' ? [{ text: long, about: description }] : [],
+  const options = command.options.flatMap(({ long, description: about, required, argChoices }) => {
+    if (typeof long !== 'string') return [];
+    return [{ text: long, about, ...(required && { values: argChoices ?? [] }) }];
+  });
+  const values = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((text) => ({ text, about: description })),
   );
   const commands = command.commands.map((each) => ({
     text: each.name(),
@@ -23,33 +29,34 @@ function nodesOf(command: Command, path: readonly string[] = []): readonly Node[
   }));
   const help = { text: '--help', about: 'show help' };
   return [
-    { path: path.join(' '), words: [...commands, ...options, help] },
+    { path: path.join(' '), words: [...commands, ...values, ...options, help] },
     ...command.commands.flatMap((each) => nodesOf(each, [...path, each.name()])),
   ];
-}
-
-/** The options that take one of some values, with these values. */
-function choicesOf(command: Command): ReadonlyMap<string, readonly string[]> {
-  const own = command.options.flatMap(({ long, argChoices }): [string, readonly string[]][] =>
-    typeof long === 'string' && argChoices !== undefined ? [[long, argChoices]] : [],
-  );
-  return new Map([...own, ...command.commands.flatMap((each) => [...choicesOf(each)])]);
 }
 
 /** A script that completes the commands and options of `program` in a shell. */
 export function completionScript(program: Command, shell: 'bash' | 'zsh' | 'fish'): string {
   if (shell === 'fish') return fishScript(program);
   const bash = bashScript(program);
-  // zsh runs the completion functions of bash.
-  return shell === 'bash' ? bash : `autoload -Uz bashcompinit && bashcompinit\n${bash}`;
+  return shell === 'bash' ? bash : `${ZSH}${bash}`;
 }
+
+/** zsh runs the completion functions of bash, once its own completion has begun. */
+const ZSH = `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
+autoload -Uz bashcompinit && bashcompinit
+`;
 
 function bashScript(program: Command): string {
   const name = program.name();
   const follows = nodesOf(program).map(
     ({ path, words }) => `    '${path}') words='${words.map(({ text }) => text).join(' ')}' ;;`,
   );
-  const choices = [...choicesOf(program)].map(
+  const options = new Map(
+    nodesOf(program).flatMap(({ words }) =>
+      words.flatMap(({ text, values = [] }) => (values.length === 0 ? [] : [[text, values]])),
+    ),
+  );
+  const choices = [...options].map(
     ([option, values]) => `    ${option}) words='${values.join(' ')}' ;;`,
   );
   const names = nodesOf(program).flatMap(({ path }) => (path === '' ? [] : [`'${path}'`]));
@@ -86,13 +93,19 @@ function fishScript(program: Command): string {
       path === '' || others.length === 0
         ? ''
         : `; and not __fish_seen_subcommand_from ${others.join(' ')}`;
-    return words.map(({ text, about }) => {
-      const what = text.startsWith('--') ? `-l ${text.slice(2)}` : `-f -a ${text}`;
+    return words.map(({ text, about, values }) => {
+      const what = text.startsWith('--') ? `-l ${text.slice(2)}${value(values)}` : `-f -a ${text}`;
       const isCommand = !text.startsWith('--');
       return `complete -c ${name} -n '${seen}${isCommand ? none : ''}' ${what} -d '${quoted(about)}'`;
     });
   });
   return `# Completion for ${name}: commands and options.\n${lines.join('\n')}\n`;
+}
+
+/** What follows an option of fish: nothing, one of some values, or a file. */
+function value(values: readonly string[] | undefined): string {
+  if (values === undefined) return '';
+  return values.length === 0 ? ' -r' : ` -x -a '${values.join(' ')}'`;
 }
 
 /** Within single quotes of fish. */

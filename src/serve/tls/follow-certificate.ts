@@ -41,7 +41,7 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
     name: 'pointsman_certificate_reloads_total',
     help: 'Changes of the certificate or of the authorities of clients, adopted or refused.',
   });
-  const expiry = watchExpiry(() => used, parts);
+  const validity = watchValidity(() => used, parts);
   const paths = [
     ...(certPath === undefined ? [] : [join(certPath, 'tls.crt'), join(certPath, 'tls.key')]),
     ...(clientCaFile === undefined ? [] : [clientCaFile]),
@@ -57,7 +57,7 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
     used = next;
     reloads.adopted();
     log.info({ paths, ...describe(next) }, 'certificate replaced; new connections use it');
-    expiry.check();
+    validity.check();
   }
 
   const files = followFiles(paths, {
@@ -67,7 +67,7 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
       log.error({ path, err: error }, 'the certificate cannot be watched'),
   });
   return async () => {
-    expiry.stop();
+    validity.stop();
     await files.stop();
   };
 }
@@ -77,37 +77,69 @@ function isSame(a: TlsContext, b: TlsContext): boolean {
   return a.cert.equals(b.cert) && a.key.equals(b.key) && authorities(a).equals(authorities(b));
 }
 
-function describe({ cert }: TlsContext): { readonly subject: string; readonly expires: string } {
-  const { subject, validTo } = new X509Certificate(cert);
-  return { subject, expires: validTo };
+function describe({
+  cert,
+}: TlsContext): Readonly<Record<'subject' | 'begins' | 'expires', string>> {
+  const { subject, validFrom, validTo } = new X509Certificate(cert);
+  return { subject, begins: validFrom, expires: validTo };
 }
 
-/** Exports when the certificate in use expires, and warns before, once for each certificate. */
-function watchExpiry(
+/**
+ * Exports from when until when the certificate in use is valid, and warns of one that is not valid
+ * yet, soon no more, or no more, once each.
+ */
+function watchValidity(
   used: () => TlsContext,
   { registry, clock, log }: Parts,
 ): { check(): void; stop(): void } {
-  const expiresAtMs = (): number => Date.parse(new X509Certificate(used().cert).validTo);
+  const atMs = (end: 'validFrom' | 'validTo'): number =>
+    Date.parse(new X509Certificate(used().cert)[end]);
   new Gauge({
     name: 'pointsman_certificate_expiry_timestamp_seconds',
     help: 'When the certificate of the ext_proc port expires, in Unix time.',
     registers: [registry],
     collect() {
-      this.set(expiresAtMs() / 1000);
+      this.set(atMs('validTo') / 1000);
     },
   });
-  let warnedOf: Buffer | undefined;
+  new Gauge({
+    name: 'pointsman_certificate_begin_timestamp_seconds',
+    help: 'From when the certificate of the ext_proc port is valid, in Unix time.',
+    registers: [registry],
+    collect() {
+      this.set(atMs('validFrom') / 1000);
+    },
+  });
+  let warned: { readonly of: Buffer; readonly what: string } | undefined;
   let timer: Timer | undefined;
   const check = (): void => {
     timer?.cancel();
     timer = clock.setTimer(CHECK_INTERVAL_MS, check);
     const context = used();
-    const leftMs = expiresAtMs() - clock.wallTime();
-    if (leftMs > WARN_BEFORE_MS || warnedOf?.equals(context.cert) === true) return;
-    warnedOf = context.cert;
-    const what = leftMs > 0 ? 'the certificate expires soon' : 'the certificate has expired';
-    log.warn(describe(context), `${what}: replace tls.crt and tls.key`);
+    const now = clock.wallTime();
+    const what = complaintOf({
+      beginsInMs: atMs('validFrom') - now,
+      leftMs: atMs('validTo') - now,
+    });
+    const isSaid = warned?.what === what && warned?.of.equals(context.cert) === true;
+    if (what === undefined || isSaid) return;
+    warned = { of: context.cert, what };
+    log.warn(describe(context), what);
   };
   check();
   return { check, stop: () => timer?.cancel() };
+}
+
+interface Left {
+  readonly beginsInMs: number;
+  readonly leftMs: number;
+}
+
+function complaintOf({ beginsInMs, leftMs }: Left): string | undefined {
+  if (beginsInMs > 0) {
+    return 'the certificate is not valid yet, and who verifies it refuses the connection: correct the clock, or use another tls.crt and tls.key';
+  }
+  if (leftMs > WARN_BEFORE_MS) return undefined;
+  const what = leftMs > 0 ? 'the certificate expires soon' : 'the certificate has expired';
+  return `${what}: replace tls.crt and tls.key`;
 }

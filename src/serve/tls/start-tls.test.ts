@@ -153,6 +153,26 @@ describe('rotation', () => {
     clock.advanceTo(2 * 24 * 3_600_000);
     expect(warnings()).toEqual(['the certificate expires soon: replace tls.crt and tls.key']);
   });
+
+  it('[O366] says that a certificate is not valid yet, and later that it expires, once each', async () => {
+    const path = join(folder, 'early');
+    mkdirSync(path);
+    const options = { beginsInDays: 2, expiresInDays: 12 };
+    const { cert, key } = await issue(authority, 'early.test', options);
+    writeFileSync(join(path, 'tls.crt'), cert);
+    writeFileSync(join(path, 'tls.key'), key);
+    const { metric, clock, lines } = await start({ certPath: path });
+    const beginsAtS = (await metric('pointsman_certificate_begin_timestamp_seconds')) ?? 0;
+    expect(beginsAtS - clock.wallTime() / 1000).toBeGreaterThan(1.9 * 24 * 3600);
+    const warnings = (): readonly string[] =>
+      lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    clock.advanceTo(24 * 3_600_000);
+    expect(warnings()).toEqual([expect.stringMatching(/is not valid yet, .* correct the clock/)]);
+    clock.advanceTo(6 * 24 * 3_600_000);
+    expect(warnings().slice(1)).toEqual([
+      'the certificate expires soon: replace tls.crt and tls.key',
+    ]);
+  });
 });
 
 describe('client certificates', () => {

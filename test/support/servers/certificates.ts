@@ -14,15 +14,21 @@ export async function newAuthority(name: string): Promise<Certificate> {
   return made(name, { extensions });
 }
 
+interface Issuing {
+  readonly beginsInDays?: number;
+  readonly expiresInDays?: number;
+  readonly ip?: string;
+}
+
 /** A certificate of that authority for servers on the loopback, and for clients. */
 export async function issue(
   { cert, key }: Certificate,
   name: string,
-  { expiresInDays = 90, ip = '127.0.0.1' }: { expiresInDays?: number; ip?: string } = {},
+  { beginsInDays = -30, expiresInDays = 90, ip = '127.0.0.1' }: Issuing = {},
 ): Promise<Certificate> {
   return made(name, {
     ca: { cert: cert.toString(), key: key.toString() },
-    notBeforeDate: new Date(Date.now() - 30 * DAY_MS),
+    notBeforeDate: new Date(Date.now() + beginsInDays * DAY_MS),
     notAfterDate: new Date(Date.now() + expiresInDays * DAY_MS),
     extensions: [
       { name: 'basicConstraints', cA: false },
