@@ -87,6 +87,9 @@ export const predictedCost: ScorerDefinition = defineScorer({
       },
       onRouted(routed: Routed) {
         held.routed(routed.endpoint, routed.request.model);
+        for (const { context, scored, hasOld } of cycles) {
+          if (context.request === routed.request && hasOld()) signs.seen(scored, routed.at);
+        }
         learnCopy(routed, copies, (back) => cycles[(turn - back + CYCLES_KEPT) % CYCLES_KEPT]);
       },
       onEndpointChanged(endpoint: Endpoint, previous: Endpoint) {
@@ -185,6 +188,8 @@ interface CostCycle {
    */
   readonly stateOf: (endpoint: Endpoint, cachedTokens?: number) => EndpointState;
   readonly scored: readonly Endpoint[];
+  /** Whether a sample was old. */
+  readonly hasOld: () => boolean;
   readonly match: PrefixMatch;
   readonly sharedAt: ((endpoint: Endpoint) => SharedBeginning | undefined) | undefined;
   /** Tokens of the prompt that are held, or will be, when the request comes there. */
@@ -232,7 +237,7 @@ function costCycle(
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
-    state.stale = isOld && signs.silentMs(endpoint, now) > (usualMs ??= signs.usualMs(scored, now));
+    state.stale = isOld && signs.isSilent(endpoint, (usualMs ??= signs.usualMs(scored, now)), now);
     const demand = model.demand(endpoint);
     state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
     state.traffic.utilization = demandRate * demand.workMs;
@@ -241,7 +246,8 @@ function costCycle(
     state.heldTokens = isOld ? load.contextTokens : usedTokens;
     return state;
   };
-  return { context, request, stateOf, scored, match, sharedAt, cachedAt, copy: undefined };
+  const hasOld = (): boolean => usualMs !== undefined;
+  return { context, request, stateOf, scored, hasOld, match, sharedAt, cachedAt, copy: undefined };
 }
 
 function emptyState(): ReadState {

@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import { makeContext, makePool, makeRouted, makeRuntime, NOW } from '../test/makers.ts';
+import {
+  makeContext,
+  makePool,
+  makeRequest,
+  makeRouted,
+  makeRuntime,
+  NOW,
+} from '../test/makers.ts';
 import { predictedCost } from './predicted-cost.ts';
 
 type CostScorer = ReturnType<typeof predictedCost.create>;
@@ -49,3 +56,51 @@ it('[Q250] A request that it answered long ago, or only broke off, shows nothing
   scorer.onDone?.({ ...makeRouted(endpoint), at: NOW - 500 }, NOW - 400, 'aborted', undefined);
   expect(isUsable(scorer, pool)).toEqual([true, true, true, false]);
 });
+
+it('[Q278] One whose samples have been as old before, beside new ones of others, is used', () => {
+  const scorer = newScorer();
+  const decide = (at: number, sampledAt: number): readonly number[] => {
+    const pool = makePool(
+      [at - 50, at - 10, at - 60, sampledAt].map((each) => ({ sampledAt: each })),
+    );
+    const request = makeRequest({ id: `at ${at}` });
+    const scores = scorer.score(pool, makeContext({ now: at, request }));
+    scorer.onRouted?.({ ...makeRouted(pool[0] as Endpoint), request, at });
+    return scores;
+  };
+  const isUsed = (at: number, sampledAt: number): boolean => Number(decide(at, sampledAt)[3]) > 0;
+  // Its page takes 3 s, one after the other.
+  expect(isUsed(NOW + 5900, NOW)).toBe(false);
+  expect(isUsed(NOW + 6100, NOW + 3000)).toBe(false);
+  expect(isUsed(NOW + 6200, NOW + 3000)).toBe(true);
+  expect(isUsed(NOW + 8900, NOW + 3000)).toBe(true);
+  // None comes any more.
+  expect(isUsed(NOW + 14_700, NOW + 3000)).toBe(true);
+  expect(isUsed(NOW + 14_900, NOW + 3000)).toBe(false);
+});
+
+it('[Q278] How old samples have been is forgotten with newer ones', () => {
+  const scorer = newScorer();
+  let isUsed = false;
+  for (let step = 0; step <= 40; step += 1) {
+    const at = NOW + 2500 * step;
+    // One was 20 s old; those after it are 2.5 s old when the next one comes.
+    const sampledAt = step === 0 ? at - 20_000 : at - 2500;
+    const pool = makePool(
+      [at - 50, at - 10, at - 60, sampledAt].map((each) => ({ sampledAt: each })),
+    );
+    const request = makeRequest({ id: `at ${at}` });
+    scorer.score(pool, makeContext({ now: at, request }));
+    scorer.onRouted?.({ ...makeRouted(pool[0] as Endpoint), request, at });
+    const later = makeContext({ now: at + 5000, request });
+    isUsed = Number(scorer.score(poolAt(pool, at + 5000), later)[3]) > 0;
+    if (step === 1) expect(isUsed).toBe(true);
+  }
+  expect(isUsed).toBe(false);
+});
+
+/** The same pool, where all but the last endpoint have new samples. */
+const poolAt = (pool: readonly Endpoint[], at: number): readonly Endpoint[] =>
+  makePool(
+    pool.map(({ metrics }, index) => ({ sampledAt: index < 3 ? at - 50 : metrics.sampledAt })),
+  );
