@@ -37,3 +37,9 @@ it('[T21] names only tests that are there', () => {
   const files = sourceFiles();
   expect(Object.keys(OWN_PROCESS).filter((path) => !files.includes(path))).toEqual([]);
 });
+
+it('[T74] Node loads the modules of tests as they are, as it does in the picker', () => {
+  // Where Vite transforms them, each import is read from an object.
+  expect(String(expectNoFault)).not.toContain('__vi_import');
+  expect(String(changesProcess)).toContain('CHANGES_PROCESS.test(text.replaceAll(');
+});

@@ -55,10 +55,10 @@ describe('capacity', () => {
 
   it('[O156] is divided without a remainder, and not always to the same picker', () => {
     const endpoints = Array.from({ length: 40 }, (_, n) => ({ address: `10.0.0.${n}:8000` }));
-    for (const of of [1, 2, 3, 5, 64]) {
+    for (const sharers of [1, 2, 3, 5, 64]) {
       for (const { address } of endpoints) {
-        const parts = Array.from({ length: of }, (_, n) =>
-          placesOf({ number: n + 1, of }, 7, address),
+        const parts = Array.from({ length: sharers }, (_, n) =>
+          placesOf({ number: n + 1, of: sharers }, 7, address),
         );
         expect(parts.reduce((sum, each) => sum + each, 0)).toBe(7);
         expect(Math.max(...parts) - Math.min(...parts)).toBeLessThanOrEqual(1);
