@@ -226,7 +226,7 @@ describe('EndpointBlocks', () => {
     expect(blocks.reused).toBe(3);
     blocks.unpin(prompt, pinned);
     // Answers take half of the room, so that what is unused stays for half as long.
-    blocks.usedShare = 0.5;
+    blocks.setUsedShare(0.5);
     others(30, 4000);
     use(1, 2, 3);
     expect(blocks.reused).toBe(6);

@@ -1,9 +1,7 @@
 import type { PromptBlocks } from '../../framework/request.ts';
+import { addListed, listNewest } from './listed-blocks.ts';
 import type { PrefixIndex } from './prefix-index.ts';
 import { NO_RECORD } from './records.ts';
-
-/** In the high word of a listed block: a run begins with it. The index does not use this bit. */
-const RUN_BEGINS = 0x10000;
 
 /**
  * The prefix blocks that one endpoint is expected to hold. Bounded: the least recently used block
@@ -19,6 +17,7 @@ export class EndpointBlocks {
   /** This endpoint's place in what `PrefixIndex.matched` returns. */
   readonly owner: number;
   #capacity: number;
+  #usedShare = 0;
   #size = 0;
   #pinned = 0;
   #removed = false;
@@ -43,12 +42,9 @@ export class EndpointBlocks {
     return this.#size;
   }
 
-  /** The share of the memory that the engine reports as in use, answers included. */
-  usedShare = 0;
-
   /** Room for blocks that no request in flight uses, in blocks; at least 1. */
   get looseRoom(): number {
-    const used = Math.max(this.#pinned, this.usedShare * this.#capacity);
+    const used = Math.max(this.#pinned, this.#usedShare * this.#capacity);
     return Math.max(1, this.#capacity - used);
   }
 
@@ -68,6 +64,11 @@ export class EndpointBlocks {
   setCapacity(capacity: number): void {
     this.#capacity = Math.max(1, Math.floor(capacity));
     this.#trim();
+  }
+
+  /** The share of the memory that the engine reports as in use, answers included; 0 before. */
+  setUsedShare(share: number): void {
+    this.#usedShare = share;
   }
 
   /** Forgets all. Nothing has an effect from now on; what is pinned may still be unpinned. */
@@ -108,16 +109,7 @@ export class EndpointBlocks {
 
   /** The `count` newest blocks, newest first, for `addOlder`. */
   newest(count: number): Uint32Array {
-    const index = this.#index;
-    const words = new Uint32Array(2 * Math.min(count, this.#size));
-    let block = 0;
-    for (let at = index.older(this.#end); 2 * block < words.length; at = index.older(at)) {
-      const held = Math.min(index.held(at), words.length / 2 - block);
-      index.runs.read(index.run(at), held, words, block);
-      words[2 * block + 1] = (words[2 * block + 1] as number) | RUN_BEGINS;
-      block += held;
-    }
-    return words;
+    return listNewest(this.#index, this.#end, Math.min(count, this.#size));
   }
 
   /**
@@ -125,35 +117,8 @@ export class EndpointBlocks {
    * as far as there is room. Blocks that are here keep their place.
    */
   addOlder(words: Uint32Array): void {
-    const count = this.#removed ? 0 : words.length >> 1;
-    let from = 0;
-    while (from < count && this.#size < this.#capacity) {
-      let to = from + 1;
-      while (to < count && ((words[2 * to + 1] as number) & RUN_BEGINS) === 0) to++;
-      this.#addRunOlder(words, from, Math.min(to, from + this.#capacity - this.#size));
-      from = to;
-    }
-  }
-
-  #addRunOlder(words: Uint32Array, from: number, to: number): void {
-    const index = this.#index;
-    let block = from;
-    while (block < to) {
-      const oldest = index.newer(this.#end);
-      const known = index.runs.find(words, block);
-      const run = known === NO_RECORD ? index.runs.add(words, block, to) : known;
-      const length = index.runs.matching(run, words, block, to);
-      const holding = index.holdingOf(run, this.owner);
-      const held = holding === NO_RECORD ? 0 : index.held(holding);
-      if (held === 0) {
-        index.add(run, length, oldest);
-        this.#size += length;
-      } else if (held < length) {
-        // What is added behind is older than what is here.
-        index.split(run, held);
-      }
-      block += held === 0 ? length : Math.min(held, length);
-    }
+    if (this.#removed) return;
+    this.#size += addListed(this.#index, this.#end, words, this.#capacity - this.#size);
   }
 
   /** How many blocks of a chain there is room for beside what is pinned and not of this chain. */

@@ -242,7 +242,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     }
     const held = this.#heldFor(place, prompt);
     if (held === undefined) return;
-    held.usedShare = place.metrics.kvCacheUsage;
+    held.setUsedShare(place.metrics.kvCacheUsage);
     const before = held.reused;
     inFlight.pin(routed, held, prompt);
     const requests = held.reused - before;
