@@ -4,7 +4,7 @@ import { Mutator } from './mutate.ts';
 import type { FuzzTarget } from './target.ts';
 import { targetNamed } from './targets.ts';
 
-/** What the process gets as its argument, in JSON. */
+/** What the process does for one target: its argument is a list of them, in JSON. */
 export interface FuzzWork {
   readonly target: string;
   readonly seed: number;
@@ -18,7 +18,7 @@ export interface FuzzWork {
   readonly notePath: string;
 }
 
-/** What the process sends when it has ended its work. */
+/** What the process sends for each target. */
 export interface FuzzResult {
   readonly cases: number;
   readonly outcomes: number;
@@ -74,5 +74,10 @@ function withStack(target: FuzzTarget, input: Uint8Array): string | undefined {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  process.send?.(work(JSON.parse(process.argv[2] ?? '') as FuzzWork), () => process.exit());
+  for (const each of JSON.parse(process.argv[2] ?? '') as readonly FuzzWork[]) {
+    const result = work(each);
+    // What a later target does to the process cannot take it back.
+    await new Promise((sent) => process.send?.(result, sent));
+  }
+  process.exit();
 }

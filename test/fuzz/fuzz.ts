@@ -10,22 +10,31 @@ const LOOK_MS = 1000;
 /** A case needs a few megabytes. */
 const HEAP_MB = 256;
 
+type Work = Omit<FuzzWork, 'notePath'>;
+
 /**
- * Runs one target in a process of its own. A case that throws, hangs, ends the process or needs
- * more memory than the process may have is a failure with its input.
+ * Runs targets one after another in a process of their own. A case that throws, hangs, ends the
+ * process or needs more memory than the process may have is a failure with its input; where the
+ * process has ended, the targets behind it get another one.
  */
-export async function fuzz(options: Omit<FuzzWork, 'notePath'>): Promise<FuzzResult> {
+export async function fuzz(works: readonly Work[]): Promise<readonly FuzzResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-fuzz-'));
   const notePath = join(folder, 'note');
+  const results: FuzzResult[] = [];
   try {
-    return await fuzzed({ ...options, notePath });
+    while (results.length < works.length) {
+      const left = works.slice(results.length).map((work) => ({ ...work, notePath }));
+      results.push(...(await fuzzed(left, notePath)));
+    }
+    return results;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function fuzzed(work: FuzzWork): Promise<FuzzResult> {
-  const child = fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(work)], {
+/** Resolves with the results of all targets, or up to the one with which the process has ended. */
+function fuzzed(works: readonly FuzzWork[], notePath: string): Promise<readonly FuzzResult[]> {
+  const child = fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(works)], {
     execArgv: [`--max-old-space-size=${HEAP_MB}`],
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   });
@@ -34,27 +43,28 @@ function fuzzed(work: FuzzWork): Promise<FuzzResult> {
     errors = (errors + text).slice(0, 4000);
   });
   return new Promise((resolve, reject) => {
-    let result: FuzzResult | undefined;
+    const results: FuzzResult[] = [];
     let hangs = false;
     let last = -1;
     let lastAt = performance.now();
     const watchdog = setInterval(() => {
-      const { done } = noteIn(work.notePath);
+      const { done } = noteIn(notePath);
       if (done !== last) [last, lastAt] = [done, performance.now()];
       if (performance.now() - lastAt < HANG_MS) return;
       hangs = true;
       child.kill('SIGKILL');
     }, LOOK_MS);
-    child.once('message', (message) => {
-      result = message as FuzzResult;
-    });
+    child.on('message', (message) => void results.push(message as FuzzResult));
     child.once('error', reject);
     child.once('close', (code, signal) => {
       clearInterval(watchdog);
-      const { done, input } = noteIn(work.notePath);
-      const why = hangs ? `no end after ${HANG_MS / 1000} s` : `ended by ${signal ?? code}`;
-      const error = `${why}\n${errors.split('\n').slice(0, 12).join('\n')}`;
-      resolve(result ?? { cases: done + 1, outcomes: 0, failure: { input, error } });
+      if (results.length < works.length) {
+        const { done, input } = noteIn(notePath);
+        const why = hangs ? `no end after ${HANG_MS / 1000} s` : `ended by ${signal ?? code}`;
+        const error = `${why}\n${errors.split('\n').slice(0, 12).join('\n')}`;
+        results.push({ cases: done + 1, outcomes: 0, failure: { input, error } });
+      }
+      resolve(results);
     });
   });
 }

@@ -54,7 +54,8 @@ for (const { name, weight = 1 } of targets) {
     const forMs = forMsMax - (performance.now() - from);
     const left = casesMax - cases;
     if (forMs <= 0 || left <= 0) break;
-    const result = await fuzz({ target: name, seed: seed + round, cases: left, forMs });
+    const [result] = await fuzz([{ target: name, seed: seed + round, cases: left, forMs }]);
+    if (result === undefined) break;
     cases += result.cases;
     outcomes = Math.max(outcomes, result.outcomes);
     if (result.failure === undefined) break;
