@@ -7,6 +7,7 @@ import {
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
+  type InFlightView,
   MODELS_IN_FLIGHT,
   type PrefixMatch,
   prefixMatchKey,
@@ -135,28 +136,42 @@ function scoresOf(
   cycle: CostCycle,
   copies: CopyAccounts,
 ): readonly number[] {
-  const { request, stateOf } = cycle;
-  let least = Number.POSITIVE_INFINITY;
-  let bestAt = -1;
   // At once as long as it will be: a list that grows is copied each time it is full.
   const costs: number[] = [];
   costs.length = endpoints.length;
-  for (let at = 0; at < endpoints.length; at++) {
-    const state = stateOf(endpoints[at] as Endpoint);
-    const cost = computeCost(request, state);
-    costs[at] = state.stale ? -cost : cost;
-    if (state.stale || cost >= least) continue;
-    least = cost;
-    bestAt = at;
-  }
+  const bestAt = readCosts(endpoints, cycle, costs);
   const copy = bestAt < 0 ? undefined : copyOffer(cycle, { costs, bestAt }, copies);
   cycle.copy = copy;
+  let least = bestAt < 0 ? Number.POSITIVE_INFINITY : (costs[bestAt] as number);
   if (copy !== undefined && copy.paidMs > 0) {
     const cost = (costs[copy.at] as number) - copy.paidMs;
     costs[copy.at] = cost;
     least = Math.min(least, cost);
   }
   return dividing(costs, least);
+}
+
+/**
+ * Returns the place of the least fresh cost, or -1. Costs of stale samples are given below 0. A
+ * function of its own, because V8 bounds how much it compiles into one: with more around the loop,
+ * reading the load of each endpoint stayed a call.
+ */
+function readCosts(
+  endpoints: readonly Endpoint[],
+  { request, stateOf }: CostCycle,
+  costs: number[],
+): number {
+  let least = Number.POSITIVE_INFINITY;
+  let leastAt = -1;
+  for (let at = 0; at < endpoints.length; at++) {
+    const state = stateOf(endpoints[at] as Endpoint);
+    const cost = computeCost(request, state);
+    costs[at] = state.stale ? -cost : cost;
+    if (state.stale || cost >= least) continue;
+    least = cost;
+    leastAt = at;
+  }
+  return leastAt;
 }
 
 /**
@@ -226,18 +241,20 @@ function costCycle(
   const adapterMs = adapterWaits(context, { held, samples, scored, outputTokens });
   const state = emptyState();
   const cachedAt = (endpoint: Endpoint): number => cachedTokensAt(endpoint, match, sharedAt);
+  const isSilent = (endpoint: Endpoint): boolean =>
+    signs.isSilent(endpoint, (usualMs ??= signs.usualMs(scored, now)), now);
   const stateOf = (endpoint: Endpoint, cachedTokens = cachedAt(endpoint)): EndpointState => {
     const load = inFlight.load(endpoint);
     state.load = load;
     state.engine = model.stepTime(endpoint);
-    state.computedMs = isCrowdedOut ? (inFlight.computedMs?.(endpoint, now) ?? 0) : 0;
+    state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
     const { capacityTokens, usedTokens, lora, sampledAt } = samples.of(endpoint);
     state.capacityTokens = capacityTokens;
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
-    state.stale = isOld && signs.isSilent(endpoint, (usualMs ??= signs.usualMs(scored, now)), now);
+    state.stale = isOld && isSilent(endpoint);
     const demand = model.demand(endpoint);
     state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
     state.traffic.utilization = demandRate * demand.workMs;
@@ -248,6 +265,10 @@ function costCycle(
   };
   const hasOld = (): boolean => usualMs !== undefined;
   return { context, request, stateOf, scored, hasOld, match, sharedAt, cachedAt, copy: undefined };
+}
+
+function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Millis {
+  return inFlight.computedMs?.(endpoint, now) ?? 0;
 }
 
 function emptyState(): ReadState {

@@ -72,9 +72,8 @@ export class HeldLoads implements InFlightView {
 
   load(endpoint: Endpoint): InFlightLoad {
     const load = this.#inFlight.load(endpoint);
-    if (this.#assumed !== undefined) return plus(load, this.#assumed.sums.get(endpoint.id));
-    const sums = this.#sums.size === 0 ? undefined : this.#sums.get(endpoint.slot);
-    return sums === undefined ? load : plus(load, this.#before(sums, this.#deciding));
+    const nothingWaits = this.#sums.size === 0 && this.#assumed === undefined;
+    return nothingWaits ? load : this.#withHeld(load, endpoint);
   }
 
   /** See `InFlightView`; undefined while nothing waits. */
@@ -154,6 +153,12 @@ export class HeldLoads implements InFlightView {
       const sum = [id, requests, prefillTokens, contextTokens] as const;
       return shared === undefined ? sum : [...sum, shared.tokens, shared.requests];
     });
+  }
+
+  #withHeld(load: InFlightLoad, { id, slot }: Endpoint): InFlightLoad {
+    if (this.#assumed !== undefined) return plus(load, this.#assumed.sums.get(id));
+    const sums = this.#sums.get(slot);
+    return sums === undefined ? load : plus(load, this.#before(sums, this.#deciding));
   }
 
   #asking(request: InferenceRequest): Asking {
