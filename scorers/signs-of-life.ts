@@ -48,7 +48,7 @@ export class SignsOfLife {
   isSilent(endpoint: Endpoint, usualMs: Millis, now: Millis): boolean {
     const { slot, metrics } = endpoint;
     const { sampledAt } = metrics;
-    // Of the load of one that was never scraped nothing is known.
+    // Nothing is known of the load of one that was never scraped.
     if (!Number.isFinite(sampledAt)) return true;
     const silentMs = now - Math.max(sampledAt, this.#answeredSentAt[slot] ?? sampledAt);
     if (silentMs <= usualMs) return false;
@@ -59,7 +59,7 @@ export class SignsOfLife {
 
 /** How old the samples of an endpoint were when requests were sent. */
 interface SampleAges {
-  /** Of the present sample. */
+  /** When the present sample was taken. */
   readonly sampledAt: Millis;
   readonly ageMs: Millis;
   /** The oldest before it: a newer one came after all, so that its age had shown nothing. */

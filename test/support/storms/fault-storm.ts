@@ -34,7 +34,8 @@ export interface Storm {
 const ENDPOINTS = 20;
 const MAX_AGE_MS = 60_000;
 const BODY = [new Uint8Array(1)];
-const OUTCOMES: readonly Outcome[] = ['completed', 'aborted', 'failed'];
+/** For so many requests the same endpoint fails all that it gets; then it is another one. */
+const FAILING_FOR = 2000;
 const BAD_NUMBERS = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 1e300];
 
 /** Requests through the decision core while everything around it fails, all by one seed. */
@@ -51,6 +52,7 @@ class FaultStorm {
   #decided = 0;
   #refused = 0;
   #twice = 0;
+  #failing = '';
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
@@ -70,6 +72,7 @@ class FaultStorm {
 
   run(requests: number): Storm {
     for (let n = 0; n < requests; n++) {
+      if (n % FAILING_FOR === 0) this.#failing = `e${this.#below(ENDPOINTS)}`;
       this.#changeSomething();
       this.#send(n);
       while (this.#open.length > 300 * this.#random.next()) this.#end();
@@ -263,14 +266,20 @@ class FaultStorm {
     if (routed === undefined) return;
     if (this.#chance(0.1)) routed.bodyRead(routed.request);
     if (this.#chance(0.1)) routed.served(`10.0.0.${this.#below(2 * ENDPOINTS)}:8000`);
-    if (this.#chance(0.7)) routed.firstToken();
+    const fails = routed.endpoint.id === this.#failing;
+    if (!fails && this.#chance(0.7)) routed.firstToken();
     if (this.#chance(0.5)) routed.responseHeaders();
     if (this.#chance(0.3)) routed.answered(NO_BLOCKS);
-    const end = (): void => routed.done(OUTCOMES[this.#below(3)] ?? 'failed', this.#usage());
+    const end = (): void => routed.done(fails ? 'failed' : this.#outcome(), this.#usage());
     end();
     if (this.#chance(0.2)) end();
     if (this.#chance(0.1)) routed.firstToken();
     if (this.#chance(0.1)) routed.served(`10.0.0.${this.#below(ENDPOINTS)}:8000`);
+  }
+
+  #outcome(): Outcome {
+    if (this.#chance(0.1)) return 'failed';
+    return this.#chance(0.3) ? 'aborted' : 'completed';
   }
 
   #usage(): Usage | undefined {

@@ -4,7 +4,7 @@ import { type PoolLabels, poolSelector, selects } from '../pool/pool-labels.ts';
 import type { PoolName } from '../pool/pool-sources.ts';
 import type { KubeObject } from '../watch/kube-objects.ts';
 
-/** The reference's API groups. Of each kind, only the first one that has it is read. */
+/** The reference's API groups. Only the first one that has a kind is read for it. */
 export const RULE_GROUPS = ['llm-d.ai', 'inference.networking.x-k8s.io'] as const;
 
 /**
