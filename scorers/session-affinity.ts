@@ -9,7 +9,7 @@ import {
 /**
  * Prefers the endpoint that a session is bound to, whose cache holds the session's latest history.
  * The binding is a token that each response gives and the next request sends back, or is remembered
- * here by the session's id.
+ * here by the session's id. Of these, a new one prefers the endpoint with the fewest sessions.
  */
 export const sessionAffinity: ScorerDefinition = defineScorer({
   type: 'session-affinity-scorer',
@@ -20,8 +20,10 @@ export const sessionAffinity: ScorerDefinition = defineScorer({
     const binding = sessionBindingOf(config, runtime);
     return {
       ...binding,
-      score: (endpoints, context) =>
-        endpoints.map((endpoint) => (binding.isHome(endpoint, context) ? 1 : 0)),
+      score(endpoints, context) {
+        const home = binding.homeOf(endpoints, context);
+        return endpoints.map((endpoint) => (endpoint === home ? 1 : 0));
+      },
     };
   },
 });

@@ -5,6 +5,7 @@ import {
   makeRequest,
   makeRouted,
   makeRuntime,
+  NOW,
 } from '../../../test/makers.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { ProfileResult } from '../../framework/scheduling.ts';
@@ -78,7 +79,39 @@ describe('session-affinity-filter', () => {
     const request = makeRequest({ headers: new Map([['x-session-id', 's']]) });
     filter.onRouted?.(makeRouted(second, { request }));
     expect(kept(filter, { 'x-session-id': 's' })).toEqual(['pod-1']);
-    expect(kept(filter, { 'x-session-id': 't' })).toHaveLength(3);
+    expect(kept(filter, {})).toHaveLength(3);
+  });
+
+  it('[D504] keeps, for a session that is bound to no candidate, the one with the fewest sessions', () => {
+    const filter = create({ strategy: 'session_id', sessionIdConfig: { evictionTtlSeconds: 5 } });
+    const bind = (session: string, endpoint: Endpoint, at = NOW): void => {
+      const request = makeRequest({ headers: new Map([['x-session-id', session]]) });
+      filter.onRouted?.(makeRouted(endpoint, { request, at }));
+    };
+    bind('a', first);
+    bind('b', second);
+    bind('b', second);
+    bind('c', third);
+    bind('d', third);
+    expect(kept(filter, { 'x-session-id': 'new' }, [first, third])).toEqual(['pod-0']);
+    expect(kept(filter, { 'x-session-id': 'd' }, [first, second])).toHaveLength(1);
+    bind('e', first);
+    expect(kept(filter, { 'x-session-id': 'new' })).toEqual(['pod-1']);
+    // Those of before are forgotten.
+    bind('f', second, NOW + 6000);
+    bind('g', first, NOW + 6000);
+    expect(kept(filter, { 'x-session-id': 'new' })).toEqual(['pod-2']);
+  });
+
+  it('[D504] counts a session at its profile’s endpoint before the answer says which that was', () => {
+    const filter = create({ strategy: 'session_id', profileName: 'prefill' });
+    const send = (id: string): readonly string[] => {
+      const request = makeRequest({ headers: new Map([['x-session-id', id]]) });
+      const left = filter.filter(pool, makeContext({ request }));
+      filter.onRouted?.(makeRouted(third, { request }));
+      return left.map((each) => each.id);
+    };
+    expect(['a', 'b', 'c', 'a'].flatMap(send)).toEqual(['pod-0', 'pod-1', 'pod-2', 'pod-0']);
   });
 
   it('[D153] moves a session by id only with a request whose endpoint was no candidate', () => {
@@ -91,10 +124,10 @@ describe('session-affinity-filter', () => {
       filter.onRouted?.(makeRouted(to, { request }));
       return left.map(({ id }) => id);
     };
-    expect(send([first, second, third], second)).toHaveLength(3);
+    expect(send([first, second, third], second)).toHaveLength(1);
     expect(send([first, second, third], first)).toEqual(['pod-1']);
     expect(send([first, second, third], first)).toEqual(['pod-1']);
-    expect(send([first, third], third)).toHaveLength(2);
+    expect(send([first, third], third)).toHaveLength(1);
     expect(send([first, second, third], third)).toEqual(['pod-2']);
   });
 
@@ -109,6 +142,6 @@ describe('session-affinity-filter', () => {
     bind(`${long}2`, first);
     expect(kept(filter, { 'x-session-id': `${long}1` })).toEqual([second.id]);
     expect(kept(filter, { 'x-session-id': `${long}2` })).toEqual([first.id]);
-    expect(kept(filter, { 'x-session-id': long })).toHaveLength(3);
+    expect(kept(filter, { 'x-session-id': long })).toEqual(['pod-2']);
   });
 });

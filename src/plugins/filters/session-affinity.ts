@@ -6,7 +6,7 @@ import {
   sessionNeeds,
 } from '../parameters/session-affinity.ts';
 
-/** Keeps only the endpoint that a session is bound to, while it is a candidate. */
+/** Keeps only the endpoint that a session belongs to. */
 export const sessionAffinityFilter: FilterDefinition = affinityFilter('session-affinity-filter');
 
 /** `session-affinity-filter` for endpoints that are clusters. */
@@ -25,8 +25,8 @@ function affinityFilter(type: string): FilterDefinition {
       return {
         ...binding,
         filter(endpoints, context) {
-          const home = endpoints.filter((endpoint) => binding.isHome(endpoint, context));
-          return home.length > 0 ? home : endpoints;
+          const home = binding.homeOf(endpoints, context);
+          return home === undefined ? endpoints : [home];
         },
       };
     },

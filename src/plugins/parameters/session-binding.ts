@@ -13,8 +13,8 @@ const TOKEN_CHARACTERS_MAX = 1024;
 
 /** Binds sessions to endpoints. */
 export interface SessionBinding {
-  /** Whether the request's session is bound to this endpoint. */
-  isHome(endpoint: Endpoint, context: SchedulingContext): boolean;
+  /** Where the request's session belongs among the candidates; undefined where that is open. */
+  homeOf(endpoints: readonly Endpoint[], context: SchedulingContext): Endpoint | undefined;
   onRouted?(routed: Routed): void;
   onEndpointRemoved?(endpoint: Endpoint): void;
   responseHeaders?(served: Endpoint, result: Decision): Iterable<readonly [string, string]>;
@@ -34,9 +34,10 @@ interface TokenBindingOptions {
  */
 export function tokenBinding({ header, profileName }: TokenBindingOptions): SessionBinding {
   return {
-    isHome: ({ id }, { request }) => {
+    homeOf(endpoints, { request }) {
       const token = request.headers.get(header) ?? '';
-      return token !== '' && token.length <= TOKEN_CHARACTERS_MAX && token === encodedId(id);
+      if (token === '' || token.length > TOKEN_CHARACTERS_MAX) return undefined;
+      return endpoints.find(({ id }) => token === encodedId(id));
     },
     responseHeaders(served, { profiles }) {
       if (profileName === undefined) return [[header, encodedId(served.id)]];
@@ -84,15 +85,21 @@ interface MemoryBindingOptions {
   readonly hash: KeyedHash;
 }
 
+/** One life of an endpoint: a successor of the same name has none of the sessions' history. */
+interface Life {
+  /** How many sessions are bound to it. */
+  sessions: number;
+}
+
 interface Home {
-  /** One life of the endpoint: a successor of the same name has none of the session's history. */
-  readonly life: object;
+  readonly life: Life;
   readonly usedAt: Millis;
 }
 
 /**
  * Remembers where the sessions went first, by the session id that requests carry. A session moves
- * only with a request for which its endpoint was no candidate.
+ * only with a request for which its endpoint was no candidate. One that is bound to none of the
+ * candidates belongs, as in the reference, to the one with the fewest sessions.
  */
 export function memoryBinding({
   sources,
@@ -102,9 +109,11 @@ export function memoryBinding({
 }: MemoryBindingOptions): SessionBinding {
   /** By session id, in the order of last use. */
   const homes = new Map<string, Home>();
-  const lives = new Map<EndpointId, object>();
+  const lives = new Map<EndpointId, Life>();
   /** Requests for which the endpoint of their session was a candidate. */
   const met = new WeakSet<InferenceRequest>();
+  /** Where requests belong until the pick of their profile is known, which comes late. */
+  const expected = new WeakMap<InferenceRequest, Endpoint>();
   const expired = ({ usedAt }: Home, now: Millis): boolean => now - usedAt > ttlMs;
   const sessionOf = sessionReader(sources, hash);
   const bind = (
@@ -115,24 +124,34 @@ export function memoryBinding({
   ): void => {
     const session = sessionOf(request, context);
     if (session === undefined) return;
-    const kept = met.has(request) ? homes.get(session)?.life : undefined;
-    const life = kept ?? lives.get(endpoint.id) ?? {};
+    const former = homes.get(session)?.life;
+    const kept = met.has(request) ? former : undefined;
+    const life = kept ?? lives.get(endpoint.id) ?? { sessions: 0 };
     if (kept === undefined) lives.set(endpoint.id, life);
+    if (former !== undefined) former.sessions -= 1;
+    life.sessions += 1;
     homes.delete(session);
     homes.set(session, { life, usedAt: at });
     dropOld(homes, (home) => expired(home, at));
   };
   return {
-    isHome({ id }, context) {
+    homeOf(endpoints, context) {
       const { request, now } = context;
       const session = sessionOf(request, context);
-      const home = session === undefined ? undefined : homes.get(session);
-      const isHome = home !== undefined && !expired(home, now) && lives.get(id) === home.life;
-      if (isHome) met.add(request);
-      return isHome;
+      if (session === undefined) return undefined;
+      const home = homes.get(session);
+      const bound =
+        home === undefined || expired(home, now)
+          ? undefined
+          : endpoints.find(({ id }) => lives.get(id) === home.life);
+      if (bound !== undefined) met.add(request);
+      const chosen = bound ?? withFewestSessions(endpoints, lives);
+      if (profileName !== undefined && chosen !== undefined) expected.set(request, chosen);
+      return chosen;
     },
     onRouted({ request, endpoint, at }) {
-      if (profileName === undefined) bind(request, endpoint, at);
+      const home = profileName === undefined ? endpoint : expected.get(request);
+      if (home !== undefined) bind(request, home, at);
     },
     // The picks of single profiles are known here first.
     ...(profileName !== undefined && {
@@ -148,10 +167,28 @@ export function memoryBinding({
   };
 }
 
+/** The first one of those with the fewest. */
+function withFewestSessions(
+  endpoints: readonly Endpoint[],
+  lives: ReadonlyMap<EndpointId, Life>,
+): Endpoint | undefined {
+  let best: Endpoint | undefined;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const endpoint of endpoints) {
+    const sessions = lives.get(endpoint.id)?.sessions ?? 0;
+    if (sessions < fewest) {
+      best = endpoint;
+      fewest = sessions;
+    }
+  }
+  return best;
+}
+
 /** Drops the sessions that are unused for longest, as far as they are too old or too many. */
 function dropOld(homes: Map<string, Home>, isOld: (home: Home) => boolean): void {
   for (const [oldest, home] of homes) {
     if (homes.size <= SESSIONS_MAX && !isOld(home)) break;
+    home.life.sessions -= 1;
     homes.delete(oldest);
   }
 }
@@ -164,7 +201,7 @@ function sessionReader(sources: readonly SessionSource[], hash: KeyedHash): Sess
     header,
     key: attribute === undefined ? undefined : requestAttributeKey(attribute, producer),
   }));
-  // A request asks for each endpoint in turn, and is then routed; its id is read once.
+  // A request asks for its endpoint, and is then routed; its id is read once.
   let last: InferenceRequest | undefined;
   let lastSession: string | undefined;
   return (request, context) => {
