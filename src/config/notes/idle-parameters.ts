@@ -83,7 +83,6 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   },
   'multicluster-metrics-data-source': { families: LINES_NEEDED },
   'no-hit-lru-scorer': {
-    lruSize: ['own-way', 'one number is kept for each endpoint'],
     prefixPluginType: NEVER_USED,
     prefixPluginName: NEVER_USED,
   },

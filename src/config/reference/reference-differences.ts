@@ -15,9 +15,12 @@ const RULES: readonly Rule[] = [
       'running-requests-size-scorer',
       'kv-cache-utilization-scorer',
       'load-aware-scorer',
-      'utilization-filter',
     ],
     UNKNOWN,
+  ],
+  [
+    ['no-hit-lru-scorer'],
+    'endpoints that never got a prompt without a match score alike; there they score less and less in the order of a list',
   ],
   [
     ['precise-prefix-cache-producer'],

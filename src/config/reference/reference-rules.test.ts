@@ -294,16 +294,22 @@ describe('notes', () => {
     ['probabilistic-admitter', 'an endpoint that was never scraped counts as full'],
     ['burst-prefix-cache-producer', 'a window is 10 s at most'],
     ['topology-extractor', 'the host of an endpoint is the node of its pod'],
+    ['no-hit-lru-scorer', 'endpoints that never got a prompt without a match score alike'],
   ])('[D365] what differs is said of %s: %s', (type, text) => {
     const said = referenceDifferences(load({ plugins: [{ type }] })).join('\n');
     expect(said).toContain(`${type}: ${text}`);
+  });
+
+  test('[D505] utilization-filter reads the last sample, as there, and nothing else is said of it', () => {
+    const conditions = [{ metric: 'waiting-queue', maxValue: 3 }];
+    const plugins = [{ type: 'utilization-filter', parameters: { conditions } }];
+    expect(referenceDifferences(load({ plugins })).join('\n')).not.toContain('utilization-filter');
   });
 
   test('[D6] a parameter that is read without an effect is noted with the reason', () => {
     const parameters = { lruSize: 8, prefixPluginName: 'x' };
     const { notes } = load({ plugins: [{ type: 'no-hit-lru-scorer', parameters }] });
     expect(notes.map(({ reason, text }) => `${reason}: ${text}`)).toEqual([
-      'own-way: plugins[0].parameters.lruSize has no effect: one number is kept for each endpoint',
       'obsolete: plugins[0].parameters.prefixPluginName has no effect: the reference does not use it; leave it out',
     ]);
   });
