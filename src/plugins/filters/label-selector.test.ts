@@ -48,7 +48,22 @@ describe('label-selector-filter', () => {
     { key: 'gpu', operator: 'Exists', values: ['h100'] },
     { key: 'gpu', operator: 'Like', values: ['h100'] },
     { operator: 'Exists' },
+    { key: 'my gpu', operator: 'Exists' },
+    { key: 'a/b/c', operator: 'Exists' },
+    { key: 'gpu', operator: 'In', values: ['h100', 'not a value'] },
   ])('refuses %j', (expression) => {
     expect(() => labelSelectorFilter.config.parse({ matchExpressions: [expression] })).toThrow();
+  });
+
+  it.each([
+    [{ 'gpu ': 'h100' }, 'gpu '],
+    [{ 'Example.com/gpu': 'h100' }, 'Example.com/gpu'],
+    [{ [`${'a'.repeat(64)}`]: '' }, 'aaa'],
+    [{ gpu: '-h100' }, '-h100'],
+    [{ gpu: 'h'.repeat(64) }, 'hhh'],
+  ])('[D506] refuses %j, which no label of Kubernetes can have', (matchLabels, named) => {
+    expect(() => labelSelectorFilter.config.parse({ matchLabels })).toThrow(named);
+    const fine = { 'llm-d.ai/role': 'decode', 'a_b.c': '', [`${'a'.repeat(63)}`]: 'H_1.x' };
+    expect(() => labelSelectorFilter.config.parse({ matchLabels: fine })).not.toThrow();
   });
 });

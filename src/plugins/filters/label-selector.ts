@@ -2,12 +2,36 @@ import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
+const WORD = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** Whether a label of Kubernetes can have this name. */
+function isName(name: string): boolean {
+  const [word = '', domain, ...more] = name.split('/').reverse();
+  return WORD.test(word) && (domain === undefined || DOMAIN.test(domain)) && more.length === 0;
+}
+
+function isValue(value: string): boolean {
+  return value === '' || WORD.test(value);
+}
+
+const labelName = z.string().refine(isName, { error: ({ input }) => notName(String(input)) });
+const labelValue = z.string().refine(isValue, { error: ({ input }) => notValue(String(input)) });
+
+function notName(name: string): string {
+  return `${JSON.stringify(name)} can be the name of no label: write up to 63 letters, digits, - _ and ., behind a domain and / where it has one`;
+}
+
+function notValue(value: string): string {
+  return `${JSON.stringify(value)} can be the value of no label: write up to 63 letters, digits, - _ and .`;
+}
+
 const expression = z.lazy(() =>
   z
     .strictObject({
-      key: z.string().min(1),
+      key: labelName,
       operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-      values: z.array(z.string()).default([]),
+      values: z.array(labelValue).default([]),
     })
     .refine(
       ({ operator, values }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
@@ -17,7 +41,15 @@ const expression = z.lazy(() =>
 
 const selector = z.lazy(() =>
   z.strictObject({
-    matchLabels: z.record(z.string(), z.string()).default({}),
+    matchLabels: z
+      .record(z.string(), labelValue)
+      .superRefine((labels, context) => {
+        for (const name of Object.keys(labels)) {
+          if (isName(name)) continue;
+          context.addIssue({ code: 'custom', path: [name], message: notName(name) });
+        }
+      })
+      .default({}),
     matchExpressions: z.array(expression).default([]),
   }),
 );
