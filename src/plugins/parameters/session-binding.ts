@@ -107,14 +107,11 @@ export function memoryBinding({
   hash,
   profileName,
 }: MemoryBindingOptions): SessionBinding {
-  /** By session id, in the order of last use. */
-  const homes = new Map<string, Home>();
-  const lives = new Map<EndpointId, Life>();
+  const homes = new SessionHomes(ttlMs);
   /** Requests for which the endpoint of their session was a candidate. */
   const met = new WeakSet<InferenceRequest>();
   /** Where requests belong until the pick of their profile is known, which comes late. */
   const expected = new WeakMap<InferenceRequest, Endpoint>();
-  const expired = ({ usedAt }: Home, now: Millis): boolean => now - usedAt > ttlMs;
   const sessionOf = sessionReader(sources, hash);
   const bind = (
     request: InferenceRequest,
@@ -123,31 +120,18 @@ export function memoryBinding({
     context?: SchedulingContext,
   ): void => {
     const session = sessionOf(request, context);
-    if (session === undefined) return;
-    const former = homes.get(session)?.life;
-    const kept = met.has(request) ? former : undefined;
-    const life = kept ?? lives.get(endpoint.id) ?? { sessions: 0 };
-    if (kept === undefined) lives.set(endpoint.id, life);
-    if (former !== undefined) former.sessions -= 1;
-    life.sessions += 1;
-    homes.delete(session);
-    homes.set(session, { life, usedAt: at });
-    dropOld(homes, (home) => expired(home, at));
+    if (session !== undefined) homes.bind(session, endpoint, { at, stays: met.has(request) });
   };
   return {
     homeOf(endpoints, context) {
       const { request, now } = context;
       const session = sessionOf(request, context);
       if (session === undefined) return undefined;
-      const home = homes.get(session);
-      const bound =
-        home === undefined || expired(home, now)
-          ? undefined
-          : endpoints.find(({ id }) => lives.get(id) === home.life);
+      const bound = homes.boundTo(session, endpoints, now);
       if (bound !== undefined) met.add(request);
-      const chosen = bound ?? withFewestSessions(endpoints, lives);
-      if (profileName !== undefined && chosen !== undefined) expected.set(request, chosen);
-      return chosen;
+      const home = bound ?? homes.withFewest(endpoints);
+      if (profileName !== undefined && home !== undefined) expected.set(request, home);
+      return home;
     },
     onRouted({ request, endpoint, at }) {
       const home = profileName === undefined ? endpoint : expected.get(request);
@@ -162,34 +146,74 @@ export function memoryBinding({
       },
     }),
     onEndpointRemoved({ id }) {
-      lives.delete(id);
+      homes.removed(id);
     },
   };
 }
 
-/** The first one of those with the fewest. */
-function withFewestSessions(
-  endpoints: readonly Endpoint[],
-  lives: ReadonlyMap<EndpointId, Life>,
-): Endpoint | undefined {
-  let best: Endpoint | undefined;
-  let fewest = Number.POSITIVE_INFINITY;
-  for (const endpoint of endpoints) {
-    const sessions = lives.get(endpoint.id)?.sessions ?? 0;
-    if (sessions < fewest) {
+/** The endpoints that sessions are bound to, and how many are bound to each. */
+class SessionHomes {
+  readonly #ttlMs: Millis;
+  /** By session id, in the order of last use. */
+  readonly #homes = new Map<string, Home>();
+  readonly #lives = new Map<EndpointId, Life>();
+
+  constructor(ttlMs: Millis) {
+    this.#ttlMs = ttlMs;
+  }
+
+  /** The one of these that the session is bound to. */
+  boundTo(session: string, endpoints: readonly Endpoint[], now: Millis): Endpoint | undefined {
+    const home = this.#homes.get(session);
+    if (home === undefined || this.#isOld(home, now)) return undefined;
+    return endpoints.find(({ id }) => this.#lives.get(id) === home.life);
+  }
+
+  /** The first one of those with the fewest sessions. */
+  withFewest(endpoints: readonly Endpoint[]): Endpoint | undefined {
+    let best: Endpoint | undefined;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const endpoint of endpoints) {
+      const sessions = this.#lives.get(endpoint.id)?.sessions ?? 0;
+      if (sessions >= fewest) continue;
       best = endpoint;
       fewest = sessions;
     }
+    return best;
   }
-  return best;
-}
 
-/** Drops the sessions that are unused for longest, as far as they are too old or too many. */
-function dropOld(homes: Map<string, Home>, isOld: (home: Home) => boolean): void {
-  for (const [oldest, home] of homes) {
-    if (homes.size <= SESSIONS_MAX && !isOld(home)) break;
-    home.life.sessions -= 1;
-    homes.delete(oldest);
+  /** Binds a session to the endpoint, unless it stays where it is. */
+  bind(
+    session: string,
+    { id }: Endpoint,
+    { at, stays }: { readonly at: Millis; readonly stays: boolean },
+  ): void {
+    const former = this.#homes.get(session)?.life;
+    const kept = stays ? former : undefined;
+    const life = kept ?? this.#lives.get(id) ?? { sessions: 0 };
+    if (kept === undefined) this.#lives.set(id, life);
+    if (former !== undefined) former.sessions -= 1;
+    life.sessions += 1;
+    this.#homes.delete(session);
+    this.#homes.set(session, { life, usedAt: at });
+    this.#dropOld(at);
+  }
+
+  removed(id: EndpointId): void {
+    this.#lives.delete(id);
+  }
+
+  /** Drops the sessions that are unused for longest, as far as they are too old or too many. */
+  #dropOld(now: Millis): void {
+    for (const [oldest, home] of this.#homes) {
+      if (this.#homes.size <= SESSIONS_MAX && !this.#isOld(home, now)) break;
+      home.life.sessions -= 1;
+      this.#homes.delete(oldest);
+    }
+  }
+
+  #isOld({ usedAt }: Home, now: Millis): boolean {
+    return now - usedAt > this.#ttlMs;
   }
 }
 
