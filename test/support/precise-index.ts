@@ -84,7 +84,7 @@ export function startPreciseIndex(
   const writer = { snapshot: () => pool, observe: () => undefined, set: () => undefined };
   const write = (fields: object): void => void lines.push(Object.values(fields).join(' '));
   const uncounted = { onDropped: () => undefined, onSocketFailed: () => undefined };
-  logEventTroubles(writer, { warn: write, error: write }, uncounted);
+  logEventTroubles(writer, { log: { warn: write, error: write }, clock, ...uncounted });
   const index = precisePrefixProducer.start(precisePrefixProducer.config.parse(parameters), {
     name: NAME,
     pool: writer,

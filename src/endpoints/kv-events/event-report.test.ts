@@ -6,6 +6,21 @@ const IDS = Array.from({ length: 16 }, (_, at) => 100 + at);
 const UNIT = { tokenProcessorConfig: { blockSizeTokens: 4 } };
 
 describe('the report on KV events', () => {
+  it('[V462] counts prompts without tokens by the reason, and logs a tokenizer once a minute', async () => {
+    const failing = () => ({ status: 500, body: new Uint8Array() });
+    const { add, publisher, request, clock, index, lines } = startPreciseIndex(UNIT, failing);
+    const endpoint = add('10.0.0.1');
+    request({ prompt: 'before any event' });
+    publisher('tcp://10.0.0.1:5557')(stored(IDS));
+    for (const prompt of ['one', 'two', 'three']) request({ prompt });
+    request({ prompt: IDS });
+    await clock.run();
+    const { prompts } = eventReport([index], [endpoint]) ?? {};
+    expect(Object.fromEntries(prompts ?? [])).toEqual({ 'no-events': 1, failed: 3, body: 1 });
+    const reason = 'it answered with status 500';
+    expect(lines).toEqual([`http://${endpoint.address}/tokenize ${reason}`]);
+  });
+
   it('[D125] counts blocks, removals, look-ups and what was left out', () => {
     const { add, publisher, matchIds, index } = startPreciseIndex(UNIT);
     const [a, b] = [add('10.0.0.1'), add('10.0.0.2')];

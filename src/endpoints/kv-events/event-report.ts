@@ -10,6 +10,7 @@ import {
 } from './health/event-counts.ts';
 import { UNUSABLE_ADVICE, UNUSABLE_REASONS, type UnusableReason } from './health/event-health.ts';
 import { PrecisePrefixIndex } from './precise-prefix-producer.ts';
+import type { PromptSource } from './precise-prompts.ts';
 
 /** What the streams of one endpoint's KV events have brought. */
 interface EndpointEventReport {
@@ -73,6 +74,15 @@ class EventReport {
 
   get lookupHits(): number {
     return sum(this.#indexes, (index) => index.matches.hits);
+  }
+
+  /** Prompts by where their tokens came from, or why they have none. */
+  get prompts(): ReadonlyMap<PromptSource, number> {
+    const counts = new Map<PromptSource, number>();
+    for (const { prompts } of this.#indexes)
+      for (const [source, count] of prompts.counts)
+        counts.set(source, count + (counts.get(source) ?? 0));
+    return counts;
   }
 
   /** Sockets that wait for events, connected or not. */

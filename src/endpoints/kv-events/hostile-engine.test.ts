@@ -31,14 +31,12 @@ function setUp(parameters: unknown = {}) {
     pool,
     runtime,
   }) as PrecisePrefixIndex;
-  logEventTroubles(
-    pool,
-    { warn: write('warn'), error: write('error') },
-    {
-      onDropped: (reason) => counted.push(reason),
-      onSocketFailed: () => counted.push('socket'),
-    },
-  );
+  logEventTroubles(pool, {
+    log: { warn: write('warn'), error: write('error') },
+    clock: runtime.clock,
+    onDropped: (reason) => counted.push(reason),
+    onSocketFailed: () => counted.push('socket'),
+  });
   const engine = (name: string) => {
     const endpoint = makeEndpoint(name, { slot: sockets.length });
     index.onEndpointAdded(endpoint);

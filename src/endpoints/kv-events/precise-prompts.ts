@@ -8,6 +8,7 @@ import { tokenizerOf } from '../tokenize/token-producer.ts';
 import { tokensOfAll } from '../tokenize/tokens-of-all.ts';
 import { chainKeys } from './blocks/token-chain.ts';
 import type { EventSubscriptions } from './event-subscriptions.ts';
+import { eventTroublesOf } from './health/event-troubles.ts';
 import { extraText } from './messages/decode-batch.ts';
 
 /** Room for the tokenizers' answers: about 16 million ids. */
@@ -24,7 +25,7 @@ export interface PreparedPrompt {
 }
 
 /** Where a prompt's tokens came from, or why they are unknown. */
-type PromptSource = 'body' | 'tokenizer' | NoTokensReason | 'no-events';
+export type PromptSource = 'body' | 'tokenizer' | NoTokensReason | 'no-events';
 
 /** Computes the block keys of requests before they are scheduled. Keeps them with the request. */
 export class PrecisePrompts {
@@ -45,6 +46,7 @@ export class PrecisePrompts {
       cacheBytesMax: CACHE_BYTES_MAX,
       address: (form, shouldBeAsked) => this.#address(form, shouldBeAsked),
       tls: () => tokenizerOf(host.pool).tls,
+      onFailed: (url, reason) => eventTroublesOf(host.pool).onNoTokens(url, reason),
       onWaited: (waitedMs) => tokenizerOf(host.pool).stopwatch?.observe(waitedMs),
     });
   }

@@ -35,8 +35,10 @@ function setUp({
     fail: () => void;
   }[] = [];
   const waits: number[] = [];
+  const failures: string[] = [];
   const tokenizer = new RemoteTokenizer({
     onWaited: (waitedMs) => void waits.push(waitedMs),
+    onFailed: ({ host }, reason) => void failures.push(`${host}: ${reason}`),
     runtime: {
       clock,
       random: seededRandom(1),
@@ -59,7 +61,7 @@ function setUp({
   });
   const answers: (Uint32Array | NoTokensReason)[] = [];
   const ask = (text: string) => tokenizer.tokens(prompt(text), (tokens) => answers.push(tokens));
-  return { clock, questions, tokenizer, answers, ask, asked, waits };
+  return { clock, questions, tokenizer, answers, ask, asked, waits, failures };
 }
 
 describe('a remote tokenizer', () => {
@@ -199,5 +201,22 @@ describe('a remote tokenizer', () => {
     const { ask, asked } = setUp({ url: new URL('https://a:1/tokenize'), tls });
     ask('a');
     expect(asked).toEqual([tls]);
+  });
+
+  it('[V462] says why it has no tokens, but not where the prompt is refused', async () => {
+    const { ask, questions, clock, failures } = setUp();
+    for (const text of ['a', 'b', 'c', 'd', 'e']) ask(text);
+    questions[0]?.fail();
+    questions[1]?.answer(json({}, 404));
+    questions[2]?.answer(json({ message: 'too long' }, 400));
+    questions[3]?.answer(json({ tokens: ['x'] }));
+    await clock.run();
+    clock.advanceTo(100);
+    expect(failures).toEqual([
+      'a:1: refused',
+      'a:1: it answered with status 404',
+      'a:1: its answer is no list of the tokens of that prompt',
+      'a:1: it did not answer within 100 ms',
+    ]);
   });
 });

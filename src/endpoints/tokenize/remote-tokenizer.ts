@@ -1,3 +1,4 @@
+import { messageOf } from '../../framework/error.ts';
 import type { HttpResponse, HttpTls, Millis, Runtime, Timer } from '../../framework/runtime.ts';
 import { parseBounded } from '../../openai/json/parse-bounded.ts';
 import type { NoTokensReason, TokenQuestion } from '../../openai/read-prompt.ts';
@@ -20,6 +21,8 @@ export interface RemoteTokenizerOptions {
   readonly deadlineMs: () => Millis;
   /** Called with how long each prompt waited for its tokens: 0 where they were known. */
   readonly onWaited?: (waitedMs: Millis) => void;
+  /** Called where a tokenizer, and not the prompt, is why there are no tokens. */
+  readonly onFailed?: (url: URL, reason: string) => void;
   /** Room for answers and their requests. */
   readonly cacheBytesMax: number;
 }
@@ -47,7 +50,7 @@ const BYTES_A_TOKEN = 16;
 const encoder = new TextEncoder();
 
 interface Question {
-  readonly host: string;
+  readonly url: URL;
   readonly waiters: Set<Waiter>;
 }
 
@@ -97,7 +100,7 @@ export class RemoteTokenizer {
       }
       const url = this.#options.address(form, (host) => this.#hosts.shouldBeAsked(host));
       if (url === undefined) return 'no-tokenizer';
-      open = { host: url.host, waiters: new Set() };
+      open = { url, waiters: new Set() };
       this.#asked.set(key, open);
       this.#askedChars += key.length;
       this.#hosts.onAsked(url.host);
@@ -107,14 +110,17 @@ export class RemoteTokenizer {
     return undefined;
   }
 
-  #wait({ host, waiters }: Question, onTokens: OnTokens): void {
-    const { clock } = this.#options.runtime;
+  #wait({ url, waiters }: Question, onTokens: OnTokens): void {
+    const { runtime, deadlineMs, onFailed } = this.#options;
+    const { clock } = runtime;
+    const limitMs = deadlineMs();
     const waiter: Waiter = {
       onTokens,
       since: clock.now(),
-      timer: clock.setTimer(this.#options.deadlineMs(), () => {
+      timer: clock.setTimer(limitMs, () => {
         waiters.delete(waiter);
-        this.#hosts.onLate(host);
+        this.#hosts.onLate(url.host);
+        onFailed?.(url, `it did not answer within ${limitMs} ms`);
         this.#finish(waiter, 'deadline');
       }),
     };
@@ -138,11 +144,14 @@ export class RemoteTokenizer {
     network.post?.(url, asked, { timeoutMs: ANSWER_TIMEOUT_MS, bodyBytesMax, tls }).then(
       (answer) => {
         const tokens = tokensIn(answer, tokensMax);
-        // A refusal is about the prompt, and says nothing of the server.
-        const isRefusal = answer.status >= 400 && answer.status < 500;
-        this.#onAnswer(key, tokens, tokens !== 'failed' || isRefusal);
+        const failure = failureOf(answer, tokens);
+        if (failure !== undefined) this.#options.onFailed?.(url, failure);
+        this.#onAnswer(key, tokens, tokens !== 'failed' || isRefusal(answer));
       },
-      () => this.#onAnswer(key, 'failed', false),
+      (error: unknown) => {
+        this.#options.onFailed?.(url, messageOf(error));
+        this.#onAnswer(key, 'failed', false);
+      },
     );
   }
 
@@ -151,7 +160,7 @@ export class RemoteTokenizer {
     if (open === undefined) return;
     this.#asked.delete(key);
     this.#askedChars -= key.length;
-    this.#hosts.onAnswered(open.host, isGood);
+    this.#hosts.onAnswered(open.url.host, isGood);
     if (tokens !== 'failed') {
       this.stats.answers += 1;
       this.#cache.set(key, tokens);
@@ -171,6 +180,18 @@ function tokensIn({ status, body }: HttpResponse, tokensMax: number): Uint32Arra
   const { tokens, token_ids: ids = tokens } = (only ?? {}) as Readonly<Record<string, unknown>>;
   if (!Array.isArray(ids) || ids.length > tokensMax || !ids.every(isTokenId)) return 'failed';
   return Uint32Array.from(ids as readonly number[]);
+}
+
+/** A refusal is about the prompt, and says nothing of the server. */
+const isRefusal = ({ status }: HttpResponse): boolean => status >= 400 && status < 500;
+/** Refusals that are not about the prompt: the server has no such API, or wants credentials. */
+const NOT_OF_PROMPTS: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+
+function failureOf(answer: HttpResponse, tokens: Uint32Array | 'failed'): string | undefined {
+  if (tokens !== 'failed') return undefined;
+  if (answer.status === 200) return 'its answer is no list of the tokens of that prompt';
+  if (isRefusal(answer) && !NOT_OF_PROMPTS.has(answer.status)) return undefined;
+  return `it answered with status ${answer.status}`;
 }
 
 const isTokenId = (id: unknown): boolean => typeof id === 'number' && id >>> 0 === id;

@@ -41,7 +41,10 @@ export class LineLimit {
  * Warns about what others do to the picker, at most once a minute for each message, so that they
  * cannot fill the log. The next line says how many were left out.
  */
-export function limitedWarnings(log: Log, clock: Clock): (fields: object, message: string) => void {
+export function limitedWarnings(
+  log: Pick<Log, 'warn'>,
+  clock: Pick<Clock, 'now'>,
+): (fields: object, message: string) => void {
   const limit = new LineLimit(clock, WARNING_INTERVAL_MS);
   return (fields, message) => {
     const leftOut = limit.pass(message);

@@ -81,6 +81,6 @@ export function registerPool(
   const failing = (): ReadonlyMap<string, number> => scrapeErrors.failing();
   const onFailure = registerScrapeFailures(metrics, SCRAPE_FAILURES, failing);
   logScrapeErrors(picker.pool, { log, clock, onFailure });
-  logEventTroubles(picker.pool, log, kvEventCounters(registry, DROP_REASONS));
+  logEventTroubles(picker.pool, { log, clock, ...kvEventCounters(registry, DROP_REASONS) });
   registerKvEventMetrics(registry, () => eventReport(picker.observers(), snapshot()));
 }

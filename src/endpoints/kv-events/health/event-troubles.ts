@@ -13,6 +13,8 @@ export interface EventTroubles {
   onUnknownPod(pod: string): void;
   /** A socket cannot be opened, or what it received could not be handled. It tries again. */
   onSocketFailed(address: string, reason: string): void;
+  /** A tokenizer gives no tokens of a prompt, so that no events are looked up for it. */
+  onNoTokens(url: URL, reason: string): void;
 }
 
 const IGNORED: EventTroubles = {
@@ -20,6 +22,7 @@ const IGNORED: EventTroubles = {
   onUnusable: () => undefined,
   onUnknownPod: () => undefined,
   onSocketFailed: () => undefined,
+  onNoTokens: () => undefined,
 };
 
 // By pool: a data source is started with only its pool and the runtime.

@@ -27,7 +27,7 @@ const SERIES = {
 };
 
 it("[D125] [D382] shows KV events under the reference's names and labels", async () => {
-  const { add, publisher, index } = startPreciseIndex();
+  const { add, publisher, index, request } = startPreciseIndex();
   const endpoint = add('10.0.0.1');
   const silent = add('10.0.0.2');
   publisher('tcp://10.0.0.1:5557')(
@@ -49,6 +49,7 @@ it("[D125] [D382] shows KV events under the reference's names and labels", async
   };
   expect(await lines()).toEqual([]);
   taken = [index];
+  request({ prompt: [1, 2, 3, 4] });
   const shown = await lines();
   for (const [name, labels] of Object.entries(SERIES)) {
     expect(shown).toContain(`llm_d_epp_kv_cache_${name}${labels}`);
@@ -57,5 +58,6 @@ it("[D125] [D382] shows KV events under the reference's names and labels", async
   // An alert takes 0 messages a second for a publisher that has stopped.
   expect(shown.filter((line) => line.startsWith(received))).toHaveLength(1);
   expect(shown).toContain('pointsman_kv_event_stream_total{what="gaps"}');
+  expect(shown).toContain('pointsman_kv_event_prompts_total{tokens="body"}');
   expect(shown).toContain('pointsman_kv_events_unusable_endpoints{reason="unknown-parent"}');
 });

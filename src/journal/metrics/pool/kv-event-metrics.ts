@@ -29,6 +29,7 @@ interface KvEventFigures {
   readonly held: number;
   readonly streams: Readonly<Record<string, number>>;
   readonly unusable: ReadonlyMap<string, number>;
+  readonly prompts: ReadonlyMap<string, number>;
 }
 
 type Read = (figures: KvEventFigures) => number | readonly MetricSample[];
@@ -126,6 +127,10 @@ export function registerKvEventMetrics(
   }
   show('pointsman_kv_event_stream_total', 'What became of event streams.', 'counter', (of) =>
     Object.entries(of.streams).map(([what, value]) => ({ labels: { what }, value })),
+  );
+  const prompts = 'Prompts by where their tokens came from, or why they have none.';
+  show('pointsman_kv_event_prompts_total', prompts, 'counter', (of) =>
+    [...of.prompts].map(([tokens, value]) => ({ labels: { tokens }, value })),
   );
   const help = 'Endpoints whose KV events cannot be used, by reason.';
   show('pointsman_kv_events_unusable_endpoints', help, 'gauge', (of) =>
