@@ -60,6 +60,8 @@ class NatsLink implements ReplicaLink {
   #connection: NatsConnection | undefined;
   #connected = false;
   #closed = false;
+  /** Changes with each pause and resumption: what belongs to a former one is over. */
+  #turn = 0;
   readonly #pace = new RedialPace();
   #unconfirmed = 0;
   #confirming = false;
@@ -91,6 +93,7 @@ class NatsLink implements ReplicaLink {
 
   /** Closes the connection: what NATS has on the way would else still be read. */
   pause(): void {
+    this.#turn += 1;
     this.#connected = false;
     const connection = this.#connection;
     this.#connection = undefined;
@@ -99,10 +102,12 @@ class NatsLink implements ReplicaLink {
 
   resume(): void {
     if (this.#closed) return;
-    this.#connect().catch((error: unknown) => this.#lost(messageOf(error)));
+    this.#turn += 1;
+    void this.#stay(this.#turn);
   }
 
   async close(): Promise<void> {
+    this.#turn += 1;
     this.#closed = true;
     this.#connected = false;
     const connection = this.#connection;
@@ -112,7 +117,24 @@ class NatsLink implements ReplicaLink {
     await connection.close();
   }
 
-  async #connect(): Promise<void> {
+  /**
+   * The client of NATS connects again by itself, but gives up for good where it cannot read the
+   * credentials, such as while their file is replaced.
+   */
+  async #stay(turn: number): Promise<void> {
+    while (turn === this.#turn) {
+      const reason = await this.#connect(turn).catch(messageOf);
+      if (turn !== this.#turn) return;
+      this.#connection = undefined;
+      this.#lost(reason);
+      this.#events.onRefused?.(`the client of NATS gives up (${reason}); it is tried again`);
+      const waitMs = this.#pace.nextIn(performance.now());
+      await delay(waitMs, undefined, { ref: false });
+    }
+  }
+
+  /** Resolves with the reason when the client has given up the connection. */
+  async #connect(turn: number): Promise<string> {
     const { NatsConnectionImpl, credsAuthenticator, setTransportFactory } = await import(
       '@nats-io/nats-core/internal'
     );
@@ -127,7 +149,10 @@ class NatsLink implements ReplicaLink {
       this.#lost(messageOf(error));
       return NatsConnectionImpl.connect({ ...options, waitOnFirstConnect: true });
     });
-    if (this.#closed) return connection.close();
+    if (turn !== this.#turn) {
+      await connection.close();
+      return 'it is over';
+    }
     this.#connection = connection;
     const callback = (error: Error | null, message: { data: Uint8Array } | null): void => {
       if (error === null && message !== null) this.#received(message.data);
@@ -140,7 +165,7 @@ class NatsLink implements ReplicaLink {
     for await (const status of connection.status()) {
       const { type } = status;
       // One that was closed for a pause says so later, when another may be there.
-      if (connection !== this.#connection) return;
+      if (turn !== this.#turn) return 'it is over';
       if (type === 'disconnect' || type === 'staleConnection') this.#lost('the connection is lost');
       else if (type === 'reconnect') {
         this.#found();
@@ -151,6 +176,7 @@ class NatsLink implements ReplicaLink {
         );
       }
     }
+    return messageOf((await connection.closed()) ?? new Error('the client of NATS has closed it'));
   }
 
   #connectionOptions(): TransportOptions {
