@@ -1,3 +1,4 @@
+import { constants, fstatSync, openSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Millis } from '../../framework/runtime.ts';
 
@@ -14,6 +15,8 @@ export interface Log {
 /** Bytes that wait while they cannot be written; further lines are left out. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
+const AGAIN_MS: Millis = 100;
+
 /** The levels of the log, the most talkative first. */
 export const LOG_LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
@@ -25,10 +28,36 @@ export interface LevelledLog extends Log {
 
 /** JSON lines on stderr, as stdout is for results. `level` is the lowest that is written. */
 export function createLog(level: string): LevelledLog {
-  const stderr = pino.destination({ dest: 2, sync: true, maxLength: WAITING_BYTES_MAX });
-  // On a full disk, say. What waits is written with the next line that can be.
-  stderr.on('error', () => undefined);
+  const stderr = pino.destination({
+    dest: stderrDescriptor(),
+    sync: true,
+    maxLength: WAITING_BYTES_MAX,
+    retryEAGAIN: () => false,
+  });
+  // A full disk or pipe, say.
+  let again: NodeJS.Timeout | undefined;
+  const tryAgain = (): void => {
+    again = undefined;
+    // Writes what waits.
+    stderr.write('');
+  };
+  stderr.on('error', () => {
+    again ??= setTimeout(tryAgain, AGAIN_MS).unref();
+  });
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderr);
+}
+
+/**
+ * Where stderr is a pipe, opened once more so that writing does not wait: who reads the log may have
+ * stopped, and a picker must not stop with it. Elsewhere, or without /proc, it is as it is.
+ */
+function stderrDescriptor(): number {
+  try {
+    if (!fstatSync(2).isFIFO()) return 2;
+    return openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return 2;
+  }
 }
 
 /** A wall-clock time in milliseconds since the Unix epoch as people read it. */
