@@ -1,8 +1,7 @@
-import type { Agent } from 'node:http';
 import type { IOtlpExportDelegate } from '@opentelemetry/otlp-exporter-base';
 import type { Clock } from '../../framework/runtime.ts';
+import { boundAnswers } from '../../runtime/network/client/bounded-agent.ts';
 import { guardCredentials } from '../../runtime/network/client/guarded-credentials.ts';
-import { boundAnswers } from './bounded-agent.ts';
 import type { TracingPlan } from './tracing-plan.ts';
 
 type Exporter = Pick<IOtlpExportDelegate<Uint8Array>, 'export' | 'shutdown'>;
@@ -91,10 +90,11 @@ async function delegateOf(
   );
   const headers = { 'content-type': 'application/x-protobuf' };
   const options = convertLegacyHttpOptions({ url }, 'TRACES', 'v1/traces', headers);
-  let agent: Agent | undefined;
+  let agent: { destroy(): void } | undefined;
   const agentFactory: typeof options.agentFactory = async (protocol) => {
-    agent = boundAnswers(await options.agentFactory(protocol));
-    return agent;
+    const bounded = boundAnswers(await options.agentFactory(protocol));
+    agent = bounded;
+    return bounded;
   };
   const delegate = createOtlpHttpExportDelegate(
     { ...options, agentFactory },
