@@ -36,8 +36,10 @@ export class Lines {
     this.#begunBytes = 0;
   }
 
-  /** The next whole line; undefined where more bytes are needed. Throws as `push` does. */
-  next(): string | undefined {
+  /**
+   * The next whole line, a view; undefined where more bytes are needed. Throws as `push` does.
+   */
+  next(): Uint8Array | undefined {
     const end = this.#bytes.indexOf(NEWLINE, this.#from);
     if (end < 0) {
       this.#begin(this.#bytes.subarray(this.#from));
@@ -46,8 +48,7 @@ export class Lines {
       return undefined;
     }
     this.#check(end - this.#from);
-    const { buffer, byteOffset } = this.#bytes;
-    const line = Buffer.from(buffer, byteOffset + this.#from, end - this.#from).toString();
+    const line = this.#bytes.subarray(this.#from, end);
     this.#from = end + 1;
     return line;
   }

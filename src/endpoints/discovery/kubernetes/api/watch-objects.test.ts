@@ -34,6 +34,7 @@ async function watched(
 }
 
 const added = `${JSON.stringify({ type: 'ADDED', object: {} })}\n`;
+const NO_JSON = 'an event that is no JSON, or has too many parts';
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
 describe('a watch of an API server', () => {
@@ -60,8 +61,8 @@ describe('a watch of an API server', () => {
   });
 
   it.each([
-    ['what is this?\n', 'an event that is no JSON'],
-    ['\n', 'an event that is no JSON'],
+    ['what is this?\n', NO_JSON],
+    ['\n', NO_JSON],
     ['null\n', 'no event'],
     ['{"type":"ADDED","object":7}\n', 'no event'],
     ['{"type":"SURPRISE","object":{}}\n', 'an event of an unknown type'],
@@ -73,6 +74,14 @@ describe('a watch of an API server', () => {
       yield bytes(added);
     });
     expect([events.length, ended]).toEqual([1, reason]);
+  });
+
+  it('[V465] ends at an event of very many brackets, without reading them', async () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const { events, ended } = await watched(async function* pieces() {
+      yield bytes(`{"type":"ADDED","object":{"labels":${deep}}}\n`);
+    });
+    expect([events.length, ended]).toEqual([0, NO_JSON]);
   });
 
   it('[V341] takes no event and no byte once it is stopped', async () => {

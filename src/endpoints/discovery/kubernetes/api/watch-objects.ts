@@ -1,4 +1,5 @@
 import type { Millis } from '../../../../framework/runtime.ts';
+import { parseBounded } from '../../../../openai/json/parse-bounded.ts';
 import type { ApiConnection } from './api-connection.ts';
 import { ApiContentError, ApiStatusError } from './api-error.ts';
 import { Lines } from './lines.ts';
@@ -62,14 +63,11 @@ export async function watchObjects(
   }
 }
 
-function takeEvent(line: string, onEvent: WatchParts['onEvent']): void {
-  let event: { readonly type?: unknown; readonly object?: unknown } | null;
-  try {
-    event = JSON.parse(line) as typeof event;
-  } catch {
-    throw new ApiContentError('an event that is no JSON');
-  }
-  const { type, object } = event ?? {};
+function takeEvent(line: Uint8Array, onEvent: WatchParts['onEvent']): void {
+  const event = parseBounded([line]);
+  if (event === undefined)
+    throw new ApiContentError('an event that is no JSON, or has too many parts');
+  const { type, object } = (event ?? {}) as { readonly type?: unknown; readonly object?: unknown };
   if (typeof object !== 'object' || object === null) throw new ApiContentError('no event');
   if (type === 'ERROR') throw errorOf(object);
   if (!TYPES.has(type)) throw new ApiContentError('an event of an unknown type');
