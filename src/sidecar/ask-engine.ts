@@ -52,7 +52,9 @@ async function generate(
   exchange: Exchange,
 ): Promise<EngineAnswer> {
   const encoders = namedEncoders(exchange);
-  const kvSource = namedKvSource(exchange);
+  const named = namedKvSource(exchange);
+  // Who computes the prompt finds its own blocks by itself.
+  const kvSource = named === (prefiller ?? ownServer(exchange)) ? undefined : named;
   const here = (): Promise<EngineAnswer> => decode({ body, headers: {} }, api, exchange);
   const apart = prefiller !== undefined || encoders.length > 0 || kvSource !== undefined;
   // Reading the body takes time in proportion to it: only where other servers have a part.
@@ -71,17 +73,21 @@ async function generate(
   return { ...answer, decodedSince };
 }
 
-/**
- * The request by which the engine takes cached blocks from a peer; unchanged without another one.
- */
+/** The engine of this exchange as pickers name it; undefined where the pod's address is not known. */
+function ownServer({ options, engine, engines }: Exchange): string | undefined {
+  const { podIp, port } = options;
+  const host = podIp?.includes(':') === true ? `[${podIp}]` : podIp;
+  return host && `${host}:${port + Math.max(0, engines.indexOf(engine))}`;
+}
+
+/** The request by which the engine takes cached blocks from a peer; unchanged without one. */
 function fromPeer(
   body: Buffer,
   api: GenerationApi,
   source: string | undefined,
-  { options, peerPorts }: Exchange,
+  { peerPorts }: Exchange,
 ): Buffer {
-  const own = options.podIp !== undefined && source === `${options.podIp}:${options.port}`;
-  if (source === undefined || own) return body;
+  if (source === undefined) return body;
   const params = JSON.stringify(kvSourceParams(source, peerPorts));
   return withTransfer(body, api, { kv_transfer_params: params });
 }

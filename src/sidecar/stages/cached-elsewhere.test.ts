@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ASKED_BODY, askPrefilled } from '../../../test/support/sidecar/prefilled-ask.ts';
+import { ASKED_BODY, askPrefilled, portOf } from '../../../test/support/sidecar/prefilled-ask.ts';
 import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
 import { listedServers } from '../options/allowed-servers.ts';
 import type { Sidecar } from '../start-sidecar.ts';
@@ -97,4 +97,41 @@ describe('cached blocks of a peer', () => {
     response.end('{}');
     expect((await answer).status).toBe(200);
   });
+
+  it.each([
+    ['[fd00::1]:1', undefined],
+    ['[fd00::1]:0', { remote_host: 'fd00::1', remote_port: 7777 }],
+  ])('[D538] from %s are for rank 1 of fd00::1: %j', async (named, taken) => {
+    const sidecar = await started({
+      p2pPull: true,
+      podIp: 'fd00::1',
+      dataParallelSize: 2,
+      engine: `127.0.0.1:${portOf(bed.engine.address) - 1}`,
+      prefillers: () => true,
+    });
+    const answer = ask(
+      { ...sidecar, address: sidecar.addresses[1] ?? '' },
+      { 'x-kv-cache-source-host-port': named, 'x-prefiller-host-port': '' },
+    );
+    const { body, response } = await bed.engine.next();
+    const { kv_transfer_params: sent } = JSON.parse(body) as { kv_transfer_params?: object };
+    const wanted = taken && { remote_kv_source: { ...taken, kv_request_id: expect.any(String) } };
+    expect(sent).toEqual(wanted);
+    response.end('{}');
+    await answer;
+  });
+
+  it.each(['nixlv2', 'offloading'] as const)(
+    '[D538] are not asked of the server that computes the prompt with %s',
+    async (connector) => {
+      const sidecar = await started({ connector, p2pPull: true });
+      const own = bed.prefiller.address;
+      const answer = ask(sidecar, { 'x-kv-cache-source-host-port': own });
+      const { body, response } = await bed.prefiller.next();
+      expect(body).not.toContain('remote_kv_source');
+      response.end('{"kv_transfer_params":{}}');
+      (await bed.engine.next()).response.end('{}');
+      await answer;
+    },
+  );
 });
