@@ -174,7 +174,7 @@ function startRules(
   }
   const onTrouble = (reason: string): void => log.warn({ pool, reason }, 'Kubernetes');
   const said = new Set<string>();
-  const onForbidden = (reason: string): void => {
+  const onLeftOut = (reason: string): void => {
     if (!said.has(reason)) log.info({ pool, reason }, 'these rules are left out');
     said.add(reason);
   };
@@ -187,7 +187,8 @@ function startRules(
     onSettled,
     onTrouble,
     // Without an InferencePool, the reference's chart gives no right to read rules.
-    onForbidden: spec === undefined ? undefined : onForbidden,
+    onForbidden: spec === undefined ? undefined : onLeftOut,
+    onLeftOut,
   });
 }
 

@@ -28,6 +28,8 @@ interface FollowRulesOptions {
   readonly onTrouble: (sentence: string) => void;
   /** Called where a kind may not be listed, which then is no trouble; undefined: it is one. */
   readonly onForbidden?: RuleSourceOptions['onForbidden'];
+  /** Called, again at each list, with why objects of the former group do not count. */
+  readonly onLeftOut?: RuleSourceOptions['onLeftOut'];
 }
 
 export interface RuleFollower {
@@ -133,7 +135,7 @@ type FollowedKind = Pick<Informer<RuleObject>, 'synced' | 'stop'> & {
 };
 
 function followKind<T>(
-  { server, pool, clock, random, onForbidden }: FollowRulesOptions,
+  { server, pool, clock, random, onForbidden, onLeftOut }: FollowRulesOptions,
   { plural, version, parse, apply, settle, troubles }: Kind<T>,
 ): FollowedKind {
   const name: KindName = `${plural}/${version}`;
@@ -147,7 +149,8 @@ function followKind<T>(
     settle(name);
   };
   const { namespace } = pool;
-  const source = ruleSource({ server, namespace, plural, version, clock, onForbidden });
+  const kind = { server, namespace, plural, version, clock };
+  const source = ruleSource({ ...kind, onForbidden, onLeftOut });
   const informer = new Informer({
     source: settledIfForbidden(source, () => settle(name)),
     clock,

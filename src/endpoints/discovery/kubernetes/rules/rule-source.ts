@@ -23,6 +23,8 @@ export interface RuleSourceOptions {
    * Undefined: that is an error.
    */
   readonly onForbidden: ((sentence: string) => void) | undefined;
+  /** Called with one sentence where the former group's objects do not count beside the current. */
+  readonly onLeftOut: ((sentence: string) => void) | undefined;
 }
 
 /** The objects of the group that is installed; until one is, none, and a look every 30 s. */
@@ -78,6 +80,7 @@ async function installedGroup({
   server: { config },
   plural,
   version,
+  onLeftOut,
 }: RuleSourceOptions): Promise<string | undefined> {
   const server = apiServerOf(config);
   const api = await connectApi(config);
@@ -94,9 +97,13 @@ async function installedGroup({
   };
   const [current, former] = RULE_GROUPS;
   try {
-    if (await serves(current, version)) return current;
-    if (version === 'v1' || (await serves(current, 'v1'))) return undefined;
-    return (await serves(former, version)) ? former : undefined;
+    const found = (await serves(current, version)) ? current : undefined;
+    if (version === 'v1' || !(await serves(former, version))) return found;
+    if (found === undefined && !(await serves(current, 'v1'))) return former;
+    onLeftOut?.(
+      `${plural} of ${former} are ignored, because ${current} has that kind: create them there, or delete that definition`,
+    );
+    return found;
   } finally {
     api.close();
   }
