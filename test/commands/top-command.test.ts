@@ -132,6 +132,21 @@ it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and
   expect(piped).toMatch(/393 ms better than vllm-llama-70b-decode-7c9f8d6b5-p9v4z\n/);
 });
 
+it('[O368] leaves a column out that a line has no room for, and cuts none', () => {
+  const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] });
+  const [row] = state.rows;
+  if (row === undefined) throw new Error('the state has no endpoint');
+  const sample = { ageMs: 6.02, running: 3, waiting: 0, kv: 1 };
+  const rows = ['not scraped', 'ok'].map((each) => ({ ...row, sample, state: each }));
+  const headAt = (columns: number): string | undefined =>
+    topText({ ...state, rows: rows as typeof state.rows }, { rows: 9, columns })
+      .split('\n')
+      .find((line) => line.includes('endpoint  '));
+  expect(headAt(120)).toMatch(/in flight {2}prefill {2}running {2}queue .* hits {5}age$/);
+  expect(headAt(80)).toMatch(/in flight {2}prefill {2}running {2}queue .* hits$/);
+  expect(headAt(64)).toMatch(/in flight {2}queue .* hits$/);
+});
+
 it.each([
   [0, [{ more: 0.04 }], 'as good as '],
   [0.0004, [], 'as good as '],

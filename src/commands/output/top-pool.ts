@@ -12,17 +12,36 @@ interface Column {
 
 const ROLE: Column = { head: 'role', chars: 7, isText: true, textOf: ({ role = '' }) => role };
 
+const PREFILL: Column = {
+  head: 'prefill',
+  chars: 7,
+  textOf: ({ prefillTokens }) => String(prefillTokens),
+};
+const RUNNING: Column = {
+  head: 'running',
+  chars: 7,
+  textOf: ({ sample }) => String(sample?.running ?? '-'),
+};
+const AGE: Column = {
+  head: 'age',
+  chars: 7,
+  textOf: ({ sample }) => (sample === null ? '-' : ms(sample.ageMs)),
+};
+
 const COLUMNS: readonly Column[] = [
   { head: 'state', chars: 11, isText: true, textOf: ({ state }) => state },
   ROLE,
   { head: 'in flight', chars: 9, textOf: ({ inFlight }) => String(inFlight) },
-  { head: 'prefill', chars: 7, textOf: ({ prefillTokens }) => String(prefillTokens) },
-  { head: 'running', chars: 7, textOf: ({ sample }) => String(sample?.running ?? '-') },
+  PREFILL,
+  RUNNING,
   { head: 'queue', chars: 5, textOf: ({ sample }) => String(sample?.waiting ?? '-') },
   { head: 'KV', chars: 5, textOf: ({ sample }) => percent(sample?.kv ?? null) },
   { head: 'hits', chars: 5, textOf: ({ hitRate }) => percent(hitRate) },
-  { head: 'age', chars: 7, textOf: ({ sample }) => (sample === null ? '-' : ms(sample.ageMs)) },
+  AGE,
 ];
+
+/** What is left out, in this order, where a line has no room for it. */
+const SPARE_FIRST: readonly Column[] = [AGE, PREFILL, RUNNING];
 
 /** Spaces in front of each column of a table. */
 const GAP_CHARS = 2;
@@ -31,7 +50,7 @@ export const NAME_CHARS_MIN = 15;
 
 /**
  * A table of these endpoints, and below it what is wrong with them. Names are cut to fit into
- * `lineChars`.
+ * `lineChars`; where that is not enough, columns are left out rather than cut.
  */
 export function poolLines(
   rows: readonly LiveEndpoint[],
@@ -40,17 +59,26 @@ export function poolLines(
 ): readonly string[] {
   if (rows.length === 0) return [];
   const hasRoles = rows.some(({ role }) => role !== undefined);
-  const columns = COLUMNS.filter((column) => hasRoles || column !== ROLE);
-  const beside = columns.reduce((sum, { chars }) => sum + GAP_CHARS + chars, GAP_CHARS);
+  const all = COLUMNS.filter((column) => hasRoles || column !== ROLE);
+  const beside = all.reduce((sum, { chars }) => sum + GAP_CHARS + chars, GAP_CHARS);
   const shortName = ({ id }: LiveEndpoint): string =>
     ending(nameOf(id), Math.max(NAME_CHARS_MIN, lineChars - beside));
-  const heads = ['endpoint', ...columns.map(({ head }) => head)];
-  const cells = rows.map((row) => [shortName(row), ...columns.map(({ textOf }) => textOf(row))]);
-  const texts = 1 + columns.filter(({ isText }) => isText).length;
+  const tableOf = (columns: readonly Column[]): readonly string[] => {
+    const heads = ['endpoint', ...columns.map(({ head }) => head)];
+    const cells = rows.map((row) => [shortName(row), ...columns.map(({ textOf }) => textOf(row))]);
+    return textTable([heads, ...cells], 1 + columns.filter(({ isText }) => isText).length);
+  };
+  let columns = all;
+  let table = tableOf(columns);
+  for (const spare of SPARE_FIRST) {
+    if (table.every((line) => line.length <= lineChars)) break;
+    columns = columns.filter((column) => column !== spare);
+    table = tableOf(columns);
+  }
   const why = rows.flatMap((row) =>
     row.why === undefined ? [] : [`  ${shortName(row)} is ${row.state}: ${row.why}`],
   );
-  return [...textTable([heads, ...cells], texts), ...why];
+  return [...table, ...why];
 }
 
 /** A name without its beginning where it is long: the ends of names of pods differ. */
