@@ -21,6 +21,7 @@ export function planInWords(plan: PickerPlan): readonly string[] {
       ? `${handler.name} runs the profile ${profiles[0]?.name ?? ''}.`
       : `${handler.name} chooses which of the profiles ${list(profiles.map(({ name }) => name))} run.`,
     ...profiles.flatMap(profileInWords),
+    ...placingInWords(plan),
   ];
 }
 
@@ -43,6 +44,24 @@ function waitingInWords({ flowControl, shedding }: PickerPlan): readonly string[
   if (shedding === undefined) return [];
   return [
     `No request waits. Those with a priority below 0 are refused while ${shedding.name} says that the pool is saturated.`,
+  ];
+}
+
+/** What may keep a decided request from being sent at once. */
+function placingInWords({ hold, capacity }: PickerPlan): readonly string[] {
+  const most = capacity?.maxConcurrency;
+  const label = capacity?.maxConcurrencyLabel;
+  const bounds = [
+    ...(most === undefined ? [] : [`${most} requests in flight`]),
+    ...(label === undefined ? [] : [`as many as its label ${label} says`]),
+  ];
+  return [
+    ...(bounds.length > 0 ? [`An endpoint has at most ${bounds.join(', or ')} (capacity).`] : []),
+    ...(hold?.enabled === true
+      ? [
+          `A request waits at the picker, up to ${hold.maxWaitMs / 1000} s, until its endpoint can begin it (hold).`,
+        ]
+      : []),
   ];
 }
 
