@@ -33,7 +33,7 @@ function informs({ kind, definition }: PlannedPlugin): boolean {
   return kind === 'source' && (role === undefined || INFORMING.has(role));
 }
 
-function waitingInWords({ flowControl, shedding }: PickerPlan): readonly string[] {
+function waitingInWords({ flowControl, shedding, hold }: PickerPlan): readonly string[] {
   if (flowControl !== undefined) {
     const bands = [...flowControl.bands.keys()].toSorted((a, b) => b - a);
     const own = bands.length > 0 ? ` Priorities ${list(bands.map(String))} have bands.` : '';
@@ -43,7 +43,8 @@ function waitingInWords({ flowControl, shedding }: PickerPlan): readonly string[
   }
   if (shedding === undefined) return [];
   return [
-    `No request waits. Those with a priority below 0 are refused while ${shedding.name} says that the pool is saturated.`,
+    ...(hold?.enabled === true ? [] : ['No request waits.']),
+    `Requests with a priority below 0 are refused while ${shedding.name} says that the pool is saturated.`,
   ];
 }
 
