@@ -78,6 +78,7 @@ describe('a strict server', () => {
   test('[B215] serves what is at its limits, and other APIs as before', async () => {
     const body = { n: 1, temperature: 0, top_p: 1, presence_penalty: -2, min_p: 0, top_k: -1 };
     expect((await ask(strict, { ...body, min_tokens: 8, stop: ['x'] })).status).toBe(200);
+    expect((await ask(strict, { stream_options: {} })).status).toBe(200);
     expect((await ask(strict, body, { path: '/v1/completions' })).status).toBe(200);
     expect((await ask(strict, { logprobs: 21 }, { path: '/v1/completions' })).error).toMatchObject({
       param: 'logprobs',

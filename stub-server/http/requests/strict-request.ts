@@ -139,7 +139,9 @@ function checkStops({ stop }: Fields): void {
 }
 
 function checkStream({ stream, stream_options: options }: Fields): void {
-  if (options === undefined || options === null || stream === true) return;
+  // One without a member is none to vLLM.
+  const given = typeof options === 'object' && options !== null && Object.keys(options).length > 0;
+  if (!given || stream === true) return;
   const message = 'Stream options can only be defined when `stream=True`.';
   refuse(`${message} (parameter=stream_options)`, 'stream_options');
 }
