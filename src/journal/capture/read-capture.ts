@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { constants } from 'node:buffer';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
@@ -12,8 +13,12 @@ import {
 } from './capture-record.ts';
 import { recordOf } from './record-of.ts';
 
-/** More than any frame of a capture, which holds the records of a second. */
-const FRAME_TEXT_BYTES_MAX = 512 * 1024 * 1024;
+/**
+ * More than any frame of a capture, which holds the records of a second: what a text may have.
+ */
+const FRAME_TEXT_BYTES_MAX = constants.MAX_STRING_LENGTH;
+/** Node reads no more at once. The picker's own files are far smaller. */
+const FILE_BYTES_MAX = 2 * 1024 * 1024 * 1024 - 1;
 const BRACE = 0x7b;
 const NO_CAPTURE =
   'is neither zstd nor JSON, as a capture is; give a folder of `serve --capture`, or one of its files';
@@ -159,13 +164,10 @@ class CaptureReader {
 
   /** The texts of a file's frames, one at a time. */
   *#framesOf(file: string): Generator<string, void> {
+    refuseTooLarge(file);
     const bytes = readFileSync(file);
     // A file that was decompressed by hand, to be read.
     if (bytes[0] === BRACE) {
-      if (bytes.length > FRAME_TEXT_BYTES_MAX) {
-        const message = `has ${bytes.length} bytes, more than ${FRAME_TEXT_BYTES_MAX}: compress it with zstd`;
-        throw new ConfigError(file, [{ path: 'capture', message }]);
-      }
       yield bytes.toString('utf8');
       return;
     }
@@ -193,6 +195,30 @@ class CaptureReader {
       at += frame.engine.bytesWritten;
       yield frame.buffer.toString('utf8');
     }
+  }
+}
+
+/** Throws where a file has more bytes than can be read, before any is. */
+function refuseTooLarge(file: string): void {
+  const { size } = statSync(file);
+  if (size <= FRAME_TEXT_BYTES_MAX) return;
+  const refuse = (what: string): never => {
+    const message = `has ${size} bytes, more than ${what}`;
+    throw new ConfigError(file, [{ path: 'capture', message }]);
+  };
+  if (size > FILE_BYTES_MAX) {
+    refuse(`${FILE_BYTES_MAX} in one file: give the folder with the files that the picker wrote`);
+  }
+  if (firstByteOf(file) === BRACE) refuse(`${FRAME_TEXT_BYTES_MAX}: compress it with zstd`);
+}
+
+function firstByteOf(path: string): number | undefined {
+  const file = openSync(path, 'r');
+  try {
+    const byte = Buffer.alloc(1);
+    return readSync(file, byte) === 0 ? undefined : byte[0];
+  } finally {
+    closeSync(file);
   }
 }
 

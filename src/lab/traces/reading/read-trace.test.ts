@@ -2,6 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readBytes } from '../../../../test/make-trace.ts';
 import type { Trace } from '../trace.ts';
+import { readTrace } from './read-trace.ts';
 
 const read = (text: string | Buffer, lenient = false): Trace => readBytes(text, { lenient });
 
@@ -50,6 +51,14 @@ describe('readTrace', () => {
 
   it('[V286] takes the format for right once a record has fitted', () => {
     expect(() => read(`${mooncake(0)}\n{}`)).not.toThrow('it was read as');
+  });
+
+  it('[O392] refuses what is no file, such as a pipe, because a simulation reads a trace more than once', () => {
+    for (const path of ['/dev/zero', '/dev/null']) {
+      expect(() => readTrace(path, { lenient: false })).toThrow(
+        /neither a file nor a folder, and a trace may be read more than once: write it into a file/,
+      );
+    }
   });
 
   it('reads what zstd has packed', () => {

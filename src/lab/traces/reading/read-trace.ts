@@ -24,9 +24,13 @@ export interface ReadOptions {
  */
 export function readTrace(path: string, options: ReadOptions): Trace {
   if (!existsSync(path)) throw new ConfigError('trace', [{ path, message: 'does not exist' }]);
-  if (options.from === 'capture' || statSync(path).isDirectory()) {
-    return readCaptureTrace(path, options);
+  const stats = statSync(path);
+  if (!stats.isFile() && !stats.isDirectory()) {
+    const message =
+      'is neither a file nor a folder, and a trace may be read more than once: write it into a file';
+    throw new ConfigError('trace', [{ path, message }]);
   }
+  if (options.from === 'capture' || stats.isDirectory()) return readCaptureTrace(path, options);
   const chunks = unpackFile(path, options.lenient);
   try {
     return parse(chunks, path, options);
