@@ -11,7 +11,10 @@ import { Ledger } from '../../src/picker/load/ledger.ts';
 import type { CapacityPlan } from '../../src/picker/plan/capacity-plan.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import type { ControlledPicker } from '../../src/picker/waiting/controlled-picker.ts';
-import { ControlledRouter } from '../../src/picker/waiting/controlled-router.ts';
+import {
+  ControlledRouter,
+  type ControlledRouterOptions,
+} from '../../src/picker/waiting/controlled-router.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { makeRequest } from '../makers.ts';
 
@@ -58,6 +61,7 @@ export interface ControlledBenchOptions {
   /** Whether streams are in other threads, so that they go on later. */
   readonly inThreads?: boolean;
   readonly capacity?: CapacityPlan;
+  readonly measured?: ControlledRouterOptions['measured'];
 }
 
 /** A picker whose endpoint takes every request, and streams that route when they may go on. */
@@ -66,7 +70,7 @@ export class ControlledBench {
   readonly pool: EndpointPool = new EndpointPool();
   /** Requests in flight that were ended for others. */
   readonly evicted: string[] = [];
-  readonly router: ControlledRouter = new ControlledRouter({ clock: this.clock });
+  readonly router: ControlledRouter;
   readonly routed: string[] = [];
   readonly refused: string[] = [];
   /** How long each routed request has waited, as its decision says; 0 for not at all. */
@@ -85,8 +89,10 @@ export class ControlledBench {
     prepares = false,
     inThreads = false,
     capacity,
+    measured,
   }: ControlledBenchOptions = {}) {
     this.#inThreads = inThreads;
+    this.router = new ControlledRouter({ clock: this.clock, measured });
     const { pool } = this;
     pool.observeEndpoints(this.#ledger);
     const [endpoint] = this.join() as [Endpoint];

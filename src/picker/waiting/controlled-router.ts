@@ -82,6 +82,7 @@ export class ControlledRouter implements Router {
     const { measured, objectives } = this.#options;
     const picker = this.#picker;
     this.#plan = plan;
+    if (plan === undefined) this.#placeAll();
     this.#discipline?.replaced();
     const lacking = (): number => this.#letThrough.unseen;
     const control =
@@ -240,6 +241,12 @@ export class ControlledRouter implements Router {
     const picker = this.#picker;
     if (picker.prepare?.(request, body, ready, options) === true) return;
     ready();
+  }
+
+  /** Without flow control nothing waits here: all leave it as those that are placed. */
+  #placeAll(): void {
+    const at = this.#options.clock.now();
+    for (const { waiting } of this.#keptHere.values()) this.#discipline?.placed(waiting, at);
   }
 
   #dropWaiting(waiting: Waiting, error: RoutingError): void {

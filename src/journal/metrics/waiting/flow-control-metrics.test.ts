@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { FlowControlBench, makeBand } from '../../../../test/decision/flow-control-bench.ts';
 import { makePool, makeRequest, NOW } from '../../../../test/makers.ts';
+import { ControlledBench, PLAN } from '../../../../test/support/controlled-bench.ts';
 import type { Waiting } from '../../../flow/discipline.ts';
+import type { InferenceRequest } from '../../../framework/request.ts';
+import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { PickerMetrics } from '../metrics.ts';
 import { FlowControlMetrics } from './flow-control-metrics.ts';
 
@@ -141,5 +144,40 @@ describe('metrics of flow control', () => {
     );
     bench.endpoints = makePool([]);
     expect(page).toContain('# TYPE llm_d_epp_flow_control_stale_endpoints gauge');
+  });
+
+  test('[Q279] count each request that came once, however it left, or as one that waits', async () => {
+    const metrics = new PickerMetrics();
+    const stopwatch = { now: () => NOW };
+    const { wrap } = new FlowControlMetrics({ metrics, poolName: 'pool', stopwatch });
+    const bench = new ControlledBench({ measured: wrap });
+    const random = seededRandom(5);
+    const open: InferenceRequest[] = [];
+    let came = 0;
+    const sum = async (name: string): Promise<number> =>
+      labelsOf(await metrics.page(), name)
+        .map((line) => Number(line.slice(line.lastIndexOf(' '))))
+        .reduce((all, each) => all + each, 0);
+    for (let step = 0; step < 300; step += 1) {
+      const choice = random.next();
+      if (choice < 0.6 && bench.router.isOn) {
+        const id = `r${came}`;
+        came += 1;
+        const fields = { fairnessId: `f${came % 3}`, priority: (came % 3) - 1 };
+        // The stream gets the error of a request that is refused at once.
+        try {
+          open.push(bench.send(id, fields));
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'saturated' });
+        }
+      } else if (choice < 0.7) bench.router.abandon(open[step % open.length] ?? makeRequest());
+      else if (choice < 0.85) for (const id of bench.routed.splice(0, 1)) bench.end({ id });
+      else if (choice < 0.97) bench.clock.advanceTo(bench.clock.now() + 100 * random.next());
+      else bench.router.configure(choice < 0.98 ? undefined : { ...PLAN, maxRequests: step % 50 });
+      const waiting = await sum('flow_control_queue_size');
+      expect(waiting).toBe(bench.router.waiting);
+      expect((await sum('flow_control_requests_total')) + waiting).toBe(came);
+    }
+    expect(came).toBeGreaterThan(80);
   });
 });
