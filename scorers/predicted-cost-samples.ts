@@ -2,14 +2,10 @@ import type { Endpoint } from '../src/framework/endpoint.ts';
 import { CACHE_CONFIG, LORA, type LoraState } from '../src/framework/keys.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 
-/** Capacity in tokens until an engine reports one: an 8 B model on one 80 GB accelerator. */
-const CAPACITY_TOKENS_DEFAULT = 400_000;
-
 /** What the last sample of an endpoint says, as the cost needs it. */
 export interface EndpointSample {
-  readonly capacityTokens: number;
-  /** KV memory in use, as the engine reports it. */
-  readonly usedTokens: number;
+  /** Undefined where the engine reports no size of its KV memory. */
+  readonly capacityTokens: number | undefined;
   readonly lora: LoraState | undefined;
   readonly sampledAt: Millis;
 }
@@ -44,12 +40,10 @@ export class EndpointSamples {
   #read(endpoint: Endpoint): EndpointSample {
     const cache = endpoint.attribute(CACHE_CONFIG);
     // At least one: an engine that reports no memory must not make all costs infinite.
-    const capacityTokens =
-      cache === undefined ? CAPACITY_TOKENS_DEFAULT : Math.max(1, cache.blocks * cache.blockTokens);
-    const usedTokens = endpoint.metrics.kvCacheUsage * capacityTokens;
+    const capacityTokens = cache && Math.max(1, cache.blocks * cache.blockTokens);
     const lora = endpoint.attribute(LORA);
     const { sampledAt } = endpoint.metrics;
-    const sample = { endpoint, capacityTokens, usedTokens, lora, sampledAt };
+    const sample = { endpoint, capacityTokens, lora, sampledAt };
     this.#known[endpoint.slot] = sample;
     return sample;
   }

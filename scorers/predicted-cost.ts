@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Traffic } from '../src/cost-model/queueing-delay.ts';
+import { shownCapacityTokens } from '../src/cost-model/shown-capacity.ts';
 import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { METRICS_STALE_MS } from '../src/framework/endpoint.ts';
@@ -31,6 +32,8 @@ import { copyOffer, type PlacedOffer } from './predicted-cost-copies.ts';
 import { EndpointSamples } from './predicted-cost-samples.ts';
 import { SignsOfLife } from './signs-of-life.ts';
 
+/** Capacity in tokens until one is known: an 8 B model on one 80 GB accelerator. */
+const CAPACITY_TOKENS_DEFAULT = 400_000;
 const SUSPECT_COST_MS = 30_000;
 /** Scorings that can be explained: more than one decision has. */
 const CYCLES_KEPT = 8;
@@ -249,8 +252,10 @@ function costCycle(
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
-    const { capacityTokens, usedTokens, lora, sampledAt } = samples.of(endpoint);
-    state.capacityTokens = capacityTokens;
+    const { capacityTokens, lora, sampledAt } = samples.of(endpoint);
+    const { metrics } = endpoint;
+    state.capacityTokens =
+      capacityTokens ?? shownCapacityTokens(load, metrics) ?? CAPACITY_TOKENS_DEFAULT;
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
@@ -260,7 +265,7 @@ function costCycle(
     state.traffic.utilization = demandRate * demand.workMs;
     // The engine counts tokens that requests share once. Our own count is used only where it
     // reports none.
-    state.heldTokens = isOld ? load.contextTokens : usedTokens;
+    state.heldTokens = isOld ? load.contextTokens : metrics.kvCacheUsage * state.capacityTokens;
     return state;
   };
   const hasOld = (): boolean => usualMs !== undefined;

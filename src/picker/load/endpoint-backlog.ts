@@ -1,3 +1,4 @@
+import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../framework/keys.ts';
@@ -188,9 +189,11 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     if (waitingQueueSize === 0 || !isFresh(endpoint, at)) return false;
     if (this.#options.ledger.pendingRequests(endpoint) === 0) return false;
     const cache = endpoint.attribute(CACHE_CONFIG);
-    return (
-      cache !== undefined && pendingTokens >= (1 - kvCacheUsage) * cache.blocks * cache.blockTokens
-    );
+    const memoryTokens =
+      cache === undefined
+        ? shownCapacityTokens(this.#options.ledger.load(endpoint), endpoint.metrics)
+        : cache.blocks * cache.blockTokens;
+    return memoryTokens !== undefined && pendingTokens >= (1 - kvCacheUsage) * memoryTokens;
   }
 
   /** What others, such as further pickers, have sent there, as far as the engine reports it. */

@@ -58,10 +58,18 @@ describe('requests for a server that is short of memory', () => {
     expect(silent.send({ id: 'short', promptTokens: 64 })).toBe(true);
   });
 
-  it('[Q243] go where the server does not say how much memory it has', () => {
-    const world = worldOf(1);
-    world.send({ id: 'first', promptTokens: 1000 });
-    report(world, 1, 1);
-    expect(world.send({ id: 'short', promptTokens: 64 })).toBe(true);
-  });
+  it.each([
+    [1, false],
+    [0.95, false],
+    [0.85, true],
+  ])(
+    '[Q280] go or wait by what ours are like, where the server does not say how much it has and %f is in use',
+    (kvCacheUsage, goes) => {
+      const world = worldOf(1);
+      world.send({ id: 'first', promptTokens: 1000 });
+      // Ten requests of this size run there.
+      report(world, kvCacheUsage, 1);
+      expect(world.send({ id: 'short', promptTokens: 64 })).toBe(goes);
+    },
+  );
 });

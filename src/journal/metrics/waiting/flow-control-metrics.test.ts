@@ -171,7 +171,8 @@ describe('metrics of flow control', () => {
           expect(error).toMatchObject({ code: 'saturated' });
         }
       } else if (choice < 0.7) bench.router.abandon(open[step % open.length] ?? makeRequest());
-      else if (choice < 0.85) for (const id of bench.routed.splice(0, 1)) bench.end({ id });
+      else if (choice < 0.85)
+        for (const id of bench.routed.splice(0, 1)) bench.end(makeRequest({ id }));
       else if (choice < 0.97) bench.clock.advanceTo(bench.clock.now() + 100 * random.next());
       else bench.router.configure(choice < 0.98 ? undefined : { ...PLAN, maxRequests: step % 50 });
       const waiting = await sum('flow_control_queue_size');

@@ -1,0 +1,17 @@
+import type { EndpointMetrics } from '../framework/endpoint.ts';
+import type { InFlightLoad } from '../framework/keys.ts';
+
+/** With less memory in use, other things that use it weigh too much. */
+const USE_MIN = 0.2;
+
+/**
+ * The KV memory of an endpoint that does not report its size: the requests that run there, as large
+ * as ours are, hold the share of it that is in use. Undefined where that shows nothing.
+ */
+export function shownCapacityTokens(
+  { requests, contextTokens }: InFlightLoad,
+  { runningRequests, kvCacheUsage }: EndpointMetrics,
+): number | undefined {
+  if (requests === 0 || runningRequests === 0 || kvCacheUsage < USE_MIN) return undefined;
+  return ((contextTokens / requests) * runningRequests) / kvCacheUsage;
+}
