@@ -13,13 +13,13 @@ afterEach(() => {
   server?.close();
 });
 
-async function answering(listener: RequestListener): Promise<KubeConfig> {
+async function answering(listener: RequestListener, token = 'secret'): Promise<KubeConfig> {
   server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const config = new KubeConfig();
   const cluster = { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true };
-  config.loadFromClusterAndUser(cluster, { name: 'u', token: 'secret' });
+  config.loadFromClusterAndUser(cluster, { name: 'u', token });
   return config;
 }
 
@@ -126,4 +126,14 @@ describe('what an API server answers', () => {
       transitions: 0,
     });
   });
+});
+
+it('[V466] a token whose file ends with a line is sent without it', async () => {
+  const config = await answering(({ headers }, response) => {
+    response.end(headers.authorization);
+  }, 'secret\n');
+  const api = await connectApi(config);
+  const limits = { bytesMax: 1024, timeoutMs: 10_000 };
+  expect(await api.text({ path: '/' }, limits)).toBe('Bearer secret');
+  api.close();
 });

@@ -47,7 +47,7 @@ export async function connectApi(config: KubeConfig, accept?: string): Promise<A
   const server = config.getCurrentCluster()?.server ?? '';
   const context = new RequestContext(server, 'GET');
   await config.applySecurityAuthentication(context);
-  const headers = { accept: accept ?? 'application/json', ...context.getHeaders() };
+  const headers = { accept: accept ?? 'application/json', ...trimmed(context.getHeaders()) };
   const own = context.getDispatcher() as unknown as Dispatcher | undefined;
   const bounded = (own ?? getGlobalDispatcher()).compose(boundedAnswers);
   const open: ApiConnection['open'] = async (question) => {
@@ -77,6 +77,11 @@ export async function connectApi(config: KubeConfig, accept?: string): Promise<A
     },
     close: () => void own?.destroy(),
   };
+}
+
+/** Files of tokens that are written by hand end with a line, which a header may not have. */
+function trimmed(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.trim()]));
 }
 
 function urlOf(server: string, { path, query = {} }: ApiQuestion): URL {
