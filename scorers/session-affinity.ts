@@ -9,7 +9,7 @@ import {
 /**
  * Prefers the endpoint that a session is bound to, whose cache holds the session's latest history.
  * The binding is a token that each response gives and the next request sends back, or is remembered
- * here by the session's id. Of these, a new one prefers the endpoint with the fewest sessions.
+ * here by the session's id. A new session with an id prefers the endpoint with the fewest sessions.
  */
 export const sessionAffinity: ScorerDefinition = defineScorer({
   type: 'session-affinity-scorer',
