@@ -33,7 +33,9 @@ test.each([
   ],
   [
     { capacity: { maxConcurrency: 64, maxConcurrencyLabel: 'seats' } },
-    ['An endpoint has at most 64 requests in flight, or as many as its label seats says (capacity).'],
+    [
+      'An endpoint has at most 64 requests in flight, or as many as its label seats says (capacity).',
+    ],
   ],
 ])('[O369] says whether a request waits for its endpoint, and for what: %j', (more, last) => {
   const config = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig', ...more };
