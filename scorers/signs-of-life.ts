@@ -48,7 +48,7 @@ export class SignsOfLife {
   isSilent(endpoint: Endpoint, usualMs: Millis, now: Millis): boolean {
     const { slot, metrics } = endpoint;
     const { sampledAt } = metrics;
-    // Nothing is known of the load of one that was never scraped.
+    // One that was never scraped has shown nothing of its load.
     if (!Number.isFinite(sampledAt)) return true;
     const silentMs = now - Math.max(sampledAt, this.#answeredSentAt[slot] ?? sampledAt);
     if (silentMs <= usualMs) return false;
