@@ -18,6 +18,14 @@ if (!hasSystemd)
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-unit-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+test('[P50] the image and the unit have the C library keep freed memory in two places', () => {
+  const image = readFileSync(join(import.meta.dirname, '../../deploy/Dockerfile'), 'utf8');
+  // In the stage that is started, not in the one that builds.
+  const started = image.slice(image.lastIndexOf('FROM '));
+  expect(started).toMatch(/^ENV .*\bMALLOC_ARENA_MAX=2\b/m);
+  expect(unit).toMatch(/^Environment=.* MALLOC_ARENA_MAX=2\b/m);
+});
+
 describe('the systemd unit', () => {
   test.skipIf(!hasSystemd)(
     '[O106] is read by systemd without a word, and shuts most things out',
