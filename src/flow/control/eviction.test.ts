@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { FlowControlBench } from '../../../test/decision/flow-control-bench.ts';
-import { NOW } from '../../../test/makers.ts';
+import { makeRequest, NOW } from '../../../test/makers.ts';
 import type { Waiting } from '../discipline.ts';
+import { Reclamation } from './reclamation.ts';
+import { RunningRequests } from './running-requests.ts';
 
 /** A full pool whose requests in flight have these priorities. */
 function fullPool(priorities: readonly number[], evicts = true) {
@@ -66,5 +68,24 @@ describe('eviction', () => {
     expect(bench.control.evict(NOW + 10_000)).toEqual([]);
     expect(bench.control.reclamation.counts.timedOut).toBe(1);
     expect(idsOf(bench.control.evict(NOW + 10_010))).toEqual(['r0']);
+  });
+
+  test('[Q58] an excess evicts no more than there is of a lower priority', () => {
+    const { bench } = fullPool([-1, -5]);
+    bench.inFlight = 8;
+    bench.wait({ priority: -1 });
+    expect(idsOf(bench.control.evict(NOW))).toEqual(['r1']);
+  });
+
+  test('[Q59][Q242] the detector’s time counts on under a new configuration', () => {
+    const running = new RunningRequests();
+    const victim = makeRequest({ id: 'r0', priority: -1 });
+    running.add(victim);
+    const before = new Reclamation(running, 10);
+    expect(before.reclaim({ priority: 0, saturation: 1, ceiling: 1 }, NOW)).toEqual([victim]);
+    running.delete(victim);
+    before.ended(victim, NOW);
+    const after = new Reclamation(running, 10, before);
+    expect([after.isOpen(NOW + 9), after.isOpen(NOW + 10)]).toEqual([false, true]);
   });
 });
