@@ -1,40 +1,25 @@
 import { z } from 'zod';
-import type { Traffic } from '../src/cost-model/queueing-delay.ts';
-import { shownCapacityTokens } from '../src/cost-model/shown-capacity.ts';
-import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import { METRICS_STALE_MS } from '../src/framework/endpoint.ts';
 import {
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
-  type InFlightView,
   MODELS_IN_FLIGHT,
-  type PrefixMatch,
   prefixMatchKey,
 } from '../src/framework/keys.ts';
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { Millis } from '../src/framework/runtime.ts';
-import type { CycleKey, SchedulingContext, ScoreTerms } from '../src/framework/scheduling.ts';
-import type { SharedBeginning } from '../src/framework/shared-beginning.ts';
+import type { ScoreTerms } from '../src/framework/scheduling.ts';
 import { CopyAccounts } from './copy-accounts.ts';
 import { FailureStreaks } from './failure-streaks.ts';
 import { HeldAdapters } from './held-adapters.ts';
-import { adapterWaits } from './predicted-cost-adapters.ts';
-import {
-  computeCost,
-  type EndpointState,
-  emptyBreakdown,
-  type RequestCost,
-} from './predicted-cost-breakdown.ts';
-import { copyOffer, type PlacedOffer } from './predicted-cost-copies.ts';
+import { computeCost, emptyBreakdown } from './predicted-cost-breakdown.ts';
+import { copyOffer } from './predicted-cost-copies.ts';
+import { type CostCycle, costCycle } from './predicted-cost-cycle.ts';
 import { EndpointSamples } from './predicted-cost-samples.ts';
 import { SignsOfLife } from './signs-of-life.ts';
 
-/** Capacity in tokens until one is known: an 8 B model on one 80 GB accelerator. */
-const CAPACITY_TOKENS_DEFAULT = 400_000;
-const SUSPECT_COST_MS = 30_000;
 /** Scorings that can be explained: more than one decision has. */
 const CYCLES_KEPT = 8;
 
@@ -189,115 +174,4 @@ function dividing(costs: number[], leastFresh: number): readonly number[] {
     costs[index] = cost < 0 && !allStale ? 0 : least / Math.abs(cost);
   }
   return costs;
-}
-
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-type ReadState = Mutable<Omit<EndpointState, 'traffic'>> & { readonly traffic: Mutable<Traffic> };
-
-const NO_LOAD = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
-
-/** What the costs of one scoring are computed from. */
-interface CostCycle {
-  readonly context: SchedulingContext;
-  readonly request: RequestCost;
-  /**
-   * Reads the state of one endpoint after another into one object: with hundreds of endpoints a
-   * decision, garbage would cost more than all else.
-   */
-  readonly stateOf: (endpoint: Endpoint, cachedTokens?: number) => EndpointState;
-  readonly scored: readonly Endpoint[];
-  /** Whether a sample was old. */
-  readonly hasOld: () => boolean;
-  readonly match: PrefixMatch;
-  readonly sharedAt: ((endpoint: Endpoint) => SharedBeginning | undefined) | undefined;
-  /** Tokens of the prompt that are held, or will be, when the request comes there. */
-  readonly cachedAt: (endpoint: Endpoint) => number;
-  /** The copy that its scoring has considered. */
-  copy: PlacedOffer | undefined;
-}
-
-/** What the scorer has learned of endpoints, and where it finds what they hold of a prompt. */
-interface Known {
-  readonly matchKey: CycleKey<PrefixMatch>;
-  readonly streaks: FailureStreaks;
-  readonly samples: EndpointSamples;
-  readonly held: HeldAdapters;
-  readonly signs: SignsOfLife;
-}
-
-function costCycle(
-  context: SchedulingContext,
-  scored: readonly Endpoint[],
-  { matchKey, streaks, samples, held, signs }: Known,
-): CostCycle {
-  const inFlight = context.get(IN_FLIGHT);
-  const match = context.get(matchKey);
-  const sharedAt = inFlight.sharedWith?.(context.request);
-  const model = context.get(ENGINE_MODEL);
-  const { now } = context;
-  const outputTokens = model.expectedOutputTokens(context.request);
-  const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
-  const request = { promptTokens: context.request.promptTokens, outputTokens, isCrowdedOut };
-  const demandRate = model.demandRate(now);
-  // Computed where a sample is old: with hundreds of endpoints none is, most of the time.
-  let usualMs: Millis | undefined;
-  const adapterMs = adapterWaits(context, { held, samples, scored, outputTokens });
-  const state = emptyState();
-  const cachedAt = (endpoint: Endpoint): number => cachedTokensAt(endpoint, match, sharedAt);
-  const isSilent = (endpoint: Endpoint): boolean =>
-    signs.isSilent(endpoint, (usualMs ??= signs.usualMs(scored, now)), now);
-  // As short as it can be, with what is rare elsewhere: see `readCosts`.
-  const stateOf = (endpoint: Endpoint, cachedTokens = cachedAt(endpoint)): EndpointState => {
-    const load = inFlight.load(endpoint);
-    state.load = load;
-    state.engine = model.stepTime(endpoint);
-    state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
-    state.cachedTokens = cachedTokens;
-    const { capacityTokens, lora, sampledAt } = samples.of(endpoint);
-    const { metrics } = endpoint;
-    state.capacityTokens =
-      capacityTokens ?? shownCapacityTokens(load, metrics) ?? CAPACITY_TOKENS_DEFAULT;
-    state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
-    state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
-    const isOld = now - sampledAt > METRICS_STALE_MS;
-    state.stale = isOld && isSilent(endpoint);
-    const demand = model.demand(endpoint);
-    state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
-    state.traffic.utilization = demandRate * demand.workMs;
-    // The engine counts tokens that requests share once. Our own count is used only where it
-    // reports none.
-    state.heldTokens = isOld ? load.contextTokens : metrics.kvCacheUsage * state.capacityTokens;
-    return state;
-  };
-  const hasOld = (): boolean => usualMs !== undefined;
-  return { context, request, stateOf, scored, hasOld, match, sharedAt, cachedAt, copy: undefined };
-}
-
-function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Millis {
-  return inFlight.computedMs?.(endpoint, now) ?? 0;
-}
-
-function emptyState(): ReadState {
-  return {
-    load: NO_LOAD,
-    engine: PRIOR_STEP_TIME,
-    traffic: { requestsPerMs: 0, utilization: 0 },
-    computedMs: 0,
-    cachedTokens: 0,
-    capacityTokens: 0,
-    heldTokens: 0,
-    adapterMs: 0,
-    suspectMs: 0,
-    stale: false,
-  };
-}
-
-/** What it holds, or will have computed for a prompt that waits for it and begins alike. */
-function cachedTokensAt(
-  endpoint: Endpoint,
-  match: PrefixMatch,
-  sharedAt: CostCycle['sharedAt'],
-): number {
-  const held = match.matchedBlocks(endpoint) * match.blockTokens;
-  return sharedAt === undefined ? held : Math.max(held, sharedAt(endpoint)?.tokens ?? 0);
 }

@@ -10,10 +10,11 @@ it('[Q280] memory of unknown size is shown by the requests that run and the shar
 
 it.each([
   [{ ...load, requests: 0 }, sample],
+  [{ ...load, contextTokens: 0 }, sample],
   [load, { ...sample, runningRequests: 0 }],
   [load, { ...sample, kvCacheUsage: 0.1 }],
 ])(
-  '[Q280] it is not shown without requests, or where little of it is in use: %j',
+  '[Q280] it is not shown without requests or tokens, or where little of it is in use: %j',
   (ours, theirs) => {
     expect(shownCapacityTokens(ours, theirs)).toBeUndefined();
   },

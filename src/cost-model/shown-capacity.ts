@@ -12,6 +12,7 @@ export function shownCapacityTokens(
   { requests, contextTokens }: InFlightLoad,
   { runningRequests, kvCacheUsage }: EndpointMetrics,
 ): number | undefined {
-  if (requests === 0 || runningRequests === 0 || kvCacheUsage < USE_MIN) return undefined;
-  return ((contextTokens / requests) * runningRequests) / kvCacheUsage;
+  if (requests === 0 || kvCacheUsage < USE_MIN) return undefined;
+  const tokens = ((contextTokens / requests) * runningRequests) / kvCacheUsage;
+  return tokens > 0 ? tokens : undefined;
 }
