@@ -66,13 +66,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
         const cycle =
           cycles.find((cycle) => cycle.context === context) ??
           costCycle(context, [endpoint], known);
-        const terms = emptyBreakdown();
-        computeCost(cycle.request, cycle.stateOf(endpoint), terms);
-        const { copy } = cycle;
-        if (copy?.endpoint.slot !== endpoint.slot) return terms;
-        terms.paidMs -= copy.paidMs;
-        terms.costMs -= copy.paidMs;
-        return terms;
+        return termsOf(endpoint, cycle);
       },
       onRouted(routed: Routed) {
         held.routed(routed.endpoint, routed.request.model);
@@ -100,6 +94,15 @@ export const predictedCost: ScorerDefinition = defineScorer({
     };
   },
 });
+
+function termsOf(endpoint: Endpoint, { request, stateOf, copy }: CostCycle): ScoreTerms {
+  const terms = emptyBreakdown();
+  computeCost(request, stateOf(endpoint), terms);
+  if (copy?.endpoint.slot !== endpoint.slot) return terms;
+  terms.paidMs -= copy.paidMs;
+  terms.costMs -= copy.paidMs;
+  return terms;
+}
 
 /** Learns by the last scoring of the request at the place that computes its prompt. */
 function learnCopy(

@@ -78,7 +78,7 @@ describe.skipIf(binaries === undefined)('objectives whose versions come and go',
     if (known === undefined) {
       await api.createCustomResourceDefinition({ body: { metadata: { name }, spec } });
     } else {
-      await api.replaceCustomResourceDefinition({ name, body: { ...known, spec } });
+      await api.replaceCustomResourceDefinition({ name, body: Object.assign(known, { spec }) });
     }
   }
 
