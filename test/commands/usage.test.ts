@@ -105,7 +105,7 @@ it('[O187] commands that ask a picker find that of this machine, and name what i
     const doctor = await pointsman('doctor', '--admin', stack.admin);
     expect(doctor.stdout).toMatch(/looked at picker at \S+ with 4 endpoints/);
     const { stdout } = await pointsman('doctor', '--help');
-    expect(stdout).toMatch(/127\.0\.0\.1:9090\s+where nothing else is asked for/);
+    expect(stdout).toMatch(/127\.0\.0\.1:9090\s+where\s+nothing\s+else\s+is\s+asked\s+for/);
     const { code, stderr } = await pointsman('shadow', 'promotion', '--admin', stack.admin);
     expect(stderr).toMatch(/^this picker promotes nothing: start it with --shadow .* --promotion/);
     expect(code).toBe(1);

@@ -4,7 +4,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { failureReason } from './failure-reason.ts';
-import { STALL_CHECK_MS, stalledAmong } from './first-token-stall.ts';
+import { STALL_CHECK_MS, type Stalls, stalledAmong } from './first-token-stall.ts';
 import { answersScrapesAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
 import { Standstill } from './standstill.ts';
 
@@ -135,10 +135,10 @@ export class Ejector implements EndpointObserver {
     if (plan === undefined) return;
     this.#standstill.event(at);
     if (outcome !== 'aborted') this.#standstill.answered(routed.at);
+    const picked = this.#known.get(routed.endpoint.id);
     // A client that gives up on a silent endpoint takes the evidence away.
     const waitedMs = at - routed.at;
-    if (outcome === 'aborted' && waitedMs >= plan.firstTokenStallMs) this.#check(plan, at);
-    const picked = this.#known.get(routed.endpoint.id);
+    if (outcome === 'aborted' && waitedMs >= plan.firstTokenStallMs) this.#check(plan, at, picked);
     const waited = picked?.awaiting.delete(routed) === true;
     picked?.whole.delete(routed);
     const health = this.#healthOf(servedBy);
@@ -265,14 +265,21 @@ export class Ejector implements EndpointObserver {
     for (const health of silent) this.#eject(health, 'silent', at);
   }
 
-  /** Looks for endpoints that owe first tokens for too long while others give theirs. */
-  #check(plan: EjectionPlan, at: Millis): void {
+  /**
+   * Looks for endpoints that owe first tokens for too long while others give theirs. After a
+   * standstill it judges by what was owed before it, but for `left`, whose client has just given up:
+   * a gateway sends what it got of an answer before the end of its request.
+   */
+  #check(plan: EjectionPlan, at: Millis, left?: EndpointHealth): void {
     this.#checkedAt = at;
     const { pool } = this.#options;
     const input = { pool, firstTokens: this.#firstTokens, plan };
     const judgedBy = this.#standstill.judgedBy(at);
-    const { failedTrials, stalled } = stalledAmong(this.#known.values(), judgedBy, input);
+    const stalls = (by: Millis): Stalls => stalledAmong(this.#known.values(), by, input);
+    const { failedTrials, stalled } = stalls(judgedBy);
     for (const health of failedTrials) this.#eject(health, 'trial-failed', at);
     for (const health of stalled) this.#eject(health, 'first-token-stall', at);
+    if (left === undefined || left.ejected !== undefined || judgedBy === at) return;
+    if (stalls(at).stalled.includes(left)) this.#eject(left, 'first-token-stall', at);
   }
 }

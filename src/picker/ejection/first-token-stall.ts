@@ -24,7 +24,8 @@ interface StallInput {
   readonly plan: EjectionPlan;
 }
 
-interface Stalls {
+/** What owes a first token for too long. */
+export interface Stalls {
   /** Ejected endpoints whose trials have no first token after what it may take. */
   readonly failedTrials: readonly EndpointHealth[];
   /** The others that owe a first token for too long. */

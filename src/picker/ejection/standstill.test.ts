@@ -77,13 +77,22 @@ it('[Q276] is not blamed where the answers of another are read first', () => {
   expect(admitted(9700)).toEqual(endpoints);
 });
 
-it('[Q276] is not blamed where a client that has given up meanwhile is read first', () => {
-  const { ejector, a, b, endpoints, send, admitted } = start();
+it('[Q276] is not blamed where the client of another has given up meanwhile, and is read first', () => {
+  const { ejector, a, b, endpoints, admitted } = start();
+  const toA = makeRouted(a, { number: 1000, at: 3000 });
+  ejector.routed(toA, 50);
+  ejector.routed(makeRouted(b, { number: 1001, at: 3000 }), 50);
+  ejector.done(toA, a, { at: 9000, outcome: 'aborted' });
+  expect(admitted(9001)).toEqual(endpoints);
+});
+
+it('[Q276] is blamed where its own client has given up: the gateway had got nothing to send before', () => {
+  const { ejector, a, b, send, admitted } = start();
   const toB = makeRouted(b, { number: 1000, at: 3000 });
   ejector.routed(toB, 50);
   send(a, 3010);
-  ejector.done(toB, b, { at: 9000, outcome: 'aborted' });
-  expect(admitted(9001)).toEqual(endpoints);
+  ejector.done(toB, b, { at: 6000, outcome: 'aborted' });
+  expect(admitted(6001)).toEqual([a]);
 });
 
 it('[Q276] is not blamed before the answers to newer requests are read', () => {
