@@ -9,7 +9,6 @@ import {
 import {
   ENGINE_MODEL,
   IN_FLIGHT,
-  type InFlightLoad,
   type InFlightView,
   type PrefixMatch,
 } from '../src/framework/keys.ts';
@@ -91,9 +90,11 @@ export function costCycle(
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
-    const { capacityTokens, lora, sampledAt } = samples.of(endpoint);
-    const { metrics } = endpoint;
-    state.capacityTokens = capacityTokens ?? unknownCapacity(load, metrics);
+    const { capacityTokens, usedTokens, lora, sampledAt } = samples.of(endpoint);
+    state.capacityTokens = capacityTokens;
+    // The engine counts tokens that requests share once.
+    state.heldTokens = usedTokens;
+    if (capacityTokens === 0) readUnknownMemory(state, endpoint.metrics);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
@@ -101,9 +102,8 @@ export function costCycle(
     const demand = model.demand(endpoint);
     state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
     state.traffic.utilization = demandRate * demand.workMs;
-    // The engine counts tokens that requests share once. Our own count is used only where it
-    // reports none.
-    state.heldTokens = isOld ? load.contextTokens : metrics.kvCacheUsage * state.capacityTokens;
+    // Our own count, where it has reported none for long.
+    if (isOld) state.heldTokens = load.contextTokens;
     return state;
   };
   const hasOld = (): boolean => usualMs !== undefined;
@@ -114,9 +114,10 @@ function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Mi
   return inFlight.computedMs?.(endpoint, now) ?? 0;
 }
 
-/** For an engine that reports no size of its KV memory. */
-function unknownCapacity(load: InFlightLoad, metrics: EndpointMetrics): number {
-  return shownCapacityTokens(load, metrics) ?? CAPACITY_TOKENS_DEFAULT;
+/** The memory of an engine that does not report its size. */
+function readUnknownMemory(state: ReadState, metrics: EndpointMetrics): void {
+  state.capacityTokens = shownCapacityTokens(state.load, metrics) ?? CAPACITY_TOKENS_DEFAULT;
+  state.heldTokens = metrics.kvCacheUsage * state.capacityTokens;
 }
 
 function emptyState(): ReadState {

@@ -4,8 +4,10 @@ import type { Millis } from '../src/framework/runtime.ts';
 
 /** What the last sample of an endpoint says, as the cost needs it. */
 export interface EndpointSample {
-  /** Undefined where the engine reports no size of its KV memory. */
-  readonly capacityTokens: number | undefined;
+  /** 0 where the engine reports no size of its KV memory. */
+  readonly capacityTokens: number;
+  /** KV memory in use, as the engine reports it. */
+  readonly usedTokens: number;
   readonly lora: LoraState | undefined;
   readonly sampledAt: Millis;
 }
@@ -40,10 +42,11 @@ export class EndpointSamples {
   #read(endpoint: Endpoint): EndpointSample {
     const cache = endpoint.attribute(CACHE_CONFIG);
     // At least one: an engine that reports no memory must not make all costs infinite.
-    const capacityTokens = cache && Math.max(1, cache.blocks * cache.blockTokens);
+    const capacityTokens = cache ? Math.max(1, cache.blocks * cache.blockTokens) : 0;
+    const usedTokens = endpoint.metrics.kvCacheUsage * capacityTokens;
     const lora = endpoint.attribute(LORA);
     const { sampledAt } = endpoint.metrics;
-    const sample = { endpoint, capacityTokens, lora, sampledAt };
+    const sample = { endpoint, capacityTokens, usedTokens, lora, sampledAt };
     this.#known[endpoint.slot] = sample;
     return sample;
   }

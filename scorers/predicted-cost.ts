@@ -70,9 +70,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
       },
       onRouted(routed: Routed) {
         held.routed(routed.endpoint, routed.request.model);
-        for (const { context, scored, hasOld } of cycles) {
-          if (context.request === routed.request && hasOld()) signs.seen(scored, routed.at);
-        }
+        if (signs.sawOld) learnAges(routed, signs, cycles);
         learnCopy(routed, copies, (back) => cycles[(turn - back + CYCLES_KEPT) % CYCLES_KEPT]);
       },
       onEndpointChanged(endpoint: Endpoint, previous: Endpoint) {
@@ -102,6 +100,18 @@ function termsOf(endpoint: Endpoint, { request, stateOf, copy }: CostCycle): Sco
   terms.paidMs -= copy.paidMs;
   terms.costMs -= copy.paidMs;
   return terms;
+}
+
+/** Learns how old the samples were that the request was decided by. */
+function learnAges(
+  { request, at }: Routed,
+  signs: SignsOfLife,
+  cycles: readonly CostCycle[],
+): void {
+  signs.sawOld = false;
+  for (const { context, scored, hasOld } of cycles) {
+    if (context.request === request && hasOld()) signs.seen(scored, at);
+  }
 }
 
 /** Learns by the last scoring of the request at the place that computes its prompt. */
