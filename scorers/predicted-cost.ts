@@ -108,9 +108,11 @@ function learnAges(
   signs: SignsOfLife,
   cycles: readonly CostCycle[],
 ): void {
-  signs.sawOld = false;
-  for (const { context, scored, hasOld } of cycles) {
-    if (context.request === request && hasOld()) signs.seen(scored, at);
+  const withOld = cycles.filter(({ hasOld }) => hasOld());
+  // Another request of these may still be sent.
+  signs.sawOld = withOld.length > 0;
+  for (const { context, scored } of withOld) {
+    if (context.request === request) signs.seen(scored, at);
   }
 }
 

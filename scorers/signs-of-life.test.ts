@@ -99,6 +99,27 @@ it('[Q278] How old samples have been is forgotten with newer ones', () => {
   expect(isUsed).toBe(false);
 });
 
+it('[Q278] It learns of a request that is sent after another one without old samples', () => {
+  const scorer = newScorer();
+  const usedAt = (at: number, sampledAt: number, isBetween: boolean): boolean => {
+    const pool = makePool(
+      [at - 50, at - 10, at - 60, sampledAt].map((each) => ({ sampledAt: each })),
+    );
+    const [request, other] = [makeRequest({ id: `at ${at}` }), makeRequest({ id: `after ${at}` })];
+    const scores = scorer.score(pool, makeContext({ now: at, request }));
+    const routed = { ...makeRouted(pool[0] as Endpoint), at };
+    if (isBetween) {
+      scorer.score(pool.slice(0, 3), makeContext({ now: at, request: other }));
+      scorer.onRouted?.({ ...routed, request: other });
+    }
+    scorer.onRouted?.({ ...routed, request });
+    return Number(scores[3]) > 0;
+  };
+  expect(usedAt(NOW + 2900, NOW, true)).toBe(false);
+  expect(usedAt(NOW + 6000, NOW + 3000, false)).toBe(false);
+  expect(usedAt(NOW + 6200, NOW + 3000, false)).toBe(true);
+});
+
 /** The same pool, where all but the last endpoint have new samples. */
 const poolAt = (pool: readonly Endpoint[], at: number): readonly Endpoint[] =>
   makePool(

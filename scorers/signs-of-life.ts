@@ -18,7 +18,7 @@ export class SignsOfLife {
   /** By slot. */
   readonly #ages: (SampleAges | undefined)[] = [];
 
-  /** Whether a sample was old since this was last set to false: it seldom is. */
+  /** Whether a sample was old at one of the scorings that are kept: it seldom is. */
   sawOld = false;
 
   answered({ slot }: Endpoint, sentAt: Millis): void {
