@@ -5,8 +5,8 @@ import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { failureReason } from './failure-reason.ts';
 import { STALL_CHECK_MS, type Stalls, stalledAmong } from './first-token-stall.ts';
+import { OwnDelay } from './own-delay.ts';
 import { answersScrapesAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
-import { Standstill } from './standstill.ts';
 
 /** A change of an endpoint: `ejected` is undefined when it is back. */
 export interface EjectionChange {
@@ -43,7 +43,7 @@ export class Ejector implements EndpointObserver {
   #checkedAt: Millis = Number.NEGATIVE_INFINITY;
   #silenceCheckedAt: Millis = Number.NEGATIVE_INFINITY;
   #firstTokens = 0;
-  readonly #standstill = new Standstill();
+  readonly #ownDelay = new OwnDelay();
 
   constructor(options: EjectorOptions) {
     this.#options = options;
@@ -74,7 +74,7 @@ export class Ejector implements EndpointObserver {
   offerTrial(candidates: readonly Endpoint[], at: Millis): Endpoint | undefined {
     const plan = this.#plan;
     if (plan === undefined) return undefined;
-    this.#standstill.event(at);
+    this.#ownDelay.event(at);
     if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
     if (at - this.#silenceCheckedAt >= SILENCE_CHECK_MS) this.#checkSilence(plan, at);
     if (this.#out.size === 0) return undefined;
@@ -92,7 +92,7 @@ export class Ejector implements EndpointObserver {
   /** `ttftMs`: how long the first token is expected to take. */
   routed(routed: Routed, ttftMs: Millis): void {
     if (this.#plan === undefined) return;
-    this.#standstill.event(routed.at);
+    this.#ownDelay.event(routed.at);
     const health = this.#healthOf(routed.endpoint);
     health?.tryWith(routed, routed.at);
     if (routed.prefill !== undefined) return;
@@ -103,8 +103,8 @@ export class Ejector implements EndpointObserver {
   /** The endpoint that serves the request, which may be a fallback, has begun to answer. */
   firstToken(routed: Routed, servedBy: Endpoint, at: Millis): void {
     if (this.#plan === undefined) return;
-    this.#standstill.event(at);
-    this.#standstill.answered(routed.at);
+    this.#ownDelay.event(at);
+    this.#ownDelay.answered(routed.at);
     this.#firstTokens += 1;
     const awaiting = this.#known.get(routed.endpoint.id)?.awaiting;
     const expectedMs = awaiting?.get(routed);
@@ -133,8 +133,8 @@ export class Ejector implements EndpointObserver {
   ): void {
     const plan = this.#plan;
     if (plan === undefined) return;
-    this.#standstill.event(at);
-    if (outcome !== 'aborted') this.#standstill.answered(routed.at);
+    this.#ownDelay.event(at);
+    if (outcome !== 'aborted') this.#ownDelay.answered(routed.at);
     const picked = this.#known.get(routed.endpoint.id);
     // A client that gives up on a silent endpoint takes the evidence away.
     const waitedMs = at - routed.at;
@@ -261,7 +261,7 @@ export class Ejector implements EndpointObserver {
     }
     const { suspects, silent } = silenceAmong(watched, at, silenceMs);
     this.#suspects = suspects.length === 0 ? NO_SLOTS : new Set(suspects.map(({ slot }) => slot));
-    if (this.#standstill.judgedBy(at) < at) return;
+    if (this.#ownDelay.judgedBy(at) < at) return;
     for (const health of silent) this.#eject(health, 'silent', at);
   }
 
@@ -273,13 +273,15 @@ export class Ejector implements EndpointObserver {
   #check(plan: EjectionPlan, at: Millis, left?: EndpointHealth): void {
     this.#checkedAt = at;
     const { pool } = this.#options;
+    const { answeredSentAt } = this.#ownDelay;
+    const judgedBy = this.#ownDelay.judgedBy(at);
     const input = { pool, firstTokens: this.#firstTokens, plan };
-    const judgedBy = this.#standstill.judgedBy(at);
-    const stalls = (by: Millis): Stalls => stalledAmong(this.#known.values(), by, input);
-    const { failedTrials, stalled } = stalls(judgedBy);
+    const stalls = (by: Millis, answered: Millis): Stalls =>
+      stalledAmong(this.#known.values(), by, { ...input, answeredSentAt: answered });
+    const { failedTrials, stalled } = stalls(judgedBy, answeredSentAt);
     for (const health of failedTrials) this.#eject(health, 'trial-failed', at);
     for (const health of stalled) this.#eject(health, 'first-token-stall', at);
-    if (left === undefined || left.ejected !== undefined || judgedBy === at) return;
-    if (stalls(at).stalled.includes(left)) this.#eject(left, 'first-token-stall', at);
+    if (left === undefined || left.ejected !== undefined) return;
+    if (stalls(at, at).stalled.includes(left)) this.#eject(left, 'first-token-stall', at);
   }
 }

@@ -18,6 +18,7 @@ const GAP_WEIGHT = 0.2;
 /** An endpoint that still fails as often as before passes all its trials less often than this. */
 const CHANCE_OF_PASSING = 0.01;
 const TRIALS_MAX = 16;
+const SAMPLES_KEPT = 3;
 
 /** What is known of one endpoint from the requests sent to it. */
 export class EndpointHealth {
@@ -49,7 +50,8 @@ export class EndpointHealth {
   #offeredAt: Millis = Number.NEGATIVE_INFINITY;
   #backAt: Millis = Number.NEGATIVE_INFINITY;
   #ejections = 0;
-  #sampledAt: Millis = Number.NEGATIVE_INFINITY;
+  /** Of its last samples, the newest first. */
+  readonly #sampledAt: Millis[] = new Array(SAMPLES_KEPT).fill(Number.NEGATIVE_INFINITY);
 
   constructor(endpoint: Endpoint) {
     this.endpoint = endpoint;
@@ -84,11 +86,17 @@ export class EndpointHealth {
     this.lateMs = lateMs;
   }
 
+  /** The time of its last sample but two: since then it has answered three scrapes. */
+  get thirdSampledAt(): Millis {
+    return this.#sampledAt[SAMPLES_KEPT - 1] ?? Number.NEGATIVE_INFINITY;
+  }
+
   /** The time of its present sample. */
   sampled(sampledAt: Millis): void {
-    const gapMs = sampledAt - this.#sampledAt;
+    const gapMs = sampledAt - (this.#sampledAt[0] ?? Number.NEGATIVE_INFINITY);
     if (gapMs <= 0) return;
-    this.#sampledAt = sampledAt;
+    this.#sampledAt.unshift(sampledAt);
+    this.#sampledAt.length = SAMPLES_KEPT;
     // How long it was silent says nothing about its rhythm.
     if (this.ejected !== undefined) return;
     if (Number.isFinite(gapMs)) this.scrapeGapMs = Math.max(gapMs, GAP_KEPT * this.scrapeGapMs);

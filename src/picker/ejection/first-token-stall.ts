@@ -21,6 +21,8 @@ interface StallInput {
   readonly pool: { get(id: EndpointId): Endpoint | undefined };
   /** How many first tokens the pool has given. */
   readonly firstTokens: number;
+  /** When the newest request was sent of those whose answers this process has read. */
+  readonly answeredSentAt: Millis;
   readonly plan: EjectionPlan;
 }
 
@@ -71,16 +73,18 @@ function isLateAlone(
 /**
  * Whether an endpoint owes a first token for too long: longer than the least bound and than several
  * times what was expected, and in that time it has given no other first token and ended no request.
+ * The time ends when the newest request was sent that has an answer: this process may be late, and
+ * not have read what came since.
  */
 function isStalled(
   { endpoint: added, awaiting, progressAt }: EndpointHealth,
   at: Millis,
-  { pool, firstTokens, plan }: StallInput,
+  { pool, firstTokens, answeredSentAt, plan }: StallInput,
 ): boolean {
   const [oldest] = awaiting;
   if (oldest === undefined) return false;
   const [routed, expectedMs] = oldest;
-  const silentMs = at - Math.max(routed.at, progressAt);
+  const silentMs = Math.min(at, answeredSentAt) - Math.max(routed.at, progressAt);
   if (silentMs < plan.firstTokenStallMs) return false;
   const endpoint = pool.get(added.id) ?? added;
   const isFull = endpoint.metrics.kvCacheUsage > MEMORY_SHARE_MAX;

@@ -38,7 +38,8 @@ export function silenceAmong(watched: readonly Watched[], at: Millis, silenceMs:
   const scraped = watched.filter(({ endpoint }) => Number.isFinite(endpoint.metrics.sampledAt));
   const mayBeLate = scraped.some((each) => at - each.endpoint.metrics.sampledAt >= LATE_MS);
   if (!mayBeLate) return NONE;
-  const usualAt = usualSampledAt(scraped);
+  const usualAt = usualOf(scraped, ({ endpoint }) => endpoint.metrics.sampledAt);
+  const usualThirdAt = usualOf(scraped, ({ health }) => health.thirdSampledAt);
   const suspects: Endpoint[] = [];
   const silent: EndpointHealth[] = [];
   let progressAt = Number.NEGATIVE_INFINITY;
@@ -48,7 +49,9 @@ export function silenceAmong(watched: readonly Watched[], at: Millis, silenceMs:
     const isLate = lateMs >= Math.max(LATE_MS, SCRAPES_LATE * paceMs);
     if (isLate && mayBeSilent(health, endpoint, at)) suspects.push(endpoint);
     const isMissing = lateMs >= Math.max(silenceMs, SCRAPES_MISSING * paceMs);
-    if (isMissing && owesSomething(health, at, silenceMs)) silent.push(health);
+    // In one turn, a process that is late reads some answers and then places requests.
+    const isRead = usualThirdAt > endpoint.metrics.sampledAt;
+    if (isMissing && isRead && owesSomething(health, at, silenceMs)) silent.push(health);
     else progressAt = Math.max(progressAt, health.progressAt);
   }
   return { suspects, silent: silent.filter(({ owingSince }) => progressAt > owingSince) };
@@ -59,9 +62,9 @@ export function answersScrapesAgain({ ejected }: EndpointHealth, { metrics }: En
   return ejected?.reason === 'silent' && metrics.sampledAt > ejected.since;
 }
 
-/** At least half of the endpoints have a sample from then or later. */
-function usualSampledAt(scraped: readonly Watched[]): Millis {
-  const times = Float64Array.from(scraped, ({ endpoint }) => endpoint.metrics.sampledAt).sort();
+/** At least half of the endpoints have this time or a later one. */
+function usualOf(scraped: readonly Watched[], timeOf: (each: Watched) => Millis): Millis {
+  const times = Float64Array.from(scraped, timeOf).sort();
   return times[Math.floor(times.length / 2)] ?? Number.NEGATIVE_INFINITY;
 }
 

@@ -139,3 +139,42 @@ it('[Q277] is not blamed where first tokens of others come as late', () => {
   // After 3,900 ms, which is twice as late as those of the other.
   expect(outAt[0]).toBe(8800);
 });
+
+it('[V467] is not blamed where no answer is read to a request that was sent as much later as is allowed', () => {
+  const { ejector, a, b, endpoints, admitted } = start();
+  const toB = makeRouted(b, { number: 1000, at: 3000 });
+  const toA = [3000, 3100, 3200, 4600].map((at, n) => makeRouted(a, { number: 1001 + n, at }));
+  ejector.routed(toB, 50);
+  for (const routed of toA.slice(0, 3)) ejector.routed(routed, 50);
+  // This process is slow: it reads the answers of a while at once.
+  for (const routed of toA.slice(0, 3)) ejector.firstToken(routed, a, 3700);
+  for (const at of [4550, 4600, 5000]) expect(admitted(at)).toEqual(endpoints);
+  const [last] = toA.slice(3);
+  if (last === undefined) throw new Error('there are four');
+  ejector.routed(last, 50);
+  ejector.firstToken(last, a, 5050);
+  expect(admitted(5101)).toEqual([a]);
+});
+
+it('[V468] is not silent before others have answered three more scrapes', () => {
+  const { ejector, a, b, endpoints, sampled, admitted } = start(500);
+  for (const at of [2900, 2950, 3000]) {
+    for (const each of [a, b]) sampled(each, at);
+    admitted(at);
+  }
+  ejector.routed(makeRouted(b, { number: 1000, at: 3000 }), 50);
+  const toA = makeRouted(a, { number: 1001, at: 3000 });
+  ejector.routed(toA, 50);
+  admitted(3500);
+  ejector.firstToken(toA, a, 4400);
+  // It reads what has come of `a` first; what has come of `b` still waits.
+  for (const at of [4400, 4450]) {
+    sampled(a, at);
+    admitted(at + 1);
+  }
+  expect(ejector.counts.size).toBe(0);
+  expect(endpoints).toHaveLength(2);
+  sampled(a, 4500);
+  admitted(4501);
+  expect([...ejector.counts]).toEqual([['silent', 1]]);
+});

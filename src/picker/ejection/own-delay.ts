@@ -5,13 +5,14 @@ const STANDSTILL_MS: Millis = 1000;
 /** What has come meanwhile is read no sooner than in this time. */
 const READ_MS: Millis = 500;
 
-/** Tells by the times of events whether this process may have stood still. */
-export class Standstill {
+/** Tells by the events of requests how late this process may be itself. */
+export class OwnDelay {
   #eventAt: Millis = Number.NEGATIVE_INFINITY;
   #beganAt: Millis = Number.NEGATIVE_INFINITY;
   #endedAt: Millis = Number.NEGATIVE_INFINITY;
   /** Whether a request has been answered that was sent since. */
   #hasAnswers = false;
+  #answeredSentAt: Millis = Number.NEGATIVE_INFINITY;
 
   /** This picker is about to place a request, has placed one, or has got an answer. */
   event(at: Millis): void {
@@ -26,6 +27,12 @@ export class Standstill {
   /** A request that was sent then has its first token, or has ended. */
   answered(sentAt: Millis): void {
     if (sentAt >= this.#endedAt) this.#hasAnswers = true;
+    this.#answeredSentAt = Math.max(this.#answeredSentAt, sentAt);
+  }
+
+  /** When the newest request was sent of those whose answers have been read. */
+  get answeredSentAt(): Millis {
+    return this.#answeredSentAt;
   }
 
   /**
