@@ -53,6 +53,8 @@ export const POLICIES: Readonly<Record<string, string>> = {
 export interface Sent {
   readonly at: number;
   readonly server: number;
+  /** Where the proxy may send it, the server first. */
+  readonly destinations: readonly string[];
   failed: boolean;
 }
 
@@ -169,7 +171,8 @@ export class EjectionBed {
   #serve(routed: RoutedRequest): void {
     const streaming = this.#streaming;
     const server = Number(routed.endpoint.id.slice(1));
-    const sent: Sent = { at: this.clock.now(), server, failed: false };
+    const { destinations } = routed;
+    const sent: Sent = { at: this.clock.now(), server, destinations, failed: false };
     this.sent.push(sent);
     const fault = this.#faultOf(server);
     const fails = fault === 'fails-30-percent' && this.#random.next() < 0.3;

@@ -7,6 +7,8 @@ import { sameEndpoints } from '../pool/subset.ts';
 /** Whether a request is placed now, or waits for the endpoint that is chosen. */
 export type Purpose = 'placing' | 'waiting';
 
+const NONE: readonly Endpoint[] = [];
+
 /**
  * Which of the endpoints that a request could go to are candidates: those that do not fail and have
  * room. A request that may wait has full ones, too, where nothing else is left: it waits there.
@@ -40,6 +42,17 @@ export class CandidateRules {
     const healthy = this.#ejector.remaining(all);
     const open = this.#withRoom(healthy, all);
     return open.length === 0 ? healthy : open;
+  }
+
+  /**
+   * Where the one candidate is an ejected endpoint on trial: those that another request could go to
+   * now. Else none.
+   */
+  besidesTrial(candidates: readonly Endpoint[], all: readonly Endpoint[]): readonly Endpoint[] {
+    const [trial] = candidates;
+    const isTrial = candidates.length === 1 && trial && this.#ejector.ejected(trial) !== undefined;
+    if (isTrial !== true) return NONE;
+    return this.#limit.withRoom(this.#ejector.remaining(all)).filter((each) => each !== trial);
   }
 
   /** More of `all` where the filters left none of `tried`; undefined where there is no more. */

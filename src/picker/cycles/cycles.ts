@@ -18,6 +18,7 @@ import {
   primaryOf,
 } from './cycle.ts';
 import { type ReserveParts, reserveRequest } from './place-request.ts';
+import { withFallbacks } from './trial-fallbacks.ts';
 
 export interface CyclesOptions {
   readonly journal: Journal;
@@ -91,8 +92,11 @@ export class Cycles {
       this.measure(cycle);
       throw this.#refusedAsDecided(cycle, error);
     }
+    const { candidates: rules, parts } = this.#options;
+    const others = rules.besidesTrial(cycle.candidates, cycle.all);
+    if (others.length > 0) cycle.decision = withFallbacks(cycle, decision, others);
     this.#publish(cycle);
-    return reserveRequest(cycle, { decision, endpoint }, this.#options.parts);
+    return reserveRequest(cycle, { decision: cycle.decision, endpoint }, parts);
   }
 
   /** See `BookingRouter.book`. */

@@ -56,6 +56,29 @@ describe('an endpoint that fails', () => {
     },
   );
 
+  it.each([1, 3])(
+    '[Q281] gets trials with fallbacks that work, as many as other requests: %i choices',
+    (choices) => {
+      const policy = `plugins: [{ type: queue-scorer }, { type: max-score-picker, parameters: { maxNumOfEndpoints: ${choices} } }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: queue-scorer }, { pluginRef: max-score-picker }] }]
+`;
+      const bed = new EjectionBed({ policy });
+      bed.run(5000);
+      bed.set(3, 'stuck');
+      bed.run(4000);
+      expect(bed.isOut(3)).toBe(true);
+      const from = bed.sent.length;
+      bed.run(10_000);
+      const later = bed.sent.slice(from);
+      const trials = later.filter(({ server }) => server === 3);
+      expect(trials.length).toBeGreaterThan(0);
+      for (const { destinations } of later) expect(new Set(destinations).size).toBe(choices);
+      for (const { server, destinations } of later) {
+        expect(destinations.indexOf('10.0.0.3:80')).toBe(server === 3 ? 0 : -1);
+      }
+    },
+  );
+
   it.each(['fails-30-percent', 'breaks off'] as const)(
     '[V130][V430] does not come back for trials that it passes by chance, or begins well: one that %s',
     (fault) => {
