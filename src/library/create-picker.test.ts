@@ -164,4 +164,25 @@ describe('createPicker', () => {
     // `route` waits for nothing.
     expect(picker.route(long).endpoint.id).toBe('a');
   });
+
+  it.each([
+    ['for their endpoint', 'default', 20_000],
+    ['for flow control', ONE_IN_FLIGHT, 10],
+  ])(
+    '[Q282] refuses the requests that wait %s when it is stopped',
+    async (_, config, promptTokens) => {
+      const picker = createPicker({ seed: 1, clock: new SimulatedClock(), config });
+      picker.addEndpoint({ id: 'a' });
+      await picker.enqueue({ model: 'm', promptTokens });
+      const codes: unknown[] = [];
+      for (let n = 0; n < 3; n++) {
+        picker.enqueue({ model: 'm', promptTokens }).catch(({ code }) => codes.push(code));
+      }
+      await settle();
+      expect(codes).toEqual([]);
+      picker.stop();
+      await settle();
+      expect(codes).toEqual(['shutting-down', 'shutting-down', 'shutting-down']);
+    },
+  );
 });

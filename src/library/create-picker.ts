@@ -93,7 +93,10 @@ export interface EmbeddedPicker {
     placement: Placement,
     options?: RouteOptions,
   ): RoutedRequest | undefined;
-  /** Stops data sources and their timers. Requests in flight can still be reported. */
+  /**
+   * Stops data sources and their timers, and refuses the requests that wait with `shutting-down`.
+   * Requests in flight can still be reported.
+   */
   stop(): void;
 }
 

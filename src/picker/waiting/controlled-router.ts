@@ -8,6 +8,7 @@ import type { FirstBand, RoutedRequest, RouteOptions, Router } from '../../frame
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
 import { type ControlledPicker, flowControlOver } from './controlled-picker.ts';
+import { PICKER_ENDS } from './departures.ts';
 import { KeptRequest } from './kept-request.ts';
 import { KeptRequests } from './kept-requests.ts';
 import { LetThrough } from './let-through.ts';
@@ -178,7 +179,7 @@ export class ControlledRouter implements Router {
   /** Refuses what still waits. */
   stop(): void {
     this.#next.cancel();
-    const error = new RoutingError('shutting-down', 'the picker ends; try another one');
+    const error = new RoutingError('shutting-down', PICKER_ENDS);
     for (const kept of this.#keptHere.values()) this.#keptHere.drop(kept, error);
   }
 

@@ -18,6 +18,9 @@ export interface DepartureOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** What clients of requests read that still wait when the picker ends. */
+export const PICKER_ENDS = 'the picker ends; try another one';
+
 /** How requests leave the waiting room: each placement is called once, with all that is known. */
 export class Departures {
   readonly #options: DepartureOptions;
@@ -46,6 +49,13 @@ export class Departures {
     this.#leave(held, at, (options) => {
       cycle.options = options;
       throw this.#options.refused(cycle, new RoutingError('queue-timeout', sentence));
+    });
+  }
+
+  /** The picker ends. No decision was made that could be published. */
+  end(held: HeldRequest, at: Millis): void {
+    this.#leave(held, at, () => {
+      throw new RoutingError('shutting-down', PICKER_ENDS);
     });
   }
 

@@ -182,7 +182,16 @@ export class WaitingRoom {
     }
   }
 
+  /** Refuses what still waits. */
   stop(): void {
+    const { clock } = this.#options;
+    const at = clock.begin();
+    for (const held of this.#held.values()) this.#departures.end(held, at);
+    this.#cancelTimers();
+    clock.end();
+  }
+
+  #cancelTimers(): void {
     this.#next.cancel();
     this.#longest.cancel();
   }
@@ -242,7 +251,7 @@ export class WaitingRoom {
     this.#letGo(held);
     this.#held.delete(held.placement);
     this.#queue.delete(held);
-    if (this.#held.size === 0) this.stop();
+    if (this.#held.size === 0) this.#cancelTimers();
   }
 
   #letGo(held: HeldRequest): void {
