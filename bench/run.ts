@@ -112,7 +112,7 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     {
       file: 'agreement/main',
       about:
-        'decisions beside the reference picker, behind a real Envoy: equal, ties, scrapes between',
+        'decisions beside the reference picker and two others, behind a real Envoy: equal or a tie',
     },
   ],
   [

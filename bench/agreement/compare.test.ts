@@ -1,18 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import type { CaptureRecord } from '../../src/journal/capture/capture-record.ts';
-import { agreementOf, withSamples } from './compare.ts';
+import { type Agreement, agreementOf, type Pages } from './compare.ts';
+import { type Hold, type Readable, readableIn } from './held-pages.ts';
 
 const CONFIG = NAMED_CONFIGS.get('reference-default') ?? '';
 const SECOND_MS = 1000;
 
-const sample = (id: string, waiting: number, at: number): CaptureRecord => ({
-  e: 'm',
-  id,
-  m: [waiting, 0, 0, at],
-});
-
-/** One request that went to this endpoint, `n` seconds after the start. */
+/** One request that went to this endpoint, `n` seconds after the start; its size is its number. */
 const request = (n: number, endpoint: string): CaptureRecord => ({
   e: 'q',
   t: SECOND_MS * n,
@@ -26,7 +21,7 @@ const request = (n: number, endpoint: string): CaptureRecord => ({
     blocks: [],
     priority: 0,
     fairness: 'default-flow',
-    bodyBytes: 40,
+    bodyBytes: n,
   },
   firstTokenSeen: false,
   endSeen: true,
@@ -49,72 +44,114 @@ const server = (id: string): CaptureRecord => ({
   labels: {},
 });
 
-/** Two servers, of which the second has the longer queue, and one request to each of these. */
+/** Two servers, and one request to each of these. */
 const capture = (...chosen: readonly string[]): readonly CaptureRecord[] => [
   head,
   server('a'),
   server('b'),
-  ...chosen.flatMap((endpoint, n) => [
-    sample('a', 1, SECOND_MS * n),
-    sample('b', 2, SECOND_MS * n),
-    request(n, endpoint),
-  ]),
+  ...chosen.map((endpoint, n) => request(n, endpoint)),
 ];
+
+/** Pages on which these numbers of requests wait at `a` and `b`, and those of each request. */
+const pages = (
+  waiting: readonly (readonly [a: number, b: number])[],
+  ...readable: readonly Readable[]
+): Pages => ({
+  said: waiting.map(
+    ([a, b]) =>
+      new Map([
+        ['a', [a, 0, 0]],
+        ['b', [b, 0, 0]],
+      ]),
+  ),
+  readable: ({ bodyBytes }) => readable[bodyBytes] ?? { first: 0, last: 0 },
+});
+
+const others = ({ others: all }: Agreement): readonly number[] => all.map(({ n }) => n);
 
 describe('agreement of a configuration with recorded decisions', () => {
   it('[D132] counts the same endpoints, and names decisions without an explanation', async () => {
-    expect(await agreementOf(capture('a', 'b', 'a'), CONFIG)).toEqual({
+    const result = await agreementOf(capture('a', 'b', 'a'), CONFIG, pages([[1, 2]]));
+    expect(result).toMatchObject({
       decisions: 3,
       same: 2,
       ties: 0,
       scrapes: 0,
-      others: [1],
       byChance: 1.5,
-      sole: { decisions: 3, same: 2 },
+      still: { decisions: 3, alike: 2, byChance: 1.5 },
+      sole: { decisions: 3, alike: 2 },
     });
+    expect(result.others).toMatchObject([
+      { n: 1, was: { endpoint: 'b' }, is: { endpoint: 'a' }, standing: { candidates: 2 } },
+    ]);
   });
 
   it('[D132] takes another endpoint with the same score for a tie', async () => {
-    const equal = capture('a', 'b', 'a', 'b').map((record) =>
-      record.e === 'm' ? sample(record.id, 5, record.m[3]) : record,
-    );
-    const { same, ties, others } = await agreementOf(equal, CONFIG);
-    expect([same + ties, others]).toEqual([4, []]);
-    expect(ties).toBeGreaterThan(0);
+    const equal = await agreementOf(capture('a', 'b', 'a', 'b'), CONFIG, pages([[5, 5]]));
+    expect([equal.same + equal.ties, others(equal)]).toEqual([4, []]);
+    expect(equal.ties).toBeGreaterThan(0);
   });
 
-  it('[D132] explains by a scrape between the two pickers what a sample earlier or later would do', async () => {
-    const records = [
-      ...capture('a', 'b'),
-      sample('a', 9, 2 * SECOND_MS),
-      sample('b', 2, 2 * SECOND_MS),
-      request(2, 'b'),
-    ];
-    expect(await agreementOf(records, CONFIG)).toMatchObject({ same: 2, scrapes: 1, others: [] });
+  it('[D479] explains by an earlier page only what it was readable for', async () => {
+    // The first page sends requests to `b`, the second to `a`.
+    const both = pages(
+      [
+        [9, 2],
+        [1, 2],
+      ],
+      { first: 0, last: 1 },
+      { first: 1, last: 1 },
+    );
+    const result = await agreementOf(capture('b', 'b'), CONFIG, both);
+    expect(result).toMatchObject({
+      scrapes: 1,
+      still: { decisions: 1, alike: 0 },
+      sole: { decisions: 1, alike: 0 },
+    });
+    expect(others(result)).toEqual([1]);
+  });
+
+  it('[D479] takes the page of each server by itself', async () => {
+    // No page sends a request to `b`; the second one of `a` beside the first one of `b` does.
+    const mixed = pages(
+      [
+        [1, 2],
+        [4, 5],
+      ],
+      { first: 0, last: 1 },
+    );
+    expect(await agreementOf(capture('b'), CONFIG, mixed)).toMatchObject({ scrapes: 1 });
   });
 
   it('[D492] says what picks at random would be explained to, and which decisions allow one endpoint', async () => {
-    const change = [sample('a', 9, 3 * SECOND_MS), sample('b', 2, 3 * SECOND_MS)];
-    const records = [...capture('a', 'b', 'b'), ...change, request(3, 'b')];
-    // All but the first may have been made by a sample on the other side of the change.
-    expect(await agreementOf(records, CONFIG)).toMatchObject({
+    const changing = pages(
+      [
+        [9, 2],
+        [1, 2],
+      ],
+      { first: 0, last: 0 },
+      { first: 0, last: 1 },
+    );
+    expect(await agreementOf(capture('b', 'b'), CONFIG, changing)).toMatchObject({
       others: [],
-      byChance: 0.5 + 1 + 1 + 1,
-      sole: { decisions: 1, same: 1 },
+      byChance: 0.5 + 1,
+      sole: { decisions: 1, alike: 1 },
     });
-    const wrong = await agreementOf(capture('b', 'b', 'a', 'b'), CONFIG);
-    expect(wrong).toMatchObject({ byChance: 2, sole: { decisions: 4, same: 1 } });
+    const wrong = await agreementOf(capture('b', 'b', 'a', 'b'), CONFIG, pages([[1, 2]]));
+    expect(wrong).toMatchObject({ byChance: 2, sole: { decisions: 4, alike: 1 } });
   });
 
-  it('moves samples of the named servers only', () => {
-    const records = [sample('a', 1, 1), sample('b', 1, 1), sample('a', 2, 2), sample('a', 3, 3)];
-    const [a2, b1, a3, last] = withSamples(records, -1, new Set(['a']));
-    expect([a2, b1, a3, last]).toEqual([records[2], records[1], records[3], records[3]]);
-    expect(withSamples(records, 1, new Set(['a']))).toEqual([
-      records[0],
-      records[1],
-      records[0],
-      records[2],
-    ]);
+  it('[D479] reads for a request what both pickers knew when it was sent, up to what was taken before its answer', () => {
+    const hold = (takenFrom: number, settledAt: number | undefined): Hold => ({
+      takenFrom,
+      takenBy: takenFrom + 1,
+      settledAt,
+    });
+    const holds = [hold(0, 10), hold(100, 150), hold(200, undefined)];
+    expect(readableIn(holds, 20, 90)).toEqual({ first: 0, last: 0 });
+    expect(readableIn(holds, 20, 101)).toEqual({ first: 0, last: 1 });
+    expect(readableIn(holds, 140, 180)).toEqual({ first: 0, last: 1 });
+    expect(readableIn(holds, 160, 180)).toEqual({ first: 1, last: 1 });
+    expect(readableIn(holds, 210, 220)).toEqual({ first: 1, last: 2 });
   });
 });
