@@ -27,8 +27,15 @@ export const epochMs = (): number => performance.timeOrigin + performance.now();
 
 async function follow({ kubeconfig, pool, endpoints: wanted }: FollowOrder): Promise<void> {
   const tell = (news: FollowerNews): void => void process.send?.(news);
-  const [{ KubeConfig }, { startKubernetes }, { nodeClock }, { seededRandom }] = await Promise.all([
+  const [
+    { KubeConfig },
+    { kubeconfigAccess },
+    { startKubernetes },
+    { nodeClock },
+    { seededRandom },
+  ] = await Promise.all([
     import('@kubernetes/client-node'),
+    import('../../src/commands/options/kubeconfig-access.ts'),
     import('../../src/endpoints/discovery/kubernetes/start-kubernetes.ts'),
     import('../../src/runtime/clock/node-clock.ts'),
     import('../../src/runtime/seeded-random.ts'),
@@ -51,7 +58,7 @@ async function follow({ kubeconfig, pool, endpoints: wanted }: FollowOrder): Pro
     onEndpointRemoved: ({ id }) => tell({ kind: 'removed', id, at: epochMs() }),
   });
   startKubernetes({
-    config,
+    access: kubeconfigAccess(config),
     pool: { ...pool, version: 'v1' },
     endpoints,
     clock: nodeClock(),

@@ -25,6 +25,8 @@ export interface ApiServer {
   readonly config: KubeConfig;
   /** As the service account `default/picker`, which has no rights until a role is bound to it. */
   readonly pickerConfig: KubeConfig;
+  /** Of the authority of its certificate. */
+  readonly authorityFile: string;
   /** Kills the server, not its store. */
   kill(): Promise<void>;
   /** Starts the same server over the same store again. */
@@ -95,6 +97,7 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
   return {
     config,
     pickerConfig: configFor(url, PICKER_TOKEN),
+    authorityFile: join(folder, 'certificates', 'apiserver.crt'),
     kill: () => end(server),
     restart: async () => {
       server = startServer();

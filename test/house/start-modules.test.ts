@@ -1,7 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 /**
@@ -52,4 +55,30 @@ it('[G8] serve loads no large library that its options do not need', {
   expect(modules).not.toContain(`NativeModule ${UNDICI_OF_NODE}`);
   const loaded = LARGE.filter((name) => modules.some((url) => url.includes(`/${name}/`)));
   expect(loaded).toEqual([]);
+});
+
+/** What a picker in a pod loads to follow its pool: flags cannot say where the account is. */
+const IN_A_POD = `
+  const { loadApiAccess } = await import('./src/commands/options/load-api-access.ts');
+  const { startKubernetes } = await import('./src/endpoints/discovery/kubernetes/start-kubernetes.ts');
+  await import('./src/serve/election/start-election.ts');
+  await import('./src/serve/admin/kubernetes-review.ts');
+  const pod = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '9' };
+  const access = await loadApiAccess(undefined, pod, process.env.ACCOUNT);
+  console.log(access.server, typeof startKubernetes);
+`;
+
+it('[B253] no client of Kubernetes is loaded in a pod', { timeout: 60_000 }, async () => {
+  const account = mkdtempSync(join(tmpdir(), 'pointsman-account-'));
+  writeFileSync(join(account, 'token'), 't');
+  const flags = ['--import', NOTING, '--input-type=module', '--eval', IN_A_POD];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, flags, {
+    cwd: join(import.meta.dirname, '..', '..'),
+    env: { ...process.env, ACCOUNT: account },
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  rmSync(account, { recursive: true });
+  expect(stdout).toBe('https://127.0.0.1:9 function\n');
+  expect(stderr).toContain('/commands/options/pod-access.ts');
+  expect(stderr).not.toContain('/@kubernetes/');
 });

@@ -8,6 +8,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
@@ -29,7 +30,7 @@ describe.skipIf(binaries === undefined)('a pool without ready pods on a real API
     server = await startApiServer(binaries);
     await installInferencePools(server);
     discovery = startKubernetes({
-      config: server.config,
+      access: kubeconfigAccess(server.config),
       pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
       endpoints,
       clock: nodeClock(),

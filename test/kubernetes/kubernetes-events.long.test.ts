@@ -9,6 +9,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
@@ -142,7 +143,7 @@ interface Following {
 function follow(config: KubeConfig): Following {
   const endpoints = new EndpointPool();
   const discovery = startKubernetes({
-    config,
+    access: kubeconfigAccess(config),
     pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
     endpoints,
     clock: nodeClock(),

@@ -14,6 +14,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
@@ -47,7 +48,7 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
   function follow(config: KubeConfig, nodeLabels: readonly string[] = []): KubernetesDiscovery {
     endpoints = new EndpointPool();
     discovery = startKubernetes({
-      config,
+      access: kubeconfigAccess(config),
       pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
       nodeLabels,
       endpoints,

@@ -10,6 +10,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { manifestToolsOrSkip } from '../support/kubernetes/manifest-tools.ts';
 import {
@@ -141,7 +142,7 @@ async function startPicker(config: KubeConfig): Promise<Picker> {
   const pool = { namespace: NAMESPACE, name: 'my-pool', group: INFERENCE_GROUP, version: 'v1' };
   const serving = await startServe(
     serveOptions({
-      kubernetes: { config, pool },
+      kubernetes: { access: kubeconfigAccess(config), pool },
       metricsEndpointAuth: true,
       log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) }),
     }),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CoordinationV1Api, type KubeConfig } from '@kubernetes/client-node';
@@ -13,6 +13,8 @@ import {
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
 import { accessFindings } from '../../src/commands/doctor/doctor-access.ts';
+import { podAccess } from '../../src/commands/options/pod-access.ts';
+import type { ApiAccess } from '../../src/endpoints/discovery/kubernetes/api/api-access.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import { health } from '../support/grpc/grpc-health.ts';
 import { installManifestCrds } from '../support/kubernetes/manifest-crds.ts';
@@ -178,6 +180,16 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       );
     });
 
+    /** By the files that a pod of the account gets. */
+    function asInPod(): ApiAccess {
+      const account = mkdtempSync(join(folder, 'account-'));
+      writeFileSync(join(account, 'token'), config.getCurrentUser()?.token ?? '');
+      copyFileSync(server.authorityFile, join(account, 'ca.crt'));
+      const { hostname, port } = new URL(config.getCurrentCluster()?.server ?? '');
+      const environment = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
+      return podAccess(environment, account) ?? expect.fail('no pod');
+    }
+
     /** The reasons that a picker logs, from its start until one is the one waited for. */
     async function warningsUntil(right: (reason: string) => boolean): Promise<readonly string[]> {
       await forgetLease(server.config);
@@ -189,7 +201,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       const serving = await startServe(
         serveOptions(
           {
-            kubernetes: { config, pool },
+            kubernetes: { access: asInPod(), pool },
             election: { identity: 'picker' },
             log: pino({ level: 'warn' }, { write }),
             loopDelayMaxMs: 0,

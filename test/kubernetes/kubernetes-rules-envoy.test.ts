@@ -8,6 +8,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-objects.ts';
 import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
 import { createRule } from '../support/kubernetes/rule-objects.ts';
@@ -50,7 +51,7 @@ describe.skipIf(binaries === undefined || envoy === undefined)(
       stack = await startStack(envoy ?? '', {
         envoy: 'envoy',
         endpoints: [],
-        serve: { kubernetes: { config, pool }, seed: 5 },
+        serve: { kubernetes: { access: kubeconfigAccess(config), pool }, seed: 5 },
       });
     });
     afterAll(async () => {

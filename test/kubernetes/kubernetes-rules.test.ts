@@ -8,6 +8,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import {
   followRules,
   type RuleFollower,
@@ -48,7 +49,7 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
     );
     rules = new RequestRules(seededRandom(1));
     follower = followRules({
-      server: { config: server.config, pace: UNPACED },
+      server: { access: kubeconfigAccess(server.config), pace: UNPACED },
       pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
       rules: {
         setObjectives: (priorities) => rules.setObjectives(priorities),
@@ -217,7 +218,7 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
     });
     const both = new RequestRules(seededRandom(1));
     const later = followRules({
-      server: { config: server.config, pace: UNPACED },
+      server: { access: kubeconfigAccess(server.config), pace: UNPACED },
       pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
       rules: both,
       clock: hastyClock(),

@@ -15,6 +15,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
@@ -47,7 +48,7 @@ describe.skipIf(binaries === undefined)(
       hand = new ClusterHand(server.config);
       await installObjectives(server);
       discovery = startKubernetes({
-        config: server.config,
+        access: kubeconfigAccess(server.config),
         pool: { namespace: NAMESPACE, name: 'router-epp', group: INFERENCE_GROUP, version: 'v1' },
         spec: { selector: 'app in (vllm,sglang),!retired', ports: [8000, 8001] },
         endpoints,
@@ -126,7 +127,7 @@ describe.skipIf(binaries === undefined)(
         info: (...all: unknown[]) => void lines.push(JSON.stringify(all)),
       };
       const alone = startKubernetes({
-        config: server.pickerConfig,
+        access: kubeconfigAccess(server.pickerConfig),
         pool: { namespace: NAMESPACE, name: 'router-epp', group: INFERENCE_GROUP, version: 'v1' },
         spec: { selector: 'app=sglang', ports: [8000] },
         endpoints: pods,

@@ -8,6 +8,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import {
   followRules,
   type RuleFollower,
@@ -46,7 +47,7 @@ describe.skipIf(binaries === undefined)('objectives whose versions come and go',
     await createVersioned('v1', 'newer', { poolRefs: [{ name: 'pool' }], priority: 2 });
     rules = new RequestRules(seededRandom(1));
     follower = followRules({
-      server: { config: server.config, pace: UNPACED },
+      server: { access: kubeconfigAccess(server.config), pace: UNPACED },
       pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
       rules,
       clock: hastyClock(),

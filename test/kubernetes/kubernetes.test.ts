@@ -17,6 +17,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
@@ -255,7 +256,7 @@ function follow(
   log: Log = createLog('silent'),
 ): KubernetesDiscovery {
   return startKubernetes({
-    config,
+    access: kubeconfigAccess(config),
     pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
     endpoints,
     clock: nodeClock(),

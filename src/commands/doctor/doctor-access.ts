@@ -1,33 +1,41 @@
+import type { V1SubjectAccessReview } from '@kubernetes/client-node';
 import { checkAccess } from '../../doctor/check-access.ts';
 import type { Finding } from '../../doctor/finding.ts';
-import { messageOf } from '../../framework/error.ts';
-import { loadKubeconfig } from '../options/load-kubeconfig.ts';
+import {
+  type ApiConnection,
+  connectApi,
+} from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
+import { apiMessageOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
+import { loadApiAccess } from '../options/load-api-access.ts';
+
+const REVIEW = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' } as const;
+const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+const ANSWER = { bytesMax: 1024 * 1024, timeoutMs: 10_000 } as const;
 
 /** Asks the API server what the picker's service account may do (SubjectAccessReview). */
 export async function accessFindings(
   kubeconfig: string,
   { namespace, serviceAccount }: { readonly namespace: string; readonly serviceAccount: string },
 ): Promise<readonly Finding[]> {
-  const config = await loadKubeconfig(kubeconfig);
-  // Loaded only when needed: it is a large library.
-  const { AuthorizationV1Api } = await import('@kubernetes/client-node');
-  const api = config.makeApiClient(AuthorizationV1Api);
+  const access = await loadApiAccess(kubeconfig);
   const user = `system:serviceaccount:${namespace}:${serviceAccount}`;
   const groups = [
     'system:serviceaccounts',
     `system:serviceaccounts:${namespace}`,
     'system:authenticated',
   ];
+  let api: ApiConnection | undefined;
   try {
+    const connected = await connectApi(access);
+    api = connected;
     return await checkAccess({ namespace, serviceAccount }, async ({ group, resource, verb }) => {
       const resourceAttributes = { namespace, group, resource, verb };
-      const { status } = await api.createSubjectAccessReview({
-        body: { spec: { user, groups, resourceAttributes } },
-      });
-      return status?.allowed === true;
+      const body = { ...REVIEW, spec: { user, groups, resourceAttributes } };
+      const text = await connected.text({ path: REVIEWS, method: 'POST', body }, ANSWER);
+      return (JSON.parse(text) as Partial<V1SubjectAccessReview>).status?.allowed === true;
     });
   } catch (error) {
-    const [why = ''] = messageOf(error).split('\n');
+    const why = apiMessageOf(error);
     return [
       {
         severity: 'warning',
@@ -37,5 +45,7 @@ export async function accessFindings(
         mend: 'Use a kubeconfig that may create subjectaccessreviews.authorization.k8s.io.',
       },
     ];
+  } finally {
+    api?.close();
   }
 }

@@ -5,7 +5,7 @@ import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inferen
 import { readSelector } from '../../endpoints/discovery/kubernetes/pool/label-selector.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { PoolOptions } from '../../serve/options/serve-options.ts';
-import { loadKubeconfig } from './load-kubeconfig.ts';
+import { loadApiAccess } from './load-api-access.ts';
 import { port } from './option-values.ts';
 
 /** Flags of `serve` about the pods that serve. */
@@ -68,13 +68,13 @@ export async function poolFrom(
     return { poolName, kubernetes: undefined, election: undefined };
   }
   const namespace = flags.poolNamespace ?? (process.env['NAMESPACE'] || 'default');
-  const config = await loadKubeconfig(flags.kubeconfig);
+  const access = await loadApiAccess(flags.kubeconfig);
   const { poolGroup: group } = flags;
   const pool = { namespace, name: poolName, group, version: poolVersionOf(group) };
   const identity = `${hostname()}_${randomUUID()}`;
   return {
     poolName,
-    kubernetes: { config, pool, spec },
+    kubernetes: { access, pool, spec },
     election: flags.haEnableLeaderElection ? { identity } : undefined,
   };
 }

@@ -8,7 +8,7 @@ import { createLog } from '../../runtime/log/log.ts';
 import { randomSeed } from '../../runtime/random-seed.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import type { AllowedServers } from '../../sidecar/options/allowed-servers.ts';
-import { loadKubeconfig } from '../options/load-kubeconfig.ts';
+import { loadApiAccess } from '../options/load-api-access.ts';
 
 export interface PoolServers {
   readonly allowed: AllowedServers;
@@ -35,7 +35,7 @@ export async function followPool(
   }
   const clock = nodeClock();
   const following = startKubernetes({
-    config: await loadKubeconfig(kubeconfig),
+    access: await loadApiAccess(kubeconfig),
     pool: { namespace, name, group, version: poolVersionOf(group) },
     endpoints: new EndpointPool(),
     clock,

@@ -64,3 +64,8 @@ function stderrDescriptor(): number {
 export function isoTime(epochMs: Millis): string {
   return new Date(epochMs).toISOString();
 }
+
+/** The other way round; NaN for what is no time. */
+export function timeOf(iso: string): Millis {
+  return Date.parse(iso);
+}

@@ -1,5 +1,5 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import { Counter, type Registry } from 'prom-client';
+import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import { makeTokenFile } from '../../files/following/token-file.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
@@ -23,7 +23,7 @@ export interface AdminAccessOptions {
   readonly metricsTokenFile?: string | undefined;
   /** Lets those read `/metrics` whom the API server allows to. Needs `kubernetes`. */
   readonly metricsEndpointAuth?: boolean | undefined;
-  readonly kubernetes?: { readonly config: KubeConfig } | undefined;
+  readonly kubernetes?: { readonly access: ApiAccess } | undefined;
 }
 
 /**
@@ -78,17 +78,17 @@ function metricsGuard(
     const message = 'needs --pool-namespace: the API server of the pool knows the tokens';
     throw refusedFlag('--metrics-endpoint-auth', message);
   }
-  const review = reviewBy(kubernetes.config);
+  const review = reviewBy(kubernetes.access);
   const { guard } = new ReviewedTokens({ review, keyOf: tokenDigest, clock });
   if (byFile === undefined) return guard;
   return (token) => (byFile(token) === undefined ? undefined : guard(token));
 }
 
-/** Loads the client of Kubernetes for the first token. */
-function reviewBy(config: KubeConfig): (token: string) => Promise<Review> {
+/** Loads what asks the API server for the first token. */
+function reviewBy(access: ApiAccess): (token: string) => Promise<Review> {
   let loaded: Promise<(token: string) => Promise<Review>> | undefined;
   return async (token) => {
-    loaded ??= import('./kubernetes-review.ts').then((module) => module.kubernetesReview(config));
+    loaded ??= import('./kubernetes-review.ts').then((module) => module.kubernetesReview(access));
     return (await loaded)(token);
   };
 }

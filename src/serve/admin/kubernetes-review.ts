@@ -1,4 +1,5 @@
-import type { KubeConfig, V1SubjectAccessReview, V1TokenReview } from '@kubernetes/client-node';
+import type { V1SubjectAccessReview, V1TokenReview } from '@kubernetes/client-node';
+import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import { connectApi } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
 import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
 import type { Review } from './reviewed-tokens.ts';
@@ -12,9 +13,9 @@ const PATH = '/metrics';
  * (SubjectAccessReview), as the reference does. Rejects where it gives no verdict, with a sentence
  * that says what to do.
  */
-export function kubernetesReview(config: KubeConfig): (token: string) => Promise<Review> {
+export function kubernetesReview(access: ApiAccess): (token: string) => Promise<Review> {
   return async (token) => {
-    const { status } = await create<V1TokenReview>(config, TOKEN_REVIEW, { token });
+    const { status } = await create<V1TokenReview>(access, TOKEN_REVIEW, { token });
     const { user } = status ?? {};
     if (status?.authenticated !== true || typeof user?.username !== 'string') {
       const sentence = 'the API server does not know this token';
@@ -28,8 +29,8 @@ export function kubernetesReview(config: KubeConfig): (token: string) => Promise
       ...(extra && { extra }),
       ...(uid !== undefined && { uid }),
     };
-    const access = await create<V1SubjectAccessReview>(config, ACCESS_REVIEW, asked);
-    if (access.status?.allowed === true) return { refusal: undefined };
+    const answer = await create<V1SubjectAccessReview>(access, ACCESS_REVIEW, asked);
+    if (answer.status?.allowed === true) return { refusal: undefined };
     const sentence = `${username} may not get ${PATH}: bind it a ClusterRole with nonResourceURLs ["${PATH}"] and verbs ["get"]`;
     return { refusal: { status: 403, sentence } };
   };
@@ -54,12 +55,12 @@ const ACCESS_REVIEW: ReviewKind = {
 
 /** Rejects with a sentence that says what to do. */
 async function create<T extends object>(
-  config: KubeConfig,
+  access: ApiAccess,
   { group, kind, plural }: ReviewKind,
   spec: object,
 ): Promise<Partial<T>> {
   try {
-    const api = await connectApi(config);
+    const api = await connectApi(access);
     try {
       const body = { apiVersion: `${group}/v1`, kind, spec };
       const text = await api.text(

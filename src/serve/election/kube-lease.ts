@@ -1,15 +1,11 @@
-import {
-  type KubeConfig,
-  type V1Lease,
-  type V1LeaseSpec,
-  V1MicroTime,
-  type V1ObjectMeta,
-} from '@kubernetes/client-node';
+import type { V1Lease, V1LeaseSpec, V1ObjectMeta } from '@kubernetes/client-node';
+import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import {
   type ApiQuestion,
   connectApi,
 } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
 import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
+import { isoTime, timeOf } from '../../runtime/log/log.ts';
 import {
   type Lease,
   type LeaseRecord,
@@ -28,13 +24,13 @@ const TOO_MANY = 429;
 
 /** A Lease of the API group `coordination.k8s.io`. */
 export function kubeLease(
-  config: KubeConfig,
+  access: ApiAccess,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): LeaseStore {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
   const what = `lease ${name} in namespace ${namespace}`;
   const ask = async (question: ApiQuestion): Promise<V1Lease> => {
-    const api = await connectApi(config);
+    const api = await connectApi(access);
     try {
       return JSON.parse(await api.text(question, ANSWER)) as V1Lease;
     } finally {
@@ -94,12 +90,12 @@ function specOf({ holder, durationSeconds, transitions, ...at }: LeaseRecord): L
 }
 
 function microTime(ms: number): string {
-  return new V1MicroTime(ms).toISOString();
+  return isoTime(ms).replace('Z', '000Z');
 }
 
 function leaseOf(lease: V1Lease): Lease {
   const { holderIdentity, leaseDurationSeconds, acquireTime, leaseTransitions } = lease.spec ?? {};
-  const acquiredAtMs = new V1MicroTime(String(acquireTime)).getTime();
+  const acquiredAtMs = timeOf(String(acquireTime));
   return {
     version: lease.metadata?.resourceVersion ?? '',
     holder: typeof holderIdentity === 'string' ? holderIdentity.slice(0, HOLDER_CHARS_MAX) : '',

@@ -1,5 +1,5 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import { Gauge, type Registry } from 'prom-client';
+import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import type { PoolName } from '../../endpoints/discovery/kubernetes/pool/pool-sources.ts';
 import type { Clock, Random } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -7,7 +7,7 @@ import { kubeLease } from './kube-lease.ts';
 import { type ElectionTiming, LeaderElection } from './leader-election.ts';
 
 export interface ElectionOptions {
-  readonly config: KubeConfig;
+  readonly access: ApiAccess;
   readonly pool: PoolName;
   /** Different from that of every other picker of the pool. */
   readonly identity: string;
@@ -22,10 +22,10 @@ export interface ElectionOptions {
 
 /** Elects one of the pool's pickers by the reference's Lease, so that both can be candidates. */
 export function startElection(options: ElectionOptions): LeaderElection {
-  const { config, pool, identity, timing, clock, random, registry, log } = options;
+  const { access, pool, identity, timing, clock, random, registry, log } = options;
   const lease = `epp-${pool.namespace}-${pool.name}.llm-d.ai`;
   const election = new LeaderElection({
-    store: kubeLease(config, { namespace: pool.namespace, name: lease }),
+    store: kubeLease(access, { namespace: pool.namespace, name: lease }),
     identity,
     timing,
     clock,

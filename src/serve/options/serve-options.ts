@@ -1,5 +1,5 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { ConfigFile } from '../../catalogue/plan.ts';
+import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import type { InferencePoolSpec } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
 import type { PoolName } from '../../endpoints/discovery/kubernetes/pool/pool-sources.ts';
 import type { ServerLimits } from '../../extproc/server/port/server-limits.ts';
@@ -73,7 +73,7 @@ export interface PoolOptions {
   /** The InferencePool to follow, or the pods of `spec`; there are no other endpoints then. */
   readonly kubernetes?:
     | {
-        readonly config: KubeConfig;
+        readonly access: ApiAccess;
         readonly pool: PoolName;
         readonly spec?: InferencePoolSpec | undefined;
       }

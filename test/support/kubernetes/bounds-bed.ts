@@ -3,6 +3,7 @@ import { INFERENCE_GROUP } from '../../../bench/support/inference-pools.ts';
 import { type ApiServer, startApiServer } from '../../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../../bench/support/stack.ts';
+import { kubeconfigAccess } from '../../../src/commands/options/kubeconfig-access.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
@@ -73,7 +74,7 @@ export class BoundsBed {
     const left: string[] = [];
     endpoints.observeEndpoints({ onEndpointRemoved: ({ id }) => void left.push(id) });
     const discovery = startKubernetes({
-      config: this.server.config,
+      access: kubeconfigAccess(this.server.config),
       pool: { namespace: NAMESPACE, name, group, version: group === FORMER ? 'v1alpha2' : 'v1' },
       onAppProtocol: (each) => void protocols.push(each),
       endpoints,

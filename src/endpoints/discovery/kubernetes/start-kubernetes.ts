@@ -1,8 +1,8 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
+import type { ApiAccess } from './api/api-access.ts';
 import type { PacedServer } from './api/object-source.ts';
 import { Pace } from './api/pace.ts';
 import { EmptyPoolLog } from './pool/empty-pool-log.ts';
@@ -20,7 +20,7 @@ import { type PoolName, poolSources } from './pool/pool-sources.ts';
 import { followRules, type RuleFollower } from './rules/follow-rules.ts';
 
 interface KubernetesOptions {
-  readonly config: KubeConfig;
+  readonly access: ApiAccess;
   readonly pool: PoolName;
   /** The pods and ports of the pool, where there is no InferencePool. */
   readonly spec?: InferencePoolSpec | undefined;
@@ -65,11 +65,11 @@ const WAITING: Readonly<Record<WaitReason, string>> = {
  * could reach a model that a rule replaces.
  */
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
-  const { config, pool, spec, nodeLabels = [], clock, random, log } = options;
+  const { access, pool, spec, nodeLabels = [], clock, random, log } = options;
   const held = heldFor(options, () => follower);
   const ruled = { ...options.pool, labels: {} as PoolLabels };
   const readiness = new PoolReadiness(options.onReady);
-  const server = { config, pace: paceOf(clock, () => follower) };
+  const server = { access, pace: paceOf(clock, () => follower) };
   const follower: PoolFollower = new PoolFollower({
     sources: poolSources(server, pool, { nodeLabels, spec }),
     poolName: pool,

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openAccess } from '../../../../../test/support/kubernetes/open-access.ts';
 import { kubernetesReview } from '../../../../serve/admin/kubernetes-review.ts';
 import { kubeLease } from '../../../../serve/election/kube-lease.ts';
+import type { ApiAccess } from './api-access.ts';
 import { connectApi } from './api-connection.ts';
 
 let server: Server | undefined;
@@ -13,14 +14,11 @@ afterEach(() => {
   server?.close();
 });
 
-async function answering(listener: RequestListener, token = 'secret'): Promise<KubeConfig> {
+async function answering(listener: RequestListener, token = 'secret'): Promise<ApiAccess> {
   server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const config = new KubeConfig();
-  const cluster = { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true };
-  config.loadFromClusterAndUser(cluster, { name: 'u', token });
-  return config;
+  return openAccess(`http://127.0.0.1:${port}`, token);
 }
 
 /** 64 KiB again and again, as long as somebody takes them. */
@@ -33,7 +31,7 @@ const endless: RequestListener = (_, response) => {
 };
 
 const LEASE = { namespace: 'n', name: 'l' };
-const answeringJson = (answer: object): Promise<KubeConfig> =>
+const answeringJson = (answer: object): Promise<ApiAccess> =>
   answering((_, response) => void response.end(JSON.stringify(answer)));
 
 /** Writes bytes of its own in place of an answer. */
@@ -45,8 +43,8 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
 describe('what an API server answers', () => {
   it('[V458] in chunks of a byte each is not read on', async () => {
-    const config = await answering(writing(`${CHUNKED}${'1\r\nx\r\n'.repeat(20_000)}`));
-    const api = await connectApi(config);
+    const access = await answering(writing(`${CHUNKED}${'1\r\nx\r\n'.repeat(20_000)}`));
+    const api = await connectApi(access);
     const limits = { bytesMax: 1024 * 1024, timeoutMs: 10_000 };
     await expect(api.text({ path: '/' }, limits)).rejects.toThrow('an answer in 10');
     const watch = async (): Promise<void> => {
@@ -80,11 +78,11 @@ describe('what an API server answers', () => {
 
   it('[V340] leads to no other server, which would get the token', async () => {
     const asked: (string | undefined)[] = [];
-    const config = await answering((request, response) => {
+    const access = await answering((request, response) => {
       asked.push(request.url);
       response.writeHead(307, { location: '/other' }).end();
     });
-    const api = await connectApi(config);
+    const api = await connectApi(access);
     const limits = { bytesMax: 1024, timeoutMs: 10_000 };
     await expect(api.text({ path: '/one' }, limits)).rejects.toThrow('status 307');
     expect(asked).toEqual(['/one']);
@@ -92,11 +90,11 @@ describe('what an API server answers', () => {
   });
 
   it('[V347] about a Lease or a token is bounded, and an error where it is longer', async () => {
-    const config = await answering(endless);
-    await expect(kubeLease(config, LEASE).read()).rejects.toThrow(
+    const access = await answering(endless);
+    await expect(kubeLease(access, LEASE).read()).rejects.toThrow(
       'cannot read lease l in namespace n: an answer of more than 1048576 bytes',
     );
-    await expect(kubernetesReview(config)('t')).rejects.toThrow(
+    await expect(kubernetesReview(access)('t')).rejects.toThrow(
       'cannot create tokenreviews.authentication.k8s.io: an answer of more than 1048576 bytes',
     );
   });
@@ -104,8 +102,8 @@ describe('what an API server answers', () => {
   it.each(['null', '{"status":7}', '{"status":{"authenticated":true,"user":{"username":{}}}}'])(
     '[V347] about a token lets nobody in where it is %s',
     async (text) => {
-      const config = await answering((_, response) => void response.end(text));
-      const { refusal } = await kubernetesReview(config)('t');
+      const access = await answering((_, response) => void response.end(text));
+      const { refusal } = await kubernetesReview(access)('t');
       expect(refusal?.status).toBe(401);
     },
   );
@@ -117,8 +115,8 @@ describe('what an API server answers', () => {
       acquireTime: {},
       leaseTransitions: [],
     };
-    const config = await answeringJson({ metadata: { resourceVersion: '3' }, spec });
-    expect(await kubeLease(config, LEASE).read()).toEqual({
+    const access = await answeringJson({ metadata: { resourceVersion: '3' }, spec });
+    expect(await kubeLease(access, LEASE).read()).toEqual({
       version: '3',
       holder: '',
       durationSeconds: 0,
@@ -129,10 +127,10 @@ describe('what an API server answers', () => {
 });
 
 it('[V466] a token whose file ends with a line is sent without it', async () => {
-  const config = await answering(({ headers }, response) => {
+  const access = await answering(({ headers }, response) => {
     response.end(headers.authorization);
   }, 'secret\n');
-  const api = await connectApi(config);
+  const api = await connectApi(access);
   const limits = { bytesMax: 1024, timeoutMs: 10_000 };
   expect(await api.text({ path: '/' }, limits)).toBe('Bearer secret');
   api.close();

@@ -1,7 +1,7 @@
-import { type KubeConfig, RequestContext } from '@kubernetes/client-node';
-import { type Dispatcher, getGlobalDispatcher } from 'undici';
+import { getGlobalDispatcher } from 'undici';
 import { BodyTooLargeError, type Millis } from '../../../../framework/runtime.ts';
 import { interimAnswers } from '../../../../runtime/network/client/interim-answers.ts';
+import type { ApiAccess } from './api-access.ts';
 import { ApiStatusError } from './api-error.ts';
 import { boundedAnswers } from './bounded-answers.ts';
 
@@ -39,16 +39,15 @@ const SILENT_MS: Millis = 30_000;
 const REFUSAL = { bytesMax: 64 * 1024, timeoutMs: 5000 } as const;
 
 /**
- * Connects to the API server of a kubeconfig. The client's own requests read answers of any length,
+ * Connects to an API server. The client's own requests read answers of any length,
  * at any pace of the server, and for any time; these do not, and they follow no redirect, because
  * the answer of another server is not the API server's.
  */
-export async function connectApi(config: KubeConfig, accept?: string): Promise<ApiConnection> {
-  const server = config.getCurrentCluster()?.server ?? '';
-  const context = new RequestContext(server, 'GET');
-  await config.applySecurityAuthentication(context);
-  const headers = { accept: accept ?? 'application/json', ...trimmed(context.getHeaders()) };
-  const own = context.getDispatcher() as unknown as Dispatcher | undefined;
+export async function connectApi(access: ApiAccess, accept?: string): Promise<ApiConnection> {
+  const { server } = access;
+  const credentials = await access.credentials();
+  const headers = { accept: accept ?? 'application/json', ...trimmed(credentials.headers) };
+  const own = credentials.dispatcher;
   const bounded = (own ?? getGlobalDispatcher()).compose(boundedAnswers);
   const open: ApiConnection['open'] = async (question) => {
     const url = urlOf(server, question);

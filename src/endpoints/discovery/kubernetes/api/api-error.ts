@@ -1,5 +1,3 @@
-import type { KubeConfig } from '@kubernetes/client-node';
-
 /**
  * The server answered with another status than one of success. `body` is the beginning of its
  * answer.
@@ -58,10 +56,6 @@ export function explainApiError(
     default:
       return `the API server cannot ${verb} ${what} (${apiMessageOf(error)}): see its log; the picker tries again`;
   }
-}
-
-export function apiServerOf(config: KubeConfig): string {
-  return config.getCurrentCluster()?.server ?? '(none in the kubeconfig)';
 }
 
 /** The HTTP status that the server answered; undefined where it did not answer. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { KubeConfig } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
+import { openAccess } from '../../../../../test/support/kubernetes/open-access.ts';
 import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
 import { objectSource } from './object-source.ts';
 
@@ -12,13 +12,11 @@ it('[V296] ends a watch with the error that the API server sends, also where it 
     response.write(`${JSON.stringify({ type: 'ERROR', object })}\n`);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const config = new KubeConfig();
   const { port } = server.address() as AddressInfo;
-  const cluster = { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true };
-  config.loadFromClusterAndUser(cluster, { name: 'u' });
+  const access = openAccess(`http://127.0.0.1:${port}`);
   const about = { group: 'g', version: 'v1', namespace: 'n', plural: 'things' };
   const source = objectSource(
-    { config, pace: UNPACED },
+    { access, pace: UNPACED },
     { ...about, selector: {}, lean: (object) => object },
   );
   const status = await new Promise((resolve) => {

@@ -1,15 +1,15 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { ResourceSource, WatchObserver } from '../watch/informer.ts';
 import type { KubeObject } from '../watch/kube-objects.ts';
+import type { ApiAccess } from './api-access.ts';
 import { type ApiConnection, connectApi } from './api-connection.ts';
-import { type ApiRequest, apiServerOf, apiStatusOf, explainApiError } from './api-error.ts';
+import { type ApiRequest, apiStatusOf, explainApiError } from './api-error.ts';
 import { listObjects } from './list-objects.ts';
 import type { Pace } from './pace.ts';
 import { watchObjects } from './watch-objects.ts';
 
 /** An API server, and the pace at which its answers are read. */
 export interface PacedServer {
-  readonly config: KubeConfig;
+  readonly access: ApiAccess;
   readonly pace: Pick<Pace, 'run' | 'now'>;
 }
 
@@ -48,13 +48,13 @@ interface Resource<T> extends PacedServer {
 
 /** Objects at one path of an API server. What is kept of each is what `lean` returns. */
 export function resourceSource<T extends KubeObject>(resource: Resource<T>): ResourceSource<T> {
-  const { config, pace, lean } = resource;
+  const { access, pace, lean } = resource;
   const explain = explainerOf(resource);
   return {
     list: async (visit, signal) => {
       let api: ApiConnection | undefined;
       try {
-        api = await connectApi(config, resource.accept?.list);
+        api = await connectApi(access, resource.accept?.list);
         const each = (object: unknown): void => visit(lean(object as T));
         return await listObjects(api, resource, { pace, signal, visit: each });
       } catch (error) {
@@ -85,7 +85,7 @@ async function follow<T extends KubeObject>(
   resourceVersion: string,
   { observer, signal }: { readonly observer: WatchObserver<T>; readonly signal: AbortSignal },
 ): Promise<{ readonly error?: unknown; readonly status?: number }> {
-  const { config, pace, lean, accept } = resource;
+  const { access, pace, lean, accept } = resource;
   let api: ApiConnection | undefined;
   let lost = false;
   const onEvent = (type: string, object: unknown): void => {
@@ -94,7 +94,7 @@ async function follow<T extends KubeObject>(
     lost = false;
   };
   try {
-    api = await connectApi(config, accept?.watch);
+    api = await connectApi(access, accept?.watch);
     const parts = { pace, signal, onOpen: () => observer.onOpen(), onEvent };
     await watchObjects(api, resource, resourceVersion, parts);
     return {};
@@ -108,11 +108,10 @@ async function follow<T extends KubeObject>(
 type Explain = (verb: ApiRequest['verb'], error: unknown, status?: number) => string;
 
 function explainerOf({
-  config,
+  access: { server },
   what,
   clusterWide = false,
-}: Pick<Resource<never>, 'config' | 'what' | 'clusterWide'>): Explain {
-  const server = apiServerOf(config);
+}: Pick<Resource<never>, 'access' | 'what' | 'clusterWide'>): Explain {
   return (verb, error, status) =>
     explainApiError(error, { verb, what, server, clusterWide }, status);
 }

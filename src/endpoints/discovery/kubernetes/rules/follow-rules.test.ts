@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openAccess } from '../../../../../test/support/kubernetes/open-access.ts';
 import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
 import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../../runtime/seeded-random.ts';
@@ -33,19 +33,12 @@ async function forbidding(): Promise<string> {
 }
 
 function follow(server: string) {
-  const config = new KubeConfig();
-  config.loadFromOptions({
-    clusters: [{ name: 'c', server, skipTLSVerify: true }],
-    users: [{ name: 'u' }],
-    contexts: [{ name: 'c', cluster: 'c', user: 'u' }],
-    currentContext: 'c',
-  });
   const troubles: string[] = [];
   const clock = new SimulatedClock();
   const reported = Promise.withResolvers<void>();
   let settled = 0;
   const follower = followRules({
-    server: { config, pace: UNPACED },
+    server: { access: openAccess(server), pace: UNPACED },
     pool: { namespace: 'n', name: 'pool', group: 'g', version: 'v1' },
     rules: new RequestRules(seededRandom(1)),
     clock,

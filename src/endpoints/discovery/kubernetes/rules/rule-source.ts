@@ -1,7 +1,7 @@
 import { messageOf } from '../../../../framework/error.ts';
 import type { Clock } from '../../../../framework/runtime.ts';
 import { connectApi } from '../api/api-connection.ts';
-import { apiServerOf, apiStatusOf, explainApiError } from '../api/api-error.ts';
+import { apiStatusOf, explainApiError } from '../api/api-error.ts';
 import { objectSource, type PacedServer } from '../api/object-source.ts';
 import type { ResourceSource, WatchObserver } from '../watch/informer.ts';
 import { leanRule, RULE_GROUPS, type RuleObject } from './rule-objects.ts';
@@ -77,13 +77,13 @@ const RESOURCES = { bytesMax: 1024 * 1024, timeoutMs: 30_000 } as const;
  * Needs no permission. A list of a kind that is not installed would give 403, not 404.
  */
 async function installedGroup({
-  server: { config },
+  server: { access },
   plural,
   version,
   onLeftOut,
 }: RuleSourceOptions): Promise<string | undefined> {
-  const server = apiServerOf(config);
-  const api = await connectApi(config);
+  const { server } = access;
+  const api = await connectApi(access);
   const serves = async (group: string, version: RuleVersion): Promise<boolean> => {
     try {
       const text = await api.text({ path: `/apis/${group}/${version}` }, RESOURCES);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../framework/error.ts';
-import { loadKubeconfig } from './load-kubeconfig.ts';
+import { loadApiAccess } from './load-api-access.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-kubeconfig-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -25,8 +25,8 @@ current-context: x
 
 describe('a kubeconfig', () => {
   it('says where the API server is', async () => {
-    const config = await loadKubeconfig(written('whole', WHOLE));
-    expect(config.getCurrentCluster()?.server).toBe('https://api:6443');
+    const access = await loadApiAccess(written('whole', WHOLE));
+    expect(access.server).toBe('https://api:6443');
   });
 
   it.each([
@@ -46,7 +46,7 @@ describe('a kubeconfig', () => {
     ],
   ])('that %s is refused in one sentence', async (what, text, remedy) => {
     const path = written(what.replaceAll(' ', '-'), text);
-    const refused = await loadKubeconfig(path).catch((error: unknown) => error);
+    const refused = await loadApiAccess(path).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ConfigError);
     const { issues } = refused as ConfigError;
     expect(issues.map(({ path: where }) => where)).toEqual([`--kubeconfig ${path}`]);
@@ -54,8 +54,22 @@ describe('a kubeconfig', () => {
     expect(issues[0]?.message).not.toContain('\n');
   });
 
+  it('[B254] of KUBECONFIG goes before the account of the pod, which goes before all others', async () => {
+    const account = mkdtempSync(join(folder, 'account-'));
+    writeFileSync(join(account, 'token'), 't');
+    const pod = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
+    const named = written('named', WHOLE);
+    const of = async (file: string | undefined, environment: NodeJS.ProcessEnv): Promise<string> =>
+      (await loadApiAccess(file, environment, account)).server;
+    expect(await of(undefined, pod)).toBe('https://10.96.0.1:443');
+    expect(await of(named, pod)).toBe('https://api:6443');
+    // The client reads the variable of the process, whose file may be missing or another one.
+    const byVariable = of(undefined, { ...pod, KUBECONFIG: named }).catch(() => 'not the pod');
+    expect(await byVariable).not.toBe('https://10.96.0.1:443');
+  });
+
   it('[O249] that is not there is refused, and named', async () => {
-    await expect(loadKubeconfig(join(folder, 'nowhere'))).rejects.toThrow(
+    await expect(loadApiAccess(join(folder, 'nowhere'))).rejects.toThrow(
       /nowhere: is not there: give a kubeconfig/,
     );
   });

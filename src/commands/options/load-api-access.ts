@@ -1,4 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
+import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import { knownFileFault } from '../../files/file-fault.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import { needPackages } from '../../runtime/need-packages.ts';
@@ -7,14 +8,30 @@ import { needPackages } from '../../runtime/need-packages.ts';
 const ASSUMED_SERVER = 'http://localhost:8080';
 
 /**
- * How to reach the API server: by this kubeconfig, otherwise by the service account of the pod,
- * otherwise by the user's kubeconfig. Throws ConfigError with one sentence that says what to do.
+ * How to reach the API server: by this kubeconfig, otherwise by those of `KUBECONFIG`, otherwise by
+ * the service account of the pod, otherwise by the user's kubeconfig. Throws ConfigError with one
+ * sentence that says what to do.
  */
-export async function loadKubeconfig(file: string | undefined): Promise<KubeConfig> {
+export async function loadApiAccess(
+  file: string | undefined,
+  environment: NodeJS.ProcessEnv = process.env,
+  accountFolder?: string,
+): Promise<ApiAccess> {
+  if (file === undefined && !environment['KUBECONFIG']) {
+    const { podAccess } = await import('./pod-access.ts');
+    const access = podAccess(environment, accountFolder);
+    if (access !== undefined) return access;
+  }
   needPackages(file === undefined ? 'Kubernetes' : '--kubeconfig', ['@kubernetes/client-node']);
   // Loaded only when needed: it is a large library.
   const { KubeConfig } = await import('@kubernetes/client-node');
+  const { kubeconfigAccess } = await import('./kubeconfig-access.ts');
   const config = new KubeConfig();
+  load(config, file);
+  return kubeconfigAccess(config);
+}
+
+function load(config: KubeConfig, file: string | undefined): void {
   try {
     if (file === undefined) config.loadFromDefault();
     else config.loadFromFile(file);
@@ -38,7 +55,6 @@ export async function loadKubeconfig(file: string | undefined): Promise<KubeConf
       'is missing; this is not a pod, and the user has no kubeconfig: give --kubeconfig <file>',
     );
   }
-  return config;
 }
 
 function kubeconfigError(file: string | undefined, message: string): ConfigError {

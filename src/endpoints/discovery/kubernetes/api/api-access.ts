@@ -1,0 +1,15 @@
+import type { Dispatcher } from 'undici';
+
+/** How an API server is reached: as a kubeconfig says, or as the service account of a pod. */
+export interface ApiAccess {
+  /** Its URL, such as `https://10.96.0.1:443`. */
+  readonly server: string;
+  /** What the requests of one connection have. Read anew each time: tokens and authorities change. */
+  credentials(): Promise<ApiCredentials>;
+}
+
+export interface ApiCredentials {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Only for this connection, which ends it. Undefined: it needs none of its own. */
+  readonly dispatcher: Dispatcher | undefined;
+}
