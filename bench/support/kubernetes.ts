@@ -25,7 +25,7 @@ export interface ApiServer {
   readonly config: KubeConfig;
   /** As the service account `default/picker`, which has no rights until a role is bound to it. */
   readonly pickerConfig: KubeConfig;
-  /** Of the authority of its certificate. */
+  /** The authority of its certificate. */
   readonly authorityFile: string;
   /** Kills the server, not its store. */
   kill(): Promise<void>;

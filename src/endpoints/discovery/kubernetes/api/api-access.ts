@@ -10,6 +10,6 @@ export interface ApiAccess {
 
 export interface ApiCredentials {
   readonly headers: Readonly<Record<string, string>>;
-  /** Only for this connection, which ends it. Undefined: it needs none of its own. */
+  /** The connection has it alone, and ends it. Undefined: it needs none of its own. */
   readonly dispatcher: Dispatcher | undefined;
 }
