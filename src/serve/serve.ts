@@ -242,5 +242,6 @@ function reloadOf(
     const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
     metrics.observePrefixIndexes(picker, snapshot);
   };
-  return file && startConfigReload({ file, plan, adopt, registry, log });
+  const { clock } = picker;
+  return file && startConfigReload({ file, plan, adopt, registry, clock, log });
 }

@@ -161,6 +161,7 @@ const WITHOUT_MEANING: ReadonlyMap<string, string> = new Map([
   ['plugin_data_scope_violations_total', 'there are no scopes that a plugin could leave'],
   ['request_ttft_prediction_duration_seconds', PREDICTED],
   ['request_tpot_prediction_duration_seconds', PREDICTED],
+  ['tool_calling_field_status_total', 'bodies pass as they are, and tools are not looked at'],
   ['prefix_mm_predicted_cached_tokens', NO_PARTS],
   ['prefix_mm_prompt_tokens', NO_PARTS],
 ]);

@@ -7,6 +7,7 @@ import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Publisher } from 'zeromq';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
+import { configFileOf } from '../../src/catalogue/plan.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
 import {
   exchange,
@@ -74,8 +75,13 @@ schedulingProfiles:
 - name: decode
   plugins: [{ pluginRef: served-model-filter }, { pluginRef: prefix-cache-affinity-filter }, { pluginRef: queue-scorer, weight: 1 }, { pluginRef: prefix-cache-scorer, weight: 1 }, { pluginRef: precise, weight: 1 }]
 `;
-const PAGE =
-  'vllm:num_requests_waiting 1\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n';
+const PAGE = `vllm:num_requests_waiting 1
+vllm:num_requests_running 2
+vllm:kv_cache_usage_perc 0.5
+vllm:nixl_num_failed_transfers_total 4
+vllm:nixl_num_failed_notifications_total 5
+vllm:nixl_num_kv_expired_reqs_total 6
+`;
 const HEADERS = {
   ':method': 'POST',
   ':path': '/v1/completions',
@@ -109,7 +115,8 @@ beforeAll(async () => {
   writeFileSync(config, configWith(port, eventsPort));
   const address = `127.0.0.1:${port}`;
   const shown = { deprecatedMetrics: true, grpcStreamMetrics: true };
-  serving = await startServe(serveOptions({ endpoints: [address], ...shown }, config));
+  const options = serveOptions({ endpoints: [address], ...shown }, config);
+  serving = await startServe({ ...options, configFile: await configFileOf(config, []) });
   await eventually(page, (text) => text.includes('llm_d_epp_ready_endpoints{name="test"} 1'));
   await eventually(published, (text) => text.includes('messages_received_total{'));
   await stream();
@@ -194,6 +201,15 @@ describe('the metrics of the reference', () => {
   });
 });
 
+test('[D507] failed transfers of KV blocks are those that the server reports', () => {
+  const shown = [...lines.values()].flat().filter((line) => line.includes('_nixl_'));
+  expect(shown.map((line) => line.replace(/^.*_nixl_|\{.*\}/g, ''))).toEqual([
+    'failed_transfers_total 4',
+    'failed_notifications_total 5',
+    'kv_expired_requests_total 6',
+  ]);
+});
+
 test('[D386] the size of each prefix index has the type of its plugin', () => {
   const sizes = lines.get('llm_d_epp_prefix_indexer_size') ?? [];
   const labels = sizes.map((line) => line.replace(/ \d+$/, '').replace(/^.*_size/, ''));
@@ -217,6 +233,20 @@ test('[D155] flow control, KV events, polls and streams have their former names,
   expect(lines.get('inference_extension_flow_control_pool_saturation')).toContain(
     line.replace('llm_d_epp_', 'inference_extension_'),
   );
+});
+
+test('[D509] reloads of the configuration are counted by their result', async () => {
+  const config = join(folder, 'config.yaml');
+  const text = readFileSync(config, 'utf8');
+  expect(lines.get('llm_d_epp_config_active_generation')?.[0]).toMatch(/ 1$/);
+  expect(lines.get('llm_d_epp_config_last_reload_success_timestamp_seconds')?.[0]).toMatch(/ 0$/);
+  writeFileSync(config, `${text}flowControll: {}\n`);
+  await eventually(page, (shown) => shown.includes('config_reload_total{result="invalid"} 1'));
+  writeFileSync(config, text.replace('weight: 1', 'weight: 2'));
+  await eventually(page, (shown) => shown.includes('config_reload_total{result="success"} 1'));
+  const shown = await page();
+  expect(shown).toContain('llm_d_epp_config_active_generation 2\n');
+  expect(shown).toMatch(/config_last_reload_success_timestamp_seconds 1\d{9}/);
 });
 
 test('[D99] without --deprecated-metrics and --grpc-stream-metrics these are not there', async () => {

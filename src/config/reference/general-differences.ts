@@ -28,6 +28,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'A plugin that has the name of another built-in type, such as a scorer named `max-score-picker`, is an error where that type is needed.',
   'Two metrics data sources, or two extractors of them, are an error: an endpoint has one page of metrics, at any port; there each may read a page of its own.',
   'An extractor that is listed under a data source of another kind works; there it is an error.',
+  'A matcher `!=` in the specification of a metric leaves out the series that have the value; there it is read and has no effect.',
   'A second document in a configuration file, and in an endpoints file fields that are not known and two endpoints of one name or address, are errors; there they are passed over. Where a later version of that file has an error, the former list stays; there its other endpoints count.',
   'The configuration file is followed, and plugins marked as experimental need no flag.',
   'What a client sends to choose another model (`x-llm-d-model-name-rewrite`), or to have caches fetched from elsewhere (`kv_transfer_params` and `ec_transfer_params` in bodies), counts only with `--trust-client-controls`.',

@@ -1,12 +1,13 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { ConfigFile } from '../../catalogue/plan.ts';
 import { oneAtATime } from '../../files/following/one-at-a-time.ts';
 import { watchFile } from '../../files/following/watch-file.ts';
-import { Reloads } from '../../journal/metrics/process/reloads.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { sameParameters } from '../../picker/plan/same-parameters.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { logWarnings } from './log-start.ts';
+import { registerReloads } from './reload-metrics.ts';
 
 export interface ConfigReloadOptions {
   readonly file: ConfigFile;
@@ -15,6 +16,7 @@ export interface ConfigReloadOptions {
   /** Lets another plan decide. When it throws, nothing has changed. */
   readonly adopt: (plan: PickerPlan) => void;
   readonly registry: Registry;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -31,12 +33,13 @@ export interface ConfigReload {
  * logged while the last valid one continues to decide.
  */
 export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
-  const { file, adopt, log } = options;
+  const { file, adopt, clock, log } = options;
   const { path } = file;
   let { plan } = options;
   let lastText: string | undefined;
   let isStopped = false;
-  const reloads = registerReloads(options.registry);
+  let adoptedAtMs = 0;
+  const reloads = registerReloads(options.registry, () => adoptedAtMs);
 
   /** Undefined where the text is the one that decides. */
   async function read(): Promise<{ readonly text: string; readonly next: PickerPlan } | undefined> {
@@ -52,6 +55,7 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
     } else {
       adopt(next);
       reloads.adopted();
+      adoptedAtMs = clock.wallTime();
       logAdopted(next, plan, { path, log });
       plan = next;
     }
@@ -91,21 +95,4 @@ function logAdopted(
   logWarnings(log, next.warnings);
   if (sameParameters(next.discovery, before.discovery)) return;
   log.warn({ path }, 'dataLayer.discovery has changed: this takes effect at the next start');
-}
-
-function registerReloads(registry: Registry): Reloads {
-  new Gauge({
-    name: 'pointsman_config_last_reload_successful',
-    help: 'Whether the current content of the configuration file decides (1) or was refused (0).',
-    registers: [registry],
-    collect() {
-      this.set(reloads.lastError === undefined ? 1 : 0);
-    },
-  });
-  const reloads = new Reloads({
-    registry,
-    name: 'pointsman_config_reloads_total',
-    help: 'Changes of the configuration file, adopted or refused.',
-  });
-  return reloads;
 }

@@ -19,6 +19,7 @@ import {
 } from '../../journal/metrics/pool/pool-metrics.ts';
 import { logRoleMinimums, registerRoleMinimums } from '../../journal/metrics/pool/role-minimums.ts';
 import { registerRollouts } from '../../journal/metrics/pool/rollout-metrics.ts';
+import { registerTransferFailures } from '../../journal/metrics/pool/transfer-metrics.ts';
 import {
   registerExpiredReservations,
   registerFaultMetrics,
@@ -71,6 +72,7 @@ export function registerPool(
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
   const { deprecated } = metrics;
   registerPoolMetrics({ registry, poolName, snapshot, clock, staleMs, deprecated });
+  registerTransferFailures(registry, poolName, snapshot);
   registerInFlight(registry, () => metrics.open.values(), snapshot);
   metrics.observePrefixIndexes(picker, snapshot);
   const roles = { observers: () => picker.observers(), clock };

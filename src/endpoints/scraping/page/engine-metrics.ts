@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { readSpec } from './series-spec.ts';
 
 /**
- * Series of an engine's page: `name` or `name{label=value}`. Where there are several, the first
- * found counts.
+ * Series of an engine's page, as `readSpec` reads them. Where there are several, the first found
+ * counts.
  */
 export interface EngineMapping {
   readonly name: string;
@@ -18,8 +19,28 @@ export interface EngineMapping {
   readonly blockTokens?: readonly string[];
   readonly blocks?: readonly string[];
   /** Further series. Each value becomes an attribute with this name. */
-  readonly custom?: readonly { readonly attribute: string; readonly series: string }[];
+  readonly custom?: readonly CustomMetric[];
 }
+
+interface CustomMetric {
+  readonly attribute: string;
+  readonly series: string;
+  /** With how many pages one that lacks the series is searched for it; 1 where not given. */
+  readonly everyPages?: number;
+}
+
+/** Ten seconds or so of pages, where requests are. */
+const SELDOM = 200;
+
+/**
+ * Failed transfers between prefill and decode servers, as attributes by the reference's names. Pages
+ * of vLLM have these counters with its NixlConnector alone: the others are seldom searched for them.
+ */
+const NIXL_FAILURES: readonly CustomMetric[] = [
+  { attribute: 'NixlFailedTransfers', series: 'vllm:nixl_num_failed_transfers_total' },
+  { attribute: 'NixlFailedNotifications', series: 'vllm:nixl_num_failed_notifications_total' },
+  { attribute: 'NixlKVExpiredRequests', series: 'vllm:nixl_num_kv_expired_reqs_total' },
+].map((each) => ({ ...each, everyPages: SELDOM }));
 
 /**
  * The reference's mappings, vLLM's older name for KV usage, and what SGLang calls its metrics: they
@@ -36,6 +57,7 @@ export const ENGINES: readonly EngineMapping[] = [
     cacheInfo: ['vllm:cache_config_info'],
     blockTokensLabel: 'block_size',
     blocksLabel: 'num_gpu_blocks',
+    custom: NIXL_FAILURES,
   },
   {
     name: 'sglang',
@@ -81,12 +103,9 @@ export const ENGINES: readonly EngineMapping[] = [
   },
 ];
 
-const namedSpec = z
-  .string()
-  .regex(
-    /^[a-zA-Z_:][\w:]*(\{\s*([a-zA-Z_]\w*\s*=[^,{}]*(,\s*|\s*(?=\})))*\})?$/,
-    'must be name or name{label=value,…}',
-  );
+const namedSpec = z.string().refine((text) => readSpec(text) !== undefined, {
+  message: 'must be name or name{label="value",label!="value",…}; =~ and !~ are not read',
+});
 
 /** An empty one is none, as in the reference. */
 const optionalSpec = z

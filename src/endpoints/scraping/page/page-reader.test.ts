@@ -22,6 +22,16 @@ describe('a page without a series', () => {
     expect(vllm.workBytes - workBefore - searched).toBeLessThan(searched);
   });
 
+  it("[D507] of vLLM's NixlConnector is searched for it again with every 200th page", () => {
+    const vllm = reader('vllm');
+    const load = VLLM_LOAD.trim().split('\n');
+    const having = page([...load, 'vllm:nixl_num_failed_transfers_total{engine="0"} 3']);
+    vllm.read(page(load));
+    const counts = Array.from({ length: 201 }, () => usedFrom(vllm.read(having))?.custom.size);
+    expect([counts.indexOf(1), counts.at(-1)]).toEqual([199, 1]);
+    expect(usedFrom(vllm.read(having))?.custom.get('NixlFailedTransfers')).toBe(3);
+  });
+
   it('[B155] but for its load is searched always', () => {
     const vllm = reader('vllm');
     vllm.read(page(['vllm:num_requests_running 1']));

@@ -2,7 +2,12 @@ import { type CacheConfig, CUSTOM_METRICS, type LoraState } from '../../../frame
 import type { EngineMapping } from './engine-metrics.ts';
 import { isWithin, LoadMetric } from './load-metric.ts';
 import type { Labels } from './prometheus-labels.ts';
-import { type Sample, type ScanWork, SeriesFinder } from './prometheus-scan.ts';
+import {
+  OPTIONAL_EVERY_PAGES,
+  type Sample,
+  type ScanWork,
+  SeriesFinder,
+} from './prometheus-scan.ts';
 import { parseSpec } from './series-spec.ts';
 
 /** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
@@ -57,8 +62,8 @@ export class PageReader {
   readonly #startedAt: SeriesFinder;
 
   constructor(mapping: EngineMapping) {
-    const finderOf: FinderOf = (spec, options) =>
-      new SeriesFinder(parseSpec(spec), this.#work, options);
+    const finderOf: FinderOf = (spec, everyPages) =>
+      new SeriesFinder(parseSpec(spec), this.#work, everyPages);
     const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
       specs.map((spec) => finderOf(spec));
     // A page may be of several data-parallel engines: queues add up, the fullest cache counts.
@@ -68,7 +73,7 @@ export class PageReader {
     this.#lora = loraReader(mapping, finderOf);
     this.#cache = cacheReader(mapping, finderOf);
     this.#custom = customReader(mapping, finderOf);
-    this.#startedAt = finderOf(START_TIME, OPTIONAL);
+    this.#startedAt = finderOf(START_TIME, OPTIONAL_EVERY_PAGES);
   }
 
   /** What all pages so far have taken. */
@@ -104,9 +109,7 @@ export class PageReader {
   }
 }
 
-type FinderOf = (spec: string, options?: { readonly optional: boolean }) => SeriesFinder;
-
-const OPTIONAL = { optional: true } as const;
+type FinderOf = (spec: string, everyPages?: number) => SeriesFinder;
 
 function add(a: number, b: number): number {
   return a + b;
@@ -118,7 +121,7 @@ function loraReader(
   finderOf: FinderOf,
 ): (page: Buffer) => LoraState | undefined {
   if (lora === undefined) return () => undefined;
-  const finder = finderOf(lora, OPTIONAL);
+  const finder = finderOf(lora, OPTIONAL_EVERY_PAGES);
   let latest: Sample | undefined;
   let state: LoraState | undefined;
   return (page) => {
@@ -180,7 +183,10 @@ function customReader(
   finderOf: FinderOf,
 ): (page: Buffer) => ReadonlyMap<string, number> {
   if (custom.length === 0) return () => CUSTOM_METRICS.initial;
-  const finders = custom.map(({ attribute, series }) => ({ attribute, finder: finderOf(series) }));
+  const finders = custom.map(({ attribute, series, everyPages }) => ({
+    attribute,
+    finder: finderOf(series, everyPages),
+  }));
   let last = CUSTOM_METRICS.initial;
   return (page) => {
     const read = new Map<string, number>();
@@ -207,7 +213,7 @@ function cacheSizesReader(
   const { cacheInfo = [], blockTokens = [], blocks = [] } = mapping;
   const { blockTokensLabel = 'block_size', blocksLabel = 'num_gpu_blocks' } = mapping;
   const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
-    specs.map((spec) => finderOf(spec, OPTIONAL));
+    specs.map((spec) => finderOf(spec, OPTIONAL_EVERY_PAGES));
   const infos = finders(cacheInfo);
   const size = new LoadMetric(finders(blockTokens), Math.max, CONFIG_COUNT_MAX);
   const count = new LoadMetric(finders(blocks), Math.max, CONFIG_COUNT_MAX);

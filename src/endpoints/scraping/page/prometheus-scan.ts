@@ -13,7 +13,7 @@ import {
   TAB,
 } from './page-lines.ts';
 import { type Labels, parseLabels } from './prometheus-labels.ts';
-import type { SeriesSpec } from './series-spec.ts';
+import { type SeriesSpec, selectsEverySeries, selectsSeries } from './series-spec.ts';
 
 export interface Sample {
   readonly labels: Labels;
@@ -33,9 +33,9 @@ const LONGER_NAMES_MAX = 1024;
 
 /**
  * A search for what a page does not have goes over all of it. What is not of the load is searched
- * for again so many pages later: in less than half a second where requests are.
+ * for with every so many pages: in less than half a second where requests are.
  */
-const PAGES_UNTIL_SEARCHED = 8;
+export const OPTIONAL_EVERY_PAGES = 8;
 
 /** Walking over a line takes as long as searching this many bytes, at the worst. */
 const WORK_PER_LINE = 4096;
@@ -54,26 +54,26 @@ export interface ScanWork {
  */
 export class SeriesFinder {
   readonly #spec: SeriesSpec;
+  readonly #anyLabels: boolean;
   readonly #work: ScanWork;
   readonly #name: Buffer;
   readonly #lineStart: Buffer;
   /** Where the first line was in the last page. Always checked. */
   #guess = 0;
-  readonly #isOptional: boolean;
+  readonly #everyPages: number;
   /** So many pages are not searched. */
   #unsearched = 0;
   /** The line that was read last, and its sample: series with long labels seldom change. */
   #lastLine: Buffer = Buffer.alloc(0);
   #lastSample: Sample | undefined;
 
-  /** `optional`: most pages lack it, and it may be found some pages late. */
-  constructor(
-    spec: SeriesSpec,
-    work: ScanWork = { bytes: 0 },
-    { optional }: { readonly optional: boolean } = { optional: false },
-  ) {
+  /**
+   * `everyPages`: a page that lacks it is followed by so many, but one, that are not searched.
+   */
+  constructor(spec: SeriesSpec, work: ScanWork = { bytes: 0 }, everyPages = 1) {
     this.#spec = spec;
-    this.#isOptional = optional;
+    this.#anyLabels = selectsEverySeries(spec);
+    this.#everyPages = everyPages;
     this.#work = work;
     this.#name = Buffer.from(spec.name);
     this.#lineStart = Buffer.from(`\n${spec.name}`);
@@ -88,7 +88,7 @@ export class SeriesFinder {
    * 0 or more is returned as it is: NaN for a text, and for more than `SERIES_MAX` series.
    */
   combined(page: Buffer, combine: (a: number, b: number) => number): number | undefined {
-    const anyLabels = this.#spec.labels.size === 0;
+    const anyLabels = this.#anyLabels;
     let total: number | undefined;
     let lines = 0;
     for (let at = this.#first(page); at >= 0; at = this.#next(page, at)) {
@@ -119,7 +119,7 @@ export class SeriesFinder {
 
   /** The selected series with the largest value. The same object while its line is the same. */
   largest(page: Buffer): Sample | undefined {
-    const anyLabels = this.#spec.labels.size === 0;
+    const anyLabels = this.#anyLabels;
     let best = -1;
     let bestValue = Number.NEGATIVE_INFINITY;
     let lines = 0;
@@ -154,7 +154,7 @@ export class SeriesFinder {
       return -1;
     }
     const at = this.#searched(page);
-    if (at < 0 && this.#isOptional) this.#unsearched = PAGES_UNTIL_SEARCHED - 1;
+    if (at < 0) this.#unsearched = this.#everyPages - 1;
     return at;
   }
 
@@ -242,12 +242,7 @@ export class SeriesFinder {
     if (end - afterName > LINE_BYTES_MAX) return undefined;
     this.#work.bytes += WORK_PER_LABEL_BYTE * (end - afterName);
     const parsed = parseLabels(page.subarray(0, end), skipBlanks(page, afterName));
-    if (parsed === undefined || !hasLabels(parsed.labels, this.#spec.labels)) return undefined;
+    if (parsed === undefined || !selectsSeries(this.#spec, parsed.labels)) return undefined;
     return { labels: parsed.labels, value: numberAt(page, parsed.end, end) ?? Number.NaN };
   }
-}
-
-function hasLabels(labels: Labels, wanted: Labels): boolean {
-  for (const [name, value] of wanted) if (labels.get(name) !== value) return false;
-  return true;
 }

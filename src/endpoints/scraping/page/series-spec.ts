@@ -1,21 +1,56 @@
 import type { Labels } from './prometheus-labels.ts';
 
-/** Selects series: the metric's name, and labels that a series must have. */
+/** Selects series by the metric's name and by labels. */
 export interface SeriesSpec {
   readonly name: string;
+  /** Labels that a series must have. */
   readonly labels: Labels;
+  /** Labels that it must not have; a series without the label has it with an empty value. */
+  readonly without?: Labels;
 }
 
-/** Reads `name` or `name{label=value,…}`, the values with or without quotes. */
-export function parseSpec(text: string): SeriesSpec {
-  const brace = text.indexOf('{');
-  if (brace < 0) return { name: text, labels: new Map() };
+const SPEC = /^\s*([a-zA-Z_:][\w:]*)\s*(?:\{(.*)\}\s*)?$/s;
+/** One label; the reference allows values without quotes behind `=`. */
+const MATCHER =
+  /\s*([a-zA-Z_]\w*)\s*(?:(!?=)\s*"((?:[^"\\\n]|\\.)*)"|=\s*((?!~)[^",}\s]+))\s*(?:,|$)/y;
+
+/**
+ * Reads `name` or `name{label="value",other!="value"}`, the values behind `=` with or without
+ * quotes. Undefined where it is no such text. Labels with `__` count for nothing, as in the
+ * reference.
+ */
+export function readSpec(text: string): SeriesSpec | undefined {
+  const [, name, inside = ''] = SPEC.exec(text) ?? [];
+  if (name === undefined) return undefined;
   const labels = new Map<string, string>();
-  for (const pair of text.slice(brace + 1, text.lastIndexOf('}')).split(',')) {
-    const equals = pair.indexOf('=');
-    if (equals < 0) continue;
-    const value = pair.slice(equals + 1).trim();
-    labels.set(pair.slice(0, equals).trim(), value.replace(/^"(.*)"$/, '$1'));
+  const without = new Map<string, string>();
+  const end = inside.trimEnd().length;
+  MATCHER.lastIndex = 0;
+  for (let at = 0; at < end; at = MATCHER.lastIndex) {
+    const [, label, sign, quoted, plain] = MATCHER.exec(inside) ?? [];
+    if (label === undefined) return undefined;
+    if (label.startsWith('__')) continue;
+    const value = plain ?? quoted?.replace(/\\(.)/g, '$1') ?? '';
+    (sign === '!=' ? without : labels).set(label, value);
   }
-  return { name: text.slice(0, brace), labels };
+  return { name, labels, ...(without.size > 0 && { without }) };
+}
+
+/** The series that a text specifies; throws where `readSpec` does not read it. */
+export function parseSpec(text: string): SeriesSpec {
+  const spec = readSpec(text);
+  if (spec === undefined) throw new Error(`${text} does not specify a series`);
+  return spec;
+}
+
+/** Whether a series with these labels is selected. */
+export function selectsSeries({ labels, without }: SeriesSpec, of: Labels): boolean {
+  for (const [name, value] of labels) if (of.get(name) !== value) return false;
+  for (const [name, value] of without ?? []) if ((of.get(name) ?? '') === value) return false;
+  return true;
+}
+
+/** Whether any series of the name is selected, whatever its labels are. */
+export function selectsEverySeries({ labels, without }: SeriesSpec): boolean {
+  return labels.size === 0 && without === undefined;
 }

@@ -1,10 +1,11 @@
 import type { Registry } from 'prom-client';
-import type { Endpoint, EndpointId, EndpointMetrics } from '../../../framework/endpoint.ts';
+import type { Endpoint, EndpointMetrics } from '../../../framework/endpoint.ts';
 import { isFresh } from '../../../framework/endpoint.ts';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import type { PickerMetrics } from '../metrics.ts';
 import { twinHelp } from '../page/deprecated-names.ts';
-import { endpointLabels, type MetricSample, showMetric } from '../page/family.ts';
+import { type MetricSample, showMetric } from '../page/family.ts';
+import { shortNames } from './short-names.ts';
 
 interface PoolMetricsOptions {
   readonly registry: Registry;
@@ -69,23 +70,6 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
       }));
     };
   }
-}
-
-/**
- * Names without their namespace, as the reference shows them, so that queries can join with
- * `endpoint_name`. Where two namespaces have the same name both keep theirs: a series may be there
- * only once.
- */
-function shortNames(endpoints: readonly Endpoint[]): (id: EndpointId) => string {
-  const nameOf = (id: EndpointId): string => endpointLabels(id).endpoint_name;
-  const seen = new Set<string>();
-  const twice = new Set<string>();
-  for (const { id } of endpoints) {
-    const name = nameOf(id);
-    if (seen.has(name)) twice.add(name);
-    seen.add(name);
-  }
-  return (id) => (twice.has(nameOf(id)) ? id : nameOf(id));
 }
 
 const QUEUES = 'Waiting requests of each ready endpoint.';

@@ -1,5 +1,6 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { messageOf } from '../../../framework/error.ts';
+import { showMetric } from '../page/family.ts';
 
 interface ReloadsOptions {
   readonly registry: Registry;
@@ -10,12 +11,17 @@ interface ReloadsOptions {
 
 /** Counts reloads of a file by outcome, and keeps the reason why the last one was refused. */
 export class Reloads {
-  readonly #counter: Counter<'outcome'>;
+  readonly #counts = { adopted: 0, refused: 0 };
   #lastError: string | undefined;
 
   constructor({ registry, name, help }: ReloadsOptions) {
-    this.#counter = new Counter({ name, help, labelNames: ['outcome'], registers: [registry] });
-    for (const outcome of ['adopted', 'refused']) this.#counter.inc({ outcome }, 0);
+    showMetric(registry, { name, help, type: 'counter' }, () =>
+      Object.entries(this.#counts).map(([outcome, value]) => ({ labels: { outcome }, value })),
+    );
+  }
+
+  get counts(): { readonly adopted: number; readonly refused: number } {
+    return this.#counts;
   }
 
   /** Why the present content was refused; undefined where it is in use. */
@@ -24,7 +30,7 @@ export class Reloads {
   }
 
   adopted(): void {
-    this.#counter.inc({ outcome: 'adopted' });
+    this.#counts.adopted += 1;
   }
 
   /**
@@ -39,7 +45,7 @@ export class Reloads {
       const reason = messageOf(error);
       if (reason === this.#lastError) return;
       this.#lastError = reason;
-      this.#counter.inc({ outcome: 'refused' });
+      this.#counts.refused += 1;
       onRefused(reason);
     }
   }
