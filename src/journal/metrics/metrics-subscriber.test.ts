@@ -6,6 +6,7 @@ import {
   makeRequest,
   makeRouted,
 } from '../../../test/makers.ts';
+import { RoutingError } from '../../framework/error.ts';
 import type { ProfileResult } from '../../framework/scheduling.ts';
 import type { DecisionEvent } from '../../picker/events/journal.ts';
 import { PickerMetrics } from './metrics.ts';
@@ -179,6 +180,21 @@ describe('metricsSubscriber', () => {
     const page = await metrics.page();
     expect(page).toMatch(/scheduler_attempts_total\{.*status="failure".*\} 1\n/);
     expect(page).not.toContain('scheduler_e2e_duration_seconds_count');
+  });
+
+  it.each([
+    ['shed', 0],
+    ['saturated', 0],
+    ['no-endpoints', 0],
+    ['not-cached', 0],
+    ['unknown-profile', 1],
+  ] as const)('[D510] a request refused as %s makes %i attempts', async (code, attempts) => {
+    const metrics = new PickerMetrics();
+    const { onDecision } = metricsSubscriber(metrics);
+    onDecision?.(decided(undefined, { error: new RoutingError(code, 'not now') }));
+    const page = await metrics.page();
+    expect(page.match(/scheduler_attempts_total\{.*status="failure"/g)?.length ?? 0).toBe(attempts);
+    expect(page.includes('scheduler_e2e_duration_seconds_count 1')).toBe(attempts === 1);
   });
 
   it('times how long requests wait for what their decision needs', async () => {

@@ -1,4 +1,5 @@
 import { Histogram, type Registry } from 'prom-client';
+import { RoutingError } from '../../framework/error.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -134,10 +135,20 @@ function countDecision({ decisions }: PickerMetrics, event: DecisionEvent): void
   const { request, context, decision, durationMs } = event;
   if (context === undefined) return;
   decisions.prefixHits.recordBest(event);
+  if (!isAttempt(event)) return;
   if (durationMs !== undefined) decisions.schedulerSeconds.observe(durationMs / 1000);
   const primary = decision?.primary;
   const target = primary?.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
   decisions.attempt(request.model, target).value += 1;
+}
+
+/**
+ * What admission, screening or the cache gate refuses is no attempt of the scheduler, as in the
+ * reference, whose users are alerted by the share of attempts that fail.
+ */
+function isAttempt({ decision, error }: DecisionEvent): boolean {
+  if (decision !== undefined || !(error instanceof RoutingError)) return true;
+  return error.code === 'unknown-profile';
 }
 
 /** Counts both or neither: their quotient shows how accurate the predictions are. */
