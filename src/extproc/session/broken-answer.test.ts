@@ -84,8 +84,6 @@ describe('a stream of events after a 200', () => {
   it('[V430] is not judged where its text cannot be read, or it is an error of the client', () => {
     expect(outcomeOf({ ...STREAM, 'content-encoding': 'gzip' }, responseEnd(''))).toBe('completed');
     expect(outcomeOf({ ...STREAM, ':status': '404' }, responseEnd(''))).toBe('completed');
-    const json = { ...STREAM, 'content-type': 'application/json' };
-    expect(outcomeOf(json, responseEnd(''))).toBe('completed');
   });
 
   it('[V430] is whole where plugins asked for its usage, which it does not name', () => {
@@ -98,5 +96,73 @@ describe('a stream of events after a 200', () => {
   it('[V431] that does not end has not failed: so it looks when a client leaves', () => {
     expect(outcomeOf(STREAM)).toBe('aborted');
     expect(outcomeOf(STREAM, responsePart('data: {"choices":[{"te'))).toBe('aborted');
+  });
+});
+
+describe('a whole answer with a 200', () => {
+  const JSON_TYPE = { ':status': '200', 'content-type': 'application/json' };
+
+  /** The answer to a request with this path, in these pieces. */
+  function wholeOutcome(
+    pairs: Record<string, string>,
+    pieces: readonly string[],
+    path = '/v1/chat/completions',
+  ): string {
+    const { send, session, ended } = setUp();
+    const body = pieces.map((piece, at) =>
+      at === pieces.length - 1 ? responseEnd(piece) : responsePart(piece),
+    );
+    const endOfStream = body.length === 0;
+    const all = headers(pairs);
+    send(requestHeaders({ pairs: { ':path': path } }), requestBody(BODY));
+    send({ ...PLAIN, kind: 'response-headers', headers: all, endOfStream }, ...body);
+    session.closed('ended');
+    return ended.map(({ outcome }) => outcome).join();
+  }
+
+  it.each([
+    ['no body', []],
+    ['an empty body', ['']],
+    ['white space', ['\n', ' ']],
+    ['half an object', ['{"choices":[{"te']],
+    ['what is no JSON', ['\u0000\u0001 out of order']],
+    ['half of a long object', [`{"choices":[{"text":"${'a'.repeat(20_000)}`]],
+  ])('[V469] has failed where it is JSON by its type and has %s', (_, pieces) => {
+    expect(wholeOutcome(JSON_TYPE, pieces)).toBe('failed');
+  });
+
+  it('[V469] has failed where it has neither a type nor a body, or is a page of HTML', () => {
+    expect(wholeOutcome({ ':status': '200', 'content-length': '0' }, [])).toBe('failed');
+    const html = { ':status': '200', 'content-type': 'text/html; charset=utf-8' };
+    expect(wholeOutcome(html, ['<html><body>It works!</body></html>'])).toBe('failed');
+  });
+
+  it.each([
+    ['an object', ['{"choices":[]}']],
+    ['an object in pieces, and a line end', ['{"choices":', '[]}', '\r\n']],
+    ['a long object', [`{"data":"${'a'.repeat(20_000)}"`, '}', ' '.repeat(3)]],
+    ['a list', ['[{"score":1}]']],
+    ['a text', ['"transcribed"']],
+  ])('[V469] has not failed where it is JSON and has %s', (_, pieces) => {
+    expect(wholeOutcome(JSON_TYPE, pieces)).toBe('completed');
+  });
+
+  it.each([
+    [
+      { ':status': '200', 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      ['\u0001'],
+    ],
+    [{ ':status': '200', 'content-type': 'audio/mpeg' }, ['\u0001']],
+    [{ ':status': '200', 'content-type': 'text/plain' }, []],
+    [{ ':status': '200' }, ['\u0001']],
+    [{ ':status': '204' }, []],
+    [{ ':status': '307' }, []],
+    [{ ':status': '404', 'content-type': 'application/json' }, []],
+  ])('[V469] is not judged where %j has %j', (pairs, pieces) => {
+    expect(wholeOutcome(pairs, pieces)).toBe('completed');
+  });
+
+  it('[V469] is not judged where the path is of no API that is known', () => {
+    expect(wholeOutcome(JSON_TYPE, [], '/v2/unknown')).toBe('completed');
   });
 });

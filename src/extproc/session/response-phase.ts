@@ -7,6 +7,7 @@ import {
   type AnswerText,
   answerTextFor,
   isUncompressed,
+  mustBeJson,
   saysEventStream,
 } from '../../openai/answers/answer-text.ts';
 import { ModelRestorer } from '../../openai/answers/model-restorer.ts';
@@ -47,8 +48,8 @@ export class ResponsePhase {
   /** By gRPC's status, whatever HTTP's is. */
   #grpcFailed = false;
   #bodyBytes: number | undefined;
-  /** Whether the end of the answer's text can be looked at. */
-  #showsEnd = false;
+  /** What the end of the answer's text must be like; undefined where it cannot be looked at. */
+  #endsLike: 'events' | 'json' | undefined;
   #brokenOff = false;
   #restorer: ModelRestorer | undefined;
   #text: AnswerText | undefined;
@@ -90,7 +91,10 @@ export class ResponsePhase {
     this.#status = Number(headers.get(':status') ?? 200);
     const streams = this.#status < CLIENT_ERROR && this.#mode !== BODY_MODE.none;
     const isEventStream = saysEventStream(headers);
-    this.#showsEnd = streams && isEventStream && isUncompressed(headers);
+    if (streams && isUncompressed(headers)) {
+      if (isEventStream) this.#endsLike = 'events';
+      else if (mustBeJson(this.#status, headers, endOfStream)) this.#endsLike = 'json';
+    }
     if (isEventStream) routed?.streams?.();
     const reported = this.#asksLoadReports ? headers.get(REPORT_HEADER) : undefined;
     const report = reported === undefined ? undefined : readLoadReport(reported);
@@ -162,7 +166,7 @@ export class ResponsePhase {
     const reader = this.#usage;
     this.#usage = undefined;
     if (reader === undefined) return undefined;
-    this.#brokenOff = this.#showsEnd && reader.lacksEnd?.() === true;
+    this.#brokenOff = this.#endsLike !== undefined && reader.lacksEnd?.(this.#endsLike) === true;
     return reader.take();
   }
 

@@ -9,7 +9,11 @@ const [QUOTE, BACKSLASH, SPACE, NEWLINE] = [0x22, 0x5c, 0x20, 0x0a];
 /** The first byte of `data:`. */
 const FIRST_OF_EVENT = 0x64;
 const JSON_TYPE = /json/i;
+const JSON_OR_HTML = /json|text\/html/i;
 const EVENT_STREAM = /event-stream/i;
+const [OK, REDIRECTS] = [200, 300];
+/** Their answers have no body. */
+const WITHOUT_BODY: readonly number[] = [204, 205];
 
 /** `value`: behind the key. `escape`: behind a backslash. `rest`: behind an event's text. */
 type State = 'outside' | 'value' | 'text' | 'escape' | 'rest' | 'given-up';
@@ -154,6 +158,16 @@ export function saysEventStream(headers: AnswerHeaders): boolean {
 /** Whether the answer can be read without decompressing it. */
 export function isUncompressed(headers: AnswerHeaders): boolean {
   return (headers.get('content-encoding') ?? 'identity') === 'identity';
+}
+
+/**
+ * Whether the answer to a request of an API of JSON has to be JSON itself: by its type, as a page of
+ * HTML, which such an API has no use for, or because it has no body at all, and no type.
+ */
+export function mustBeJson(status: number, headers: AnswerHeaders, isEmpty: boolean): boolean {
+  const type = headers.get('content-type');
+  if (status < OK || status >= REDIRECTS || WITHOUT_BODY.includes(status)) return false;
+  return type === undefined ? isEmpty : JSON_OR_HTML.test(type);
 }
 
 /** A reader for a successful, uncompressed JSON or event-stream answer; undefined for others. */

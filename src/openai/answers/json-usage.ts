@@ -24,6 +24,9 @@ const LAST_EVENT_HINTS = ['mplete', 'failed"'];
 /** What stands between a key and its value. */
 const BETWEEN = ': \t\r\n';
 
+/** Answers are objects, lists or texts. */
+const JSON_ENDS = ['}', ']', '"'];
+
 type Counts = { -readonly [Count in keyof Usage]: number | undefined };
 
 /**
@@ -61,8 +64,10 @@ export class JsonUsage implements UsageReader {
     }
   }
 
-  lacksEnd(): boolean {
-    if (!this.#saysEnd || (this.#longLastEvent && this.#endsLine())) return false;
+  lacksEnd(of: 'events' | 'json'): boolean {
+    if (!this.#saysEnd) return false;
+    if (of === 'json') return !JSON_ENDS.includes(this.#lastCharacter());
+    if (this.#longLastEvent && this.#endsLine()) return false;
     // Nearly all streams: without a string.
     if (this.#has(DONE, this.#length)) return false;
     return !SAYS_END.test(this.#text());
@@ -71,6 +76,13 @@ export class JsonUsage implements UsageReader {
   /** Whether the last event has come whole: a line feed ends it. */
   #endsLine(): boolean {
     return this.#length > 0 && this.#window?.[this.#length - 1] === LINE_FEED;
+  }
+
+  /** The last one that is no white space; a line feed where there is none. */
+  #lastCharacter(): string {
+    let at = this.#length - 1;
+    while (at > 0 && BETWEEN.includes(String.fromCharCode(this.#window?.[at] ?? 0))) at -= 1;
+    return String.fromCharCode(this.#window?.[at] ?? LINE_FEED);
   }
 
   /** The last counts in OpenAI's or Anthropic's names, and resets. */
