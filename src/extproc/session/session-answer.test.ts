@@ -151,7 +151,8 @@ describe('the answer to a request', () => {
       inTrailers.send(responsePart('x'), responseTrailers(fields));
       const alone = setUp();
       alone.send(requestHeaders(), requestBody(BODY));
-      const block = headers({ ':status': '200', ...fields });
+      const type = { 'content-type': 'application/grpc' };
+      const block = headers({ ':status': '200', ...type, ...fields });
       alone.send({ ...PLAIN, kind: 'response-headers', headers: block, endOfStream: true });
       expect([inTrailers.ended, alone.ended]).toMatchObject([[{ outcome }], [{ outcome }]]);
     },
