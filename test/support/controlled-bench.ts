@@ -107,6 +107,7 @@ export class ControlledBench {
       ledger: this.#ledger,
       shares: this.shares,
       limit,
+      ejector: { remaining: (endpoints) => endpoints },
       prepare: prepares ? prepare : undefined,
       route: (request, options) => {
         this.heldMs.push(options?.waited?.heldMs ?? 0);

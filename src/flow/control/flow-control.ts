@@ -15,10 +15,14 @@ import { requestTtlMs } from './request-ttl.ts';
 import { RunningRequests } from './running-requests.ts';
 import type { Detector } from './saturation/detectors.ts';
 import { Gate } from './saturation/gate.ts';
-import { type PoolSaturation, poolSaturation } from './saturation/pool-saturation.ts';
+import {
+  type PoolSaturation,
+  poolSaturation,
+  type SaturationRules,
+} from './saturation/pool-saturation.ts';
 
 /** What flow control asks of the picker. */
-export interface FlowControlDeps {
+export interface FlowControlDeps extends SaturationRules {
   /** All endpoints of the pool. The array is another one when anything of it has changed. */
   endpoints(): readonly Endpoint[];
   readonly inFlight: InFlightView;
@@ -26,8 +30,6 @@ export interface FlowControlDeps {
    * The priority of each objective: each has a band. Another map when anything of it has changed.
    */
   readonly objectives?: (() => ReadonlyMap<string, number>) | undefined;
-  /** Whether the capacity of the endpoints allows one more request; left out for always. */
-  readonly hasRoom?: ((endpoints: readonly Endpoint[]) => boolean) | undefined;
   /**
    * The flow control that this one replaces. Its requests in flight and the times of the pool are
    * taken over.
@@ -61,7 +63,7 @@ export class FlowControl implements QueueDiscipline {
     this.#deps = deps;
     this.bands = new Bands(parts);
     this.detector = parts.detector.create(deps.inFlight);
-    this.gate = new Gate(poolSaturation(this.detector, deps.hasRoom), parts.usageLimit());
+    this.gate = new Gate(poolSaturation(this.detector, deps), parts.usageLimit());
     this.#running = former === undefined ? new RunningRequests() : former.#running;
     this.#expiry = new Expiry(parts.noEndpointTtlMs, former && former.#expiry);
     this.reclamation = new Reclamation(this.#running, parts.detector.lagMs, former?.reclamation);
@@ -96,7 +98,8 @@ export class FlowControl implements QueueDiscipline {
 
   /** The saturation of the pool now, as a detector measures it. */
   saturationAt(at: Millis, detector: Detector = this.detector): PoolSaturation {
-    return poolSaturation(detector)(this.endpoints, at);
+    const { takersAmong } = this.#deps;
+    return poolSaturation(detector, { takersAmong })(this.endpoints, at);
   }
 
   add(waiting: Waiting, at: Millis): void {

@@ -1,30 +1,35 @@
 import { createFlowControl } from '../../flow/control/create-flow-control.ts';
-import type { FlowControl } from '../../flow/control/flow-control.ts';
+import type { FlowControl, FlowControlDeps } from '../../flow/control/flow-control.ts';
 import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
 import type { Served } from '../../flow/discipline.ts';
 import type { FairShares } from '../../flow/fair-shares.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
+import { countedTokens, type InFlightLoad, type InFlightView } from '../../framework/keys.ts';
 import type { Routed, Usage } from '../../framework/observer.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { Ejector } from '../ejection/ejector.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import type { Ledger } from '../load/ledger.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import type { LetThrough } from './let-through.ts';
 
 /** What flow control stands in front of. */
 export interface ControlledPicker extends Router {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
   readonly limit: ConcurrencyLimit;
+  readonly ejector: Pick<Ejector, 'remaining'>;
   /** What flows have got, and what they have waiting, also here. */
   readonly shares: FairShares;
 }
 
+type Lacking = Pick<LetThrough, 'unseen' | 'unseenTokens'>;
+
 interface ControlOptions {
   readonly plan: FlowControlPlan;
   /** Requests that the ledger does not have yet. */
-  readonly lacking: () => number;
+  readonly lacking: Lacking;
   /** The priority of each objective, by name. */
   readonly objectives: (() => ReadonlyMap<string, number>) | undefined;
   /** What it takes the place of. */
@@ -40,6 +45,7 @@ export function flowControlOver(
     endpoints: () => picker.pool.snapshot(),
     inFlight: withMore(picker, lacking),
     hasRoom: roomBeyond(picker, lacking),
+    takersAmong: takersAmong(picker),
     objectives,
     former,
   });
@@ -48,20 +54,38 @@ export function flowControlOver(
 /** Whether the capacity of endpoints allows one more request than those that the ledger lacks. */
 function roomBeyond(
   { limit }: ControlledPicker,
-  lacking: () => number,
+  lacking: Lacking,
 ): (endpoints: readonly Endpoint[]) => boolean {
-  return (endpoints) => limit.roomAt(endpoints) > lacking();
+  return (endpoints) => limit.roomAt(endpoints) > lacking.unseen;
 }
 
+/** Ejected endpoints get no requests, and beside others those without a first sample get none. */
+function takersAmong({ ejector }: ControlledPicker): FlowControlDeps['takersAmong'] {
+  return (endpoints) => {
+    const working = ejector.remaining(endpoints);
+    if (working.every(isSampled)) return working;
+    const sampled = working.filter(isSampled);
+    return sampled.length === 0 ? working : sampled;
+  };
+}
+
+const isSampled = ({ metrics }: Endpoint): boolean => Number.isFinite(metrics.sampledAt);
+
 /** The load in flight with requests that the ledger does not have yet, spread over the pool. */
-function withMore({ ledger, pool }: ControlledPicker, lacking: () => number): InFlightView {
+function withMore({ ledger, pool }: ControlledPicker, lacking: Lacking): InFlightView {
   return {
     load(endpoint): InFlightLoad {
       const load = ledger.load(endpoint);
-      const requests = lacking();
-      if (requests === 0) return load;
-      const more = requests / Math.max(1, pool.snapshot().length);
-      return { ...load, requests: load.requests + more };
+      const { unseen, unseenTokens } = lacking;
+      if (unseen === 0) return load;
+      const size = Math.max(1, pool.snapshot().length);
+      const tokens = unseenTokens / size;
+      return {
+        requests: load.requests + unseen / size,
+        pendingPrefillTokens: load.pendingPrefillTokens + tokens,
+        contextTokens: load.contextTokens + tokens,
+        countedTokens: countedTokens(load) + tokens,
+      };
     },
   };
 }

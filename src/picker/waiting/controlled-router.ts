@@ -85,9 +85,8 @@ export class ControlledRouter implements Router {
     this.#plan = plan;
     if (plan === undefined) this.#placeAll();
     this.#discipline?.replaced();
-    const lacking = (): number => this.#letThrough.unseen;
-    const control =
-      plan && flowControlOver(picker, { plan, lacking, objectives, former: this.#control });
+    const [lacking, former] = [this.#letThrough, this.#control];
+    const control = plan && flowControlOver(picker, { plan, lacking, objectives, former });
     this.#control = control;
     this.#discipline = control && (measured?.(control) ?? control);
     // A copy, because a request that goes on may bring others that are not to be added again.

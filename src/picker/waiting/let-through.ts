@@ -13,6 +13,11 @@ interface Passed extends Pick<PrepareOptions, 'refuse'> {
   readonly heldMs: Millis;
 }
 
+interface Unrouted extends Pick<InferenceRequest, 'promptTokens'> {
+  /** How long it has waited. */
+  readonly heldMs: Millis;
+}
+
 interface LetThroughOptions {
   readonly clock: Clock;
   /** What waits at other replicas of this picker. */
@@ -28,8 +33,9 @@ interface LetThroughOptions {
 /** The requests that flow control has let go on, by id, until each of them has ended. */
 export class LetThrough {
   readonly #options: LetThroughOptions;
-  /** The requests that the ledger does not have yet, with the time that each has waited. */
-  readonly #unrouted = new Map<string, Millis>();
+  /** The requests that the ledger does not have yet, by id. */
+  readonly #unrouted = new Map<string, Unrouted>();
+  #unroutedTokens = 0;
   readonly #refusals = new Map<string, Passed['refuse']>();
   readonly #placesLeft = new LeftToOthers();
 
@@ -67,29 +73,35 @@ export class LetThrough {
     return this.#unrouted.size + this.#placesLeft.count(this.#options.clock.now());
   }
 
+  /** The prompt tokens of requests on their way. What other replicas will send is not known. */
+  get unseenTokens(): number {
+    return this.#unroutedTokens;
+  }
+
   /** Requests on their way: the ledger does not have them yet. */
   get unroutedSize(): number {
     return this.#unrouted.size;
   }
 
-  add({ id }: InferenceRequest, { refuse, heldMs }: Passed): void {
+  add({ id, promptTokens }: InferenceRequest, { refuse, heldMs }: Passed): void {
     this.#refusals.set(id, refuse);
-    this.#unrouted.set(id, heldMs);
+    this.#unrouted.set(id, { promptTokens, heldMs });
+    this.#unroutedTokens += promptTokens;
   }
 
   /** Undefined where it was not let through, or is routed already. */
   heldMs({ id }: InferenceRequest): Millis | undefined {
-    return this.#unrouted.get(id);
+    return this.#unrouted.get(id)?.heldMs;
   }
 
   /** The ledger has it, or never will. */
-  routed({ id }: InferenceRequest): void {
-    this.#unrouted.delete(id);
+  routed(request: InferenceRequest): void {
+    this.#arrived(request);
   }
 
   /** Its stream is over: it goes nowhere, unless it is routed already. */
   abandon(request: InferenceRequest): void {
-    if (this.#unrouted.delete(request.id)) this.release(request);
+    if (this.#arrived(request)) this.release(request);
   }
 
   /** It was let go, and goes nowhere. */
@@ -102,6 +114,15 @@ export class LetThrough {
     const sentence = `requests of a higher priority than ${priority} need the room of this one`;
     const error = new RoutingError('evicted', `the request was ended: ${sentence}`);
     this.#refusals.get(id)?.(error);
+  }
+
+  /** It is on its way no more. Returns whether it was. */
+  #arrived({ id }: InferenceRequest): boolean {
+    const unrouted = this.#unrouted.get(id);
+    if (unrouted === undefined) return false;
+    this.#unrouted.delete(id);
+    this.#unroutedTokens -= unrouted.promptTokens;
+    return true;
   }
 
   /** Forgets the request. Returns false where it was not let through, or has ended already. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ControlledBench } from '../../../test/support/controlled-bench.ts';
+import { ControlledBench, DETECTOR, PLAN } from '../../../test/support/controlled-bench.ts';
 
 /** With I/O workers a stream that may go on asks for its pick later. */
 
@@ -22,6 +22,19 @@ test('[D468] what was let through counts until its stream in another thread asks
   expect(bench.asking).toHaveLength(1);
   goOn(bench);
   expect(bench.routed).toEqual(['first', 'high']);
+});
+
+test.each([
+  ['backlog-detector', { maxPendingTokens: 512, maxConcurrency: 256 }],
+  ['concurrency-detector', { ...DETECTOR, concurrencyMode: 'tokens', maxTokenConcurrency: 512 }],
+])('[Q284] the prompts of requests that were let through count, too, with %s', (type, config) => {
+  const plan = { ...PLAN, detector: { ...PLAN.detector, type, config } };
+  const bench = new ControlledBench({ inThreads, plan });
+  const [first] = ['a', 'b', 'c'].map((id) => bench.send(id, { promptTokens: 600 }));
+  expect(bench.asking).toHaveLength(1);
+  if (first !== undefined) bench.router.abandon(first);
+  bench.clock.advanceTo(bench.clock.now() + 50);
+  expect(bench.asking).toHaveLength(2);
 });
 
 test('[D468] a stream in another thread gets the error of a request that waited too long', () => {

@@ -11,6 +11,16 @@ export interface PoolSaturation {
   readonly stages: ReadonlyMap<Stage, number>;
 }
 
+export interface SaturationRules {
+  /** Whether one more request may be sent there; a stage without room counts as saturated. */
+  readonly hasRoom?: ((endpoints: readonly Endpoint[]) => boolean) | undefined;
+  /**
+   * Those of the endpoints that get requests now. The others take no part: one that gets none has
+   * no load, and would say that there is room. Some where any are given.
+   */
+  readonly takersAmong?: ((endpoints: readonly Endpoint[]) => readonly Endpoint[]) | undefined;
+}
+
 type Split = readonly (readonly [Stage, readonly Endpoint[]])[];
 
 /**
@@ -20,8 +30,7 @@ type Split = readonly (readonly [Stage, readonly Endpoint[]])[];
  */
 export function poolSaturation(
   detector: Detector,
-  /** Whether one more request may be sent there; a stage without room counts as saturated. */
-  hasRoom: (endpoints: readonly Endpoint[]) => boolean = () => true,
+  { hasRoom = () => true, takersAmong = (endpoints) => endpoints }: SaturationRules = {},
 ): (endpoints: readonly Endpoint[], at: Millis) => PoolSaturation {
   // One array is asked about often: after each request that is placed.
   let last: readonly Endpoint[] | undefined;
@@ -30,13 +39,16 @@ export function poolSaturation(
     if (endpoints !== last) [last, split] = [endpoints, splitByStage(endpoints)];
     const stages = new Map<Stage, number>();
     let effective = 0;
-    for (const [stage, serving] of split) {
+    for (const [stage, all] of split) {
+      const serving = takersAmong(all);
       const measured = detector.saturation({ endpoints: serving, at, stage });
       const saturation = hasRoom(serving) ? measured : Math.max(1, measured);
       stages.set(stage, saturation);
       effective = Math.max(effective, saturation);
     }
-    if (split.length === 0) effective = detector.saturation({ endpoints, at });
+    if (split.length === 0) {
+      effective = detector.saturation({ endpoints: takersAmong(endpoints), at });
+    }
     return { effective, stages };
   };
 }
