@@ -81,7 +81,9 @@ export class HeldPages {
 
 /** What could be read for a request that was sent and answered at these times. */
 export function readableIn(holds: readonly Hold[], sentAt: number, answeredAt: number): Readable {
-  const known = holds.findLastIndex(({ settledAt }) => settledAt !== undefined && settledAt < sentAt);
+  const known = holds.findLastIndex(
+    ({ settledAt }) => settledAt !== undefined && settledAt < sentAt,
+  );
   const taken = holds.findLastIndex(({ takenFrom }) => takenFrom < answeredAt);
   return { first: Math.max(0, known), last: Math.max(0, taken) };
 }

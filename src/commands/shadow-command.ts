@@ -4,6 +4,7 @@ import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
 import { writeWhole } from '../files/writing/write-whole.ts';
 import type { PromotionStatus } from '../lab/promotion/promotion.ts';
 import { promotionText } from '../lab/promotion/promotion-text.ts';
+import { explainedText } from '../lab/shadow/explained-decisions.ts';
 import type { Parity } from '../lab/shadow/parity.ts';
 import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
@@ -141,6 +142,7 @@ export function shadowTable(
 ): string {
   if (shadows.length === 0) return `${NO_SHADOWS}\n`;
   const lines: (readonly string[])[] = [HEADS];
+  const notes: string[] = [];
   for (const { name, running, parity, restarts, dropped } of shadows) {
     const state = running ? '' : ' (down)';
     const all = parity === undefined ? HEADS.slice(1, -2).map(() => '-') : withInterval(parity);
@@ -149,6 +151,7 @@ export function shadowTable(
     if (undecided > 0) lines.push([`  undecided ${undecided}`]);
     const own = parity?.ownDecisions ?? 0;
     if (own > 0) lines.push([`  decided by itself ${own}, not compared`]);
+    if (parity?.explained !== undefined) notes.push(`${name}: ${explainedText(parity.explained)}`);
     for (const [kind, each] of Object.entries(parity?.kinds ?? {})) {
       lines.push([`  ${kind}`, ...cellsOf(each)]);
     }
@@ -165,7 +168,7 @@ export function shadowTable(
       .trimEnd(),
   );
   const leftOut = HEADS.filter((head) => !shown.has(head)).join(', ');
-  const notes = leftOut === '' ? [] : [`in a wider terminal also: ${leftOut}`];
+  if (leftOut !== '') notes.push(`in a wider terminal also: ${leftOut}`);
   return `${[...table, ...notes, TABLE_NOTE].join('\n')}\n`;
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shadowTable } from '../../src/commands/shadow-command.ts';
+import { parityPage } from '../../src/lab/report/parity-page.ts';
 import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
@@ -93,6 +94,19 @@ describe('pointsman shadow', () => {
     const [heads = '', line = ''] = stdout.split('\n');
     const cell = heads.split(/\s{2,}/).indexOf('scored best');
     expect(line.split(/\s{2,}/)[cell]).toBe('80.0 %');
+  });
+
+  it('[D480] says beside an observed picker why decisions differ, in the table and on the page', async () => {
+    expect(shadowTable(shadows)).not.toContain('looked at');
+    const why = { same: 77, tie: 7, 'not-scored': 0, samples: 15, unexplained: 1 };
+    const drawn = { same: 25, tie: 5, 'not-scored': 0, samples: 20, unexplained: 50 };
+    const observed = [{ ...shadows[0], parity: { ...parity, explained: { why, drawn } } }];
+    const sentence =
+      'of 100 decisions looked at: the same 77.0 %, a tie 7.0 %, left out here 0.0 %, by samples just before 15.0 %, not explained 1.0 %; of picks at random not explained 50.0 %';
+    expect(shadowTable(observed as readonly ShadowStatus[])).toContain(`\nmine: ${sentence}\n`);
+    expect(parityPage('Shadows', observed as readonly ShadowStatus[], [])).toContain(
+      `mine, beside the observed picker: ${sentence}.`,
+    );
   });
 
   it('[O40] writes a page that begins with the verdict', async () => {

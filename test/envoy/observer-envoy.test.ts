@@ -99,7 +99,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       expect(await observed(observer.metricsPort)).toEqual({ booked: REQUESTS });
     });
 
-    it('compares its configurations with the picker in charge', async () => {
+    it('[D480] compares its configurations with the picker in charge, and says why they differ', async () => {
       const url = `http://127.0.0.1:${observer.metricsPort}/debug/shadows`;
       const shadows = await eventually(
         async () =>
@@ -109,6 +109,12 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       const [own] = shadows;
       expect(own?.parity?.all.predicted).toBeGreaterThan(REQUESTS / 2);
       expect(own?.parity?.all.disputed).toBe(0);
+      const why = own?.parity?.explained?.why;
+      const looked = Object.values(why ?? {}).reduce((sum, each) => sum + each, 0);
+      expect(looked).toBeGreaterThan(0);
+      const page = await (await fetch(`http://127.0.0.1:${observer.metricsPort}/metrics`)).text();
+      const series = `pointsman_shadow_explained{shadow="default",why="same"} ${why?.same}`;
+      expect(page).toContain(series);
     });
 
     it('[B2] books each request at the endpoint that the picker in charge chose', async (context) => {

@@ -31,6 +31,11 @@ export function rankIn(endpoint: Endpoint, decision: Decision): number | undefin
   return 1 + candidates.filter(({ score }) => score > own.score).length;
 }
 
+/** The score of an endpoint; undefined where it was not scored. */
+export function scoreIn({ id }: Endpoint, decision: Decision): number | undefined {
+  return choiceOf(decision).candidates.find(({ endpoint }) => endpoint.id === id)?.score;
+}
+
 /** The endpoints that no other outscores: a picker that breaks ties at random may name any. */
 export function bestOf(decision: Decision): readonly Endpoint['id'][] {
   const { candidates } = choiceOf(decision);

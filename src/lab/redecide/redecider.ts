@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
 import { PluginFailure, type PluginFault, RoutingError } from '../../framework/error.ts';
 import type { PluginCatalogue } from '../../framework/plugin.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
@@ -14,6 +15,7 @@ import {
   decisionOf,
 } from '../../journal/capture/capture-record.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
+import { OBSERVED } from '../../picker/cycles/cycle.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import {
@@ -25,6 +27,7 @@ import {
 } from './captured-inputs.ts';
 import { capturedPlan, type GivenConfig } from './captured-plan.ts';
 import { type Comparison, compareDecision, predictsTimes } from './compare-decision.ts';
+import { type Explained, ObservedDifferences } from './observed-differences.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
 
@@ -62,6 +65,7 @@ export class Redecider {
   readonly #clock: ReplayClock;
   readonly #picker: EndpointPicker;
   readonly #open = new Map<number, OpenRequest>();
+  readonly #differences = new ObservedDifferences();
   readonly #planOf: (captured: unknown) => PickerPlan;
   /** Whether it decides by the capture's own configurations. */
   readonly #isOwn: boolean;
@@ -118,6 +122,7 @@ export class Redecider {
    * the configuration.
    */
   take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
+    this.#differences.note(record);
     const redecision = this.#apply(record);
     if (this.#fault !== undefined && !this.#isOwn) throw new PluginFailure(this.#fault);
     return redecision;
@@ -188,6 +193,7 @@ export class Redecider {
     const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
     let own: Decision | undefined;
     let comparison: Comparison = {};
+    let explained: Explained | undefined;
     let failed: RoutingError | undefined;
     try {
       const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
@@ -202,6 +208,8 @@ export class Redecider {
         namesBest: this.#options.namesBest === true,
         inFlight: this.#picker.ledger,
       });
+      const actual = this.#explainable(was, all);
+      explained = actual && this.#differences.explain(actual, cycle);
       if (!isTimeout) {
         const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
         const routed = this.#picker.reserveOnly(cycle, placed);
@@ -218,7 +226,14 @@ export class Redecider {
     const is = isTimeout ? was : decided;
     // Decisions of the capture's own replacement come from the capture, so they always count.
     const undecided = this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
-    return { n, request: r, was, is, ...comparison, ...(undecided && { undecided }) };
+    const said = { ...(explained && { explained }), ...(undecided && { undecided }) };
+    return { n, request: r, was, is, ...comparison, ...said };
+  }
+
+  /** Where an observed picker, whose samples are not known, sent a request that profiles decide. */
+  #explainable(was: CapturedDecision, all: readonly Endpoint[]): Endpoint | undefined {
+    if ('error' in was || was.by !== OBSERVED || this.#isOwn || this.#isReplaced) return undefined;
+    return all.find(({ id }) => id === was.endpoint);
   }
 
   /** Whether later decisions build on where requests really went. */

@@ -1,4 +1,5 @@
 import type { CapturedDecision, CapturedRequest } from '../../journal/capture/capture-record.ts';
+import type { Explained } from './observed-differences.ts';
 import type { Standing } from './ranking.ts';
 
 /** A recorded decision (`was`) beside the one made again (`is`). */
@@ -16,6 +17,8 @@ export interface Redecision {
   readonly best?: readonly string[] | undefined;
   /** Why this core chose another endpoint. Only where that is asked for and the two differ. */
   readonly standing?: Standing | undefined;
+  /** Why an observed picker's decision differs. Only of some of them. */
+  readonly explained?: Explained | undefined;
   /** The configuration's replacement declined, so the profiles decided. */
   readonly undecided?: true | undefined;
   /**

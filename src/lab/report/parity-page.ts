@@ -1,3 +1,4 @@
+import { explainedText } from '../shadow/explained-decisions.ts';
 import type { Parity } from '../shadow/parity.ts';
 import { type ParityFigures, parityFigures } from '../shadow/parity-figures.ts';
 import type { ShadowStatus } from '../shadow/start-shadow.ts';
@@ -39,9 +40,17 @@ export function parityPage(title: string, shadows: readonly ShadowStatus[], fact
       .map(([kind, each]) => row(kind, each));
     return `<h2>${escaped(name)}</h2><div class="scroll">${htmlTable([HEAD, ...rows])}</div>`;
   });
+  const explained = shadows.flatMap(({ name, parity }) =>
+    parity?.explained === undefined
+      ? []
+      : [
+          `<p>${escaped(`${name}, beside the observed picker: ${explainedText(parity.explained)}.`)}</p>`,
+        ],
+  );
   return htmlPage(
     title,
     `${shadows.map((shadow) => `<p class="verdict">${escaped(headlineOf(shadow))}</p>`).join('\n')}
+${explained.join('\n')}
 <p class="caution"><b>Caution.</b> The times are predictions of each shadow’s own learned model, not measurements: no request went where a shadow would have sent it. The last two columns say how reliable the model is.</p>
 ${factBox(facts)}
 <div class="scroll">${htmlTable([HEAD, ...shadows.map(overall)])}</div>

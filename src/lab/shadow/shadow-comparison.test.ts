@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Redecision } from '../redecide/redecision.ts';
+import { explainedText } from './explained-decisions.ts';
 import { ShadowComparison } from './shadow-comparison.ts';
 
 const decided = (by: string | undefined, more: Partial<Redecision> = {}): Redecision =>
@@ -28,5 +29,26 @@ describe('the comparison of a shadow with the picker', () => {
     comparison.add(decided(undefined));
     const { all, replacement } = comparison.report('remote');
     expect([all.decisions, replacement]).toEqual([1, { name: 'remote', undecided: 1 }]);
+  });
+
+  it('[D480] counts why observed decisions differ, and says it in a sentence', () => {
+    const comparison = new ShadowComparison('mine.yaml');
+    comparison.add(decided('observed'));
+    expect(comparison.report(undefined).explained).toBeUndefined();
+    const all = [
+      { why: 'same', drawn: 'unexplained' },
+      { why: 'same', drawn: 'unexplained' },
+      { why: 'tie', drawn: 'same' },
+      { why: 'samples', drawn: 'samples' },
+    ] as const;
+    for (const explained of all) comparison.add(decided('observed', { explained }));
+    const { explained } = comparison.report(undefined);
+    expect(explained).toEqual({
+      why: { same: 2, tie: 1, 'not-scored': 0, samples: 1, unexplained: 0 },
+      drawn: { same: 1, tie: 0, 'not-scored': 0, samples: 1, unexplained: 2 },
+    });
+    expect(explained && explainedText(explained)).toBe(
+      'of 4 decisions looked at: the same 50.0 %, a tie 25.0 %, left out here 0.0 %, by samples just before 25.0 %, not explained 0.0 %; of picks at random not explained 50.0 %',
+    );
   });
 });

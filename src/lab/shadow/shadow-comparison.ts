@@ -1,5 +1,6 @@
 import { PairedGain } from '../promotion/paired-gain.ts';
 import type { FirstToken, Redecision } from '../redecide/redecision.ts';
+import { ExplainedTally } from './explained-decisions.ts';
 import { ParityTally } from './parity.ts';
 import type { ShadowReport } from './start-shadow.ts';
 
@@ -12,6 +13,7 @@ export class ShadowComparison {
   readonly #name: string;
   readonly #tally = new ParityTally();
   readonly #gain = new PairedGain();
+  readonly #explained = new ExplainedTally();
   #undecided = 0;
   #ownDecisions = 0;
 
@@ -21,7 +23,7 @@ export class ShadowComparison {
   }
 
   add(decided: Redecision): void {
-    const { was, ttftMs, undecided = false } = decided;
+    const { was, ttftMs, explained, undecided = false } = decided;
     if ('endpoint' in was && was.by === this.#name) {
       this.#ownDecisions += 1;
       return;
@@ -31,6 +33,7 @@ export class ShadowComparison {
       return;
     }
     this.#tally.add(decided);
+    if (explained !== undefined) this.#explained.add(explained);
     if (ttftMs !== undefined) this.#gain.add(ttftMs.was, ttftMs.is);
   }
 
@@ -49,6 +52,7 @@ export class ShadowComparison {
       ...this.#tally.report(),
       gain: this.#gain.report(),
       ownDecisions: this.#ownDecisions,
+      explained: this.#explained.report(),
       ...(name !== undefined && { replacement: { name, undecided: this.#undecided } }),
     };
   }

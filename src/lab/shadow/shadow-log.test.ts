@@ -11,7 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ShadowLog } from './shadow-log.ts';
+import type { Redecision } from '../redecide/redecision.ts';
+import { decisionLine, ShadowLog } from './shadow-log.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -86,4 +87,19 @@ it('[V76] lets only its owner read it, also a file that all could read', async (
   await logIn(old, 1e6).close();
   const modes = [dirname(path), path, old].map((each) => statSync(each).mode & 0o777);
   expect(modes).toEqual([0o700, 0o600, 0o600]);
+});
+
+it('[D480] says in a line why an observed decision differs, where that was looked at', () => {
+  const decided = {
+    n: 7,
+    request: { id: 'r', model: 'm', promptTokens: 10 },
+    was: { endpoint: 'a', score: 0, by: 'observed' },
+    is: { endpoint: 'b', score: 1 },
+  } as Redecision;
+  expect(JSON.parse(decisionLine('mine', 0, decided))).not.toHaveProperty('why');
+  const explained = { why: 'tie', drawn: 'unexplained' } as const;
+  expect(JSON.parse(decisionLine('mine', 0, { ...decided, explained }))).toMatchObject({
+    agrees: false,
+    why: 'tie',
+  });
 });

@@ -133,10 +133,10 @@ async function truncateIfThere(path: string, bytes: number): Promise<void> {
 export function decisionLine(
   shadow: string,
   at: number,
-  { n, request, was, is, place, ttftMs }: Redecision,
+  { n, request, was, is, place, ttftMs, explained }: Redecision,
 ): string {
   const { id, model, objective, promptTokens, streaming } = request;
   const agrees = 'endpoint' in was && 'endpoint' in is && was.endpoint === is.endpoint;
   const head = { at: Math.round(at), shadow, n, id, model, objective, promptTokens, streaming };
-  return `${JSON.stringify({ ...head, was, is, agrees, place, ttftMs })}\n`;
+  return `${JSON.stringify({ ...head, was, is, agrees, why: explained?.why, place, ttftMs })}\n`;
 }

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { WHYS } from '../redecide/observed-differences.ts';
 import { type ParityFigures, parityFigures } from './parity-figures.ts';
 import type { Shadow, ShadowStatus } from './start-shadow.ts';
 
@@ -57,6 +58,7 @@ function figuresOf({ parity }: ShadowStatus): ParityFigures | undefined {
 /** Puts the shadows on the metrics page; nothing where there are none. */
 export function registerShadowMetrics(registry: Registry, shadows: readonly Shadow[]): void {
   if (shadows.length === 0) return;
+  registerExplained(registry, shadows);
   for (const [name, help, read] of GAUGES) {
     const gauge = new Gauge({
       name: `pointsman_shadow_${name}`,
@@ -67,6 +69,31 @@ export function registerShadowMetrics(registry: Registry, shadows: readonly Shad
         for (const shadow of shadows) {
           const status = shadow.status();
           gauge.set({ shadow: status.name }, read(status));
+        }
+      },
+    });
+  }
+}
+
+/** Decisions of an observed picker by why they differ, and what picks at random would be. */
+const EXPLAINED = [
+  ['why', 'explained', 'Decisions of the observed picker that were looked at, by why they differ.'],
+  ['drawn', 'explained_at_random', 'The same for a pick at random in the place of each.'],
+] as const;
+
+function registerExplained(registry: Registry, shadows: readonly Shadow[]): void {
+  for (const [field, name, help] of EXPLAINED) {
+    const gauge = new Gauge({
+      name: `pointsman_shadow_${name}`,
+      help,
+      labelNames: ['shadow', 'why'],
+      registers: [registry],
+      collect: () => {
+        for (const shadow of shadows) {
+          const { name: called, parity } = shadow.status();
+          const counts = parity?.explained?.[field];
+          if (counts === undefined) continue;
+          for (const why of WHYS) gauge.set({ shadow: called, why }, counts[why]);
         }
       },
     });

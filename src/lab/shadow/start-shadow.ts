@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { programFile } from '../../files/folders.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import type { GainReport } from '../promotion/paired-gain.ts';
+import type { ExplainedDecisions } from './explained-decisions.ts';
 import type { ParityReport } from './parity.ts';
 import type { ShadowData } from './shadow-data.ts';
 
@@ -10,6 +11,8 @@ export interface ShadowReport extends ParityReport {
   readonly gain: GainReport;
   /** Decisions that it made itself as a promoted shadow; they are left out of the comparison. */
   readonly ownDecisions: number;
+  /** Of some decisions of an observed picker; left out before the first. */
+  readonly explained?: ExplainedDecisions | undefined;
   /** The replacement, where there is one: its name, and how many requests it declined. */
   readonly replacement?: { readonly name: string; readonly undecided: number };
 }

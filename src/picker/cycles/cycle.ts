@@ -64,7 +64,7 @@ export type DecidedCycle = Cycle & {
 };
 
 /** `decidedBy` of what another picker decided. */
-const OBSERVED = 'observed';
+export const OBSERVED = 'observed';
 
 /** Another picker's destination as a decision. Throws `no-endpoints` where it is no candidate. */
 export function observedDecision(
