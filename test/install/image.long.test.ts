@@ -1,10 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { issue, newAuthority } from '../support/servers/certificates.ts';
 import { type BuiltImage, buildImage, prepareImageBase } from './image-tools.ts';
 
 /** The image of deploy/Dockerfile, built and started. `npm run test:image` never skips it. */
@@ -78,25 +82,55 @@ describe.skipIf(unavailable !== undefined)('the container image', () => {
   test.each([
     ['its own user', undefined],
     ['a user that it does not know, in group 0', '1000700000:0'],
-  ])('[O105] serves as %s on a read-only file system, and ends when told', async (_who, user) => {
-    expect(image.config.User).toBe('65532:65532');
-    const ports = '--host 127.0.0.1 --extproc-port 0 --metrics-port 0 --drain-notice-ms 0';
-    const args = `serve --json --endpoints 127.0.0.1:9 ${ports} --tracing`;
-    const child = image.start(args.split(' '), user);
-    children.push(child);
-    const { stdout, stderr } = child;
-    if (stdout === null || stderr === null) throw new Error('no pipes');
-    const logged = text(stderr);
-    const first = await Promise.race([once(createInterface(stdout), 'line'), once(child, 'exit')]);
-    const line = typeof first[0] === 'string' ? first[0] : await logged;
-    const { metricsPort } = JSON.parse(line) as { readonly metricsPort: number };
-    const page = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
-    expect(await page.text()).toContain('pointsman_');
-    expect(readFileSync(`/proc/${child.pid}/status`, 'utf8')).toMatch(
-      user === undefined ? /^Uid:\t65532\t/m : /^Uid:\t1000700000\t/m,
-    );
-    child.kill('SIGTERM');
-    expect(await once(child, 'exit')).toEqual([0, null]);
-    expect(await logged).not.toContain('EROFS');
+  ])(
+    '[O105] [P50] serves as %s on a read-only file system, and ends when told',
+    async (_who, user) => {
+      expect(image.config.User).toBe('65532:65532');
+      const ports = '--host 127.0.0.1 --extproc-port 0 --metrics-port 0 --drain-notice-ms 0';
+      const args = `serve --json --endpoints 127.0.0.1:9 ${ports} --tracing`;
+      const child = image.start(args.split(' '), user);
+      children.push(child);
+      const { stdout, stderr } = child;
+      if (stdout === null || stderr === null) throw new Error('no pipes');
+      const logged = text(stderr);
+      const first = await Promise.race([
+        once(createInterface(stdout), 'line'),
+        once(child, 'exit'),
+      ]);
+      const line = typeof first[0] === 'string' ? first[0] : await logged;
+      const { metricsPort } = JSON.parse(line) as { readonly metricsPort: number };
+      const page = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+      expect(await page.text()).toContain('pointsman_');
+      expect(readFileSync(`/proc/${child.pid}/status`, 'utf8')).toMatch(
+        user === undefined ? /^Uid:\t65532\t/m : /^Uid:\t1000700000\t/m,
+      );
+      const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
+      expect(environment).toContain('MALLOC_ARENA_MAX=2');
+      child.kill('SIGTERM');
+      expect(await once(child, 'exit')).toEqual([0, null]);
+      expect(await logged).not.toContain('EROFS');
+    },
+  );
+
+  test('[B253] asks the API server with the account of its pod', async () => {
+    const authority = await newAuthority('cluster');
+    const server = createServer(await issue(authority, 'api'), ({ url }, response) => {
+      response.writeHead(404).end(url);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const account = join(image.files, 'var/run/secrets/kubernetes.io/serviceaccount');
+    mkdirSync(account, { recursive: true });
+    writeFileSync(join(account, 'token'), 'of the pod');
+    writeFileSync(join(account, 'ca.crt'), authority.cert);
+    const { port } = server.address() as AddressInfo;
+    const pod = ['KUBERNETES_SERVICE_HOST=127.0.0.1', `KUBERNETES_SERVICE_PORT=${port}`];
+    const flags = '--host 127.0.0.1 --extproc-port 0 --metrics-port 0 --insecure --pool-name p';
+    const program = [...image.config.Entrypoint, 'serve', ...flags.split(' ')];
+    children.push(image.startProgram(['env', ...pod, ...program]));
+    const [{ url, headers }] = (await once(server, 'request')) as [IncomingMessage];
+    expect(url).toContain('/namespaces/default/');
+    expect(headers.authorization).toBe('Bearer of the pod');
+    server.closeAllConnections();
+    server.close();
   });
 });
