@@ -124,6 +124,15 @@ describe('profiles', () => {
     expect(issuesOf(listed)[0]).toContain('max-score-picker is not the name of a plugin');
   });
 
+  test('[D511] sharing by Redis is read with a note of how replicas share here', () => {
+    const redis = { type: 'redis-syncer', parameters: { address: 'redis:6379', stateTTL: '2s' } };
+    const dataLayer = { crossReplica: { syncerPluginRef: 'redis-syncer' } };
+    const { notes } = load({ plugins: [redis], dataLayer }, 'llm-d.ai/v1');
+    expect(notes.map(({ text }) => text).join()).toContain('--replicas-nats');
+    const plain = { plugins: [{ type: 'redis-syncer', parameters: { password: 'x' } }] };
+    expect(issuesOf(plain, 'llm-d.ai/v1')[0]).toContain('parameters.password');
+  });
+
   test('[D503] two plugins that read the same of each endpoint are an error, which says what to do', () => {
     const plugins = [
       { type: 'core-metrics-extractor' },

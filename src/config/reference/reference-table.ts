@@ -25,6 +25,7 @@ export type ReferenceRole =
   | 'extractor'
   | 'discovery'
   | 'discovery of replicas'
+  | 'sharing of replicas'
   | 'parser';
 
 const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
@@ -149,6 +150,7 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
   ],
   discovery: ['file-discovery', 'multicluster-file-discovery'],
   'discovery of replicas': ['k8s-peer-discovery'],
+  'sharing of replicas': ['redis-syncer', 'redis-state-store'],
   parser: PARSER_TYPES,
 };
 
@@ -182,8 +184,10 @@ export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
   ['modality-filter', 'label-selector-filter in a profile of header-profile-handler'],
   ['model-affinity-filter', 'served-model-filter'],
   ['osl-bucket', 'outlen-bucket'],
+  ['pd-capacity-admitter', 'probabilistic-admitter'],
   ['prefill-pin-screener', 'endpoint-pin-screener'],
   ['program-score-ordering-policy', 'agent-identity with program-aware-fairness'],
+  ['prometheus-metric', 'core-metrics-extractor with customMetrics'],
   ['session-interturn-latency-producer', 'the default configuration'],
   ['session-manager', 'agent-identity with session-affinity-scorer'],
   ['strict-band-selection-policy', 'flow control, where higher priorities come first,'],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PARSER_TYPES } from '../../framework/parser-type.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+import { duration } from '../../plugins/parameters/duration.ts';
 
 /** Plugin types of the reference picker that are not built-in plugins here. */
 
@@ -12,12 +13,23 @@ const BY_LOADS =
 const OWN_SESSIONS =
   'sessions are counted where a plugin needs them, and no plugin reads these counts';
 const BY_NATS = 'replicas find each other over NATS, where serve gets --replicas-nats';
+const SHARED_BY_NATS = 'replicas share over NATS, where serve gets --replicas-nats';
 const PARSER = 'a parser has no parameters';
 const BY_DISCOVERY = 'discovery reports each change of endpoints to every plugin';
 
 const prefillHeaders = (): z.ZodRawShape => ({
   prefillProfile: z.string().optional(),
   encodeProfile: z.string().optional(),
+});
+
+/** A password stands in none of them: the reference refuses one, too. */
+const redis = (): z.ZodRawShape => ({
+  address: z.string().optional(),
+  passwordEnv: z.string().optional(),
+  passwordFile: z.string().optional(),
+  db: z.int().nonnegative().optional(),
+  stateTTL: duration.optional(),
+  coordinationTTL: duration.optional(),
 });
 
 interface AcceptedType {
@@ -76,6 +88,8 @@ const ACCEPTED: readonly AcceptedType[] = [
       namespace: z.string().min(1),
     }),
   },
+  { type: 'redis-syncer', instead: SHARED_BY_NATS, parameters: redis },
+  { type: 'redis-state-store', instead: SHARED_BY_NATS, parameters: redis },
   { type: 'outlen-bucket', instead: BY_LOADS, parameters: () => ({}) },
   { type: 'endpoint-notification-source', instead: BY_DISCOVERY, parameters: () => ({}) },
   {
