@@ -63,7 +63,9 @@ async function runUntilStopped(flags: DemoFlags): Promise<number> {
   stopAt('SIGTERM', 143);
   try {
     const report = await runDemo(flags, stopping.signal);
-    const text = flags.json ? `${JSON.stringify(report, undefined, 2)}\n` : renderDemo(report);
+    const text = flags.json
+      ? `${JSON.stringify(report, undefined, 2)}\n`
+      : renderDemo(report, process.stdout.columns);
     process.stdout.write(text);
     if (report.policies.some(({ errors }) => errors > 0)) exitCode = 1;
   } catch (error) {

@@ -199,7 +199,7 @@ async function askPickerState(
     throw new CommandFailure(`${address} is no picker: ${endpoints.text.slice(0, 200)}`);
   }
   return {
-    about: `picker at ${address} with ${described.length} endpoints`,
+    about: `picker at ${address} with ${described.length} endpoint${described.length === 1 ? '' : 's'}`,
     picker: { at: address, ready: { status, text }, endpoints: described },
     certificates: pickerCertificates(address, metrics.text),
     clocks: clockOf(`picker at ${address}`, endpoints),

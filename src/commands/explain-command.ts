@@ -3,6 +3,7 @@ import type { Explanation } from '../journal/explain/explanation.ts';
 import { explanationText, outcomeText } from '../journal/explain/explanation-text.ts';
 import type { DecisionList } from '../serve/admin/decision-documents.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
+import { namesOf } from './output/endpoint-names.ts';
 
 interface ExplainFlags extends AdminFlags {
   readonly all: boolean;
@@ -35,16 +36,21 @@ export function explainCommand(): Command {
 }
 
 const HEAD = ['request', 'age', 'endpoint', 'model', 'tokens', 'predicted', 'observed', 'waited'];
-const LIST_NOTE =
-  'predicted, observed: time from arrival to the first token, observed in streamed answers only; waited: the part of it at the picker; –: not known';
+const LIST_NOTE = [
+  'predicted, observed: time to the first token, observed in streamed answers only',
+  'waited: the part of it at the picker; –: not known',
+];
 
 /** A line for each decision, latest first. */
 function listText({ decisions, wallMs }: DecisionList): string {
   if (decisions.length === 0) return 'no decisions yet\n';
+  const nameOf = namesOf(
+    decisions.flatMap(({ outcome }) => (outcome.kind === 'picked' ? [outcome.endpoint] : [])),
+  );
   const rows = decisions.map((line) => [
     line.requestId || line.id,
     ageText(wallMs - line.wallMs),
-    line.outcome.kind === 'picked' ? line.outcome.endpoint : outcomeText(line.outcome),
+    line.outcome.kind === 'picked' ? nameOf(line.outcome.endpoint) : outcomeText(line.outcome),
     line.model || '?',
     line.promptTokens.toLocaleString('en'),
     durationText(line.times?.predictedTtftMs),
@@ -62,7 +68,7 @@ function listText({ decisions, wallMs }: DecisionList): string {
       )
       .join('  '),
   );
-  return `${[...lines, LIST_NOTE].join('\n')}\n`;
+  return `${[...lines, ...LIST_NOTE].join('\n')}\n`;
 }
 
 function ageText(ms: number): string {

@@ -12,6 +12,7 @@ import { needPackages } from '../runtime/need-packages.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { percent as percentOf } from './options/option-values.ts';
+import { endAtKey } from './output/end-at-key.ts';
 import { originFacts } from './output/report-facts.ts';
 
 interface Flags extends AdminFlags {
@@ -24,12 +25,13 @@ const CLEAR = '\u001b[2J\u001b[H';
 /** `pointsman shadow`: asks a running picker about its shadows, or promotes one. */
 export function shadowCommand(): Command {
   const top = addAdminOptions(new Command('top'))
-    .description('compare the shadows of a running picker with it, updated every second')
+    .description('compare the shadows of a running picker with it, updated every second; q ends it')
     .option('--once', 'print once and exit, as into a pipe', false)
     .option('--json', 'print one JSON document and exit', false)
     .action(async ({ once, json, ...flags }: Flags & { once: boolean }) => {
       // A pipe gets one table: later ones would be appended to it.
       const again = !once && !json && process.stdout.isTTY;
+      if (again) endAtKey();
       do {
         const shadows = await ask(flags);
         if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
@@ -183,8 +185,8 @@ function fitting(widths: readonly number[], columnsMax: number): ReadonlySet<str
   return shown;
 }
 
-const TABLE_NOTE =
-  'TTFT difference: predicted time to first token where the shadow would send requests, minus that where they went; below 0 the shadow is better';
+const TABLE_NOTE = `TTFT difference: predicted time to first token where the shadow would send
+requests, minus that where they went; below 0 the shadow is better`;
 
 /** The cells over all decisions, with the 95 % interval. A kind often has too few for one. */
 function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowReport): string[] {

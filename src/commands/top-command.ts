@@ -4,6 +4,7 @@ import type { LiveMessage } from '../serve/live/live-message.ts';
 import { type AdminFlags, addAdminOptions } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { readEvents } from './admin-client/read-events.ts';
+import { endAtKey } from './output/end-at-key.ts';
 import { afterMessage, type TopState, topText } from './output/top-text.ts';
 
 const STREAM = '/debug/live';
@@ -12,13 +13,10 @@ const HOME = '\u001b[H';
 const CLEAR = '\u001b[2J';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_REST = '\u001b[J';
-/** Lines beside those of the pool. */
-const OTHER_LINES = 20;
-const ROWS_MIN = 5;
 /** Some terminals do not say how large they are. */
 const LINES_DEFAULT = 40;
 const COLUMNS_DEFAULT = 160;
-const WITHOUT_BOUNDS = { rows: Number.POSITIVE_INFINITY, columns: Number.POSITIVE_INFINITY };
+const WITHOUT_BOUNDS = { lines: Number.POSITIVE_INFINITY, columns: Number.POSITIVE_INFINITY };
 
 interface TopFlags extends AdminFlags {
   readonly once: boolean;
@@ -28,7 +26,7 @@ interface TopFlags extends AdminFlags {
 /** `pointsman top`: the live page in a terminal. */
 export function topCommand(): Command {
   return addAdminOptions(new Command('top'))
-    .description('show what a running picker does and why, updated every second')
+    .description('show what a running picker does and why, updated every second; q ends it')
     .option('--once', 'print once and exit, as into a pipe', false)
     .option('--json', 'print one JSON document and exit', false)
     .action(async ({ once, json, ...flags }: TopFlags) => {
@@ -51,12 +49,13 @@ async function printOnce(flags: AdminFlags, json: boolean): Promise<void> {
 async function follow(flags: AdminFlags): Promise<never> {
   let state: TopState | undefined;
   process.stdout.write(CLEAR);
+  endAtKey();
   const draw = (note: string): void => {
-    const rows = Math.max(ROWS_MIN, (process.stdout.rows || LINES_DEFAULT) - OTHER_LINES);
+    const lines = (process.stdout.rows || LINES_DEFAULT) - 1;
     const columns = process.stdout.columns || COLUMNS_DEFAULT;
-    const text = state === undefined ? '' : topText(state, { rows, columns });
-    const lines = `${text}${note.slice(0, columns)}`.split('\n').map((line) => line + CLEAR_LINE);
-    process.stdout.write(`${HOME}${lines.join('\n')}${CLEAR_REST}`);
+    const text = state === undefined ? '' : topText(state, { lines, columns });
+    const drawn = `${text}${note.slice(0, columns)}`.split('\n').map((line) => line + CLEAR_LINE);
+    process.stdout.write(`${HOME}${drawn.join('\n')}${CLEAR_REST}`);
   };
   for (;;) {
     let note = 'the picker has ended the stream, trying again';

@@ -24,13 +24,23 @@ it('[O10] prints pool, times and latest decisions into a pipe, once, and as JSON
   const { stdout } = await top();
   expect(stdout).toMatch(/^pool llama · configuration default · pointsman \d/);
   expect(stdout).toContain('endpoints 4, 1 with trouble');
-  expect(stdout).toContain('127.0.0.1:9 is not scraped: http://127.0.0.1:9/metrics');
+  expect(stdout).toContain('127.0.0.1:9 is not scraped: /metrics');
   expect(stdout).toMatch(/(as good as|[\d.]+ ms better than) 127/);
   for (const id of ids) expect(stdout).toContain(id);
   expect(stdout).not.toContain('\u001b');
   const { stdout: json } = await top('--json');
   const message = JSON.parse(json) as LiveMessage;
   expect(message).toMatchObject({ totals: { endpoints: 4 }, picker: { pool: 'llama' } });
+});
+
+it('[O375] explain lists decisions without the namespace that all their endpoints have', async () => {
+  await stack.send(1);
+  const explain = [PROGRAM, 'explain', '--admin', stack.admin];
+  const json = (await run(process.execPath, [...explain, '--json'])).stdout;
+  expect(json).toContain('"default/127.0.0.1:');
+  const { stdout } = await run(process.execPath, explain);
+  expect(stdout).toMatch(/ {2}127\.0\.0\.1:\d+ {2}/);
+  expect(stdout).not.toContain('default/127');
 });
 
 it('[O10] [O237] follows the picker, and keeps the rows that a message leaves out', async () => {
@@ -41,10 +51,10 @@ it('[O10] [O237] follows the picker, and keeps the rows that a message leaves ou
     state = afterMessage(state, state === undefined ? message : withoutPool);
     return (state?.steps.length ?? 0) < 2 || message.picker !== undefined;
   });
-  const text = state === undefined ? '' : topText(state, { rows: 2, columns: 160 });
+  const text = state === undefined ? '' : topText(state, { lines: 16, columns: 160 });
   expect(text).toContain('… and 2 more endpoints');
   // [O237] What matters most is left where a terminal is narrow.
-  const narrow = state === undefined ? '' : topText(state, { rows: 2, columns: 80 });
+  const narrow = state === undefined ? '' : topText(state, { lines: 16, columns: 80 });
   for (const line of narrow.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   expect(narrow).toMatch(/(as good as|better than) 127/);
   expect(narrow).toMatch(/[▁▂▃▄▅▆▇█]\n/);
@@ -125,10 +135,10 @@ function decided(runnerUp: { readonly scoreBehind: number; readonly costs: objec
 
 it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and all of them in a pipe', () => {
   const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] });
-  const narrow = topText(state, { rows: 9, columns: 80 });
+  const narrow = topText(state, { lines: 23, columns: 80 });
   expect(narrow).toMatch(/…c9f8d6b5-xk2lq +393 ms better than …c9f8d6b5-p9v4z\n/);
   expect(narrow).toMatch(/^ {2}…c9f8d6b5-xk2lq +ok/m);
-  const piped = topText(state, { rows: 9, columns: Number.POSITIVE_INFINITY });
+  const piped = topText(state, { lines: 23, columns: Number.POSITIVE_INFINITY });
   expect(piped).toMatch(/393 ms better than vllm-llama-70b-decode-7c9f8d6b5-p9v4z\n/);
 });
 
@@ -139,12 +149,45 @@ it('[O368] leaves a column out that a line has no room for, and cuts none', () =
   const sample = { ageMs: 6.02, running: 3, waiting: 0, kv: 1 };
   const rows = ['not scraped', 'ok'].map((each) => ({ ...row, sample, state: each }));
   const headAt = (columns: number): string | undefined =>
-    topText({ ...state, rows: rows as typeof state.rows }, { rows: 9, columns })
+    topText({ ...state, rows: rows as typeof state.rows }, { lines: 23, columns })
       .split('\n')
       .find((line) => line.includes('endpoint  '));
   expect(headAt(120)).toMatch(/in flight {2}prefill {2}running {2}queue .* hits {5}age$/);
   expect(headAt(80)).toMatch(/in flight {2}prefill {2}running {2}queue .* hits$/);
   expect(headAt(64)).toMatch(/in flight {2}queue .* hits$/);
+});
+
+it('[O370] draws no more lines than the terminal has, and says first what is wrong', () => {
+  const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] });
+  const [row] = state.rows;
+  const [decision] = state.decisions;
+  if (row === undefined || decision === undefined) throw new Error('the state is empty');
+  const of = (state: 'ok' | 'ejected', port: number) => {
+    const address = `10.0.0.1:${port}`;
+    const why = `http://${address}/metrics: connect ECONNREFUSED ${address}`;
+    return { ...row, id: address, address, state, ...(state === 'ok' ? {} : { why }) };
+  };
+  const crowded: TopState = {
+    ...state,
+    rows: Array.from({ length: 30 }, (_, at) => of(at < 20 ? 'ok' : 'ejected', 8000 + at)),
+    decisions: Array.from({ length: 10 }, () => decision),
+  };
+  const shown = topText(crowded, { lines: 23, columns: 80 }).trimEnd().split('\n');
+  expect(shown).toHaveLength(23);
+  expect(shown[0]).toContain('configuration default');
+  // The whole cause fits into a line.
+  expect(shown).toContain(
+    '  10.0.0.1:8020 is ejected: /metrics: connect ECONNREFUSED 10.0.0.1:8020',
+  );
+  expect(shown).toContain('… and 25 more endpoints');
+  expect(shown.filter((line) => line.includes('better than'))).toHaveLength(3);
+  const many = topText(crowded, { lines: 99, columns: 80 });
+  expect(many).not.toContain('more endpoints');
+  expect(many.match(/better than/g)).toHaveLength(10);
+  expect(topText(crowded, { lines: 9, columns: 80 }).trimEnd().split('\n')).toHaveLength(9);
+  const empty = { ...state, rows: [], whyEmpty: 'the endpoints file names no model server' };
+  empty.message = { ...state.message, totals: { ...state.message.totals, endpoints: 0 } };
+  expect(topText(empty, { lines: 23, columns: 80 })).toContain('endpoints 0: the endpoints file');
 });
 
 it.each([
@@ -156,7 +199,7 @@ it.each([
 ])(
   '[O300] [O353] says of a pick that is %d ahead in score, with the costs %j: “%s”',
   (scoreBehind, costs, because) => {
-    const shown = topText(decided({ scoreBehind, costs }), { rows: 9, columns: 120 });
+    const shown = topText(decided({ scoreBehind, costs }), { lines: 23, columns: 120 });
     expect(shown).toContain(because);
   },
 );
@@ -174,7 +217,7 @@ it('[T57] fits the names of endpoints beside all columns, that of roles too', ()
   };
   const state = afterMessage(undefined, message as unknown as LiveMessage);
   if (state === undefined) throw new Error('the message has no picker');
-  expect(topText(state, { rows: 9, columns: 100 })).toMatch(
+  expect(topText(state, { lines: 23, columns: 100 })).toMatch(
     /^ {2}….{16} +not scraped.* 50\.0 ms$/m,
   );
 });
@@ -194,7 +237,7 @@ it('[O250] says since when there were no first tokens, not the last time as that
     ];
     const state = afterMessage(undefined, { ...message, steps } as unknown as LiveMessage);
     if (state === undefined) throw new Error('the message has no picker');
-    return topText(state, { rows: 9, columns: 99 });
+    return topText(state, { lines: 23, columns: 99 });
   };
   expect(textOf(10_000)).toContain('first token  median 80');
   expect(textOf(11_000)).toContain('first token: none for 11 s, the last median was 80');

@@ -51,6 +51,6 @@ describe('[O273] the address of a port to ask', () => {
     const reason = async (scheme: string): Promise<string> =>
       reasonOf(await fetch(`${scheme}://127.0.0.1:${port}/`).catch((thrown: unknown) => thrown));
     expect(await reason('https')).toContain('in the variable NODE_EXTRA_CA_CERTS');
-    expect(await reason('http')).toContain('--metrics-cert-dir, for https://…');
+    expect(await reason('http')).toContain('does it want TLS (https://…;');
   });
 });

@@ -22,7 +22,7 @@ const NO_AUTHORITY =
 
 /** Such as a port with TLS that is asked without, or one that asks for a client’s certificate. */
 const HUNG_UP =
-  'it closed the connection without an answer: does it have --metrics-cert-dir, for https://…, or --metrics-client-ca-file, which keeps commands out?';
+  'it closed the connection without an answer: does it want TLS (https://…; a picker with --metrics-cert-dir), or a certificate of its clients (--metrics-client-ca-file), which these commands have not?';
 
 /** A picker on this machine, by its default port. */
 export const PICKER_HERE = '127.0.0.1:9090';

@@ -18,12 +18,21 @@ interface ProgressOptions {
   readonly lines?: number;
 }
 
+const BAR_CHARS = 40;
+/** In a narrower terminal the counts behind a whole bar would be cut. */
+const COLUMNS_WIDE = 120;
+
 /** Shows progress on stderr: as a bar if that is a terminal, otherwise as a few lines. */
 export function startProgress(options: ProgressOptions): Progress {
   const { total, format, payload, label = '' } = options;
   if (!process.stderr.isTTY) return printLines(options);
   const bar = new SingleBar(
-    { format: `  ${label}[{bar}] ${format}`, stream: process.stderr, hideCursor: true },
+    {
+      format: `  ${label}[{bar}] ${format}`,
+      stream: process.stderr,
+      hideCursor: true,
+      barsize: process.stderr.columns < COLUMNS_WIDE ? BAR_CHARS / 2 : BAR_CHARS,
+    },
     Presets.shades_classic,
   );
   bar.start(total, 0, payload);

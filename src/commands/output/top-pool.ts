@@ -48,6 +48,18 @@ const GAP_CHARS = 2;
 /** An IPv4 address with its port. */
 export const NAME_CHARS_MIN = 15;
 
+/** The first of these endpoints, as many as `linesMax` lines have room for with what is wrong. */
+export function fittingRows(
+  rows: readonly LiveEndpoint[],
+  linesMax: number,
+): readonly LiveEndpoint[] {
+  let lines = 0;
+  return rows.filter(({ why }) => {
+    lines += why === undefined ? 1 : 2;
+    return lines <= linesMax;
+  });
+}
+
 /**
  * A table of these endpoints, and below it what is wrong with them. Names are cut to fit into
  * `lineChars`; where that is not enough, columns are left out rather than cut.
@@ -76,9 +88,14 @@ export function poolLines(
     table = tableOf(columns);
   }
   const why = rows.flatMap((row) =>
-    row.why === undefined ? [] : [`  ${shortName(row)} is ${row.state}: ${row.why}`],
+    row.why === undefined ? [] : [`  ${shortName(row)} is ${row.state}: ${whyText(row.why, row)}`],
   );
   return [...table, ...why];
+}
+
+/** Why an endpoint is not well, without its address where a URL of it is named. */
+function whyText(why: string, { address }: LiveEndpoint): string {
+  return why.replace(`http://${address}/`, '/').replace(`https://${address}/`, '/');
 }
 
 /** A name without its beginning where it is long: the ends of names of pods differ. */

@@ -6,7 +6,8 @@ import type {
   LivePicker,
   LiveStep,
 } from '../../serve/live/live-message.ts';
-import { ending, ms, NAME_CHARS_MIN, poolLines } from './top-pool.ts';
+import { namesOf } from './endpoint-names.ts';
+import { ending, fittingRows, ms, NAME_CHARS_MIN, poolLines } from './top-pool.ts';
 
 /** What `pointsman top` shows, collected from the messages so far. */
 export interface TopState {
@@ -15,11 +16,16 @@ export interface TopState {
   readonly steps: readonly LiveStep[];
   readonly rows: readonly LiveEndpoint[];
   readonly notShown: number;
+  readonly whyEmpty?: string | undefined;
   /** Latest first. */
   readonly decisions: readonly LiveDecision[];
 }
 
 const DECISIONS_SHOWN = 10;
+/** As many lines are kept from a long pool. */
+const DECISIONS_MIN = 3;
+/** Lines beside those of endpoints and decisions. */
+const OTHER_LINES = 10;
 const STEPS_DRAWN = 60;
 /** Longer ago, a first token says nothing about now. */
 const ANSWERED_MS_MAX = 10_000;
@@ -41,60 +47,49 @@ export function afterMessage(
     steps: [...(old?.steps ?? []), ...steps].slice(-STEPS_DRAWN),
     rows: pool?.rows ?? old?.rows ?? [],
     notShown: pool?.notShown ?? old?.notShown ?? 0,
+    whyEmpty: pool === undefined ? old?.whyEmpty : pool.whyEmpty,
     decisions: [...decisions.shown, ...(old?.decisions ?? [])].slice(0, DECISIONS_SHOWN),
   };
 }
 
 /** How much fits into a terminal; infinite where there is none. */
 export interface TopSize {
-  /** Rows of the pool. */
-  readonly rows: number;
+  /** Lines beside the last one, which is for a note. */
+  readonly lines: number;
   /** Characters of a line, which longer lines are cut to: what matters most stands first. */
   readonly columns: number;
 }
 
 /** The state as lines for a terminal. */
-export function topText(state: TopState, { rows: rowsMax, columns }: TopSize): string {
+export function topText(state: TopState, { lines: linesMax, columns }: TopSize): string {
   const { picker, message, rows, notShown, decisions } = state;
   const { totals } = message;
   const nameOf = namesOf(rows.map(({ id }) => id));
-  const hidden = Math.max(0, rows.length - rowsMax) + notShown;
+  const sorted = rows.toSorted(byTrouble);
+  const shown = fittingRows(sorted, linesMax - OTHER_LINES - DECISIONS_MIN);
+  const hidden = rows.length - shown.length + notShown;
   const lines = [
     headLine(picker),
     '',
     `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}${healthOf(state)}`,
     ...requestLines(state, columns),
     '',
-    ...poolLines(rows.toSorted(byTrouble).slice(0, rowsMax), nameOf, columns),
+    ...poolLines(shown, nameOf, columns),
     ...(hidden === 0 ? [] : [`… and ${hidden} more endpoints`]),
     '',
     ...(picker.explains
       ? decisionLines(decisions, nameOf, columns)
       : ['no decisions: --explain-decisions is 0']),
   ];
-  return `${lines.map((line) => line.slice(0, columns)).join('\n')}\n`;
+  const fitting = lines.slice(0, linesMax).map((line) => line.slice(0, columns));
+  return `${fitting.join('\n')}\n`;
 }
 
-function healthOf({ message: { totals }, rows }: TopState): string {
-  if (totals.endpoints === 0) return ': every request is refused with 503';
+function healthOf({ message: { totals }, rows, whyEmpty = '/readyz says why' }: TopState): string {
+  if (totals.endpoints === 0) return `: ${whyEmpty}`;
   const troubled = rows.filter((row) => row.state !== 'ok').length;
   return troubled === 0 ? ', all well' : `, ${troubled} with trouble`;
 }
-
-/** Names without the namespace, and without the rank, where all endpoints have the same. */
-function namesOf(ids: readonly string[]): (id: string) => string {
-  const [first = ''] = ids;
-  const namespace = first.slice(0, first.indexOf('/') + 1);
-  const start = ids.every((id) => id.startsWith(namespace)) ? namespace : '';
-  const end = ids.every((id) => id.endsWith(ONLY_RANK)) ? ONLY_RANK : '';
-  return (id) => {
-    const name = id.startsWith(start) ? id.slice(start.length) : id;
-    return name.endsWith(end) ? name.slice(0, name.length - end.length) : name;
-  };
-}
-
-/** What the names of all endpoints end with in a pool with one port. */
-const ONLY_RANK = '-rank-0';
 
 function headLine({ pool, policy, version }: LivePicker): string {
   const named = [

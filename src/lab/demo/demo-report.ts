@@ -1,4 +1,4 @@
-import { alignedTable } from '../run-summary/render-comparison.ts';
+import { tableWithin } from '../run-summary/render-comparison.ts';
 import type { PolicyResult } from './policy-result.ts';
 
 /** What `demo --json` prints, and the table is made from. */
@@ -34,33 +34,33 @@ const COLUMNS: readonly {
 ];
 
 /** The comparison as text: a row for each policy, then what the columns mean. */
-export function renderDemo(report: DemoReport): string {
+export function renderDemo(report: DemoReport, columns = 80): string {
   const { policies, gateway, tookMs, envoyInstallMs, hitRateMax } = report;
   const late = Math.max(...policies.map(({ senderLateP99Ms }) => senderLateP99Ms));
   const failure = policies.find(({ firstError }) => firstError !== undefined);
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const install = envoyInstallMs > 0 ? ` after ${seconds(envoyInstallMs)} to install Envoy` : '';
   const through = gateway === 'embedded' ? ', through the embedded gateway, not Envoy' : '';
-  const lateNote = `this machine was busy: requests were sent up to ${late.toFixed(0)} ms late (p99), and the figures contain that`;
+  const lateNote = `busy machine: requests left up to ${late.toFixed(0)} ms late (p99), which the figures contain`;
   const head = COLUMNS.map((column) => column.head);
   const rows = policies.map((result) => COLUMNS.map(({ cell }) => cell(result)));
   return [
     '',
-    alignedTable([head, ...rows], 1),
-    'reference-default  the scorers and weights that the reference picker has built in, run here by Pointsman',
+    tableWithin([head, ...rows], columns),
+    'reference-default  scorers and weights of the reference picker, run by Pointsman',
     'TTFT               from when a request was due to the first token of its answer',
     'tokens/s           output tokens per second while requests arrived',
-    `prefix hits        prompt tokens found in caches, by the engines' own counters; at most ${(100 * hitRateMax).toFixed(1)} % are possible`,
-    'max/mean           the busiest endpoint over the mean, by requests and by prompt tokens; 1 is even',
+    `prefix hits        prompt tokens found in caches; at most ${(100 * hitRateMax).toFixed(1)} % are possible`,
+    'max/mean           the busiest endpoint over the mean, by requests and by tokens',
     `took ${seconds(tookMs)}${install}${through}`,
     ...(late > SENDER_LATE_MS ? [lateNote] : []),
     ...(failure === undefined ? [] : [`first error of ${failure.policy}: ${failure.firstError}`]),
     '',
     'Where to look next',
-    '  deploy/envoy.yaml             put the picker behind your own Envoy; deploy/envoy-efficient.yaml for less CPU',
-    '  pointsman serve --help        the picker; `--config reference-default` is the policy of the middle row',
-    '  scorers/README.md             every scorer, and how to add one in one file',
-    '  pointsman demo --arrivals 6   the same at a higher load; `--policies default,least-request` for others',
+    '  docs/tutorials/first-decision.md   a decision of your own, explained',
+    '  deploy/envoy.yaml                  the picker behind your own Envoy',
+    '  npx pointsman serve --help         the picker',
+    '  npx pointsman demo --arrivals 6    the same at a higher load',
     '',
   ].join('\n');
 }

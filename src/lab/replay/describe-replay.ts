@@ -12,7 +12,7 @@ const REFUSED_NOTE =
 export function describeReplay(figures: ReplayFigures): readonly string[] {
   const { planned, due, durationMs, underWayMax, late, tokenGap, refused, errors } = figures;
   return [
-    `${due.toLocaleString('en')} of ${planned.toLocaleString('en')} requests were due in ${(durationMs / 1000).toFixed(1)} s; up to ${underWayMax.toLocaleString('en')} under way at once.`,
+    `${due.toLocaleString('en')} of ${planned.toLocaleString('en')} requests were due in a run of ${(durationMs / 1000).toFixed(1)} s; up to ${underWayMax.toLocaleString('en')} under way at once.`,
     ...(figures.stopped
       ? [`Stopped by hand: ${figures.unfinished} answers were cut and are not in the figures.`]
       : []),

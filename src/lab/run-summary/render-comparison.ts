@@ -30,9 +30,7 @@ export function renderComparison(reports: readonly ConfigReport[], columns = 80)
     ...(isAlone ? [] : others.slice(-1)),
     ...others.slice(0, -1),
   ]);
-  const table = evenParts(rows, columns)
-    .map((part) => alignedTable(part, 1))
-    .join('\n');
+  const table = tableWithin(rows, columns);
   if (draws < 2 || draws >= DRAWS_MIN) return table;
   return `${table}means of ${draws} draws, too few for an interval: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN})\n`;
 }
@@ -73,6 +71,13 @@ function difference(
   const percent = ((100 * mean) / base).toFixed(1);
   const sign = Number(percent) > 0 ? '+' : '';
   return `${sign}${percent === '-0.0' ? '0.0' : percent}${interval} %`;
+}
+
+/** A table in as many parts, one below the other, as `columns` need. */
+export function tableWithin(rows: readonly (readonly string[])[], columns: number): string {
+  return evenParts(rows, columns)
+    .map((part) => alignedTable(part, 1))
+    .join('\n');
 }
 
 /** As few parts as `columns` allow, and as narrow as that allows, so that none has a column alone. */

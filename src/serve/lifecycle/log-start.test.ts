@@ -16,7 +16,9 @@ it('[O161] warns at the start that there is no endpoint, and says how to name on
   const serving = await startServe(serveOptions({ endpoints: [], drainNoticeMs: 0, log }));
   await serving.stop();
   expect(warned).toEqual([
-    expect.stringMatching(/^there is no endpoint: every request is refused .* --endpoints /),
+    expect.stringMatching(
+      /^there is no endpoint: every request is refused .*; no --endpoints, .* is given$/,
+    ),
   ]);
 });
 
@@ -60,6 +62,24 @@ it('[V28] says at the start what serves: version, policy, TLS, ports and endpoin
     });
     lines.length = 0;
   }
+});
+
+it('[O374] names the live page by the address that is listened on, and by this machine where that is any', async () => {
+  const pages: unknown[] = [];
+  const drop = (): void => undefined;
+  const info: Log['info'] = (fields) => void pages.push((fields as { livePage?: string }).livePage);
+  const log: Log = { debug: drop, info, warn: drop, error: drop };
+  for (const host of ['0.0.0.0', '127.0.0.2', '::1']) {
+    const serving = await startServe(
+      serveOptions({ host, endpoints: ['a:1'], drainNoticeMs: 0, log }),
+    );
+    await serving.stop();
+  }
+  expect(pages.filter(Boolean)).toEqual([
+    expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/ui$/),
+    expect.stringMatching(/^http:\/\/127\.0\.0\.2:\d+\/ui$/),
+    expect.stringMatching(/^http:\/\/\[::1\]:\d+\/ui$/),
+  ]);
 });
 
 it('[V373] lists twenty warnings of a configuration, and counts the others', () => {

@@ -10,18 +10,17 @@ const WARNINGS_MAX = 20;
 /** More would make the line hard to read; `/debug/endpoints` has all. */
 const ADDRESSES_MAX = 8;
 
-const ADD_ENDPOINTS =
-  'name model servers with --endpoints or --endpoints-file, or follow a pool with --pool-name';
-
 /** One line that says what serves: version, policy, TLS, ports and endpoints. */
 export function logStart(
-  { log, policy, plan, observe, pool: { kubernetes }, admin: { metricsCertDir } }: ServeOptions,
+  options: ServeOptions,
   parts: {
     readonly picker: EndpointPicker;
     readonly tls: ServeTls;
     readonly ports: Readonly<Record<string, number | undefined>>;
   },
 ): void {
+  const { log, policy, plan, observe, pool, admin, listen } = options;
+  const { kubernetes } = pool;
   const { picker, tls, ports } = parts;
   const addresses = picker.pool.snapshot().map(({ address }) => address);
   const { namespace, name } = kubernetes?.pool ?? {};
@@ -31,7 +30,7 @@ export function logStart(
     ...(observe === true && { observe }),
     tls: tls.description,
     ...ports,
-    livePage: `${metricsCertDir === undefined ? 'http' : 'https'}://127.0.0.1:${ports['metricsPort']}/ui`,
+    livePage: `${admin.metricsCertDir === undefined ? 'http' : 'https'}://${hereOf(listen.host)}:${ports['metricsPort']}/ui`,
     ...(name !== undefined && { inferencePool: `${namespace}/${name}` }),
     endpoints: addresses.length,
     addresses: addresses.slice(0, ADDRESSES_MAX),
@@ -43,7 +42,13 @@ export function logStart(
     plan.flowControl === undefined
       ? 'every request is refused with 503'
       : 'requests wait for the first one, as flow control lets them';
-  log.warn({}, `there is no endpoint: ${fate}; ${ADD_ENDPOINTS}`);
+  log.warn({}, `there is no endpoint: ${fate}; ${picker.pool.whyEmpty ?? '/readyz says why'}`);
+}
+
+/** Where a browser of this machine finds what listens on `host`. */
+function hereOf(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /**

@@ -62,7 +62,7 @@ it('[O2] says of each endpoint why it is not scraped', async () => {
   picker.stop();
 });
 
-it('[O300] says when an ejected endpoint is tried again: with the next request once its time is over', () => {
+it('[O300] [O373] says in words why an endpoint is ejected, and when it is tried again: with the next request once its time is over', () => {
   const { clock, picker, source } = setUp({ a: {} });
   source.begin();
   const why = (untilMs: number): string | undefined => {
@@ -70,8 +70,8 @@ it('[O300] says when an ejected endpoint is tried again: with the next request o
     picker.ejector.ejected = () => ({ reason: 'trial-failed', since: 0, until });
     return source.first().pool?.rows[0]?.why;
   };
-  expect(why(4000)).toBe('trial-failed; tried again in 4 s');
-  expect(why(-1)).toBe('trial-failed; tried again with the next request');
+  expect(why(4000)).toBe('a trial request failed; tried again in 4 s');
+  expect(why(-1)).toBe('a trial request failed; tried again with the next request');
   picker.stop();
 });
 
