@@ -1,12 +1,8 @@
 import type { Socket } from 'node:net';
+import { limitReads } from './small-reads.ts';
 
 /** Heads of servers have some hundred bytes. */
 const HEAD_BYTES_MAX = 16 * 1024;
-/**
- * The HTTP client gets no more bytes at once, because it reads all headers in the bytes that it
- * has.
- */
-const READ_BYTES_MAX = 16 * 1024;
 
 /** A server sends what no sound one does, to keep its client at work. */
 export class FloodingServerError extends Error {
@@ -25,11 +21,11 @@ export class HeadGuard {
 
   constructor(socket: Socket) {
     this.#socket = socket;
+    limitReads(socket);
     const read = socket.read.bind(socket);
     socket.read = (size?: number): unknown => {
       if (this.#isFlooded()) return null;
-      const isLong = size === undefined && socket.readableLength > READ_BYTES_MAX;
-      const piece: unknown = read(isLong ? READ_BYTES_MAX : size);
+      const piece: unknown = read(size);
       if (piece instanceof Uint8Array) this.#bytes += piece.length;
       return piece;
     };

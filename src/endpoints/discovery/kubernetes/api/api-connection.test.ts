@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openAccess } from '../../../../../test/support/kubernetes/open-access.ts';
 import { kubernetesReview } from '../../../../serve/admin/kubernetes-review.ts';
@@ -59,6 +60,29 @@ describe('what an API server answers', () => {
       await answering(writing('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(17))),
     );
     await expect(api.open({ path: '/' })).rejects.toThrow('more than 16 interim answers');
+    api.close();
+  });
+
+  it('[V470] is read 16 KiB at once, so that headers without end cost no more than those', async () => {
+    const flood = `HTTP/1.1 200 OK\r\n${'a:\r\n'.repeat(1_000_000)}`;
+    const api = await connectApi(await answering(writing(flood)));
+    const pieces: number[] = [];
+    const record = (message: unknown): void => {
+      const { socket } = message as { readonly socket: Socket };
+      const read = socket.read.bind(socket);
+      socket.read = (size?: number): unknown => {
+        const piece: unknown = read(size);
+        if (piece instanceof Uint8Array) pieces.push(piece.length);
+        return piece;
+      };
+    };
+    // After the picker's own: it sees what that lets pass.
+    subscribe('undici:client:connected', record);
+    await expect(api.open({ path: '/' })).rejects.toThrow('Headers Overflow');
+    unsubscribe('undici:client:connected', record);
+    expect(Math.max(...pieces)).toBeLessThanOrEqual(16 * 1024);
+    // The client counts the names alone, and refuses more than 16 KiB of these.
+    expect(pieces.reduce((sum, piece) => sum + piece, 0)).toBeLessThanOrEqual(128 * 1024);
     api.close();
   });
 

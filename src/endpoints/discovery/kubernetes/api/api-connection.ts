@@ -1,6 +1,7 @@
 import { getGlobalDispatcher } from 'undici';
 import { BodyTooLargeError, type Millis } from '../../../../framework/runtime.ts';
 import { interimAnswers } from '../../../../runtime/network/client/interim-answers.ts';
+import { readSmallPieces } from '../../../../runtime/network/client/small-reads.ts';
 import type { ApiAccess } from './api-access.ts';
 import { ApiStatusError } from './api-error.ts';
 import { boundedAnswers } from './bounded-answers.ts';
@@ -48,6 +49,7 @@ export async function connectApi(access: ApiAccess, accept?: string): Promise<Ap
   const credentials = await access.credentials();
   const headers = { accept: accept ?? 'application/json', ...trimmed(credentials.headers) };
   const own = credentials.dispatcher;
+  readSmallPieces(new URL(server));
   const bounded = (own ?? getGlobalDispatcher()).compose(boundedAnswers);
   const open: ApiConnection['open'] = async (question) => {
     const url = urlOf(server, question);
