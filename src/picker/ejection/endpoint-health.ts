@@ -51,7 +51,10 @@ export class EndpointHealth {
   #backAt: Millis = Number.NEGATIVE_INFINITY;
   #ejections = 0;
   /** Of its last samples, the newest first. */
-  readonly #sampledAt: Millis[] = new Array(SAMPLES_KEPT).fill(Number.NEGATIVE_INFINITY);
+  readonly #sampledAt: Millis[] = Array.from(
+    { length: SAMPLES_KEPT },
+    () => Number.NEGATIVE_INFINITY,
+  );
 
   constructor(endpoint: Endpoint) {
     this.endpoint = endpoint;
