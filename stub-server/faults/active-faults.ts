@@ -48,10 +48,14 @@ export class ActiveFaults {
     if (restarts) this.#parts.onRestart();
   }
 
-  /** How the server handles a new request: it serves it, resets the connection or never answers. */
-  get reception(): 'serve' | 'reset' | 'ignore' {
+  /**
+   * How the server handles a new request: it serves it, resets the connection, never answers, or
+   * answers a POST with nothing.
+   */
+  get reception(): 'serve' | 'reset' | 'ignore' | 'empty' {
     if (this.#active.has('refuse') || this.#active.has('crash')) return 'reset';
-    return this.#active.has('hang') ? 'ignore' : 'serve';
+    if (this.#active.has('hang')) return 'ignore';
+    return this.#active.has('empty') ? 'empty' : 'serve';
   }
 
   /** Draws the error status of a generating request, if it fails. */

@@ -9,6 +9,8 @@ export type Fault =
    * `stuck`: the accelerator hangs. `crash`: all requests and the cache are lost; then as `refuse`.
    */
   | { readonly kind: 'refuse' | 'hang' | 'stuck' | 'crash' }
+  /** Each POST is answered at once with 200 and no body. */
+  | { readonly kind: 'empty' }
   /** `stale-metrics`: the page of metrics stays as it was when the fault began. */
   | { readonly kind: 'stale-metrics' | 'no-metrics' | 'garbage-metrics' }
   /** Steps take `factor` times as long. */
@@ -27,6 +29,7 @@ const FAULT_KINDS: Readonly<Record<FaultKind, true>> = {
   hang: true,
   stuck: true,
   crash: true,
+  empty: true,
   'stale-metrics': true,
   'no-metrics': true,
   'garbage-metrics': true,
@@ -46,7 +49,7 @@ export function faultKind(name: string): FaultKind {
 export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion(
   'kind',
   [
-    z.strictObject({ kind: z.enum(['refuse', 'hang']) }),
+    z.strictObject({ kind: z.enum(['refuse', 'hang', 'empty']) }),
     z.strictObject({ kind: z.literal('slow'), factor: z.number().positive() }),
     z.strictObject({ kind: z.literal('stuck') }),
     z.strictObject({

@@ -48,13 +48,7 @@ type Parts = Pick<Call, 'replica' | 'findReplica' | 'response' | 'requestId'>;
 async function serve(request: IncomingMessage, parts: Parts): Promise<void> {
   const [path = '/', search = ''] = (request.url ?? '/').split('?', 2);
   const name = `${request.method ?? 'GET'} ${path}`;
-  const { reception } = parts.replica.faults;
-  if (reception !== 'serve' && !ALWAYS_SERVED.has(name)) {
-    if (reception === 'reset') request.socket.destroy();
-    // An upload that hangs would be answered with 408 in the end.
-    else request.resume();
-    return;
-  }
+  if (!ALWAYS_SERVED.has(name) && isUnserved(request, parts)) return;
   const route = ROUTES.get(name);
   if (route === undefined) throw notFound(path);
   checkKey(request, path, parts.replica.options.apiKeys);
@@ -67,6 +61,18 @@ async function serve(request: IncomingMessage, parts: Parts): Promise<void> {
   } finally {
     buffers.giveBack(memory);
   }
+}
+
+/** Does what a fault of the whole server does to a request. */
+function isUnserved(request: IncomingMessage, { replica, response }: Parts): boolean {
+  const { reception } = replica.faults;
+  const isEmpty = reception === 'empty' && request.method === 'POST';
+  if (reception === 'serve' || (reception === 'empty' && !isEmpty)) return false;
+  if (reception === 'reset') request.socket.destroy();
+  // An upload that hangs would be answered with 408 in the end.
+  else request.resume();
+  if (isEmpty) response.writeHead(200, { 'content-length': 0 }).end();
+  return true;
 }
 
 function answer(

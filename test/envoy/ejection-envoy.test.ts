@@ -63,7 +63,8 @@ describe.skipIf(binary === undefined)('an endpoint that fails behind Envoy', () 
     [{ kind: 'crash' }, 1],
     [{ kind: 'stuck' }, 2],
     [{ kind: 'hang' }, 3],
-  ])('[V130] is ejected and comes back: %j', { timeout: 120_000 }, async (fault, at) => {
+    [{ kind: 'empty' }, 0],
+  ])('[V130][V469] is ejected and comes back: %j', { timeout: 120_000 }, async (fault, at) => {
     const address = pool.endpoints[at]?.address ?? '';
     const faults = `http://${address}/stub/faults`;
     await eventually(

@@ -50,6 +50,13 @@ describe('faults of the stub', () => {
     expect((await fetch(stub.url('/health'))).status).toBe(200);
   });
 
+  it('answers a POST with 200 and no body, and goes on to show its metrics', async () => {
+    await begin({ kind: 'empty' });
+    const answer = await ask();
+    expect([answer.status, await answer.text()]).toEqual([200, '']);
+    expect(await metrics()).toContain('vllm:');
+  });
+
   it('drops a stream in its middle', async () => {
     await begin({ kind: 'drop', afterTokens: 2 });
     // A client of HTTP may discard what it has read when the connection breaks.
