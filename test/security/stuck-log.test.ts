@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -50,27 +51,73 @@ function read(pipe: number): string {
   }
 }
 
+/** A socket in which nothing has room: the descriptor of one end, and the other, which reads nothing. */
+async function fullSocket() {
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-log-'));
+  ends.push(() => rmSync(folder, { recursive: true }));
+  const server = createServer({ pauseOnConnect: true }).listen(join(folder, 'log'));
+  ends.push(() => server.close());
+  const writer = connect(join(folder, 'log'));
+  const [reader] = (await once(server, 'connection')) as [Socket];
+  ends.push(
+    () => writer.destroy(),
+    () => reader.destroy(),
+  );
+  const { fd } = (writer as unknown as { readonly _handle: { readonly fd: number } })._handle;
+  const full = (): void => {
+    for (;;) writeSync(fd, Buffer.alloc(1));
+  };
+  expect(full).toThrow('EAGAIN');
+  return { fd, reader };
+}
+
+/** Starts a picker that logs there, and asks whether it serves. */
+async function servesWith(stderr: number) {
+  const child = spawn(process.execPath, [PROGRAM, ...SERVE, ...PORTS], {
+    stdio: ['ignore', 'pipe', stderr],
+  });
+  ends.push(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  const [said] = (await once(child.stdout as Readable, 'data')) as [Buffer];
+  const { metricsPort } = JSON.parse(String(said)) as { readonly metricsPort: number };
+  expect((await fetch(`http://127.0.0.1:${metricsPort}/healthz`)).status).toBe(200);
+  return async () => {
+    child.kill('SIGINT');
+    expect(await exited).toEqual([0, null]);
+  };
+}
+
 it.skipIf(process.platform !== 'linux')(
   '[V464] a picker whose log is a pipe that nobody reads serves on, and writes on once it is read',
   async () => {
     const { pipe, path } = fullPipe();
     const stderr = openSync(path, constants.O_WRONLY);
-    const child = spawn(process.execPath, [PROGRAM, ...SERVE, ...PORTS], {
-      stdio: ['ignore', 'pipe', stderr],
-    });
-    ends.push(() => child.kill('SIGKILL'));
+    const endsWell = await servesWith(stderr);
     closeSync(stderr);
-    const exited = once(child, 'exit');
-    const [said] = (await once(child.stdout as Readable, 'data')) as [Buffer];
-    const { metricsPort } = JSON.parse(String(said)) as { readonly metricsPort: number };
-    expect((await fetch(`http://127.0.0.1:${metricsPort}/healthz`)).status).toBe(200);
     // Takes what fills the pipe.
     read(pipe);
     await eventually(
       () => read(pipe),
       (log) => log.includes('"msg":"serving"'),
     );
-    child.kill('SIGINT');
-    expect(await exited).toEqual([0, null]);
+    await endsWell();
+  },
+);
+
+it.skipIf(process.platform !== 'linux')(
+  '[V471] a picker whose log is a socket that nobody reads serves on, and writes on once it is read',
+  async () => {
+    const { fd, reader } = await fullSocket();
+    const endsWell = await servesWith(fd);
+    let log = '';
+    reader.on('data', (piece) => {
+      log += String(piece);
+    });
+    reader.resume();
+    await eventually(
+      () => log,
+      (all) => all.includes('"msg":"serving"'),
+    );
+    await endsWell();
   },
 );

@@ -49,11 +49,14 @@ export function createLog(level: string): LevelledLog {
 
 /**
  * Where stderr is a pipe, opened once more so that writing does not wait: who reads the log may have
- * stopped, and a picker must not stop with it. Elsewhere, or without /proc, it is as it is.
+ * stopped, and a picker must not stop with it. A socket cannot be opened; Node's stream of it sets
+ * it to not wait. Elsewhere, or without /proc, it is as it is.
  */
 function stderrDescriptor(): number {
   try {
-    if (!fstatSync(2).isFIFO()) return 2;
+    const kind = fstatSync(2);
+    if (kind.isSocket() && process.stderr.writable) return 2;
+    if (!kind.isFIFO()) return 2;
     return openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
     return 2;
