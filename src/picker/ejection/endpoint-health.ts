@@ -50,7 +50,7 @@ export class EndpointHealth {
   #offeredAt: Millis = Number.NEGATIVE_INFINITY;
   #backAt: Millis = Number.NEGATIVE_INFINITY;
   #ejections = 0;
-  /** Of its last samples, the newest first. */
+  /** The times of its last samples, the newest first. */
   readonly #sampledAt: Millis[] = Array.from(
     { length: SAMPLES_KEPT },
     () => Number.NEGATIVE_INFINITY,

@@ -39,7 +39,12 @@ export function silenceAmong(watched: readonly Watched[], at: Millis, silenceMs:
   const mayBeLate = scraped.some((each) => at - each.endpoint.metrics.sampledAt >= LATE_MS);
   if (!mayBeLate) return NONE;
   const usualAt = usualOf(scraped, ({ endpoint }) => endpoint.metrics.sampledAt);
-  const usualThirdAt = usualOf(scraped, ({ health }) => health.thirdSampledAt);
+  let usualThirdAt: Millis | undefined;
+  // In one turn, a process that is late reads some answers and then places requests.
+  const isRead = ({ metrics }: Endpoint): boolean => {
+    usualThirdAt ??= usualOf(scraped, ({ health }) => health.thirdSampledAt);
+    return usualThirdAt > metrics.sampledAt;
+  };
   const suspects: Endpoint[] = [];
   const silent: EndpointHealth[] = [];
   let progressAt = Number.NEGATIVE_INFINITY;
@@ -49,9 +54,8 @@ export function silenceAmong(watched: readonly Watched[], at: Millis, silenceMs:
     const isLate = lateMs >= Math.max(LATE_MS, SCRAPES_LATE * paceMs);
     if (isLate && mayBeSilent(health, endpoint, at)) suspects.push(endpoint);
     const isMissing = lateMs >= Math.max(silenceMs, SCRAPES_MISSING * paceMs);
-    // In one turn, a process that is late reads some answers and then places requests.
-    const isRead = usualThirdAt > endpoint.metrics.sampledAt;
-    if (isMissing && isRead && owesSomething(health, at, silenceMs)) silent.push(health);
+    const isSilent = isMissing && owesSomething(health, at, silenceMs) && isRead(endpoint);
+    if (isSilent) silent.push(health);
     else progressAt = Math.max(progressAt, health.progressAt);
   }
   return { suspects, silent: silent.filter(({ owingSince }) => progressAt > owingSince) };
