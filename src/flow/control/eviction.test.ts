@@ -70,6 +70,18 @@ describe('eviction', () => {
     expect(idsOf(bench.control.evict(NOW + 10_010))).toEqual(['r0']);
   });
 
+  test('[Q58] an excess of one request and a half evicts two', () => {
+    const { bench } = fullPool([-1, -1, -1, -1]);
+    // Each of the four requests in flight stands for a quarter of what the detector sees.
+    bench.inFlight = 6.4;
+    bench.wait({ priority: 0 });
+    expect(idsOf(bench.control.evict(NOW))).toEqual(['r3', 'r2']);
+    const little = fullPool([-1, -1, -1, -1]).bench;
+    little.inFlight = 5;
+    little.wait({ priority: 0 });
+    expect(idsOf(little.control.evict(NOW))).toEqual(['r3']);
+  });
+
   test('[Q58] an excess evicts no more than there is of a lower priority', () => {
     const { bench } = fullPool([-1, -5]);
     bench.inFlight = 8;
