@@ -82,6 +82,21 @@ describe('eviction', () => {
     expect(idsOf(little.control.evict(NOW))).toEqual(['r3']);
   });
 
+  test.each([0, 0.5])(
+    '[Q58] a ceiling of %d: nothing is evicted for a band that is closed at any saturation',
+    (closed) => {
+      let ceiling = 1;
+      const ceilings = (_saturation: number, priorities: readonly number[]): readonly number[] =>
+        priorities.map((priority) => (priority === 0 ? ceiling : 1));
+      const bench = new FlowControlBench({ evicts: true, usageLimit: () => ({ ceilings }) });
+      bench.wait({ priority: -1 });
+      bench.place();
+      ceiling = closed;
+      bench.wait({ priority: 0 });
+      expect(bench.control.evict(NOW)).toHaveLength(closed === 0 ? 0 : 1);
+    },
+  );
+
   test('[Q58] an excess evicts no more than there is of a lower priority', () => {
     const { bench } = fullPool([-1, -5]);
     bench.inFlight = 8;

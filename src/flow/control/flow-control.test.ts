@@ -78,6 +78,11 @@ describe('limits', () => {
     const error = (bytes: number) => refusal(() => bench.wait({}, NOW, bytes)).message;
     expect(error(101)).toContain('at most 100 bytes in all bands');
     expect(error(31)).toContain('at most 30 bytes with priority 0');
+    bench.wait({}, NOW, 20);
+    expect(error(11)).toContain('at most 30 bytes with priority 0');
+    bench.wait({ priority: 1 }, NOW, 70);
+    expect(error(11)).toContain('at most 100 bytes in all bands');
+    for (const each of [...bench.control.waiting]) bench.control.remove(each);
     for (let count = 0; count < 3; count++) bench.wait({}, NOW, 10);
     expect(error(0)).toContain('at most 3 requests with priority 0');
     for (let count = 0; count < 2; count++) bench.wait({ priority: 1 }, NOW, 0);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { makePool, NEVER, NOW } from '../../../../test/makers.ts';
+import type { Endpoint } from '../../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../../framework/keys.ts';
 import { backlog, concurrency, highest, utilization } from './detectors.ts';
 import { poolSaturation } from './pool-saturation.ts';
@@ -109,6 +110,35 @@ describe('several detectors and stages', () => {
     ]);
     expect(measure(makePool([role('encode', 5)]), NOW).effective).toBe(1);
     expect(measure([], NOW).effective).toBe(1);
+  });
+
+  test('[Q103][Q283] each stage has its own room, and its own endpoints that get requests', () => {
+    const pool = makePool([
+      { labels: { 'llm-d.ai/role': 'prefill' }, waiting: 1 },
+      { labels: { 'llm-d.ai/role': 'decode' }, waiting: 2 },
+      { labels: { 'llm-d.ai/role': 'decode' }, waiting: 3 },
+    ]);
+    const [prefill, , last] = pool;
+    const detector = utilization(DEFAULTS, inFlight());
+    const full = poolSaturation(detector, {
+      hasRoom: (stage) => !stage.includes(prefill as Endpoint),
+    });
+    expect([...full(pool, NOW).stages]).toEqual([
+      ['prefill', 1],
+      ['decode', 0.5],
+    ]);
+    const takersAmong = (stage: readonly Endpoint[]) => stage.filter((each) => each !== last);
+    const fewer = poolSaturation(detector, { takersAmong });
+    expect([...fewer(pool, NOW).stages]).toEqual([
+      ['prefill', 0.2],
+      ['decode', 0.4],
+    ]);
+    const encoders = makePool([
+      { labels: { 'llm-d.ai/role': 'encode' }, waiting: 9 },
+      { waiting: 1, labels: { 'llm-d.ai/role': 'encode' } },
+    ]);
+    const one = poolSaturation(detector, { takersAmong: (stage) => stage.slice(1) });
+    expect(one(encoders, NOW).effective).toBe(0.2);
   });
 });
 

@@ -36,6 +36,8 @@ describe('usage limits', () => {
       [1, 0, 0],
     ]);
     expect(softReflective().ceilings(0.9, [5])).toEqual([1]);
+    // Of four bands the second has the ceiling 0.75, and is gated from there on.
+    expect(softReflective().ceilings(0.75, [3, 2, 1, 0])).toEqual([1, 0, 0, 0]);
   });
 
   test('[Q52] no policy gives a lower band a higher ceiling', () => {
