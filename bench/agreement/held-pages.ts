@@ -16,11 +16,10 @@ export interface Readable {
   readonly last: number;
 }
 
-/**
- * So many readings of each page are waited for. Two pickers read each page at the same rate, one
- * reading after the other, so that the first of them is known to both.
- */
-const READINGS = 6;
+/** Two pickers read each page, each by a connection of its own, one reading after the other. */
+const PICKERS = 2;
+/** So many readings by each are waited for: the first of them are known to it. */
+const READINGS = 3;
 const FINISHED = 'http.server.response.finish';
 
 /**
@@ -29,14 +28,16 @@ const FINISHED = 'http.server.response.finish';
  */
 export class HeldPages {
   readonly #faultsUrl: string;
-  readonly #readings: Map<number, number>;
+  /** By port of a server: how often its page was read, by port of the reader. */
+  readonly #readings: ReadonlyMap<number, Map<number, number>>;
   readonly #holds: Hold[] = [];
   #onRead: (() => void) | undefined;
 
   /** `control`: of the pool's control server; `addresses`: of its servers. */
   constructor(control: string, addresses: readonly string[]) {
     this.#faultsUrl = `http://${control}/faults`;
-    this.#readings = new Map(addresses.map((each) => [Number(new URL(`http://${each}`).port), 0]));
+    const ports = addresses.map((each) => Number(new URL(`http://${each}`).port));
+    this.#readings = new Map(ports.map((port) => [port, new Map<number, number>()]));
     subscribe(FINISHED, this.#onFinished);
   }
 
@@ -61,7 +62,7 @@ export class HeldPages {
 
   /** Resolves when both pickers have read the pages that were taken last. */
   async settle(): Promise<void> {
-    for (const port of this.#readings.keys()) this.#readings.set(port, 0);
+    for (const readings of this.#readings.values()) readings.clear();
     await new Promise<void>((resolve) => {
       this.#onRead = resolve;
     });
@@ -71,11 +72,11 @@ export class HeldPages {
 
   readonly #onFinished = (message: unknown): void => {
     const { request } = message as { readonly request: IncomingMessage };
-    const port = request.socket.localPort ?? 0;
-    const readings = this.#readings.get(port);
+    const { localPort = 0, remotePort = 0 } = request.socket;
+    const readings = this.#readings.get(localPort);
     if (readings === undefined || request.url !== '/metrics') return;
-    this.#readings.set(port, readings + 1);
-    if (Math.min(...this.#readings.values()) >= READINGS) this.#onRead?.();
+    readings.set(remotePort, (readings.get(remotePort) ?? 0) + 1);
+    if ([...this.#readings.values()].every(isKnown)) this.#onRead?.();
   };
 }
 
@@ -86,4 +87,8 @@ export function readableIn(holds: readonly Hold[], sentAt: number, answeredAt: n
   );
   const taken = holds.findLastIndex(({ takenFrom }) => takenFrom < answeredAt);
   return { first: Math.max(0, known), last: Math.max(0, taken) };
+}
+
+function isKnown(readings: ReadonlyMap<number, number>): boolean {
+  return [...readings.values()].filter((count) => count >= READINGS).length >= PICKERS;
 }

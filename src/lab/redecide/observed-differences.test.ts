@@ -96,7 +96,7 @@ describe('why an observed decision differs', () => {
       await why(...servers, ...equal, request(0, 'a')),
       await why(...servers, ...equal, request(0, 'b')),
     ];
-    expect(both.toSorted()).toEqual(['same', 'tie']);
+    expect(new Set(both)).toEqual(new Set(['same', 'tie']));
   });
 
   it('[D480] says what follows from samples just before, each server’s by itself', async () => {
