@@ -210,6 +210,14 @@ test('[D507] failed transfers of KV blocks are those that the server reports', (
   ]);
 });
 
+test('[D512] times to the first token have the names of releases with a latency predictor', () => {
+  const counts = ['inference_objective', 'llm_d_router_epp'].map((prefix) =>
+    lines.get(`${prefix}_request_ttft_seconds_count`),
+  );
+  for (const each of counts)
+    expect(each?.[0]).toMatch(/\{model_name="m",target_model_name="m"\} 1$/);
+});
+
 test('[D386] the size of each prefix index has the type of its plugin', () => {
   const sizes = lines.get('llm_d_epp_prefix_indexer_size') ?? [];
   const labels = sizes.map((line) => line.replace(/ \d+$/, '').replace(/^.*_size/, ''));

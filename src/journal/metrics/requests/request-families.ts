@@ -101,6 +101,8 @@ function showFormerNames(families: RequestFamilies, show: ShowTwins): void {
     [families.outputTokens, 'output_tokens', 'request_output_tokens'],
     [families.cachedTokens, 'prompt_cached_tokens', 'request_cached_tokens'],
     [families.ntpotSeconds, 'normalized_time_per_output_token_seconds', 'request_ntpot_seconds'],
+    [families.ttftSeconds, 'request_ttft_seconds', 'request_ttft_seconds'],
+    [families.tpotSeconds, 'request_tpot_seconds', 'request_streaming_tpot_seconds'],
   ] as const) {
     former(family, name, use);
   }
