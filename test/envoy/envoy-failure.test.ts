@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Document, isSeq } from 'yaml';
+import { type Document, isSeq, parse } from 'yaml';
 import { z } from 'zod';
 import { envoyBinary, eventually, startEnvoyFor } from '../../bench/support/stack.ts';
 import { type ChildCommand, startChildCommand } from '../../src/lab/demo/child-command.ts';
 import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
+import { codeBlock } from '../docs/doc-code.ts';
 import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const binary = await envoyBinary();
@@ -74,6 +75,43 @@ function withFallbackRoute(fallback: string): (config: Document) => void {
     clusters.add(config.createNode({ name: 'fallback', type: 'STATIC', load_assignment }));
   };
 }
+
+/** As docs/troubleshooting.md has the route. */
+function withoutPicker(servers: string): (config: Document) => void {
+  const [address, port] = servers.split(':');
+  const code = codeBlock('docs/troubleshooting.md', 'yaml', 'ExtProcPerRoute');
+  return (config) => {
+    const routes = [...CONNECTION_MANAGER, 'route_config', 'virtual_hosts', 0, 'routes'];
+    config.setIn(routes, [{ match: { prefix: '/' }, ...(parse(code) as object) }]);
+    const clusters = config.getIn(['static_resources', 'clusters']);
+    if (!isSeq(clusters)) throw new Error('no list of clusters');
+    const socket_address = { address, port_value: Number(port) };
+    const endpoints = [{ lb_endpoints: [{ endpoint: { address: { socket_address } } }] }];
+    const load_assignment = { cluster_name: 'model_servers', endpoints };
+    clusters.add(
+      config.createNode({
+        name: 'model_servers',
+        type: 'STRICT_DNS',
+        lb_policy: 'LEAST_REQUEST',
+        load_assignment,
+      }),
+    );
+  };
+}
+
+describe.skipIf(binary === undefined).each(WIRINGS)('%s.yaml without a picker', (wiring) => {
+  it('[O376] serves by the route that docs/troubleshooting.md shows', async () => {
+    const upstream = await startUpstream();
+    const edit = withoutPicker(upstream.address);
+    const options = { envoy: wiring, endpoints: [], failureModeAllow: false, edit };
+    // Nothing listens at the picker's port.
+    const envoy = await startEnvoyFor(binary ?? '', options, 9);
+    expect((await post(envoy.url)).status).toBe(200);
+    expect(upstream.received).toHaveLength(1);
+    await envoy.stop();
+    await upstream.stop();
+  });
+});
 
 describe.skipIf(binary === undefined).each(WIRINGS)('a picker killed behind %s.yaml', (wiring) => {
   let upstream: Upstream;
