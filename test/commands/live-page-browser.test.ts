@@ -169,6 +169,17 @@ describe.skipIf(launch === undefined)('the live page', () => {
     await close();
   });
 
+  it('[O377] keeps figures of the pool within their columns beside the decisions', async () => {
+    const { page, close } = await open({ viewport: { width: 1280, height: 900 } });
+    await live(page);
+    const beyond = `[...document.querySelectorAll('.pool td .number')].map((figure) =>
+      figure.getBoundingClientRect().right - figure.closest('td').getBoundingClientRect().right)`;
+    const pixels = (await page.evaluate(beyond)) as readonly number[];
+    expect(pixels.length).toBeGreaterThan(4);
+    expect(Math.max(...pixels)).toBeLessThan(-4);
+    await close();
+  });
+
   it('[O163] starts in a browser whose language is none, and says why where it cannot start', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
