@@ -47,7 +47,7 @@ function tallied(names: readonly string[]): Readonly<Record<string, number>> {
 describe.skipIf(binary === undefined).each(WIRINGS)(
   'an observer beside another picker behind a real Envoy: %s',
   (wiring, edit) => {
-    const REQUESTS = 300;
+    const REQUESTS = 100;
     const folder = mkdtempSync(join(tmpdir(), 'pointsman-observer-'));
     let pool: StubPool;
     let picker: Serving;
