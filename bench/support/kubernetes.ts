@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { builtKubernetes, type KubernetesBinaries } from './kubernetes-binaries.ts';
 import { skipped } from './skipped.ts';
 import { eventually } from './stack.ts';
@@ -111,9 +111,24 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
   };
 }
 
+/**
+ * A kubeconfig whose client keeps its connections. Kubernetes' client opens one for each request
+ * otherwise, and a handshake takes longer than most requests. Connections of a picker are its own.
+ */
+class KeptConnections extends KubeConfig {
+  #dispatcher: ReturnType<RequestContext['getDispatcher']>;
+
+  override async applySecurityAuthentication(request: RequestContext): Promise<void> {
+    await super.applySecurityAuthentication(request);
+    if (!(request instanceof RequestContext)) return;
+    this.#dispatcher ??= request.getDispatcher();
+    if (this.#dispatcher !== undefined) request.setDispatcher(this.#dispatcher);
+  }
+}
+
 /** The kubeconfig of an API server of these tests. */
 export function configFor(server: string, token: string = TOKEN): KubeConfig {
-  const config = new KubeConfig();
+  const config = new KeptConnections();
   config.loadFromOptions({
     clusters: [{ name: 'test', server, skipTLSVerify: true }],
     users: [{ name: 'tester', token }],

@@ -9,7 +9,7 @@ import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
 
 const binary = await envoyBinary();
-const SWAPS = 20;
+const SWAPS = 12;
 /** The least time between two swaps, so that requests come after each. */
 const REQUESTS_A_SWAP = 25;
 const CLIENTS = 8;

@@ -151,8 +151,11 @@ describe.skipIf(binaries === undefined)(
   },
 );
 
-/** What the reference's chart allows a picker that has no InferencePool. */
-async function allowPods({ config }: ApiServer): Promise<void> {
+/**
+ * Gives the picker what the reference's chart allows one that has no InferencePool. Resolves when
+ * the API server applies it.
+ */
+async function allowPods({ config, pickerConfig }: ApiServer): Promise<void> {
   const rbac = config.makeApiClient(RbacAuthorizationV1Api);
   const namespace = NAMESPACE;
   const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'watch', 'list'] }];
@@ -161,6 +164,13 @@ async function allowPods({ config }: ApiServer): Promise<void> {
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'pods' };
   const body = { metadata: { name: 'pods' }, subjects, roleRef };
   await rbac.createNamespacedRoleBinding({ namespace, body });
+  const pods = pickerConfig.makeApiClient(CoreV1Api);
+  const list = (): Promise<boolean> =>
+    pods.listNamespacedPod({ namespace }).then(
+      () => true,
+      () => false,
+    );
+  await eventually(list, (allowed) => allowed);
 }
 
 /** In version v1 only. */
