@@ -53,6 +53,17 @@ it('[Q136] a flow that comes back has saved up eight of its requests at most', (
   expect(shares.of(early.request).served).toBeCloseTo(busy - 9 * cost, 0);
 });
 
+it('[Q136] a flow that waits keeps all that it is owed, however much others get meanwhile', () => {
+  const shares = new FairShares();
+  const [first, next] = [sent('patient').request, sent('patient').request];
+  const patient = shares.of(first);
+  shares.waits(patient, first);
+  const { served } = patient;
+  for (let n = 0; n < 100; n++) shares.onRouted(sent('busy'));
+  shares.waits(patient, next);
+  expect(patient.served).toBe(served);
+});
+
 it('[Q150] a flow is crowded out beside one that waits, has got more and has much pending', () => {
   const shares = new FairShares();
   const [loud, quiet] = [sent('loud', 5000), sent('quiet', 100)];

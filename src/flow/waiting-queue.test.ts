@@ -183,6 +183,16 @@ describe('what waits', () => {
     expect(queue.first(0, 4000, OPEN)).toBe(due);
   });
 
+  it('[Q114] a request whose deadline cannot be met any more is as any other', () => {
+    const queue = queueOf();
+    const [old, missed] = [undefined, 100].map((ttftSloMs) => makeItem({ ownMs: 20, ttftSloMs }));
+    for (const item of [old, missed]) queue.add(item as Item, 'a');
+    expect([60, 200].map((at) => queue.first(0, at, OPEN))).toEqual([missed, old]);
+    const late = queueOf();
+    for (const item of [old, missed]) late.add(item as Item, 'a');
+    expect(late.first(0, 200, OPEN)).toBe(old);
+  });
+
   it('[Q135] begins with the flow that has got least, and else goes by the order', () => {
     const queue = queueOf();
     const [long, short] = [makeItem({ ownMs: 1000 }), makeItem({ ownMs: 1 })];
