@@ -12,7 +12,6 @@ import type { Ejector } from '../ejection/ejector.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import type { Ledger } from '../load/ledger.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
-import type { LetThrough } from './let-through.ts';
 
 /** What flow control stands in front of. */
 export interface ControlledPicker extends Router {
@@ -24,11 +23,15 @@ export interface ControlledPicker extends Router {
   readonly shares: FairShares;
 }
 
-type Lacking = Pick<LetThrough, 'unseen' | 'unseenTokens'>;
+/** What was let through, and the ledger does not have yet. */
+interface Lacking {
+  readonly unseen: number;
+  /** Tokens of their prompts. */
+  readonly unseenTokens: number;
+}
 
 interface ControlOptions {
   readonly plan: FlowControlPlan;
-  /** Requests that the ledger does not have yet. */
   readonly lacking: Lacking;
   /** The priority of each objective, by name. */
   readonly objectives: (() => ReadonlyMap<string, number>) | undefined;
