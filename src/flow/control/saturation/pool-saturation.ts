@@ -15,7 +15,7 @@ export interface SaturationRules {
   /** Whether one more request may be sent there; a stage without room counts as saturated. */
   readonly hasRoom?: ((endpoints: readonly Endpoint[]) => boolean) | undefined;
   /**
-   * Those of the endpoints that get requests now; some where any are given. An endpoint that gets
+   * Leaves the endpoints that get requests now; some where any are given. An endpoint that gets
    * none has no load, and would say that there is room.
    */
   readonly takersAmong?: ((endpoints: readonly Endpoint[]) => readonly Endpoint[]) | undefined;
