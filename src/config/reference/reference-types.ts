@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { PARSER_TYPES } from '../../framework/parser-type.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
-import { duration } from '../../plugins/parameters/duration.ts';
 
 /** Plugin types of the reference picker that are not built-in plugins here. */
 
@@ -28,8 +27,8 @@ const redis = (): z.ZodRawShape => ({
   passwordEnv: z.string().optional(),
   passwordFile: z.string().optional(),
   db: z.int().nonnegative().optional(),
-  stateTTL: duration.optional(),
-  coordinationTTL: duration.optional(),
+  stateTTL: z.union([z.string(), z.number()]).optional(),
+  coordinationTTL: z.union([z.string(), z.number()]).optional(),
 });
 
 interface AcceptedType {
