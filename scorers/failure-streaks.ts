@@ -4,7 +4,8 @@ import type { Millis } from '../src/framework/runtime.ts';
 
 /** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
 const SUSPECT_MS = 500;
-const SUSPECT_DOUBLINGS_MAX = 6;
+/** With 8 s at most, an endpoint of a pool that failed as a whole is used 10 s after it is back. */
+const STREAK_MAX = 5;
 
 interface FailureStreak {
   readonly failures: number;
@@ -19,7 +20,7 @@ export class FailureStreaks {
   ended({ slot }: Endpoint, at: Millis, outcome: Outcome): void {
     if (outcome === 'completed') this.#streaks[slot] = undefined;
     if (outcome !== 'failed') return;
-    const failures = Math.min((this.#streaks[slot]?.failures ?? 0) + 1, SUSPECT_DOUBLINGS_MAX);
+    const failures = Math.min((this.#streaks[slot]?.failures ?? 0) + 1, STREAK_MAX);
     this.#streaks[slot] = { failures, suspectUntil: at + SUSPECT_MS * 2 ** (failures - 1) };
   }
 
