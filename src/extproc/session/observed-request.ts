@@ -15,6 +15,8 @@ export type UnbookedReason =
   | 'unknown-endpoint'
   /** A body that we cannot read, or that has more bytes than we take. */
   | 'unreadable'
+  /** It was answered before its headers came: the other picker refused it, or a filter before. */
+  | 'refused'
   /** Its stream ended before its body: the client has gone, or the proxy did not wait. */
   | 'cut-short';
 
@@ -89,6 +91,10 @@ export class ObservedRequest {
 
   /** The body has ended, by trailers; or its answer comes already. */
   onAnswered(mode: BookingMode): void {
+    if (this.#head === undefined && !this.#over) {
+      this.#drop();
+      this.#options.onUnbooked('refused', '');
+    }
     this.#guarded(() => {
       if (this.routed === undefined && this.#reader !== undefined) {
         this.#book(this.#reader.peek(), mode);

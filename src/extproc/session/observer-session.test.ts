@@ -262,6 +262,13 @@ describe('an observer’s books', () => {
     expect(unbooked).toEqual(['cut-short']);
   });
 
+  it('[D481] counts once what was answered before its headers came: another picker refused it', () => {
+    const { send, unbooked, routed, session } = setUp();
+    send(RESPONSE, body('response-body', 'inference error', true));
+    session.closed('ended');
+    expect([unbooked, routed]).toEqual([['refused'], []]);
+  });
+
   it('[B4] holds a request once its body has ended, or its answer comes; the complete one is reported', () => {
     const { send, routed, read, ended, firstTokens } = setUp();
     send(requestHeaders(undefined, WATCHED), body('request-body', BODY.slice(0, 20), false));

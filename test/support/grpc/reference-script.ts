@@ -13,7 +13,7 @@ export type Turn =
   | 'leaves'
   /** Ends its stream with an error. */
   | 'fails'
-  /** Picks, and ends the request at the first piece of its answer. */
+  /** Picks, and ends the request at the second piece of its answer. */
   | 'evicts'
   | 'picks';
 
@@ -48,6 +48,7 @@ class Exchange {
   readonly #body: Buffer[] = [];
   readonly #answer: Buffer[] = [];
   #streams = false;
+  #pieces = 0;
 
   constructor(destination: string, turn: Turn, stream: PickerStream) {
     this.#destination = destination;
@@ -71,7 +72,7 @@ class Exchange {
       this.#stream.write({ response_headers: { response: headerMutation([own, ...headers]) } });
     } else if (response_body !== undefined) {
       const { body = Buffer.alloc(0), end_of_stream = false } = response_body;
-      if (this.#turn === 'evicts') return this.#refuse(429, 'evicted');
+      if (this.#turn === 'evicts' && this.#pieces++ > 0) return this.#refuse(429, 'evicted');
       this.#answer.push(body);
       if (!this.#streams && !end_of_stream) return;
       this.#send('response_body', Buffer.concat(this.#answer.splice(0)), end_of_stream);
