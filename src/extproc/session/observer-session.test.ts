@@ -255,18 +255,13 @@ describe('an observer’s books', () => {
     expect(kinds()).not.toContain('reject');
   });
 
-  it('[B3] leaves out and counts: one whose stream ends before its body', () => {
-    const { send, unbooked, session } = setUp();
-    send(requestHeaders(), body('request-body', BODY, false));
-    session.closed('cancelled');
-    expect(unbooked).toEqual(['cut-short']);
-  });
-
-  it('[D481] counts once what was answered before its headers came: another picker refused it', () => {
-    const { send, unbooked, routed, session } = setUp();
-    send(RESPONSE, body('response-body', 'inference error', true));
-    session.closed('ended');
-    expect([unbooked, routed]).toEqual([['refused'], []]);
+  it('[B3] [D481] leaves out and counts: one cut short, and one answered before its headers', () => {
+    const [cut, refused] = [setUp(), setUp()];
+    cut.send(requestHeaders(), body('request-body', BODY, false));
+    cut.session.closed('cancelled');
+    refused.send(RESPONSE, body('response-body', 'inference error', true));
+    refused.session.closed('ended');
+    expect([cut.unbooked, refused.unbooked]).toEqual([['cut-short'], ['refused']]);
   });
 
   it('[B4] holds a request once its body has ended, or its answer comes; the complete one is reported', () => {

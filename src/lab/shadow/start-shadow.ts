@@ -11,7 +11,7 @@ export interface ShadowReport extends ParityReport {
   readonly gain: GainReport;
   /** Decisions that it made itself as a promoted shadow; they are left out of the comparison. */
   readonly ownDecisions: number;
-  /** Of some decisions of an observed picker; left out before the first. */
+  /** Why some decisions of an observed picker differ; left out before the first. */
   readonly explained?: ExplainedDecisions | undefined;
   /** The replacement, where there is one: its name, and how many requests it declined. */
   readonly replacement?: { readonly name: string; readonly undecided: number };
