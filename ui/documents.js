@@ -91,7 +91,7 @@ function Promotion({ promotion }) {
     count(failed),
     latency.count === 0 ? '–' : duration(latency.meanMs),
   ]);
-  const heads = ['Decided by', 'Requests', 'Failed', 'Mean first token'];
+  const heads = ['Decided by', 'Requests', 'Failed', 'Pick to first token'];
   return h(
     TableCard,
     { title: 'Promotion', heads, rows },

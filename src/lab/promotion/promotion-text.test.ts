@@ -29,7 +29,7 @@ const text = (changes: Partial<PromotionStatus>) => promotionText(status(changes
 it('[O246] says that the last step is taken, and what is compared where nothing is left beside it', () => {
   expect(text({}).split('\n')).toEqual([
     'mine.yaml decides 100 % of the requests; the rule has taken its last step, and demotes it when its results get worse',
-    '  shadow     900 requests, 0 failed, first token after 80.0 ms on average',
+    '  shadow     900 requests, 0 failed, 80.0 ms from pick to first token',
     '  latest     3 of 900 failed; in charge before it 1 of 8000 failed',
     '',
   ]);
@@ -45,5 +45,5 @@ it('[O246] compares with what is beside it while there is something', () => {
   const outcomes = { ...status({}).outcomes, incumbent: arm(40) };
   expect(text({ percent: 50, outcomes })).toContain('  in charge  40 requests, 0 failed, ');
   // A share that has just begun.
-  expect(text({ percent: 5 })).toContain('  in charge  0 requests, 0 failed, first token after - ');
+  expect(text({ percent: 5 })).toContain('  in charge  0 requests, 0 failed, none answered yet');
 });

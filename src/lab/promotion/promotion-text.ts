@@ -37,6 +37,8 @@ function inCharge(percent: number, { incumbent, recent }: ArmReports): string {
 }
 
 function arm(name: string, { requests, failed, latency }: ArmReport): string {
-  const mean = latency.count === 0 ? '-' : `${latency.meanMs.toFixed(1)} ms`;
-  return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, first token after ${mean} on average`;
+  const { count, meanMs } = latency;
+  const mean =
+    count === 0 ? 'none answered yet' : `${meanMs.toFixed(1)} ms from pick to first token`;
+  return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, ${mean}`;
 }
