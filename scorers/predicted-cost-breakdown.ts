@@ -1,6 +1,7 @@
 import { queueingDelayForOthersMs, type Traffic } from '../src/cost-model/queueing-delay.ts';
 import { decodeStepMs, prefillSteps, promptMs } from '../src/cost-model/step-time.ts';
 import type { InFlightLoad, StepTime } from '../src/framework/keys.ts';
+import type { Millis } from '../src/framework/runtime.ts';
 
 /** Above this share of KV memory a wait is expected: answers grow as they are written. */
 const COMFORTABLE_MEMORY_SHARE = 0.8;
@@ -96,7 +97,8 @@ export function computeCost(
   const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
   const memory = memoryUse(request, state, stepMs);
-  const memoryMs = memoryWaitMs(memory);
+  const freedMs = memoryWaitMs(memory);
+  const memoryMs = freedMs === 0 ? 0 : memoryWaitLeftMs(freedMs, state, queuedPrefillMs);
   const memoryDelayMs = memoryMs === 0 ? 0 : memoryDelayForOthersMs(memory, state, ownPrefillMs);
   const costMs =
     overheadMs +
@@ -169,6 +171,21 @@ function memoryUse(
 
 function memoryWaitMs({ share, residenceMs }: MemoryUse): number {
   return residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
+}
+
+/**
+ * What is left of the wait for memory when its turn has come: answers end while the prompts before
+ * it are computed. Not where the prompts that were sent there do not fit beside what is in memory:
+ * they wait for memory, too, and are not computed meanwhile.
+ */
+function memoryWaitLeftMs(
+  freedMs: Millis,
+  { load, heldTokens, capacityTokens }: EndpointState,
+  queuedPrefillMs: Millis,
+): Millis {
+  const { pendingPrefillTokens } = load.sent ?? load;
+  const isFull = heldTokens + pendingPrefillTokens >= capacityTokens;
+  return isFull ? freedMs : Math.max(0, freedMs - queuedPrefillMs);
 }
 
 /** Requests in memory stay longer by the time in which this prompt is computed. */
