@@ -122,4 +122,20 @@ describe('what a request costs at a place', () => {
     expect(breakdown.memoryMs).toBeGreaterThan(0);
     expect(breakdown.memoryDelayForOthersMs).toBeGreaterThan(0);
   });
+
+  it('[Q257] waits for memory only after the prompts before it, where those that were sent fit', () => {
+    const memoryMs = (heldTokens: number, pendingPrefillTokens: number): number => {
+      const breakdown = emptyBreakdown();
+      const load = { ...STATE.load, pendingPrefillTokens, sent: STATE.load };
+      computeCost(REQUEST, { ...STATE, heldTokens, load }, breakdown);
+      return breakdown.memoryMs;
+    };
+    // Until memory is free it takes 118.2 ms with 1,000 tokens before it, which take 40 ms.
+    expect(memoryMs(350_000, 1000)).toBeCloseTo(78.2, 0);
+    // 10,000 tokens take 400 ms: more than until memory is free.
+    expect(memoryMs(350_000, 10_000)).toBe(0);
+    // What was sent does not fit, and is not computed before there is memory.
+    expect(memoryMs(398_900, 1000)).toBeGreaterThan(200);
+    expect(memoryMs(399_000, 1000)).toBeGreaterThan(memoryMs(398_900, 1000) + 40);
+  });
 });

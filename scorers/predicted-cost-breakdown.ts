@@ -62,7 +62,7 @@ export type CostBreakdown = {
   heldUpMs: number;
   /** Answers take longer, the more of them are written together. */
   answersMs: number;
-  /** The wait until there is KV memory for the request. */
+  /** The wait until there is KV memory for the request, after the prompts before it. */
   memoryMs: number;
   /** By how much later requests wait longer for the memory that it holds. */
   memoryDelayForOthersMs: number;
