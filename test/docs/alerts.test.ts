@@ -201,9 +201,11 @@ describe('the alerts', () => {
     const anchors = [...read(path).matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
       heading.toLowerCase().replaceAll(' ', '-'),
     );
-    expect(anchors).toContain(anchor);
+    expect(anchors, `write a section of ${path} whose heading becomes this anchor`).toContain(
+      anchor,
+    );
     const kebab = rule.alert.replace(/(?<!^)(?=[A-Z])/g, '-').toLowerCase();
-    expect(anchor).toBe(kebab);
+    expect(anchor, 'the anchor of runbook_url is the name of the alert').toBe(kebab);
   });
 
   test.each(rules)(

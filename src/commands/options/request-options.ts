@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
+import { EARLY_PICK_BYTES } from '../../doctor/check-filter.ts';
 import type { RequestOptions } from '../../serve/options/serve-options.ts';
 import { wholeNumber } from './option-values.ts';
 
-/** Below Envoy's default buffer of 1 MiB, and enough text to recognize a prompt. */
-const EARLY_PICK_BYTES = 128 * 1024;
 /** Many times a prompt of a million tokens. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
