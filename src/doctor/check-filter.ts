@@ -8,7 +8,7 @@ const BUFFER_DEFAULT = 1024 * 1024;
  * What `serve --early-pick-bytes` is unless given; the flag takes it from here. It is below Envoy's
  * buffer, and enough text to recognize a prompt.
  */
-export const EARLY_PICK_BYTES = 128 * 1024;
+export const EARLY_PICK_BYTES: number = 128 * 1024;
 /** A prompt of a million tokens. */
 const BUFFERED_BYTES_MIN = 16 * 1024 * 1024;
 const DUPLEX = 'FULL_DUPLEX_STREAMED';
