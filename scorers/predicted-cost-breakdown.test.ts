@@ -126,7 +126,8 @@ describe('what a request costs at a place', () => {
   it('[Q257] waits for memory only after the prompts before it, where those that were sent fit', () => {
     const memoryMs = (heldTokens: number, pendingPrefillTokens: number): number => {
       const breakdown = emptyBreakdown();
-      const load = { ...STATE.load, pendingPrefillTokens, sent: STATE.load };
+      const sentPrefillTokens = STATE.load.pendingPrefillTokens;
+      const load = { ...STATE.load, pendingPrefillTokens, sentPrefillTokens };
       computeCost(REQUEST, { ...STATE, heldTokens, load }, breakdown);
       return breakdown.memoryMs;
     };

@@ -97,8 +97,7 @@ export function computeCost(
   const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
   const memory = memoryUse(request, state, stepMs);
-  const freedMs = memoryWaitMs(memory);
-  const memoryMs = freedMs === 0 ? 0 : memoryWaitLeftMs(freedMs, state, queuedPrefillMs);
+  const memoryMs = memoryWaitLeftMs(memory, state, queuedPrefillMs);
   const memoryDelayMs = memoryMs === 0 ? 0 : memoryDelayForOthersMs(memory, state, ownPrefillMs);
   const costMs =
     overheadMs +
@@ -174,18 +173,20 @@ function memoryWaitMs({ share, residenceMs }: MemoryUse): number {
 }
 
 /**
- * What is left of the wait for memory when its turn has come: answers end while the prompts before
- * it are computed. Not where the prompts that were sent there do not fit beside what is in memory:
- * they wait for memory, too, and are not computed meanwhile.
+ * What is left of the wait for memory when the prompts before are computed: answers end meanwhile.
+ * All of it where the prompts that were sent there do not fit beside what is in memory: they wait
+ * for memory, too, and are not computed meanwhile.
  */
 function memoryWaitLeftMs(
-  freedMs: Millis,
+  memory: MemoryUse,
   { load, heldTokens, capacityTokens }: EndpointState,
   queuedPrefillMs: Millis,
 ): Millis {
-  const { pendingPrefillTokens } = load.sent ?? load;
-  const isFull = heldTokens + pendingPrefillTokens >= capacityTokens;
-  return isFull ? freedMs : Math.max(0, freedMs - queuedPrefillMs);
+  const waitMs = memoryWaitMs(memory);
+  if (waitMs === 0) return 0;
+  const sentTokens = load.sentPrefillTokens ?? load.pendingPrefillTokens;
+  const isFull = heldTokens + sentTokens >= capacityTokens;
+  return isFull ? waitMs : Math.max(0, waitMs - queuedPrefillMs);
 }
 
 /** Requests in memory stay longer by the time in which this prompt is computed. */

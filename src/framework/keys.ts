@@ -144,8 +144,11 @@ export interface InFlightLoad {
    * `pendingPrefillTokens`.
    */
   readonly countedTokens?: number | undefined;
-  /** The part of it that was sent there, where the rest waits at the picker; left out for all. */
-  readonly sent?: InFlightLoad | undefined;
+  /**
+   * The part of `pendingPrefillTokens` that was sent there, where the rest waits at the picker; left
+   * out for all.
+   */
+  readonly sentPrefillTokens?: number | undefined;
 }
 
 /** The tokens in flight that detectors, filters and scorers of the reference compare. */

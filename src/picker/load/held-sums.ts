@@ -139,7 +139,7 @@ export function plus(load: InFlightLoad, held: HeldSum | undefined): InFlightLoa
     pendingPrefillTokens: load.pendingPrefillTokens + prefillTokens,
     contextTokens: load.contextTokens + contextTokens,
     countedTokens: countedTokens(load) + prefillTokens,
-    sent: load,
+    sentPrefillTokens: load.pendingPrefillTokens,
   };
 }
 
