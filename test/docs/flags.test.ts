@@ -78,7 +78,7 @@ const OF_OTHERS = new Set([
   '--model-server-metrics-',
   // bench
   '--features',
-  '--in-charge',
+  '--others',
   '--help',
 ]);
 
