@@ -25,7 +25,7 @@ export interface EngineMapping {
 interface CustomMetric {
   readonly attribute: string;
   readonly series: string;
-  /** With how many pages one that lacks the series is searched for it; 1 where not given. */
+  /** While pages lack the series, one of so many is searched for it; each where not given. */
   readonly everyPages?: number;
 }
 

@@ -32,8 +32,9 @@ const SKIPPED_LINES_MAX = 16;
 const LONGER_NAMES_MAX = 1024;
 
 /**
- * A search for what a page does not have goes over all of it. What is not of the load is searched
- * for with every so many pages: in less than half a second where requests are.
+ * A search for what a page does not have goes over all of it. While pages lack a series that says
+ * nothing of the load, one page of so many is searched for it: it is found in less than half a
+ * second where requests are.
  */
 export const OPTIONAL_EVERY_PAGES = 8;
 
@@ -67,9 +68,7 @@ export class SeriesFinder {
   #lastLine: Buffer = Buffer.alloc(0);
   #lastSample: Sample | undefined;
 
-  /**
-   * `everyPages`: a page that lacks it is followed by so many, but one, that are not searched.
-   */
+  /** `everyPages`: while pages lack the series, one of so many is searched for it. */
   constructor(spec: SeriesSpec, work: ScanWork = { bytes: 0 }, everyPages = 1) {
     this.#spec = spec;
     this.#anyLabels = selectsEverySeries(spec);
