@@ -112,8 +112,8 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
 }
 
 /**
- * A kubeconfig whose client keeps its connections. Kubernetes' client opens one for each request
- * otherwise, and a handshake takes longer than most requests. Connections of a picker are its own.
+ * Its clients keep their connections. Kubernetes' client opens one for each request otherwise, and
+ * a handshake takes longer than most requests.
  */
 class KeptConnections extends KubeConfig {
   #dispatcher: ReturnType<RequestContext['getDispatcher']>;
@@ -128,13 +128,16 @@ class KeptConnections extends KubeConfig {
 
 /** The kubeconfig of an API server of these tests. */
 export function configFor(server: string, token: string = TOKEN): KubeConfig {
-  const config = new KeptConnections();
-  config.loadFromOptions({
+  const options = {
     clusters: [{ name: 'test', server, skipTLSVerify: true }],
     users: [{ name: 'tester', token }],
     contexts: [{ name: 'test', cluster: 'test', user: 'tester' }],
     currentContext: 'test',
-  });
+  };
+  const [config, clients] = [new KubeConfig(), new KeptConnections()];
+  for (const each of [config, clients]) each.loadFromOptions(options);
+  // A picker ends its connections: it gets some of its own.
+  config.makeApiClient = (type) => clients.makeApiClient(type);
   return config;
 }
 
