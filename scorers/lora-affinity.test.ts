@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LORA, type LoraState } from '../src/framework/keys.ts';
+import { LORA, type LoraState } from '../src/framework/attributes.ts';
 import {
   type EndpointFields,
   makeContext,

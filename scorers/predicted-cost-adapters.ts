@@ -1,8 +1,8 @@
 import { decodeStepMs } from '../src/cost-model/step-time.ts';
+import type { LoraState } from '../src/framework/attributes.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import {
   type InFlightLoad,
-  type LoraState,
   MODELS_IN_FLIGHT,
   type ModelsInFlightView,
   type StepTime,

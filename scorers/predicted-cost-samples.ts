@@ -1,5 +1,5 @@
+import { CACHE_CONFIG, LORA, type LoraState } from '../src/framework/attributes.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import { CACHE_CONFIG, LORA, type LoraState } from '../src/framework/keys.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 
 /** What the last sample of an endpoint says, as the cost needs it. */

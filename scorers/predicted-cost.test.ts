@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
+import { LORA, type LoraState } from '../src/framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../src/framework/endpoint.ts';
-import {
-  type Demand,
-  type InFlightLoad,
-  LORA,
-  type LoraState,
-  type StepTime,
-} from '../src/framework/keys.ts';
+import type { Demand, InFlightLoad, StepTime } from '../src/framework/keys.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
 import {
   makeContext,

@@ -7,6 +7,8 @@ export {
   metricScore,
 } from '../scorers/scores/normalize.ts';
 export type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from './flow/discipline.ts';
+export type { CacheConfig, LoraState } from './framework/attributes.ts';
+export { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from './framework/attributes.ts';
 export type {
   AttributeKey,
   Endpoint,
@@ -17,26 +19,15 @@ export { attributeKey, isFresh, METRICS_STALE_MS } from './framework/endpoint.ts
 export type { ConfigIssue, PluginFault, RoutingErrorCode } from './framework/error.ts';
 export { ConfigError, RoutingError } from './framework/error.ts';
 export type {
-  CacheConfig,
   Demand,
   EngineModelView,
   InFlightLoad,
   InFlightView,
-  LoraState,
   ModelsInFlightView,
   PrefixMatch,
   StepTime,
 } from './framework/keys.ts';
-export {
-  CACHE_CONFIG,
-  CUSTOM_METRICS,
-  ENGINE_MODEL,
-  IN_FLIGHT,
-  LORA,
-  MODELS_IN_FLIGHT,
-  prefixMatchKey,
-  STARTED_AT,
-} from './framework/keys.ts';
+export { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT, prefixMatchKey } from './framework/keys.ts';
 export type {
   EndpointObserver,
   Observer,

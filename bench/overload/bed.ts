@@ -1,9 +1,9 @@
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { CACHE_CONFIG } from '../../src/framework/attributes.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import { RoutingError } from '../../src/framework/error.ts';
-import { CACHE_CONFIG } from '../../src/framework/keys.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import type { Millis, Random } from '../../src/framework/runtime.ts';

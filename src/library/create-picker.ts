@@ -1,8 +1,8 @@
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
+import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../framework/attributes.ts';
 import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
 import type { PluginFault } from '../framework/error.ts';
-import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../framework/keys.ts';
 import type { Observer } from '../framework/observer.ts';
 import type { DataSourceDefinition, PluginCatalogue } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';

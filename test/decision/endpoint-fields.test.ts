@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import * as attributes from '../../src/framework/attributes.ts';
 import type { AttributeKey, EndpointId, EndpointMetrics } from '../../src/framework/endpoint.ts';
-import * as keys from '../../src/framework/keys.ts';
 import { poolRecords } from '../../src/journal/capture/endpoint-records.ts';
 import { applyEndpointRecord } from '../../src/lab/redecide/captured-inputs.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
@@ -10,7 +10,7 @@ import { expectNoFault } from '../house/faults.ts';
 /**
  * What is known of an endpoint leaves the process by two ways. A field that is added to
  * `EndpointMetrics` must be added to `EVERY_FIELD`, or the types do not fit, and an attribute of
- * `keys.ts` to `EVERY_ATTRIBUTE`; then each way must carry it, or say here that it does not, and
+ * `attributes.ts` to `EVERY_ATTRIBUTE`; then each way must carry it, or say here that it does not, and
  * why.
  */
 const EVERY_FIELD: EndpointMetrics = {
@@ -24,13 +24,13 @@ const EVERY_ATTRIBUTE: ReadonlyMap<AttributeKey<unknown>, unknown> = new Map<
   AttributeKey<unknown>,
   unknown
 >([
-  [keys.LORA, { running: new Set(['a']), waiting: new Set(['b']), max: 2 }],
-  [keys.CACHE_CONFIG, { blocks: 100, blockTokens: 16 }],
-  [keys.STARTED_AT, 1_700_000_000],
-  [keys.CUSTOM_METRICS, new Map([['spare', 3]])],
-  [keys.LABEL_ATTRIBUTES, new Map([['tier', 'gold']])],
-  [keys.MODELS, [{ id: 'base', isAdapter: false }]],
-  [keys.GPU_UTILIZATION, 0.25],
+  [attributes.LORA, { running: new Set(['a']), waiting: new Set(['b']), max: 2 }],
+  [attributes.CACHE_CONFIG, { blocks: 100, blockTokens: 16 }],
+  [attributes.STARTED_AT, 1_700_000_000],
+  [attributes.CUSTOM_METRICS, new Map([['spare', 3]])],
+  [attributes.LABEL_ATTRIBUTES, new Map([['tier', 'gold']])],
+  [attributes.MODELS, [{ id: 'base', isAdapter: false }]],
+  [attributes.GPU_UTILIZATION, 0.25],
 ]);
 
 /** Where a capture gets it, and gives it back. */
@@ -53,13 +53,13 @@ function fullPool(): EndpointPool {
 }
 
 it('[T22] has a value for every attribute that endpoints have', () => {
-  const all = Object.values<object | string | readonly string[]>({ ...keys }).filter(
+  const all = Object.values<object | string | readonly string[]>({ ...attributes }).filter(
     (each) => typeof each === 'object' && 'initial' in each,
   );
   const missing = all.filter((key) => !EVERY_ATTRIBUTE.has(key as AttributeKey<unknown>));
   expectNoFault(
     missing.map((key) => (key as AttributeKey<unknown>).name),
-    'give these attributes of src/framework/keys.ts a value in EVERY_ATTRIBUTE of this file; then carry them where the tests below fail',
+    'give these attributes of src/framework/attributes.ts a value in EVERY_ATTRIBUTE of this file; then carry them where the tests below fail',
   );
   expect(all).toHaveLength(EVERY_ATTRIBUTE.size);
 });
@@ -72,7 +72,7 @@ it('[T22] captures all that is known of an endpoint, and gives it back when it i
   expect(endpoint?.labels).toEqual(LABELS);
   for (const [key, value] of EVERY_ATTRIBUTE) {
     // `label-producer` takes these from the labels, and does so again.
-    const isDerived = key === keys.LABEL_ATTRIBUTES;
+    const isDerived = key === attributes.LABEL_ATTRIBUTES;
     expect(endpoint?.attribute(key), `${key.name}: ${CAPTURED_BY}`).toEqual(
       isDerived ? key.initial : value,
     );

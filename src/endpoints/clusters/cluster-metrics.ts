@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   CLUSTER_KV_CACHE_USAGE,
   CLUSTER_QUEUE_SIZE,
   CUSTOM_METRICS,
-} from '../../framework/keys.ts';
+} from '../../framework/attributes.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   type DataSourceDefinition,
   type DataSourceHost,

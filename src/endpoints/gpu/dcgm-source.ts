@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { GPU_UTILIZATION } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import { GPU_UTILIZATION } from '../../framework/keys.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { pageFields, pollInterval } from '../scraping/page-fields.ts';

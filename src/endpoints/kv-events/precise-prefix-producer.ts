@@ -1,7 +1,7 @@
+import { LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   type HeldBlocks,
-  LORA,
   PRECISE_PREFIX_PRODUCER,
   type PrefixMatch,
   prefixMatchKey,

@@ -1,11 +1,7 @@
 import { z } from 'zod';
+import { MODELS, type ServedModel } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import {
-  MODELS,
-  SERVED_MODELS,
-  type ServedModel,
-  type ServedModelsView,
-} from '../../framework/keys.ts';
+import { SERVED_MODELS, type ServedModelsView } from '../../framework/keys.ts';
 import {
   type CycleFact,
   type DataSourceDefinition,

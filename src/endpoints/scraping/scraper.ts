@@ -1,5 +1,5 @@
+import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/keys.ts';
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import {
   BodyTooLargeError,

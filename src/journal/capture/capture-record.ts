@@ -1,5 +1,5 @@
+import type { CacheConfig } from '../../framework/attributes.ts';
 import type { RoutingErrorCode } from '../../framework/error.ts';
-import type { CacheConfig } from '../../framework/keys.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { ModelRewrite } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';

@@ -1,4 +1,3 @@
-import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   CUSTOM_METRICS,
@@ -6,7 +5,8 @@ import {
   LORA,
   MODELS,
   STARTED_AT,
-} from '../../framework/keys.ts';
+} from '../../framework/attributes.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import type { EndpointRecord } from './capture-record.ts';
 
 type Write = (record: EndpointRecord) => void;

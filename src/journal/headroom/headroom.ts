@@ -1,7 +1,7 @@
 import { capacityOf, type LatencyObjective, saturationOf } from '../../cost-model/capacity.ts';
+import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import {
-  CACHE_CONFIG,
   ENGINE_MODEL,
   type EngineModelView,
   IN_FLIGHT,

@@ -1,4 +1,3 @@
-import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   type CacheConfig,
@@ -8,7 +7,8 @@ import {
   MODELS,
   type ServedModel,
   STARTED_AT,
-} from '../../framework/keys.ts';
+} from '../../framework/attributes.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { Decision } from '../../framework/scheduling.ts';

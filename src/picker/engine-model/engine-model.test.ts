@@ -6,8 +6,8 @@ import {
   predictedTtftMs,
   prefillSteps,
 } from '../../cost-model/step-time.ts';
+import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG } from '../../framework/keys.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { EngineModel } from './engine-model.ts';
 

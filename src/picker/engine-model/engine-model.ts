@@ -5,15 +5,10 @@ import {
   PRIOR_STEP_TIME,
   prefillSteps,
 } from '../../cost-model/step-time.ts';
+import { CACHE_CONFIG, LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { StepTime } from '../../framework/keys.ts';
-import {
-  CACHE_CONFIG,
-  type Demand,
-  ENGINE_MODEL,
-  type EngineModelView,
-  LORA,
-} from '../../framework/keys.ts';
+import { type Demand, ENGINE_MODEL, type EngineModelView } from '../../framework/keys.ts';
 import {
   type EndpointObserver,
   type Outcome,

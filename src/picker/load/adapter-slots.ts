@@ -1,5 +1,5 @@
+import { LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { LORA } from '../../framework/keys.ts';
 import type { EndpointObserver } from '../../framework/observer.ts';
 import type { Ledger } from './ledger.ts';
 

@@ -1,7 +1,7 @@
 import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
+import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG } from '../../framework/keys.ts';
 import {
   type EndpointObserver,
   type Outcome,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { makePool, makeRouted, NOW } from '../../../test/makers.ts';
+import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 

@@ -1,10 +1,6 @@
+import { CACHE_CONFIG, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import {
-  CACHE_CONFIG,
-  type PrefixMatch,
-  prefixMatchKey,
-  STARTED_AT,
-} from '../../framework/keys.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
 import {
   type DataSource,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { makeContext, makeEndpoint, makeRequest, makeRuntime } from '../../../test/makers.ts';
+import { MODELS, type ServedModel } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
-import { MODELS, type ServedModel } from '../../framework/keys.ts';
 import { modelsResponder } from './models-responder.ts';
 
 const pool = { snapshot: () => [], observe: () => undefined, set: () => undefined };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { MODELS, type ServedModel } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
-import { MODELS, SERVED_MODELS, type ServedModel } from '../../framework/keys.ts';
+import { SERVED_MODELS } from '../../framework/keys.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 
 const PATH = '/v1/models';

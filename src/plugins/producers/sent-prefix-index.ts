@@ -1,5 +1,6 @@
+import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { PrefixSharing, Routed } from '../../framework/observer.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import {

@@ -1,6 +1,6 @@
+import { CACHE_CONFIG, LORA } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { messageOf } from '../../framework/error.ts';
-import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Declined, ReplacementScheduler } from '../../framework/replacement.ts';
 import type { InferenceRequest } from '../../framework/request.ts';

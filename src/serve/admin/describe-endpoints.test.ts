@@ -5,8 +5,8 @@ import {
   vllmPage,
 } from '../../../test/support/servers/fake-servers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
+import { CUSTOM_METRICS, GPU_UTILIZATION } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { CUSTOM_METRICS, GPU_UTILIZATION } from '../../framework/keys.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';

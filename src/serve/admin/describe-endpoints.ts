@@ -1,14 +1,14 @@
 import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
 import { describeEvents } from '../../endpoints/kv-events/event-report.ts';
 import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
-import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   CUSTOM_METRICS,
   GPU_UTILIZATION,
   LORA,
   STARTED_AT,
-} from '../../framework/keys.ts';
+} from '../../framework/attributes.ts';
+import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';

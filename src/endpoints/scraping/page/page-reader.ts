@@ -1,4 +1,4 @@
-import { type CacheConfig, CUSTOM_METRICS, type LoraState } from '../../../framework/keys.ts';
+import { type CacheConfig, CUSTOM_METRICS, type LoraState } from '../../../framework/attributes.ts';
 import type { EngineMapping } from './engine-metrics.ts';
 import { isWithin, LoadMetric } from './load-metric.ts';
 import type { Labels } from './prometheus-labels.ts';
