@@ -9,6 +9,7 @@ import {
 } from '../src/framework/keys.ts';
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import type { InferenceRequest } from '../src/framework/request.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 import type { ScoreTerms } from '../src/framework/scheduling.ts';
 import { CopyAccounts } from './copy-accounts.ts';
@@ -20,7 +21,7 @@ import { type CostCycle, costCycle } from './predicted-cost-cycle.ts';
 import { EndpointSamples } from './predicted-cost-samples.ts';
 import { SignsOfLife } from './signs-of-life.ts';
 
-/** Scorings that can be explained: more than one decision has. */
+/** The last scorings that are known: more than one decision has. */
 const CYCLES_KEPT = 8;
 
 /**
@@ -53,13 +54,13 @@ export const predictedCost: ScorerDefinition = defineScorer({
     const held = new HeldAdapters();
     const signs = new SignsOfLife();
     const known = { matchKey, streaks, samples, held, signs };
+    /** The newest first. */
     const cycles: CostCycle[] = [];
-    let turn = 0;
     const copies = new CopyAccounts();
     return {
       score(endpoints, context) {
         const cycle = costCycle(context, endpoints, known);
-        cycles[turn++ % CYCLES_KEPT] = cycle;
+        if (cycles.unshift(cycle) > CYCLES_KEPT) cycles.pop();
         return scoresOf(endpoints, cycle, copies);
       },
       explain(endpoint, context): ScoreTerms {
@@ -70,8 +71,9 @@ export const predictedCost: ScorerDefinition = defineScorer({
       },
       onRouted(routed: Routed) {
         held.routed(routed.endpoint, routed.request.model);
-        if (signs.sawOld) learnAges(routed, signs, cycles);
-        learnCopy(routed, copies, (back) => cycles[(turn - back + CYCLES_KEPT) % CYCLES_KEPT]);
+        const decision = lastDecision(routed.request, cycles);
+        for (const { scored, hasOld } of decision) if (hasOld()) signs.seen(scored, routed.at);
+        learnCopy(routed, copies, decision);
       },
       onEndpointChanged(endpoint: Endpoint, previous: Endpoint) {
         held.changed(endpoint, previous);
@@ -102,31 +104,23 @@ function termsOf(endpoint: Endpoint, { request, stateOf, copy }: CostCycle): Sco
   return terms;
 }
 
-/** Learns how old the samples were that the request was decided by. */
-function learnAges(
-  { request, at }: Routed,
-  signs: SignsOfLife,
+/**
+ * The scorings of the last decision about a request, the newest first. A request that waits is
+ * decided more than once, and only the last decision is decided again from a capture.
+ */
+function lastDecision(
+  request: InferenceRequest,
   cycles: readonly CostCycle[],
-): void {
-  const withOld = cycles.filter(({ hasOld }) => hasOld());
-  // Another request of these may still be sent.
-  signs.sawOld = withOld.length > 0;
-  for (const { context, scored } of withOld) {
-    if (context.request === request) signs.seen(scored, at);
-  }
+): readonly CostCycle[] {
+  const last = cycles.find(({ context }) => context.request === request);
+  // The profiles of a decision have the same facts, and may have contexts of their own.
+  return cycles.filter(({ context }) => context.get === last?.context.get);
 }
 
 /** Learns by the last scoring of the request at the place that computes its prompt. */
-function learnCopy(
-  routed: Routed,
-  copies: CopyAccounts,
-  before: (back: number) => CostCycle | undefined,
-): void {
+function learnCopy(routed: Routed, copies: CopyAccounts, decision: readonly CostCycle[]): void {
   const computes = routed.prefill ?? routed.endpoint;
-  for (let back = 1; back <= CYCLES_KEPT; back++) {
-    const cycle = before(back);
-    if (cycle?.context.request !== routed.request) return;
-    const { copy, scored, cachedAt } = cycle;
+  for (const { copy, scored, cachedAt } of decision) {
     if (copy === undefined || !scored.includes(computes)) continue;
     copies.routed(copy, routed, cachedAt(computes) < copy.tokens);
     return;

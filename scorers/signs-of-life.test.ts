@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Endpoint } from '../src/framework/endpoint.ts';
+import type { InferenceRequest } from '../src/framework/request.ts';
 import {
   makeContext,
   makePool,
@@ -118,6 +119,23 @@ it('[Q278] It learns of a request that is sent after another one without old sam
   expect(usedAt(NOW + 2900, NOW, true)).toBe(false);
   expect(usedAt(NOW + 6000, NOW + 3000, false)).toBe(false);
   expect(usedAt(NOW + 6200, NOW + 3000, false)).toBe(true);
+});
+
+it('[Q247] [Q278] It learns of the last decision about a request that waited, and of none before', () => {
+  const scorer = newScorer();
+  const score = (request: InferenceRequest, now: number, sampledAt: number): number => {
+    const pool = poolAt(makePool([{}, {}, {}, { sampledAt }]), now);
+    return scorer.score(pool, makeContext({ now, request }))[3] ?? 0;
+  };
+  const send = (request: InferenceRequest, at: number): void =>
+    scorer.onRouted?.({ ...makeRouted(makePool([{}])[0] as Endpoint), request, at });
+  const [waits, next] = [makeRequest({ id: 'waits' }), makeRequest({ id: 'next' })];
+  score(waits, NOW, NOW - 20_000);
+  score(waits, NOW + 100, NOW + 50);
+  send(waits, NOW + 100);
+  score(next, NOW + 4000, NOW + 50);
+  send(next, NOW + 4000);
+  expect(score(makeRequest(), NOW + 8000, NOW + 50)).toBe(0);
 });
 
 /** The same pool, where all but the last endpoint have new samples. */

@@ -18,9 +18,6 @@ export class SignsOfLife {
   /** By slot. */
   readonly #ages: (SampleAges | undefined)[] = [];
 
-  /** Whether a sample was old at one of the scorings that are kept: it seldom is. */
-  sawOld = false;
-
   answered({ slot }: Endpoint, sentAt: Millis): void {
     this.#answeredSentAt[slot] = Math.max(this.#answeredSentAt[slot] ?? sentAt, sentAt);
   }
@@ -49,7 +46,6 @@ export class SignsOfLife {
 
   /** Whether the last sign is longer ago than is usual for all, and than for this endpoint. */
   isSilent(endpoint: Endpoint, usualMs: Millis, now: Millis): boolean {
-    this.sawOld = true;
     const { slot, metrics } = endpoint;
     const { sampledAt } = metrics;
     // One that was never scraped has shown nothing of its load.

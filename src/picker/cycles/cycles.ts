@@ -92,11 +92,9 @@ export class Cycles {
       this.measure(cycle);
       throw this.#refusedAsDecided(cycle, error);
     }
-    const { candidates: rules, parts } = this.#options;
-    const others = rules.besidesTrial(cycle.candidates, cycle.all);
-    if (others.length > 0) cycle.decision = withFallbacks(cycle, decision, others);
+    cycle.decision = this.#withFallbacks(cycle, decision);
     this.#publish(cycle);
-    return reserveRequest(cycle, { decision: cycle.decision, endpoint }, parts);
+    return reserveRequest(cycle, { decision: cycle.decision, endpoint }, this.#options.parts);
   }
 
   /** See `BookingRouter.book`. */
@@ -154,10 +152,17 @@ export class Cycles {
     try {
       const endpoint = primaryOf(decision, cycle.candidates.length);
       cycle.number = this.#decisions++;
-      return reserveRequest(cycle, { decision, endpoint }, parts);
+      // Plugins learn from this decision what they learned when it was made while serving.
+      const placed = this.#withFallbacks(cycle, decision);
+      return reserveRequest(cycle, { decision: placed, endpoint }, parts);
     } finally {
       parts.clock.end();
     }
+  }
+
+  #withFallbacks(cycle: Cycle, decision: Decision): Decision {
+    const others = this.#options.candidates.besidesTrial(cycle.candidates, cycle.all);
+    return others.length > 0 ? withFallbacks(cycle, decision, others) : decision;
   }
 
   #refusedAsDecided(cycle: Cycle, error: unknown): unknown {

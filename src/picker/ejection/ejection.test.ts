@@ -14,6 +14,13 @@ const CASES = Object.keys(POLICIES).flatMap((policy) =>
   FAULTS.map((fault) => [fault, policy] as const),
 );
 
+/** A configuration that names so many endpoints for each request. */
+const policyOf = (
+  choices: number,
+): string => `plugins: [{ type: queue-scorer }, { type: max-score-picker, parameters: { maxNumOfEndpoints: ${choices} } }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: queue-scorer }, { pluginRef: max-score-picker }] }]
+`;
+
 describe('an endpoint that fails', () => {
   it.each(CASES)(
     '[V130][V430] is out of the candidates within 2 s, costs at most 0.1 percent of requests after that, and is back within 10 s: one that %s, policy %s',
@@ -59,10 +66,7 @@ describe('an endpoint that fails', () => {
   it.each([1, 3])(
     '[Q281] gets trials with fallbacks that work, as many as other requests: %i choices',
     (choices) => {
-      const policy = `plugins: [{ type: queue-scorer }, { type: max-score-picker, parameters: { maxNumOfEndpoints: ${choices} } }]
-schedulingProfiles: [{ name: default, plugins: [{ pluginRef: queue-scorer }, { pluginRef: max-score-picker }] }]
-`;
-      const bed = new EjectionBed({ policy });
+      const bed = new EjectionBed({ policy: policyOf(choices) });
       bed.run(5000);
       bed.set(3, 'stuck');
       bed.run(4000);
@@ -78,6 +82,18 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: queue-scorer }, { p
       }
     },
   );
+
+  it('[Q281] [Q247] gets a trial with the same fallbacks where it is decided again from a capture', () => {
+    const bed = new EjectionBed({ policy: policyOf(3) });
+    bed.run(5000);
+    bed.set(3, 'stuck');
+    bed.run(4000);
+    bed.clock.advanceTo(bed.clock.now() + 120_000);
+    const cycle = bed.picker.decideOnly(makeRequest());
+    expect(cycle.candidates.map(({ id }) => id)).toEqual(['e3']);
+    const { destinations } = bed.picker.reserveOnly(cycle, cycle.decision);
+    expect(new Set(destinations).size).toBe(3);
+  });
 
   it.each(['fails-30-percent', 'breaks off'] as const)(
     '[V130][V430] does not come back for trials that it passes by chance, or begins well: one that %s',
