@@ -1,21 +1,13 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import { uniformPool } from '../../src/lab/simulate/pool-spec.ts';
-import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { LORA_DEFAULTS } from '../../stub-server/engine/lora-slots.ts';
 import { zipf } from './arrivals.ts';
 import { KINDS, type ServerKind } from './drawn-conditions.ts';
-import {
-  type DrawnConversations,
-  drawnWorkload,
-  drawsOf,
-  meanOf,
-  meanTurns,
-} from './drawn-workload.ts';
+import { type DrawnFamily, scenarioOf } from './drawn-family.ts';
+import { type DrawnConversations, type Draws, meanOf, meanTurns } from './drawn-workload.ts';
 import { presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
 
-const NAME = /^adapters-short-(\d+)$/;
-const REQUESTS = { small: 800, full: 4000 };
 const PROMPT_LOAD_MAX = 0.7;
 
 interface Draw extends DrawnConversations {
@@ -28,40 +20,35 @@ interface Draw extends DrawnConversations {
   readonly load: number;
 }
 
-/**
- * A random scenario in which slots for adapters are short before the time for prompts is:
- * everything is drawn by its number.
- */
+const FAMILY: DrawnFamily<Draw> = {
+  prefix: 'adapters-short',
+  requests: { small: 800, full: 4000 },
+  draw: drawFrom,
+  everyMs,
+  pool({ servers, kind, slots }) {
+    const loras = { ...LORA_DEFAULTS, slots, hostSlots: 4 * slots };
+    return uniformPool(servers, { ...presetServer(kind.name), loras });
+  },
+  about: ({ servers, kind, slots, adapters }) =>
+    `${servers} ${kind.name} with ${slots} slots for ${adapters.count} adapters`,
+};
+
+/** A random scenario in which slots for adapters are short before the time for prompts is. */
 export function drawnAdapters(name: string): Scenario | undefined {
-  const [, number] = NAME.exec(name) ?? [];
-  if (number === undefined) return undefined;
-  const draw = drawFrom(seededRandom(Number(number)).fork('adapters-short'));
-  const { servers, kind, slots, adapters } = draw;
-  return {
-    name,
-    about: `${servers} ${kind.name} with ${slots} slots for ${adapters.count} adapters`,
-    isDrawn: true,
-    build(seed, size) {
-      const random = seededRandom(seed).fork(name);
-      const rate = { requests: REQUESTS[size], everyMs: everyMs(draw) };
-      const model = (_session: number, each: Random): string =>
-        `adapter-${zipf(each, adapters.count, adapters.skew)}`;
-      const workload = drawnWorkload({ ...draw, model }, rate, random);
-      const loras = { ...LORA_DEFAULTS, slots, hostSlots: 4 * slots };
-      return { workload, pool: uniformPool(servers, { ...presetServer(kind.name), loras }) };
-    },
-  };
+  return scenarioOf(FAMILY, name);
 }
 
-function drawFrom(random: Random): Draw {
-  const { between, ratio } = drawsOf(random);
+function drawFrom({ between, ratio }: Draws, random: Random): Draw {
   const servers = Math.round(ratio(3, 12));
   const slots = Math.round(ratio(2, 8));
+  const kind = KINDS[Math.floor(random.next() * KINDS.length)] ?? KINDS[0];
+  const adapters = { count: Math.round(servers * slots * ratio(1.2, 12)), skew: between(0, 1.2) };
   return {
     servers,
-    kind: KINDS[Math.floor(random.next() * KINDS.length)] ?? KINDS[0],
+    kind,
     slots,
-    adapters: { count: Math.round(servers * slots * ratio(1.2, 12)), skew: between(0, 1.2) },
+    adapters,
+    model: (_session, own) => `adapter-${zipf(own, adapters.count, adapters.skew)}`,
     heads: { count: Math.round(ratio(1, 200)), skew: between(0, 1.2), tokens: ratio(100, 2000) },
     turnsMax: Math.round(ratio(1, 6)),
     question: { median: ratio(100, 1000), spread: between(0.5, 1) },

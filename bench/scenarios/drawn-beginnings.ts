@@ -1,19 +1,11 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import { uniformPool } from '../../src/lab/simulate/pool-spec.ts';
-import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { KINDS, type ServerKind } from './drawn-conditions.ts';
-import {
-  type DrawnConversations,
-  drawnWorkload,
-  drawsOf,
-  meanOf,
-  meanTurns,
-} from './drawn-workload.ts';
+import { type DrawnFamily, scenarioOf } from './drawn-family.ts';
+import { type DrawnConversations, type Draws, meanOf, meanTurns } from './drawn-workload.ts';
 import { presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
 
-const NAME = /^begin-alike-(\d+)$/;
-const REQUESTS = { small: 800, full: 4000 };
 /** What a copy of a beginning would cost must be a small part of the run. */
 const RUN_MS_MIN = 60_000;
 
@@ -24,30 +16,22 @@ interface Draw extends DrawnConversations {
   readonly load: number;
 }
 
-/**
- * A random scenario whose prompts begin with long texts that many have: everything is drawn by its
- * number.
- */
+const FAMILY: DrawnFamily<Draw> = {
+  prefix: 'begin-alike',
+  requests: { small: 800, full: 4000 },
+  draw: drawFrom,
+  everyMs,
+  pool: ({ servers, kind }) => uniformPool(servers, presetServer(kind.name)),
+  about: ({ servers, kind, heads }) =>
+    `${servers} ${kind.name}, ${heads.count} beginnings of about ${heads.tokens} tokens`,
+};
+
+/** A random scenario whose prompts begin with long texts that many have. */
 export function drawnBeginnings(name: string): Scenario | undefined {
-  const [, number] = NAME.exec(name) ?? [];
-  if (number === undefined) return undefined;
-  const draw = drawFrom(seededRandom(Number(number)).fork('begin-alike'));
-  const { servers, kind, heads } = draw;
-  return {
-    name,
-    about: `${servers} ${kind.name}, ${heads.count} beginnings of about ${heads.tokens} tokens`,
-    isDrawn: true,
-    build(seed, size) {
-      const random = seededRandom(seed).fork(name);
-      const rate = { requests: REQUESTS[size], everyMs: everyMs(draw, REQUESTS[size]) };
-      const workload = drawnWorkload(draw, rate, random);
-      return { workload, pool: uniformPool(servers, presetServer(kind.name)) };
-    },
-  };
+  return scenarioOf(FAMILY, name);
 }
 
-function drawFrom(random: Random): Draw {
-  const { between, ratio } = drawsOf(random);
+function drawFrom({ between, ratio }: Draws, random: Random): Draw {
   return {
     servers: Math.round(ratio(2, 16)),
     kind: KINDS[Math.floor(random.next() * KINDS.length)] ?? KINDS[0],

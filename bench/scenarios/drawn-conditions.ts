@@ -1,18 +1,9 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
-import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import {
-  type DrawnConversations,
-  drawnWorkload,
-  drawsOf,
-  meanOf,
-  meanTurns,
-} from './drawn-workload.ts';
+import { type DrawnFamily, scenarioOf } from './drawn-family.ts';
+import { type DrawnConversations, type Draws, meanOf, meanTurns } from './drawn-workload.ts';
 import { mixedPool, presetServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
-
-const NAME = /^(memory-short|decode-memory-short)-(\d+)$/;
-const REQUESTS = { small: 800, full: 4000 };
 
 /** Approximate milliseconds for each token of an answer, and to compute one of a prompt. */
 export const KINDS = [
@@ -36,31 +27,30 @@ interface Draw extends DrawnConversations {
   readonly load: number;
 }
 
+const SHARED = { requests: { small: 800, full: 4000 }, draw: drawFrom, everyMs };
+const SHORT: DrawnFamily<Draw> = {
+  ...SHARED,
+  prefix: 'memory-short',
+  pool: poolOf,
+  about: (draw) => aboutOf(draw, ''),
+};
+const SPLIT: DrawnFamily<Draw> = {
+  ...SHARED,
+  prefix: 'decode-memory-short',
+  pool: splitPoolOf,
+  about: (draw) => aboutOf(draw, ' that decode'),
+  disaggregated: 'first-token',
+};
+
 /**
- * A random scenario in which KV memory is short before the time for prompts is: everything is drawn
- * by its number. With `decode-` the servers that decode are short of it.
+ * A random scenario in which KV memory is short before the time for prompts is. With `decode-` the
+ * servers that decode are short of it.
  */
 export function drawnCondition(name: string): Scenario | undefined {
-  const [, kind, number] = NAME.exec(name) ?? [];
-  if (kind === undefined) return undefined;
-  const isSplit = kind === 'decode-memory-short';
-  const draw = drawFrom(seededRandom(Number(number)).fork(kind));
-  return {
-    name,
-    about: aboutOf(draw, isSplit),
-    isDrawn: true,
-    ...(isSplit && { disaggregated: 'first-token' }),
-    build(seed, size) {
-      const random = seededRandom(seed).fork(name);
-      const rate = { requests: REQUESTS[size], everyMs: everyMs(draw) };
-      const workload = drawnWorkload(draw, rate, random);
-      return { workload, pool: isSplit ? splitPoolOf(draw) : poolOf(draw) };
-    },
-  };
+  return scenarioOf(SHORT, name) ?? scenarioOf(SPLIT, name);
 }
 
-function drawFrom(random: Random): Draw {
-  const { between, ratio } = drawsOf(random);
+function drawFrom({ between, ratio }: Draws, random: Random): Draw {
   return {
     servers: Math.round(ratio(3, 12)),
     kind: KINDS[Math.floor(random.next() * KINDS.length)] ?? KINDS[0],
@@ -99,10 +89,10 @@ function splitPoolOf({ servers, kind, kvTokens }: Draw): PoolSpec {
   ]);
 }
 
-function aboutOf({ servers, kind, kvTokens, question, answer }: Draw, isSplit: boolean): string {
+function aboutOf({ servers, kind, kvTokens, question, answer }: Draw, which: string): string {
   const whole = (value: number): string => value.toFixed(0);
   return (
-    `${servers} ${kind.name}${isSplit ? ' that decode' : ''} with memory for ${whole(kvTokens)} tokens, ` +
+    `${servers} ${kind.name}${which} with memory for ${whole(kvTokens)} tokens, ` +
     `questions of ${whole(question.median)} and answers of ${whole(answer.median)} tokens`
   );
 }

@@ -24,7 +24,7 @@ export interface DrawnConversations {
   readonly model?: ConversationShape['model'];
 }
 
-interface Draws {
+export interface Draws {
   /** Between two numbers, each as likely as any other. */
   readonly between: (low: number, high: number) => number;
   /** Between two numbers, each factor as likely as any other. */

@@ -1,17 +1,10 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
-import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import {
-  type DrawnConversations,
-  drawnWorkload,
-  drawsOf,
-  meanOf,
-  meanTurns,
-} from './drawn-workload.ts';
+import { type DrawnFamily, scenarioOf } from './drawn-family.ts';
+import { type DrawnConversations, type Draws, meanOf, meanTurns } from './drawn-workload.ts';
 import { mixedPool, presetServer, studyServer } from './pools.ts';
 import type { Scenario } from './scenario.ts';
 
-const NAME = /^drawn-(\d+)$/;
 const REQUESTS = { small: 1500, full: 12_000 };
 
 /** Approximate milliseconds to compute a prompt token, to choose the rate for a load. */
@@ -36,30 +29,26 @@ interface Draw extends DrawnConversations {
   readonly hits: number;
 }
 
+const DRAWN: DrawnFamily<Draw> = {
+  prefix: 'drawn',
+  stream: 'drawn scenario',
+  requests: REQUESTS,
+  draw: drawFrom,
+  everyMs,
+  pool: poolOf,
+  about: aboutOf,
+};
+
 /**
  * A random scenario: pool, prompts, sharing and load are drawn by its number from the range found
  * in practice, from idle to overload. It shows how a policy does on scenarios that were not chosen
  * for it.
  */
 export function drawnScenario(name: string): Scenario | undefined {
-  const number = NAME.exec(name)?.[1];
-  if (number === undefined) return undefined;
-  const draw = drawFrom(seededRandom(Number(number)).fork('drawn scenario'));
-  return {
-    name,
-    about: aboutOf(draw),
-    isDrawn: true,
-    build(seed, size) {
-      const random = seededRandom(seed).fork(name);
-      const rate = { requests: REQUESTS[size], everyMs: everyMs(draw) };
-      const workload = drawnWorkload(draw, rate, random);
-      return { workload, pool: poolOf(draw) };
-    },
-  };
+  return scenarioOf(DRAWN, name);
 }
 
-function drawFrom(random: Random): Draw {
-  const { between, ratio } = drawsOf(random);
+function drawFrom({ between, ratio }: Draws, random: Random): Draw {
   return {
     servers: Math.round(ratio(3, 24)),
     kind: KINDS[Math.floor(random.next() * KINDS.length)] ?? KINDS[0],
