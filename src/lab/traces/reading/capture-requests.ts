@@ -24,7 +24,13 @@ const at = { t: z.number(), n: z.int().nonnegative() };
 /** The records that a trace needs. */
 const record = z.discriminatedUnion('e', [
   z.object({ e: z.literal('capture'), t: z.number(), wallMs: z.number(), file: z.int() }),
-  z.object({ e: z.literal('q'), ...at, r: sizes, d: z.object({ error: z.string().optional() }) }),
+  z.object({
+    e: z.literal('q'),
+    ...at,
+    r: sizes,
+    waitedMs: z.number().nonnegative().optional(),
+    d: z.object({ error: z.string().optional() }),
+  }),
   z.object({ e: z.literal('body'), ...at, r: sizes }),
   z.object({ e: z.literal('first'), ...at }),
   z.object({
@@ -43,6 +49,7 @@ type Captured<E extends string> = Extract<z.infer<typeof record>, { e: E }>;
 
 /** A request with what has been read of it so far. Times are wall times. */
 interface OpenRequest {
+  /** When it arrived: the decision without what it has waited at the picker before. */
   readonly at: number;
   r: CapturedSizes;
   firstAt?: number;
@@ -118,13 +125,13 @@ export class CaptureRequests {
     this.#file = file;
   }
 
-  #start({ n, r, d }: Captured<'q'>, at: number): string | undefined {
+  #start({ n, r, waitedMs = 0, d }: Captured<'q'>, decidedAt: number): string | undefined {
     const renumbered = this.#renumber(r);
     if (typeof renumbered === 'string') return renumbered;
-    const open: OpenRequest = { at, r: renumbered };
+    const open: OpenRequest = { at: decidedAt - waitedMs, r: renumbered };
     // A refused request is part of the trace, but has no further records.
     if (d.error === undefined) this.#open.set(n, open);
-    else open.done = { at, o: 'failed' };
+    else open.done = { at: decidedAt, o: 'failed' };
     this.#all.push(open);
     return undefined;
   }

@@ -112,6 +112,20 @@ describe('a capture read as a trace', () => {
     expect(notes).toEqual(['1 answers whose tokens no server reported: guessed from the others']);
   });
 
+  it('[O378] has the times at which requests arrived, not those at which they were decided', () => {
+    capture(0, [
+      head(0),
+      { ...asked(900, 0, request(64, [])), waitedMs: 300 },
+      asked(910, 1, request(64, [])),
+      { ...asked(950, 2, request(64, [])), waitedMs: 400 },
+      { e: 'first', t: 960, n: 2 },
+      { e: 'done', t: 1000, n: 2, o: 'completed', u: [64, 2, 0] },
+    ] as CaptureRecord[]);
+    const { requests } = readTrace(folder, { lenient: false });
+    expect(requests.map(({ atMs }) => atMs)).toEqual([0, 50, 360]);
+    expect(requests[0]?.seen).toEqual({ outcome: 'completed', ttftMs: 410, e2eMs: 450 });
+  });
+
   it('[O320] has the priority and the fairness id of each request, without the defaults', () => {
     const path = capture(0, [
       head(0),
