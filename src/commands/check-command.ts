@@ -5,6 +5,7 @@ import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { planInWords } from '../config/notes/plan-in-words.ts';
 import { GENERAL_DIFFERENCES } from '../config/reference/general-differences.ts';
 import { referenceDifferences } from '../config/reference/reference-differences.ts';
+import { REFERENCE_TYPES } from '../config/reference/reference-table.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import { firstOf } from '../framework/first-of.ts';
 import { noNetwork } from '../framework/runtime.ts';
@@ -114,7 +115,8 @@ function shownOf(plan: PickerPlan, likeReference: boolean): Shown {
     plugins: plan.plugins.map(({ name, kind, definition, config: parameters }) => ({
       name,
       type: definition.type,
-      kind,
+      // Policies are sources to the program, and detectors filters: not what they are for.
+      kind: REFERENCE_TYPES.get(definition.type) ?? kind,
       parameters: plain(parameters),
     })),
     profiles: plan.profiles.map(({ name, plugins }) => ({
@@ -167,8 +169,9 @@ function noteLines(notes: readonly ConfigNote[]): readonly string[] {
 function asText(shown: Shown): string {
   const { plugins, profiles, words, notes, differences, generalDifferences } = shown;
   const lines = ['ok', '', ...words, '', 'plugins'];
+  const width = Math.max(...plugins.map(({ kind }) => kind.length));
   for (const { name, kind, parameters } of plugins) {
-    lines.push(`  ${kind.padEnd(8)} ${name.padEnd(32)} ${JSON.stringify(parameters)}`);
+    lines.push(`  ${kind.padEnd(width)}  ${name.padEnd(32)} ${JSON.stringify(parameters)}`);
   }
   for (const profile of profiles) {
     lines.push('', `profile ${profile.name}`);

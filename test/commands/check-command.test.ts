@@ -212,6 +212,33 @@ Profile default:
     expect(text).toContain('comes from metrics-data-source and core-metrics-extractor.');
   });
 
+  test('[O380] says of each plugin what it is for: a policy is no source, a detector no filter', async () => {
+    const flow = join(folder, 'flow.yaml');
+    const types = ['concurrency-detector', 'round-robin-fairness-policy', 'decode-filter'];
+    const written = {
+      apiVersion: 'llm-d.ai/v1alpha1',
+      kind: 'EndpointPickerConfig',
+      featureGates: ['flowControl'],
+      plugins: types.map((type) => ({ type })),
+      flowControl: {
+        saturationDetector: { pluginRef: 'concurrency-detector' },
+        defaultPriorityBand: { fairnessPolicyRef: 'round-robin-fairness-policy' },
+      },
+      schedulingProfiles: [{ name: 'default', plugins: [{ pluginRef: 'decode-filter' }] }],
+    };
+    writeFileSync(flow, JSON.stringify(written));
+    const { plugins } = JSON.parse(await check(flow, '--json')) as {
+      plugins: { type: string; kind: string }[];
+    };
+    const kinds = new Map(plugins.map(({ type, kind }) => [type, kind]));
+    expect(types.map((type) => kinds.get(type))).toEqual([
+      'saturation detector',
+      'fairness policy',
+      'filter',
+    ]);
+    expect(await check(flow)).toContain('\n  saturation detector  concurrency-detector ');
+  });
+
   test('[O354] shows the series of an engine under the names that a configuration gives them', async () => {
     const described = join(folder, 'engine.yaml');
     const engine = {

@@ -33,3 +33,25 @@ it('[T70] docs/trace-format.md has a row for each trace format, and for no other
   expectNoFault(missing, 'add a row for these formats to docs/trace-format.md');
   expect(rows.size).toBe(known.length);
 });
+
+it('[O379] docs/telemetry.md names each attribute of a request’s spans, and no other', () => {
+  const sources = ['src/telemetry/tracing/attributes.ts', 'src/telemetry/tracing/phases-of.ts'];
+  const put = sources.flatMap((file) =>
+    [...readText(file).matchAll(/\bput\(\s*'([^']+)'/g)].map(([, name = '']) => name),
+  );
+  const [, table = ''] = readText('docs/telemetry.md').split('\n| span ');
+  const [rows = ''] = table.split('\n\n');
+  const named = [...rows.matchAll(/`([a-z_.*]+)`/g)].map(([, name = '']) => name);
+  const covers = (name: string, attribute: string): boolean =>
+    name.endsWith('*') ? attribute.startsWith(name.slice(0, -1)) : attribute === name;
+  const missing = put.filter((attribute) => !named.some((name) => covers(name, attribute)));
+  expectNoFault(missing, 'add these attributes to the table of spans in docs/telemetry.md');
+  const gone = named.filter(
+    (name) => /[._]/.test(name) && !put.some((attribute) => covers(name, attribute)),
+  );
+  const spans = readText('src/telemetry/tracing/phases-of.ts');
+  expectNoFault(
+    gone.filter((name) => !spans.includes(`'${name}'`)),
+    'no span has these attributes: take them out of docs/telemetry.md',
+  );
+});
