@@ -30,7 +30,6 @@ interface ReplayFlags extends TraceFlags {
   readonly trace: string;
   readonly name: readonly string[];
   readonly speed: number;
-  readonly requests?: number;
   readonly model?: string;
   readonly api: Api;
   readonly header: Readonly<Record<string, string>>;
@@ -56,7 +55,6 @@ export function replayCommand(): Command {
     .requiredOption('--trace <file>', 'a trace in any format, as for `pointsman simulate`')
     .option('--name <name>', 'name of a target in the results, in the same order', names, [])
     .option('--speed <times>', 'how many times faster than in the trace to send', above0, 1)
-    .option('--requests <n>', 'send only the first n requests of the trace', atLeastOne)
     .option('--model <name>', 'ask for this model instead of those in the trace')
     .addOption(
       new Option('--api <name>', 'the API to use')
@@ -103,9 +101,8 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
     refuseOverwriting(report, inputs, 'report.html');
   }
   const trace = loadTrace(flags.trace, { ...loadOptionsOf(flags), sessions: closedLoop });
-  const { blockTokens } = trace;
-  const requests = trace.requests.slice(0, flags.requests);
-  writeReading(readingOf({ ...trace, requests }));
+  const { blockTokens, requests } = trace;
+  writeReading(readingOf(trace));
   const workload = speedUp({ blockTokens, requests, closedLoop }, speed);
   const salt = flags.salt ?? String(randomInt(2 ** 31));
   const replays: Replayed[] = [];

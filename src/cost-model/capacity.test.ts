@@ -75,7 +75,7 @@ describe('capacityOf', () => {
     ]);
   });
 
-  it('[Q105] does not count an objective that even an idle engine misses', () => {
+  it('[Q105] does not count a time per token that even an idle engine misses', () => {
     const { requestsPerMs, limit } = capacityOf({
       ...INPUT,
       objective: { ttftMs: 2000, tpotMs: 5 },

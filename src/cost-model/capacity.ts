@@ -106,7 +106,7 @@ export function capacityOf(input: CapacityInput): Capacity {
   const busy = Math.min(BUSY_MAX, Math.max(BUSY_MIN, 1 - idle));
   const rates: Record<CapacityLimit, number> = {
     'first-token': busy / workMs,
-    // An objective that an idle engine misses says nothing about its capacity.
+    // A time per token that an idle engine misses says nothing about its capacity.
     'next-token':
       outputTokens === 0 || baseMs >= objective.tpotMs
         ? Number.POSITIVE_INFINITY

@@ -12,6 +12,7 @@ export interface TraceFlags {
   readonly shift: number;
   readonly loop: number;
   readonly thin: number;
+  readonly requests?: number;
 }
 
 export function addTraceOptions(command: Command): Command {
@@ -22,15 +23,16 @@ export function addTraceOptions(command: Command): Command {
     .option('--merge <file>', 'add the requests of another trace; may be repeated', collect, [])
     .option('--shift <ms>', 'start the traces of --merge, or else this one, later', anyNumber, 0)
     .option('--loop <times>', 'repeat the trace this many times', atLeastOne, 1)
-    .option('--thin <share>', 'keep this share of the conversations, such as 0.25', share, 1);
+    .option('--thin <share>', 'keep this share of the conversations, such as 0.25', share, 1)
+    .option('--requests <n>', 'take only the first n requests, after these changes', atLeastOne);
 }
 
 /** Throws ConfigError if the options contradict each other. */
 export function loadOptionsOf(flags: TraceFlags): Omit<LoadOptions, 'sessions'> {
-  const { from, lenient, merge, shift, loop, thin } = flags;
+  const { from, lenient, merge, shift, loop, thin, requests } = flags;
   if (shift < 0 && merge.length === 0) {
     const message = `${shift} ms is before the start; only traces given with --merge can start earlier`;
     throw new ConfigError('trace', [{ path: '--shift', message }]);
   }
-  return { from, lenient, shape: { merge, shiftMs: shift, loop, thin } };
+  return { from, lenient, shape: { merge, shiftMs: shift, loop, thin, requests } };
 }

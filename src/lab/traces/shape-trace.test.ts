@@ -99,6 +99,13 @@ describe('thinning', () => {
   });
 });
 
+it('[O381] keeps only the first requests of what the other changes make', () => {
+  const shape = { merge: [], shiftMs: 500, loop: 2, thin: 1, requests: 3 };
+  const random = seededRandom(1);
+  const shaped = shapeTrace(traceOf([at(0), at(10)]), { merged: [], shape, random });
+  expect(times(shaped)).toEqual([500, 510, 520]);
+});
+
 it('shifts the trace itself where nothing is merged', () => {
   const shape = { merge: [], shiftMs: 500, loop: 2, thin: 1 };
   const shaped = shapeTrace(traceOf([at(0), at(10)]), {

@@ -14,17 +14,20 @@ export interface TraceShape {
   readonly loop: number;
   /** The share of conversations that is kept; above 0, at most 1. */
   readonly thin: number;
+  /** The first so many requests of what comes of that; all where it is left out. */
+  readonly requests?: number | undefined;
 }
 
-/** Merges, repeats, thins and shifts. Throws ConfigError if no or too many requests remain. */
+/** Merges, repeats, thins, shifts and cuts. Throws ConfigError if no or too many requests remain. */
 export function shapeTrace(
   trace: Trace,
   { merged, shape, random }: { merged: readonly Trace[]; shape: TraceShape; random: Random },
 ): Trace {
-  const { shiftMs, loop, thin } = shape;
+  const { shiftMs, loop, thin, requests } = shape;
   const together = mergeTraces([trace, ...merged], shiftMs);
   const thinned = thinTrace(loopTrace(together, loop), thin, random);
-  return merged.length > 0 ? thinned : shifted(thinned, shiftMs);
+  const whole = merged.length > 0 ? thinned : shifted(thinned, shiftMs);
+  return { ...whole, requests: whole.requests.slice(0, requests) };
 }
 
 /**
