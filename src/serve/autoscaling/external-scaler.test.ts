@@ -21,7 +21,7 @@ type Client = Record<
   close(): void;
 };
 
-it('[Q109] answers a gRPC client as KEDA’s external scaler, with the replicas that are wanted', async () => {
+it('[Q109][O382] answers a gRPC client as KEDA’s external scaler, with the replicas that are wanted', async () => {
   const clock = new SimulatedClock();
   const { headroom, picker } = headroomBed(clock);
   const watch = headroom.start();
@@ -62,7 +62,14 @@ it('[Q109] answers a gRPC client as KEDA’s external scaler, with the replicas 
       'stage encoding is not known; it is one of all, prefill, decode',
     );
     const absent = { scaledObjectRef: { ...ref, scalerMetadata: { stage: 'prefill' } } };
-    await expect(ask('GetMetrics', absent)).rejects.toThrow('no servers of stage prefill');
+    await expect(ask('GetMetrics', absent)).rejects.toThrow(
+      'the pool has no stage prefill, it has all: name that in the trigger',
+    );
+    const labels = new Map([['llm-d.ai/role', 'prefill']]);
+    picker.pool.upsert({ id: 'c' as EndpointId, address: 'c:8000', labels });
+    await expect(ask('GetMetrics', { scaledObjectRef: ref })).rejects.toThrow(
+      'the pool has no stage all, it has prefill, decode: name one of them in the trigger',
+    );
   } finally {
     client.close();
     scaler.stop();

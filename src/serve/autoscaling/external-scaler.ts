@@ -82,8 +82,9 @@ export async function startExternalScaler(
     })),
     GetMetrics: unary<MetricsRequest>(({ scaledObjectRef }) => {
       const { stage, metricName } = askedOf(scaledObjectRef ?? {});
-      const found = headroom.report().stages.find((each) => each.stage === stage);
-      if (found === undefined) throw new Error(`the pool has no servers of stage ${stage}`);
+      const { stages } = headroom.report();
+      const found = stages.find((each) => each.stage === stage);
+      if (found === undefined) throw new Error(absence(stage, stages));
       const value = found.desiredReplicas;
       return { metricValues: [{ metricName, metricValue: value, metricValueFloat: value }] };
     }),
@@ -107,6 +108,13 @@ function askedOf({ scalerMetadata = {} }: ScaledObjectRef): Asked {
     );
   }
   return { stage, metricName: `pointsman-desired-replicas-${stage}` };
+}
+
+/** What to write for a stage that the pool does not have now. */
+function absence(stage: string, present: readonly { readonly stage: string }[]): string {
+  const names = present.map((each) => each.stage).join(', ');
+  const wanted = present.length === 1 ? 'that' : 'one of them';
+  return `the pool has no stage ${stage}, it has ${names}: name ${wanted} in the trigger`;
 }
 
 function unary<Q>(answer: (asked: Q) => object) {
