@@ -155,7 +155,18 @@ describe('pointsman trace convert', () => {
   });
 
   it('[O381] shapes a trace as simulate does, by the same options', () => {
-    const shape = ['--merge', slice, '--shift', '-1000', '--loop', '2', '--thin', '0.3', '--requests', '20'];
+    const shape = [
+      '--merge',
+      slice,
+      '--shift',
+      '-1000',
+      '--loop',
+      '2',
+      '--thin',
+      '0.3',
+      '--requests',
+      '20',
+    ];
     convert(slice, 'shaped.jsonl', ...shape);
     const shaped = simulated(join(folder, 'shaped.jsonl'));
     expect(simulated(slice, ...shape)).toEqual(shaped);
