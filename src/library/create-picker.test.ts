@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { PluginFault } from '../framework/error.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { createPicker } from './picker-maker.ts';
@@ -185,4 +185,23 @@ describe('createPicker', () => {
       expect(codes).toEqual(['shutting-down', 'shutting-down', 'shutting-down']);
     },
   );
+
+  it.each([
+    ['a request that would wait for its endpoint', 'default', 20_000],
+    ['a request that would wait for flow control', ONE_IN_FLIGHT, 10],
+    ['a request that need not wait', 'round-robin', 10],
+  ])('[Q285] refuses after its stop %s', async (_, config, promptTokens) => {
+    const picker = createPicker({ seed: 1, clock: new SimulatedClock(), config });
+    picker.addEndpoint({ id: 'a' });
+    await picker.enqueue({ model: 'm', promptTokens });
+    picker.stop();
+    const late = { model: 'm', promptTokens };
+    const refusal = { code: 'shutting-down' };
+    await expect(picker.enqueue(late)).rejects.toMatchObject(refusal);
+    const placement = { placed: vi.fn(), refused: vi.fn() };
+    expect(() => picker.enqueueWith(late, placement)).toThrow('[shutting-down]');
+    expect(placement.placed).not.toHaveBeenCalled();
+    expect(placement.refused).not.toHaveBeenCalled();
+    expect(() => picker.route(late)).toThrow('[shutting-down]');
+  });
 });

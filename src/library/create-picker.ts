@@ -2,7 +2,7 @@ import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
 import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../framework/attributes.ts';
 import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
-import type { PluginFault } from '../framework/error.ts';
+import { type PluginFault, RoutingError } from '../framework/error.ts';
 import type { Observer } from '../framework/observer.ts';
 import type { DataSourceDefinition, PluginCatalogue } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
@@ -94,8 +94,8 @@ export interface EmbeddedPicker {
     options?: RouteOptions,
   ): RoutedRequest | undefined;
   /**
-   * Stops data sources and their timers, and refuses the requests that wait with `shutting-down`.
-   * Requests in flight can still be reported.
+   * Stops data sources and their timers, and refuses the requests that wait, and those that come
+   * later, with `shutting-down`. Requests in flight can still be reported.
    */
   stop(): void;
 }
@@ -119,7 +119,12 @@ export function createPickerFrom(
   const secret = randomSecret();
   const options = { plan, seed, clock, observers, onFault, replica: shared, secret };
   const { picker, router, replica } = startCore(options);
-  const read = requestReader(plan, secret);
+  const readRequest = requestReader(plan, secret);
+  let isStopped = false;
+  const read: typeof readRequest = (request) => {
+    if (!isStopped) return readRequest(request);
+    throw new RoutingError('shutting-down', 'the picker was stopped; make another one');
+  };
 
   return {
     addEndpoint: ({ id, address = id, labels = {}, cache }) => {
@@ -144,6 +149,7 @@ export function createPickerFrom(
     enqueueWith: (request, placement, options) =>
       enqueued(router, read(request), placement, options),
     stop: () => {
+      isStopped = true;
       void replica?.stop();
       router.stop();
       picker.stop();

@@ -1,6 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
-import { drive, recordedPicker, WITH_FILTERS } from '../../../test/support/explain-bed.ts';
+import {
+  drive,
+  recordedPicker,
+  type Seen,
+  WITH_FILTERS,
+} from '../../../test/support/explain-bed.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { explanationText } from './explanation-text.ts';
+
+const THREE_AT_RANDOM = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins: [{type: queue-scorer}, {type: random-picker, parameters: {maxNumOfEndpoints: 3}}]
+schedulingProfiles:
+- {name: default, plugins: [{pluginRef: queue-scorer}, {pluginRef: random-picker}]}
+`;
 
 describe('a recorded decision', () => {
   it.each([
@@ -48,6 +62,37 @@ describe('a recorded decision', () => {
       expect(left).toBeGreaterThan(1500);
     },
   );
+
+  it('[Q286] names the fallbacks of a trial, which were no candidates of the decision', () => {
+    const test = recordedPicker(
+      `${THREE_AT_RANDOM}ejection: {enabled: true, backoffMs: 200, backoffMaxMs: 400}\n`,
+    );
+    for (const name of ['pod-0', 'pod-1', 'pod-2', 'pod-3']) test.add(name);
+    const trials: Seen[] = [];
+    for (let n = 0; n < 400; n++) {
+      test.clock.advanceTo(10 * n);
+      // Takes the slot of the one before, which decisions in the ring may name.
+      const added = `new-${n}`;
+      test.add(added);
+      const routed = test.picker.route(makeRequest({ id: `own-${n}` }));
+      const failed = routed.endpoint.id === 'pod-2';
+      const now = test.seen(`own-${n}`);
+      if (failed && now.candidates.size === 1) trials.push(now);
+      routed.done(failed ? 'failed' : 'completed');
+      test.picker.pool.remove(added as EndpointId);
+    }
+    expect(trials.flatMap(({ targets }) => targets).join()).toContain('new-');
+    expect(trials.length).toBeGreaterThan(1);
+    for (const { id, endpoint, score, targets } of trials) {
+      const explanation = test.explained(id);
+      expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
+      expect(targets).toHaveLength(3);
+      expect(explanation?.profiles.at(-1)?.picked).toEqual(targets);
+      expect(explanation && explanationText(explanation, { all: false, time: '' })).toContain(
+        `  it is on trial; fallbacks: 2: ${targets.slice(1).join(', ')}\n`,
+      );
+    }
+  });
 
   it('is explained by the plan that made it, whatever plans came after', () => {
     const plans = ['reference-default', WITH_FILTERS, 'sticky', 'default'];

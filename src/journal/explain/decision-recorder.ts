@@ -78,6 +78,11 @@ export class DecisionRecorder implements JournalSubscriber {
     // This comes before `begin`: a new name for a slot ends the segment, and another begins in
     // full.
     const sameList = this.#noteCandidates(candidates);
+    const primary = decision?.primary;
+    // The fallbacks of a trial are no candidates, and may never have been any.
+    if (primary?.kind === 'picked' && primary.targets.length > candidates.length) {
+      for (const { endpoint } of primary.targets) this.ring.name(endpoint);
+    }
     const layout = this.#runs.layoutFor(profiles.length);
     const inFull = this.ring.begin(layout, this.#wallOffsetMs);
     if (inFull) this.#last.fill(Number.NaN);

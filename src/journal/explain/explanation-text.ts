@@ -75,7 +75,9 @@ function profileLines(
   profile: ExplainedProfile,
   options: TextOptions & { readonly isUnused: boolean },
 ): readonly string[] {
-  const { filters, scorers, endpoints, notKept, runnerUp } = profile;
+  const { filters, scorers, endpoints, notKept, picked, runnerUp } = profile;
+  // The endpoint on trial was the only candidate.
+  const beside = picked.filter((name) => endpoints.every(({ endpoint }) => endpoint !== name));
   const shown = options.all ? endpoints.length : ENDPOINTS_SHOWN;
   const hidden = Math.max(0, endpoints.length - shown);
   return [
@@ -88,6 +90,7 @@ function profileLines(
     ...(endpoints.length === 0 ? [] : ['', ...scoresTable(profile, shown)]),
     ...(hidden === 0 ? [] : [`  … and ${hidden} more (--all)`]),
     ...(notKept === 0 ? [] : [`  … and ${notKept} whose lower scores are not kept`]),
+    ...(beside.length === 0 ? [] : [`  it is on trial; fallbacks: ${namesOf(beside)}`]),
     ...scorers.flatMap((scorer, at) => termsTable(profile, scorer, at)),
     ...(runnerUp === undefined ? [] : ['', ...runnerUpLines(runnerUp, scorers.length)]),
   ];

@@ -41,9 +41,11 @@ function behind(trial: Decision, ordinary: Decision): Decision {
   const placed = <T>(list: readonly T[]): readonly T[] =>
     list.filter((_, place) => places.includes(place));
   const { destinations: first } = trial;
+  const primary = { ...tried, targets: [...tried.targets, ...placed(asUsual.targets)] };
   return {
     ...trial,
-    primary: { ...tried, targets: [...tried.targets, ...placed(asUsual.targets)] },
+    primary,
+    profiles: trial.profiles.map((each) => (each === tried ? primary : each)),
     ...(first && { destinations: [...first, ...placed(ordinary.destinations ?? [])] }),
   };
 }
