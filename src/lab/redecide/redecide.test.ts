@@ -107,6 +107,24 @@ describe('a capture decided again', async () => {
     },
   );
 
+  it.each(['reference-default', 'random'])(
+    '[Q288] gives every decision of %s to the last bit beside trials of an ejected endpoint, which are decided with fallbacks',
+    async (name) => {
+      const ejection = 'ejection: {enabled: true, backoffMs: 100, backoffMaxMs: 300}';
+      const config = `${NAMED_CONFIGS.get(name)}\n${ejection}\n`;
+      const records = madeCapture(config, 1500, 3, { failing: 'e3', churn: 0.1 });
+      const decided = await redecideAll(records, REDECIDE_OPTIONS);
+      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      expect(decided).toHaveLength(1500);
+      // Ejections matter: without them requests go elsewhere.
+      const without = JSON.parse(
+        JSON.stringify(records).replaceAll('"enabled":true', '"enabled":false'),
+      ) as readonly CaptureRecord[];
+      const others = await redecideAll(without, REDECIDE_OPTIONS);
+      expect(others.filter(({ was, is }) => !sameDecision(was, is)).length).toBeGreaterThan(50);
+    },
+  );
+
   it('gives every decision to the last bit of a pool whose assignment follows the load', async () => {
     const records = madeCapture(CONFIGURATION + DIVIDED, 1500, 10, { churn: 0 });
     const decided = await redecideAll(records, REDECIDE_OPTIONS);
