@@ -127,13 +127,10 @@ export function createPickerFrom(
   };
 
   return {
-    addEndpoint: ({ id, address = id, labels = {}, cache }) => {
-      picker.pool.upsert({
-        id: id as EndpointId,
-        address,
-        labels: new Map(Object.entries(labels)),
-      });
-      if (cache !== undefined) picker.pool.set(id as EndpointId, CACHE_CONFIG, cache);
+    addEndpoint: ({ id: name, address = name, labels = {}, cache }) => {
+      const id = name as EndpointId;
+      picker.pool.upsert({ id, address, labels: new Map(Object.entries(labels)) });
+      if (cache !== undefined) picker.pool.set(id, CACHE_CONFIG, cache);
     },
     removeEndpoint: (id) => picker.pool.remove(knownId(id, picker.pool, 'removeEndpoint')),
     setMetrics: (name, { lora, sampledAt = clock.now(), ...metrics }) => {
