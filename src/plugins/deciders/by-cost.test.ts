@@ -12,18 +12,22 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad } from '../../framework/keys.ts';
 import { byCost } from './by-cost.ts';
 
-const [decode, prefill] = makePool([{}, {}]) as readonly [Endpoint, Endpoint];
+type Pair = readonly [Endpoint, Endpoint];
+
+const pool = makePool([{}, {}]) as Pair;
+const [decode, prefill] = pool;
 
 /** Whether 6,400 tokens, 276 ms of work, are to be computed elsewhere. */
 function elsewhere(
   load: readonly [Partial<InFlightLoad>, Partial<InFlightLoad>],
   parameters: object = {},
   more: Pick<ContextFields, 'matchedBlocks' | 'demand' | 'stepTimes'> = {},
+  [decoder, prefiller]: Pair = pool,
 ): boolean | undefined {
   const decider = byCost.create(byCost.config.parse(parameters), makeRuntime());
   const request = makeRequest({ promptTokens: 6400 });
   const context = makeContext({ request, load, totalBlocks: 100, ...more });
-  return decider.keeps?.(decode, prefill, context);
+  return decider.keeps?.(decoder, prefiller, context);
 }
 
 describe('cost-pd-decider', () => {
@@ -87,6 +91,14 @@ describe('cost-pd-decider', () => {
     const first = { objective: 'first-token' };
     expect(elsewhere([{ requests: 20 }, {}], first)).toBe(false);
     expect(elsewhere([{ requests: 20, pendingPrefillTokens: 9000 }, {}], first)).toBe(true);
+  });
+
+  it('[Q258] for first tokens alone, counts those who are held up as far as KV memory is short', () => {
+    const withUse = (kv: number) => {
+      const endpoints = makePool([{ kv }, {}]) as Pair;
+      return elsewhere([{ requests: 20 }, {}], { objective: 'first-token' }, {}, endpoints);
+    };
+    expect([0, 0.8, 0.99, 1].map(withUse)).toEqual([false, false, true, true]);
   });
 
   it('computes elsewhere what many who come to the decoder would have to wait for', () => {

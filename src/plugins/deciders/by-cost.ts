@@ -14,11 +14,15 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 import { HandoverTime } from './handover-time.ts';
 
+/** Above this share of KV memory requests are expected to wait for it: answers grow. */
+const COMFORTABLE_MEMORY_SHARE = 0.8;
+
 /**
  * Serves the prompt elsewhere when that costs less in total. The cost is the request's own time to
  * a first token; the time by which later requests wait longer (`queueingDelayForOthersMs`), which
  * keeps long prompts out of the way of short ones; and the time by which computing the prompt holds
- * up the answers that are decoded there, since they share its steps. Elsewhere adds the transfer of
+ * up the answers that are decoded there, since they share its steps. For first tokens alone, these
+ * count as far as requests wait for the KV memory that they hold. Elsewhere adds the transfer of
  * the KV cache, and a second way into an engine: that which decodes. There is nothing to tune: the
  * time for a prompt is learned, the link is a fact about the pool, and by how much first tokens
  * come later than these two say is learned from them.
@@ -38,7 +42,7 @@ export const byCost: DeciderDefinition = defineDecider({
   ),
   needs: () => [ENGINE_MODEL, IN_FLIGHT, prefixMatchKey()],
   create({ objective, kvBytesPerToken, linkGigabytesPerSecond, transferSetupMs }) {
-    const others = objective === 'end-to-end' ? 1 : 0;
+    const answersWeight = objective === 'end-to-end' ? () => 1 : memoryShortage;
     const perTokenMs = kvBytesPerToken / (1e6 * linkGigabytesPerSecond);
     const transferMs = (tokens: number): Millis => transferSetupMs + perTokenMs * tokens;
     const handover = new HandoverTime();
@@ -49,8 +53,10 @@ export const byCost: DeciderDefinition = defineDecider({
         const arrivesAfterMs = ttftMs(prefill, context) + transferMs(uncachedTokens);
         const { overheadMs } = context.get(ENGINE_MODEL).stepTime(decode);
         const readyMs = handover.expected(arrivesAfterMs, overheadMs);
-        const there = handedOverMs(decode, context, readyMs) + delaysMs(prefill, context, others);
-        return there < ttftMs(decode, context) + delaysMs(decode, context, others);
+        const there =
+          handedOverMs(decode, context, readyMs) +
+          delaysMs(prefill, context, answersWeight(prefill));
+        return there < ttftMs(decode, context) + delaysMs(decode, context, answersWeight(decode));
       },
       onFirstToken(routed: Routed, at: Millis) {
         const { prefill, request, cachedTokens, load, expectedTtftMs, expectedTpotMs = 0 } = routed;
@@ -65,6 +71,12 @@ export const byCost: DeciderDefinition = defineDecider({
   },
 });
 
+/** From 0, while memory is comfortably free, to 1 where it is full. */
+function memoryShortage({ metrics: { kvCacheUsage } }: Endpoint): number {
+  const over = (kvCacheUsage - COMFORTABLE_MEMORY_SHARE) / (1 - COMFORTABLE_MEMORY_SHARE);
+  return Math.min(1, Math.max(0, over));
+}
+
 /** Until its first token, if this endpoint computes the prompt. */
 function ttftMs(endpoint: Endpoint, context: SchedulingContext): Millis {
   const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
@@ -76,7 +88,7 @@ function ttftMs(endpoint: Endpoint, context: SchedulingContext): Millis {
  * What computing the prompt on this endpoint costs others: later requests and, as far as they
  * count, answers under way.
  */
-function delaysMs(endpoint: Endpoint, context: SchedulingContext, others: number): Millis {
+function delaysMs(endpoint: Endpoint, context: SchedulingContext, answersWeight: number): Millis {
   const model = context.get(ENGINE_MODEL);
   const engine = model.stepTime(endpoint);
   const load = context.get(IN_FLIGHT).load(endpoint);
@@ -85,7 +97,7 @@ function delaysMs(endpoint: Endpoint, context: SchedulingContext, others: number
   const backlogMs =
     engine.perPrefillTokenMs * load.pendingPrefillTokens +
     decodeStepMs(load.requests, load.contextTokens, engine);
-  return queueingDelayForOthersMs(traffic, backlogMs, ownMs) + others * load.requests * ownMs;
+  return queueingDelayForOthersMs(traffic, backlogMs, ownMs) + answersWeight * load.requests * ownMs;
 }
 
 /**
