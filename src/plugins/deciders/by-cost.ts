@@ -97,7 +97,9 @@ function delaysMs(endpoint: Endpoint, context: SchedulingContext, answersWeight:
   const backlogMs =
     engine.perPrefillTokenMs * load.pendingPrefillTokens +
     decodeStepMs(load.requests, load.contextTokens, engine);
-  return queueingDelayForOthersMs(traffic, backlogMs, ownMs) + answersWeight * load.requests * ownMs;
+  return (
+    queueingDelayForOthersMs(traffic, backlogMs, ownMs) + answersWeight * load.requests * ownMs
+  );
 }
 
 /**
