@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import type { CaptureRecord } from '../../src/journal/capture/capture-record.ts';
+import { CAPTURE_HEAD, capturedRequest, capturedServer } from '../../test/captured-records.ts';
 import { type Agreement, agreementOf, type Pages } from './compare.ts';
 import { type Hold, type Readable, readableIn } from './held-pages.ts';
 
@@ -8,47 +9,14 @@ const CONFIG = NAMED_CONFIGS.get('reference-default') ?? '';
 const SECOND_MS = 1000;
 
 /** One request that went to this endpoint, `n` seconds after the start; its size is its number. */
-const request = (n: number, endpoint: string): CaptureRecord => ({
-  e: 'q',
-  t: SECOND_MS * n,
-  n,
-  r: {
-    id: `r${n}`,
-    model: 'm',
-    streaming: false,
-    promptTokens: 10,
-    blockTokens: 64,
-    blocks: [],
-    priority: 0,
-    fairness: 'default-flow',
-    bodyBytes: n,
-  },
-  firstTokenSeen: false,
-  endSeen: true,
-  d: { endpoint, score: 1 },
-});
-
-const head: CaptureRecord = {
-  e: 'capture',
-  version: 3,
-  seed: 1,
-  config: { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig', plugins: [] },
-  wallMs: 0,
-  t: 0,
-  file: 0,
-};
-const server = (id: string): CaptureRecord => ({
-  e: '+',
-  id,
-  address: `${id}:8000`,
-  labels: {},
-});
+const request = (n: number, endpoint: string): CaptureRecord =>
+  capturedRequest(n, { t: SECOND_MS * n, bodyBytes: n, d: { endpoint, score: 1 } });
 
 /** Two servers, and one request to each of these. */
 const capture = (...chosen: readonly string[]): readonly CaptureRecord[] => [
-  head,
-  server('a'),
-  server('b'),
+  CAPTURE_HEAD,
+  capturedServer('a'),
+  capturedServer('b'),
   ...chosen.map((endpoint, n) => request(n, endpoint)),
 ];
 

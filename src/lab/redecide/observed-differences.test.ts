@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CAPTURE_HEAD, capturedRequest, capturedServer } from '../../../test/captured-records.ts';
 import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import type { CaptureRecord } from '../../journal/capture/capture-record.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -20,46 +21,14 @@ schedulingProfiles:
 `;
 const SECOND_MS = 1000;
 
-const head: CaptureRecord = {
-  e: 'capture',
-  version: 3,
-  seed: 1,
-  config: { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig', plugins: [] },
-  wallMs: 0,
-  t: 0,
-  file: 0,
-};
-const server = (id: string, open = 'yes'): CaptureRecord => ({
-  e: '+',
-  id,
-  address: `${id}:8000`,
-  labels: { open },
-});
+const server = (id: string, open = 'yes'): CaptureRecord => capturedServer(id, { open });
 
 /** A request that an observed picker decided, or what `by` names. */
 const request = (
   n: number,
   endpoint: string,
   { t = SECOND_MS * n, by = 'observed' }: { t?: number; by?: string } = {},
-): CaptureRecord => ({
-  e: 'q',
-  t,
-  n,
-  r: {
-    id: `r${n}`,
-    model: 'm',
-    streaming: false,
-    promptTokens: 10,
-    blockTokens: 64,
-    blocks: [],
-    priority: 0,
-    fairness: 'default-flow',
-    bodyBytes: 40,
-  },
-  firstTokenSeen: false,
-  endSeen: true,
-  d: { endpoint, score: 0, by },
-});
+): CaptureRecord => capturedRequest(n, { t, d: { endpoint, score: 0, by } });
 
 const sample = (id: string, waiting: number, at: number, kv = 0): CaptureRecord => ({
   e: 'm',
@@ -76,7 +45,7 @@ async function explained(
     randomOf: seededRandom,
     config: { text: QUEUES, source: 'queues' },
   };
-  for await (const each of redecide([head, ...records], options)) all.push(each.explained);
+  for await (const each of redecide([CAPTURE_HEAD, ...records], options)) all.push(each.explained);
   return all;
 }
 
