@@ -42,6 +42,18 @@ it('[Q110] has manifests for KEDA and for a HorizontalPodAutoscaler that name me
   ]);
 });
 
+it('[O383] adds up over several pickers what each of them needs', () => {
+  const text = (file: string): string => readFileSync(join(folder, file), 'utf8');
+  const { spec } = parse(text('hpa.yaml')) as Manifest;
+  const metric = { name: 'pointsman_needed_replicas', selector: { matchLabels: { stage: 'all' } } };
+  expect(spec.metrics).toMatchObject([{ external: { metric, target: { averageValue: '1' } } }]);
+  const { triggers = [] } = (parse(text('keda-prometheus.yaml')) as Manifest).spec;
+  const query = 'sum(pointsman_needed_replicas{stage="all"})';
+  expect(triggers).toMatchObject([{ metadata: { query, threshold: '1' } }]);
+  // The rule for the adapter is in the head of hpa.yaml.
+  expect(text('hpa.yaml')).toContain('metricsQuery: sum(<<.Series>>{<<.LabelMatchers>>})');
+});
+
 const binaries = kubernetesOrSkip();
 
 it.skipIf(binaries === undefined)(

@@ -27,7 +27,13 @@ export interface StageHeadroom {
   readonly saturation: number;
   /** Undefined where demand does not grow towards the capacity. */
   readonly secondsToSaturation: number | undefined;
+  /** Whole ones, and no fewer than there are before demand was watched for the lead time. */
   readonly desiredReplicas: number;
+  /**
+   * The same as a fraction and without that floor, for the requests that come to this picker: those
+   * of several pickers add up. Undefined while the capacity is not known.
+   */
+  readonly neededReplicas: number | undefined;
   /** What would end goodput first. */
   readonly limit: CapacityLimit | undefined;
 }

@@ -49,6 +49,18 @@ describe('the headroom of a stage', () => {
     expect(stageHeadroom(unknown).requestsPerSecond).toBeUndefined();
   });
 
+  it('[O383] says what the requests of one picker need, so that several pickers add up to the pool', () => {
+    const needed = (rate: number, fields: Partial<StageState> = {}): number | undefined =>
+      stageHeadroom({ ...STATE, demand: { rate, slope: 0 }, ...fields }).neededReplicas;
+    expect(needed(20)).toBeCloseTo(2.5, 9);
+    expect((needed(12) ?? 0) + (needed(8) ?? 0)).toBeCloseTo(2.5, 9);
+    const cold = { isWarm: false };
+    expect((needed(12, cold) ?? 0) + (needed(8, cold) ?? 0)).toBeCloseTo(2.5, 9);
+    // A picker without requests, as one that does not lead, asks for nothing.
+    expect(needed(0)).toBe(0);
+    expect(needed(0, { mix: undefined, capacities: [undefined] })).toBeUndefined();
+  });
+
   it('[Q106] asks for the first replica where requests wait and there is none', () => {
     const none = { ...STATE, endpoints: 0, replicas: 0, capacities: [] };
     expect(stageHeadroom({ ...none, waiting: 1 }).desiredReplicas).toBe(1);

@@ -37,6 +37,7 @@ export function stageHeadroom(state: StageState): StageHeadroom {
   const isKnown = mix !== undefined && perSecond > 0;
   const tokens = mix === undefined ? 0 : mix.promptTokens + mix.outputTokens;
   const rates = isKnown ? ratesOf(demand.rate, perSecond) : undefined;
+  const needed = neededReplicas(state, perSecond);
   return {
     stage,
     endpoints,
@@ -46,7 +47,8 @@ export function stageHeadroom(state: StageState): StageHeadroom {
     utilization: isKnown ? demand.rate / perSecond : 0,
     saturation: Number.isFinite(saturation) ? saturation : 1,
     secondsToSaturation: isKnown ? secondsToSaturation(state, perSecond) : undefined,
-    desiredReplicas: desiredReplicas(state, perSecond),
+    desiredReplicas: desiredReplicas(state, needed),
+    neededReplicas: needed,
     limit: CAPACITY_LIMITS.find((limit) => known.some((each) => each.limit === limit)),
   };
 }
@@ -70,17 +72,22 @@ function secondsToSaturation(
 
 /**
  * For the demand that is foreseen at the target, and with what waits at the full capacity: the room
- * that the target leaves works it off, too. As many as there are while little is known.
+ * that the target leaves works it off, too. Undefined while the capacity of a replica is not known.
  */
-function desiredReplicas(state: StageState, capacity: number): number {
-  const { endpoints, replicas, answering, demand, waiting, isWarm, target, leadS } = state;
-  const foreseen = demand.rate + demand.slope * leadS;
-  const needed = Math.max(foreseen / target, foreseen + waiting / leadS);
+function neededReplicas(state: StageState, capacity: number): number | undefined {
+  const { endpoints, answering, demand, waiting, target, leadS } = state;
   if (endpoints === 0) return waiting > 0 || demand.rate > 0 ? 1 : 0;
-  if (capacity === 0) return replicas;
-  const perReplica = capacity / answering;
+  if (capacity === 0) return undefined;
+  const foreseen = demand.rate + demand.slope * leadS;
+  const needed = Math.max(0, foreseen / target, foreseen + waiting / leadS);
+  return needed / (capacity / answering);
+}
+
+/** As many as there are while little is known. */
+function desiredReplicas({ replicas, isWarm }: StageState, needed: number | undefined): number {
+  if (needed === undefined) return replicas;
   // An unsteady last digit must not ask for one replica more.
-  const wanted = Math.max(0, Math.ceil(needed / perReplica - 1e-9));
+  const wanted = Math.max(0, Math.ceil(needed - 1e-9));
   return isWarm ? wanted : Math.max(replicas, wanted);
 }
 

@@ -21,6 +21,7 @@ it('[Q110] shows the headroom of prefill and decode servers apart', async () => 
   picker.route(makeRequest()).done('completed');
   const page = await registry.metrics();
   expect(page).toContain('pointsman_desired_replicas{stage="decode"} 1');
+  expect(page).toMatch(/pointsman_needed_replicas\{stage="decode"\} 0(\.\d+)?\n/);
   expect(page).toContain('pointsman_replicas{stage="prefill"} 1');
   expect(page).toMatch(/pointsman_capacity_requests_per_second\{stage="decode"\} [1-9]/);
   expect(page).toContain('pointsman_time_to_saturation_seconds{stage="decode"} +Inf');

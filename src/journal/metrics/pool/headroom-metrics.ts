@@ -31,6 +31,11 @@ const BY_STAGE: readonly (readonly [name: string, help: string, read: Read])[] =
     'Replicas for the demand that is foreseen.',
     (stage) => stage.desiredReplicas,
   ],
+  [
+    'needed_replicas',
+    'The same for the requests of this picker, as a fraction: add up those of several pickers.',
+    (stage) => stage.neededReplicas,
+  ],
   ['replicas', 'Replicas there are.', (stage) => stage.replicas],
 ];
 
