@@ -131,18 +131,23 @@ function sizeOf({ promptTokens, model }, withModel) {
   return `${count(promptTokens)} ${promptTokens === 1 ? 'token' : 'tokens'}${withModel ? `, ${model}` : ''}`;
 }
 
-/** The main reason in a few words. @param {LiveDecision} decision */
+/** The main reason in a few words, and who decided, where it is another. @param {LiveDecision} decision */
 export function becauseOf({ outcome, profiles, held }) {
-  const wait = held === undefined ? '' : `held ${duration(held.ms)} · `;
-  if (outcome.kind !== 'picked') return `${wait}refused`;
-  if (outcome.decidedBy !== undefined) return `${wait}by ${outcome.decidedBy}`;
+  const wait = held === undefined ? [] : [`held ${duration(held.ms)}`];
+  if (outcome.kind !== 'picked') return [...wait, 'refused'].join(' · ');
+  const { decidedBy } = outcome;
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
-  if (runnerUp === undefined) return `${wait}the only one`;
-  const cost = runnerUp.costs[0];
+  const by = decidedBy === undefined ? [] : [`by ${decidedBy}`];
+  // A scheduler elsewhere gives no scores; a promoted shadow does.
+  const alone = decidedBy === undefined ? ['the only one'] : [];
+  return [...wait, ...(runnerUp === undefined ? alone : [lead(runnerUp)]), ...by].join(' · ');
+}
+
+/** @param {NonNullable<LiveDecision['profiles'][number]['runnerUp']>} runnerUp */
+function lead({ costs: [cost], scoreBehind }) {
   // Where the runner-up costs less, other scores decided.
   if (cost === undefined || (cost.more < 0 && !isTie(cost.more))) {
-    const { scoreBehind } = runnerUp;
-    return `${wait}${isScoreTie(scoreBehind) ? 'a tie' : `ahead by ${scoreBehind.toFixed(3)}`}`;
+    return isScoreTie(scoreBehind) ? 'a tie' : `ahead by ${scoreBehind.toFixed(3)}`;
   }
-  return `${wait}${isTie(cost.more) ? 'a tie' : `${duration(cost.more)} better`}`;
+  return isTie(cost.more) ? 'a tie' : `${duration(cost.more)} better`;
 }

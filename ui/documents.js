@@ -78,24 +78,12 @@ function Promotion({ promotion }) {
     shadow === undefined
       ? 'The configuration in charge decides all requests.'
       : `${shadow} decides ${share} % of the requests.`;
-  const arms =
-    shadow === undefined
-      ? []
-      : [
-          /** @type {const} */ ([shadow, outcomes.challenger]),
-          /** @type {const} */ (['in charge', outcomes.incumbent]),
-        ];
-  const rows = arms.map(([name, { requests, failed, latency }]) => [
-    name,
-    count(requests),
-    count(failed),
-    latency.count === 0 ? '–' : duration(latency.meanMs),
-  ]);
+  const rows = shadow === undefined ? [] : armRows(shadow, share, outcomes);
   const heads = ['Decided by', 'Requests', 'Failed', 'Pick to first token'];
   return h(
     TableCard,
     { title: 'Promotion', heads, rows },
-    h('p', null, `${now} ${ruleText(promotion)}`),
+    h('p', null, `${now} ${ruleText(promotion)}${keepText(promotion)}`),
     conditions.length > 0 &&
       h(
         'ul',
@@ -112,12 +100,49 @@ function Promotion({ promotion }) {
   );
 }
 
+/**
+ * Where nothing is left beside the shadow, it is compared with what failed before it.
+ * @param {string} shadow
+ * @param {number} share
+ * @param {PromotionStatus['outcomes']} outcomes
+ */
+function armRows(shadow, share, { challenger, incumbent, recent }) {
+  const row = (/** @type {string} */ name, /** @type {typeof challenger} */ arm) => [
+    name,
+    count(arm.requests),
+    count(arm.failed),
+    arm.latency.count === 0 ? '–' : duration(arm.latency.meanMs),
+  ];
+  if (share < 100 || incumbent.requests > 0) {
+    return [row(shadow, challenger), row('in charge', incumbent)];
+  }
+  const counts = (/** @type {string} */ name, /** @type {typeof recent.challenger} */ arm) => [
+    name,
+    count(arm.requests),
+    count(arm.failed),
+    '–',
+  ];
+  return [
+    row(shadow, challenger),
+    counts('its latest', recent.challenger),
+    counts('in charge before', recent.incumbent),
+  ];
+}
+
 /** @param {PromotionStatus} status */
-function ruleText({ automatic, hasRule, shadow, conditions }) {
+function ruleText({ automatic, hasRule, shadow, percent, conditions }) {
   if (!hasRule) return 'No rule was given.';
   if (!automatic) return 'The rule has ended, until the picker starts again.';
   if (shadow === undefined || conditions.length > 0) return 'The rule is active.';
-  return 'The rule has taken its last step, and demotes it when its results get worse.';
+  const fault = percent < 100 ? 'its results get worse' : 'its requests fail more often';
+  return `The rule has taken its last step, and demotes it when ${fault}.`;
+}
+
+/** Where nothing more is to come. @param {PromotionStatus} status */
+function keepText({ automatic, shadow, percent, conditions }) {
+  const isAtItsEnd = percent >= 100 || (automatic && conditions.length === 0);
+  if (shadow === undefined || !isAtItsEnd) return '';
+  return ' To keep it, write its configuration into the file of --config: a promotion ends with the picker.';
 }
 
 const STEPS_SHOWN = 6;

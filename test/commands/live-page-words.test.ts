@@ -58,6 +58,18 @@ it('[O300] the live page says what decided where the runner-up would have cost l
   );
 });
 
+it('[O385] the live page says why also of what a promoted shadow decides, and who it was', () => {
+  const runnerUp = { endpoint: 'b', scoreBehind: 0.1, costs: [{ picked: 20, more: 12 }] };
+  const profiles = [{ profile: 'p', filters: [], runnerUp }];
+  const outcome = { kind: 'picked', profile: 'p', endpoint: 'a', decidedBy: 'mine.yaml' };
+  expect(list.becauseOf({ outcome, profiles })).toBe('12.0 ms better · by mine.yaml');
+  // A scheduler elsewhere gives no scores.
+  const none = [{ profile: 'p', filters: [] }];
+  expect(list.becauseOf({ outcome, profiles: none })).toBe('by mine.yaml');
+  const held = { ms: 30 };
+  expect(list.becauseOf({ outcome, profiles: none, held })).toBe('held 30.0 ms · by mine.yaml');
+});
+
 it('[O216] the live page leaves out what all endpoints’ names begin with, also of a single one', () => {
   expect(sharedStart(['default/10.0.0.1:8000'])).toBe('default/');
   expect(sharedStart(['a/b/pod-1', 'a/c/pod-2'])).toBe('a/');

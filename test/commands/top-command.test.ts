@@ -106,13 +106,16 @@ const [FIRST, SECOND] = [
 ];
 
 /** A pool of two endpoints whose last request went to the first, before this runner-up. */
-function decided(runnerUp: { readonly scoreBehind: number; readonly costs: object[] }): TopState {
+function decided(
+  runnerUp: { readonly scoreBehind: number; readonly costs: object[] },
+  decidedBy?: string,
+): TopState {
   const row = { state: 'ok', inFlight: 0, prefillTokens: 0, sample: null, hitRate: null };
   const decision = {
     id: 'f07d64285859-15',
     requestId: '',
     promptTokens: 9725,
-    outcome: { kind: 'picked', profile: 'default', endpoint: FIRST, score: 1 },
+    outcome: { kind: 'picked', profile: 'default', endpoint: FIRST, score: 1, decidedBy },
     profiles: [{ profile: 'default', runnerUp: { endpoint: SECOND, ...runnerUp } }],
   };
   const message = {
@@ -140,6 +143,12 @@ it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and
   expect(narrow).toMatch(/^ {2}…c9f8d6b5-xk2lq +ok/m);
   const piped = topText(state, { lines: 23, columns: Number.POSITIVE_INFINITY });
   expect(piped).toMatch(/393 ms better than vllm-llama-70b-decode-7c9f8d6b5-p9v4z\n/);
+});
+
+it('[O385] says why also of what a promoted shadow decides, and who it was', () => {
+  const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] }, 'mine.yaml');
+  const piped = topText(state, { lines: 23, columns: Number.POSITIVE_INFINITY });
+  expect(piped).toMatch(/393 ms better than \S+-p9v4z, decided by mine\.yaml\n/);
 });
 
 it('[O368] leaves a column out that a line has no room for, and cuts none', () => {

@@ -169,9 +169,19 @@ function shortened(text: string, chars: number): string {
 function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => string): string {
   if (outcome.kind === 'threw') return 'the scheduler failed';
   if (outcome.kind === 'exhausted') return 'the filters left none';
-  if (outcome.decidedBy !== undefined) return `decided by ${outcome.decidedBy}`;
-  const runnerUp = profiles.find(({ profile }) => profile === outcome.profile)?.runnerUp;
-  if (runnerUp === undefined) return 'there was no other';
+  const { decidedBy, profile: used } = outcome;
+  const runnerUp = profiles.find(({ profile }) => profile === used)?.runnerUp;
+  if (decidedBy === undefined) {
+    return runnerUp === undefined ? 'there was no other' : aheadOf(runnerUp, nameOf);
+  }
+  // A scheduler elsewhere gives no scores; a promoted shadow does.
+  const by = `decided by ${decidedBy}`;
+  return runnerUp === undefined ? by : `${aheadOf(runnerUp, nameOf)}, ${by}`;
+}
+
+type RunnerUp = NonNullable<LiveDecision['profiles'][number]['runnerUp']>;
+
+function aheadOf(runnerUp: RunnerUp, nameOf: (id: string) => string): string {
   const [cost] = runnerUp.costs;
   const second = nameOf(runnerUp.endpoint);
   const { scoreBehind } = runnerUp;

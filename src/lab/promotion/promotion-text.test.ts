@@ -28,11 +28,23 @@ const text = (changes: Partial<PromotionStatus>) => promotionText(status(changes
 
 it('[O246] says that the last step is taken, and what is compared where nothing is left beside it', () => {
   expect(text({}).split('\n')).toEqual([
-    'mine.yaml decides 100 % of the requests; the rule has taken its last step, and demotes it when its results get worse',
+    'mine.yaml decides 100 % of the requests; the rule has taken its last step, and demotes it when its requests fail more often',
     '  shadow     900 requests, 0 failed, 80.0 ms from pick to first token',
     '  latest     3 of 900 failed; in charge before it 1 of 8000 failed',
+    '  to keep it write its configuration into the file of --config: a promotion ends with the picker',
     '',
   ]);
+});
+
+it('[O384] says how to keep it where the last step is taken, and not before', () => {
+  const keep = '  to keep it ';
+  const outcomes = { ...status({}).outcomes, incumbent: arm(40) };
+  expect(text({ percent: 95, outcomes })).toContain('when its results get worse\n');
+  expect(text({ percent: 95, outcomes })).toContain(keep);
+  expect(text({ percent: 100, automatic: false })).toContain(keep);
+  expect(text({ percent: 50, automatic: false })).not.toContain(keep);
+  const waits = { name: 'requests', met: false, value: 1, needed: 2, text: '' } as const;
+  expect(text({ percent: 50, conditions: [waits] })).not.toContain(keep);
 });
 
 it('[O246] says that a rule has ended, and that none was given', () => {

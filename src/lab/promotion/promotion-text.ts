@@ -19,14 +19,26 @@ export function promotionText(status: PromotionStatus, dated: (wallMs: number) =
     ({ wallMs, what, shadow: whose, percent: share, by, why }) =>
       `${dated(wallMs)}  ${what.padEnd(8)}  ${whose}  ${share} %  by ${by}: ${why}`,
   );
-  return `${[`${now}; ${ruleText(status)}`, ...waiting, ...arms, ...log].join('\n')}\n`;
+  const keep = isAtItsEnd(status) ? [`  to keep it ${TO_KEEP}`] : [];
+  return `${[`${now}; ${ruleText(status)}`, ...waiting, ...arms, ...keep, ...log].join('\n')}\n`;
 }
 
-function ruleText({ automatic, hasRule, shadow, conditions }: PromotionStatus): string {
+const TO_KEEP =
+  'write its configuration into the file of --config: a promotion ends with the picker';
+
+/** Nothing more is to come: the rule has taken its last step, or all requests are decided. */
+function isAtItsEnd({ shadow, percent, automatic, conditions }: PromotionStatus): boolean {
+  if (shadow === undefined) return false;
+  return percent >= 100 || (automatic && conditions.length === 0);
+}
+
+function ruleText(status: PromotionStatus): string {
+  const { automatic, hasRule, shadow, percent, conditions } = status;
   if (!hasRule) return 'no rule was given';
   if (!automatic) return 'the rule has ended, until the picker starts again';
   if (shadow === undefined || conditions.length > 0) return 'the rule is active';
-  return 'the rule has taken its last step, and demotes it when its results get worse';
+  const fault = percent < 100 ? 'its results get worse' : 'its requests fail more often';
+  return `the rule has taken its last step, and demotes it when ${fault}`;
 }
 
 /** Where nothing is left beside the shadow, it is compared with what failed before it. */
