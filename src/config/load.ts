@@ -85,7 +85,12 @@ export function planConfig(
   const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
   checkReferences(config, table);
   const flow = planFlowControl(config, table, issues);
-  const allNotes = [...older.notes, ...configNotes(config, profiles, issues), ...notes];
+  const allNotes = [
+    ...shape.notes,
+    ...older.notes,
+    ...configNotes(config, profiles, issues),
+    ...notes,
+  ];
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
   const ejection = config.ejection ?? undefined;

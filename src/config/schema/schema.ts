@@ -5,6 +5,7 @@ import { zodIssues } from '../../files/reading/zod-issues.ts';
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import type { EjectionPlan } from '../../picker/ejection/ejection-plan.ts';
 import type { CapacityPlan } from '../../picker/plan/capacity-plan.ts';
+import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { HoldPlan } from '../../picker/plan/hold-plan.ts';
 import { withOlderFields } from '../reference/older-releases.ts';
 import { capacity } from './capacity-schema.ts';
@@ -155,6 +156,7 @@ interface CheckedShape {
   readonly issues: readonly ConfigIssue[];
   /** With issues: the indexes of plugins with issues, of which only names and types are known. */
   readonly unread: ReadonlySet<number> | undefined;
+  readonly notes: readonly ConfigNote[];
 }
 
 /**
@@ -168,17 +170,39 @@ export function checkShape(value: unknown, source: string): CheckedShape {
   }
   const other = otherFile(value);
   if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
-  const schema = isV1(value) ? configV1 : configAlpha;
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return { config: parsed.data, issues: [], unread: undefined };
+  const { headed, notes } = withHead(value);
+  const schema = isV1(headed) ? configV1 : configAlpha;
+  const parsed = schema.safeParse(headed);
+  if (parsed.success) return { config: parsed.data, issues: [], unread: undefined, notes };
   const issues = withOlderFields(zodIssues(parsed.error, { schema }));
   // A document of another kind would get errors that say nothing.
-  if (isConfig(value)) {
-    const rest = withoutFaults(value, parsed.error);
+  if (isConfig(headed)) {
+    const rest = withoutFaults(headed, parsed.error);
     const second = rest && schema.safeParse({ apiVersion: API_VERSION, ...rest.value });
-    if (second?.success) return { config: second.data, issues, unread: rest?.plugins };
+    if (second?.success) return { config: second.data, issues, unread: rest?.plugins, notes };
   }
   throw new ConfigError(source, issues);
+}
+
+/**
+ * The value with the version and the kind that the reference takes where they are left out. Its
+ * later releases, which alone read `llm-d.ai/v1`, ask for both.
+ */
+function withHead(value: unknown): {
+  readonly headed: unknown;
+  readonly notes: readonly ConfigNote[];
+} {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isV1(value)) {
+    return { headed: value, notes: [] };
+  }
+  const given: Readonly<Record<string, unknown>> = { ...value };
+  const usual = { apiVersion: API_VERSION, kind: CONFIG_KIND };
+  const left = Object.entries(usual).filter(([field]) => (given[field] ?? '') === '');
+  const notes = left.map(([path, assumed]): ConfigNote => {
+    const text = `${path} is left out and read as ${assumed}; write it, because later releases of the reference refuse a file without it`;
+    return { path, reason: 'assumed', text };
+  });
+  return { headed: { ...given, ...Object.fromEntries(left) }, notes };
 }
 
 const GIVE = 'give what stands under one of the names in';

@@ -1,4 +1,5 @@
 export type NoteReason =
+  | 'assumed'
   | 'deprecated'
   | 'empty'
   | 'replaced'
@@ -16,6 +17,7 @@ export type NoteReason =
 
 /** Why a part of a configuration has no effect, or another one than it says. The list is closed. */
 export const NOTE_REASONS: Readonly<Record<NoteReason, string>> = {
+  assumed: 'It is left out, and what the reference takes in its place is in force.',
   deprecated: 'An old name, which works. The note names the new one.',
   empty: 'The file is empty when the picker starts: the configuration `default` is in force.',
   replaced: 'Another part of the same file is in force in its place, as in the reference picker.',
