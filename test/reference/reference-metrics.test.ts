@@ -218,6 +218,18 @@ test('[D512] times to the first token have the names of releases with a latency 
     expect(each?.[0]).toMatch(/\{model_name="m",target_model_name="m"\} 1$/);
 });
 
+test('[D514] what is counted of requests has the names of the first releases, too', () => {
+  const firsts = [...types].filter(([name]) => name.startsWith('inference_model_'));
+  for (const [name, type] of firsts) {
+    const later = name.replace('_model_', '_objective_');
+    expect([name, types.get(later)]).toEqual([name, type]);
+  }
+  expect(firsts.length).toBeGreaterThan(8);
+  const total = lines.get('inference_model_request_total') ?? [];
+  expect(total).toContain('inference_model_request_total{model_name="m",target_model_name="m"} 1');
+  expect(lines.get('inference_model_output_tokens_count')?.[0]).toMatch(/ 1$/);
+});
+
 test('[D386] the size of each prefix index has the type of its plugin', () => {
   const sizes = lines.get('llm_d_epp_prefix_indexer_size') ?? [];
   const labels = sizes.map((line) => line.replace(/ \d+$/, '').replace(/^.*_size/, ''));

@@ -148,11 +148,14 @@ describe('profiles', () => {
     expect(issuesOf(listed)[0]).toContain('max-score-picker is not the name of a plugin');
   });
 
-  test('[D511] sharing by Redis is read with a note of how replicas share here', () => {
+  test('[D511] [D514] sharing by Redis, and sharing with nobody, is read with a note of how replicas share here', () => {
     const redis = { type: 'redis-syncer', parameters: { address: 'redis:6379', stateTTL: '2s' } };
     const dataLayer = { crossReplica: { syncerPluginRef: 'redis-syncer' } };
     const { notes } = load({ plugins: [redis], dataLayer }, 'llm-d.ai/v1');
     expect(notes.map(({ text }) => text).join()).toContain('--replicas-nats');
+    const local = { ...redis, type: 'local-syncer', name: 'redis-syncer' };
+    const alone = load({ plugins: [local], dataLayer }, 'llm-d.ai/v1').notes;
+    expect(alone.map(({ text }) => text).join()).toContain('in its memory');
     const plain = { plugins: [{ type: 'redis-syncer', parameters: { password: 'x' } }] };
     expect(issuesOf(plain, 'llm-d.ai/v1')[0]).toContain('parameters.password');
   });

@@ -150,7 +150,7 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
   ],
   discovery: ['file-discovery', 'multicluster-file-discovery'],
   'discovery of replicas': ['k8s-peer-discovery'],
-  'sharing of replicas': ['redis-syncer', 'redis-state-store'],
+  'sharing of replicas': ['redis-syncer', 'redis-state-store', 'local-syncer'],
   parser: PARSER_TYPES,
 };
 
@@ -211,6 +211,7 @@ export const WITHOUT_PARAMETERS: ReadonlySet<string> = new Set([
   'global-strict-fairness-policy',
   'header-based-testing-filter',
   'kv-cache-utilization-scorer',
+  'local-syncer',
   'lora-affinity-scorer',
   'prefill-filter',
   'queue-scorer',

@@ -13,6 +13,7 @@ const OWN_SESSIONS =
   'sessions are counted where a plugin needs them, and no plugin reads these counts';
 const BY_NATS = 'replicas find each other over NATS, where serve gets --replicas-nats';
 const SHARED_BY_NATS = 'replicas share over NATS, where serve gets --replicas-nats';
+const OF_ONE = 'what one replica knows is in its memory, and it shares only with --replicas-nats';
 const PARSER = 'a parser has no parameters';
 const BY_DISCOVERY = 'discovery reports each change of endpoints to every plugin';
 
@@ -89,6 +90,7 @@ const ACCEPTED: readonly AcceptedType[] = [
   },
   { type: 'redis-syncer', instead: SHARED_BY_NATS, parameters: redis },
   { type: 'redis-state-store', instead: SHARED_BY_NATS, parameters: redis },
+  { type: 'local-syncer', instead: OF_ONE, parameters: () => ({}) },
   { type: 'outlen-bucket', instead: BY_LOADS, parameters: () => ({}) },
   { type: 'endpoint-notification-source', instead: BY_DISCOVERY, parameters: () => ({}) },
   {

@@ -71,9 +71,12 @@ export function createRequestFamilies(registry: Registry, deprecated = false): R
   return families;
 }
 
+/** Priorities came with the later names. */
+const isOldest = (label: string): boolean => label !== 'priority';
+
 /**
- * Shows families under the names that older releases of the reference gave them: those that begin
- * with `inference_objective_`, and later those that begin with `llm_d_router_epp_`.
+ * Shows families under the names that older releases of the reference gave them: at first those
+ * that begin with `inference_model_`, then `inference_objective_`, and later `llm_d_router_epp_`.
  */
 function showFormerNames(families: RequestFamilies, show: ShowTwins): void {
   const former = <Child>(
@@ -81,7 +84,10 @@ function showFormerNames(families: RequestFamilies, show: ShowTwins): void {
     name: string,
     use: string,
     labels: readonly string[] = M,
-  ): void => show(family, use, [`inference_objective_${name}`, `llm_d_router_epp_${name}`], labels);
+  ): void => {
+    show(family, use, [`inference_objective_${name}`, `llm_d_router_epp_${name}`], labels);
+    show(family, use, [`inference_model_${name}`], labels.filter(isOldest));
+  };
   former(families.requests, 'request_total', 'request_total', [...M, 'priority']);
   former(families.errors, 'request_error_total', 'request_error_total', [...M, 'error_code']);
   former(families.running, 'running_requests', 'request_running', ['model_name']);
