@@ -134,7 +134,7 @@ export class RemoteRouted implements RoutedRequest {
   }
 
   served(address: string): void {
-    if (this.#ended) return;
+    if (this.#ended || address === this.#served) return;
     this.#served = address;
     this.#send(TO_CORE.served).put(address);
   }

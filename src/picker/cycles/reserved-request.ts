@@ -148,7 +148,8 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   served(address: string): void {
-    if (this.#ended) return;
+    // Envoy says it again with each piece of the answer.
+    if (this.#ended || address === this.#reported) return;
     const { clock, observers, routed } = this.#parts;
     const at = clock.begin();
     observers.served(routed, address, at);

@@ -40,6 +40,7 @@ export class Ejector implements EndpointObserver {
   /** Slots of endpoints that get no new requests while others can take them. */
   #suspects: ReadonlySet<number> = NO_SLOTS;
   readonly #counts = new Map<EjectionReason, number>();
+  #fallbacks = 0;
   #checkedAt: Millis = Number.NEGATIVE_INFINITY;
   #silenceCheckedAt: Millis = Number.NEGATIVE_INFINITY;
   #firstTokens = 0;
@@ -60,6 +61,11 @@ export class Ejector implements EndpointObserver {
   /** How often endpoints were ejected, by reason. */
   get counts(): ReadonlyMap<EjectionReason, number> {
     return this.#counts;
+  }
+
+  /** Requests whose pick was not reached, so that a proxy used another endpoint. */
+  get fallbacks(): number {
+    return this.#fallbacks;
   }
 
   ejected({ slot }: Endpoint): Ejected | undefined {
@@ -117,6 +123,7 @@ export class Ejector implements EndpointObserver {
 
   /** The proxy did not reach the endpoint that was picked, and used another. */
   notReached(routed: Routed, at: Millis): void {
+    this.#fallbacks += 1;
     const plan = this.#plan;
     if (plan === undefined) return;
     const health = this.#healthOf(routed.endpoint);

@@ -5,8 +5,8 @@ import type { EndpointPicker } from '../../../picker/endpoint-picker.ts';
 import { endpointLabels, showMetric } from '../page/family.ts';
 
 /**
- * Shows which endpoints are out of the candidates, how often endpoints were ejected, and how many
- * are ejected or fail their scrapes. An endpoint that is gone is mostly both, so that sums of the
+ * Shows which endpoints are out of the candidates, how often endpoints were ejected, how many
+ * are ejected or fail their scrapes, and how many requests were not served by their pick. An endpoint that is gone is mostly both, so that sums of the
  * two would count it twice.
  */
 export function registerEjectionMetrics(
@@ -37,4 +37,9 @@ export function registerEjectionMetrics(
         value: ejector.counts.get(reason) ?? 0,
       })),
   );
+  const fallbacks = 'Requests that a gateway sent to another endpoint than the one picked.';
+  const family = { name: 'pointsman_fallback_requests_total', help: fallbacks } as const;
+  showMetric(registry, { ...family, type: 'counter' }, () => [
+    { labels: {}, value: ejector.fallbacks },
+  ]);
 }
