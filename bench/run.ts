@@ -16,6 +16,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
       about: 'the default policy and every other, tuned and untuned, in simulation',
     },
   ],
+  [
+    'situations',
+    {
+      file: 'situations/main',
+      about: 'the default policy and others, untuned, in some forty situations, in simulation',
+    },
+  ],
   ['overload', { file: 'overload/main', about: 'what must hold under overload, in simulation' }],
   ['explain', { file: 'overhead/explain', about: 'the cost of keeping decisions for `explain`' }],
   ['live-page', { file: 'overhead/live-page', about: 'the cost of the live page with one viewer' }],

@@ -7,6 +7,7 @@ import { otherScenario } from '../scenarios/other-engines.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { SYNTHETIC } from '../scenarios/synthetic.ts';
 import { traceScenarios } from '../scenarios/traces.ts';
+import { SITUATIONS } from '../situations/situations.ts';
 import type { PolicyOptions } from './options.ts';
 
 /** Random scenarios that are part of the whole comparison. */
@@ -24,10 +25,16 @@ export function scenariosFrom(folder: string | undefined): readonly Scenario[] {
 
 /**
  * A scenario that only its name asks for: one that its number draws, `drawn-1`, or `other-1` on an
- * engine that is not the stub's, or a condition, such as `memory-short`.
+ * engine that is not the stub's, a condition, such as `memory-short`, or a situation, such as
+ * `chat-usual`.
  */
 export function namedScenario(name: string): Scenario | undefined {
-  return drawnScenario(name) ?? otherScenario(name) ?? conditionScenario(name);
+  return (
+    drawnScenario(name) ??
+    otherScenario(name) ??
+    conditionScenario(name) ??
+    SITUATIONS.find((each) => each.name === name)
+  );
 }
 
 /** The scenarios that the options ask for: without them, all. */

@@ -31,7 +31,7 @@ function runOf({ scenario, seed, size }: PolicyJob): ScenarioRun {
 parentPort?.on('message', (job: PolicyJob) => {
   const { config, seed } = job;
   const summary: SimulationSummary = summarize(
-    simulate({ ...runOf(job), config, createPicker, seed }),
+    simulate({ createPicker, ...runOf(job), config, seed }),
   );
   parentPort?.postMessage(summary);
 });

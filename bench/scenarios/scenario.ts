@@ -1,3 +1,4 @@
+import type { Millis } from '../../src/framework/runtime.ts';
 import type { PoolSpec } from '../../src/lab/simulate/pool-spec.ts';
 import type { SimulationOptions } from '../../src/lab/simulate/simulate.ts';
 import type { Workload } from '../../src/lab/traces/workload.ts';
@@ -27,4 +28,8 @@ export interface ScenarioRun {
   readonly pool: PoolSpec;
   /** See `simulate`. It is set where the engines are others than the stub's. */
   readonly createServer?: SimulationOptions['createServer'];
+  /** Set where servers report something else than what is. */
+  readonly createPicker?: SimulationOptions['createPicker'];
+  readonly scrapeIntervalMs?: Millis;
+  readonly replicas?: number;
 }
