@@ -1,7 +1,10 @@
 import type { IOtlpExportDelegate } from '@opentelemetry/otlp-exporter-base';
+import { messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { boundAnswers } from '../../runtime/network/client/bounded-agent.ts';
 import { guardCredentials } from '../../runtime/network/client/guarded-credentials.ts';
+import { whyNoConnection } from '../../runtime/network/client/no-connection.ts';
+import { ANSWERS_IN_HTTP_1 } from '../../runtime/network/client/whole-blocks.ts';
 import type { TracingPlan } from './tracing-plan.ts';
 
 type Exporter = Pick<IOtlpExportDelegate<Uint8Array>, 'export' | 'shutdown'>;
@@ -47,11 +50,39 @@ export async function otlpSender(
         await exported(exporter, batch);
       } catch (error) {
         failed = true;
-        throw error;
+        throw withAdvice(error, plan);
       }
     },
     stop,
   };
+}
+
+/** The two mistakes of a first day: the other protocol's port, and an address without a path. */
+function withAdvice(error: unknown, { protocol, url }: TracingPlan): Error {
+  const text = whyNoConnection(messageOf(error)) || messageOf(error);
+  const other = (name: TracingPlan['protocol'], port: number): Error =>
+    new Error(
+      `${text}; ${url} may take OTLP by ${name}, whose usual port is ${port}: ${SETS}${name}`,
+    );
+  if (protocol === 'grpc') {
+    return text.includes(ANSWERS_IN_HTTP_1) ? other('http/protobuf', 4318) : new Error(text);
+  }
+  if (text.includes(NO_HTTP_1)) return other('grpc', 4317);
+  const status = statusOf(error);
+  if (status === undefined) return new Error(text);
+  const advice = url.endsWith(TRACES_PATH) ? '' : `; most collectors take traces at ${TRACES_PATH}`;
+  return new Error(`${url} answered ${status} ${text}${status === 404 ? advice : ''}`);
+}
+
+const SETS = 'set OTEL_EXPORTER_OTLP_PROTOCOL=';
+const TRACES_PATH = '/v1/traces';
+/** How Node's parser begins for an answer that is not of HTTP/1. */
+const NO_HTTP_1 = 'Parse Error: Expected HTTP/';
+
+/** The status of HTTP with which a collector refused. */
+function statusOf(error: unknown): number | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'number' ? code : undefined;
 }
 
 function exported(exporter: Exporter, batch: Uint8Array): Promise<void> {

@@ -1,7 +1,6 @@
 import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
-import { whyNoConnection } from '../../runtime/network/client/no-connection.ts';
 import type { RequestTrace } from '../requests/trace-context.ts';
 import type { Phase } from './phases-of.ts';
 import type { SpanWriter } from './span-writer.ts';
@@ -133,8 +132,7 @@ export class SpanExport {
     const { log } = this.#options;
     if (error !== undefined && !this.#failing) {
       this.#failing = true;
-      const text = messageOf(error);
-      const reason = whyNoConnection(text) || text;
+      const reason = messageOf(error);
       log.warn({ reason }, 'traces cannot be sent: spans are counted and thrown away');
     } else if (error === undefined && this.#failing) {
       this.#failing = false;

@@ -47,6 +47,7 @@ describe('what a gRPC server sends', () => {
     expect(take(begun, ...Array<Buffer>(5).fill(large))).toThrow('or 65536 bytes');
     expect(take(begun, data)).toThrow('another frame within its headers');
     expect(take(settings, more)).toThrow('goes on with headers that it has not begun');
+    expect(take(Buffer.from('HTTP/1.1 400 Bad Request'))).toThrow('answers in HTTP/1');
     expect(take(frame(0, 0, 1, Buffer.alloc(16_385)))).toThrow(
       'a frame of HTTP/2 with 16385 bytes',
     );

@@ -13,6 +13,9 @@ const END_HEADERS = 4;
 const FRAME_BYTES_MAX = 16_384;
 const CONTINUATIONS_MAX = 8;
 const BLOCK_BYTES_MAX = 64 * 1024;
+/** How an answer of HTTP/1 begins; as a frame it would have 4.7 million bytes. */
+const HTTP_1 = 'HTTP/1';
+export const ANSWERS_IN_HTTP_1 = 'the server answers in HTTP/1, but gRPC needs HTTP/2';
 /**
  * Each costs Node up to 20 µs, however few bytes it has. A thousand requests that wait at once
  * are answered with three frames each at most.
@@ -80,8 +83,11 @@ function frameEnd(all: Buffer, at: number): number | undefined {
   if (all.length < at + HEAD_BYTES) return undefined;
   const bytes = all.readUIntBE(at, 3);
   if (bytes > FRAME_BYTES_MAX) {
+    const isHttp1 = all.toString('latin1', at, at + HTTP_1.length) === HTTP_1;
     throw new Error(
-      `the server sends a frame of HTTP/2 with ${bytes} bytes, over ${FRAME_BYTES_MAX}`,
+      isHttp1
+        ? ANSWERS_IN_HTTP_1
+        : `the server sends a frame of HTTP/2 with ${bytes} bytes, over ${FRAME_BYTES_MAX}`,
     );
   }
   const end = at + HEAD_BYTES + bytes;
