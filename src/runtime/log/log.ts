@@ -62,13 +62,3 @@ function stderrDescriptor(): number {
     return 2;
   }
 }
-
-/** A wall-clock time in milliseconds since the Unix epoch as people read it. */
-export function isoTime(epochMs: Millis): string {
-  return new Date(epochMs).toISOString();
-}
-
-/** The other way round; NaN for what is no time. */
-export function timeOf(iso: string): Millis {
-  return Date.parse(iso);
-}

@@ -7,7 +7,7 @@ import type { Shadow } from '../../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
 import type { Replica } from '../../replicas/replica.ts';
-import { isoTime } from '../../runtime/log/log.ts';
+import { isoTime } from '../../runtime/clock/iso-time.ts';
 import { headroomDocument } from '../autoscaling/headroom-document.ts';
 import type { AdminRoute } from './admin-routes.ts';
 import { decisionDocuments } from './decision-documents.ts';

@@ -13,7 +13,7 @@ import type { Clock } from '../../framework/runtime.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
-import { isoTime } from '../../runtime/log/log.ts';
+import { isoTime } from '../../runtime/clock/iso-time.ts';
 
 interface DescribedParts {
   readonly picker: EndpointPicker;

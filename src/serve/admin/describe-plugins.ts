@@ -3,7 +3,7 @@ import { countedTokens } from '../../framework/keys.ts';
 import type { Observer } from '../../framework/observer.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
-import { isoTime } from '../../runtime/log/log.ts';
+import { isoTime } from '../../runtime/clock/iso-time.ts';
 
 /** What a plugin knows, or a message that says why nothing is shown. */
 interface ShownPlugin {

@@ -5,7 +5,7 @@ import {
   connectApi,
 } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
 import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
-import { isoTime, timeOf } from '../../runtime/log/log.ts';
+import { epochMsOf, isoTime } from '../../runtime/clock/iso-time.ts';
 import {
   type Lease,
   type LeaseRecord,
@@ -95,7 +95,7 @@ function microTime(ms: number): string {
 
 function leaseOf(lease: V1Lease): Lease {
   const { holderIdentity, leaseDurationSeconds, acquireTime, leaseTransitions } = lease.spec ?? {};
-  const acquiredAtMs = timeOf(String(acquireTime));
+  const acquiredAtMs = epochMsOf(String(acquireTime));
   return {
     version: lease.metadata?.resourceVersion ?? '',
     holder: typeof holderIdentity === 'string' ? holderIdentity.slice(0, HOLDER_CHARS_MAX) : '',

@@ -1,5 +1,5 @@
 import type { Millis } from '../../framework/runtime.ts';
-import { isoTime } from '../../runtime/log/log.ts';
+import { isoTime } from '../../runtime/clock/iso-time.ts';
 import { modelOf, type RequestRecord, requestIdOf, statusOf } from './request-record.ts';
 
 /** Longer texts of clients are cut. */

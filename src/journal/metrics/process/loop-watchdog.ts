@@ -1,7 +1,8 @@
 import type { Registry } from 'prom-client';
 import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
+import { isoTime } from '../../../runtime/clock/iso-time.ts';
 import type { LoopDelay } from '../../../runtime/clock/loop-delay.ts';
-import { isoTime, type Log } from '../../../runtime/log/log.ts';
+import type { Log } from '../../../runtime/log/log.ts';
 import { showMetric } from '../page/family.ts';
 
 interface LoopWatchdogOptions {
