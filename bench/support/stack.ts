@@ -1,6 +1,7 @@
 import { type Document, isSeq } from 'yaml';
 import { planFrom } from '../../src/catalogue/plan.ts';
 import { limitsFor } from '../../src/extproc/server/port/server-limits.ts';
+import { EARLY_PICK_BYTES } from '../../src/extproc/session/session-rules.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import {
   CONNECTION_MANAGER,
@@ -60,7 +61,7 @@ export function serveOptions(overrides: Partial<ServeSettings>, config = 'defaul
     insecure: true,
     certPath: undefined,
     bodyBytesMax: 64 * 1024 * 1024,
-    earlyPickBytes: 128 * 1024,
+    earlyPickBytes: EARLY_PICK_BYTES,
     halfCloseAfterPick: false,
     drainNoticeMs: 0,
     drainTimeoutMs: 1000,

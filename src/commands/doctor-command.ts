@@ -6,6 +6,7 @@ import type { DescribedEndpoint } from '../doctor/check-picker.ts';
 import { diagnose, type EnvoySeen, type PickerSeen } from '../doctor/diagnose.ts';
 import { readSetup } from '../doctor/envoy-setup.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
+import { EARLY_PICK_BYTES } from '../extproc/session/session-rules.ts';
 import { readToken } from '../files/following/token-file.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import { adminTokenOption, PICKER_HERE } from './admin-client/ask-picker.ts';
@@ -87,6 +88,7 @@ async function run(flags: DoctorFlags): Promise<void> {
       pickers: pickers.map(({ picker }) => picker),
       clocks: [...envoys, ...pickers].flatMap(({ clocks }) => clocks),
       certificates: [...files, ...pickers].flatMap(({ certificates }) => certificates),
+      earlyPickBytes: EARLY_PICK_BYTES,
       longestWaitMs: read?.longestWaitMs,
       nowMs: Date.now(),
     }),

@@ -4,26 +4,30 @@ import { type Finding, when } from './finding.ts';
 
 /** Envoy's own, where the listener does not say. */
 const BUFFER_DEFAULT = 1024 * 1024;
-/**
- * What `serve --early-pick-bytes` is unless given; the flag takes it from here. It is below Envoy's
- * buffer, and enough text to recognize a prompt.
- */
-export const EARLY_PICK_BYTES: number = 128 * 1024;
 /** A prompt of a million tokens. */
 const BUFFERED_BYTES_MIN = 16 * 1024 * 1024;
 const DUPLEX = 'FULL_DUPLEX_STREAMED';
 const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
 
-/**
- * What is wrong with what an ext_proc filter sends to the picker, and takes from it.
- * `longestWaitMs`: how long a request may wait at the picker, where that is known.
- */
-export function checkFilter(picked: PickedRoute, longestWaitMs = 0): readonly Finding[] {
+/** What is known of the picker behind a filter. */
+export interface AskedPicker {
+  /** What `serve --early-pick-bytes` is unless given. */
+  readonly earlyPickBytes: number;
+  /** How long its configuration lets a request wait; undefined where it is not known. */
+  readonly longestWaitMs?: number | undefined;
+}
+
+/** What is wrong with what an ext_proc filter sends to the picker, and takes from it. */
+export function checkFilter(
+  picked: PickedRoute,
+  { earlyPickBytes, longestWaitMs = 0 }: AskedPicker,
+): readonly Finding[] {
   const where = `filter ${picked.filterName}, ${picked.name}`;
   if (picked.filter.observability_mode === true) return [];
   return [
     ...requestFindings(picked),
-    ...bufferFindings(picked),
+    ...limitFindings(picked, earlyPickBytes),
+    ...bufferFilterFindings(picked),
     ...responseFindings(picked),
     ...timeFindings(picked, longestWaitMs / 1000),
     ...failureFindings(picked),
@@ -71,10 +75,6 @@ function requestFindings({ filter }: PickedRoute): readonly Part[] {
   ];
 }
 
-function bufferFindings(picked: PickedRoute): readonly Part[] {
-  return [...limitFindings(picked), ...bufferFilterFindings(picked)];
-}
-
 /** A filter that collects each body before the picker sees it. */
 function bufferFilterFindings({ manager }: PickedRoute): readonly Part[] {
   const { name, typed_config: config } =
@@ -91,7 +91,7 @@ function bufferFilterFindings({ manager }: PickedRoute): readonly Part[] {
   });
 }
 
-function limitFindings({ filter, listener }: PickedRoute): readonly Part[] {
+function limitFindings({ filter, listener }: PickedRoute, earlyPickBytes: number): readonly Part[] {
   const body = filter.processing_mode?.request_body_mode;
   const limit = listener.per_connection_buffer_limit_bytes ?? BUFFER_DEFAULT;
   const bytes = limit.toLocaleString('en');
@@ -105,12 +105,12 @@ function limitFindings({ filter, listener }: PickedRoute): readonly Part[] {
       },
     ];
   }
-  if (body === 'STREAMED' && limit <= EARLY_PICK_BYTES) {
+  if (body === 'STREAMED' && limit <= earlyPickBytes) {
     return [
       {
         severity: 'error',
         id: 'early-pick-limit',
-        what: `request_body_mode is STREAMED, and the listener buffers ${bytes} bytes, no more than --early-pick-bytes (${EARLY_PICK_BYTES.toLocaleString('en')} unless given): Envoy and picker wait for each other until message_timeout.`,
+        what: `request_body_mode is STREAMED, and the listener buffers ${bytes} bytes, no more than --early-pick-bytes (${earlyPickBytes.toLocaleString('en')} unless given): Envoy and picker wait for each other until message_timeout.`,
         lines: [`per_connection_buffer_limit_bytes: ${BUFFER_DEFAULT}   # of the listener`],
       },
     ];

@@ -207,6 +207,7 @@ describe('[O51] findings', () => {
     const findings = diagnose({
       envoys: [{ at: 'a:1', setup: readSetup(duration('10s')), ...state }],
       clocks: [],
+      earlyPickBytes: 128 * 1024,
       nowMs: 0,
     });
     const timeouts = findings.filter(({ id }) => id === 'route-timeout');
@@ -253,6 +254,7 @@ looked at Envoy: 1 error, 2 warnings
     const findings = diagnose({
       envoys: [{ at: 'a:1', setup: readSetup({ configs: [] }), ...state }],
       clocks: [],
+      earlyPickBytes: 128 * 1024,
       nowMs: 0,
     });
     expect(idsOf(findings)).toEqual(['error no-ext-proc']);
@@ -268,6 +270,7 @@ looked at Envoy: 1 error, 2 warnings
         { at: 'q:1', ready: READY, endpoints: [endpoint({}), late] },
       ],
       clocks: [],
+      earlyPickBytes: 128 * 1024,
       nowMs: 0,
     });
     expect(findings.map(({ where }) => where)).toEqual([

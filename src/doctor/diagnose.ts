@@ -3,7 +3,7 @@ import { type ClockAhead, checkClocks } from './check-clocks.ts';
 import { checkClusters, pickerNames } from './check-clusters.ts';
 import { checkEnvoyState, type EnvoyState, envoyCertificates } from './check-envoy-state.ts';
 import { checkFailover } from './check-failover.ts';
-import { checkFilter } from './check-filter.ts';
+import { type AskedPicker, checkFilter } from './check-filter.ts';
 import { checkPicker, type PickerState } from './check-picker.ts';
 import { checkRoute } from './check-route.ts';
 import type { EnvoySetup } from './envoy-setup.ts';
@@ -21,7 +21,7 @@ export interface PickerSeen extends PickerState {
 }
 
 /** Everything that the doctor looks at, as far as it was given. */
-export interface Seen {
+export interface Seen extends AskedPicker {
   readonly envoys?: readonly EnvoySeen[];
   readonly pickers?: readonly PickerSeen[];
   readonly clocks: readonly ClockAhead[];
@@ -29,16 +29,14 @@ export interface Seen {
   readonly certificates?: readonly Validity[];
   /** In Unix time. */
   readonly nowMs: number;
-  /** How long the picker's configuration lets a request wait; undefined where it is not known. */
-  readonly longestWaitMs?: number | undefined;
 }
 
 /** All findings; each once, however many routes share it. */
 export function diagnose(seen: Seen): readonly Finding[] {
-  const { envoys = [], pickers = [], clocks, certificates = [], longestWaitMs, nowMs } = seen;
+  const { envoys = [], pickers = [], clocks, certificates = [], nowMs } = seen;
   const ofEnvoys = envoys.flatMap((each) => envoyCertificates(each.certs));
   return [
-    ...ofEach('Envoy', envoys, (each) => checkEnvoy(each, longestWaitMs)),
+    ...ofEach('Envoy', envoys, (each) => checkEnvoy(each, seen)),
     ...ofEach('picker', pickers, checkPicker),
     ...checkClocks(clocks),
     ...firstOfEach(checkCertificates([...ofEnvoys, ...certificates], nowMs)),
@@ -58,10 +56,7 @@ function ofEach<T extends { readonly at: string }>(
   return firstOfEach(findings);
 }
 
-function checkEnvoy(
-  { setup, ...state }: EnvoySeen,
-  longestWaitMs: number | undefined,
-): readonly Finding[] {
+function checkEnvoy({ setup, ...state }: EnvoySeen, asked: AskedPicker): readonly Finding[] {
   const refused = refusedFindings(setup);
   const pickers = [...pickerNames(setup.routes)].filter((name) => setup.clusters.has(name));
   if (setup.routes.length === 0) {
@@ -79,7 +74,7 @@ function checkEnvoy(
   const findings = [
     ...refused,
     ...setup.routes.flatMap((picked) => [
-      ...checkFilter(picked, longestWaitMs),
+      ...checkFilter(picked, asked),
       ...checkRoute(picked, setup),
     ]),
     ...checkClusters(setup),

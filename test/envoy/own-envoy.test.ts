@@ -6,6 +6,7 @@ import { envoyBinary } from '../../bench/support/stack.ts';
 import { diagnose } from '../../src/doctor/diagnose.ts';
 import { readSetup } from '../../src/doctor/envoy-setup.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
+import { EARLY_PICK_BYTES } from '../../src/extproc/session/session-rules.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { codeBlock } from '../docs/doc-code.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
@@ -61,6 +62,7 @@ describe.skipIf(binary === undefined)('an Envoy of one’s own', () => {
       const findings = diagnose({
         envoys: [{ at: 'here', setup, ...STATE }],
         clocks: [],
+        earlyPickBytes: EARLY_PICK_BYTES,
         nowMs: Date.now(),
       });
       const errors = findings.filter(({ severity }) => severity === 'error');

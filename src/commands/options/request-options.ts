@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { EARLY_PICK_BYTES } from '../../doctor/check-filter.ts';
+import { EARLY_PICK_BYTES } from '../../extproc/session/session-rules.ts';
 import type { RequestOptions } from '../../serve/options/serve-options.ts';
 import { wholeNumber } from './option-values.ts';
 

@@ -3,6 +3,11 @@ import type { Router } from '../../framework/routing.ts';
 import type { BodyReader, RequestHead } from '../../openai/body/body-reader.ts';
 
 /**
+ * `earlyPickBytes` unless given: below Envoy's buffer, and enough text to recognize a prompt.
+ */
+export const EARLY_PICK_BYTES: number = 128 * 1024;
+
+/**
  * How sessions pick and answer, as flags say. Plain values: I/O workers get the same object whole,
  * so that a flag works there, too.
  */
