@@ -6,15 +6,9 @@ import type { DataSource, DataSourceDefinition } from '../../src/framework/plugi
 import type { Decision, ProfileResult } from '../../src/framework/scheduling.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../makers.ts';
+import { neededConfig } from '../support/plugins/needed-parameters.ts';
 
 /** Data sources that screen, refuse or add headers, run against every one of the catalogue. */
-
-const PARAMETERS: Readonly<Record<string, object>> = {
-  'disaggregatedset-rollout-screener': {
-    scope: { labelSelector: 'set' },
-    revisionGating: { mode: 'sum', requiredRoles: ['decode'] },
-  },
-};
 
 const SEED = 20_261_122;
 const pool = makePool(
@@ -32,13 +26,14 @@ const pool = makePool(
 );
 const matchedBlocks = pool.map((_, at) => at % 5);
 
-function start({ type, config, start: begin }: DataSourceDefinition): DataSource | undefined {
+/** Undefined where it needs more than a picker: then it controls no request. */
+function start(definition: DataSourceDefinition): DataSource | undefined {
+  const { type, start: begin } = definition;
+  const config = neededConfig(definition);
   const writer = { snapshot: () => pool, observe: () => undefined, set: () => undefined };
   try {
-    const parsed = config.parse(PARAMETERS[type] ?? {});
-    return begin(parsed, { name: type, pool: writer, runtime: makeRuntime(SEED) });
+    return begin(config, { name: type, pool: writer, runtime: makeRuntime(SEED) });
   } catch {
-    // It needs parameters, and none is named above: then it controls no request.
     return undefined;
   }
 }

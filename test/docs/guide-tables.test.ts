@@ -1,8 +1,10 @@
+import { basename } from 'node:path';
 import { expect, it } from 'vitest';
+import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { ENGINES } from '../../src/endpoints/scraping/page/engine-metrics.ts';
 import { TRACE_FORMATS } from '../../src/lab/traces/reading/find-format.ts';
 import { expectNoFault } from '../house/faults.ts';
-import { readText } from '../house/source-tree.ts';
+import { readText, sourceFiles } from '../house/source-tree.ts';
 
 /** The rows of the table below a heading of a page, by the name in their first cell. */
 function rowsOf(page: string, heading: string): ReadonlyMap<string, string> {
@@ -53,5 +55,20 @@ it('[O379] docs/telemetry.md names each attribute of a request’s spans, and no
   expectNoFault(
     gone.filter((name) => !spans.includes(`'${name}'`)),
     'no span has these attributes: take them out of docs/telemetry.md',
+  );
+});
+
+it('[T75] docs/folders.md has each built-in filter and its file, and no other', () => {
+  const [, section = ''] = readText('docs/folders.md').split('\n## Built-in filters\n');
+  const rows = [...section.matchAll(/^\| \[([\w-]+\.ts)\]\(\S+\)\s*\|([^|]*)\|/gm)];
+  const files = sourceFiles()
+    .filter((path) => path.startsWith('src/plugins/filters/') && !path.endsWith('.test.ts'))
+    .map((path) => basename(path));
+  expect(rows.map(([, file = '']) => file).toSorted(), 'a row for each file').toEqual(files);
+  const types = rows.flatMap(([, , named = '']) =>
+    [...named.matchAll(/`([^`]+)`/g)].map(([, type = '']) => type),
+  );
+  expect(types.toSorted(), 'each type in the row of its file').toEqual(
+    EMBEDDED_CATALOGUE.filters.map(({ type }) => type).toSorted(),
   );
 });

@@ -2,19 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Observer } from '../../../src/framework/observer.ts';
 import type { Filter } from '../../../src/framework/scheduling.ts';
 import { makeRouted } from '../../makers.ts';
-import {
-  catalogue,
-  headersReadIn,
-  KINDS,
-  parametersOf,
-  runtime,
-  SIZES,
-  world,
-} from './plugin-world.ts';
+import { neededConfig, neededParameters } from '../../support/plugins/needed-parameters.ts';
+import { catalogue, headersReadIn, KINDS, runtime, SIZES, world } from './plugin-world.ts';
 
 for (const definition of catalogue.filters) {
   describe(`${definition.type} keeps the filter contract`, () => {
-    const config = definition.config.parse(parametersOf(definition.type));
+    const config = neededConfig(definition);
     const needs = new Set(definition.needs?.(config).map(({ name }) => name));
     const filter: Filter & Observer = definition.create(config, runtime);
     const pools = SIZES.flatMap((size) =>
@@ -49,7 +42,7 @@ for (const definition of catalogue.filters) {
     });
 
     it('[F5] refuses parameters it does not know', () => {
-      const known = parametersOf(definition.type) as object;
+      const known = neededParameters(definition.type);
       expect(() => definition.config.parse({ ...known, nonsense: 1 })).toThrow();
     });
 

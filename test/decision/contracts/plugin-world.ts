@@ -19,42 +19,10 @@ import {
   NOW,
 } from '../../makers.ts';
 
-/**
- * Parameters of the types that cannot be made without any. A new plugin that can needs nothing
- * here: the rules of SPEC.md's section Plugins run against every plugin of the catalogue.
- */
-const PARAMETERS: Readonly<Record<string, unknown>> = {
-  'endpoint-attribute-filter': {
-    attribute: 'KVCacheUsagePercent',
-    algorithm: { type: 'threshold', threshold: { operator: 'LessThan', value: 0.8 } },
-  },
-  'endpoint-attribute-weight-scorer': {
-    attributeKey: 'gpu',
-    producer: 'l',
-    weights: { h200: 2 },
-  },
-  'label-producer': { label: 'gpu', attributeKey: 'gpu' },
-  'endpoint-attribute-scorer': {
-    attributeKey: 'KVCacheUsagePercent',
-    algorithm: { type: 'linear_lower_is_better' },
-  },
-  'header-label-affinity-scorer': { headerName: 'x-role', labelKey: 'llm-d.ai/role' },
-  'role-minimum-filter': { minReady: { decode: 1 } },
-  'utilization-filter': { conditions: [{ metric: 'waiting-queue', maxValue: 20 }] },
-  'by-label': { label: 'llm-d.ai/role', validValues: ['decode', 'both'] },
-  'label-selector-filter': {
-    matchExpressions: [{ key: 'llm-d.ai/role', operator: 'In', values: ['decode', 'both'] }],
-  },
-};
-
 export const SEED = 20_260_101;
 export const SIZES: readonly number[] = [0, 1, 2, 17, 256];
 export const catalogue: PluginCatalogue = EMBEDDED_CATALOGUE;
 export const runtime: Runtime = makeRuntime(SEED);
-
-export function parametersOf(type: string): unknown {
-  return PARAMETERS[type] ?? {};
-}
 
 /** Whole numbers from a small range, so that ties occur. */
 function draw(random: Random, below: number): number {

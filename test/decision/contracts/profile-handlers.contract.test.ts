@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/framework/error.ts';
 import type { ProfileResult, SchedulingProfile } from '../../../src/framework/scheduling.ts';
 import { makeContext } from '../../makers.ts';
-import { candidates, catalogue, parametersOf, runtime } from './plugin-world.ts';
+import { neededConfig } from '../../support/plugins/needed-parameters.ts';
+import { candidates, catalogue, runtime } from './plugin-world.ts';
 
 function profile(name: string): SchedulingProfile {
   return { name, filters: [], scorers: [], picker: { pick: (all) => all.slice(0, 1) } };
@@ -12,7 +13,7 @@ for (const definition of catalogue.profileHandlers) {
   describe(`${definition.type} keeps the handler contract`, () => {
     const profiles = new Map([['decode', profile('decode')]]);
     const handler = definition.create(
-      definition.config.parse(parametersOf(definition.type)),
+      neededConfig(definition),
       { profiles, deciders: new Map([['prefix-based-pd-decider', { separates: () => false }]]) },
       runtime,
     );
@@ -42,7 +43,7 @@ for (const definition of catalogue.profileHandlers) {
     it('[H2] refuses profiles it cannot run', () => {
       expect(() =>
         definition.create(
-          definition.config.parse(parametersOf(definition.type)),
+          neededConfig(definition),
           { profiles: new Map(), deciders: new Map() },
           runtime,
         ),

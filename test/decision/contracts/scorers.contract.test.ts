@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { type Endpoint, isFresh } from '../../../src/framework/endpoint.ts';
 import type { Scorer, ScoreTerms } from '../../../src/framework/scheduling.ts';
 import { makeRouted, NOW } from '../../makers.ts';
+import { neededConfig } from '../../support/plugins/needed-parameters.ts';
 import {
   catalogue,
   headersReadIn,
   KINDS,
-  parametersOf,
   runtime,
   SEED,
   SIZES,
@@ -39,7 +39,7 @@ function readsScraped(scorer: Scorer, { endpoints, context }: World): boolean {
 
 for (const definition of catalogue.scorers) {
   describe(`${definition.type} keeps the scorer contract`, () => {
-    const config = definition.config.parse(parametersOf(definition.type));
+    const config = neededConfig(definition);
     const needs = new Set(definition.needs?.(config).map(({ name }) => name));
     const create = (): ReturnType<typeof definition.create> => definition.create(config, runtime);
 
