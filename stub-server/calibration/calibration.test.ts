@@ -100,5 +100,7 @@ describe('calibration against measured steps', () => {
     expect(() =>
       readSteps('prefill_tokens,decode_sequences,step_ms\n5,1,7\n5,x,7\n', 's.csv'),
     ).toThrow(/s\.csv:\n {2}line 3, decode_sequences/);
+    const commented = '# H100\n\nprefill_tokens,decode_sequences,step_ms\n# idle\n5,x,7\n';
+    expect(() => readSteps(commented, 's.csv')).toThrow(/line 5, decode_sequences/);
   });
 });
