@@ -21,7 +21,7 @@ import type { ExtProcParts } from './extproc/ext-proc-options.ts';
 import { type StartedServer, startServer } from './extproc/start-server.ts';
 import { type ConfigReload, startConfigReload } from './lifecycle/config-reload.ts';
 import { Drain } from './lifecycle/drain.ts';
-import { electionOf } from './lifecycle/election-of.ts';
+import { joinElection } from './lifecycle/join-election.ts';
 import { logStart, logWarnings } from './lifecycle/log-start.ts';
 import { ServingState } from './lifecycle/serving-state.ts';
 import { type ProcessWatch, watchProcess } from './lifecycle/watch-process.ts';
@@ -80,7 +80,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
   const served = { ...runtime, ...started, ...reading, metrics, rules, tls, telemetry, seed };
   const { server, refresh } = await startServer(options, served);
-  const election = await electionOf(options, { metrics, runtime, serving });
+  const election = await joinElection(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, deciding, refresh });
   const observers = { recorder, live, shadows, promotion, process, headroom, replica };
   const followers = { ...endpoints, election, reload, serving };

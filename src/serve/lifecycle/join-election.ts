@@ -12,7 +12,7 @@ interface ElectionParts {
 }
 
 /** Begins to take part in the election; undefined where the picker takes part in none. */
-export async function electionOf(
+export async function joinElection(
   { pool: { kubernetes, election }, log }: ServeOptions,
   { metrics, runtime, serving }: ElectionParts,
 ): Promise<LeaderElection | undefined> {
