@@ -40,8 +40,8 @@ export function createPrompts({
   );
   const turn = Buffer.from('"},{"role":"user","content":"');
   const closing = Buffer.from(`"}],"max_tokens":200,"stream":${stream}}`);
-  const unique = 12;
-  const textBytes = bodyBytes - opening.length - turn.length - unique - closing.length;
+  const uniqueBytes = 12;
+  const textBytes = bodyBytes - opening.length - turn.length - uniqueBytes - closing.length;
   if (textBytes < PIECE_BYTES) throw new Error(`no chat prompt fits into ${bodyBytes} bytes`);
   const sharedBytes = Math.floor(textBytes * sharedPart);
   const shared = Array.from({ length: SHARED_TEXTS }, () => {
@@ -60,7 +60,7 @@ export function createPrompts({
     at += opening.copy(out, at);
     at += shared[Math.floor(random.next() * SHARED_TEXTS)]?.copy(out, at) ?? 0;
     at += turn.copy(out, at);
-    at += out.write(`#${String(sequence++).padStart(unique - 2, '0')} `, at, 'latin1');
+    at += out.write(`#${String(sequence++).padStart(uniqueBytes - 2, '0')} `, at, 'latin1');
     at = fill(out, at, out.length - closing.length, pieces, random);
     closing.copy(out, at);
     return out;

@@ -22,7 +22,7 @@ const BLOCK_TOKENS = 16;
 const ATTENTION_SHARE = 0.5;
 /** Two all-reduces of about 12 µs per layer where several accelerators share a model. */
 const ALL_REDUCE_MS = 0.024;
-/** Factor on computing time for the same reason. */
+/** Factor on computing time where several accelerators share a model. */
 const SHARED_COMPUTE = 1.2;
 
 /**

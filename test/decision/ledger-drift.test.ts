@@ -11,7 +11,7 @@ it.each([1, 2, 3])(
       seed,
       REQUESTS,
     );
-    // What waits for a timer is let go while more comes.
+    // Requests come over so much time that timers end some while others come.
     expect(lastedMs).toBeGreaterThan(0.5 * REQUESTS);
     expect(drift).toEqual([]);
     expect(twice).toBe(0);

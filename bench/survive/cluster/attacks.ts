@@ -6,7 +6,7 @@ export interface Question {
   readonly isWatch: boolean;
 }
 
-/** Answers the question and returns true, or leaves it to the server that is well. */
+/** Answers the question and returns true, or leaves it to the API server, which answers as usual. */
 export type Attack = (question: Question, response: ServerResponse) => boolean;
 
 const MB = 1024 * 1024;
@@ -29,7 +29,7 @@ function pour(response: ServerResponse, next: () => string | undefined): void {
   go();
 }
 
-/** Floods each watch of pods; lists are well. */
+/** Floods each watch of pods; lists are answered as usual. */
 const watches =
   (next: () => string | undefined): Attack =>
   (question, response) => {
@@ -45,7 +45,7 @@ let made = 0;
 const ip = (at: number): string => `127.${2 + ((at >> 16) % 200)}.${(at >> 8) & 255}.${at & 255}`;
 const newPod = (): object => podOf(`new-${(made += 1)}`, ip(made), { version: 100 + made });
 
-/** Answers each list of pods with what `pieces` gives; watches are well. */
+/** Answers each list of pods with what `pieces` gives; watches are answered as usual. */
 const lists =
   (pieces: () => () => string | undefined): Attack =>
   (question, response) => {

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { ATTACKS, type Attack, type Question } from './attacks.ts';
 import { pagedList, podOf, pool } from './cluster-objects.ts';
 
-// An API server that is well, or attacks as `GET /attack?name=…` says. A separate process, so that
-// its CPU is not the picker's. Prints its port as JSON, and ends when its stdin closes.
+// An API server that answers as usual, or attacks as `GET /attack?name=…` says. A separate process,
+// so that its CPU is not the picker's. Prints its port as JSON, and ends when its stdin closes.
 
 let attack: Attack | undefined;
 let questions = 0;

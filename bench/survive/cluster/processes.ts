@@ -40,7 +40,7 @@ function firstLine(child: ChildProcess, log: () => string): Promise<string> {
 
 export interface HostileServer {
   readonly port: number;
-  /** From now on; `none` for a server that is well. Resolves to the questions since the last. */
+  /** From now on; `none` for answers as usual. Resolves to the questions since the last. */
   attack(name: string): Promise<number>;
 }
 

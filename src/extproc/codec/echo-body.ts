@@ -11,17 +11,17 @@ const CHUNK_BYTES_MAX = 62_000;
 function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
   const groups: Uint8Array[][] = [];
   let group: Uint8Array[] = [];
-  let room = CHUNK_BYTES_MAX;
+  let roomBytes = CHUNK_BYTES_MAX;
   for (const chunk of body) {
     for (let at = 0; at < chunk.length; ) {
-      const piece = chunk.subarray(at, at + room);
+      const piece = chunk.subarray(at, at + roomBytes);
       group.push(piece);
       at += piece.length;
-      room -= piece.length;
-      if (room === 0) {
+      roomBytes -= piece.length;
+      if (roomBytes === 0) {
         groups.push(group);
         group = [];
-        room = CHUNK_BYTES_MAX;
+        roomBytes = CHUNK_BYTES_MAX;
       }
     }
   }

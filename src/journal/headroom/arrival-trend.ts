@@ -4,7 +4,7 @@ const KEPT_S = 2 * WINDOW_S;
 /** The seconds over which the present rate is a mean. */
 const PRESENT_S = 15;
 
-/** The rate of arrivals, second by second, and where it goes. */
+/** The rate of arrivals, counted each second, and whether it grows. */
 export class ArrivalTrend {
   readonly #counts: number[] = [];
 
@@ -31,13 +31,15 @@ export class ArrivalTrend {
    */
   get slope(): number {
     if (this.#counts.length < KEPT_S) return 0;
-    const slopes = [this.#counts.slice(0, WINDOW_S), this.#counts.slice(WINDOW_S)].map(surelyRises);
+    const slopes = [this.#counts.slice(0, WINDOW_S), this.#counts.slice(WINDOW_S)].map(
+      certainSlope,
+    );
     return Math.max(0, Math.min(...slopes));
   }
 }
 
 /** The slope of a straight line through the counts, less one standard error. */
-function surelyRises(counts: readonly number[]): number {
+function certainSlope(counts: readonly number[]): number {
   const middle = (counts.length - 1) / 2;
   const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length;
   let [products, squares] = [0, 0];

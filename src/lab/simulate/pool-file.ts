@@ -29,7 +29,7 @@ const server = z.strictObject({
   sequencesMax: z.int().positive().optional(),
   batchedTokensMax: z.int().positive().optional(),
   admissionMs: z.number().nonnegative().optional(),
-  /** How many times longer than the preset's steps take. */
+  /** How many times as long as those of the preset its steps take. */
   slowdown: z.number().positive().default(1),
   jitter: z.number().nonnegative().max(1).default(0.05),
   /** LoRA adapters in one batch; without it the server has no adapters. */

@@ -14,7 +14,7 @@ export interface ServerSpec {
   readonly accelerators?: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly latency: LatencyCoefficients;
-  /** How many times longer than `latency` says steps take; 1 if not given. */
+  /** How many times as long as `latency` says its steps take; 1 if not given. */
   readonly slowdown?: number;
   readonly kvTokens: number;
   readonly sequencesMax: number;

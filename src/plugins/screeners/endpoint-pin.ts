@@ -26,7 +26,7 @@ export const endpointPin: DataSourceDefinition = defineDataSource({
   }),
 });
 
-/** `host:port` in the one spelling that all its spellings have; as it is, if it is none. */
+/** The same text for each spelling of one `host:port`; any other text as it is. */
 function spelledOut(address: string): string {
   const url = /^[\w.:[\]-]+$/.test(address) ? URL.parse(`http://${address}`) : null;
   return url === null ? address : `${url.hostname}:${url.port || HTTP_PORT}`;

@@ -203,7 +203,7 @@ class NatsLink implements ReplicaLink {
   }
 
   /**
-   * The client throws away a message that the server would not take, and the connection is well.
+   * The client throws away a message that the server would not take, and keeps the connection.
    */
   #checkSize({ info }: NatsConnection): void {
     const max = info?.max_payload ?? MESSAGE_BYTES_MAX;

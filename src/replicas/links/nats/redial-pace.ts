@@ -3,12 +3,13 @@ import type { Millis } from '../../../framework/runtime.ts';
 /** Between two tries to connect, at first and at most. */
 const GAP_MS: Millis = 500;
 const GAP_MS_MAX: Millis = 30_000;
-/** A connection that lasted so long was well. */
-const WELL_MS: Millis = 60_000;
+/** A connection that lasted so long did not end for a reason that will end the next one. */
+const LASTING_MS: Millis = 60_000;
 
 /**
- * When to connect again: soon after a connection that was well, and each time later after one that
- * ended soon, so that a server which lets pickers in and fails fills neither time nor log.
+ * When to connect again: soon after a connection that lasted, and each time later after one that
+ * ended soon, so that a server that accepts connections and then fails costs little time and few
+ * lines of the log.
  */
 export class RedialPace {
   #gapMs = GAP_MS;
@@ -29,8 +30,8 @@ export class RedialPace {
 
   #ended(now: Millis): void {
     if (this.#connectedAt === undefined) return;
-    const wasWell = now - this.#connectedAt >= WELL_MS;
-    this.#gapMs = wasWell ? GAP_MS : Math.min(GAP_MS_MAX, 2 * this.#gapMs);
+    const hasLasted = now - this.#connectedAt >= LASTING_MS;
+    this.#gapMs = hasLasted ? GAP_MS : Math.min(GAP_MS_MAX, 2 * this.#gapMs);
     this.#connectedAt = undefined;
   }
 }
