@@ -17,6 +17,7 @@ interface GatewayFlags {
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  readonly retryBodyBytes: number;
   readonly drainTimeoutMs: number;
   readonly json: boolean;
 }
@@ -40,6 +41,12 @@ export function gatewayCommand(): Command {
       'refuse more open requests with 503',
       atLeastOne,
       GATEWAY_BOUNDS.requestsMax,
+    )
+    .option(
+      '--retry-body-bytes <n>',
+      'keep bodies up to this long for the next endpoint, should one fail; 0 keeps none',
+      wholeNumber,
+      GATEWAY_BOUNDS.retryBodyBytes,
     );
   return addTimes(command)
     .option('--json', 'print the port as one JSON document on stdout once listening', false)

@@ -16,6 +16,8 @@ export interface GatewayBounds {
   readonly firstByteTimeoutMs: Millis;
   /** Between two pieces of its answer. */
   readonly idleTimeoutMs: Millis;
+  /** The longest body that is kept for another endpoint until the first one answers. */
+  readonly retryBodyBytes: number;
 }
 
 export const GATEWAY_BOUNDS: GatewayBounds = {
@@ -27,4 +29,9 @@ export const GATEWAY_BOUNDS: GatewayBounds = {
   // An answer that is not streamed has its headers at the end of the generation.
   firstByteTimeoutMs: 3_600_000,
   idleTimeoutMs: 300_000,
+  // A prompt of 250,000 tokens.
+  retryBodyBytes: 1024 * 1024,
 };
+
+/** What all requests together keep for other endpoints. */
+export const KEPT_BYTES_MAX: number = 256 * 1024 * 1024;

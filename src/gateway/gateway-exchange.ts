@@ -1,21 +1,19 @@
-import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../framework/runtime.ts';
-import { within } from '../runtime/clock/deadline.ts';
-import { interimAnswers } from '../runtime/network/client/interim-answers.ts';
 import { endUpload, type FrontExchange } from '../runtime/network/server/http-front.ts';
 import { mergedPieces } from '../runtime/network/server/merged-pieces.ts';
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
+import { askEndpoints } from './ask-endpoints.ts';
 import { ExchangeLimits } from './exchange-limits.ts';
 import type { ExtProcClient, ProcessingRequest, ProcessingResponse } from './ext-proc-client.ts';
 import type { GatewayBounds } from './gateway-bounds.ts';
 import { applyMutation, endToEndHeaders, type HeaderPair } from './header-mutation.ts';
 import { PickerStream } from './picker-stream.ts';
+import { type KeptBytes, SentBody } from './sent-body.ts';
 import {
   DESTINATION,
   endpointFailure,
   errorBody,
-  firstDestination,
   ownHead,
   pickerFailure,
   requestHead,
@@ -29,26 +27,31 @@ interface ExchangeOptions extends FrontExchange {
   readonly upstreams: Dispatcher;
   readonly bounds: GatewayBounds;
   readonly clock: Clock;
+  readonly keptBytes: KeptBytes;
+  /** Called when a request goes to the next endpoint, with why. */
+  readonly onFallback: (address: string, why: string) => void;
 }
 
-/** One HTTP request: to the picker in full duplex, to the picked endpoint, and back. */
+/** One HTTP request: to the picker in full duplex, to a picked endpoint, and back. */
 export class GatewayExchange {
   readonly #options: ExchangeOptions;
   readonly #picker: PickerStream;
   readonly #abort = new AbortController();
-  /** The request body that the picker has returned. */
-  readonly #toUpstream = new PassThrough();
+  readonly #toUpstream: SentBody;
   readonly #headers: readonly HeaderPair[];
   readonly #hasBody: boolean;
   readonly #limits: ExchangeLimits;
   #requestReturned = false;
   #onHeadAnswered = (): void => undefined;
   #upstream: Dispatcher.ResponseData | undefined;
+  /** The endpoint that was asked last, unless that is the picker's first choice. */
+  #fallback: string | undefined;
   #over = false;
 
   constructor(options: ExchangeOptions) {
-    const { request, response, signal, extProc } = options;
+    const { request, response, signal, extProc, bounds, keptBytes } = options;
     this.#options = options;
+    this.#toUpstream = new SentBody({ bytesMax: bounds.retryBodyBytes, all: keptBytes });
     this.#limits = new ExchangeLimits({
       ...options,
       onPassed: (status, sentence) => this.#fail(status, sentence),
@@ -67,7 +70,6 @@ export class GatewayExchange {
       onFailed: (error) => this.#fail(503, pickerFailure(error)),
       onEnded: () => this.#onPickerEnded(),
     });
-    this.#toUpstream.on('error', () => undefined);
     response.on('close', () => this.#end());
     signal.addEventListener('abort', () => this.#end());
   }
@@ -166,24 +168,18 @@ export class GatewayExchange {
   }
 
   async #forward(headers: readonly HeaderPair[]): Promise<void> {
-    const first = firstDestination(headers);
-    const { request, upstreams, clock, bounds } = this.#options;
-    const { signal } = this.#abort;
-    const { firstByteTimeoutMs: limitMs } = bounds;
-    const upstream = await within({ clock, limitMs, signal, what: 'sent no headers' }, (own) =>
-      upstreams.request({
-        origin: `http://${first}`,
-        path: request.url ?? '/',
-        method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
-        headers: headers.flat(),
-        body: this.#hasBody ? this.#toUpstream : null,
-        responseHeaders: 'raw',
-        onInfo: interimAnswers(),
-        signal: own,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      }),
-    );
+    const { onFallback } = this.#options;
+    const upstream = await askEndpoints({
+      ...this.#options,
+      headers,
+      body: this.#hasBody ? this.#toUpstream : undefined,
+      signal: this.#abort.signal,
+      onAsk: (address, why) => {
+        if (why === undefined) return;
+        this.#fallback = address;
+        onFallback(address, why);
+      },
+    });
     this.#upstream = upstream;
     upstream.body.on('error', () =>
       this.#fail(502, 'the picked endpoint closed the connection before its response ended'),
@@ -196,7 +192,7 @@ export class GatewayExchange {
   async #answerFor(error: unknown): Promise<void> {
     const { status, sentence } = endpointFailure(error);
     if (!this.#picker.hasLeft && this.#upstream === undefined)
-      await this.#tellHead(ownHead(status));
+      await this.#tellHead(ownHead(status, this.#fallback));
     this.#fail(status, sentence);
   }
 
@@ -212,7 +208,7 @@ export class GatewayExchange {
   /** Sends the response through the picker. */
   async #askPicker(upstream: Dispatcher.ResponseData): Promise<void> {
     const { endpointIdle } = this.#limits;
-    await this.#tellHead(responseHead(upstream));
+    await this.#tellHead(responseHead(upstream, this.#fallback));
     // A picker that ends its stream instead gets nothing of the body, which would be lost.
     if (this.#over) return;
     if (this.#picker.hasLeft) return await this.#passResponse(upstream);

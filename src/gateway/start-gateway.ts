@@ -1,10 +1,11 @@
 import { buildConnector } from 'undici';
 import type { Clock, Millis } from '../framework/runtime.ts';
+import { LineLimit } from '../runtime/log/limited-log.ts';
 import { connectWithin } from '../runtime/network/client/connect-within.ts';
 import { PacedAgent } from '../runtime/network/client/paced-agent.ts';
 import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
-import { GATEWAY_BOUNDS, type GatewayBounds } from './gateway-bounds.ts';
+import { GATEWAY_BOUNDS, type GatewayBounds, KEPT_BYTES_MAX } from './gateway-bounds.ts';
 import { GatewayExchange } from './gateway-exchange.ts';
 import { errorBody } from './wire-messages.ts';
 
@@ -29,11 +30,13 @@ export interface Gateway {
 
 /** Less than the 5 s for which model servers keep idle connections (uvicorn). */
 const UPSTREAM_IDLE_MS = 4_000;
+const FALLBACK_LINES_MS = 60_000;
 
 /**
  * An HTTP gateway that asks the picker over ext_proc in full duplex, for machines without Envoy:
- * plaintext HTTP/1.1, only the first of several destinations, no retries, no request trailers. What
- * the picker does not answer is refused with 503: without it no endpoint is known.
+ * plaintext HTTP/1.1, no request trailers. Where an endpoint fails before its answer, the picker's
+ * next choice is asked. What the picker does not answer is refused with 503: without it no endpoint
+ * is known.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port, extProcAddress, extProcTls, clock, log } = options;
@@ -45,6 +48,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     connections: null,
     connect: connectWithin(buildConnector({ timeout: 0 }), bounds.connectTimeoutMs, clock),
   });
+  const keptBytes = { left: KEPT_BYTES_MAX };
+  const onFallback = fallbackLines(log, clock);
   const front = new HttpFront({
     clock,
     requestsMax: bounds.requestsMax,
@@ -53,7 +58,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         .writeHead(status, { 'content-type': 'application/json' })
         .end(errorBody(status, message)),
     onRequest: (exchange: FrontExchange) => {
-      const running = new GatewayExchange({ ...exchange, extProc, upstreams, bounds, clock });
+      const own = { extProc, upstreams, bounds, clock, keptBytes, onFallback };
+      const running = new GatewayExchange({ ...exchange, ...own });
       // The client or the picker closed its connection; the exchange has handled that already.
       running.run().catch(() => undefined);
     },
@@ -75,5 +81,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await front.stop();
       await close();
     },
+  };
+}
+
+/** A line a minute about requests that went to the picker's next choice. */
+function fallbackLines(
+  log: (line: string) => void,
+  clock: Clock,
+): (address: string, why: string) => void {
+  const limit = new LineLimit(clock, FALLBACK_LINES_MS);
+  return (address, why) => {
+    const leftOut = limit.pass('fallback');
+    if (leftOut === undefined) return;
+    const more = leftOut === 0 ? '' : `; ${leftOut} more since the last such line`;
+    log(`a request goes to ${address}, because the endpoint before gave no answer (${why})${more}`);
   };
 }

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { pickerFailure } from './wire-messages.ts';
+import { TimeoutError } from '../runtime/clock/deadline.ts';
+import { NoConnection } from '../runtime/network/client/connect-within.ts';
+import { endpointFailure, pickerFailure, whyAnotherMayAnswer } from './wire-messages.ts';
 
 it.each([
   [
@@ -13,4 +15,14 @@ it.each([
   ['13 INTERNAL: a fault', 'the endpoint picker failed: 13 INTERNAL: a fault'],
 ])('[O239] says what may be wrong where the picker gives no answer: %s', (message, said) => {
   expect(pickerFailure(new Error(message))).toBe(said);
+});
+
+it('[Q290] tells an endpoint that took no connection from one that got the request', () => {
+  const [unreached, late] = [
+    new NoConnection('no connection'),
+    new TimeoutError('sent no headers'),
+  ];
+  expect([endpointFailure(unreached).status, endpointFailure(late).status]).toEqual([503, 504]);
+  expect(whyAnotherMayAnswer(unreached)).toBe('no connection');
+  expect(whyAnotherMayAnswer(late)).toBeUndefined();
 });

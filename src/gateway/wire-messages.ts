@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
+import { NoConnection } from '../runtime/network/client/connect-within.ts';
 import { BadAnswer } from '../runtime/network/client/interim-answers.ts';
 import { whyNoConnection } from '../runtime/network/client/no-connection.ts';
 import type { ProcessingRequest } from './ext-proc-client.ts';
@@ -9,6 +10,7 @@ import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 /** The messages that the gateway sends to the picker about a request and its response. */
 
 export const DESTINATION = 'x-gateway-destination-endpoint';
+const SERVED = 'x-gateway-destination-endpoint-served';
 
 /** The first message of a request. It asks for both bodies in full duplex. */
 export function requestHead(
@@ -36,16 +38,29 @@ export function requestHead(
 }
 
 /** The first message of a response: its status and its headers. */
-export function responseHead(upstream: Dispatcher.ResponseData): ProcessingRequest {
+export function responseHead(
+  upstream: Dispatcher.ResponseData,
+  fallback: string | undefined,
+): ProcessingRequest {
   const status: HeaderPair = [':status', String(upstream.statusCode)];
   const headers = toWire([status, ...responseHeaders(upstream)]);
-  return { response_headers: { headers: { headers }, end_of_stream: false } };
+  return {
+    response_headers: { headers: { headers }, end_of_stream: false },
+    ...servedBy(fallback),
+  };
 }
 
 /** The head of an answer of the gateway's own, which is all of it that a picker needs. */
-export function ownHead(status: number): ProcessingRequest {
+export function ownHead(status: number, fallback: string | undefined): ProcessingRequest {
   const headers = toWire([[':status', String(status)]]);
-  return { response_headers: { headers: { headers }, end_of_stream: true } };
+  return { response_headers: { headers: { headers }, end_of_stream: true }, ...servedBy(fallback) };
+}
+
+/** Says which endpoint was asked last, as Envoy does, where that is not the first choice. */
+function servedBy(fallback: string | undefined): Pick<ProcessingRequest, 'metadata_context'> {
+  if (fallback === undefined) return {};
+  const fields = { [SERVED]: { stringValue: fallback } };
+  return { metadata_context: { filter_metadata: { 'envoy.lb': { fields } } } };
 }
 
 /** The message after the last piece of a response's body. */
@@ -73,7 +88,7 @@ export function endpointFailure(error: unknown): {
   readonly status: number;
   readonly sentence: string;
 } {
-  if (error instanceof TimeoutError || error instanceof BadAnswer) {
+  if (isTooLate(error) || error instanceof BadAnswer) {
     const status = error instanceof BadAnswer ? 502 : 504;
     return { status, sentence: `the picked endpoint ${error.message}` };
   }
@@ -84,6 +99,21 @@ export function endpointFailure(error: unknown): {
     };
   }
   return { status: 503, sentence: `the picked endpoint cannot be reached: ${String(error)}` };
+}
+
+/** Whether a connection was there, and no headers came in time. */
+function isTooLate(error: unknown): error is TimeoutError {
+  return error instanceof TimeoutError && !(error instanceof NoConnection);
+}
+
+/**
+ * Why an endpoint gave no answer, where another one may be asked. Undefined where it has sent
+ * something, or has had all the time there was.
+ */
+export function whyAnotherMayAnswer(error: unknown): string | undefined {
+  if (isTooLate(error) || error instanceof BadAnswer) return undefined;
+  if (error instanceof Error && NO_HTTP.test(error.name)) return undefined;
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**
@@ -105,12 +135,9 @@ export function errorBody(status: number, message: string): string {
   return JSON.stringify({ error });
 }
 
-/**
- * Where the picker sends the request: the first of the endpoints that it names. Throws without one.
- */
-export function firstDestination(headers: readonly HeaderPair[]): string {
-  const destinations = headers.find(([name]) => name === DESTINATION)?.[1] ?? '';
-  const first = destinations.split(',', 1)[0]?.trim() ?? '';
-  if (first === '') throw new Error('the picker named no destination');
-  return first;
+/** Where the request may go, the picker's first choice first. Each of them comes once. */
+export function destinationsOf(headers: readonly HeaderPair[]): readonly string[] {
+  const named = headers.find(([name]) => name === DESTINATION)?.[1] ?? '';
+  const addresses = named.split(',').map((each) => each.trim());
+  return [...new Set(addresses)].filter((each) => each !== '');
 }

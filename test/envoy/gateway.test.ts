@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, inFlightAt, serveOptions } from '../../bench/support/stack.ts';
+import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
@@ -215,5 +217,51 @@ it('[O209] reports to the picker an endpoint that it cannot reach', async () => 
   } finally {
     await gateway.stop();
     await serving.stop();
+  }
+});
+
+it('[Q290] sends a request on to the next of the picker’s choices, and the picker knows which one served', async () => {
+  const upstream = await startUpstream();
+  const plan = loadConfig({
+    source: 'test',
+    catalogue: SERVING_CATALOGUE,
+    text: `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+  - type: round-robin-scorer
+  - type: max-score-picker
+    parameters: { maxNumOfEndpoints: 2 }
+ejection: { enabled: false }
+`,
+  });
+  const endpoints = ['127.0.0.1:9', upstream.address];
+  const serving = await startServe(serveOptions({ endpoints, plan }));
+  const gateway = await startGateway({
+    host: '127.0.0.1',
+    port: 0,
+    extProcAddress: `127.0.0.1:${serving.extProcPort}`,
+    extProcTls: false,
+    clock: nodeClock(),
+    log: () => undefined,
+  });
+  try {
+    const url = `http://127.0.0.1:${gateway.port}/v1/chat/completions`;
+    const statuses = [];
+    for (let sent = 0; sent < 10; sent++) {
+      const answer = await fetch(url, { method: 'POST', body: chat('x'), headers: JSON_TYPE });
+      statuses.push(answer.status);
+    }
+    expect(statuses).toEqual(statuses.map(() => 200));
+    const metrics = await (await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`)).text();
+    expect(metrics).toMatch(/^pointsman_fallback_requests_total 5$/m);
+    await eventually(
+      () => inFlightAt(serving.metricsPort),
+      (count) => count === 0,
+    );
+  } finally {
+    await gateway.stop();
+    await serving.stop();
+    await upstream.stop();
   }
 });

@@ -21,6 +21,7 @@ export interface PickerInput {
   readonly response_headers?: Part;
   readonly response_body?: Part;
   readonly response_trailers?: object;
+  readonly metadata_context?: object;
 }
 
 export type PickerStream = ServerDuplexStream<PickerInput, object>;

@@ -3,6 +3,9 @@ import type { buildConnector } from 'undici';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { TimeoutError } from '../../clock/deadline.ts';
 
+/** A server did not take a connection in time. It has got nothing of a request. */
+export class NoConnection extends TimeoutError {}
+
 /**
  * Gives up a connection, with its TLS handshake, after `limitMs`; 0 is no limit. The connector has
  * no time-out of its own: undici's takes its time from the machine.
@@ -13,7 +16,7 @@ export function connectWithin(
   clock: Clock,
 ): buildConnector.connector {
   return (options, callback) => {
-    const error = new TimeoutError(`no connection within ${limitMs} ms`);
+    const error = new NoConnection(`no connection within ${limitMs} ms`);
     const timer = limitMs > 0 ? clock.setTimer(limitMs, () => socket.destroy(error)) : undefined;
     // Declared as without a result, but it returns the socket.
     const socket = connect(options, (...outcome) => {
