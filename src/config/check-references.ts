@@ -10,20 +10,12 @@ const READS_FROM: ReadonlyMap<string, string> = new Map([
   ['multicluster-kv-cache-utilization-scorer', 'multicluster-metrics-extractor'],
 ]);
 
-/**
- * What each of these types finds of an endpoint has one place, where a second plugin would write
- * over the first one's; and what to do beside leaving out one of them.
- */
-const READ_ONCE: ReadonlyMap<string, string> = new Map([
-  [
-    'core-metrics-extractor',
-    ', and list its engines and metrics in the engineConfigs of the other',
-  ],
-  ['dcgm-data-source', ''],
-  ['metrics-data-source', ''],
-  ['models-data-source', ''],
-  ['multicluster-metrics-data-source', ''],
-  ['multicluster-metrics-extractor', ''],
+/** What each of these types finds has one place, where a second plugin would write over it. */
+const READ_ONCE: ReadonlySet<string> = new Set([
+  'dcgm-data-source',
+  'models-data-source',
+  'multicluster-metrics-data-source',
+  'multicluster-metrics-extractor',
 ]);
 
 /**
@@ -46,10 +38,9 @@ export function checkReferences(config: EndpointPickerConfig, table: PluginTable
 
 function checkReadOnce({ plugins }: EndpointPickerConfig, table: PluginTable): void {
   plugins.forEach(({ type, name = type }, index) => {
-    const more = READ_ONCE.get(type);
     const first = plugins.findIndex((each) => each.type === type);
-    if (more === undefined || first === index) return;
-    const message = `${name} would read the same of each endpoint as ${plugins[first]?.name ?? type}: one plugin of type ${type} does so; leave out one of them${more}`;
+    if (!READ_ONCE.has(type) || first === index) return;
+    const message = `${name} would read the same of each endpoint as ${plugins[first]?.name ?? type}: one plugin of type ${type} does so; leave out one of them`;
     table.issue(`plugins[${index}]`, message);
   });
 }

@@ -166,12 +166,15 @@ plugins:
     ]);
   });
 
-  it('injects no metrics source beside one that is configured, and none where injectDefaults is false', () => {
+  it('injects no metrics source where one reads its page, and none where injectDefaults is false', () => {
     const own = load(`
 plugins:
 - type: metrics-data-source
   name: slow-scrapes
   parameters: {interval: 1s}
+- type: core-metrics-extractor
+dataLayer:
+  sources: [{pluginRef: slow-scrapes, extractors: [{pluginRef: core-metrics-extractor}]}]
 `);
     expect(namesOf(own)).not.toContain('metrics-data-source');
     expect(namesOf(own)).toContain('core-metrics-extractor');

@@ -80,7 +80,7 @@ export function planConfig(
   const outputEstimate = planOutputEstimate(table);
   const profiles = planProfiles(config.schedulingProfiles, table, { issues, notes });
   const handler = planHandler(profiles, table, issues);
-  planSources(config.dataLayer, table, issues);
+  planSources(config.dataLayer, table, { issues, notes });
   const discovery = planDiscovery(config, table);
   const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
   checkReferences(config, table);

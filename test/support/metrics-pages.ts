@@ -1,9 +1,6 @@
 import { ENGINES, type EngineMapping } from '../../src/endpoints/scraping/page/engine-metrics.ts';
-import {
-  PageReader,
-  type PageReading,
-  type PageRefusal,
-} from '../../src/endpoints/scraping/page/page-reader.ts';
+import { PageReader } from '../../src/endpoints/scraping/page/page-reader.ts';
+import type { PageReading, PageRefusal } from '../../src/endpoints/scraping/page/reading.ts';
 
 export const VLLM_LOAD = 'vllm:num_requests_running 1\nvllm:num_requests_waiting 1\n';
 

@@ -1,16 +1,12 @@
 import { nearest } from '../../files/reading/nearest.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../../framework/keys.ts';
+import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { KnownPlugin, PlannedPlugin } from '../../picker/plan/picker-plan.ts';
 import type { DataLayerEntry } from '../schema/data-layer-schema.ts';
+import { planMetricsSources } from './plan-metrics-sources.ts';
 import type { PluginTable } from './plugin-table.ts';
 
-/** Started for every pool, unless `injectDefaults` is false. */
-const METRICS_SOURCE = 'metrics-data-source';
-const DEFAULT_SOURCES = [METRICS_SOURCE, 'core-metrics-extractor'];
-/** With an adaptive interval, samples of endpoints that do nothing are at most so old. */
-const ADAPTIVE_AGE_MS = 200;
-const CLUSTER_SOURCE = 'multicluster-metrics-data-source';
 /** Facts that the picker itself provides, without a data source. */
 const CORE_FACTS: ReadonlySet<string> = new Set([
   IN_FLIGHT.name,
@@ -20,11 +16,11 @@ const CORE_FACTS: ReadonlySet<string> = new Set([
 
 /** Checks references, then injects the default sources and the producers of all needed facts. */
 export function planSources(
-  { injectDefaults, sources }: DataLayerEntry,
+  section: DataLayerEntry,
   table: PluginTable,
-  issues: ConfigIssue[],
+  { issues, notes }: { readonly issues: ConfigIssue[]; readonly notes: ConfigNote[] },
 ): void {
-  sources.forEach(({ pluginRef, extractors }, index) => {
+  section.sources.forEach(({ pluginRef, extractors }, index) => {
     const path = `dataLayer.sources[${index}]`;
     const wanted = { kinds: ['source'], wanted: 'data source' };
     table.resolve(pluginRef, { path: `${path}.pluginRef`, ...wanted });
@@ -33,31 +29,13 @@ export function planSources(
       table.find(extractor.pluginRef, `${path}.extractors[${at}].pluginRef`);
     });
   });
-  if (injectDefaults) {
-    const present = new Set([...table.plugins()].map(({ definition }) => definition.type));
-    // Clusters have no metrics page of an engine.
-    const defaults = present.has(CLUSTER_SOURCE) ? [] : DEFAULT_SOURCES;
-    for (const type of defaults) {
-      if (!present.has(type)) table.inject(type, type === METRICS_SOURCE ? scrapes(table) : {});
-    }
-  }
+  planMetricsSources(section, table, notes);
   // Injected producers have needs, too, and come up later in the same iteration.
   for (const plugin of table.plugins()) {
     for (const { name } of plugin.definition.needs?.(plugin.config as never) ?? []) {
       if (!CORE_FACTS.has(name)) injectProducer(name, plugin, table, issues);
     }
   }
-}
-
-/** Parameters of the metrics source where a configuration does not name it. */
-function scrapes(table: PluginTable): object {
-  const isShorter = ({ config }: PlannedPlugin): boolean => {
-    const { metricsStalenessThreshold = ADAPTIVE_AGE_MS } = (config ?? {}) as {
-      readonly metricsStalenessThreshold?: number;
-    };
-    return metricsStalenessThreshold < ADAPTIVE_AGE_MS;
-  };
-  return [...table.plugins()].some(isShorter) ? {} : { interval: 'adaptive' };
 }
 
 function injectProducer(

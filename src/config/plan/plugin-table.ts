@@ -181,6 +181,16 @@ export class PluginTable {
     this.#issues.push({ path, message });
   }
 
+  /** The plugin of that name, listed or added. */
+  planned(name: string): PlannedPlugin | undefined {
+    return this.#plugins.get(name);
+  }
+
+  /** Takes a plugin out of the plan, because nothing names it. */
+  leaveOut(name: string): void {
+    this.#plugins.delete(name);
+  }
+
   /** The plugin named as its type. Adds it, with these parameters, where there is none. */
   inject(type: string, parameters: object = {}): PlannedPlugin {
     const present = this.#plugins.get(type);

@@ -160,16 +160,10 @@ describe('profiles', () => {
     expect(issuesOf(plain, 'llm-d.ai/v1')[0]).toContain('parameters.password');
   });
 
-  test('[D503] two plugins that read the same of each endpoint are an error, which says what to do', () => {
-    const plugins = [
-      { type: 'core-metrics-extractor' },
-      { type: 'metrics-data-source' },
-      { type: 'metrics-data-source', name: 'side' },
-      { type: 'core-metrics-extractor', name: 'more' },
-    ];
+  test('[D503] two plugins that find the same of each endpoint are an error, which says what to do', () => {
+    const plugins = [{ type: 'dcgm-data-source' }, { type: 'dcgm-data-source', name: 'more' }];
     expect(issuesOf({ plugins })).toEqual([
-      'plugins[2]: side would read the same of each endpoint as metrics-data-source: one plugin of type metrics-data-source does so; leave out one of them',
-      'plugins[3]: more would read the same of each endpoint as core-metrics-extractor: one plugin of type core-metrics-extractor does so; leave out one of them, and list its engines and metrics in the engineConfigs of the other',
+      'plugins[1]: more would read the same of each endpoint as dcgm-data-source: one plugin of type dcgm-data-source does so; leave out one of them',
     ]);
   });
 

@@ -15,7 +15,7 @@ import {
 
 const LEGACY_ENGINE_LABEL = 'inference.networking.k8s.io/engine-type';
 
-interface ExtractorConfig {
+export interface ExtractorConfig {
   readonly engineLabelKey: string;
   readonly defaultEngine: string;
   readonly engineConfigs: readonly EngineConfig[];
@@ -43,7 +43,8 @@ function namedOnce(engines: readonly EngineConfig[], context: z.RefinementCtx): 
   });
 }
 
-const config = z.lazy(() =>
+/** The parameters of an extractor. */
+export const extractorSchema: z.ZodType<ExtractorConfig> = z.lazy(() =>
   z
     .strictObject({
       engineLabelKey: textOr('llm-d.ai/engine-type'),
@@ -60,7 +61,7 @@ const config = z.lazy(() =>
     ),
 );
 
-const DEFAULT: ExtractorConfig = config.parse({});
+const DEFAULT: ExtractorConfig = extractorSchema.parse({});
 
 // By pool, as the pool's metrics source may start before or after the extractor.
 const configured = new WeakMap<EndpointWriter, ExtractorConfig>();
@@ -68,16 +69,23 @@ const configured = new WeakMap<EndpointWriter, ExtractorConfig>();
 /** Configures how the metrics source of the same pool reads the pages of each engine. */
 export const coreMetricsExtractor: DataSourceDefinition = defineDataSource<ExtractorConfig>({
   type: 'core-metrics-extractor',
-  config,
+  config: extractorSchema,
   start(parsed, { pool }) {
     configured.set(pool, parsed);
     return { stop: () => void configured.delete(pool) };
   },
 });
 
+/** The mappings by which the pool's extractor reads an endpoint's pages. */
+export function mappingsFor(pool: EndpointWriter, endpoint: Endpoint): readonly EngineMapping[] {
+  return mappingsOf(configured.get(pool) ?? DEFAULT, endpoint);
+}
+
 /** The mapping of the labelled engine, or else all, the default engine's first. */
-export function mappingsFor(pool: EndpointWriter, { labels }: Endpoint): readonly EngineMapping[] {
-  const { engineLabelKey, defaultEngine, engineConfigs } = configured.get(pool) ?? DEFAULT;
+export function mappingsOf(
+  { engineLabelKey, defaultEngine, engineConfigs }: ExtractorConfig,
+  { labels }: Endpoint,
+): readonly EngineMapping[] {
   const own = new Set(engineConfigs.map(({ name }) => name));
   const configs = engineConfigs.map(configuredMapping);
   const known = [...configs, ...ENGINES.filter(({ name }) => !own.has(name))];

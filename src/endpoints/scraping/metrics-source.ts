@@ -11,6 +11,7 @@ import type { Millis, Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { optionalPort } from '../../plugins/parameters/optional-port.ts';
+import { extractorSchema } from './core-metrics-extractor.ts';
 import { pageFields } from './page-fields.ts';
 import { NewScrapes } from './rhythm/new-scrapes.ts';
 import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm/rhythm.ts';
@@ -46,6 +47,11 @@ const config = z.lazy(() =>
        * Read for compatibility, without effect: only the lines that a plugin needs are read anyway.
        */
       families: z.array(z.string()).optional(),
+      /**
+       * The extractors of this source's own pages, where a configuration has several sources; else
+       * the pool's extractor reads them.
+       */
+      extractors: z.array(extractorSchema).min(1).optional(),
       maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
       ...httpTlsFields,
     })

@@ -1,4 +1,3 @@
-import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import {
@@ -9,8 +8,10 @@ import {
   type Random,
 } from '../../framework/runtime.ts';
 import { type HttpTlsParameters, httpTlsOf } from '../../plugins/parameters/http-tls.ts';
-import { mappingsFor } from './core-metrics-extractor.ts';
-import { PageReader, type PageReading, type PageRefusal } from './page/page-reader.ts';
+import { type ExtractorConfig, mappingsFor, mappingsOf } from './core-metrics-extractor.ts';
+import { type ReadingSink, ReadingWriter, sharedSink } from './endpoint-readings.ts';
+import { EngineReader } from './page/engine-reader.ts';
+import { joinReadings, type PageReading, type PageRefusal } from './page/reading.ts';
 import type { NewScrapes } from './rhythm/new-scrapes.ts';
 import type { Interval, Rhythm } from './rhythm/rhythm.ts';
 import { ScrapeTimer } from './rhythm/scrape-timer.ts';
@@ -27,6 +28,8 @@ export interface MetricsConfig extends HttpTlsParameters {
   readonly port?: number | undefined;
   readonly interval: Interval;
   readonly timeout: Millis;
+  /** Undefined: the extractor of the pool. */
+  readonly extractors?: readonly ExtractorConfig[] | undefined;
   /** A larger page is not read. */
   readonly maxPageBytes: number;
 }
@@ -51,11 +54,9 @@ export class Scraper {
   /** When to scrape. */
   readonly timer: ScrapeTimer;
   #endpoint: Endpoint;
-  /**
-   * The readers of all engines that are possible. Once a reader finds its series, only it is left.
-   */
-  #readers: readonly PageReader[] = [];
-  #last: PageReading | undefined;
+  /** One for each extractor. */
+  readonly #readers: readonly EngineReader[];
+  readonly #sink: ReadingSink;
   #failures = 0;
   #hasSucceeded = false;
   /** What the last page took, in bytes searched. */
@@ -71,6 +72,12 @@ export class Scraper {
     const limits = { timeoutMs: config.timeout, bodyBytesMax: config.maxPageBytes };
     const tls = httpTlsOf({ ...config, serverName: config.serverName ?? endpoint.hostName });
     this.#getOptions = config.scheme === 'https' ? { ...limits, tls } : limits;
+    const { extractors } = config;
+    this.#readers = readersOf(extractors, host);
+    this.#sink =
+      extractors === undefined
+        ? new ReadingWriter(host.pool, endpoint.id)
+        : sharedSink(host.pool, endpoint.id);
     const { timers: clock = host.runtime.clock } = host;
     this.timer = new ScrapeTimer({
       clock,
@@ -85,13 +92,14 @@ export class Scraper {
   stop(): void {
     this.#stopped = true;
     this.timer.stop();
+    this.#sink.leave();
     this.#errors.stopped(this, this.#endpoint.id);
   }
 
   /** Takes the endpoint's new labels, which may name another engine. */
   relabel(endpoint: Endpoint): void {
     this.#endpoint = endpoint;
-    this.#readers = [];
+    for (const reader of this.#readers) reader.forget();
   }
 
   async #scrape(): Promise<void> {
@@ -151,9 +159,10 @@ export class Scraper {
     return undefined;
   }
 
-  /** For people. Scorers see a missed scrape by the age of the last sample. */
   #failed(failure: ScrapeFailure, reason: string): void {
     this.#failures += 1;
+    this.#sink.failed();
+    // For people.
     this.#errors.failed(this, {
       endpoint: this.#endpoint,
       failure,
@@ -164,46 +173,38 @@ export class Scraper {
   }
 
   #store(reading: PageReading, sampledAt: Millis): void {
-    const { pool } = this.#host;
-    const { id } = this.#endpoint;
-    const metrics = {
-      waitingQueueSize: reading.waiting ?? 0,
-      runningRequests: reading.running ?? 0,
-      kvCacheUsage: reading.kvUsage ?? 0,
-      sampledAt,
-    };
-    this.timer.sampled(metrics);
-    pool.observe(id, metrics);
-    if (reading.cache !== this.#last?.cache) pool.set(id, CACHE_CONFIG, reading.cache);
-    if (reading.lora !== this.#last?.lora) pool.set(id, LORA, reading.lora);
-    if (reading.startedAtS !== this.#last?.startedAtS) {
-      pool.set(id, STARTED_AT, reading.startedAtS);
-    }
-    if (reading.custom !== (this.#last?.custom ?? CUSTOM_METRICS.initial)) {
-      pool.set(id, CUSTOM_METRICS, reading.custom);
-    }
-    this.#last = reading;
+    const metrics = this.#sink.take({ reading, sampledAt });
+    if (metrics !== undefined) this.timer.sampled(metrics);
   }
 
-  /** The first mapping that finds series is the endpoint's engine, until it finds none. */
   #read(page: Buffer): PageReading | PageRefusal | undefined {
     this.#workBytes = page.length;
-    if (this.#readers.length === 0) {
-      const mappings = mappingsFor(this.#host.pool, this.#endpoint);
-      this.#readers = mappings.map((mapping) => new PageReader(mapping));
-    }
+    const read: PageReading[] = [];
     for (const reader of this.#readers) {
-      const before = reader.workBytes;
-      const reading = reader.read(page);
-      this.#workBytes += reader.workBytes - before;
+      const reading = reader.read(page, this.#endpoint);
+      this.#workBytes += reader.workBytes;
       if (reading === undefined) continue;
-      if (this.#readers.length > 1) this.#readers = [reader];
-      return reading;
+      if ('refused' in reading) return reading;
+      read.push(reading);
     }
-    // Another engine may run at this address now.
-    this.#readers = [];
-    return undefined;
+    if (read.length < 2) return read[0];
+    // As in the reference, what a later extractor finds replaces what one before it found.
+    const dated = read.toReversed().map((reading) => ({ reading, sampledAt: 0 }));
+    return joinReadings(dated)?.reading;
   }
+}
+
+function readersOf(
+  extractors: readonly ExtractorConfig[] | undefined,
+  { pool }: DataSourceHost,
+): readonly EngineReader[] {
+  if (extractors === undefined)
+    return [new EngineReader((endpoint) => mappingsFor(pool, endpoint))];
+  // One source may have the load, and another one other values.
+  const options = { loadOptional: true };
+  return extractors.map(
+    (each) => new EngineReader((endpoint) => mappingsOf(each, endpoint), options),
+  );
 }
 
 function scrapeUrl({ scheme, path, port }: MetricsConfig, address: string): URL {

@@ -10,7 +10,8 @@ import {
   VLLM_LOAD,
 } from '../../../../test/support/metrics-pages.ts';
 import { ENGINES } from './engine-metrics.ts';
-import { PageReader, type PageReading } from './page-reader.ts';
+import { PageReader } from './page-reader.ts';
+import type { PageReading } from './reading.ts';
 
 const SEED = 20_270_104;
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { page, read, reader, usedFrom, VLLM_LOAD } from '../../../../test/support/metrics-pages.ts';
 import { configuredMapping, engineConfigSchema } from './engine-metrics.ts';
-import { PageReader, type PageReading, type PageRefusal } from './page-reader.ts';
+import { PageReader } from './page-reader.ts';
+import type { PageReading, PageRefusal } from './reading.ts';
 
 describe('a page without a series', () => {
   const LORA = 'vllm:lora_requests_info{max_lora="4",running_lora_adapters="a"} 1';

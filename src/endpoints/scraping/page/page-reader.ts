@@ -8,6 +8,7 @@ import {
   type ScanWork,
   SeriesFinder,
 } from './prometheus-scan.ts';
+import { type PageReading, type PageRefusal, sameValues } from './reading.ts';
 import { parseSpec } from './series-spec.ts';
 
 /** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
@@ -29,29 +30,9 @@ const STARTED_AT_MAX_S = 1e11;
 /** The name that every Prometheus client library uses. */
 const START_TIME = 'process_start_time_seconds';
 
-/** The values of a page; undefined where the page lacks them. */
-export interface PageReading {
-  readonly waiting: number | undefined;
-  readonly running: number | undefined;
-  /** The used fraction of the KV cache, 0 to 1. */
-  readonly kvUsage: number | undefined;
-  /** The same object as in the last reading while it is unchanged; so are `cache` and `custom`. */
-  readonly lora: LoraState | undefined;
-  readonly cache: CacheConfig | undefined;
-  /** By attribute. */
-  readonly custom: ReadonlyMap<string, number>;
-  /** Seconds since the epoch, by the server's clock. */
-  readonly startedAtS: number | undefined;
-}
-
-/** A page that is not used: it has a value that its metric cannot have. */
-export interface PageRefusal {
-  /** The rest of a sentence that begins with the page's URL. */
-  readonly refused: string;
-}
-
 /** Reads the pages of one endpoint; faster from the second on, as positions are remembered. */
 export class PageReader {
+  readonly #loadOptional: boolean;
   readonly #work: ScanWork = { bytes: 0 };
   readonly #waiting: LoadMetric;
   readonly #running: LoadMetric;
@@ -61,7 +42,12 @@ export class PageReader {
   readonly #custom: (page: Buffer) => ReadonlyMap<string, number>;
   readonly #startedAt: SeriesFinder;
 
-  constructor(mapping: EngineMapping) {
+  /** With `loadOptional`, a page may have other values than those of the load alone. */
+  constructor(
+    mapping: EngineMapping,
+    { loadOptional = false }: { readonly loadOptional?: boolean } = {},
+  ) {
+    this.#loadOptional = loadOptional;
     const finderOf: FinderOf = (spec, everyPages) =>
       new SeriesFinder(parseSpec(spec), this.#work, everyPages);
     const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
@@ -82,30 +68,31 @@ export class PageReader {
   }
 
   /**
-   * Undefined for a page without load: the endpoint's load must stay unknown, not become 0. A page
-   * with a load that cannot be is refused as a whole. Other values that cannot be are left out.
+   * Undefined for a page without load: the endpoint's load must stay unknown, not become 0; and
+   * with `loadOptional` for one without any value that is looked for. A page with a load that
+   * cannot be is refused as a whole. Other values that cannot be are left out.
    */
   read(page: Buffer): PageReading | PageRefusal | undefined {
     const waiting = this.#waiting.read(page);
     const running = this.#running.read(page);
     const kvUsage = this.#kvUsage.read(page);
-    if (waiting === undefined && running === undefined && kvUsage === undefined) return undefined;
+    const isLoad = waiting !== undefined || running !== undefined || kvUsage !== undefined;
+    if (!isLoad && !this.#loadOptional) return undefined;
     const refused =
       this.#waiting.problem(waiting) ??
       this.#running.problem(running) ??
       this.#kvUsage.problem(kvUsage);
     if (refused !== undefined) return { refused };
+    const lora = this.#lora(page);
+    const cache = this.#cache(page);
+    const custom = this.#custom(page);
+    const isOther = lora !== undefined || cache !== undefined || custom.size > 0;
+    if (!isLoad && !isOther) return undefined;
     // The youngest of several processes counts, so that any restart shows.
-    const startedAtS = this.#startedAt.combined(page, Math.max);
-    return {
-      waiting,
-      running,
-      kvUsage: kvUsage && Math.min(1, kvUsage),
-      lora: this.#lora(page),
-      cache: this.#cache(page),
-      custom: this.#custom(page),
-      startedAtS: isWithin(startedAtS, STARTED_AT_MAX_S) ? startedAtS : undefined,
-    };
+    const started = this.#startedAt.combined(page, Math.max);
+    const startedAtS = isWithin(started, STARTED_AT_MAX_S) ? started : undefined;
+    const kvShare = kvUsage && Math.min(1, kvUsage);
+    return { waiting, running, kvUsage: kvShare, lora, cache, custom, startedAtS };
   }
 }
 
@@ -195,8 +182,7 @@ function customReader(
       // A summary without observations says NaN: that is as good as no value.
       if (isWithin(value, Number.MAX_VALUE)) read.set(attribute, value);
     }
-    const same = read.size === last.size && [...read].every(([key, is]) => last.get(key) === is);
-    if (!same) last = read;
+    if (!sameValues(read, last)) last = read;
     return last;
   };
 }
