@@ -1,5 +1,6 @@
 import { HTTP2 } from './errors.ts';
 import { STREAM_WINDOW_BYTES } from './frames.ts';
+import { UnsentPieces } from './unsent-pieces.ts';
 
 /** Gets what happens on a stream. */
 export interface StreamHandler {
@@ -38,14 +39,6 @@ export interface StreamConnection {
   forget(stream: Http2Stream, byPeer: boolean): void;
 }
 
-/** Pieces that wait for room, sent as far as `at` in the first one. */
-interface Waiting {
-  pieces: readonly Uint8Array[];
-  at: number;
-  bytes: number;
-  readonly onSent: () => void;
-}
-
 /** The peer gets its window again once so much of it is used. */
 const RETURNED_BYTES_MIN = STREAM_WINDOW_BYTES / 2;
 
@@ -72,7 +65,7 @@ export class Http2Stream {
   #held: Buffer[] = [];
   /** The first of them that `resume` hands on. */
   #heldAt = 0;
-  #waiting: Waiting[] = [];
+  #waiting: UnsentPieces[] = [];
   #trailers: Uint8Array | undefined;
 
   constructor(id: number, headers: ReadonlyMap<string, string>, connection: StreamConnection) {
@@ -118,10 +111,8 @@ export class Http2Stream {
    */
   send(pieces: readonly Uint8Array[], onSent: () => void): void {
     if (this.closed || this.#trailers !== undefined) return;
-    let bytes = 0;
-    for (const piece of pieces) bytes += piece.length;
-    const waiting = { pieces, at: 0, bytes, onSent };
-    if (this.#waiting.length === 0 && this.#sendOne(waiting, bytes)) {
+    const waiting = new UnsentPieces(pieces, onSent);
+    if (this.#waiting.length === 0 && this.#sendOne(waiting, waiting.bytes)) {
       onSent();
       return;
     }
@@ -233,7 +224,7 @@ export class Http2Stream {
   }
 
   /** Sends as much as has room, at most `bytesMax`; true where nothing is left of it. */
-  #sendOne(waiting: Waiting, bytesMax: number): boolean {
+  #sendOne(waiting: UnsentPieces, bytesMax: number): boolean {
     let left = bytesMax;
     while (waiting.bytes > 0 && left > 0) {
       const bytes = Math.min(waiting.bytes, left, this.#connection.room(this.#windowOffset));
@@ -241,7 +232,7 @@ export class Http2Stream {
       this.#connection.sendData(this.id, waiting.pieces, waiting.at, bytes);
       this.#windowOffset -= bytes;
       left -= bytes;
-      advance(waiting, bytes);
+      waiting.sent(bytes);
     }
     return waiting.bytes === 0;
   }
@@ -283,16 +274,4 @@ export class Http2Stream {
     this.#waiting = [];
     this.#connection.forget(this, ended === 'by-peer');
   }
-}
-
-function advance(waiting: Waiting, bytes: number): void {
-  waiting.bytes -= bytes;
-  waiting.at += bytes;
-  let first = 0;
-  for (const piece of waiting.pieces) {
-    if (waiting.at < piece.length) break;
-    waiting.at -= piece.length;
-    first += 1;
-  }
-  if (first > 0) waiting.pieces = waiting.pieces.slice(first);
 }
