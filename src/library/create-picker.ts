@@ -127,19 +127,7 @@ export function createPickerFrom(
   };
 
   return {
-    addEndpoint: ({ id: name, address = name, labels = {}, cache }) => {
-      const id = name as EndpointId;
-      picker.pool.upsert({ id, address, labels: new Map(Object.entries(labels)) });
-      if (cache !== undefined) picker.pool.set(id, CACHE_CONFIG, cache);
-    },
-    removeEndpoint: (id) => picker.pool.remove(knownId(id, picker.pool, 'removeEndpoint')),
-    setMetrics: (name, { lora, sampledAt = clock.now(), ...metrics }) => {
-      const id = knownId(name, picker.pool, 'setMetrics');
-      checkSample(metrics);
-      picker.pool.observe(id, { ...metrics, sampledAt });
-      if (lora !== undefined) picker.pool.set(id, LORA, lora);
-    },
-    endpoints: () => picker.pool.snapshot(),
+    ...endpointCalls(picker.pool, clock),
     route: (request, options) =>
       picker.route(read(request), { firstTokenVisible: true, ...options }),
     enqueue: async (request, options) => placedBy(router, read(request), options),
@@ -151,6 +139,28 @@ export function createPickerFrom(
       router.stop();
       picker.stop();
     },
+  };
+}
+
+/** The calls with which a caller says what endpoints there are, and what they report. */
+function endpointCalls(
+  pool: EndpointPool,
+  clock: Clock,
+): Pick<EmbeddedPicker, 'addEndpoint' | 'removeEndpoint' | 'setMetrics' | 'endpoints'> {
+  return {
+    addEndpoint: ({ id: name, address = name, labels = {}, cache }) => {
+      const id = name as EndpointId;
+      pool.upsert({ id, address, labels: new Map(Object.entries(labels)) });
+      if (cache !== undefined) pool.set(id, CACHE_CONFIG, cache);
+    },
+    removeEndpoint: (id) => pool.remove(knownId(id, pool, 'removeEndpoint')),
+    setMetrics: (name, { lora, sampledAt = clock.now(), ...metrics }) => {
+      const id = knownId(name, pool, 'setMetrics');
+      checkSample(metrics);
+      pool.observe(id, { ...metrics, sampledAt });
+      if (lora !== undefined) pool.set(id, LORA, lora);
+    },
+    endpoints: () => pool.snapshot(),
   };
 }
 
