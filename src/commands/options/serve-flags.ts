@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { LOG_LEVELS } from '../../runtime/log/log.ts';
 import type { ServeOptions } from '../../serve/options/serve-options.ts';
 import { type AccessFlags, addAccessOptions } from './access-options.ts';
 import { type AutoscalingFlags, addAutoscalingOptions } from './autoscaling-options.ts';
@@ -96,7 +97,7 @@ function addProcessOptions(command: Command): Command {
     .option('--seed <n>', 'seed of random numbers, to repeat a run', wholeNumber)
     .addOption(
       new Option('--log-level <level>', 'least severe level to log')
-        .choices(['debug', 'info', 'warn', 'error', 'silent'])
+        .choices(LOG_LEVELS)
         .default('info'),
     )
     .option('--json', 'print the ports as one JSON document once the picker serves', false);
