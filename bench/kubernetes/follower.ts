@@ -35,7 +35,7 @@ async function follow({ kubeconfig, pool, endpoints: wanted }: FollowOrder): Pro
     { seededRandom },
   ] = await Promise.all([
     import('@kubernetes/client-node'),
-    import('../../src/commands/options/kubeconfig-access.ts'),
+    import('../../src/commands/api-access/kubeconfig-access.ts'),
     import('../../src/endpoints/discovery/kubernetes/start-kubernetes.ts'),
     import('../../src/runtime/clock/node-clock.ts'),
     import('../../src/runtime/seeded-random.ts'),

@@ -59,7 +59,7 @@ it('[G8] serve loads no large library that its options do not need', {
 
 /** What a picker in a pod loads to follow its pool: flags cannot say where the account is. */
 const IN_A_POD = `
-  const { loadApiAccess } = await import('./src/commands/options/load-api-access.ts');
+  const { loadApiAccess } = await import('./src/commands/api-access/load-api-access.ts');
   const { startKubernetes } = await import('./src/endpoints/discovery/kubernetes/start-kubernetes.ts');
   await import('./src/serve/election/start-election.ts');
   await import('./src/serve/admin/kubernetes-review.ts');
@@ -79,6 +79,6 @@ it('[B253] no client of Kubernetes is loaded in a pod', { timeout: 60_000 }, asy
   });
   rmSync(account, { recursive: true });
   expect(stdout).toBe('https://127.0.0.1:9 function\n');
-  expect(stderr).toContain('/commands/options/pod-access.ts');
+  expect(stderr).toContain('/commands/api-access/pod-access.ts');
   expect(stderr).not.toContain('/@kubernetes/');
 });

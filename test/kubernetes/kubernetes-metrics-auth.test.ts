@@ -10,7 +10,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
+import { kubeconfigAccess } from '../../src/commands/api-access/kubeconfig-access.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { manifestToolsOrSkip } from '../support/kubernetes/manifest-tools.ts';
 import {

@@ -12,8 +12,8 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
+import { podAccess } from '../../src/commands/api-access/pod-access.ts';
 import { accessFindings } from '../../src/commands/doctor/doctor-access.ts';
-import { podAccess } from '../../src/commands/options/pod-access.ts';
 import type { ApiAccess } from '../../src/endpoints/discovery/kubernetes/api/api-access.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import { health } from '../support/grpc/grpc-health.ts';

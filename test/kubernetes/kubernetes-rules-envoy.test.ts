@@ -8,7 +8,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
+import { kubeconfigAccess } from '../../src/commands/api-access/kubeconfig-access.ts';
 import { RULE_GROUPS } from '../../src/endpoints/discovery/kubernetes/rules/rule-objects.ts';
 import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
 import { createRule } from '../support/kubernetes/rule-objects.ts';

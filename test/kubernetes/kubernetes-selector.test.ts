@@ -15,7 +15,7 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../src/commands/options/kubeconfig-access.ts';
+import { kubeconfigAccess } from '../../src/commands/api-access/kubeconfig-access.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,

@@ -6,7 +6,7 @@ import {
   connectApi,
 } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
 import { apiMessageOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
-import { loadApiAccess } from '../options/load-api-access.ts';
+import { loadApiAccess } from '../api-access/load-api-access.ts';
 
 const REVIEW = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' } as const;
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';

@@ -5,7 +5,7 @@ import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inferen
 import { readSelector } from '../../endpoints/discovery/kubernetes/pool/label-selector.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { PoolOptions } from '../../serve/options/serve-options.ts';
-import { loadApiAccess } from './load-api-access.ts';
+import { loadApiAccess } from '../api-access/load-api-access.ts';
 import { port } from './option-values.ts';
 
 /** Flags of `serve` about the pods that serve. */

@@ -8,7 +8,7 @@ import { createLog } from '../../runtime/log/log.ts';
 import { randomSeed } from '../../runtime/random-seed.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import type { AllowedServers } from '../../sidecar/options/allowed-servers.ts';
-import { loadApiAccess } from '../options/load-api-access.ts';
+import { loadApiAccess } from '../api-access/load-api-access.ts';
 
 export interface PoolServers {
   readonly allowed: AllowedServers;
