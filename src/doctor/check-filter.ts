@@ -1,3 +1,4 @@
+import { accessLogFindings } from './check-access-log.ts';
 import type { PickedRoute } from './envoy-setup.ts';
 import { type Expression, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
@@ -32,6 +33,7 @@ export function checkFilter(
     ...timeFindings(picked, longestWaitMs / 1000),
     ...failureFindings(picked),
     ...refusalFindings(picked),
+    ...accessLogFindings(picked),
   ].map((finding) => ({ where, ...finding }));
 }
 

@@ -56,7 +56,18 @@ export interface HttpFilter {
   readonly typed_config?: TypedConfig & ExtProc & { readonly max_request_bytes?: number };
 }
 
+export interface AccessLog {
+  readonly filter?: { readonly response_flag_filter?: { readonly flags?: readonly string[] } };
+  readonly typed_config?: TypedConfig & {
+    readonly common_config?: {
+      readonly grpc_service?: { readonly envoy_grpc?: { readonly cluster_name?: string } };
+      readonly buffer_size_bytes?: number;
+    };
+  };
+}
+
 export interface ConnectionManager extends TypedConfig {
+  readonly access_log?: readonly AccessLog[];
   readonly stat_prefix?: string;
   readonly route_config?: RouteConfig;
   readonly rds?: { readonly route_config_name?: string };

@@ -6,6 +6,7 @@ import type { Finding } from '../../src/doctor/finding.ts';
 import { type ChildCommand, startChildCommand } from '../../src/lab/demo/child-command.ts';
 import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
 import {
+  ACCESS_LOG,
   type Diagnosis,
   diagnosed,
   doctor,
@@ -53,6 +54,7 @@ const BROKEN: readonly (readonly [
       'ERROR route-timeout',
       'WARNING circuit-breaker',
       'WARNING cleanup-interval',
+      'WARNING cut-answers-not-seen',
       'WARNING idle-timeout',
       'WARNING no-health-check',
       'WARNING no-keepalive',
@@ -66,6 +68,7 @@ const BROKEN: readonly (readonly [
       remove([...ROUTE, 'timeout']),
       remove([...ROUTE, 'idle_timeout']),
       remove([...CONNECTION_MANAGER, 'stream_idle_timeout']),
+      remove([...CONNECTION_MANAGER, 'access_log']),
       remove([...SERVERS, 'circuit_breakers']),
       remove([...SERVERS, 'cleanup_interval']),
       remove([...SERVERS, 'typed_extension_protocol_options']),
@@ -82,6 +85,7 @@ const BROKEN: readonly (readonly [
       'ERROR client-names-destination',
       'ERROR response-buffered',
       'ERROR stream-timeout',
+      'WARNING cut-answers-not-seen',
       'WARNING failure-mode-allow',
       'WARNING no-outlier-detection',
       'WARNING panic-threshold',
@@ -91,6 +95,7 @@ const BROKEN: readonly (readonly [
     [
       mode({ request_body_mode: 'BUFFERED', response_body_mode: 'BUFFERED' }),
       set([...FILTER, 'failure_mode_allow'], true),
+      remove([...ACCESS_LOG, 'typed_config', 'common_config', 'buffer_size_bytes']),
       remove([...CONNECTION_MANAGER, 'early_header_mutation_extensions']),
       set([...FILTER, 'grpc_service', 'timeout'], '30s'),
       set([...RETRY, 'host_selection_retry_max_attempts'], 3),

@@ -4,7 +4,15 @@ import type { Finding } from '../../src/doctor/finding.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
-import { doctor, type Edit, FILTER, PICKER, set } from '../support/doctor-bed.ts';
+import {
+  ACCESS_LOG,
+  doctor,
+  type Edit,
+  FILTER,
+  LOG_CLUSTER,
+  PICKER,
+  set,
+} from '../support/doctor-bed.ts';
 import {
   DUPLEX,
   FilesForEnvoy,
@@ -193,6 +201,7 @@ describe.skipIf(binary === undefined)(
       const renamed: Edit[] = [
         set([...FILTER, 'grpc_service', 'envoy_grpc', 'cluster_name'], ISTIO_CLUSTER),
         set([...PICKER, 'name'], ISTIO_CLUSTER),
+        set([...ACCESS_LOG, ...LOG_CLUSTER], ISTIO_CLUSTER),
       ];
       await withEnvoy(rendered(...renamed), async ({ listenerPort }) => {
         expect((await post(listenerPort)).status).toBe(200);

@@ -30,6 +30,15 @@ type Path = readonly (string | number)[];
 export const FILTER: Path = [...CONNECTION_MANAGER, 'http_filters', 0, 'typed_config'];
 /** The filter before it, in a test that adds one. */
 const BUFFER: Path = [...CONNECTION_MANAGER, 'http_filters', 1, 'typed_config'];
+export const ACCESS_LOG: Path = [...CONNECTION_MANAGER, 'access_log', 0];
+/** Where it is sent, below it. */
+export const LOG_CLUSTER: Path = [
+  'typed_config',
+  'common_config',
+  'grpc_service',
+  'envoy_grpc',
+  'cluster_name',
+];
 export const LISTENER: Path = ['static_resources', 'listeners', 0];
 const ROUTE_ENTRY: Path = [...CONNECTION_MANAGER, 'route_config', 'virtual_hosts', 0, 'routes', 0];
 export const ROUTE: Path = [...ROUTE_ENTRY, 'route'];

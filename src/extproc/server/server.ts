@@ -4,6 +4,7 @@ import { ObserverSession, type ObserverSessionOptions } from '../session/observe
 import { Session, type SessionOptions } from '../session/session.ts';
 import { OpenStreams, type StreamsElsewhere, type StreamUsage } from '../streams/open-streams.ts';
 import { UploadWatch } from '../streams/upload-watch.ts';
+import { accessLogMethods } from './calls/access-log.ts';
 import { type Method, serveMethods } from './calls/grpc.ts';
 import { type NewSession, runSession } from './calls/run-session.ts';
 import type { StreamTimes } from './calls/stream-times.ts';
@@ -65,10 +66,14 @@ const PROCESS_PATH = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 export async function startExtProcServer(options: ExtProcServerOptions): Promise<ExtProcServer> {
   const health = new Health();
   const { process, streams, idle } = processMethod(options);
+  const accessLog = accessLogMethods({
+    blocks: streams.blocks,
+    onCut: (requestId) => streams.answerCut(requestId),
+  });
   const listener = new Listener({
     ...options,
     tls: await credentialsFor(options.tls),
-    onStream: serveMethods(new Map([...health.methods, [PROCESS_PATH, process]])),
+    onStream: serveMethods(new Map([...health.methods, ...accessLog, [PROCESS_PATH, process]])),
   });
   await listener.listen();
   const healthListener = await startHealthListener(options, health).catch((error: unknown) => {

@@ -10,7 +10,7 @@ import {
   responsePart,
   setUp,
 } from '../../../test/support/session/session-bed.ts';
-import type { StreamEvent } from '../codec/stream-event.ts';
+import { BODY_MODE, DEFAULT_PROTOCOL, type StreamEvent } from '../codec/stream-event.ts';
 
 const STREAM = { ':status': '200', 'content-type': 'text/event-stream' };
 const PART = 'data: {"choices":[{"text":"a","finish_reason":null}]}\n\n';
@@ -96,6 +96,30 @@ describe('a stream of events after a 200', () => {
   it('[V431] that does not end has not failed: so it looks when a client leaves', () => {
     expect(outcomeOf(STREAM)).toBe('aborted');
     expect(outcomeOf(STREAM, responsePart('data: {"choices":[{"te'))).toBe('aborted');
+  });
+
+  it.each([PLAIN.protocol, { ...DEFAULT_PROTOCOL, responseBodyMode: BODY_MODE.none }])(
+    '[V473] that does not end has failed where the proxy says that its server cut it: %j',
+    (protocol) => {
+      const { send, session, ended } = setUp();
+      const kind = 'response-headers';
+      send({ ...requestHeaders(), protocol }, requestBody(BODY));
+      send({ ...PLAIN, kind, headers: headers(STREAM), endOfStream: false });
+      session.answerCut();
+      session.closed('cancelled');
+      expect(ended.map(({ outcome }) => outcome)).toEqual(['failed']);
+    },
+  );
+
+  it('[V473] that has ended is whole, whatever the proxy says', () => {
+    const { send, session, ended } = setUp();
+    const kind = 'response-headers';
+    send(requestHeaders(), requestBody(BODY));
+    send({ ...PLAIN, kind, headers: headers(STREAM), endOfStream: false });
+    send(responseEnd('data: [DONE]\n\n'));
+    session.answerCut();
+    session.closed('cancelled');
+    expect(ended.map(({ outcome }) => outcome)).toEqual(['completed']);
   });
 });
 

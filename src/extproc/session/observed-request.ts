@@ -55,6 +55,11 @@ export class ObservedRequest {
     this.#options = options;
   }
 
+  /** The header `x-request-id`. */
+  get clientRequestId(): string | undefined {
+    return this.#head?.headers.get('x-request-id');
+  }
+
   /** For its answer, once that begins. */
   get answerReaders(): AnswerReaders {
     return { responseBlocks: this.#responseBlocks, usage: this.#usage };

@@ -45,6 +45,10 @@ export class ObserverSession {
     return 'picked';
   }
 
+  get clientRequestId(): string | undefined {
+    return this.#request.clientRequestId;
+  }
+
   /** It passes everything on at once. */
   get waits(): false {
     return false;
@@ -66,6 +70,10 @@ export class ObserverSession {
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  answerCut(): void {
+    this.#response.answerCut();
   }
 
   /** The stream is over. In `observability_mode` that is some seconds after the request. */

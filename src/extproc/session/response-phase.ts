@@ -51,6 +51,7 @@ export class ResponsePhase {
   /** What the end of the answer's text must be like; undefined where it cannot be looked at. */
   #endsLike: 'events' | 'json' | undefined;
   #brokenOff = false;
+  #cut = false;
   #restorer: ModelRestorer | undefined;
   #text: AnswerText | undefined;
   /** Where it was needed before the end of the answer was passed on. */
@@ -73,12 +74,19 @@ export class ResponsePhase {
     this.#mode = mode;
   }
 
+  /** The proxy says that the server has broken off the answer. */
+  answerCut(): void {
+    this.#cut = true;
+  }
+
   /**
-   * The stream is over, which looks the same whether the client left or the endpoint broke off.
-   * That is the response’s end, too, where its headers came and its body is not sent.
+   * The stream is over, which looks the same whether the client left or the endpoint broke off,
+   * unless the access log has said. That is the response’s end, too, where its headers came and its
+   * body is not sent.
    */
   closed(reason: CloseReason, routed: RoutedRequest | undefined): void {
-    if (this.#status !== undefined && this.#mode === BODY_MODE.none) this.complete(routed);
+    if (this.#cut) routed?.done('failed', undefined, this.#bodyBytes);
+    else if (this.#status !== undefined && this.#mode === BODY_MODE.none) this.complete(routed);
     else routed?.done(reason === 'failed' ? 'failed' : 'aborted');
   }
 

@@ -101,6 +101,11 @@ export class Session {
     return this.#request.gathers ? 'gathering' : 'uploading';
   }
 
+  /** The header `x-request-id`. */
+  get clientRequestId(): string | undefined {
+    return this.#head?.headers.get('x-request-id');
+  }
+
   /** Whether its pick has to wait, so that the answers to what has come are still to be sent. */
   get waits(): boolean {
     return this.#state === 'open' && this.#pick.waits;
@@ -131,6 +136,11 @@ export class Session {
     } catch (error) {
       this.#reject(error);
     }
+  }
+
+  /** The proxy says that the server has broken off the answer; the end of the stream follows. */
+  answerCut(): void {
+    this.#response.answerCut();
   }
 
   /** The stream is over, however it ended. Releases the reservation if it is still held. */

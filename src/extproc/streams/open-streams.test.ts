@@ -15,6 +15,8 @@ function setUp(heldBytesMax: number) {
         account.release(account.heldBytes);
       },
       reset: () => undefined,
+      clientRequestId: undefined,
+      answerCut: () => undefined,
     };
     const account = streams.open(owner, 0);
     return account;
@@ -48,6 +50,8 @@ function setUpThreads(heldBytesMax: number) {
             account.release(account.heldBytes);
           },
           reset: () => undefined,
+          clientRequestId: undefined,
+          answerCut: () => undefined,
         },
         0,
       );
@@ -145,6 +149,8 @@ describe('the budget for kept bytes', () => {
                 accounts.delete(id);
               },
               reset: () => undefined,
+              clientRequestId: undefined,
+              answerCut: () => undefined,
             },
             0,
           );

@@ -20,10 +20,14 @@ export type StreamPhase =
 /** The stream behind an account. */
 export interface StreamOwner {
   readonly phase: StreamPhase;
+  /** The header `x-request-id` of its request, which a client may have chosen. */
+  readonly clientRequestId: string | undefined;
   /** Ends the request with an answer and lets go of its bytes; resets the stream if it cannot. */
   refuse(error: RoutingError): void;
   /** Ends the stream without an answer. */
   reset(): void;
+  /** The server has broken off the answer; the stream’s end follows. */
+  answerCut(): void;
 }
 
 /** One open stream: the bytes that it keeps, and its place in the list of all streams by age. */
@@ -221,6 +225,18 @@ export class OpenStreams {
       visit(account);
       account = older;
     }
+  }
+
+  /**
+   * The server of the request with this `x-request-id` has broken off its answer. Where several
+   * requests have the id, nothing says which. It looks at all streams: answers break off seldom.
+   */
+  answerCut(clientRequestId: string): void {
+    const owners: StreamOwner[] = [];
+    this.forEachNewest(({ owner }) => {
+      if (owner.clientRequestId === clientRequestId) owners.push(owner);
+    });
+    if (owners.length === 1) owners[0]?.answerCut();
   }
 
   /**

@@ -22,7 +22,10 @@ export type NewSession = (
   emit: (action: StreamAction) => void,
   account: ByteAccount,
   traceparent: string | undefined,
-) => Pick<Session, 'on' | 'closed' | 'refuse' | 'phase' | 'waits'>;
+) => Pick<
+  Session,
+  'on' | 'closed' | 'refuse' | 'phase' | 'waits' | 'clientRequestId' | 'answerCut'
+>;
 
 /** A peer that streams bodies may have sent so much of a message. */
 const PART_BYTES_MAX = 64 * 1024;
@@ -110,6 +113,14 @@ class RunningSession implements StreamOwner {
 
   get phase(): StreamPhase {
     return this.#reset ? 'refused' : this.session.phase;
+  }
+
+  get clientRequestId(): string | undefined {
+    return this.session.clientRequestId;
+  }
+
+  answerCut(): void {
+    this.session.answerCut();
   }
 
   /** Bytes of a message that is not complete are kept, too. */

@@ -5,6 +5,7 @@ import type { Http2Stream, StreamHandler } from '../../http2/stream.ts';
 import { BlockPool } from '../../streams/block-pool.ts';
 import { endCall, GRPC, type Method, respond } from '../calls/grpc.ts';
 import { FramingError, MessageReader } from '../calls/message-reader.ts';
+import { OpenCalls } from '../calls/open-calls.ts';
 
 /** Service names that gateways ask for: none, ext_proc, and those of the reference's probes. */
 const SERVICES = [
@@ -30,14 +31,13 @@ const nothing = (): void => undefined;
 
 /** gRPC health for all servers of the picker: live from the start, serving after `setServing`. */
 export class Health {
+  readonly #calls = new OpenCalls(CALLS_MAX, 'health');
   readonly methods: ReadonlyMap<string, Method> = new Map([
-    [`${SERVICE}/Check`, this.#counted(unary((name) => statusMessage(this.#statusOf(name))))],
-    [`${SERVICE}/List`, this.#counted(unary(() => this.#list()))],
-    [`${SERVICE}/Watch`, this.#counted((stream) => this.#watch(stream))],
+    [`${SERVICE}/Check`, this.#calls.counted(unary((name) => statusMessage(this.#statusOf(name))))],
+    [`${SERVICE}/List`, this.#calls.counted(unary(() => this.#list()))],
+    [`${SERVICE}/Watch`, this.#calls.counted((stream) => this.#watch(stream))],
   ]);
   #serving = false;
-  /** The oldest first. */
-  readonly #open = new Set<Http2Stream>();
   /** Clients that are sent each change, with the service they ask for. */
   readonly #watches = new Map<Http2Stream, string>();
 
@@ -47,27 +47,6 @@ export class Health {
     for (const [stream, service] of this.#watches) {
       if (isPicker(service)) send(stream, this.#known(service));
     }
-  }
-
-  /**
-   * Where too many calls are open, the oldest ends: a new check must not fail because others wait.
-   */
-  #counted(method: Method): Method {
-    return (stream) => {
-      const [oldest] = this.#open.size >= CALLS_MAX ? this.#open : [];
-      if (oldest !== undefined) {
-        this.#open.delete(oldest);
-        const why = `more than ${CALLS_MAX} health calls are open, and this is the oldest`;
-        endCall(oldest, GRPC.resourceExhausted, why);
-      }
-      this.#open.add(stream);
-      const handler = method(stream);
-      const closed = (): void => {
-        this.#open.delete(stream);
-        handler.closed();
-      };
-      return { ...handler, closed };
-    };
   }
 
   /** A check by any other name, too, asks for the picker, as with the reference. */
