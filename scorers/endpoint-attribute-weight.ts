@@ -14,7 +14,7 @@ export const endpointAttributeWeight: ScorerDefinition = defineScorer({
       /**
        * The label-producer that writes the attribute: attributes are found by their names alone.
        */
-      producer: z.string(),
+      producer: z.string().optional(),
       weights: z
         .record(z.string(), z.number().positive())
         .refine((weights) => Object.keys(weights).length > 0, 'must have a weight for some value'),

@@ -26,6 +26,28 @@ const stages = (...types: readonly (readonly [type: string, parameters: object])
 
 describe('a configuration of an older release', () => {
   test.each([
+    ['stepwise-spread', 'rank'],
+    ['linear-proportional', 'value'],
+  ])(
+    '[D516] has its holdback policy by the strategy %s, which is the domain %s now',
+    (strategy, domain) => {
+      const holdback = (parameters: object): object => ({
+        ...plugins(['priority-holdback-policy', { minCeiling: 0.4, ...parameters }]),
+        featureGates: ['flowControl'],
+        flowControl: { usageLimitPolicyPluginRef: 'priority-holdback-policy' },
+      });
+      const older = load(holdback({ strategy }));
+      expect(decided(older)).toEqual(decided(load(holdback({ domain }))));
+      expect(older.notes.map(({ text }) => text).join()).toContain(`write domain: ${domain}`);
+    },
+  );
+
+  test('[D516] may leave out its kind', () => {
+    const { notes } = load({ kind: undefined, ...plugins(['prefix-cache', {}]) });
+    expect(notes.map(({ text }) => text).join()).toContain('write prefix-cache-scorer');
+  });
+
+  test.each([
     [
       'the scorer of prefixes with its index',
       plugins(['prefix-cache-scorer', { hashBlockSize: 256, maxPrefixBlocksToMatch: 99 }]),

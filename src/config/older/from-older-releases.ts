@@ -4,8 +4,10 @@ import {
   DETECTOR_FIELDS,
   ENGINE_PARAMETERS,
   INDEX_PARAMETERS,
+  OLDER_CHOICES,
   OLDER_PARAMETER_NAMES,
   OLDER_TYPE_NAMES,
+  type OlderChoice,
   type Rename,
 } from './older-names.ts';
 
@@ -27,7 +29,9 @@ interface Newer {
  */
 export function fromOlderReleases(value: unknown): Newer {
   const isOlder = isFields(value) && value['apiVersion'] !== API_VERSION_V1;
-  if (!isOlder || value['kind'] !== CONFIG_KIND) return { value, notes: [] };
+  // The kind may be left out.
+  const kind = isOlder ? value['kind'] || CONFIG_KIND : undefined;
+  if (!isOlder || kind !== CONFIG_KIND) return { value, notes: [] };
   const reading = new OlderReading(value);
   return { value: reading.config, notes: reading.notes };
 }
@@ -84,7 +88,8 @@ class OlderReading {
     const parameters = entry['parameters'];
     if (!isFields(parameters)) return entry;
     const at = `${path}.parameters`;
-    const renamed = this.#renamed(parameters, OLDER_PARAMETER_NAMES[now] ?? [], at);
+    const chosen = this.#chosen(parameters, OLDER_CHOICES[now], at);
+    const renamed = this.#renamed(chosen, OLDER_PARAMETER_NAMES[now] ?? [], at);
     if (now === INDEX) {
       return { ...entry, parameters: this.#inTokens(renamed, at) };
     }
@@ -92,6 +97,14 @@ class OlderReading {
       return this.#withIndex({ ...entry, parameters: renamed }, at);
     if (now !== 'core-metrics-extractor') return { ...entry, parameters: renamed };
     return { ...entry, parameters: this.#engines(renamed, at) };
+  }
+
+  #chosen(parameters: Fields, choice: OlderChoice | undefined, at: string): Fields {
+    if (choice === undefined || parameters[choice.to] !== undefined) return parameters;
+    const newer = choice.values.get(String(parameters[choice.from]));
+    if (newer === undefined) return parameters;
+    this.#says(`${at}.${choice.from}`, `${choice.to}: ${newer}`);
+    return { ...without(parameters, choice.from), [choice.to]: newer };
   }
 
   #renamed(parameters: Fields, renames: readonly Rename[], at: string): Fields {

@@ -56,6 +56,25 @@ export const OLDER_PARAMETER_NAMES: Readonly<Record<string, readonly Rename[]>> 
   tokenizer: RENDERER,
 };
 
+/** A parameter whose values have other names now, too. */
+export interface OlderChoice {
+  readonly from: string;
+  readonly to: string;
+  readonly values: ReadonlyMap<string, string>;
+}
+
+/** By type. */
+export const OLDER_CHOICES: Readonly<Record<string, OlderChoice>> = {
+  'priority-holdback-policy': {
+    from: 'strategy',
+    to: 'domain',
+    values: new Map([
+      ['linear-proportional', 'value'],
+      ['stepwise-spread', 'rank'],
+    ]),
+  },
+};
+
 /** Parameters of `prefix-cache-scorer` that are those of its producer now. */
 export const INDEX_PARAMETERS: readonly string[] = [
   'autoTune',
