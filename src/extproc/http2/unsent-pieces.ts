@@ -13,7 +13,7 @@ export class UnsentPieces {
     for (const piece of pieces) this.#bytes += piece.length;
   }
 
-  /** Those that have not left as a whole. */
+  /** The pieces of which something has not left. */
   get pieces(): readonly Uint8Array[] {
     return this.#pieces;
   }
