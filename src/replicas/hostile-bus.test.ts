@@ -15,7 +15,7 @@ import { MESSAGE_KIND, TextTable, writeTime } from './messages/message.ts';
 import { ByteWriter } from './messages/wire.ts';
 import { writePrompt, writeRouted } from './messages/write-entries.ts';
 import { Bookings, OPEN_MAX, PEER_OPEN_MAX } from './peers/bookings.ts';
-import { isPrefixSharing } from './prefix-exchange.ts';
+import { isPrefixSharing } from './prefixes/prefix-exchange.ts';
 import { Replica } from './replica.ts';
 
 /** Someone who may write to the subject of the replicas, and means harm. */

@@ -2,21 +2,15 @@ import type { Observer } from '../framework/observer.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
+import { Inbox } from './incoming/inbox.ts';
 import type { OpenReplicaLink, ReplicaLink } from './links/link.ts';
-import { MESSAGE_KIND, type MessageHead, readHead, VersionError } from './messages/message.ts';
-import { readEntries } from './messages/read-entries.ts';
-import { ByteReader, WireError } from './messages/wire.ts';
+import { MESSAGE_KIND } from './messages/message.ts';
 import { Outbox } from './outgoing/outbox.ts';
-import { PEER_OPEN_MAX } from './peers/bookings.ts';
-import { FloodGuard } from './peers/flood-guard.ts';
-import type { Peer } from './peers/peer.ts';
 import type { SharedPicker } from './peers/peer-requests.ts';
 import type { ReplicaNotice } from './peers/peer-status.ts';
 import { newReceived, Peers } from './peers/peers.ts';
-import { TimeShare } from './peers/time-share.ts';
-import { isPrefixSharing, PrefixExchange } from './prefix-exchange.ts';
+import { isPrefixSharing, PrefixExchange } from './prefixes/prefix-exchange.ts';
 import type { ReplicaStatus } from './replica-status.ts';
-import { WarmUp } from './warm-up.ts';
 
 export interface ReplicaOptions {
   /** Unique among the replicas of a pool. */
@@ -41,8 +35,6 @@ export interface SharingPicker extends SharedPicker {
 export const SEND_INTERVAL_MS: Millis = 20;
 /** Each replica sends at least so often. */
 export const HEARTBEAT_MS: Millis = 1000;
-/** How much of the time the messages of all replicas may take. */
-const ALL_SHARE = 0.3;
 
 /** `opening`: there has been no connection yet, and it was not said that there is none. */
 interface Connection {
@@ -59,32 +51,18 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #outbox: Outbox;
   readonly #peers: Peers;
-  readonly #startedAt: Millis;
-  readonly #time: TimeShare;
-  readonly #flood: FloodGuard;
+  readonly #inbox: Inbox;
   readonly #received = newReceived();
-  #picker: SharingPicker | undefined;
   #exchange: PrefixExchange | undefined;
   #link: ReplicaLink | undefined;
   #connection: Connection;
   #tick: Timer | undefined;
   #beatSequence = -1;
-  readonly #warmUp = new WarmUp();
 
   constructor(options: ReplicaOptions) {
     const { id, boot, clock, intervalMs = SEND_INTERVAL_MS } = options;
     this.#options = options;
-    this.#startedAt = clock.now();
-    this.#time = new TimeShare(clock, ALL_SHARE);
-    this.#connection = { state: 'opening', changedAt: this.#startedAt };
-    this.#flood = new FloodGuard({
-      clock,
-      pause: (reason) => {
-        this.#link?.pause();
-        this.#onDisconnected(reason);
-      },
-      resume: () => this.#link?.resume(),
-    });
+    this.#connection = { state: 'opening', changedAt: clock.now() };
     const send: ReplicaLink['send'] = (message, to) => this.#link?.send(message, to) ?? false;
     const waiting = (): FirstBand | undefined => options.waiting?.();
     this.#outbox = new Outbox({ id, boot, clock, intervalMs, waiting, send });
@@ -92,7 +70,19 @@ export class Replica {
       ...options,
       received: this.#received,
       blockTokens: () => this.#outbox.blockTokens,
-      onJoined: (peer) => this.#ask(peer),
+      onJoined: (peer) => this.#inbox.ask(peer),
+    });
+    this.#inbox = new Inbox({
+      clock,
+      outbox: this.#outbox,
+      peers: this.#peers,
+      received: this.#received,
+      onNotice: options.onNotice,
+      pause: (reason) => {
+        this.#link?.pause();
+        this.#onDisconnected(reason);
+      },
+      resume: () => this.#link?.resume(),
     });
   }
 
@@ -104,7 +94,6 @@ export class Replica {
   /** Connects. To be called once. */
   start(picker: SharingPicker): void {
     const { clock, openLink, id } = this.#options;
-    this.#picker = picker;
     this.#peers.attach(picker);
     this.#exchange = new PrefixExchange({
       clock,
@@ -113,12 +102,11 @@ export class Replica {
       indexes: () => picker.observers().filter(isPrefixSharing),
       send: (to, write) => this.#outbox.sendOther(MESSAGE_KIND.prefixes, to, write),
     });
+    this.#inbox.attach(picker, this.#exchange);
     this.#link = openLink(id, {
-      onMessage: (message) => this.#onMessage(message),
+      onMessage: (message) => this.#inbox.receive(message),
       onConnected: () => this.#onConnected(),
-      onForged: (bytes) => {
-        if (this.#takesMore(bytes)) this.#received.forged += 1;
-      },
+      onForged: (bytes) => this.#inbox.forged(bytes),
       onRefused: (reason) => this.#options.onNotice?.({ kind: 'refused', reason }),
       onDisconnected: (reason) => this.#onDisconnected(reason),
     });
@@ -160,7 +148,7 @@ export class Replica {
     this.#outbox.disconnected();
     this.#outbox.stop();
     this.#exchange?.stop();
-    this.#flood.stop();
+    this.#inbox.stop();
     this.#peers.stop();
     await this.#link?.close();
   }
@@ -173,7 +161,7 @@ export class Replica {
     if (this.#isConnected) return;
     this.#connection = { state: 'connected', changedAt: this.#options.clock.now() };
     this.#outbox.connected();
-    this.#warmUp.begin();
+    this.#inbox.connected();
     this.#outbox.sendOther(MESSAGE_KIND.askOpen, undefined);
     this.#options.onNotice?.({ kind: 'connected' });
   }
@@ -194,91 +182,6 @@ export class Replica {
     this.#beatSequence = this.#outbox.sequence;
     this.#peers.look();
     this.#tick = clock.setTimer(HEARTBEAT_MS, () => this.#beat());
-  }
-
-  /** Counts a message; false where too many come. */
-  #takesMore(bytes: number): boolean {
-    this.#received.messages += 1;
-    this.#received.bytes += bytes;
-    const takes = this.#flood.takes(bytes);
-    if (!takes) this.#received.flooded += 1;
-    return takes;
-  }
-
-  #onMessage(message: Uint8Array): void {
-    if (!this.#takesMore(message.length)) return;
-    try {
-      const reader = new ByteReader(message);
-      const head = readHead(reader);
-      const peer = this.#peers.of(head, message.length);
-      if (peer !== undefined) this.#takeInTime(head, reader, peer);
-    } catch (error) {
-      if (error instanceof VersionError) this.#received.otherVersions += 1;
-      else if (error instanceof WireError) this.#received.malformed += 1;
-      else throw error;
-      this.#options.onNotice?.({ kind: 'unreadable', reason: error.message });
-    }
-  }
-
-  /** What floods the link must not hold up requests: what it misses, a replica asks for later. */
-  #takeInTime(head: MessageHead, reader: ByteReader, peer: Peer): void {
-    const inTime = this.#time.run(() => peer.time.run(() => this.#take(head, reader, peer)));
-    if (inTime) return;
-    peer.hurried();
-    if (head.kind === MESSAGE_KIND.prefixes) this.#warmUp.missed();
-  }
-
-  #take({ kind, sequence }: MessageHead, reader: ByteReader, peer: Peer): void {
-    if (kind === MESSAGE_KIND.batch) this.#takeBatch(sequence, reader, peer);
-    else if (kind === MESSAGE_KIND.askOpen) this.#answer(peer);
-    else if (kind === MESSAGE_KIND.open) this.#takeOpen(reader, peer);
-    else if (kind === MESSAGE_KIND.askPrefixes) this.#exchange?.sendTo(peer.id);
-    else if (kind === MESSAGE_KIND.prefixes) this.#takePrefixes(reader, peer);
-    else if (kind === MESSAGE_KIND.bye) this.#peers.leave(peer);
-  }
-
-  #takeBatch(sequence: number, reader: ByteReader, peer: Peer): void {
-    const open = reader.number();
-    const { origin, entries } = readEntries(reader, this.#options.clock.now());
-    const place = peer.takeBatch(sequence, entries, origin);
-    if (place === 'old') return;
-    const differs = open !== peer.requests.size && open <= PEER_OPEN_MAX;
-    if (differs || place === 'after-gap') this.#ask(peer);
-  }
-
-  #takeOpen(reader: ByteReader, peer: Peer): void {
-    const [from, to] = [reader.number(), reader.number()];
-    // How long the sender has run, which nothing here needs.
-    reader.number();
-    const heldBlocks = reader.number();
-    const { origin, entries } = readEntries(reader, this.#options.clock.now());
-    const numbers = new Set(entries.flatMap((each) => ('number' in each ? [each.number] : [])));
-    const now = this.#options.clock.now();
-    this.#picker?.elsewhere.events(() => {
-      peer.requests.keepOnly(numbers, from, to, now);
-      peer.apply(entries, origin);
-    });
-    if (heldBlocks === 0 || !this.#warmUp.isDue) return;
-    if (this.#outbox.sendOther(MESSAGE_KIND.askPrefixes, peer.id)) this.#warmUp.asked(peer.id, now);
-  }
-
-  #takePrefixes(reader: ByteReader, peer: Peer): void {
-    if (!this.#warmUp.takesFrom(peer.id, this.#options.clock.now())) return;
-    this.#received.prefixBlocks += this.#exchange?.take(reader) ?? 0;
-  }
-
-  /** Asks a peer for what it has open. */
-  #ask(peer: Peer): void {
-    const now = this.#options.clock.now();
-    if (!peer.mayAsk(now)) return;
-    if (this.#outbox.sendOther(MESSAGE_KIND.askOpen, peer.id)) peer.asked(now);
-  }
-
-  #answer(peer: Peer): void {
-    const now = this.#options.clock.now();
-    if (!peer.mayAnswer(now)) return;
-    peer.answered(now);
-    this.#outbox.sendOpen(peer.id, now - this.#startedAt, this.#exchange?.held() ?? 0);
   }
 }
 

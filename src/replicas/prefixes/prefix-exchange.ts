@@ -1,7 +1,7 @@
-import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
-import type { Observer, PrefixSharing } from '../framework/observer.ts';
-import type { Clock, Timer } from '../framework/runtime.ts';
-import type { ByteReader, ByteWriter } from './messages/wire.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import type { Observer, PrefixSharing } from '../../framework/observer.ts';
+import type { Clock, Timer } from '../../framework/runtime.ts';
+import type { ByteReader, ByteWriter } from '../messages/wire.ts';
 
 export interface PrefixExchangeOptions {
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-import type { Millis } from '../framework/runtime.ts';
+import type { Millis } from '../../framework/runtime.ts';
 
 /** Prompts are taken from the replica that was asked, for so long. */
 const PREFIXES_MS = 60_000;
