@@ -2,8 +2,13 @@ import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts'
 import type { Draws } from '../scenarios/drawn-workload.ts';
 import { mixedPool, presetServer, studyServer } from '../scenarios/pools.ts';
 import { ANSWER, chat, h100s } from './lengths.ts';
+import {
+  kvSizeTimes,
+  reportedOtherwise,
+  shortWindow,
+  withoutKvSize,
+} from './reported-otherwise.ts';
 import type { Situation } from './situation.ts';
-import { kvSizeTimes, shortWindow, toldOtherwise, withoutKvSize } from './told-otherwise.ts';
 import type { Stream } from './traffic.ts';
 
 const H100 = presetServer('llama-3.1-8b-h100');
@@ -99,28 +104,28 @@ export const POOLS: readonly Situation[] = [
     about: 'servers short of KV memory that do not report its size',
     pool: shortOfMemory,
     streams: () => [LONGER],
-    run: toldOtherwise(withoutKvSize),
+    run: reportedOtherwise(withoutKvSize),
   },
   {
     name: 'memory-size-times-10',
     about: 'servers short of KV memory that report ten times its size',
     pool: shortOfMemory,
     streams: () => [LONGER],
-    run: toldOtherwise(kvSizeTimes(10)),
+    run: reportedOtherwise(kvSizeTimes(10)),
   },
   {
     name: 'memory-use-unknown',
     about: 'servers that always report that no KV memory is in use',
     pool: h100s,
     streams: () => [chat()],
-    run: toldOtherwise({ sample: (sample) => ({ ...sample, kvCacheUsage: 0 }) }),
+    run: reportedOtherwise({ sample: (sample) => ({ ...sample, kvCacheUsage: 0 }) }),
   },
   {
     name: 'counts-unknown',
     about: 'servers that always report that no request runs or waits',
     pool: h100s,
     streams: () => [chat()],
-    run: toldOtherwise({
+    run: reportedOtherwise({
       sample: (sample) => ({ ...sample, runningRequests: 0, waitingQueueSize: 0 }),
     }),
   },

@@ -10,16 +10,16 @@ import type { ScenarioRun } from '../scenarios/scenario.ts';
 type AddedEndpoint = Parameters<EmbeddedPicker['addEndpoint']>[0];
 
 /** What servers report in place of what is. */
-export interface Told {
+export interface Reports {
   readonly endpoint?: (endpoint: AddedEndpoint) => AddedEndpoint;
   readonly sample?: (sample: MetricsSample) => MetricsSample;
 }
 
 /** A picker whose servers report something else than what is. */
-export function toldOtherwise({
+export function reportedOtherwise({
   endpoint = (each) => each,
   sample = (each) => each,
-}: Told): Pick<ScenarioRun, 'createPicker'> {
+}: Reports): Pick<ScenarioRun, 'createPicker'> {
   return {
     createPicker(options: PickerOptions): EmbeddedPicker {
       const picker = createPicker(options);
@@ -32,12 +32,12 @@ export function toldOtherwise({
   };
 }
 
-export const withoutKvSize: Told = {
+export const withoutKvSize: Reports = {
   endpoint: ({ id, labels = {} }) => ({ id, labels }),
 };
 
 /** The size of the KV memory that is reported is so many times the true one. */
-export function kvSizeTimes(factor: number): Told {
+export function kvSizeTimes(factor: number): Reports {
   return {
     endpoint: ({ cache, ...endpoint }) => ({
       ...endpoint,
