@@ -21,7 +21,10 @@ export interface ScrapeError {
   readonly failure: ScrapeFailure;
   /** A sentence for a person that names the URL. */
   readonly reason: string;
-  /** The type of the data source, where it reads another page than the metrics. */
+  /**
+   * The data source, where there is more than one page of metrics: its type where it reads another
+   * page, and its name where several read such pages.
+   */
   readonly source?: string;
   /** The number of failures since the last success, including this one. */
   readonly inSuccession: number;

@@ -162,11 +162,13 @@ export class Scraper {
   #failed(failure: ScrapeFailure, reason: string): void {
     this.#failures += 1;
     this.#sink.failed();
-    // For people.
+    // Where there are several, another one may have the load.
+    const isOneOfSeveral = this.#config.extractors !== undefined;
     this.#errors.failed(this, {
       endpoint: this.#endpoint,
       failure,
       reason,
+      ...(isOneOfSeveral && { source: this.#host.name }),
       inSuccession: this.#failures,
       at: this.#host.runtime.clock.wallTime(),
     });

@@ -95,6 +95,7 @@ describe('[D515] several sources of one pool', () => {
     bed.add('a:1');
     await bed.clock.run(200);
     expect(bed.errors[0]?.reason).toContain('http://a:9/metrics has no series');
+    expect(bed.errors[0]?.source).toBe('side');
   });
 
   it('go with their endpoint, and are there again with it', async () => {
