@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { capacityOf, saturationOf } from './capacity.ts';
+import { capacityOf, isInTime, saturationOf } from './capacity.ts';
 import { PRIOR_STEP_TIME } from './step-time.ts';
 
 const OBJECTIVE = { ttftMs: 2000, tpotMs: 100 };
@@ -8,6 +8,7 @@ const MIX = {
   uncachedTokens: 1000,
   uncachedSquares: 2e6,
   outputTokens: 200,
+  inTime: { share: 1, promptTokens: 1000, uncachedTokens: 1000 },
 };
 const ABOUT = { engine: PRIOR_STEP_TIME, mix: MIX, objective: OBJECTIVE };
 const MEMORY = { heldTokens: 0, capacityTokens: 400_000 };
@@ -59,7 +60,8 @@ describe('capacityOf', () => {
 
   it('[Q105] is less with longer prompts, fewer endpoints, less memory and a bound in flight', () => {
     const { requestsPerMs } = capacityOf(INPUT);
-    const long = { ...MIX, uncachedTokens: 10_000, uncachedSquares: 2e8, promptTokens: 10_000 };
+    const size = { promptTokens: 10_000, uncachedTokens: 10_000 };
+    const long = { ...MIX, ...size, uncachedSquares: 2e8, inTime: { ...size, share: 1 } };
     const less = [
       capacityOf({ ...INPUT, mix: long }),
       capacityOf({ ...INPUT, endpoints: 1 }),
@@ -73,6 +75,28 @@ describe('capacityOf', () => {
       'memory',
       'concurrency',
     ]);
+  });
+
+  it('[Q291] does not count first tokens that even an idle engine misses', () => {
+    // 5 s of computing each: more endpoints would not help.
+    const size = { promptTokens: 125_000, uncachedTokens: 125_000 };
+    const late = { ...MIX, ...size, uncachedSquares: 3.2e10, inTime: { ...size, share: 0 } };
+    const { engine } = ABOUT;
+    expect(isInTime(size, engine, OBJECTIVE)).toBe(false);
+    expect(isInTime({ promptTokens: 125_000, uncachedTokens: 1000 }, engine, OBJECTIVE)).toBe(true);
+    const at = (endpoints: number): number =>
+      capacityOf({ ...INPUT, mix: late, endpoints }).requestsPerMs;
+    expect(at(2)).toBe(at(100));
+    expect(
+      saturationOf(IDLE, { ...MEMORY, capacityTokens: 1e9 }, { ...ABOUT, mix: late }),
+    ).toBeLessThan(1);
+    // Those that could be in time count, and wait for the others.
+    const mixed = { ...late, inTime: { ...MIX.inTime, share: 0.5 } };
+    const few = capacityOf({ ...INPUT, mix: mixed, endpoints: 4 });
+    expect(few.requestsPerMs).toBeLessThan(at(4));
+    expect(capacityOf({ ...INPUT, mix: mixed, endpoints: 100 }).requestsPerMs).toBeGreaterThan(
+      few.requestsPerMs,
+    );
   });
 
   it('[Q105] does not count a time per token that even an idle engine misses', () => {

@@ -1,6 +1,10 @@
 import type { InFlightLoad, StepTime } from '../framework/keys.ts';
 import type { Millis } from '../framework/runtime.ts';
-import { decodeStepMs, predictedTtftMs, prefillSteps } from './step-time.ts';
+import { decodeStepMs, type PromptSize, predictedTtftMs, prefillSteps } from './step-time.ts';
+
+/** One request in so many may miss its first token's objective because of others. */
+const MISSES = 20;
+const NO_LOAD: InFlightLoad = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
 /** When an answer is good. */
 export interface LatencyObjective {
@@ -20,6 +24,20 @@ export interface RequestMix {
   /** The mean of their squares. */
   readonly uncachedSquares: number;
   readonly outputTokens: number;
+  /**
+   * The mean of the prompts that an idle endpoint answers in time, and their share of all. The first
+   * tokens of the others are late on any number of endpoints.
+   */
+  readonly inTime: PromptSize & { readonly share: number };
+}
+
+/** Whether the first token of a prompt comes in time from an endpoint that has nothing else to do. */
+export function isInTime(
+  prompt: PromptSize,
+  engine: StepTime,
+  { ttftMs }: LatencyObjective,
+): boolean {
+  return predictedTtftMs(NO_LOAD, prompt, engine) < ttftMs;
 }
 
 /** Memory of an endpoint in tokens; infinity where its size is not known. */
@@ -31,7 +49,8 @@ interface Memory {
 /**
  * The saturation of an endpoint: above 1, one more request of the mix lowers goodput. It is the
  * largest of three shares: its first token's time of the objective, the step that all answers would
- * have with it of the objective, and the KV memory with it of all there is.
+ * have with it of the objective, and the KV memory with it of all there is. A time that an idle
+ * endpoint misses says nothing of the load.
  */
 export function saturationOf(
   load: InFlightLoad,
@@ -50,8 +69,10 @@ export function saturationOf(
   const memoryTokens =
     heldTokens + load.pendingPrefillTokens + mix.uncachedTokens + mix.outputTokens;
   return Math.max(
-    predictedTtftMs(load, mix, engine) / objective.ttftMs,
-    mix.outputTokens === 0
+    mix.inTime.share <= 1 / MISSES
+      ? 0
+      : predictedTtftMs(load, mix.inTime, engine) / objective.ttftMs,
+    mix.outputTokens === 0 || engine.baseMs >= objective.tpotMs
       ? 0
       : decodeStepMs(load.requests + 1, contextTokens, engine) / objective.tpotMs,
     memoryTokens / capacityTokens,
@@ -78,8 +99,6 @@ export interface CapacityInput {
   readonly maxConcurrency: number;
 }
 
-/** One request in so many may miss its first token's objective. */
-const MISSES = 20;
 /** Engines are never planned busier, and never idler, than this because of first tokens. */
 const BUSY_MAX = 0.97;
 const BUSY_MIN = 0.2;
@@ -90,6 +109,7 @@ const BUSY_MIN = 0.2;
  * λw of the time for fixed times, so that a step takes b / (1 − λw), and λ · output · b / (1 − λw)
  * requests are in flight. First tokens wait as in an M/G/n queue: the share that waits longer than
  * t falls as e^(−n (1 − λw) t / r), where r is the mean time left of a prompt that is computed.
+ * What is late on an idle endpoint is no reason to have more of them.
  */
 export function capacityOf(input: CapacityInput): Capacity {
   const { engine, mix, objective, endpoints, capacityTokens, maxConcurrency } = input;
@@ -101,8 +121,9 @@ export function capacityOf(input: CapacityInput): Capacity {
   const promptMs = perPrefillTokenMs * uncachedTokens;
   const workMs = Math.max(1e-6, promptMs + answerMs + stepsMs);
   const leftMs = uncachedTokens > 0 ? (promptMs * uncachedSquares) / (2 * uncachedTokens ** 2) : 0;
-  const slackMs = Math.max(1, objective.ttftMs - engine.overheadMs - baseMs - promptMs);
-  const idle = (Math.log(MISSES) * leftMs) / (endpoints * slackMs);
+  const { inTime } = mix;
+  const misses = Math.max(0, Math.log(MISSES * inTime.share));
+  const idle = (misses * leftMs) / (endpoints * slackMsOf(inTime, engine, objective));
   const busy = Math.min(BUSY_MAX, Math.max(BUSY_MIN, 1 - idle));
   const rates: Record<CapacityLimit, number> = {
     'first-token': busy / workMs,
@@ -116,6 +137,11 @@ export function capacityOf(input: CapacityInput): Capacity {
   };
   const limit = CAPACITY_LIMITS.reduce((a, b) => (rates[b] < rates[a] ? b : a));
   return { requestsPerMs: rates[limit], limit };
+}
+
+/** How long a prompt may wait for others and be in time. */
+function slackMsOf(prompt: PromptSize, engine: StepTime, { ttftMs }: LatencyObjective): Millis {
+  return Math.max(1, ttftMs - predictedTtftMs(NO_LOAD, prompt, engine));
 }
 
 /** The rate at which so many requests are in flight: λ · output · b / (1 − λw) solved for λ. */

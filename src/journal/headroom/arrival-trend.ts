@@ -2,7 +2,7 @@
 const WINDOW_S = 60;
 const KEPT_S = 2 * WINDOW_S;
 /** The seconds over which the present rate is a mean. */
-const PRESENT_S = 15;
+export const PRESENT_S = 15;
 
 /** The rate of arrivals, counted each second, and whether it grows. */
 export class ArrivalTrend {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { headroomBed } from '../../../test/support/headroom-bed.ts';
+import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
@@ -63,4 +64,29 @@ it('[O287] leaves ejected endpoints out of capacity and saturation, although the
   expect(loaded).toBeGreaterThan(2 * idle);
   expect(stage()?.saturation).toBe(loaded);
   for (const routed of open) routed.done('completed');
+});
+
+it('[Q291] says that a pool is saturated where it was for 15 seconds, and not for a moment', () => {
+  const clock = new SimulatedClock();
+  const { headroom, picker } = headroomBed(clock);
+  const id = 'a' as EndpointId;
+  picker.pool.upsert({ id, address: '10.0.0.1:8000', labels: new Map() });
+  picker.pool.set(id, CACHE_CONFIG, { blockTokens: 16, blocks: 10_000 });
+  picker.route(makeRequest()).done('completed');
+  const watch = headroom.start();
+  const after = (seconds: number, kvCacheUsage: number): StageHeadroom | undefined => {
+    for (let second = 0; second < seconds; second++) {
+      const sample = { waitingQueueSize: 0, runningRequests: 1, kvCacheUsage };
+      picker.pool.observe(id, { ...sample, sampledAt: clock.now() });
+      clock.advanceTo(clock.now() + 1000);
+    }
+    return headroom.report().stages[0];
+  };
+  after(20, 0);
+  const moment = after(14, 1);
+  expect(moment?.saturation).toBeGreaterThan(1);
+  expect(moment?.secondsToSaturation).toBeUndefined();
+  expect(after(1, 1)?.secondsToSaturation).toBe(0);
+  expect(after(1, 0)?.secondsToSaturation).toBeUndefined();
+  watch.stop();
 });

@@ -1,4 +1,10 @@
-import { capacityOf, type LatencyObjective, saturationOf } from '../../cost-model/capacity.ts';
+import {
+  capacityOf,
+  isInTime,
+  type LatencyObjective,
+  saturationOf,
+} from '../../cost-model/capacity.ts';
+import type { PromptSize } from '../../cost-model/step-time.ts';
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import {
@@ -11,7 +17,7 @@ import { type Routed, tokensToCompute } from '../../framework/observer.ts';
 import { servesRole } from '../../framework/roles.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
-import { ArrivalTrend } from './arrival-trend.ts';
+import { ArrivalTrend, PRESENT_S } from './arrival-trend.ts';
 import type { HeadroomReport, HeadroomStage, StageHeadroom } from './headroom-report.ts';
 import { replicasOf, stageHeadroom } from './stage-headroom.ts';
 import { StageMix } from './stage-mix.ts';
@@ -40,6 +46,8 @@ export const DEFAULT_LEAD_MS: Millis = 60_000;
 
 const SECOND_MS: Millis = 1000;
 const ACTIVE_MS: Millis = 60_000;
+/** A pool that is saturated for as long as demand is a mean over has more demand than capacity. */
+const SATURATED_S = PRESENT_S;
 const STAGES = ['prefill', 'decode'] as const;
 
 /**
@@ -61,6 +69,7 @@ export class Headroom implements JournalSubscriber {
   #waited = 0;
   #undecided = 0;
   #arrivedAt: Millis = Number.NEGATIVE_INFINITY;
+  readonly #saturatedS = new Map<HeadroomStage, number>();
   #timer: Timer | undefined;
 
   constructor(options: HeadroomOptions) {
@@ -77,6 +86,7 @@ export class Headroom implements JournalSubscriber {
       this.#trend.add(Math.max(0, arrivals));
       if (now > 0) this.#arrivedAt = clock.now();
       [this.#arrived, this.#waited, this.#undecided] = [0, now, left];
+      this.#lookAtSaturation();
       this.#timer = clock.setTimer(SECOND_MS, tick);
     };
     this.#timer = clock.setTimer(SECOND_MS, tick);
@@ -92,16 +102,17 @@ export class Headroom implements JournalSubscriber {
   }
 
   onRouted(routed: Routed): void {
-    const { request, prefill, at } = routed;
+    const { request, endpoint, prefill, at } = routed;
     const { promptTokens } = request;
     const uncachedTokens = tokensToCompute(routed);
     const outputTokens = this.#engines?.expectedOutputTokens(request) ?? 0;
-    this.#all.add({ promptTokens, uncachedTokens, outputTokens }, at);
+    const inTime = this.#isInTime(prefill ?? endpoint, { promptTokens, uncachedTokens });
+    this.#all.add({ promptTokens, uncachedTokens, outputTokens }, inTime, at);
     if (prefill !== undefined) {
-      this.#mixes.prefill.add({ promptTokens, uncachedTokens, outputTokens: 0 }, at);
+      this.#mixes.prefill.add({ promptTokens, uncachedTokens, outputTokens: 0 }, inTime, at);
     }
     const computed = prefill === undefined ? uncachedTokens : 0;
-    this.#mixes.decode.add({ promptTokens, uncachedTokens: computed, outputTokens }, at);
+    this.#mixes.decode.add({ promptTokens, uncachedTokens: computed, outputTokens }, inTime, at);
   }
 
   /** The state at this moment. */
@@ -128,6 +139,14 @@ export class Headroom implements JournalSubscriber {
     return Math.min(...this.#openOf(endpoints).map((each) => this.#saturationOf(each, stage, at)));
   }
 
+  /** For how long each stage has been saturated: for a moment, chance makes it so, too. */
+  #lookAtSaturation(): void {
+    for (const [stage, serving] of stagesOf(this.#options.endpoints())) {
+      const isSaturated = serving.length > 0 && this.saturation(serving, stage) > 1;
+      this.#saturatedS.set(stage, isSaturated ? (this.#saturatedS.get(stage) ?? 0) + 1 : 0);
+    }
+  }
+
   #stage(
     stage: HeadroomStage,
     serving: readonly Endpoint[],
@@ -149,8 +168,10 @@ export class Headroom implements JournalSubscriber {
       replicas: replicasOf(serving),
       answering: replicasOf(answering),
       saturation: Math.min(...open.map(({ id }) => saturations.get(id) ?? 0)),
+      isSaturated: (this.#saturatedS.get(stage) ?? 0) >= SATURATED_S,
       mix: mix.mean,
       capacities: answering.map((each) => this.#capacityOf(each, stage, answering.length)),
+      capacityWith: (times) => times * this.#perSecond(answering, stage, times),
       demand: { rate: share * trend.rate, slope: share * trend.slope },
       waiting: share * waiting(),
       isWarm: trend.seconds >= leadMs / SECOND_MS,
@@ -166,12 +187,26 @@ export class Headroom implements JournalSubscriber {
     return open.length > 0 ? open : endpoints;
   }
 
+  #isInTime(endpoint: Endpoint, prompt: PromptSize): boolean {
+    const engine = this.#engines?.stepTime(endpoint);
+    return engine === undefined || isInTime(prompt, engine, this.#objective);
+  }
+
   get #objective(): LatencyObjective {
     return this.#options.objective ?? DEFAULT_OBJECTIVE;
   }
 
   #mixOf(stage: HeadroomStage): StageMix {
     return stage === 'all' ? this.#all : this.#mixes[stage];
+  }
+
+  /** What these endpoints serve in a second, each as one of so many times as many. */
+  #perSecond(answering: readonly Endpoint[], stage: HeadroomStage, times: number): number {
+    const endpoints = times * answering.length;
+    return answering.reduce((sum, each) => {
+      const { requestsPerMs = 0 } = this.#capacityOf(each, stage, endpoints) ?? {};
+      return sum + 1000 * requestsPerMs;
+    }, 0);
   }
 
   #capacityOf(

@@ -5,7 +5,13 @@ import { seededRandom } from '../../runtime/seeded-random.ts';
 import { ArrivalTrend } from './arrival-trend.ts';
 import { replicasOf, type StageState, stageHeadroom } from './stage-headroom.ts';
 
-const MIX = { promptTokens: 900, uncachedTokens: 900, uncachedSquares: 1e6, outputTokens: 100 };
+const MIX = {
+  promptTokens: 900,
+  uncachedTokens: 900,
+  uncachedSquares: 1e6,
+  outputTokens: 100,
+  inTime: { share: 1, promptTokens: 900, uncachedTokens: 900 },
+};
 /** Four endpoints with 10 requests per second each. */
 const STATE: StageState = {
   stage: 'all',
@@ -13,8 +19,10 @@ const STATE: StageState = {
   replicas: 4,
   answering: 4,
   saturation: 0.3,
+  isSaturated: false,
   mix: MIX,
   capacities: Array.from({ length: 4 }, () => ({ requestsPerMs: 0.01, limit: 'memory' as const })),
+  capacityWith: (times) => 40 * times,
   demand: { rate: 16, slope: 0 },
   waiting: 0,
   isWarm: true,
@@ -40,6 +48,17 @@ describe('the headroom of a stage', () => {
     expect(wanted({ waiting: 200 })).toBe(2);
     expect(wanted({ waiting: 2000 })).toBe(5);
     expect(wanted({ demand: { rate: 0, slope: 0 } })).toBe(0);
+  });
+
+  it('[Q292] asks for the fewest replicas that serve the demand together, where each serves more beside others', () => {
+    // Two servers are kept idle, of however many: four serve 20 a second, and eight serve 60.
+    const capacityWith = (times: number): number => 10 * Math.max(0.5, 4 * times - 2);
+    const wanted = (rate: number): number =>
+      stageHeadroom({ ...STATE, capacityWith, demand: { rate, slope: 0 } }).desiredReplicas;
+    expect(wanted(16)).toBe(4);
+    expect(wanted(48)).toBe(8);
+    expect(wanted(48.1)).toBe(9);
+    expect(wanted(1e9)).toBe(65_536);
   });
 
   it('[Q106] asks for no fewer replicas than there are before it has watched demand', () => {
@@ -75,7 +94,8 @@ describe('the headroom of a stage', () => {
     expect(seconds({ demand: { rate: 16, slope: 0.1 } })).toBeCloseTo(240, 6);
     // 80 requests may wait for two seconds, and 10 more come in each second than can be served.
     expect(seconds({ demand: { rate: 50, slope: 0 }, waiting: 30 })).toBeCloseTo(5, 6);
-    expect(seconds({ saturation: 1.2 })).toBe(0);
+    expect(seconds({ saturation: 1.2 })).toBeUndefined();
+    expect(seconds({ saturation: 1.2, isSaturated: true })).toBe(0);
   });
 
   it('[Q106] counts the ranks of a pod as one replica', () => {

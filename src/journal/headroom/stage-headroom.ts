@@ -14,10 +14,14 @@ export interface StageState {
   /** The replicas whose endpoints answer: the capacities are theirs. */
   readonly answering: number;
   readonly saturation: number;
+  /** Whether it has been above 1 for longer than by chance. */
+  readonly isSaturated: boolean;
   /** Undefined before the first request. */
   readonly mix: RequestMix | undefined;
   /** One for each endpoint that answers; undefined before the first request. */
   readonly capacities: readonly (Capacity | undefined)[];
+  /** Per second, of so many times as many endpoints of the same kinds. */
+  readonly capacityWith: (times: number) => number;
   /** Requests per second, and by how much they grow in a second. */
   readonly demand: { readonly rate: number; readonly slope: number };
   readonly waiting: number;
@@ -29,6 +33,9 @@ export interface StageState {
   readonly leadS: number;
 }
 
+/** More are never asked for: a power of 2. */
+const REPLICAS_MAX = 65_536;
+
 /** The headroom of a stage from what is known of it. */
 export function stageHeadroom(state: StageState): StageHeadroom {
   const { stage, endpoints, replicas, saturation, mix, capacities, demand } = state;
@@ -37,7 +44,6 @@ export function stageHeadroom(state: StageState): StageHeadroom {
   const isKnown = mix !== undefined && perSecond > 0;
   const tokens = mix === undefined ? 0 : mix.promptTokens + mix.outputTokens;
   const rates = isKnown ? ratesOf(demand.rate, perSecond) : undefined;
-  const needed = neededReplicas(state, perSecond);
   return {
     stage,
     endpoints,
@@ -47,8 +53,8 @@ export function stageHeadroom(state: StageState): StageHeadroom {
     utilization: isKnown ? demand.rate / perSecond : 0,
     saturation: Number.isFinite(saturation) ? saturation : 1,
     secondsToSaturation: isKnown ? secondsToSaturation(state, perSecond) : undefined,
-    desiredReplicas: desiredReplicas(state, needed),
-    neededReplicas: needed,
+    desiredReplicas: desiredReplicas(state, perSecond),
+    neededReplicas: neededReplicas(state, perSecond),
     limit: CAPACITY_LIMITS.find((limit) => known.some((each) => each.limit === limit)),
   };
 }
@@ -59,10 +65,10 @@ function ratesOf(used: number, capacity: number): Rates {
 
 /** At a rate above the capacity, until what waits takes longer than the objective allows. */
 function secondsToSaturation(
-  { saturation, demand: { rate, slope }, waiting, objective }: StageState,
+  { isSaturated, demand: { rate, slope }, waiting, objective }: StageState,
   capacity: number,
 ): number | undefined {
-  if (saturation > 1) return 0;
+  if (isSaturated) return 0;
   if (rate > capacity) {
     const mayWait = (capacity * objective.ttftMs) / 1000;
     return Math.max(0, mayWait - waiting) / (rate - capacity);
@@ -71,24 +77,57 @@ function secondsToSaturation(
 }
 
 /**
- * For the demand that is foreseen at the target, and with what waits at the full capacity: the room
- * that the target leaves works it off, too. Undefined while the capacity of a replica is not known.
+ * The requests per second for which replicas are wanted: the demand that is foreseen at the target,
+ * or that demand and what waits at the full capacity. The room that the target leaves works off what
+ * waits, too.
+ */
+function wantedPerSecond({ demand, waiting, target, leadS }: StageState): number {
+  const foreseen = demand.rate + demand.slope * leadS;
+  return Math.max(0, foreseen / target, foreseen + waiting / leadS);
+}
+
+/** The first replica is wanted as soon as a request comes. */
+function wantedOfNone({ waiting, demand }: StageState): number {
+  return waiting > 0 || demand.rate > 0 ? 1 : 0;
+}
+
+/**
+ * In proportion to what a replica serves now, so that the parts of several pickers add up. Undefined
+ * while the capacity of a replica is not known.
  */
 function neededReplicas(state: StageState, capacity: number): number | undefined {
-  const { endpoints, answering, demand, waiting, target, leadS } = state;
-  if (endpoints === 0) return waiting > 0 || demand.rate > 0 ? 1 : 0;
+  if (state.endpoints === 0) return wantedOfNone(state);
   if (capacity === 0) return undefined;
-  const foreseen = demand.rate + demand.slope * leadS;
-  const needed = Math.max(0, foreseen / target, foreseen + waiting / leadS);
-  return needed / (capacity / answering);
+  return wantedPerSecond(state) / (capacity / state.answering);
 }
 
 /** As many as there are while little is known. */
-function desiredReplicas({ replicas, isWarm }: StageState, needed: number | undefined): number {
-  if (needed === undefined) return replicas;
-  // An unsteady last digit must not ask for one replica more.
-  const wanted = Math.max(0, Math.ceil(needed - 1e-9));
+function desiredReplicas(state: StageState, capacity: number): number {
+  const { endpoints, replicas, isWarm } = state;
+  if (endpoints === 0) return wantedOfNone(state);
+  if (capacity === 0) return replicas;
+  const wanted = replicasFor(wantedPerSecond(state), state);
   return isWarm ? wanted : Math.max(replicas, wanted);
+}
+
+/**
+ * The fewest replicas that serve so many requests in a second. With more of them fewer requests wait
+ * behind a long prompt, so that each serves more.
+ */
+function replicasFor(perSecond: number, { answering, capacityWith }: StageState): number {
+  // An unsteady last digit must not ask for one replica more.
+  const serve = (replicas: number): boolean =>
+    (1 + 1e-9) * capacityWith(replicas / answering) >= perSecond;
+  if (perSecond <= 0) return 0;
+  let most = 1;
+  while (most < REPLICAS_MAX && !serve(most)) most *= 2;
+  let least = most >> 1;
+  while (most - least > 1) {
+    const middle = (least + most) >> 1;
+    if (serve(middle)) most = middle;
+    else least = middle;
+  }
+  return most;
 }
 
 /** The ranks of a pod are one replica; of a group of pods only the leader's ports are endpoints. */

@@ -11,6 +11,10 @@ export class StageMix {
   #uncachedTokens = 0;
   #uncachedSquares = 0;
   #outputTokens = 0;
+  /** Of the prompts that an idle endpoint answers in time. */
+  #inTime = 0;
+  #inTimePromptTokens = 0;
+  #inTimeUncachedTokens = 0;
   #asOf: Millis = 0;
 
   /** The requests, each with its weight. */
@@ -24,6 +28,7 @@ export class StageMix {
       uncachedTokens,
       outputTokens,
     }: Pick<RequestMix, 'promptTokens' | 'uncachedTokens' | 'outputTokens'>,
+    isInTime: boolean,
     at: Millis,
   ): void {
     const kept = fading(this.#asOf, at);
@@ -33,6 +38,10 @@ export class StageMix {
     this.#uncachedTokens = this.#uncachedTokens * kept + uncachedTokens;
     this.#uncachedSquares = this.#uncachedSquares * kept + uncachedTokens ** 2;
     this.#outputTokens = this.#outputTokens * kept + outputTokens;
+    const counts = isInTime ? 1 : 0;
+    this.#inTime = this.#inTime * kept + counts;
+    this.#inTimePromptTokens = this.#inTimePromptTokens * kept + counts * promptTokens;
+    this.#inTimeUncachedTokens = this.#inTimeUncachedTokens * kept + counts * uncachedTokens;
   }
 
   /** Undefined before the first request. */
@@ -43,6 +52,16 @@ export class StageMix {
       uncachedTokens: this.#uncachedTokens / this.#requests,
       uncachedSquares: this.#uncachedSquares / this.#requests,
       outputTokens: this.#outputTokens / this.#requests,
+      inTime: this.#meanInTime,
+    };
+  }
+
+  get #meanInTime(): RequestMix['inTime'] {
+    const counted = Math.max(Number.MIN_VALUE, this.#inTime);
+    return {
+      share: this.#inTime / this.#requests,
+      promptTokens: this.#inTimePromptTokens / counted,
+      uncachedTokens: this.#inTimeUncachedTokens / counted,
     };
   }
 }
