@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { FlowControlBench } from '../../../test/decision/flow-control-bench.ts';
 import { NOW } from '../../../test/makers.ts';
+import type { Before } from './fairness/flow.ts';
+import { globalStrict } from './fairness/global-strict.ts';
 import { holdback } from './saturation/usage-limits.ts';
 
 const usageLimit = () => holdback({ minCeiling: 0.25, maxCeiling: 1, domain: 'rank' });
@@ -48,5 +50,29 @@ describe('the bands of objectives', () => {
       [0, 0],
       [-1, 0],
     ]);
+  });
+});
+
+describe('a band that only requests name', () => {
+  const priorities = (bench: FlowControlBench, at: number): readonly number[] =>
+    bench.control.bandsAt(at).map(({ priority }) => priority);
+
+  test('[Q293] stays for ten minutes after its last request', () => {
+    const bench = new FlowControlBench();
+    for (const at of [NOW, NOW + 9 * MINUTE]) bench.control.remove(bench.wait({ priority: 7 }, at));
+    expect(priorities(bench, NOW + 19 * MINUTE)).toEqual([7, 0]);
+    expect(priorities(bench, NOW + 20 * MINUTE + 1)).toEqual([0]);
+  });
+
+  test('[Q293] tells its fairness policy when it goes', () => {
+    let stopped = 0;
+    const strict = globalStrict();
+    const counted = () => ({
+      forBand: (before: Before) => ({ ...strict.forBand(before), stop: () => void stopped++ }),
+    });
+    const bench = new FlowControlBench({ fairness: new Map([['strict', counted]]) });
+    bench.control.remove(bench.wait({ priority: 7 }));
+    priorities(bench, NOW + 11 * MINUTE);
+    expect(stopped).toBe(1);
   });
 });

@@ -49,6 +49,15 @@ describe('eviction', () => {
     expect(idsOf(bench.control.evict(NOW))).toEqual(['r3', 'r2']);
   });
 
+  test('[Q293] what has ended is not evicted', () => {
+    const { bench, running } = fullPool([-1, -1]);
+    bench.end(running[1] as Waiting);
+    // Others fill the pool, which are not ours.
+    bench.inFlight = 2;
+    bench.wait({ priority: 0 });
+    expect(idsOf(bench.control.evict(NOW))).toEqual(['r0']);
+  });
+
   test('[Q59] the next step waits until the victims have ended and the detector can show it', () => {
     const { bench, running } = fullPool([-1, -1, -1]);
     for (let n = 0; n < 3; n++) bench.wait({ priority: 0 });
