@@ -144,8 +144,9 @@ describe('shares by tokens', () => {
 
   test('[Q46] a long answer puts its flow behind at its end, also while the flow is the next one', () => {
     const bench = benchOf('tokens', 3);
-    for (let n = 0; n < 3; n++) bench.wait({ fairnessId: 'a', outputTokensMax: 1 });
-    for (let n = 0; n < 2; n++) bench.wait({ fairnessId: 'b' });
+    const promptTokens = 10;
+    for (let n = 0; n < 3; n++) bench.wait({ fairnessId: 'a', promptTokens, outputTokensMax: 1 });
+    for (let n = 0; n < 2; n++) bench.wait({ fairnessId: 'b', promptTokens });
     const [first, ...others] = bench.place();
     expect(flowsOf([first as Waiting, ...others])).toBe('a b a');
     bench.end(first as Waiting, NOW, { outputTokens: 9000 });
