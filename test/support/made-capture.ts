@@ -4,8 +4,9 @@ import { loadConfig } from '../../src/config/load.ts';
 import { CACHE_CONFIG, LORA } from '../../src/framework/attributes.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import { RoutingError } from '../../src/framework/error.ts';
-import type { PromptBlocks } from '../../src/framework/request.ts';
+import type { InferenceRequest, PromptBlocks } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
+import type { Clock, Random } from '../../src/framework/runtime.ts';
 import {
   type CapturedDecision,
   type CaptureRecord,
@@ -16,6 +17,7 @@ import { type RunOptions, type RunRedecision, redecide } from '../../src/lab/red
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../makers.ts';
@@ -26,7 +28,7 @@ export const DEFAULT_CONFIG: string = NAMED_CONFIGS.get('default') ?? '';
 /**
  * A clock whose time passes by itself, as a real one does, and whose timers come late at random.
  */
-function realistic(clock: SimulatedClock, random: ReturnType<typeof seededRandom>) {
+function realistic(clock: SimulatedClock, random: Random) {
   let drift = 0;
   return {
     now: () => {
@@ -40,7 +42,7 @@ function realistic(clock: SimulatedClock, random: ReturnType<typeof seededRandom
 }
 
 /** Headers that plugins may read: of sessions, endpoints, labels and profiles; and others. */
-function headersOf(random: ReturnType<typeof seededRandom>): ReadonlyMap<string, string> {
+function headersOf(random: Random): ReadonlyMap<string, string> {
   const draw = (below: number): number => Math.floor(random.next() * below);
   const all: readonly (readonly [string, string])[] = [
     ['x-session-id', `private session ${draw(20)}`],
@@ -55,6 +57,26 @@ function headersOf(random: ReturnType<typeof seededRandom>): ReadonlyMap<string,
 
 /** The number of requests after which configurations take turns. */
 const TURN_REQUESTS = 100;
+const ENDPOINTS = 12;
+const FAMILIES = 8;
+/** Blocks of a prompt that an answer may add to. */
+const ANSWERED_BLOCKS = 6;
+const USAGE = { promptTokens: 500, completionTokens: 30, cachedTokens: 100 };
+
+interface TrafficOptions {
+  /** How often endpoints leave and come: 1 for now and then. */
+  readonly churn?: number;
+  /** The id of an endpoint whose requests all fail. */
+  readonly failing?: string;
+  /** More than 64: prompts are so long that requests wait for their endpoints. */
+  readonly tokensPerBlock?: number;
+  /** With which all prompts of a family begin. */
+  readonly commonBlocks?: number;
+  /** At most 8. With fewer, one of them sends more than the others. */
+  readonly tenants?: number;
+  /** The most requests in flight. */
+  readonly openMax?: number;
+}
 
 /**
  * Traffic of all kinds through a captured picker: its decisions and its inputs. Several
@@ -64,36 +86,9 @@ export function madeCapture(
   configs: string | readonly string[],
   requests: number,
   seed: number,
-  {
-    coreSeed = SEED,
-    churn = 1,
-    failing,
-    tokensPerBlock = 64,
-    commonBlocks = 6,
-    tenants = 8,
-    openMax = 40,
-  }: {
-    readonly coreSeed?: number;
-    readonly churn?: number;
-    readonly failing?: string;
-    /** More than 64: prompts are so long that requests wait for their endpoints. */
-    readonly tokensPerBlock?: number;
-    /** With which all prompts of a family begin. */
-    readonly commonBlocks?: number;
-    /** At most 8. With fewer, one of them sends more than the others. */
-    readonly tenants?: number;
-    /** The most requests in flight. */
-    readonly openMax?: number;
-  } = {},
+  { coreSeed = SEED, ...options }: TrafficOptions & { readonly coreSeed?: number } = {},
 ): readonly CaptureRecord[] {
-  const inert = {
-    ...EMBEDDED_CATALOGUE,
-    dataSources: EMBEDDED_CATALOGUE.dataSources.map(withoutNetwork),
-  };
-  const plans = [configs].flat().map((config) => {
-    const text = NAMED_CONFIGS.get(config) ?? config;
-    return loadConfig({ text, source: config, catalogue: inert });
-  });
+  const plans = [configs].flat().map(inertPlan);
   const [plan] = plans;
   if (plan === undefined) throw new Error('no configuration');
   const random = seededRandom(seed);
@@ -110,15 +105,7 @@ export function madeCapture(
   // As it would be read from a file.
   recorder.listen((bytes) => void text.push(new TextDecoder().decode(bytes)));
   text.push(`${JSON.stringify(recorder.head(0))}\n`);
-  const add = (at: number): void => {
-    const id = `e${at}` as EndpointId;
-    const labels = new Map([['zone', String(at % 3)]]);
-    picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels });
-    picker.pool.set(id, CACHE_CONFIG, { blockTokens: 16, blocks: 2000 });
-  };
-  for (let at = 0; at < 12; at++) add(at);
-  const conversations = new Map<number, PromptBlocks>();
-  const open: RoutedRequest[] = [];
+  const traffic = new CapturedTraffic(picker, { clock, random, headerRandom }, options);
   for (let n = 0; n < requests; n++) {
     // Time passes only between events.
     const until = simulated.now() + 5;
@@ -126,66 +113,135 @@ export function madeCapture(
     while (simulated.step(until)) continue;
     const turn = plans[(n / TURN_REQUESTS) % plans.length];
     if (plans.length > 1 && n > 0 && turn !== undefined) picker.adopt(turn);
-    for (let at = 0; at < 12; at++) {
+    traffic.changeEndpoints(n);
+    traffic.send(n);
+    traffic.endSome();
+    while (simulated.step(simulated.now() + 4 * random.next())) continue;
+  }
+  picker.stop();
+  recorder.drain();
+  return text.join('').trimEnd().split('\n').map(recordOf);
+}
+
+/** The plan of a configuration, or of a built-in one by its name, that asks nothing of a network. */
+function inertPlan(config: string): PickerPlan {
+  const dataSources = EMBEDDED_CATALOGUE.dataSources.map(withoutNetwork);
+  return loadConfig({
+    text: NAMED_CONFIGS.get(config) ?? config,
+    source: config,
+    catalogue: { ...EMBEDDED_CATALOGUE, dataSources },
+  });
+}
+
+interface TrafficParts {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Random;
+  /** Of the headers alone: a header more changes nothing else. */
+  readonly headerRandom: Random;
+}
+
+/** Endpoints, and requests to them, that do all that a picker can meet, at random. */
+class CapturedTraffic {
+  readonly #picker: EndpointPicker;
+  readonly #parts: TrafficParts;
+  readonly #options: Required<Omit<TrafficOptions, 'failing'>> & Pick<TrafficOptions, 'failing'>;
+  /** What may be answered to prompts, by their first block. */
+  readonly #conversations = new Map<number, PromptBlocks>();
+  readonly #open: RoutedRequest[] = [];
+
+  constructor(picker: EndpointPicker, parts: TrafficParts, options: TrafficOptions) {
+    this.#picker = picker;
+    this.#parts = parts;
+    const usual = { churn: 1, tokensPerBlock: 64, commonBlocks: 6, tenants: 8, openMax: 40 };
+    this.#options = { ...usual, ...options };
+    for (let at = 0; at < ENDPOINTS; at++) this.#add(at);
+  }
+
+  /** Some endpoints report, and one may leave or come before request `n`. */
+  changeEndpoints(n: number): void {
+    const { pool } = this.#picker;
+    const { random, clock } = this.#parts;
+    const { churn } = this.#options;
+    for (let at = 0; at < ENDPOINTS; at++) {
       if (random.next() > 0.3) continue;
       const id = `e${at}` as EndpointId;
-      picker.pool.observe(id, {
+      pool.observe(id, {
         waitingQueueSize: Math.floor(random.next() * 5),
         runningRequests: Math.floor(random.next() * 30),
         kvCacheUsage: random.next(),
         sampledAt: clock.now(),
       });
       if (random.next() < 0.05) {
-        picker.pool.set(id, LORA, { running: new Set(['m1']), waiting: new Set<string>(), max: 2 });
+        pool.set(id, LORA, { running: new Set(['m1']), waiting: new Set<string>(), max: 2 });
       }
     }
-    if (random.next() < 0.01 * churn) picker.pool.remove(`e${n % 12}` as EndpointId);
-    if (random.next() < 0.02 * churn) add(n % 12);
-    const family = Math.floor(random.next() * 8);
+    if (random.next() < 0.01 * churn) pool.remove(`e${n % ENDPOINTS}` as EndpointId);
+    if (random.next() < 0.02 * churn) this.#add(n % ENDPOINTS);
+  }
+
+  /** Sends request `n`. */
+  send(n: number): void {
+    const request = this.#request(n);
+    const placed = (routed: RoutedRequest): void => void this.#open.push(routed);
+    try {
+      const seen = { firstTokenVisible: true, endVisible: this.#parts.random.next() < 0.9 };
+      const placement = { placed, refused: () => undefined };
+      const routed =
+        this.#picker.enqueue === undefined
+          ? this.#picker.route(request, seen)
+          : this.#picker.enqueue(request, seen, placement);
+      if (routed !== undefined) placed(routed);
+    } catch (error) {
+      if (!(error instanceof RoutingError)) throw error;
+    }
+  }
+
+  /** Ends requests until no more than a drawn number are open. */
+  endSome(): void {
+    const { random } = this.#parts;
+    while (this.#open.length > this.#options.openMax * random.next()) {
+      const [routed] = this.#open.splice(Math.floor(random.next() * this.#open.length), 1);
+      if (random.next() < 0.8) routed?.firstToken();
+      if (random.next() < 0.05) {
+        routed?.served(`10.0.0.${Math.floor(random.next() * ENDPOINTS)}:8000`);
+      }
+      const [first = 0] = routed?.request.prompt.words ?? [];
+      const learned = this.#conversations.get(first);
+      if (learned !== undefined && random.next() < 0.3) routed?.answered(learned);
+      const works = random.next() < 0.9 && routed?.endpoint.id !== this.#options.failing;
+      routed?.done(works ? 'completed' : 'failed', USAGE);
+    }
+  }
+
+  #add(at: number): void {
+    const id = `e${at}` as EndpointId;
+    const labels = new Map([['zone', String(at % 3)]]);
+    this.#picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels });
+    this.#picker.pool.set(id, CACHE_CONFIG, { blockTokens: 16, blocks: 2000 });
+  }
+
+  #request(n: number): InferenceRequest {
+    const { random, headerRandom } = this.#parts;
+    const { commonBlocks, tenants, tokensPerBlock } = this.#options;
+    const family = Math.floor(random.next() * FAMILIES);
     const blocks = 1 + Math.floor(random.next() * 20);
     const ids = Array.from({ length: blocks }, (_, at) =>
       at < commonBlocks ? `${family}-${at}` : `${n}-${at}`,
     );
     const prompt = chainBlockIds(ids, { seedText: 'secret', blockTokens: 64 });
-    // What may be answered to prompts with the same beginning.
-    if (blocks > 6) conversations.set(prompt.words[0] ?? 0, { ...prompt, count: 6 });
-    const request = makeRequest({
+    if (blocks > ANSWERED_BLOCKS) {
+      this.#conversations.set(prompt.words[0] ?? 0, { ...prompt, count: ANSWERED_BLOCKS });
+    }
+    return makeRequest({
       id: `r${n}`,
       model: `m${family % 2}`,
-      fairnessId: `tenant ${Math.max(0, family - 8 + tenants)}`,
+      fairnessId: `tenant ${Math.max(0, family - FAMILIES + tenants)}`,
       streaming: random.next() < 0.7,
       promptTokens: tokensPerBlock * blocks + 7,
       headers: headersOf(headerRandom),
       prompt,
     });
-    try {
-      const seen = { firstTokenVisible: true, endVisible: random.next() < 0.9 };
-      const placed = (routed: RoutedRequest): void => void open.push(routed);
-      const placement = { placed, refused: () => undefined };
-      const routed =
-        picker.enqueue === undefined
-          ? picker.route(request, seen)
-          : picker.enqueue(request, seen, placement);
-      if (routed !== undefined) placed(routed);
-    } catch (error) {
-      if (!(error instanceof RoutingError)) throw error;
-    }
-    while (open.length > openMax * random.next()) {
-      const [routed] = open.splice(Math.floor(random.next() * open.length), 1);
-      if (random.next() < 0.8) routed?.firstToken();
-      if (random.next() < 0.05) routed?.served(`10.0.0.${Math.floor(random.next() * 12)}:8000`);
-      const [first = 0] = routed?.request.prompt.words ?? [];
-      const learned = conversations.get(first);
-      if (learned !== undefined && random.next() < 0.3) routed?.answered(learned);
-      const usage = { promptTokens: 500, completionTokens: 30, cachedTokens: 100 };
-      const works = random.next() < 0.9 && routed?.endpoint.id !== failing;
-      routed?.done(works ? 'completed' : 'failed', usage);
-    }
-    while (simulated.step(simulated.now() + 4 * random.next())) continue;
   }
-  picker.stop();
-  recorder.drain();
-  return text.join('').trimEnd().split('\n').map(recordOf);
 }
 
 /** They decide a capture by its own configuration. */
