@@ -28,30 +28,6 @@ const file = { type: 'file-discovery', name: 'pool', parameters: { path: 'endpoi
 const found = { path: 'endpoints.yaml', watchFile: false };
 
 describe('versions', () => {
-  test.each([undefined, null, ''])(
-    '[D513] version and kind that are %j are those of v1alpha1, with a note',
-    (left) => {
-      expect(notesOf({ apiVersion: left, kind: left, plugins: [] })).toEqual([
-        'apiVersion: assumed',
-        'kind: assumed',
-      ]);
-    },
-  );
-
-  test('[D513] llm-d.ai/v1, which later releases alone read, needs its kind as there', () => {
-    expect(issuesOf({ kind: undefined }, 'llm-d.ai/v1')).toEqual([
-      'kind: must be "EndpointPickerConfig"',
-    ]);
-    expect(notesOf({ kind: undefined })).toEqual(['kind: assumed']);
-  });
-
-  test('[D513] fields of other objects of Kubernetes are refused, as there', () => {
-    expect(issuesOf({ metadata: { name: 'a' }, status: {} })).toEqual([
-      'metadata: is not a known field',
-      'status: is not a known field',
-    ]);
-  });
-
   test('[D1] llm-d.ai/v1 has its sections, and v1alpha1 has the older and the newer ones', () => {
     const endpoints = { discovery: { endpoints: { pluginRef: 'pool' } } };
     const older = { discovery: { pluginRef: 'pool' } };
