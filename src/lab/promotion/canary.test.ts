@@ -74,8 +74,18 @@ describe('a canary', () => {
     expect(canary.outcomes().challenger).toEqual({
       requests: 4,
       failed: 2,
-      latency: { count: 2, meanMs: 100, varianceMs2: 5000 },
+      latency: { count: 2, meanMs: 100, varianceMs2: 5000, waitedMs: 0 },
     });
+  });
+
+  it('[O387] counts what a request has waited at the picker', () => {
+    const canary = new Canary(seededRandom(4));
+    canary.setShare(100);
+    const request = makeRequest({ id: 'held' });
+    canary.takes(request);
+    canary.onFirstToken({ ...routedOf(request), heldMs: 400 }, 150);
+    const { latency } = canary.outcomes().challenger;
+    expect(latency).toMatchObject({ meanMs: 450, waitedMs: 400 });
   });
 
   it('leaves a request to the plan in charge after its scheduler threw, and counts it as failed', () => {

@@ -98,7 +98,7 @@ export class Canary implements JournalSubscriber {
     const tally = this.#counted.get(routed.request);
     if (tally === undefined) return;
     this.#answered.add(routed);
-    tally.answered(at - routed.at);
+    answered(tally, routed, at);
   }
 
   onDone(routed: Routed, at: number, outcome: Outcome): void {
@@ -106,7 +106,7 @@ export class Canary implements JournalSubscriber {
     this.#ended(routed.request, outcome);
     const tally = this.#counted.get(routed.request);
     if (tally === undefined) return;
-    if (outcome === 'completed' && !this.#answered.has(routed)) tally.answered(at - routed.at);
+    if (outcome === 'completed' && !this.#answered.has(routed)) answered(tally, routed, at);
   }
 
   /** Counts a request that was chosen at random, and each request while nothing is promoted. */
@@ -123,4 +123,9 @@ export class Canary implements JournalSubscriber {
     const drawn = this.#random.fork(id).next() * 100;
     return drawn < (this.#percent ?? 0) ? 'challenger' : 'incumbent';
   }
+}
+
+/** As clients see it: one of the two may let requests wait here that the other sends at once. */
+function answered(tally: ArmTally, { at: pickedAt, heldMs = 0 }: Routed, at: number): void {
+  tally.answered(at - pickedAt + heldMs, heldMs);
 }

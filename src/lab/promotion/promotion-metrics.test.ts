@@ -5,8 +5,16 @@ import { Promotion } from './promotion.ts';
 import { registerPromotionMetrics } from './promotion-metrics.ts';
 import { type PromotionRule, promotionRule } from './promotion-rule.ts';
 
-const NOTHING = { requests: 0, failed: 0, latency: { count: 0, meanMs: 0, varianceMs2: 0 } };
-const SOME = { requests: 3, failed: 0, latency: { count: 3, meanMs: 70, varianceMs2: 1 } };
+const NOTHING = {
+  requests: 0,
+  failed: 0,
+  latency: { count: 0, meanMs: 0, varianceMs2: 0, waitedMs: 0 },
+};
+const SOME = {
+  requests: 3,
+  failed: 0,
+  latency: { count: 3, meanMs: 70, varianceMs2: 1, waitedMs: 0 },
+};
 
 /** The metrics page of a promotion that has nothing but outcomes, and a rule if there is one. */
 function pageOf(rule: PromotionRule | undefined): Promise<string> {

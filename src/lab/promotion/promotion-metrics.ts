@@ -41,8 +41,11 @@ export function registerPromotionMetrics(registry: Registry, promotion: Promotio
   arms('failed', 'Requests that failed or were refused.', (a) => a.failed);
   arms(
     'latency_mean_ms',
-    'Mean time to the first token; not there before the first answer.',
+    'Mean time to the first token, with the wait at the picker; not there before the first answer.',
     ({ latency }) => (latency.count === 0 ? undefined : latency.meanMs),
+  );
+  arms('waited_mean_ms', 'What of that mean was waiting at the picker.', ({ latency }) =>
+    latency.count === 0 ? undefined : latency.waitedMs,
   );
   registerConditions(registry, promotion);
 }

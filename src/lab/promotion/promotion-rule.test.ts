@@ -19,7 +19,7 @@ function arm(requests: number, meanMs: number, failed = 0, seed = 1): ArmReport 
   for (let n = 0; n < requests; n++) {
     tally.ended(n < failed);
     // Exponential, as waits are.
-    if (n >= failed) tally.answered(-Math.log(1 - random.next()) * meanMs);
+    if (n >= failed) tally.answered(-Math.log(1 - random.next()) * meanMs, 0);
   }
   return tally.report();
 }

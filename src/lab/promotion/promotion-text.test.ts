@@ -5,7 +5,7 @@ import { promotionText } from './promotion-text.ts';
 const arm = (requests: number) => ({
   requests,
   failed: 0,
-  latency: { count: requests, meanMs: requests === 0 ? 0 : 80, varianceMs2: 1 },
+  latency: { count: requests, meanMs: requests === 0 ? 0 : 80, varianceMs2: 1, waitedMs: 0 },
 });
 const status = (changes: Partial<PromotionStatus>): PromotionStatus => ({
   shadow: 'mine.yaml',
@@ -29,7 +29,7 @@ const text = (changes: Partial<PromotionStatus>) => promotionText(status(changes
 it('[O246] says that the last step is taken, and what is compared where nothing is left beside it', () => {
   expect(text({}).split('\n')).toEqual([
     'mine.yaml decides 100 % of the requests; the rule has taken its last step, and demotes it when its requests fail more often',
-    '  shadow     900 requests, 0 failed, 80.0 ms from pick to first token',
+    '  shadow     900 requests, 0 failed, 80.0 ms to the first token',
     '  latest     3 of 900 failed; in charge before it 1 of 8000 failed',
     '  to keep it write its configuration into the file of --config: a promotion ends with the picker',
     '',
@@ -45,6 +45,14 @@ it('[O384] says how to keep it where the last step is taken, and not before', ()
   expect(text({ percent: 50, automatic: false })).not.toContain(keep);
   const waits = { name: 'requests', met: false, value: 1, needed: 2, text: '' } as const;
   expect(text({ percent: 50, conditions: [waits] })).not.toContain(keep);
+});
+
+it('[O387] says how much of the times requests waited at the picker', () => {
+  const latency = { count: 40, meanMs: 900.04, varianceMs2: 1, waitedMs: 812.5 };
+  const outcomes = { ...status({}).outcomes, incumbent: { ...arm(40), latency } };
+  expect(text({ percent: 50, outcomes })).toContain(
+    '  in charge  40 requests, 0 failed, 900.0 ms to the first token, 812.5 ms of it waiting here\n',
+  );
 });
 
 it('[O246] says that a rule has ended, and that none was given', () => {

@@ -48,9 +48,12 @@ function inCharge(percent: number, { incumbent, recent }: ArmReports): string {
   return `  latest     ${counts(recent.challenger)}; in charge before it ${counts(recent.incumbent)}`;
 }
 
+const SHOWN_MS = 0.05;
+
 function arm(name: string, { requests, failed, latency }: ArmReport): string {
-  const { count, meanMs } = latency;
+  const { count, meanMs, waitedMs } = latency;
+  const waited = waitedMs < SHOWN_MS ? '' : `, ${waitedMs.toFixed(1)} ms of it waiting here`;
   const mean =
-    count === 0 ? 'none answered yet' : `${meanMs.toFixed(1)} ms from pick to first token`;
+    count === 0 ? 'none answered yet' : `${meanMs.toFixed(1)} ms to the first token${waited}`;
   return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, ${mean}`;
 }

@@ -7,13 +7,13 @@ import { type ArmReports, promotionRule, type ShadowEvidence } from './promotion
 const NOTHING: ArmReport = {
   requests: 0,
   failed: 0,
-  latency: { count: 0, meanMs: 0, varianceMs2: 0 },
+  latency: { count: 0, meanMs: 0, varianceMs2: 0, waitedMs: 0 },
 };
 const NO_FAILURES = { requests: 0, failed: 0 };
 const good = (requests: number): ArmReport => ({
   requests,
   failed: 0,
-  latency: { count: requests, meanMs: 100, varianceMs2: 100 },
+  latency: { count: requests, meanMs: 100, varianceMs2: 100, waitedMs: 0 },
 });
 const BETTER: ShadowEvidence = {
   gain: { decisions: 20_000, percent: 8, meanMs: 9, lowPercent: 6, highPercent: 10 },
@@ -79,7 +79,10 @@ describe('promotion', () => {
     const { promotion, calls, events, look, has, shows } = setUp();
     shows(BETTER);
     look();
-    const slow = { ...good(500), latency: { count: 500, meanMs: 200, varianceMs2: 100 } };
+    const slow = {
+      ...good(500),
+      latency: { count: 500, meanMs: 200, varianceMs2: 100, waitedMs: 0 },
+    };
     has({ challenger: slow, incumbent: good(9500) });
     look();
     expect(calls.at(-1)).toBe('end');
