@@ -30,8 +30,8 @@ export interface StageHeadroom {
   /** Whole ones, and no fewer than there are before demand was watched for the lead time. */
   readonly desiredReplicas: number;
   /**
-   * The same as a fraction and without that floor, for the requests that come to this picker: those
-   * of several pickers add up. Undefined while the capacity is not known.
+   * What the requests that come to this picker need, as a fraction and without a floor: those of
+   * several pickers add up. Undefined while the capacity is not known.
    */
   readonly neededReplicas: number | undefined;
   /** What would end goodput first. */

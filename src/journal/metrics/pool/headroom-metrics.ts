@@ -33,7 +33,7 @@ const BY_STAGE: readonly (readonly [name: string, help: string, read: Read])[] =
   ],
   [
     'needed_replicas',
-    'The same for the requests of this picker, as a fraction: add up those of several pickers.',
+    'Replicas that the requests of this picker need, as a fraction: several pickers add up.',
     (stage) => stage.neededReplicas,
   ],
   ['replicas', 'Replicas there are.', (stage) => stage.replicas],
