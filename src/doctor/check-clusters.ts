@@ -22,6 +22,8 @@ const SERVER_IDLE_S = 5;
 const WINDOW_MIN = 256 * 1024;
 /** Several prompts at once have room in the window of a connection. */
 const CONNECTION_WINDOW_MIN = 1024 * 1024;
+/** What other pickers need, which end connections that are pinged often. */
+const FOUND_AFTER_S_MAX = 15;
 /** Longer than the longest answer. */
 const STREAM_SECONDS_MIN = 3600;
 
@@ -120,6 +122,10 @@ function pickerFindings(cluster: Cluster): readonly Finding[] {
 }
 
 function keepaliveFindings(http2: Http2Options, where: string): readonly Finding[] {
+  const { interval, timeout } = http2.connection_keepalive ?? {};
+  // Without an interval it never pings.
+  const everyS = secondsOf(interval, Number.POSITIVE_INFINITY);
+  const foundAfterS = everyS + secondsOf(timeout, 0);
   const window = http2.initial_stream_window_size ?? Number.POSITIVE_INFINITY;
   const ofConnection = http2.initial_connection_window_size ?? Number.POSITIVE_INFINITY;
   const [name, small] =
@@ -132,6 +138,13 @@ function keepaliveFindings(http2: Http2Options, where: string): readonly Finding
       id: 'no-keepalive',
       where,
       what: 'it has no connection_keepalive: when the host of the picker vanishes, requests hang until message_timeout.',
+      lines: http2Lines([KEEPALIVE]),
+    }),
+    ...when(http2.connection_keepalive !== undefined && foundAfterS > FOUND_AFTER_S_MAX, {
+      severity: 'warning',
+      id: 'slow-keepalive',
+      where,
+      what: `its connection_keepalive finds a picker that stands still or has vanished after up to ${foundAfterS} s: so long its requests wait.`,
       lines: http2Lines([KEEPALIVE]),
     }),
     ...when(window < WINDOW_MIN || ofConnection < CONNECTION_WINDOW_MIN, {

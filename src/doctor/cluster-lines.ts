@@ -30,7 +30,7 @@ export function keepAliveLines(given: HttpOptions | undefined): readonly string[
   return httpOptionLines(given, 'idle_timeout: 4s');
 }
 
-export const KEEPALIVE = 'connection_keepalive: { interval: 10s, timeout: 5s }';
+export const KEEPALIVE = 'connection_keepalive: { interval: 1s, timeout: 5s }';
 
 /** HTTP/2 to the picker, with these options, where a cluster has the version `given`. */
 export function http2Lines(

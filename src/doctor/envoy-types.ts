@@ -157,7 +157,10 @@ export interface Cluster {
 }
 
 export interface Http2Options {
-  readonly connection_keepalive?: unknown;
+  readonly connection_keepalive?: {
+    readonly interval?: ProtoDuration;
+    readonly timeout?: ProtoDuration;
+  };
   readonly initial_stream_window_size?: number;
   readonly initial_connection_window_size?: number;
 }

@@ -27,6 +27,7 @@ import {
 const binary = await envoyBinary();
 const ports = z.object({ extProcPort: z.int(), metricsPort: z.int() });
 
+const KEEPALIVE = [...PICKER, ...HTTP2, 'http2_protocol_options', 'connection_keepalive'];
 const RETRY = [...FILTER, 'grpc_service', 'retry_policy'];
 
 /** A filter that takes 8 MiB, behind the picker's. */
@@ -75,7 +76,7 @@ const BROKEN: readonly (readonly [
       remove([...PICKER, 'health_checks']),
       remove([...PICKER, 'outlier_detection']),
       remove([...FILTER, 'grpc_service', 'retry_policy']),
-      remove([...PICKER, ...HTTP2, 'http2_protocol_options', 'connection_keepalive']),
+      remove(KEEPALIVE),
     ],
   ],
   [
@@ -90,6 +91,7 @@ const BROKEN: readonly (readonly [
       'WARNING no-outlier-detection',
       'WARNING panic-threshold',
       'WARNING picker-retry-same-host',
+      'WARNING slow-keepalive',
       'WARNING small-http2-window',
     ],
     [
@@ -102,6 +104,7 @@ const BROKEN: readonly (readonly [
       set([...PICKER, 'outlier_detection', 'split_external_local_origin_errors'], false),
       remove([...PICKER, 'common_lb_config', 'healthy_panic_threshold']),
       set([...PICKER, ...HTTP2, 'http2_protocol_options', 'initial_stream_window_size'], 65_536),
+      set([...KEEPALIVE, 'interval'], '30s'),
     ],
   ],
   [
@@ -199,7 +202,7 @@ describe.skipIf(binary === undefined)('pointsman doctor beside a real Envoy', ()
   );
 
   it.each(BROKEN)(
-    '[O51] [O288] names every fault of %s, with lines to paste, and is content once they are pasted',
+    '[O51] [O288] [V473] [V475] names every fault of %s, with lines to paste, and is content once they are pasted',
     async (_name, ids, edits) => {
       const { code, text } = await asked('envoy', edits, '--json');
       const { findings } = JSON.parse(text) as { readonly findings: readonly Finding[] };

@@ -96,7 +96,7 @@ describe.skipIf(binary === undefined)('uploads through Envoy', () => {
 describe.each(['envoy', 'envoy-efficient', 'envoy-observer', 'envoy-fallbacks'])(
   'deploy/%s.yaml',
   (name) => {
-    it('[V16] bounds the time of headers and of whole requests, and finds pickers that have vanished', () => {
+    it('[V16] [V475] bounds the time of headers and of whole requests, and finds pickers that have vanished or stand still', () => {
       const text = readFileSync(join(import.meta.dirname, `../../deploy/${name}.yaml`), 'utf8');
       const { listeners, clusters } = (parse(text) as { readonly static_resources: Resources })
         .static_resources;
@@ -109,8 +109,8 @@ describe.each(['envoy', 'envoy-efficient', 'envoy-observer', 'envoy-fallbacks'])
       );
       expect(pickers.length).toBeGreaterThan(0);
       for (const picker of pickers) {
-        expect(JSON.stringify(picker)).toContain(
-          '"connection_keepalive":{"interval":"10s","timeout":"5s"}',
+        expect(JSON.stringify(picker)).toMatch(
+          /"connection_keepalive":\{"interval":"(1|10)s","timeout":"5s"\}/,
         );
       }
     });
