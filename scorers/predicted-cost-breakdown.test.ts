@@ -19,6 +19,7 @@ const STATE: EndpointState = {
   heldTokens: 30_000,
   adapterMs: 0,
   suspectMs: 0,
+  tooLongMs: 0,
   stale: false,
 };
 

@@ -37,6 +37,8 @@ export interface EndpointState {
   readonly adapterMs: number;
   /** The penalty for a recent failure. */
   readonly suspectMs: number;
+  /** The penalty where the request is longer than what the endpoint takes. */
+  readonly tooLongMs: number;
   /** The last sample is too old to rely on. */
   readonly stale: boolean;
 }
@@ -68,6 +70,8 @@ export type CostBreakdown = {
   memoryDelayForOthersMs: number;
   adapterMs: number;
   suspectMs: number;
+  /** The endpoint would refuse it, because it is longer than the context window there. */
+  tooLongMs: number;
   /** What earlier requests have paid for a copy of this prompt's beginning: at most 0. */
   paidMs: number;
   /** 1 where the sample is stale, else 0. */
@@ -84,14 +88,12 @@ export function computeCost(
   state: EndpointState,
   terms?: CostBreakdown,
 ): number {
-  const { load, engine, traffic, adapterMs, suspectMs } = state;
-  const { promptTokens } = request;
-  const uncachedTokens = Math.max(0, promptTokens - state.cachedTokens);
+  const { load, engine, traffic, adapterMs, suspectMs, tooLongMs } = state;
+  const uncachedTokens = Math.max(0, request.promptTokens - state.cachedTokens);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
-  const { overheadMs } = engine;
   const pendingMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
   const queuedPrefillMs = Math.max(0, pendingMs - state.computedMs);
-  const ownPrefillMs = promptMs({ promptTokens, uncachedTokens }, engine);
+  const ownPrefillMs = promptMs({ promptTokens: request.promptTokens, uncachedTokens }, engine);
   const stepsMs = stepMs * prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
   const delayMs = queueingDelayForOthersMs(traffic, queuedPrefillMs + stepMs, ownPrefillMs);
   const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
@@ -100,7 +102,7 @@ export function computeCost(
   const memoryMs = memoryWaitLeftMs(memory, state, queuedPrefillMs);
   const memoryDelayMs = memoryMs === 0 ? 0 : memoryDelayForOthersMs(memory, state, ownPrefillMs);
   const costMs =
-    overheadMs +
+    engine.overheadMs +
     queuedPrefillMs +
     ownPrefillMs +
     stepsMs +
@@ -110,10 +112,11 @@ export function computeCost(
     memoryMs +
     memoryDelayMs +
     adapterMs +
-    suspectMs;
+    suspectMs +
+    tooLongMs;
   if (terms === undefined) return costMs;
-  terms.cachedTokens = Math.min(state.cachedTokens, promptTokens);
-  terms.overheadMs = overheadMs;
+  terms.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
+  terms.overheadMs = engine.overheadMs;
   terms.queuedPrefillMs = queuedPrefillMs;
   terms.ownPrefillMs = ownPrefillMs;
   terms.stepsMs = stepsMs;
@@ -124,6 +127,7 @@ export function computeCost(
   terms.memoryDelayForOthersMs = memoryDelayMs;
   terms.adapterMs = adapterMs;
   terms.suspectMs = suspectMs;
+  terms.tooLongMs = tooLongMs;
   terms.paidMs = 0;
   terms.stale = state.stale ? 1 : 0;
   terms.costMs = costMs;
@@ -215,6 +219,7 @@ export function emptyBreakdown(): CostBreakdown {
     memoryDelayForOthersMs: 0,
     adapterMs: 0,
     suspectMs: 0,
+    tooLongMs: 0,
     paidMs: 0,
     stale: 0,
     costMs: 0,

@@ -26,6 +26,8 @@ import type { SignsOfLife } from './signs-of-life.ts';
 /** Capacity in tokens until one is known: an 8 B model on one 80 GB accelerator. */
 const CAPACITY_TOKENS_DEFAULT = 400_000;
 const SUSPECT_COST_MS = 30_000;
+/** More than any wait: an endpoint refuses what is longer than its context window. */
+const TOO_LONG_COST_MS = 1e12;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type ReadState = Mutable<Omit<EndpointState, 'traffic'>> & { readonly traffic: Mutable<Traffic> };
@@ -74,7 +76,9 @@ export function costCycle(
   const { now } = context;
   const outputTokens = model.expectedOutputTokens(context.request);
   const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
-  const request = { promptTokens: context.request.promptTokens, outputTokens, isCrowdedOut };
+  const { promptTokens, outputTokensMax = 1 } = context.request;
+  const request = { promptTokens, outputTokens, isCrowdedOut };
+  const leastTokens = promptTokens + outputTokensMax;
   const demandRate = model.demandRate(now);
   // Computed where a sample is old: with hundreds of endpoints none is, most of the time.
   let usualMs: Millis | undefined;
@@ -90,12 +94,13 @@ export function costCycle(
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
-    const { capacityTokens, usedTokens, lora, sampledAt } = samples.of(endpoint);
+    const { capacityTokens, usedTokens, windowTokens, lora, sampledAt } = samples.of(endpoint);
     state.capacityTokens = capacityTokens;
     // The engine counts tokens that requests share once.
     state.heldTokens = usedTokens;
     if (capacityTokens === 0) readUnknownMemory(state, endpoint.metrics);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
+    state.tooLongMs = leastTokens > windowTokens ? TOO_LONG_COST_MS : 0;
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
     state.stale = isOld && isSilent(endpoint);
@@ -131,6 +136,7 @@ function emptyState(): ReadState {
     heldTokens: 0,
     adapterMs: 0,
     suspectMs: 0,
+    tooLongMs: 0,
     stale: false,
   };
 }

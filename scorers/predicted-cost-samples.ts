@@ -1,4 +1,4 @@
-import { CACHE_CONFIG, LORA, type LoraState } from '../src/framework/attributes.ts';
+import { CACHE_CONFIG, CONTEXT_WINDOW, LORA, type LoraState } from '../src/framework/attributes.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 
@@ -8,6 +8,8 @@ export interface EndpointSample {
   readonly capacityTokens: number;
   /** KV memory in use, as the engine reports it. */
   readonly usedTokens: number;
+  /** The most tokens that it takes of a prompt with its answer; infinite where that is unknown. */
+  readonly windowTokens: number;
   readonly lora: LoraState | undefined;
   readonly sampledAt: Millis;
 }
@@ -44,10 +46,17 @@ export class EndpointSamples {
     // At least one: an engine that reports no memory must not make all costs infinite.
     const capacityTokens = cache ? Math.max(1, cache.blocks * cache.blockTokens) : 0;
     const usedTokens = endpoint.metrics.kvCacheUsage * capacityTokens;
+    const windowTokens = windowOf(endpoint, capacityTokens);
     const lora = endpoint.attribute(LORA);
     const { sampledAt } = endpoint.metrics;
-    const sample = { endpoint, capacityTokens, usedTokens, lora, sampledAt };
+    const sample = { endpoint, capacityTokens, usedTokens, windowTokens, lora, sampledAt };
     this.#known[endpoint.slot] = sample;
     return sample;
   }
+}
+
+/** What the server says, and no more than its KV memory holds. */
+function windowOf(endpoint: Endpoint, capacityTokens: number): number {
+  const said = endpoint.attribute(CONTEXT_WINDOW) ?? Number.POSITIVE_INFINITY;
+  return capacityTokens === 0 ? said : Math.min(said, capacityTokens);
 }

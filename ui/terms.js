@@ -26,6 +26,7 @@ const ABOUT = {
   memoryDelayForOthersMs: 'the memory that it takes from later ones',
   adapterMs: 'the wait for the adapter',
   suspectMs: 'added after a recent failure',
+  tooLongMs: 'longer than what it takes',
   paidMs: 'a copy that others have paid for',
   stale: 'the last sample is too old',
   costMs: 'all times together',
@@ -37,6 +38,7 @@ const NAMES = {
   memoryDelayForOthersMs: 'wait of others for memory',
   adapterMs: 'wait for the adapter',
   suspectMs: 'doubt after a failure',
+  tooLongMs: 'refusal as too long',
   paidMs: 'share of others in a copy',
 };
 const SUM = 'costMs';

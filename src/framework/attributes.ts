@@ -60,6 +60,15 @@ export const MODELS: AttributeKey<readonly ServedModel[] | undefined> = attribut
   readonly ServedModel[] | undefined
 >('models', undefined);
 
+/**
+ * The most tokens of a prompt and its answer together that the server takes, as it says; undefined
+ * if unknown.
+ */
+export const CONTEXT_WINDOW: AttributeKey<number | undefined> = attributeKey<number | undefined>(
+  'context-window',
+  undefined,
+);
+
 /** The share of time in which the busiest GPU of the server computes, 0 to 1; undefined if unknown. */
 export const GPU_UTILIZATION: AttributeKey<number | undefined> = attributeKey<number | undefined>(
   'gpu-utilization',

@@ -84,6 +84,8 @@ export interface RoutedRequest {
     | undefined;
   /** The response's headers say how busy the server is. */
   loadReported?(report: LoadReport): void;
+  /** The server refuses the request as too long, and says how many tokens it takes. */
+  windowReported?(tokens: number): void;
   /** The answer is a stream of events, whether the request asks for one or not. Before its body. */
   streams?(): void;
   /** A piece of the response body has arrived. The first one has the first token. */

@@ -29,6 +29,7 @@ it('[D241] a pick made in the deciding thread is that of the session, and so is 
   const report = { waitingQueueSize: 3, runningRequests: undefined, kvCacheUsage: 0.5 };
   remote?.served('next:8000');
   remote?.loadReported?.(report);
+  remote?.windowReported?.(8192);
   remote?.firstToken();
   remote?.firstToken();
   remote?.bodyRead(makeRequest({ bodyBytes: 9 }));
@@ -39,6 +40,7 @@ it('[D241] a pick made in the deciding thread is that of the session, and so is 
   expect(calls).toEqual([
     ['served', 'next:8000'],
     ['loadReported', report],
+    ['windowReported', 8192],
     ['firstToken'],
     ['bodyRead', 9],
     ['answered', request.prompt],

@@ -92,6 +92,8 @@ export class CoreLink {
         return requests.bodyRead(key, reader);
       case TO_CORE.loadReported:
         return requests.loadReported(key, reader);
+      case TO_CORE.windowReported:
+        return requests.routed(key)?.windowReported?.(reader.next());
       case TO_CORE.answered:
         return requests.answered(key, reader);
       default:

@@ -30,36 +30,38 @@ const ABOUT_REQUEST = {
   answered: 9,
   /** key, waiting, running, KV usage: what the server says with its answer. */
   loadReported: 10,
+  /** key, tokens: the server refuses the request as too long. */
+  windowReported: 11,
   /** key, outcome, usage, responseBytes: the last of a request that was picked for. */
-  done: 11,
+  done: 12,
 } as const;
 
 /** What it sends about a request whose trace or line in the access log is written. */
 const ABOUT_FOLLOWED = {
   /** id, parent, headers. */
-  followed: 12,
+  followed: 13,
   /** id, code, sentence. */
-  followedRefused: 13,
+  followedRefused: 14,
   /** id, status: the last of a request that is followed. */
-  followedClosed: 14,
+  followedClosed: 15,
 } as const;
 
 /** What it reports to be counted or logged. */
 const REPORT = {
   /** code, sentence, model, request id, id where it is followed: a request was refused. */
-  rejected: 15,
+  rejected: 16,
   /** message, stack, request id, id where it is followed: an error of ours. */
-  fault: 16,
+  fault: 17,
   /** name: a control of a client that was ignored. */
-  ignored: 17,
+  ignored: 18,
   /** kind, code, from: a client that cannot use the port. */
-  clientFault: 18,
+  clientFault: 19,
   /** seconds. */
-  requestProcessed: 19,
+  requestProcessed: 20,
   /** seconds. */
-  responseProcessed: 20,
+  responseProcessed: 21,
   /** seconds, reason. */
-  streamClosed: 21,
+  streamClosed: 22,
 } as const;
 
 /** All that an I/O worker sends to the thread that decides. */

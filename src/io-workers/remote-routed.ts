@@ -121,6 +121,10 @@ export class RemoteRouted implements RoutedRequest {
     this.#send(TO_CORE.loadReported).put(waitingQueueSize, runningRequests, kvCacheUsage);
   }
 
+  windowReported(tokens: number): void {
+    if (!this.#ended) this.#send(TO_CORE.windowReported).put(tokens);
+  }
+
   streams(): void {
     if (this.#streams || this.#ended) return;
     this.#streams = true;

@@ -102,6 +102,7 @@ export function recorded(
     firstToken: note('firstToken'),
     served: note('served'),
     loadReported: note('loadReported'),
+    windowReported: note('windowReported'),
     answered: note('answered'),
     bodyRead: ({ bodyBytes }) => void calls.push(['bodyRead', bodyBytes]),
     ...more,

@@ -115,7 +115,7 @@ export function madeCapture(
     if (plans.length > 1 && n > 0 && turn !== undefined) picker.adopt(turn);
     traffic.changeEndpoints(n);
     traffic.send(n);
-    traffic.endSome();
+    traffic.endSome(n);
     while (simulated.step(simulated.now() + 4 * random.next())) continue;
   }
   picker.stop();
@@ -196,8 +196,8 @@ class CapturedTraffic {
     }
   }
 
-  /** Ends requests until no more than a drawn number are open. */
-  endSome(): void {
+  /** Ends requests, after request `n`, until no more than a drawn number are open. */
+  endSome(n: number): void {
     const { random } = this.#parts;
     while (this.#open.length > this.#options.openMax * random.next()) {
       const [routed] = this.#open.splice(Math.floor(random.next() * this.#open.length), 1);
@@ -208,6 +208,8 @@ class CapturedTraffic {
       const [first = 0] = routed?.request.prompt.words ?? [];
       const learned = this.#conversations.get(first);
       if (learned !== undefined && random.next() < 0.3) routed?.answered(learned);
+      // One is more than all answers take together, one less: it is believed only until they end.
+      if (n % 20 === 0) routed?.windowReported?.(n % 40 === 0 ? 700 : 400);
       const works = random.next() < 0.9 && routed?.endpoint.id !== this.#options.failing;
       routed?.done(works ? 'completed' : 'failed', USAGE);
     }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeServer, FakeServers } from '../../../test/support/servers/fake-servers.ts';
-import { MODELS } from '../../framework/attributes.ts';
+import { CONTEXT_WINDOW, MODELS } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
@@ -51,6 +51,23 @@ describe('models-data-source', () => {
     await clock.run(2000);
     expect(pool.get(ID)?.attribute(MODELS)).toBe(known);
     expect(errors.at(-1)?.reason).toContain('the list has 5001 models, and may have 5000');
+  });
+
+  test.each([
+    ['that of a base model', '[{"id":"m","max_model_len":8192},{"id":"l","parent":"m"}]', 8192],
+    [
+      'the longest of base models',
+      '[{"id":"m","max_model_len":8192},{"id":"n","max_model_len":4096}]',
+      8192,
+    ],
+    ['none where one does not say', '[{"id":"m","max_model_len":8192},{"id":"n"}]', undefined],
+    ['none that is no number', '[{"id":"m","max_model_len":"8K"}]', undefined],
+    ['none of nothing', '[]', undefined],
+  ])('[Q270] takes as the context window %s', async (_, data, tokens) => {
+    const { clock, pool } = setUp(`{"data":${data}}`);
+    await clock.run(10);
+    expect(pool.get(ID)?.attribute(MODELS)).toBeDefined();
+    expect(pool.get(ID)?.attribute(CONTEXT_WINDOW)).toBe(tokens);
   });
 
   test('[D60] reads models and adapters at once, then every second, and less often on failure', async () => {

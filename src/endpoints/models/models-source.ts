@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MODELS, type ServedModel } from '../../framework/attributes.ts';
+import { CONTEXT_WINDOW, MODELS, type ServedModel } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { SERVED_MODELS, type ServedModelsView } from '../../framework/keys.ts';
 import {
@@ -45,6 +45,7 @@ const page = z.lazy(() =>
         owned_by: text,
         shutdown_date: text,
         parent: text,
+        max_model_len: z.number().positive().optional().catch(undefined),
       }),
     ),
   }),
@@ -71,7 +72,9 @@ export const modelsSource: DataSourceDefinition = defineDataSource<ModelsConfig>
       take: (body, { id }) => {
         const answer = new TextDecoder().decode(body);
         if (pages.get(id) === answer) return;
-        host.pool.set(id, MODELS, modelsIn(answer));
+        const { models, windowTokens } = modelsIn(answer);
+        host.pool.set(id, MODELS, models);
+        if (windowTokens !== undefined) host.pool.set(id, CONTEXT_WINDOW, windowTokens);
         pages.set(id, answer);
       },
       onRemoved: ({ id }) => pages.delete(id),
@@ -87,7 +90,14 @@ export const modelsExtractor: DataSourceDefinition = defineDataSource({
   start: () => ({ stop: () => undefined }),
 });
 
-function modelsIn(answer: string): readonly ServedModel[] {
+/**
+ * The models of a list, and the longest context window of those that are no adapters, if each says
+ * its own.
+ */
+function modelsIn(answer: string): {
+  readonly models: readonly ServedModel[];
+  readonly windowTokens: number | undefined;
+} {
   const value: unknown = JSON.parse(answer);
   const listed = (value as { readonly data?: unknown } | null)?.data;
   if (Array.isArray(listed) && listed.length > MODELS_MAX) {
@@ -95,9 +105,13 @@ function modelsIn(answer: string): readonly ServedModel[] {
   }
   const parsed = page.safeParse(value);
   if (!parsed.success) throw new Error('the answer is no list of models');
-  return parsed.data.data.map(({ id, parent = '', ...shown }) => ({
+  const { data } = parsed.data;
+  const models = data.map(({ max_model_len: _window, parent = '', ...shown }) => ({
     ...shown,
-    id,
     isAdapter: parent !== '',
   }));
+  const bases = data.filter(({ parent = '' }) => parent === '');
+  const windows = bases.flatMap(({ max_model_len: tokens }) => tokens ?? []);
+  const areKnown = windows.length > 0 && windows.length === bases.length;
+  return { models, windowTokens: areKnown ? Math.max(...windows) : undefined };
 }

@@ -11,6 +11,7 @@ import {
   saysEventStream,
 } from '../../openai/answers/answer-text.ts';
 import { ModelRestorer } from '../../openai/answers/model-restorer.ts';
+import { RefusedWindow } from '../../openai/answers/refused-window.ts';
 import type { UsageReader } from '../../openai/answers/usage-reader.ts';
 import { echoBody } from '../codec/echo-body.ts';
 import type { HeaderBlock } from '../codec/header-block.ts';
@@ -54,6 +55,8 @@ export class ResponsePhase {
   #cut = false;
   #restorer: ModelRestorer | undefined;
   #text: AnswerText | undefined;
+  /** Reads an answer that refuses the request. */
+  #refused: RefusedWindow | undefined;
   /** Where it was needed before the end of the answer was passed on. */
   #reportedUsage: Usage | undefined;
 
@@ -98,6 +101,8 @@ export class ResponsePhase {
     this.#usage = usage;
     this.#status = Number(headers.get(':status') ?? 200);
     const streams = this.#status < CLIENT_ERROR && this.#mode !== BODY_MODE.none;
+    if (this.#status === CLIENT_ERROR && isUncompressed(headers))
+      this.#refused = new RefusedWindow();
     const isEventStream = saysEventStream(headers);
     if (streams && isUncompressed(headers)) {
       if (isEventStream) this.#endsLike = 'events';
@@ -136,6 +141,7 @@ export class ResponsePhase {
     if (answers && !onlyAccepts(chunk)) routed.firstToken();
     if (!reports) this.#usage?.push(chunk);
     this.#text?.push(chunk);
+    this.#refused?.push(chunk);
     if (endOfStream) this.complete(routed);
   }
 
@@ -150,6 +156,9 @@ export class ResponsePhase {
   complete(routed: RoutedRequest | undefined): void {
     const usage = this.#reportedUsage ?? this.#takeUsage();
     const failed = (this.#status ?? 200) >= SERVER_ERROR || this.#grpcFailed || this.#brokenOff;
+    const windowTokens = this.#refused?.end();
+    this.#refused = undefined;
+    if (windowTokens !== undefined) routed?.windowReported?.(windowTokens);
     const conversation = this.#text?.end();
     this.#text = undefined;
     if (conversation !== undefined) routed?.answered(conversation);

@@ -65,6 +65,19 @@ describe('the answer to a request', () => {
     expect([firstTokens(), ended.length]).toEqual([0, 1]);
   });
 
+  it.each([
+    [400, [8192]],
+    [404, []],
+    [200, []],
+    [500, []],
+  ])('[Q267] learns the context window from a request that is refused with %i', (status, known) => {
+    const { send, windows } = setUp();
+    const sentence = "This model's maximum context length is 8192 tokens. However, ";
+    const error = responseEnd(`{"error":{"message":"${sentence}"}}`);
+    send(requestHeaders(), requestBody(BODY), responseHeaders(status), error);
+    expect(windows).toEqual(known);
+  });
+
   it('[P15] sees no first token in the events of the Responses API that come before the engine begins', () => {
     const event = (type: string): string => `event: ${type}\ndata: {"type":"${type}"}\n\n`;
     const accepted = event('response.created') + event('response.in_progress');

@@ -116,6 +116,8 @@ export type CaptureRecord =
       readonly models: Readonly<Record<string, boolean>>;
     }
   | { readonly e: 'gpu'; readonly id: string; readonly u: number }
+  /** Without tokens where what was known is no longer believed. */
+  | { readonly e: 'window'; readonly id: string; readonly tokens?: number | undefined }
   | {
       readonly e: 'q';
       readonly t: number;
@@ -158,7 +160,20 @@ export type CaptureRecord =
 
 export type EndpointRecord = Extract<
   CaptureRecord,
-  { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' | 'models' | 'gpu' }
+  {
+    e:
+      | '+'
+      | '-'
+      | 'labels'
+      | 'm'
+      | 'cache'
+      | 'lora'
+      | 'started'
+      | 'custom'
+      | 'models'
+      | 'gpu'
+      | 'window';
+  }
 >;
 
 type Labels = Readonly<Record<string, string>>;

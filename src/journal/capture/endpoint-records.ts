@@ -1,5 +1,6 @@
 import {
   CACHE_CONFIG,
+  CONTEXT_WINDOW,
   CUSTOM_METRICS,
   GPU_UTILIZATION,
   LORA,
@@ -62,7 +63,7 @@ export function writeAttributes(
   writePolled(endpoint, previous, write);
 }
 
-/** What other pages than the metrics page say. */
+/** What other pages than the metrics page say, and answers. */
 function writePolled(endpoint: Endpoint, previous: Endpoint | undefined, write: Write): void {
   const { id } = endpoint;
   const models = endpoint.attribute(MODELS);
@@ -74,6 +75,8 @@ function writePolled(endpoint: Endpoint, previous: Endpoint | undefined, write: 
   if (utilization !== undefined && utilization !== previous?.attribute(GPU_UTILIZATION)) {
     write({ e: 'gpu', id, u: utilization });
   }
+  const window = endpoint.attribute(CONTEXT_WINDOW);
+  if (window !== previous?.attribute(CONTEXT_WINDOW)) write({ e: 'window', id, tokens: window });
 }
 
 /** Whether the endpoint has been scraped at least once. */

@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   custom: true,
   models: true,
   gpu: true,
+  window: true,
   q: true,
   body: true,
   answer: true,
@@ -56,7 +57,7 @@ const endpointRecord = z.discriminatedUnion('e', [
   }),
   z.looseObject({ e: z.literal('m'), id: z.string(), m: z.looseObject({}) }),
   z.looseObject({
-    e: z.enum(['-', 'labels', 'cache', 'lora', 'started', 'custom', 'models', 'gpu']),
+    e: z.enum(['-', 'labels', 'cache', 'lora', 'started', 'custom', 'models', 'gpu', 'window']),
     id: z.string(),
   }),
 ]);

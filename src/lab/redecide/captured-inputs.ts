@@ -1,6 +1,7 @@
 import {
   CACHE_CONFIG,
   type CacheConfig,
+  CONTEXT_WINDOW,
   CUSTOM_METRICS,
   GPU_UTILIZATION,
   LORA,
@@ -73,6 +74,9 @@ export function applyEndpointRecord(
       return;
     case 'gpu':
       pool.set(id, GPU_UTILIZATION, record.u);
+      return;
+    case 'window':
+      pool.set(id, CONTEXT_WINDOW, record.tokens);
   }
 }
 

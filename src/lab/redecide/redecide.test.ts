@@ -86,6 +86,18 @@ describe('a capture decided again', async () => {
     expect(decisions).toBe(1500);
   });
 
+  it('[Q271] knows of each decision what endpoints were said to take', async () => {
+    const records = madeCapture('default', 300, 3);
+    const windows = records.flatMap((each) => (each.e === 'window' ? [each.tokens] : []));
+    expect(new Set(windows)).toEqual(new Set([400, 700, undefined]));
+    const otherwise = async (given: readonly CaptureRecord[]): Promise<number> => {
+      const decided = await redecideAll(given, REDECIDE_OPTIONS);
+      return decided.filter(({ was, is }) => !sameDecision(was, is)).length;
+    };
+    expect(await otherwise(records)).toBe(0);
+    expect(await otherwise(records.filter(({ e }) => e !== 'window'))).toBeGreaterThan(0);
+  });
+
   it.each(READ_HEADERS)(
     'gives every decision by headers to the last bit, and holds no more of them: %s',
     async (_name, config, open) => {

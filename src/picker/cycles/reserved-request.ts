@@ -1,3 +1,4 @@
+import { CONTEXT_WINDOW } from '../../framework/attributes.ts';
 import type { Endpoint, LoadReport } from '../../framework/endpoint.ts';
 import type {
   Outcome,
@@ -122,6 +123,11 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     clock.end();
   }
 
+  windowReported(tokens: number): void {
+    if (this.#ended || !(tokens > 0)) return;
+    this.#setWindow(tokens);
+  }
+
   streams(): void {
     if (this.#streams || this.#ended) return;
     this.#streams = true;
@@ -185,6 +191,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     open?.delete(this);
     const ending = { outcome, usage: usage && credible(usage), responseBytes };
     const at = clock.begin();
+    if (ending.usage !== undefined) this.#unlearnWindow(ending.usage);
     // Where the end of the response is not seen, its outcome says nothing about the endpoint.
     ejector.done(routed, this.#servedBy, {
       at,
@@ -212,6 +219,21 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     if (actual.slot !== routed.endpoint.slot) ejector.notReached(routed, at);
     this.#servedBy = actual;
     reservation.moveTo(actual);
+  }
+
+  #setWindow(tokens: number | undefined): void {
+    const { clock, pool } = this.#parts;
+    const { id } = this.#servedBy;
+    clock.begin();
+    if (pool.get(id)?.attribute(CONTEXT_WINDOW) !== tokens) pool.set(id, CONTEXT_WINDOW, tokens);
+    clock.end();
+  }
+
+  /** An answer beyond what the server is said to take: it takes more. */
+  #unlearnWindow({ promptTokens, completionTokens }: Usage): void {
+    const window = this.#parts.pool.get(this.#servedBy.id)?.attribute(CONTEXT_WINDOW);
+    if (window !== undefined && promptTokens + completionTokens > window)
+      this.#setWindow(undefined);
   }
 
   #endpointAt(address: string | undefined): Endpoint | undefined {

@@ -70,6 +70,7 @@ export interface SessionBed {
   readonly conversations: readonly PromptBlocks[];
   readonly served: readonly string[];
   readonly loadReports: readonly LoadReport[];
+  readonly windows: readonly number[];
   readonly ended: readonly Ended[];
   readonly firstTokens: () => number;
   /** Headers that plugins set on answers. */
@@ -93,6 +94,7 @@ export function setUp(
   const ended: Ended[] = [];
   const served: string[] = [];
   const loadReports: LoadReport[] = [];
+  const windows: number[] = [];
   const read: InferenceRequest[] = [];
   const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
   const conversations: PromptBlocks[] = [];
@@ -117,6 +119,7 @@ export function setUp(
       },
       served: (address) => void served.push(address),
       loadReported: (report) => void loadReports.push(report),
+      windowReported: (tokens) => void windows.push(tokens),
       bodyRead: (complete) => void read.push(complete),
       wantsAnswer: true,
       responseMetadata,
@@ -159,6 +162,7 @@ export function setUp(
     ended,
     served,
     loadReports,
+    windows,
     read,
     conversations,
     routed,
