@@ -26,6 +26,7 @@ const server = z.strictObject({
     })
     .default(KV_LINK_DEFAULT),
   kvTokens: z.int().positive().optional(),
+  contextTokensMax: z.int().positive().optional(),
   sequencesMax: z.int().positive().optional(),
   batchedTokensMax: z.int().positive().optional(),
   admissionMs: z.number().nonnegative().optional(),
@@ -87,6 +88,7 @@ function serverOf(group: z.infer<typeof server>): Omit<ServerSpec, 'id'> {
     jitter,
     labels: { ...(group.role !== 'both' && { [ROLE_LABEL]: group.role }), ...group.labels },
     kvTokens: group.kvTokens ?? preset.kvTokens,
+    ...(group.contextTokensMax !== undefined && { contextTokensMax: group.contextTokensMax }),
     sequencesMax: group.sequencesMax ?? preset.sequencesMax,
     batchedTokensMax: group.batchedTokensMax ?? preset.batchedTokensMax,
     admissionMs: group.admissionMs ?? preset.admissionMs,

@@ -17,6 +17,8 @@ export interface ServerSpec {
   /** How many times as long as `latency` says its steps take; 1 if not given. */
   readonly slowdown?: number;
   readonly kvTokens: number;
+  /** It refuses prompts that are not shorter; as long as its memory allows if not given. */
+  readonly contextTokensMax?: number | undefined;
   readonly sequencesMax: number;
   readonly batchedTokensMax: number;
   readonly admissionMs: Millis;

@@ -138,6 +138,11 @@ export class SimulatedRequest {
     const { clock, afterOneHop } = this.#parts;
     const { request } = result;
     const { server } = leg;
+    const { contextTokensMax = Number.POSITIVE_INFINITY } = server.spec;
+    if (request.promptTokens >= contextTokensMax) {
+      afterOneHop(() => this.#refusedAsTooLong(leg, contextTokensMax));
+      return;
+    }
     server.submit({
       promptTokens: request.promptTokens,
       outputTokens: request.outputTokens,
@@ -151,6 +156,14 @@ export class SimulatedRequest {
         }),
       onDone: (reason, usage) => afterOneHop(() => this.#decoded(leg, reason, usage)),
     });
+  }
+
+  /** The client gets 400, which no gateway tries again. */
+  #refusedAsTooLong({ routed, key }: DecodeLeg, contextTokensMax: number): void {
+    if (key !== undefined) this.#parts.exchange.drop(key);
+    routed.windowReported?.(contextTokensMax);
+    routed.done('completed');
+    this.#end();
   }
 
   #remoteKv({ key, server }: DecodeLeg): RemoteKv | undefined {
