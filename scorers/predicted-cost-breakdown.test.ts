@@ -124,6 +124,25 @@ describe('what a request costs at a place', () => {
     expect(breakdown.memoryDelayForOthersMs).toBeGreaterThan(0);
   });
 
+  it('[Q260] delays others for memory by the answers in flight, where these take minutes', () => {
+    const delayMs = (outputTokens: number, requestsPerMs: number): number => {
+      const breakdown = emptyBreakdown();
+      const traffic = { requestsPerMs, utilization: 0.4 };
+      const load = { ...STATE.load, requests: 50 };
+      const state = { ...STATE, load, traffic, heldTokens: 350_000 };
+      computeCost({ ...REQUEST, outputTokens }, state, breakdown);
+      return breakdown.memoryDelayForOthersMs;
+    };
+    // Of one request in 4 s five or ten came in half a minute by chance.
+    expect(delayMs(200, 1 / 3000) / delayMs(200, 1 / 6000)).toBeCloseTo(2, 9);
+    expect(delayMs(20_000, 1 / 3000) / delayMs(20_000, 1 / 6000)).toBeLessThan(1.2);
+    const crowdedOut = { isCrowdedOut: true, outputTokens: 20_000 };
+    const breakdown = emptyBreakdown();
+    computeCost({ ...REQUEST, ...crowdedOut }, { ...STATE, heldTokens: 350_000 }, breakdown);
+    expect(breakdown.memoryMs).toBeGreaterThan(0);
+    expect(breakdown.memoryDelayForOthersMs).toBe(0);
+  });
+
   it('[Q257] waits for memory only after the prompts before it, where those that were sent fit', () => {
     const memoryMs = (heldTokens: number, pendingPrefillTokens: number): number => {
       const breakdown = emptyBreakdown();

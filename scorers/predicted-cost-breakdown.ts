@@ -1,4 +1,8 @@
-import { queueingDelayForOthersMs, type Traffic } from '../src/cost-model/queueing-delay.ts';
+import {
+  queueingDelayForOthersMs,
+  rateOfStaying,
+  type Traffic,
+} from '../src/cost-model/queueing-delay.ts';
 import { decodeStepMs, prefillSteps, promptMs } from '../src/cost-model/step-time.ts';
 import type { InFlightLoad, StepTime } from '../src/framework/keys.ts';
 import type { Millis } from '../src/framework/runtime.ts';
@@ -100,7 +104,10 @@ export function computeCost(
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
   const memory = memoryUse(request, state, stepMs);
   const memoryMs = memoryWaitLeftMs(memory, state, queuedPrefillMs);
-  const memoryDelayMs = memoryMs === 0 ? 0 : memoryDelayForOthersMs(memory, state, ownPrefillMs);
+  const memoryDelayMs =
+    memoryMs === 0 || request.isCrowdedOut
+      ? 0
+      : memoryDelayForOthersMs(memory, state, ownPrefillMs);
   const costMs =
     engine.overheadMs +
     queuedPrefillMs +
@@ -196,11 +203,12 @@ function memoryWaitLeftMs(
 /** Requests in memory stay longer by the time in which this prompt is computed. */
 function memoryDelayForOthersMs(
   memory: MemoryUse,
-  { traffic: { requestsPerMs } }: EndpointState,
+  { load, traffic }: EndpointState,
   ownPrefillMs: number,
 ): number {
   const { share, ownShare, residenceMs } = memory;
   const occupiedMs = ownShare * residenceMs + share * ownPrefillMs;
+  const requestsPerMs = rateOfStaying(traffic, load.requests, residenceMs);
   const full = { requestsPerMs, utilization: share };
   return queueingDelayForOthersMs(full, memoryWaitMs(memory), occupiedMs);
 }

@@ -100,7 +100,7 @@ export const LENGTHS: readonly Situation[] = [
     name: 'answers-10k',
     about: 'answers of 10,000 tokens, which fill most of the memory',
     requests: 1000,
-    load: [0.7, 1],
+    load: [0.85, 1],
     pool: ({ between }) =>
       uniformPool(Math.round(between(3, 5)), presetServer('llama-3.1-8b-h100')),
     streams: always({

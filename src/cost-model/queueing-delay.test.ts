@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { queueingDelayForOthersMs } from './queueing-delay.ts';
+import { queueingDelayForOthersMs, RECENT_MS, rateOfStaying } from './queueing-delay.ts';
 
 /**
  * Total waiting of those who come to one queue in turn, after it has had `firstMs` of work at the
@@ -46,5 +46,42 @@ describe('queueingDelayForOthersMs', () => {
       queueingDelayForOthersMs({ requestsPerMs: 0.1, utilization: 0.875 }, 100, 100),
     );
     expect(queueingDelayForOthersMs({ requestsPerMs: 0, utilization: 0 }, 100, 100)).toBe(0);
+  });
+});
+
+describe('rateOfStaying', () => {
+  /** Root mean square of relative errors of the rate, by what came lately, and with what stays. */
+  function errors(stayMs: number): { readonly lately: number; readonly staying: number } {
+    const random = seededRandom(11);
+    const [perMs, draws] = [1 / 10_000, 2000];
+    let [lately, staying] = [0, 0];
+    for (let draw = 0; draw < draws; draw++) {
+      let [recent, inFlight] = [0, 0];
+      for (let ago = -Math.log(1 - random.next()) / perMs; ago < 1_000_000; ) {
+        recent += Math.exp(-ago / RECENT_MS) / RECENT_MS;
+        if (ago < stayMs) inFlight += 1;
+        ago += -Math.log(1 - random.next()) / perMs;
+      }
+      const rate = rateOfStaying({ requestsPerMs: recent }, inFlight, stayMs);
+      lately += (recent / perMs - 1) ** 2 / draws;
+      staying += (rate / perMs - 1) ** 2 / draws;
+    }
+    return { lately: Math.sqrt(lately), staying: Math.sqrt(staying) };
+  }
+
+  it('[Q260] knows a rate of one request in 10 s, each of which stays for 200 s, better than what came in half a minute does (seed 11)', () => {
+    const { lately, staying } = errors(200_000);
+    expect(lately).toBeGreaterThan(0.35);
+    expect(staying).toBeLessThan(0.26);
+  });
+
+  it('[Q260] is that of late where requests stay for no longer than half a minute, and changes at once nowhere', () => {
+    const traffic = { requestsPerMs: 0.001 };
+    expect(rateOfStaying(traffic, 1000, 1)).toBe(0.001);
+    expect(rateOfStaying(traffic, 1000, RECENT_MS)).toBe(0.001);
+    expect(rateOfStaying(traffic, 1000, RECENT_MS + 1)).toBeCloseTo(0.001, 5);
+    expect(rateOfStaying({ requestsPerMs: 0 }, 50, 10 * RECENT_MS)).toBeCloseTo(
+      (0.9 * 50) / (10 * RECENT_MS),
+    );
   });
 });

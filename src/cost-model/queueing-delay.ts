@@ -4,6 +4,9 @@ import type { Millis } from '../framework/runtime.ts';
 /** Near 1 the queue of the formula grows without end, and any request would cost too much. */
 const UTILIZATION_MAX = 0.875;
 
+/** Recent traffic is that of about so long: long enough that single prompts change little. */
+export const RECENT_MS: Millis = 30_000;
+
 /** The traffic of one queue. */
 export interface Traffic {
   readonly requestsPerMs: number;
@@ -14,6 +17,22 @@ export interface Traffic {
 /** The traffic of an endpoint from its demand and the engine model's `demandRate`. */
 export function trafficOf({ requests, workMs }: Demand, rate: number): Traffic {
   return { requestsPerMs: rate * requests, utilization: rate * workMs };
+}
+
+/**
+ * The rate at which requests come that each stay for `stayMs`. What came lately says little about
+ * it where they stay longer than that: of a rate of one request in ten seconds three came in half a
+ * minute, or one, or five. So of earlier ones those count that are still in flight, which are all
+ * that came in their stay (Little's law).
+ */
+export function rateOfStaying(
+  { requestsPerMs }: Pick<Traffic, 'requestsPerMs'>,
+  inFlight: number,
+  stayMs: Millis,
+): number {
+  if (stayMs <= RECENT_MS) return requestsPerMs;
+  const earlier = inFlight * (1 - RECENT_MS / stayMs);
+  return (requestsPerMs * RECENT_MS + earlier) / stayMs;
 }
 
 /**

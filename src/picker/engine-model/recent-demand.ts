@@ -1,8 +1,9 @@
+import { RECENT_MS } from '../../cost-model/queueing-delay.ts';
 import type { Demand } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** After this time a request counts for 1/e: long enough that single prompts change little. */
-const MEMORY_MS = 30_000;
+/** After this time a request counts for 1/e. */
+const MEMORY_MS = RECENT_MS;
 /** All sums are rescaled before they grow by more than e to this power. */
 const EXPONENT_MAX = 20;
 
