@@ -15,9 +15,9 @@ export const TRAFFICS: readonly Situation[] = [
   },
   { name: 'chat-usual', about: 'chats', pool: h100s, streams: () => [chat()] },
   {
-    name: 'chat-overload',
-    about: 'chats, more than the pool can do',
-    load: [1.1, 1.4],
+    name: 'chat-busy',
+    about: 'chats, up to twice as many as usual',
+    load: [2.2, 3],
     requests: 4000,
     pool: h100s,
     streams: () => [chat()],
