@@ -16,7 +16,7 @@ export const TRAFFICS: readonly Situation[] = [
   { name: 'chat-usual', about: 'chats', pool: h100s, streams: () => [chat()] },
   {
     name: 'chat-busy',
-    about: 'chats, up to twice as many as usual',
+    about: 'chats, some four times as many as usual',
     load: [2.2, 3],
     requests: 4000,
     pool: h100s,
