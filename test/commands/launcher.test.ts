@@ -122,6 +122,20 @@ describe('launcher', () => {
     expect({ code, stdout }).toEqual({ code: 4, stdout: `${process.versions.node}\n` });
   });
 
+  it.each([
+    { set: 'none is', given: {}, used: '2' },
+    { set: 'eight are', given: { MALLOC_ARENA_MAX: '8' }, used: '8' },
+  ])('[B256] that Node gets $used arenas for memory where $set set', async ({ given, used }) => {
+    const home = makePackage(
+      { 'dist/src/main.js': 'console.log(process.env.MALLOC_ARENA_MAX);' },
+      { withNode: true },
+    );
+    const { MALLOC_ARENA_MAX: _, ...rest } = process.env;
+    const env = { ...rest, ...given };
+    const { stdout } = await launch(home, { nodeArgs: pretend('20.20.2'), env }).ended;
+    expect(stdout).toBe(`${used}\n`);
+  });
+
   it('says what to do if there is no new enough Node', async () => {
     const home = makePackage({ 'dist/src/main.js': prints('build') });
     const launched = launch(home, { nodeArgs: pretend('22.17.9'), env: { PATH: home } });
