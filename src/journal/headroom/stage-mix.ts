@@ -11,7 +11,7 @@ export class StageMix {
   #uncachedTokens = 0;
   #uncachedSquares = 0;
   #outputTokens = 0;
-  /** Of the prompts that an idle endpoint answers in time. */
+  /** Sums over the prompts that an idle endpoint answers in time. */
   #inTime = 0;
   #inTimePromptTokens = 0;
   #inTimeUncachedTokens = 0;

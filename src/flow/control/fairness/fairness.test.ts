@@ -142,17 +142,6 @@ describe('shares by tokens', () => {
     expect(Math.abs(four / one / 4 - 1)).toBeLessThan(0.03);
   });
 
-  test('[Q46] a long answer puts its flow behind at its end, also while the flow is the next one', () => {
-    const bench = benchOf('tokens', 3);
-    const promptTokens = 10;
-    for (let n = 0; n < 3; n++) bench.wait({ fairnessId: 'a', promptTokens, outputTokensMax: 1 });
-    for (let n = 0; n < 2; n++) bench.wait({ fairnessId: 'b', promptTokens });
-    const [first, ...others] = bench.place();
-    expect(flowsOf([first as Waiting, ...others])).toBe('a b a');
-    bench.end(first as Waiting, NOW, { outputTokens: 9000 });
-    expect(flowsOf(bench.place())).toBe('b');
-  });
-
   /** How many of the next requests are those of `back`, beside one that always has some waiting. */
   function servedOf(bench: FlowControlBench, count: number): number {
     const next: Waiting[] = [];
