@@ -122,7 +122,7 @@ export function computeCost(
     suspectMs +
     tooLongMs;
   if (terms === undefined) return costMs;
-  terms.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
+  terms.cachedTokens = Math.min(state.cachedTokens, promptTokens);
   terms.overheadMs = engine.overheadMs;
   terms.queuedPrefillMs = queuedPrefillMs;
   terms.ownPrefillMs = ownPrefillMs;
