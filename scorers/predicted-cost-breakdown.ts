@@ -104,10 +104,8 @@ export function computeCost(
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
   const memory = memoryUse(request, state, stepMs);
   const memoryMs = memoryWaitLeftMs(memory, state, queuedPrefillMs);
-  const memoryDelayMs =
-    memoryMs === 0 || request.isCrowdedOut
-      ? 0
-      : memoryDelayForOthersMs(memory, state, ownPrefillMs);
+  const counts = memoryMs > 0 && !request.isCrowdedOut;
+  const memoryDelayMs = counts ? memoryDelayForOthersMs(memory, state, ownPrefillMs) : 0;
   const costMs =
     engine.overheadMs +
     queuedPrefillMs +
