@@ -120,7 +120,7 @@ export function computeCost(
     suspectMs +
     tooLongMs;
   if (terms === undefined) return costMs;
-  terms.cachedTokens = Math.min(state.cachedTokens, promptTokens);
+  terms.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
   terms.overheadMs = engine.overheadMs;
   terms.queuedPrefillMs = queuedPrefillMs;
   terms.ownPrefillMs = ownPrefillMs;
