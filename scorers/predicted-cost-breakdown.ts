@@ -120,8 +120,7 @@ export function computeCost(
     suspectMs +
     tooLongMs;
   if (terms === undefined) return costMs;
-  terms.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
-  terms.overheadMs = engine.overheadMs;
+  copyKnown(terms, request, state);
   terms.queuedPrefillMs = queuedPrefillMs;
   terms.ownPrefillMs = ownPrefillMs;
   terms.stepsMs = stepsMs;
@@ -130,13 +129,19 @@ export function computeCost(
   terms.answersMs = answersMs;
   terms.memoryMs = memoryMs;
   terms.memoryDelayForOthersMs = memoryDelayMs;
-  terms.adapterMs = adapterMs;
-  terms.suspectMs = suspectMs;
-  terms.tooLongMs = tooLongMs;
-  terms.paidMs = 0;
-  terms.stale = state.stale ? 1 : 0;
   terms.costMs = costMs;
   return costMs;
+}
+
+/** The terms that are not computed here. */
+function copyKnown(terms: CostBreakdown, request: RequestCost, state: EndpointState): void {
+  terms.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
+  terms.overheadMs = state.engine.overheadMs;
+  terms.adapterMs = state.adapterMs;
+  terms.suspectMs = state.suspectMs;
+  terms.tooLongMs = state.tooLongMs;
+  terms.paidMs = 0;
+  terms.stale = state.stale ? 1 : 0;
 }
 
 /** How long its own answer takes, and by how much it makes those under way longer. */
