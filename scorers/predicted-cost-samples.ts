@@ -46,17 +46,12 @@ export class EndpointSamples {
     // At least one: an engine that reports no memory must not make all costs infinite.
     const capacityTokens = cache ? Math.max(1, cache.blocks * cache.blockTokens) : 0;
     const usedTokens = endpoint.metrics.kvCacheUsage * capacityTokens;
-    const windowTokens = windowOf(endpoint, capacityTokens);
+    // Its memory is no limit: an engine may shorten an answer that does not fit.
+    const windowTokens = endpoint.attribute(CONTEXT_WINDOW) ?? Number.POSITIVE_INFINITY;
     const lora = endpoint.attribute(LORA);
     const { sampledAt } = endpoint.metrics;
     const sample = { endpoint, capacityTokens, usedTokens, windowTokens, lora, sampledAt };
     this.#known[endpoint.slot] = sample;
     return sample;
   }
-}
-
-/** What the server says, and no more than its KV memory holds. */
-function windowOf(endpoint: Endpoint, capacityTokens: number): number {
-  const said = endpoint.attribute(CONTEXT_WINDOW) ?? Number.POSITIVE_INFINITY;
-  return capacityTokens === 0 ? said : Math.min(said, capacityTokens);
 }
