@@ -28,9 +28,10 @@ export class Breaker {
     return 'trial';
   }
 
-  /** Allows a trial at once, such as for a new connection. */
+  /** For a new connection: allows a trial at once, and further ones soon. */
   allowTrial(): void {
     this.#openUntil = this.#clock.now();
+    this.#openMs = OPEN_MS;
   }
 
   recordSuccess(): void {

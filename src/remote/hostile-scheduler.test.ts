@@ -18,6 +18,48 @@ describe('a scheduler in another process', () => {
     expect(all.map(({ call }) => call().open)).toEqual(all.map(() => false));
   });
 
+  it('[V476] of which nothing comes while answers are missing is connected to again after 10 s', () => {
+    const { clock, calls, call, say, ask, answer, scheduler } = remoteBed();
+    for (let n = 0; n < 5; n++) ask(`r${n}`);
+    clock.advanceTo(9000);
+    ask('trial');
+    clock.advanceTo(10_004);
+    expect([call().open, calls.length]).toEqual([true, 1]);
+    clock.advanceTo(10_006);
+    expect(call().open).toBe(false);
+    expect(scheduler.status()).toMatchObject({
+      state: 'gone',
+      cause: 'it has sent nothing for 10000 ms, and answers are missing',
+    });
+    clock.advanceTo(10_200);
+    say({ welcome: WELCOME });
+    ask('missed, as it has just begun');
+    clock.advanceTo(12_300);
+    ask('after');
+    answer('after', [0]);
+    expect(scheduler.status()).toMatchObject({ state: 'connected', breaker: 'closed' });
+    clock.advanceTo(60_000);
+    expect([call().open, calls.length]).toEqual([true, 2]);
+  });
+
+  it('[V476] that answers late, or is asked nothing, keeps its stream', () => {
+    const late = remoteBed();
+    for (let n = 0; n < 5; n++) late.ask(`r${n}`);
+    for (let at = 5000; at < 60_000; at += 5000) {
+      late.clock.advanceTo(at);
+      late.ask(`trial ${at}`);
+      late.clock.advanceTo(at + 100);
+      late.answer(`trial ${at}`, [0]);
+    }
+    const one = remoteBed();
+    for (let n = 0; n < 4; n++) one.ask(`r${n}`);
+    one.clock.advanceTo(60_000);
+    expect([late, one].map(({ calls, call }) => [calls.length, call().open])).toEqual([
+      [1, true],
+      [1, true],
+    ]);
+  });
+
   it('[V224] is cut off for a message that would be decoded to millions of objects', () => {
     // Two bytes each: an empty decision, and a decision of empty targets.
     const decisions = Buffer.alloc(2 * 100_001);

@@ -218,6 +218,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     if (pending === undefined) return;
     this.#pending.delete(id);
     this.#recordFailure(`it did not answer within ${this.#options.deadlineMs} ms`);
+    if (this.#breaker.state !== 'closed') this.#link.doubt();
     this.#settle(pending, { declined: 'deadline' });
   }
 

@@ -35,6 +35,11 @@ const RECONNECT_MS = 100;
 const RECONNECT_MS_MAX = 5000;
 /** A stream that lasts so long ends the growth of the time between attempts. */
 const STEADY_MS = 5000;
+/**
+ * A scheduler that is asked no more for its missed answers, and of which nothing comes for so long,
+ * may be gone without a word: its host vanished, or packets are lost. TCP would wait 15 minutes.
+ */
+const SILENT_MS = 10_000;
 /** A reason for which a stream ended may come from the other side, and be of any length. */
 const REASON_CHARACTERS_MAX = 300;
 
@@ -48,6 +53,8 @@ export class SchedulerLink {
   /** The scheduler's Welcome; undefined while nothing can be sent. */
   welcome: Welcome | undefined;
   #timer: Timer | undefined;
+  /** Fires where nothing comes any more; undefined while there is no doubt. */
+  #silence: Timer | undefined;
   #attempts = 0;
   #credit = new AnswerCredit();
   #welcomedAt: Millis = 0;
@@ -61,6 +68,14 @@ export class SchedulerLink {
   /** A request with so many candidates will be sent, and its answer may come. */
   expectAnswer(candidates: number): void {
     this.#credit.grant(candidates);
+  }
+
+  /** Answers are missing. The stream is opened again unless something comes. */
+  doubt(): void {
+    if (this.welcome === undefined) return;
+    this.#silence ??= this.#options.clock.setTimer(SILENT_MS, () =>
+      this.reset(`it has sent nothing for ${SILENT_MS} ms, and answers are missing`),
+    );
   }
 
   send(message: PickerMessage): void {
@@ -78,8 +93,14 @@ export class SchedulerLink {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#trust();
     this.#call?.close();
     this.welcome = undefined;
+  }
+
+  #trust(): void {
+    this.#silence?.cancel();
+    this.#silence = undefined;
   }
 
   #open(): void {
@@ -107,6 +128,7 @@ export class SchedulerLink {
   }
 
   #onMessage(bytes: Uint8Array): void {
+    this.#trust();
     if (this.welcome !== undefined && !this.#credit.spend(bytes)) {
       this.reset('it has sent more than answers to what it was asked');
       return;
@@ -147,6 +169,7 @@ export class SchedulerLink {
     this.#call = undefined;
     this.welcome = undefined;
     this.#timer?.cancel();
+    this.#trust();
     if (this.#stopped) return;
     // One that greets and goes, again and again, is not connected any more often than one that is
     // gone.
