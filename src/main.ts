@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/admin-client/command-errors.ts';
 import { describeUsage } from './commands/output/usage-help.ts';
 import { packageVersion } from './files/folders.ts';
+import { shareLookups } from './runtime/network/shared-lookups.ts';
 import { slowCollections } from './runtime/process/collection-pace.ts';
 import { freeCompilerMemoryAtOnce } from './runtime/process/compiler-memory.ts';
 import { keepServing } from './runtime/process/keep-serving.ts';
@@ -111,6 +112,7 @@ try {
   const args = await argumentsOf(process.argv.slice(2));
   if (SERVES.has(args[0] ?? '')) {
     keepServing();
+    shareLookups();
     freeCompilerMemoryAtOnce();
     const nodeFlags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
     limitYoungGeneration(nodeFlags);
