@@ -94,6 +94,21 @@ test('[D411] a profile handler says what it misses beside other errors, and not 
   expect(faultyPaths({ plugins, schedulingProfiles })).toEqual(wanted);
 });
 
+test('[D519] an unknown type that is called a profile handler is one', () => {
+  const handler = { type: 'slo-aware-profile-handler' };
+  const schedulingProfiles = [
+    profile({ pluginRef: 'queue-scorer' }),
+    { ...profile({ pluginRef: 'queue-scorer' }), name: 'slo' },
+  ];
+  expect(faultyPaths({ plugins: [QUEUE, handler], schedulingProfiles })).toEqual([
+    'plugins[1].type',
+  ]);
+  expect(faultyPaths({ plugins: [QUEUE, UNKNOWN], schedulingProfiles })).toEqual([
+    'plugins[1].type',
+    'schedulingProfiles',
+  ]);
+});
+
 test('[D411] a name that stands for what cannot be read is one as any other', () => {
   const plugins = [QUEUE];
   const schedulingProfiles = [profile({ pluginRef: '(unreadable)' })];

@@ -47,6 +47,41 @@ describe('a configuration of an older release', () => {
     expect(notes.map(({ text }) => text).join()).toContain('write prefix-cache-scorer');
   });
 
+  test('[D518] follows the events of engines by the mode of the scorer of prefixes', () => {
+    const events = { zmqEndpoint: 'tcp://*:5557' };
+    const parameters = { kvEventsConfig: events, indexerConfig: {} };
+    const given = { ...parameters, mode: 'cache_tracking' };
+    const schedulingProfiles = [
+      { name: 'default', plugins: [{ pluginRef: 'prefix-cache-scorer', weight: 3 }] },
+    ];
+    const older = load({ ...plugins(['prefix-cache-scorer', given]), schedulingProfiles });
+    const type = 'precise-prefix-cache-scorer';
+    const newest = { plugins: [{ type, name: 'prefix-cache-scorer', parameters }] };
+    expect(decided(older)).toEqual(decided(load({ ...newest, schedulingProfiles })));
+    expect(older.notes.map(({ text }) => text).join()).toContain(`write ${type} as the type`);
+  });
+
+  test('[D518] estimates the prefixes by the other mode of that scorer', () => {
+    const older = load(plugins(['prefix-cache-scorer', { mode: 'estimate' }]));
+    expect(decided(older)).toEqual(decided(load(plugins(['prefix-cache-scorer', {}]))));
+    expect(older.notes.map(({ path }) => path)).toContain('plugins[0].parameters.mode');
+    expect(() => load(plugins(['prefix-cache-scorer', { mode: 'other' }]))).toThrow(/mode/);
+  });
+
+  test.each([
+    ['its own tokenizers', { tokenizersPoolConfig: { modelName: 'm', workersCount: 4 } }],
+    ['its index in Valkey', { kvBlockIndexConfig: { valkeyConfig: { address: 'valkey:6379' } } }],
+  ])(
+    '[D518] may have %s in the precise scorer, and not in the producer',
+    (_what, indexerConfig) => {
+      const { notes } = load(plugins(['precise-prefix-cache-scorer', { indexerConfig }]));
+      const [note] = notes.filter(({ path }) => path?.startsWith('plugins[0].parameters.indexer'));
+      expect(note?.reason).toBe('own-way');
+      const producer = plugins(['precise-prefix-cache-producer', { indexerConfig }]);
+      expect(() => load(producer)).toThrow(/PoolConfig|valkeyConfig/);
+    },
+  );
+
   test.each([
     [
       'the scorer of prefixes with its index',

@@ -63,6 +63,12 @@ class OlderReading {
     this.notes.push({ path, reason: 'deprecated', text });
   }
 
+  #leavesOut(path: string, instead: string | undefined): void {
+    const why = instead ?? 'it is of an older release of the reference picker';
+    const text = `${path} has no effect: ${why}; leave it out`;
+    this.notes.push({ path, reason: instead === undefined ? 'obsolete' : 'own-way', text });
+  }
+
   #sections(): void {
     const { data, discovery, ...rest } = this.#config;
     if (isFields(data) && rest['dataLayer'] === undefined) {
@@ -83,7 +89,8 @@ class OlderReading {
       entry = { ...entry, type: newer, name: entry['name'] || type };
       this.#says(`${path}.type`, newer);
     }
-    const now = newer ?? type;
+    if (newer === undefined) entry = this.#byMode(entry, path);
+    const now = String(entry['type']);
     if (now === 'pd-profile-handler') return this.#withDecider(entry, path);
     const parameters = entry['parameters'];
     if (!isFields(parameters)) return entry;
@@ -99,6 +106,22 @@ class OlderReading {
     return { ...entry, parameters: this.#engines(renamed, at) };
   }
 
+  /** The scorer of prefixes followed the engines' events by a mode of its own. */
+  #byMode(entry: Fields, path: string): Fields {
+    const { type, parameters } = entry;
+    if (type !== 'prefix-cache-scorer' || !isFields(parameters)) return entry;
+    const at = `${path}.parameters.mode`;
+    const rest = without(parameters, 'mode');
+    if (parameters['mode'] === 'estimate') {
+      this.#says(at, 'nothing, because it is the only mode');
+      return { ...entry, parameters: rest };
+    }
+    if (parameters['mode'] !== 'cache_tracking') return entry;
+    this.#says(at, `${PRECISE_SCORER_TYPE} as the type`);
+    const name = entry['name'] || type;
+    return { ...entry, type: PRECISE_SCORER_TYPE, name, parameters: rest };
+  }
+
   #chosen(parameters: Fields, choice: OlderChoice | undefined, at: string): Fields {
     if (choice === undefined || parameters[choice.to] !== undefined) return parameters;
     const newer = choice.values.get(String(parameters[choice.from]));
@@ -109,13 +132,12 @@ class OlderReading {
 
   #renamed(parameters: Fields, renames: readonly Rename[], at: string): Fields {
     let result = parameters;
-    for (const [from, to] of renames) {
+    for (const [from, to, instead] of renames) {
       const value = valueAt(result, from);
       if (value === undefined || (to !== undefined && valueAt(result, to) !== undefined)) continue;
       result = withValue(result, from, undefined);
       if (to !== undefined) result = withValue(result, to, value);
-      const text = `${at}.${from} has no effect: it is of an older release of the reference picker; leave it out`;
-      if (to === undefined) this.notes.push({ path: `${at}.${from}`, reason: 'obsolete', text });
+      if (to === undefined) this.#leavesOut(`${at}.${from}`, instead);
       else this.#says(`${at}.${from}`, to);
     }
     return result;
@@ -206,6 +228,7 @@ class OlderReading {
   }
 }
 
+const PRECISE_SCORER_TYPE = 'precise-prefix-cache-scorer';
 const DECIDER = 'prefix-based-pd-decider';
 const INDEX = 'approx-prefix-cache-producer';
 
@@ -225,13 +248,11 @@ function valueAt(fields: Fields, path: string): unknown {
   return path.split('.').reduce<unknown>((at, key) => (isFields(at) ? at[key] : undefined), fields);
 }
 
-/**
- * A copy of `fields` with `value` at a path of one or two names; without it where it is undefined.
- */
+/** A copy of `fields` with `value` at a path of names; without it where it is undefined. */
 function withValue(fields: Fields, path: string, value: unknown): Fields {
-  const [first = '', second] = path.split('.');
+  const [first = '', ...others] = path.split('.');
   const inner = fields[first];
   const next =
-    second === undefined ? value : withValue(isFields(inner) ? inner : {}, second, value);
+    others.length === 0 ? value : withValue(isFields(inner) ? inner : {}, others.join('.'), value);
   return next === undefined ? without(fields, first) : { ...fields, [first]: next };
 }

@@ -14,8 +14,11 @@ export const OLDER_TYPE_NAMES: ReadonlyMap<string, string> = new Map([
   ['single-profile', 'single-profile-handler'],
 ]);
 
-/** From a path in the parameters to another; to nothing where it has no effect any more. */
-export type Rename = readonly [from: string, to: string | undefined];
+/**
+ * From a path in the parameters to another; to nothing where it has no effect any more, with what
+ * the picker does in its place.
+ */
+export type Rename = readonly [from: string, to: string | undefined, instead?: string];
 
 const SESSION: readonly Rename[] = [['headerName', 'encodedEndpointHeaderConfig.header']];
 const PRECISE: readonly Rename[] = [
@@ -23,6 +26,19 @@ const PRECISE: readonly Rename[] = [
   ['indexerConfig.speculativeIndexing', 'speculativeIndexing'],
   ['indexerConfig.speculativeTTL', 'speculativeTTL'],
   ['indexerConfig.tokenProcessorConfig', 'tokenProcessorConfig'],
+];
+const PRECISE_SCORER: readonly Rename[] = [
+  ...PRECISE,
+  [
+    'indexerConfig.tokenizersPoolConfig',
+    undefined,
+    'a token-producer says who tokenizes prompts, and without one the model servers do',
+  ],
+  [
+    'indexerConfig.kvBlockIndexConfig.valkeyConfig',
+    undefined,
+    'the index is in the memory of the picker, and each replica reads all events',
+  ],
 ];
 
 const RENDERER: readonly Rename[] = [['vllm.http', 'vllm.url']];
@@ -35,7 +51,7 @@ export const OLDER_PARAMETER_NAMES: Readonly<Record<string, readonly Rename[]>> 
     ['cacheSize', undefined],
   ],
   'precise-prefix-cache-producer': PRECISE,
-  'precise-prefix-cache-scorer': PRECISE,
+  'precise-prefix-cache-scorer': PRECISE_SCORER,
   'prefix-cache-scorer': [
     ['maxModelLen', 'matchLengthScaleTokens'],
     ['prefixLengthWeight', 'matchLengthWeight'],

@@ -151,11 +151,16 @@ export class PluginTable {
     return this.#entries.find((entry) => nameOf(entry) === name)?.type;
   }
 
-  /** Whether a plugin of that kind is listed, be it with errors. */
+  /**
+   * Whether a plugin of that kind is listed, be it with errors. An unknown type that is called a
+   * profile handler is one.
+   */
   lists(kind: KnownPlugin['kind']): boolean {
-    return this.#entries.some(
-      ({ type }) => this.#isUnread(type) || this.#types.get(type)?.kind === kind,
-    );
+    return this.#entries.some(({ type }) => {
+      const known = this.#types.get(type)?.kind;
+      const named = type.endsWith('-profile-handler') ? 'handler' : undefined;
+      return this.#isUnread(type) || (known ?? named) === kind;
+    });
   }
 
   /** The names of the listed plugins that are of that kind, or whose type is not known. */
