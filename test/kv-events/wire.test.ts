@@ -28,6 +28,14 @@ schedulingProfiles:
   - pluginRef: precise-prefix-cache-scorer
 `;
 
+/** As the first precise indexes were configured: they had tokenizers of their own. */
+const OLDER_CONFIG = `apiVersion: inference.networking.x-k8s.io/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: prefix-cache-scorer
+  parameters: {mode: cache_tracking, indexerConfig: {tokenizersPoolConfig: {modelName: m}}}
+`;
+
 const openBody = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed: 1 });
 const closers: (() => unknown)[] = [];
 
@@ -45,7 +53,7 @@ interface Picking {
 }
 
 /** With patience all deadlines are so many times longer: a tokenizer on a busy machine is slow. */
-function startPicking({ patience = 1 } = {}): Picking {
+function startPicking({ patience = 1, text = CONFIG } = {}): Picking {
   const real = createRealRuntime({ seed: 1 });
   const clock: Clock = {
     now: () => real.clock.now(),
@@ -55,11 +63,7 @@ function startPicking({ patience = 1 } = {}): Picking {
   const runtime = { ...real, clock };
   const routed: Routed[] = [];
   const picker = new EndpointPicker({
-    plan: loadConfig({
-      text: CONFIG,
-      source: 'test',
-      catalogue: EMBEDDED_CATALOGUE,
-    }),
+    plan: loadConfig({ text, source: 'test', catalogue: EMBEDDED_CATALOGUE }),
     runtime,
     subscribers: [{ onRouted: (each) => void routed.push(each) }],
   });
@@ -135,11 +139,17 @@ async function complete(address: string, path: string, body: unknown): Promise<A
 const cachedIn = ({ usage }: Answer): number => usage.prompt_tokens_details?.cached_tokens ?? 0;
 
 describe('the picker beside real engines', () => {
-  it.each(['array', 'map', 'map-batch'])(
+  it.each([
+    ['array', CONFIG],
+    ['map', CONFIG],
+    ['map-batch', CONFIG],
+    ['array by the older configuration of [D518]', OLDER_CONFIG],
+  ])(
     '[E8] [E9] predicts the cached tokens of text exactly as the stub then reports them, as %s',
-    async (kvEventsFormat) => {
+    async (format, config) => {
+      const [kvEventsFormat] = format.split(' ');
       const pool = await startStubs({ kvEventsFormat, kvEventsReplayPort: 0 });
-      const picking = startPicking({ patience: 100 });
+      const picking = startPicking({ patience: 100, text: config });
       addStubs(picking, pool);
       const addresses = pool.endpoints.map(({ address }) => address);
       const text = (words: number, about: string): string => `${about} `.repeat(words);
