@@ -222,6 +222,28 @@ const OTHERS: readonly (readonly [what: string, line: string, more: readonly str
     '--pool-name release --pool-namespace inference --v 1 --secure-serving false --tracing=false',
     ['--config-file', join(folder, 'default-plugins.yaml')],
   ],
+  [
+    'a switch with its value in its name, and an empty one, against what those charts render',
+    '--pool-name release --pool-namespace inference --ha-enable-leader-election --v 4 ' +
+      '--ha-enable-leader-election=false',
+    ['', '--config-file', join(folder, 'default-plugins.yaml')],
+  ],
+  [
+    'names and a path in quotes, as charts of 1.4 and 1.5 render them for TensorRT-LLM',
+    '--pool-name release --pool-namespace inference ' +
+      '--total-queued-requests-metric="trtllm_num_requests_waiting" ' +
+      '--cache-info-metric="trtllm_cache_config_info" ' +
+      '--model-server-metrics-path="/prometheus/metrics" --lora-info-metric',
+    ['', '--config-file', join(folder, 'default-plugins.yaml')],
+  ],
+  [
+    'a hub of pools, which scrapes pickers',
+    '--pool-name=release --pool-namespace=inference --secure-serving=false ' +
+      '--metrics-endpoint-auth=false --health-checking=true --refresh-metrics-interval=5s ' +
+      '--model-server-metrics-port=8081 --model-server-metrics-path=/metrics ' +
+      '--model-server-metrics-scheme=https --metrics-staleness-threshold=30s',
+    ['--config-file', join(folder, 'default-plugins.yaml')],
+  ],
 ];
 
 describe('what other charts and operators give the reference starts ours', () => {
