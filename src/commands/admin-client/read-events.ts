@@ -5,16 +5,20 @@ import { type AdminFlags, HINT, noPicker } from './ask-picker.ts';
 import { CommandFailure } from './command-errors.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** A picker sends something each second. */
+const SILENT_MAX_MS = 10_000;
 const EVENT_CHARS_MAX = 16 * 1024 * 1024;
 
 /**
  * Calls back with each event of a running picker's stream, as JSON, until it ends or the callback
- * returns false. Throws CommandFailure if there is no picker, and with its message if it refuses.
+ * returns false. Throws CommandFailure if there is no picker, if it falls silent, and with its
+ * message if it refuses.
  */
 export async function readEvents<T>(
   { admin, adminTokenFile }: AdminFlags,
   path: string,
   onEvent: (event: T) => boolean,
+  silentMaxMs: number = SILENT_MAX_MS,
 ): Promise<void> {
   const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
   const url = adminUrl(admin, path, HINT);
@@ -36,11 +40,23 @@ export async function readEvents<T>(
     maxBufferSize: EVENT_CHARS_MAX,
   });
   const decoder = new TextDecoder();
-  for await (const chunk of response.body) {
-    parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
-    if (!wanted) break;
+  const silence = setTimeout(() => abort.abort(silent(admin, silentMaxMs)), silentMaxMs);
+  try {
+    for await (const chunk of response.body) {
+      silence.refresh();
+      parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+      if (!wanted) break;
+    }
+  } finally {
+    clearTimeout(silence);
+    abort.abort();
   }
-  abort.abort();
+}
+
+function silent(admin: string, ms: number): CommandFailure {
+  return new CommandFailure(
+    `the picker at ${admin} has sent nothing for ${ms / 1000} s: it stands still, or packets are lost`,
+  );
 }
 
 async function refused(admin: string, response: Response): Promise<CommandFailure> {
