@@ -13,6 +13,8 @@ const RETRY_MS = 1000;
 const DOCUMENTS_EVERY_MS = 3000;
 /** A picker sends something each second. */
 const SILENT_MAX_MS = 15_000;
+/** Its answer begins at once, unless the browser asks on an old connection that is dead. */
+const ANSWER_MAX_MS = 5000;
 const MESSAGE_CHARS_MAX = 16 * 1024 * 1024;
 const TOKEN_KEY = 'pointsman-token';
 
@@ -32,6 +34,7 @@ export class PickerConnection {
   #changed;
   /** @type {AbortController | undefined} */
   #open;
+  #readsDocuments = false;
 
   /** @param {() => void} changed called after each change of the state */
   constructor(changed) {
@@ -68,10 +71,28 @@ export class PickerConnection {
    */
   async #read(signal) {
     const silence = new AbortController();
-    const response = await fetch('debug/live', {
-      headers: headers(),
-      signal: AbortSignal.any([signal, silence.signal]),
-    });
+    try {
+      return await this.#readUntil(AbortSignal.any([signal, silence.signal]), (ms) =>
+        setTimeout(
+          () => silence.abort(new Error(`the picker has sent nothing for ${ms / 1000} s`)),
+          ms,
+        ),
+      );
+    } catch (error) {
+      // The browser's own error says that something was aborted.
+      throw silence.signal.aborted ? silence.signal.reason : error;
+    }
+  }
+
+  /**
+   * @param {AbortSignal} signal
+   * @param {(ms: number) => ReturnType<typeof setTimeout>} endAfter the signal comes then, unless the timer is cleared
+   */
+  async #readUntil(signal, endAfter) {
+    const answerTimer = endAfter(ANSWER_MAX_MS);
+    const response = await fetch('debug/live', { headers: headers(), signal }).finally(() =>
+      clearTimeout(answerTimer),
+    );
     if (!response.ok || response.body === null) return this.#refused(response);
     const parser = createParser({
       onEvent: ({ data }) => this.#receive(/** @type {LiveMessage} */ (JSON.parse(data))),
@@ -79,7 +100,7 @@ export class PickerConnection {
     });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
-      const timer = setTimeout(() => silence.abort(), SILENT_MAX_MS);
+      const timer = endAfter(SILENT_MAX_MS);
       const { done, value } = await reader.read().finally(() => clearTimeout(timer));
       if (done) return this.#lost(new Error('the picker has ended the stream'));
       parser.feed(value);
@@ -111,14 +132,24 @@ export class PickerConnection {
     return true;
   }
 
-  /** @param {AbortSignal} signal */
+  /**
+   * Reads the documents one after another. A browser has six connections to a picker: those on which
+   * no answer comes would keep the events from being read again.
+   * @param {AbortSignal} signal
+   */
   async #readDocuments(signal) {
-    if (this.state.connection !== 'live') return;
+    if (this.state.connection !== 'live' || this.#readsDocuments) return;
+    this.#readsDocuments = true;
     const known = DOCUMENTS.filter((path) => this.state.picker?.documents.includes(path));
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(SILENT_MAX_MS)]);
     for (const path of known) {
-      const response = await fetch(path.slice(1), { headers: headers(), signal }).catch(() => null);
-      if (response?.ok === true) this.state.documents.set(path, await response.json());
+      const answer = fetch(path.slice(1), { headers: headers(), signal: inTime });
+      const document = await answer
+        .then((each) => (each.ok ? each.json() : null))
+        .catch(() => null);
+      if (document !== null) this.state.documents.set(path, document);
     }
+    this.#readsDocuments = false;
     if (known.length > 0) this.#changed();
   }
 

@@ -9,6 +9,7 @@ import { chromiumOrSkip } from '../../bench/support/chromium.ts';
 import { eventually } from '../../bench/support/stack.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
 import { pageFaults } from '../support/programs/page-faults.ts';
+import { startCuttableProxy } from '../support/servers/cuttable-proxy.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -209,6 +210,32 @@ describe.skipIf(launch === undefined)('the live page', () => {
       (number) => number < 2,
     );
     await close();
+  });
+
+  it('[V479] connects again where nothing comes any more, and says so', async () => {
+    const proxy = await startCuttableProxy(Number(stack.admin.split(':').at(-1)));
+    const page = await browser.newPage({ locale: 'en-GB' });
+    await page.clock.install();
+    await page.goto(`http://127.0.0.1:${proxy.port}/ui`);
+    await live(page);
+    proxy.silence();
+    for (let seconds = 0; seconds < 15; seconds += 3) await page.clock.runFor(3000);
+    await page.locator('.connection.lost').waitFor();
+    await page.getByText('the picker has sent nothing for 15 s').waitFor();
+    // Chromium asks again on each of up to six connections that it has kept, all of them dead.
+    const isLive = async (): Promise<boolean> => {
+      await page.clock.runFor(5000);
+      return live(page).then(
+        () => true,
+        () => false,
+      );
+    };
+    page.setDefaultTimeout(2000);
+    let tries = 0;
+    while (tries < 12 && !(await isLive())) tries += 1;
+    expect(tries).toBeLessThan(12);
+    await page.close();
+    await proxy.stop();
   });
 
   it('[O6] asks for the token where the picker demands one', async () => {
