@@ -79,7 +79,7 @@ function Promotion({ promotion }) {
       ? 'The configuration in charge decides all requests.'
       : `${shadow} decides ${share} % of the requests.`;
   const rows = shadow === undefined ? [] : armRows(shadow, share, outcomes);
-  const heads = ['Decided by', 'Requests', 'Failed', 'Waited', 'First token'];
+  const heads = ['Decided by', 'Requests', 'Failed', 'Aborted', 'Waited', 'First token'];
   return h(
     TableCard,
     { title: 'Promotion', heads, rows },
@@ -111,6 +111,7 @@ function armRows(shadow, share, { challenger, incumbent, recent }) {
     name,
     count(arm.requests),
     count(arm.failed),
+    count(arm.aborted),
     arm.latency.count === 0 ? '–' : duration(arm.latency.waitedMs),
     arm.latency.count === 0 ? '–' : duration(arm.latency.meanMs),
   ];
@@ -121,6 +122,7 @@ function armRows(shadow, share, { challenger, incumbent, recent }) {
     name,
     count(arm.requests),
     count(arm.failed),
+    '–',
     '–',
     '–',
   ];

@@ -87,6 +87,7 @@ export class EndpointPicker implements Router, BookingRouter {
       decideOnly: ({ request }, asked) => this.#cycles.decideOnly(request, asked, 'waiting'),
       placeOrDecideAgain: (cycle) => this.#routing.placeOrDecideAgain(cycle),
       refused: (cycle, error) => this.#cycles.refused(cycle, error),
+      onLeft: (request, waitedMs) => known.journal.left(request, waitedMs),
       route: ({ request }, asked) => this.route(request, asked),
       onError: (error) => faults.report(this, 'placement', error),
     });

@@ -61,11 +61,14 @@ export interface World {
   /** Whether the request was placed in the call. */
   send(fields: Partial<InferenceRequest> & { readonly id: string }): boolean;
   readonly cancel: (id: string) => void;
+  /** The requests that left while they waited, with how long they had. */
+  readonly left: readonly (readonly [string, Millis])[];
 }
 
 export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World {
   const clock = new CountingClock();
   const decided: DecisionEvent[] = [];
+  const left: [string, Millis][] = [];
   let picks = 0;
   const counted = (picker: Picker): Picker => ({
     pick: (...given) => {
@@ -81,7 +84,12 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
   const picker = new EndpointPicker({
     plan: { ...plan, hold: { ...DEFAULT_HOLD, ...hold } },
     runtime: { ...makeRuntime(), clock },
-    subscribers: [{ onDecision: (event) => void decided.push(event) }],
+    subscribers: [
+      {
+        onDecision: (event) => void decided.push(event),
+        onLeft: ({ id }, waitedMs) => void left.push([id, waitedMs]),
+      },
+    ],
     wrapPlugin: {
       filter: (_plugin, filter) => filter,
       scorer: (_plugin, scorer) => scorer,
@@ -100,6 +108,7 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
     picker,
     clock,
     decided,
+    left,
     order,
     routed,
     picks: () => picks,

@@ -4,9 +4,14 @@ export interface ArmReport {
   readonly requests: number;
   /** Requests that the model server failed or the scheduler refused. */
   readonly failed: number;
+  /** Requests that the client aborted before it had an answer. */
+  readonly aborted: number;
   /**
    * Time to the first token, or to the whole answer where it was not streamed: with what the request
-   * waited at the picker, because the two may let requests wait differently.
+   * waited at the picker, because the two may let requests wait differently. One that the client
+   * gave up on counts with the time until then: left out, a scheduler whose slow requests are all
+   * given up on would look fast. Clients are as patient with one as with the other, so the means of
+   * the two can be compared.
    */
   readonly latency: {
     readonly count: number;
@@ -21,6 +26,7 @@ export interface ArmReport {
 export class ArmTally {
   #requests = 0;
   #failed = 0;
+  #aborted = 0;
   #count = 0;
   #meanMs = 0;
   #squares = 0;
@@ -29,6 +35,11 @@ export class ArmTally {
   ended(failed: boolean): void {
     this.#requests += 1;
     if (failed) this.#failed += 1;
+  }
+
+  aborted(afterMs: number, waitedMs: number): void {
+    this.#aborted += 1;
+    this.answered(afterMs, waitedMs);
   }
 
   /** Welford's update. `waitedMs` is a part of the latency. */
@@ -45,6 +56,6 @@ export class ArmTally {
     const varianceMs2 = count < 2 ? 0 : this.#squares / (count - 1);
     const waitedMs = count === 0 ? 0 : this.#waitedMs / count;
     const latency = { count, meanMs: this.#meanMs, varianceMs2, waitedMs };
-    return { requests: this.#requests, failed: this.#failed, latency };
+    return { requests: this.#requests, failed: this.#failed, aborted: this.#aborted, latency };
   }
 }

@@ -70,11 +70,14 @@ describe('a canary', () => {
     canary.onDone(routedOf(failed), 900, 'failed');
     const error = new RoutingError('saturated', 'full');
     canary.onDecision(makeDecision({ request: refused, error }));
-    canary.onDone(routedOf(aborted), 900, 'aborted');
+    const left = routedOf(aborted);
+    canary.onFirstToken(left, 200);
+    canary.onDone(left, 900, 'aborted');
     expect(canary.outcomes().challenger).toEqual({
       requests: 4,
       failed: 2,
-      latency: { count: 2, meanMs: 100, varianceMs2: 5000, waitedMs: 0 },
+      aborted: 0,
+      latency: { count: 3, meanMs: 100, varianceMs2: 2500, waitedMs: 0 },
     });
   });
 
@@ -86,6 +89,23 @@ describe('a canary', () => {
     canary.onFirstToken({ ...routedOf(request), heldMs: 400 }, 150);
     const { latency } = canary.outcomes().challenger;
     expect(latency).toMatchObject({ meanMs: 450, waitedMs: 400 });
+  });
+
+  it('[O388] counts a request that its client gave up on with the time until then, also one that waited', () => {
+    const canary = new Canary(seededRandom(4));
+    canary.setShare(50);
+    const requests = Array.from({ length: 20 }, (_, n) => makeRequest({ id: `r${n}` }));
+    const [own, other] = [true, false].map((takes) =>
+      requests.find((request) => canary.takes(request) === takes),
+    );
+    canary.onDone({ ...routedOf(own as InferenceRequest), heldMs: 20 }, 600, 'aborted');
+    canary.onLeft(other as InferenceRequest, 700);
+    expect(canary.outcomes()).toMatchObject({
+      challenger: { requests: 0, aborted: 1, latency: { count: 1, meanMs: 520, waitedMs: 20 } },
+      incumbent: { requests: 0, aborted: 1, latency: { count: 1, meanMs: 700, waitedMs: 700 } },
+    });
+    canary.onLeft(asking('named', 'incumbent'), 700);
+    expect(canary.outcomes().incumbent.aborted).toBe(1);
   });
 
   it('leaves a request to the plan in charge after its scheduler threw, and counts it as failed', () => {

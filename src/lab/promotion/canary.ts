@@ -1,7 +1,7 @@
 import { RoutingError } from '../../framework/error.ts';
 import type { Outcome, Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { Random } from '../../framework/runtime.ts';
+import type { Millis, Random } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { ArmTally } from './arm-tally.ts';
 import type { ArmReports } from './promotion-rule.ts';
@@ -102,11 +102,20 @@ export class Canary implements JournalSubscriber {
   }
 
   onDone(routed: Routed, at: number, outcome: Outcome): void {
-    if (outcome === 'aborted') return;
-    this.#ended(routed.request, outcome);
     const tally = this.#counted.get(routed.request);
-    if (tally === undefined) return;
-    if (outcome === 'completed' && !this.#answered.has(routed)) answered(tally, routed, at);
+    const isOpen = tally !== undefined && !this.#answered.has(routed);
+    if (outcome === 'aborted') {
+      const { at: pickedAt, heldMs = 0 } = routed;
+      if (isOpen) tally.aborted(at - pickedAt + heldMs, heldMs);
+      return;
+    }
+    this.#ended(routed.request, outcome);
+    if (isOpen && outcome === 'completed') answered(tally, routed, at);
+  }
+
+  /** Its client gave up while it waited: only requests of the configuration in charge wait. */
+  onLeft(request: InferenceRequest, waitedMs: Millis): void {
+    this.#counted.get(request)?.aborted(waitedMs, waitedMs);
   }
 
   /** Counts a request that was chosen at random, and each request while nothing is promoted. */

@@ -8,11 +8,13 @@ import { type PromotionRule, promotionRule } from './promotion-rule.ts';
 const NOTHING = {
   requests: 0,
   failed: 0,
+  aborted: 0,
   latency: { count: 0, meanMs: 0, varianceMs2: 0, waitedMs: 0 },
 };
 const SOME = {
   requests: 3,
   failed: 0,
+  aborted: 0,
   latency: { count: 3, meanMs: 70, varianceMs2: 1, waitedMs: 0 },
 };
 

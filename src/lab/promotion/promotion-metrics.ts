@@ -40,8 +40,13 @@ export function registerPromotionMetrics(registry: Registry, promotion: Promotio
   );
   arms('failed', 'Requests that failed or were refused.', (a) => a.failed);
   arms(
+    'aborted',
+    'Requests that clients aborted before an answer; not among those that have ended.',
+    (a) => a.aborted,
+  );
+  arms(
     'latency_mean_ms',
-    'Mean time to the first token, with the wait at the picker; not there before the first answer.',
+    'Mean time to the first token or until clients gave up, with the wait at the picker; not there before the first of them.',
     ({ latency }) => (latency.count === 0 ? undefined : latency.meanMs),
   );
   arms('waited_mean_ms', 'What of that mean was waiting at the picker.', ({ latency }) =>

@@ -46,6 +46,21 @@ describe('the rule of promotion', () => {
     expect(demotionReason(rule.demote, arms)).toMatch(/its answers take 1\d\d ms on average/);
   });
 
+  it('[O388] demotes a shadow whose slow requests clients give up on', () => {
+    const tally = new ArmTally();
+    for (let n = 0; n < 160; n++) {
+      tally.ended(false);
+      tally.answered(40 + (n % 20), 0);
+    }
+    for (let n = 0; n < 40; n++) tally.aborted(700, 0);
+    const arms = { challenger: tally.report(), incumbent: arm(300, 50), recent };
+    expect(demotionReason(rule.demote, arms)).toMatch(
+      /^its answers take 180 ms on average \(160 answers, 40 aborted before it\), those of .* \(300 answers\)$/,
+    );
+    const young = { challenger: arms.challenger, incumbent: arm(199, 50), recent };
+    expect(demotionReason(rule.demote, young)).toBeUndefined();
+  });
+
   it('demotes a shadow that fails more often', () => {
     const arms = { challenger: arm(300, 100, 30), incumbent: arm(9000, 100, 5, 2), recent };
     expect(demotionReason(rule.demote, arms)).toBe(

@@ -88,11 +88,16 @@ export function demotionReason(
   arms: ArmReports,
 ): string | undefined {
   const { challenger, incumbent, recent } = arms;
-  if (challenger.requests < demote.requests) return undefined;
-  if (incumbent.requests < demote.requests) {
-    return failsMoreThanBefore(recent, demote.failedMorePercent);
+  let fails: string | undefined;
+  if (challenger.requests >= demote.requests) {
+    fails =
+      incumbent.requests < demote.requests
+        ? failsMoreThanBefore(recent, demote.failedMorePercent)
+        : failsMore(challenger, incumbent);
   }
-  return failsMore(challenger, incumbent) ?? answersLater(arms, demote.latencyWorsePercent);
+  const timed = Math.min(challenger.latency.count, incumbent.latency.count);
+  if (fails !== undefined || timed < demote.requests) return fails;
+  return answersLater(arms, demote.latencyWorsePercent);
 }
 
 /** Compares two shares by the pooled normal approximation. */
@@ -138,5 +143,10 @@ function answersLater(
   const error = Math.sqrt(one.varianceMs2 / one.count + other.varianceMs2 / other.count);
   const allowedMs = other.meanMs * (1 + worsePercent / 100);
   if (!(one.meanMs - allowedMs > STANDARD_ERRORS * error)) return undefined;
-  return `its answers take ${one.meanMs.toFixed(0)} ms on average (${one.count} answers), those of the configuration in charge ${other.meanMs.toFixed(0)} ms (${other.count})`;
+  return `its answers take ${one.meanMs.toFixed(0)} ms on average (${countText(challenger)}), those of the configuration in charge ${other.meanMs.toFixed(0)} ms (${countText(incumbent)})`;
+}
+
+function countText({ latency, aborted }: ArmReport): string {
+  const answers = `${latency.count - aborted} answers`;
+  return aborted === 0 ? answers : `${answers}, ${aborted} aborted before it`;
 }

@@ -5,6 +5,7 @@ import { promotionText } from './promotion-text.ts';
 const arm = (requests: number) => ({
   requests,
   failed: 0,
+  aborted: 0,
   latency: { count: requests, meanMs: requests === 0 ? 0 : 80, varianceMs2: 1, waitedMs: 0 },
 });
 const status = (changes: Partial<PromotionStatus>): PromotionStatus => ({
@@ -52,6 +53,13 @@ it('[O387] says how much of the times requests waited at the picker', () => {
   const outcomes = { ...status({}).outcomes, incumbent: { ...arm(40), latency } };
   expect(text({ percent: 50, outcomes })).toContain(
     '  in charge  40 requests, 0 failed, 900.0 ms to the first token, 812.5 ms of it waiting here\n',
+  );
+});
+
+it('[O388] says how many requests clients aborted before they had an answer', () => {
+  const outcomes = { ...status({}).outcomes, challenger: { ...arm(40), aborted: 7 } };
+  expect(text({ percent: 50, outcomes })).toContain(
+    '  shadow     40 requests, 0 failed, 80.0 ms to the first token, 7 aborted before it\n',
   );
 });
 

@@ -50,10 +50,11 @@ function inCharge(percent: number, { incumbent, recent }: ArmReports): string {
 
 const SHOWN_MS = 0.05;
 
-function arm(name: string, { requests, failed, latency }: ArmReport): string {
+function arm(name: string, { requests, failed, aborted, latency }: ArmReport): string {
   const { count, meanMs, waitedMs } = latency;
   const waited = waitedMs < SHOWN_MS ? '' : `, ${waitedMs.toFixed(1)} ms of it waiting here`;
   const mean =
     count === 0 ? 'none answered yet' : `${meanMs.toFixed(1)} ms to the first token${waited}`;
-  return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, ${mean}`;
+  const left = aborted === 0 ? '' : `, ${aborted} aborted before it`;
+  return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, ${mean}${left}`;
 }

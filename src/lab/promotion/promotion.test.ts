@@ -7,12 +7,14 @@ import { type ArmReports, promotionRule, type ShadowEvidence } from './promotion
 const NOTHING: ArmReport = {
   requests: 0,
   failed: 0,
+  aborted: 0,
   latency: { count: 0, meanMs: 0, varianceMs2: 0, waitedMs: 0 },
 };
 const NO_FAILURES = { requests: 0, failed: 0 };
 const good = (requests: number): ArmReport => ({
   requests,
   failed: 0,
+  aborted: 0,
   latency: { count: requests, meanMs: 100, varianceMs2: 100, waitedMs: 0 },
 });
 const BETTER: ShadowEvidence = {

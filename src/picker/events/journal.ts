@@ -69,6 +69,8 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
   onPassed?(request: InferenceRequest, endpoint: Endpoint): void;
   /** A request has waited for what its decision needs, such as tokens. */
   onPrepared?(request: InferenceRequest, preparedMs: Millis): void;
+  /** The client of a request that waited for its endpoint has left. No other call follows. */
+  onLeft?(request: InferenceRequest, waitedMs: Millis): void;
   /** A numbered timer fires: see `EventClock`. */
   onTimer?(timer: number, at: Millis): void;
   /** Another configuration decides from now on. */
@@ -106,6 +108,10 @@ export class Journal {
 
   passed(request: InferenceRequest, endpoint: Endpoint): void {
     this.#publish('onPassed', (subscriber) => subscriber.onPassed?.(request, endpoint));
+  }
+
+  left(request: InferenceRequest, waitedMs: Millis): void {
+    this.#publish('onLeft', (subscriber) => subscriber.onLeft?.(request, waitedMs));
   }
 
   timerFired(timer: number, at: Millis): void {

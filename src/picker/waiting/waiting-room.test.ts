@@ -102,6 +102,14 @@ describe('requests that wait for their endpoint', () => {
     expect(order).toEqual(['a', 'important', 'long', 'short']);
   });
 
+  it('[O388] tell how long they have waited when their clients go', () => {
+    const { send, cancel, left, clock } = worldOf(1);
+    for (const id of ['a', 'b', 'c']) send({ id });
+    clock.advanceTo(30);
+    for (const id of ['a', 'b', 'b']) cancel(id);
+    expect(left).toEqual([['b', 30]]);
+  });
+
   it('[Q4] leave nothing behind when their clients go', () => {
     const { send, order, routed, picker, cancel, clock } = worldOf(1);
     send({ id: 'a' });

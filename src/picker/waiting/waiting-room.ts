@@ -38,6 +38,8 @@ export interface WaitingRoomOptions extends DepartureOptions {
   readonly timers: Clock;
   /** What would be decided now. Reserves and publishes nothing. */
   readonly decideOnly: (waiting: Waiting, options: RouteOptions) => DecidedCycle;
+  /** The client of one that waited has left. */
+  readonly onLeft: (request: InferenceRequest, waitedMs: Millis) => void;
 }
 
 /** What waits is looked at so often without any event: an endpoint may be overdue meanwhile. */
@@ -163,6 +165,8 @@ export class WaitingRoom {
     const held = this.#held.get(placement);
     if (held === undefined) return;
     this.#forget(held);
+    const { request, since } = held.waiting;
+    this.#options.onLeft(request, this.#options.clock.now() - since);
   }
 
   /** Places what can be placed now, if something has changed since the last call. */
