@@ -113,6 +113,19 @@ describe('promotion', () => {
     expect(promotion.demote()).toBe(false);
   });
 
+  it('[O389] says that it ends with the picker, where something was promoted', () => {
+    const { promotion, events } = setUp({ withRule: false });
+    promotion.promote('mine', 10);
+    promotion.stop();
+    expect(events.map(({ what, why }) => `${what}: ${why}`)).toEqual([
+      'promoted: asked for',
+      'demoted: the picker ends; it begins with the configuration in charge when it starts again',
+    ]);
+    const other = setUp({ withRule: false });
+    other.promotion.stop();
+    expect(other.events).toEqual([]);
+  });
+
   it('[V70] refuses another shadow that cannot begin, and the present one goes on', () => {
     const { promotion, calls, events, refuse } = setUp();
     promotion.promote('mine', 20);

@@ -68,6 +68,8 @@ export interface PromotionStatus {
 
 const CHECK_INTERVAL_MS = 1000;
 const EVENTS_MAX = 100;
+const PICKER_ENDS =
+  'the picker ends; it begins with the configuration in charge when it starts again';
 
 /** Lets a shadow decide requests: more of them while it does well, none when it does worse. */
 export class Promotion {
@@ -121,8 +123,10 @@ export class Promotion {
     this.#end('rule', why);
   }
 
+  /** The picker ends, and a promotion with it: the log has its end, as it has its steps. */
   stop(): void {
     this.#timer.cancel();
+    this.#recordEnd('rule', PICKER_ENDS);
   }
 
   #tick(): void {
