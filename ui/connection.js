@@ -13,7 +13,7 @@ const RETRY_MS = 1000;
 const DOCUMENTS_EVERY_MS = 3000;
 /** A picker sends something each second. */
 const SILENT_MAX_MS = 15_000;
-/** Its answer begins at once, unless the browser asks on an old connection that is dead. */
+/** A picker answers at once, unless the browser asks on an old connection that is dead. */
 const ANSWER_MAX_MS = 5000;
 const MESSAGE_CHARS_MAX = 16 * 1024 * 1024;
 const TOKEN_KEY = 'pointsman-token';
