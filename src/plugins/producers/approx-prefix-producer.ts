@@ -1,6 +1,11 @@
 import { CACHE_CONFIG, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import {
+  IN_FLIGHT,
+  type InFlightView,
+  type PrefixMatch,
+  prefixMatchKey,
+} from '../../framework/keys.ts';
 import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
 import {
   type DataSource,
@@ -24,11 +29,10 @@ import {
   blockTokensOf,
 } from './approx-prefix-config.ts';
 import { matchedTexts } from './matched-texts.ts';
+import { MemorySizes } from './memory-sizes.ts';
 import { PromptsInFlight } from './prompts-in-flight.ts';
 import { SentPrefixIndex } from './sent-prefix-index.ts';
 
-/** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
-const CAPACITY_TOKENS_DEFAULT = 500_000;
 /** Bounds what is kept of an endpoint to 57 MB, even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
 /** We count four bytes as a token; tokenizers differ from that by at most this factor. */
@@ -91,13 +95,19 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   #blockTokens = 64;
   /** Blocks that were found again in the older half of what is held. */
   readonly #reused = new RecentDemand();
+  readonly #sizes = new MemorySizes();
+  /** As the newest decision saw it. */
+  #inFlight: InFlightView | undefined;
 
   constructor(parsed: ApproxPrefixConfig, name: string) {
     this.#config = parsed;
     this.facts = [
       {
         key: prefixMatchKey(name),
-        compute: (_endpoints, { request }) => this.match(request),
+        compute: (_endpoints, context) => {
+          this.#inFlight = context.get(IN_FLIGHT);
+          return this.match(context.request);
+        },
       },
     ];
   }
@@ -126,6 +136,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     this.#held[endpoint.slot] = undefined;
     this.#misses[endpoint.slot] = 0;
     this.#reused.forget(endpoint.slot);
+    this.#sizes.forget(endpoint);
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
@@ -270,11 +281,11 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
 
   #capacityBlocks(endpoint: Endpoint): number {
     const { autoTune, lruCapacityPerServer } = this.#config;
-    const reported = autoTune ? endpoint.attribute(CACHE_CONFIG) : undefined;
     const given = lruCapacityPerServer * blockTokensOf(this.#config);
-    const fallback = autoTune ? CAPACITY_TOKENS_DEFAULT : given;
-    const tokens = reported === undefined ? fallback : reported.blocks * reported.blockTokens;
-    const blocks = Math.floor((tokens * this.#tokenRatio) / this.#blockTokens);
+    const tokens = autoTune
+      ? this.#sizes.of(endpoint, this.#inFlight, this.#tokenRatio)
+      : given * this.#tokenRatio;
+    const blocks = Math.floor(tokens / this.#blockTokens);
     return Math.min(CAPACITY_BLOCKS_MAX, Math.max(1, blocks));
   }
 }
