@@ -21,6 +21,7 @@ const STATE: EndpointState = {
   suspectMs: 0,
   tooLongMs: 0,
   stale: false,
+  requestsPerToken: () => 5 / 400_000,
 };
 
 const cost = (request: Partial<RequestCost>, state: Partial<EndpointState>): number =>
@@ -124,18 +125,18 @@ describe('what a request costs at a place', () => {
     expect(breakdown.memoryDelayForOthersMs).toBeGreaterThan(0);
   });
 
-  it('[Q260] delays others for memory by the answers in flight, where these take minutes', () => {
+  it('[Q260] delays others for memory by the answers in flight in the pool, where these take minutes', () => {
     const delayMs = (outputTokens: number, requestsPerMs: number): number => {
       const breakdown = emptyBreakdown();
       const traffic = { requestsPerMs, utilization: 0.4 };
-      const load = { ...STATE.load, requests: 50 };
-      const state = { ...STATE, load, traffic, heldTokens: 350_000 };
+      const requestsPerToken = (): number => 50 / 400_000;
+      const state = { ...STATE, requestsPerToken, traffic, heldTokens: 350_000 };
       computeCost({ ...REQUEST, outputTokens }, state, breakdown);
       return breakdown.memoryDelayForOthersMs;
     };
     // Of one request in 4 s five or ten came in half a minute by chance.
     expect(delayMs(200, 1 / 3000) / delayMs(200, 1 / 6000)).toBeCloseTo(2, 9);
-    expect(delayMs(20_000, 1 / 3000) / delayMs(20_000, 1 / 6000)).toBeLessThan(1.2);
+    expect(delayMs(20_000, 1 / 3000)).toBe(delayMs(20_000, 1 / 6000));
     const crowdedOut = { isCrowdedOut: true, outputTokens: 20_000 };
     const breakdown = emptyBreakdown();
     computeCost({ ...REQUEST, ...crowdedOut }, { ...STATE, heldTokens: 350_000 }, breakdown);

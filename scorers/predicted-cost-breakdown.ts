@@ -45,6 +45,11 @@ export interface EndpointState {
   readonly tooLongMs: number;
   /** The last sample is too old to rely on. */
   readonly stale: boolean;
+  /**
+   * Requests in flight for each token of memory, over the endpoints that are scored together. What
+   * one of them got says little of what it will get: a few requests, chosen by their cost there.
+   */
+  readonly requestsPerToken: () => number;
 }
 
 /**
@@ -206,12 +211,13 @@ function memoryWaitLeftMs(
 /** Requests in memory stay longer by the time in which this prompt is computed. */
 function memoryDelayForOthersMs(
   memory: MemoryUse,
-  { load, traffic }: EndpointState,
+  { traffic, capacityTokens, requestsPerToken }: EndpointState,
   ownPrefillMs: number,
 ): number {
   const { share, ownShare, residenceMs } = memory;
   const occupiedMs = ownShare * residenceMs + share * ownPrefillMs;
-  const requestsPerMs = rateOfStaying(traffic, load.requests, residenceMs);
+  const inFlight = (): number => requestsPerToken() * capacityTokens;
+  const requestsPerMs = rateOfStaying(traffic.requestsPerMs, inFlight, residenceMs);
   const full = { requestsPerMs, utilization: share };
   return queueingDelayForOthersMs(full, memoryWaitMs(memory), occupiedMs);
 }

@@ -9,6 +9,7 @@ import {
 import {
   ENGINE_MODEL,
   IN_FLIGHT,
+  type InFlightLoad,
   type InFlightView,
   type PrefixMatch,
 } from '../src/framework/keys.ts';
@@ -83,7 +84,7 @@ export function costCycle(
   // Computed where a sample is old: with hundreds of endpoints none is, most of the time.
   let usualMs: Millis | undefined;
   const adapterMs = adapterWaits(context, { held, samples, scored, outputTokens });
-  const state = emptyState();
+  const state = emptyState(requestsPerToken(scored, inFlight, samples));
   const cachedAt = (endpoint: Endpoint): number => cachedTokensAt(endpoint, match, sharedAt);
   const isSilent = (endpoint: Endpoint): boolean =>
     signs.isSilent(endpoint, (usualMs ??= signs.usualMs(scored, now)), now);
@@ -121,11 +122,35 @@ function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Mi
 
 /** The memory of an engine that does not report its size. */
 function readUnknownMemory(state: ReadState, metrics: EndpointMetrics): void {
-  state.capacityTokens = shownCapacityTokens(state.load, metrics) ?? CAPACITY_TOKENS_DEFAULT;
+  state.capacityTokens = unknownCapacityTokens(state.load, metrics);
   state.heldTokens = metrics.kvCacheUsage * state.capacityTokens;
 }
 
-function emptyState(): ReadState {
+function unknownCapacityTokens(load: InFlightLoad, metrics: EndpointMetrics): number {
+  return shownCapacityTokens(load, metrics) ?? CAPACITY_TOKENS_DEFAULT;
+}
+
+/** Summed once, where it is asked for: only where memory is short and answers are long. */
+function requestsPerToken(
+  scored: readonly Endpoint[],
+  inFlight: InFlightView,
+  samples: EndpointSamples,
+): () => number {
+  const sum = (): number => {
+    let [requests, tokens] = [0, 0];
+    for (const endpoint of scored) {
+      const load = inFlight.load(endpoint);
+      requests += load.requests;
+      tokens +=
+        samples.of(endpoint).capacityTokens || unknownCapacityTokens(load, endpoint.metrics);
+    }
+    return requests / tokens;
+  };
+  let known: number | undefined;
+  return () => (known ??= sum());
+}
+
+function emptyState(requestsPerToken: () => number): ReadState {
   return {
     load: NO_LOAD,
     engine: PRIOR_STEP_TIME,
@@ -138,6 +163,7 @@ function emptyState(): ReadState {
     suspectMs: 0,
     tooLongMs: 0,
     stale: false,
+    requestsPerToken,
   };
 }
 

@@ -62,7 +62,7 @@ describe('rateOfStaying', () => {
         if (ago < stayMs) inFlight += 1;
         ago += -Math.log(1 - random.next()) / perMs;
       }
-      const rate = rateOfStaying({ requestsPerMs: recent }, inFlight, stayMs);
+      const rate = rateOfStaying(recent, () => inFlight, stayMs);
       lately += (recent / perMs - 1) ** 2 / draws;
       staying += (rate / perMs - 1) ** 2 / draws;
     }
@@ -76,12 +76,11 @@ describe('rateOfStaying', () => {
   });
 
   it('[Q260] is that of late where requests stay for no longer than half a minute, and changes at once nowhere', () => {
-    const traffic = { requestsPerMs: 0.001 };
-    expect(rateOfStaying(traffic, 1000, 1)).toBe(0.001);
-    expect(rateOfStaying(traffic, 1000, RECENT_MS)).toBe(0.001);
-    expect(rateOfStaying(traffic, 1000, RECENT_MS + 1)).toBeCloseTo(0.001, 5);
-    expect(rateOfStaying({ requestsPerMs: 0 }, 50, 10 * RECENT_MS)).toBeCloseTo(
-      (0.9 * 50) / (10 * RECENT_MS),
-    );
+    const rate = (stayMs: number): number => rateOfStaying(0.001, () => 1000, stayMs);
+    expect(rate(1)).toBe(0.001);
+    expect(rate(RECENT_MS)).toBe(0.001);
+    expect(rate(RECENT_MS + 1)).toBeCloseTo(0.001, 5);
+    expect(rate(2 * RECENT_MS - 1)).toBeCloseTo(rate(2 * RECENT_MS), 5);
+    expect(rate(10 * RECENT_MS)).toBe(1000 / (10 * RECENT_MS));
   });
 });

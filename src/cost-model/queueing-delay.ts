@@ -21,18 +21,18 @@ export function trafficOf({ requests, workMs }: Demand, rate: number): Traffic {
 
 /**
  * The rate at which requests come that each stay for `stayMs`. What came lately says little about
- * it where they stay longer than that: of a rate of one request in ten seconds three came in half a
- * minute, or one, or five. So of earlier ones those count that are still in flight, which are all
- * that came in their stay (Little's law).
+ * it where they stay much longer: of a rate of one request in ten seconds three came in half a
+ * minute, or one, or five. Those that are in flight are all that came in their stay (Little's law).
+ * From half a minute to a minute the one gives way to the other.
  */
 export function rateOfStaying(
-  { requestsPerMs }: Pick<Traffic, 'requestsPerMs'>,
-  inFlight: number,
+  requestsPerMs: number,
+  inFlight: () => number,
   stayMs: Millis,
 ): number {
   if (stayMs <= RECENT_MS) return requestsPerMs;
-  const earlier = inFlight * (1 - RECENT_MS / stayMs);
-  return (requestsPerMs * RECENT_MS + earlier) / stayMs;
+  const recentShare = Math.max(0, 2 - stayMs / RECENT_MS);
+  return recentShare * requestsPerMs + (1 - recentShare) * (inFlight() / stayMs);
 }
 
 /**
