@@ -46,7 +46,7 @@ export class MemorySizes {
   #see(endpoint: Endpoint, inFlight: InFlightView): void {
     const { runningRequests, kvCacheUsage, sampledAt } = endpoint.metrics;
     const shown = (this.#shown[endpoint.slot] ??= nothingShown());
-    if (shown.sampledAt === sampledAt) return;
+    if (sampledAt <= shown.sampledAt) return;
     const { requests, contextTokens } = inFlight.load(endpoint);
     if (requests === 0 && runningRequests > 0) return;
     shown.sampledAt = sampledAt;
