@@ -1,5 +1,6 @@
 import {
   queueingDelayForOthersMs,
+  RECENT_MS,
   rateOfStaying,
   type Traffic,
 } from '../src/cost-model/queueing-delay.ts';
@@ -216,8 +217,11 @@ function memoryDelayForOthersMs(
 ): number {
   const { share, ownShare, residenceMs } = memory;
   const occupiedMs = ownShare * residenceMs + share * ownPrefillMs;
-  const inFlight = (): number => requestsPerToken() * capacityTokens;
-  const requestsPerMs = rateOfStaying(traffic.requestsPerMs, inFlight, residenceMs);
+  // What is in flight is summed up only where it counts.
+  const requestsPerMs =
+    residenceMs <= RECENT_MS
+      ? traffic.requestsPerMs
+      : rateOfStaying(traffic.requestsPerMs, requestsPerToken() * capacityTokens, residenceMs);
   const full = { requestsPerMs, utilization: share };
   return queueingDelayForOthersMs(full, memoryWaitMs(memory), occupiedMs);
 }

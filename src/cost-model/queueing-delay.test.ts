@@ -62,7 +62,7 @@ describe('rateOfStaying', () => {
         if (ago < stayMs) inFlight += 1;
         ago += -Math.log(1 - random.next()) / perMs;
       }
-      const rate = rateOfStaying(recent, () => inFlight, stayMs);
+      const rate = rateOfStaying(recent, inFlight, stayMs);
       lately += (recent / perMs - 1) ** 2 / draws;
       staying += (rate / perMs - 1) ** 2 / draws;
     }
@@ -76,7 +76,7 @@ describe('rateOfStaying', () => {
   });
 
   it('[Q260] is that of late where requests stay for no longer than half a minute, and changes at once nowhere', () => {
-    const rate = (stayMs: number): number => rateOfStaying(0.001, () => 1000, stayMs);
+    const rate = (stayMs: number): number => rateOfStaying(0.001, 1000, stayMs);
     expect(rate(1)).toBe(0.001);
     expect(rate(RECENT_MS)).toBe(0.001);
     expect(rate(RECENT_MS + 1)).toBeCloseTo(0.001, 5);

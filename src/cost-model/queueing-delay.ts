@@ -25,14 +25,9 @@ export function trafficOf({ requests, workMs }: Demand, rate: number): Traffic {
  * minute, or one, or five. Those that are in flight are all that came in their stay (Little's law).
  * From half a minute to a minute the one gives way to the other.
  */
-export function rateOfStaying(
-  requestsPerMs: number,
-  inFlight: () => number,
-  stayMs: Millis,
-): number {
-  if (stayMs <= RECENT_MS) return requestsPerMs;
-  const recentShare = Math.max(0, 2 - stayMs / RECENT_MS);
-  return recentShare * requestsPerMs + (1 - recentShare) * (inFlight() / stayMs);
+export function rateOfStaying(requestsPerMs: number, inFlight: number, stayMs: Millis): number {
+  const recentShare = Math.min(1, Math.max(0, 2 - stayMs / RECENT_MS));
+  return recentShare * requestsPerMs + (1 - recentShare) * (inFlight / stayMs);
 }
 
 /**

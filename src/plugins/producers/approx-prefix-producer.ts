@@ -1,11 +1,6 @@
 import { CACHE_CONFIG, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import {
-  IN_FLIGHT,
-  type InFlightView,
-  type PrefixMatch,
-  prefixMatchKey,
-} from '../../framework/keys.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
 import {
   type DataSource,
@@ -96,18 +91,13 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   /** Blocks that were found again in the older half of what is held. */
   readonly #reused = new RecentDemand();
   readonly #sizes = new MemorySizes();
-  /** As the newest decision saw it. */
-  #inFlight: InFlightView | undefined;
 
   constructor(parsed: ApproxPrefixConfig, name: string) {
     this.#config = parsed;
     this.facts = [
       {
         key: prefixMatchKey(name),
-        compute: (_endpoints, context) => {
-          this.#inFlight = context.get(IN_FLIGHT);
-          return this.match(context.request);
-        },
+        compute: (_endpoints, { request }) => this.match(request),
       },
     ];
   }
@@ -147,6 +137,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   }
 
   onRouted(routed: Routed): void {
+    this.#sizes.see(routed);
     this.#sent(routed, routed.request.prompt);
   }
 
@@ -282,9 +273,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   #capacityBlocks(endpoint: Endpoint): number {
     const { autoTune, lruCapacityPerServer } = this.#config;
     const given = lruCapacityPerServer * blockTokensOf(this.#config);
-    const tokens = autoTune
-      ? this.#sizes.of(endpoint, this.#inFlight, this.#tokenRatio)
-      : given * this.#tokenRatio;
+    const tokens = autoTune ? this.#sizes.of(endpoint, this.#tokenRatio) : given * this.#tokenRatio;
     const blocks = Math.floor(tokens / this.#blockTokens);
     return Math.min(CAPACITY_BLOCKS_MAX, Math.max(1, blocks));
   }

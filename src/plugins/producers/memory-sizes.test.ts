@@ -2,23 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { makePool } from '../../../test/makers.ts';
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightView } from '../../framework/keys.ts';
+import type { InFlightLoad } from '../../framework/keys.ts';
 import { MemorySizes } from './memory-sizes.ts';
 
 const TOKENS = 2000;
 const UNKNOWN = 500_000;
 
 /** Two of ours, of 2,000 tokens each; the engine runs as many as its sample says. */
-const OURS: InFlightView = {
-  load: () => ({ requests: 2, contextTokens: 2 * TOKENS, pendingPrefillTokens: 0 }),
-};
+const OURS: InFlightLoad = { requests: 2, contextTokens: 2 * TOKENS, pendingPrefillTokens: 0 };
 
-interface Told {
+interface Reported {
   readonly running: number;
   readonly used: number;
 }
 
-function sampled({ running, used }: Told, sampledAt: number): Endpoint {
+function sampled({ running, used }: Reported, sampledAt: number): Endpoint {
   return (makePool([{ running, kv: used, sampledAt }]) as readonly [Endpoint])[0];
 }
 
@@ -28,7 +26,9 @@ function shownBy(used: (running: number) => number, samples = 60): number {
   let size = Number.NaN;
   for (let at = 0; at < samples; at++) {
     const running = at % 30;
-    size = sizes.of(sampled({ running, used: used(running) }, at), OURS, 1);
+    const endpoint = sampled({ running, used: used(running) }, at);
+    sizes.see({ endpoint, load: OURS });
+    size = sizes.of(endpoint, 1);
   }
   return size;
 }
@@ -51,8 +51,10 @@ describe('the KV memory of an endpoint that does not report its size', () => {
     expect(shownBy(grows, 19)).toBe(UNKNOWN);
     const sizes = new MemorySizes();
     for (let times = 0; times < 60; times++) {
-      const told = { running: times % 30, used: grows(times % 30) };
-      expect(sizes.of(sampled(told, 7 - (times % 2)), OURS, 1)).toBe(UNKNOWN);
+      const reported = { running: times % 30, used: grows(times % 30) };
+      const endpoint = sampled(reported, 7 - (times % 2));
+      sizes.see({ endpoint, load: OURS });
+      expect(sizes.of(endpoint, 1)).toBe(UNKNOWN);
     }
   });
 
@@ -65,5 +67,5 @@ it('[Q274] a reported size is the size, in tokens as they are counted here', () 
   const [endpoint] = makePool([
     { attributes: [[CACHE_CONFIG as never, { blockTokens: 16, blocks: 400 }]] },
   ]) as readonly [Endpoint];
-  expect(new MemorySizes().of(endpoint, OURS, 1.5)).toBe(9600);
+  expect(new MemorySizes().of(endpoint, 1.5)).toBe(9600);
 });

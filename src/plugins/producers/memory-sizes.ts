@@ -1,6 +1,6 @@
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightView } from '../../framework/keys.ts';
+import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** The capacity until one is known: the reference's 31,250 blocks of 16 tokens. */
@@ -30,28 +30,27 @@ export class MemorySizes {
   /** By slot. */
   readonly #shown: (Shown | undefined)[] = [];
 
+  /** Learns from the sample of the endpoint at the pick, once from each, and from what we had there. */
+  see({ endpoint, load: { requests, contextTokens } }: Pick<Routed, 'endpoint' | 'load'>): void {
+    if (endpoint.attribute(CACHE_CONFIG) !== undefined) return;
+    const { runningRequests, kvCacheUsage, sampledAt } = endpoint.metrics;
+    const shown = (this.#shown[endpoint.slot] ??= nothingShown());
+    if (sampledAt <= shown.sampledAt) return;
+    if (requests === 0 && runningRequests > 0) return;
+    shown.sampledAt = sampledAt;
+    const tokens = runningRequests === 0 ? 0 : (contextTokens / requests) * runningRequests;
+    add(shown, tokens, kvCacheUsage);
+  }
+
   /** In tokens as we count them, of which there are `tokenRatio` for each of an engine. */
-  of(endpoint: Endpoint, inFlight: InFlightView | undefined, tokenRatio: number): number {
+  of(endpoint: Endpoint, tokenRatio: number): number {
     const reported = endpoint.attribute(CACHE_CONFIG);
     if (reported !== undefined) return reported.blocks * reported.blockTokens * tokenRatio;
-    if (inFlight !== undefined) this.#see(endpoint, inFlight);
     return Math.min(CAPACITY_TOKENS_DEFAULT * tokenRatio, this.#shownTokens(endpoint));
   }
 
   forget({ slot }: Endpoint): void {
     this.#shown[slot] = undefined;
-  }
-
-  /** Learns from the endpoint's sample, once from each. */
-  #see(endpoint: Endpoint, inFlight: InFlightView): void {
-    const { runningRequests, kvCacheUsage, sampledAt } = endpoint.metrics;
-    const shown = (this.#shown[endpoint.slot] ??= nothingShown());
-    if (sampledAt <= shown.sampledAt) return;
-    const { requests, contextTokens } = inFlight.load(endpoint);
-    if (requests === 0 && runningRequests > 0) return;
-    shown.sampledAt = sampledAt;
-    const tokens = runningRequests === 0 ? 0 : (contextTokens / requests) * runningRequests;
-    add(shown, tokens, kvCacheUsage);
   }
 
   /** Infinite where nothing is shown. */
