@@ -168,7 +168,9 @@ interface MemoryUse {
   /** This request's own part of all memory. */
   readonly ownShare: number;
   /** The time that one answer takes: all of the memory is given back in about this time. */
-  readonly residenceMs: number;
+  readonly residenceMs: Millis;
+  /** How long a request waits until there is memory for it. */
+  readonly waitMs: Millis;
 }
 
 /**
@@ -185,11 +187,9 @@ function memoryUse(
   const ownTokens = uncachedTokens + growthTokens;
   const othersTokens = heldTokens + load.pendingPrefillTokens + load.requests * growthTokens;
   const share = (othersTokens + ownTokens) / capacityTokens;
-  return { share, ownShare: ownTokens / capacityTokens, residenceMs: outputTokens * stepMs };
-}
-
-function memoryWaitMs({ share, residenceMs }: MemoryUse): number {
-  return residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
+  const residenceMs = outputTokens * stepMs;
+  const waitMs = residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
+  return { share, ownShare: ownTokens / capacityTokens, residenceMs, waitMs };
 }
 
 /**
@@ -198,11 +198,10 @@ function memoryWaitMs({ share, residenceMs }: MemoryUse): number {
  * for memory, too, and are not computed meanwhile.
  */
 function memoryWaitLeftMs(
-  memory: MemoryUse,
+  { waitMs }: MemoryUse,
   { load, heldTokens, capacityTokens }: EndpointState,
   queuedPrefillMs: Millis,
 ): Millis {
-  const waitMs = memoryWaitMs(memory);
   if (waitMs === 0) return 0;
   const sentTokens = load.sentPrefillTokens ?? load.pendingPrefillTokens;
   const isFull = heldTokens + sentTokens >= capacityTokens;
@@ -211,19 +210,22 @@ function memoryWaitLeftMs(
 
 /** Requests in memory stay longer by the time in which this prompt is computed. */
 function memoryDelayForOthersMs(
-  memory: MemoryUse,
-  { traffic, capacityTokens, requestsPerToken }: EndpointState,
+  { share, ownShare, residenceMs, waitMs }: MemoryUse,
+  state: EndpointState,
   ownPrefillMs: number,
 ): number {
-  const { share, ownShare, residenceMs } = memory;
   const occupiedMs = ownShare * residenceMs + share * ownPrefillMs;
-  // What is in flight is summed up only where it counts.
-  const requestsPerMs =
-    residenceMs <= RECENT_MS
-      ? traffic.requestsPerMs
-      : rateOfStaying(traffic.requestsPerMs, requestsPerToken() * capacityTokens, residenceMs);
-  const full = { requestsPerMs, utilization: share };
-  return queueingDelayForOthersMs(full, memoryWaitMs(memory), occupiedMs);
+  const full = { requestsPerMs: laterPerMs(state, residenceMs), utilization: share };
+  return queueingDelayForOthersMs(full, waitMs, occupiedMs);
+}
+
+/** The rate of later requests. What is in flight is summed up only where it counts. */
+function laterPerMs(
+  { traffic: { requestsPerMs }, capacityTokens, requestsPerToken }: EndpointState,
+  residenceMs: Millis,
+): number {
+  if (residenceMs <= RECENT_MS) return requestsPerMs;
+  return rateOfStaying(requestsPerMs, requestsPerToken() * capacityTokens, residenceMs);
 }
 
 export function emptyBreakdown(): CostBreakdown {
