@@ -31,6 +31,7 @@ const EVERY_ATTRIBUTE: ReadonlyMap<AttributeKey<unknown>, unknown> = new Map<
   [attributes.LABEL_ATTRIBUTES, new Map([['tier', 'gold']])],
   [attributes.MODELS, [{ id: 'base', isAdapter: false }]],
   [attributes.GPU_UTILIZATION, 0.25],
+  [attributes.CONTEXT_WINDOW, 8192],
 ]);
 
 /** Where a capture gets it, and gives it back. */

@@ -199,7 +199,8 @@ class CapturedTraffic {
   /** Ends requests, after request `n`, until no more than a drawn number are open. */
   endSome(n: number): void {
     const { random } = this.#parts;
-    while (this.#open.length > this.#options.openMax * random.next()) {
+    const { tokensPerBlock, openMax } = this.#options;
+    while (this.#open.length > openMax * random.next()) {
       const [routed] = this.#open.splice(Math.floor(random.next() * this.#open.length), 1);
       if (random.next() < 0.8) routed?.firstToken();
       if (random.next() < 0.05) {
@@ -208,8 +209,9 @@ class CapturedTraffic {
       const [first = 0] = routed?.request.prompt.words ?? [];
       const learned = this.#conversations.get(first);
       if (learned !== undefined && random.next() < 0.3) routed?.answered(learned);
-      // One is more than all answers take together, one less: it is believed only until they end.
-      if (n % 20 === 0) routed?.windowReported?.(n % 40 === 0 ? 700 : 400);
+      // With usual blocks one is more than an answer takes with its prompt, one less: that one is
+      // believed only until such an answer ends.
+      if (n % 20 === 0) routed?.windowReported?.(tokensPerBlock * (n % 40 === 0 ? 11 : 6));
       const works = random.next() < 0.9 && routed?.endpoint.id !== this.#options.failing;
       routed?.done(works ? 'completed' : 'failed', USAGE);
     }

@@ -14,7 +14,7 @@ const notesOf = (config: object): readonly string[] =>
 
 describe('the first two fields', () => {
   test.each([undefined, null, ''])(
-    '[D513] version and kind that are %j are those of v1alpha1, with a note',
+    '[D513] version and kind that are `%s` are those of v1alpha1, with a note',
     (left) => {
       expect(notesOf({ apiVersion: left, kind: left, plugins: [] })).toEqual([
         'apiVersion: assumed',
