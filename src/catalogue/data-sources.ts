@@ -17,7 +17,7 @@ import { agentIdentity } from '../plugins/producers/agent-identity.ts';
 import {
   approxPrefixProducer,
   multiclusterPrefixProducer,
-} from '../plugins/producers/approx-prefix-producer.ts';
+} from '../plugins/producers/approx-prefix-producers.ts';
 import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
 import { burstPrefixProducer } from '../plugins/producers/burst/burst-prefix-producer.ts';
 import { labelProducer } from '../plugins/producers/label-producer.ts';

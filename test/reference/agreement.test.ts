@@ -5,7 +5,7 @@ import type { Endpoint } from '../../src/framework/endpoint.ts';
 import { DEFAULT_MEDIA } from '../../src/framework/prompt-reading.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import { createOpenBody } from '../../src/openai/parsers/open-body.ts';
-import { approxPrefixProducer } from '../../src/plugins/producers/approx-prefix-producer.ts';
+import { approxPrefixProducer } from '../../src/plugins/producers/approx-prefix-producers.ts';
 import { SentPrefixIndex } from '../../src/plugins/producers/sent-prefix-index.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';

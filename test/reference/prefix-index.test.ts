@@ -4,10 +4,8 @@ import type { Endpoint } from '../../src/framework/endpoint.ts';
 import type { DataSource } from '../../src/framework/plugin.ts';
 import { createOpenBody } from '../../src/openai/parsers/open-body.ts';
 import type { ApproxPrefixConfig } from '../../src/plugins/producers/approx-prefix-config.ts';
-import {
-  ApproxPrefixIndex,
-  approxPrefixProducer,
-} from '../../src/plugins/producers/approx-prefix-producer.ts';
+import { ApproxPrefixIndex } from '../../src/plugins/producers/approx-prefix-index.ts';
+import { approxPrefixProducer } from '../../src/plugins/producers/approx-prefix-producers.ts';
 import { SentPrefixIndex } from '../../src/plugins/producers/sent-prefix-index.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { makePool, makeRouted } from '../makers.ts';

@@ -22,7 +22,7 @@ import {
 } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { UNLIMITED_APPROX_CONFIG } from '../../plugins/producers/approx-prefix-config.ts';
-import { ApproxPrefixIndex } from '../../plugins/producers/approx-prefix-producer.ts';
+import { ApproxPrefixIndex } from '../../plugins/producers/approx-prefix-index.ts';
 import type { EndpointEvents } from './endpoint-events.ts';
 import { EventSubscriptions } from './event-subscriptions.ts';
 import { type PrecisePrefixConfig, precisePrefixConfig } from './precise-config.ts';

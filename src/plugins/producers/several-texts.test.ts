@@ -6,7 +6,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { type ApproxPrefixConfig, UNLIMITED_APPROX_CONFIG } from './approx-prefix-config.ts';
-import { ApproxPrefixIndex } from './approx-prefix-producer.ts';
+import { ApproxPrefixIndex } from './approx-prefix-index.ts';
 import { SentPrefixIndex } from './sent-prefix-index.ts';
 
 /** What all texts of a benchmark begin with. */

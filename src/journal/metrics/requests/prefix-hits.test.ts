@@ -13,7 +13,7 @@ import type { Observer } from '../../../framework/observer.ts';
 import type { EndpointWriter } from '../../../framework/plugin.ts';
 import type { Decision, ProfileResult, ProfileRun } from '../../../framework/scheduling.ts';
 import type { PrefixSource } from '../../../picker/cores/scheduling-core.ts';
-import { approxPrefixProducer } from '../../../plugins/producers/approx-prefix-producer.ts';
+import { approxPrefixProducer } from '../../../plugins/producers/approx-prefix-producers.ts';
 import { PickerMetrics } from '../metrics.ts';
 import { metricsSubscriber } from '../metrics-subscriber.ts';
 

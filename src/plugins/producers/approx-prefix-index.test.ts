@@ -4,7 +4,7 @@ import { CACHE_CONFIG, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import { UNLIMITED_APPROX_CONFIG } from './approx-prefix-config.ts';
-import { ApproxPrefixIndex } from './approx-prefix-producer.ts';
+import { ApproxPrefixIndex } from './approx-prefix-index.ts';
 
 /** A prompt of so many blocks that no other number begins. */
 function prompt(number: number, count: number): PromptBlocks {

@@ -2,11 +2,7 @@ import { CACHE_CONFIG, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
-import {
-  type DataSource,
-  type DataSourceDefinition,
-  defineDataSource,
-} from '../../framework/plugin.ts';
+import type { DataSource } from '../../framework/plugin.ts';
 import {
   blockCount,
   type InferenceRequest,
@@ -17,16 +13,10 @@ import type { Millis } from '../../framework/runtime.ts';
 import { RecentDemand } from '../../picker/engine-model/recent-demand.ts';
 import { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
 import { largest, PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
-import {
-  type ApproxPrefixConfig,
-  approxPrefixConfig,
-  blocksToMatch,
-  blockTokensOf,
-} from './approx-prefix-config.ts';
+import { type ApproxPrefixConfig, blocksToMatch, blockTokensOf } from './approx-prefix-config.ts';
 import { matchedTexts } from './matched-texts.ts';
 import { MemorySizes } from './memory-sizes.ts';
 import { PromptsInFlight } from './prompts-in-flight.ts';
-import { SentPrefixIndex } from './sent-prefix-index.ts';
 
 /** Bounds what is kept of an endpoint to 57 MB, even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
@@ -45,33 +35,10 @@ const LOST_MISSES = 3;
 const LOST_TOKENS_MIN = 1024;
 
 /**
- * Predicts what each endpoint's prefix cache holds from the prompts sent there: as the reference
- * does, or with `keepInFlight` as engines do.
- */
-export const approxPrefixProducer: DataSourceDefinition = approxProducer(
-  'approx-prefix-cache-producer',
-);
-
-/** `approx-prefix-cache-producer` for endpoints that are clusters. */
-export const multiclusterPrefixProducer: DataSourceDefinition = approxProducer(
-  'multicluster-approx-prefix-cache-producer',
-);
-
-function approxProducer(type: string): DataSourceDefinition {
-  return defineDataSource<ApproxPrefixConfig>({
-    type,
-    config: approxPrefixConfig,
-    provides: (_config, name) => [prefixMatchKey(name)],
-    start: (parsed, { name, runtime }) =>
-      parsed.keepInFlight
-        ? new ApproxPrefixIndex(parsed, name)
-        : new SentPrefixIndex(parsed, name, runtime.clock),
-  });
-}
-
-/**
  * Follows engines: it learns prompts and answers, and each endpoint has an LRU index of the
- * capacity that its engine reports, so that the index forgets as the engine does.
+ * capacity that its engine reports, so that the index forgets as the engine does. Without
+ * `keepInFlight` it does not keep what is in flight, and counts the rest of a prompt as a block:
+ * `precise-prefix-cache-producer` uses it so for prompts whose tokens it does not know.
  */
 export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   readonly facts: NonNullable<DataSource['facts']>;
