@@ -94,8 +94,8 @@ export const POOLS: readonly Situation[] = [
     streams: () => [chat()],
   },
   {
-    name: 'memory-short-told',
-    about: 'servers short of KV memory',
+    name: 'memory-with-size',
+    about: 'servers short of KV memory that report its size',
     pool: shortOfMemory,
     streams: () => [LONGER],
   },
