@@ -45,6 +45,17 @@ describe('latency-scorer', () => {
     expect(far).toBe(0);
   });
 
+  it('[D540] ranks by first tokens alone where later tokens come equally fast, whatever their weight', () => {
+    const inFlight = [1, 4000, 8000].map((pendingPrefillTokens) => ({
+      requests: 1,
+      pendingPrefillTokens,
+    }));
+    const [soon, later = 0, last] = scores({}, { ttftWeight: 0, tpotWeight: 1 }, inFlight);
+    expect([soon, last]).toEqual([1, 0.01]);
+    expect(later).toBeGreaterThan(0.4);
+    expect(later).toBeLessThan(0.6);
+  });
+
   it('without objectives prefers the soonest first token', () => {
     const [soon = 0, later = 0, last = 0] = scores({});
     expect(soon).toBeGreaterThan(later);

@@ -60,14 +60,17 @@ export const latency: ScorerDefinition = defineScorer({
       const meets = chosen.every(({ headroom }) => headroom.ttftMs >= 0 && headroom.tpotMs >= 0);
       const ttft = distances(chosen.map(({ headroom }) => headroom.ttftMs));
       const tpot = distances(chosen.map(({ headroom }) => headroom.tpotMs));
-      // An objective for which all endpoints are alike does not count.
-      const [a, b] = [ttft === undefined ? 0 : ttftWeight, tpot === undefined ? 0 : tpotWeight];
+      // Where all endpoints are alike in one objective, the other counts alone, whatever its weight.
+      const [a, b] =
+        ttft === undefined ? [0, 1] : tpot === undefined ? [1, 0] : [ttftWeight, tpotWeight];
       const least = headroomSelectionStrategy === 'least' || !meets;
       let next = 0;
       return bucket.map((isIn) => {
         if (!isIn) return 0;
         const combined =
-          a + b === 0 ? NEUTRAL : (a * (ttft?.[next] ?? 0) + b * (tpot?.[next] ?? 0)) / (a + b);
+          ttft === undefined && tpot === undefined
+            ? NEUTRAL
+            : (a * (ttft?.[next] ?? 0) + b * (tpot?.[next] ?? 0)) / (a + b);
         next += 1;
         return SCORE_MIN + (1 - SCORE_MIN) * (least ? 1 - combined : combined);
       });
