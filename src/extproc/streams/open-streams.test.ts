@@ -15,7 +15,6 @@ function setUp(heldBytesMax: number) {
         account.release(account.heldBytes);
       },
       reset: () => undefined,
-      clientRequestId: undefined,
       answerCut: () => undefined,
     };
     const account = streams.open(owner, 0);
@@ -50,7 +49,6 @@ function setUpThreads(heldBytesMax: number) {
             account.release(account.heldBytes);
           },
           reset: () => undefined,
-          clientRequestId: undefined,
           answerCut: () => undefined,
         },
         0,
@@ -149,7 +147,6 @@ describe('the budget for kept bytes', () => {
                 accounts.delete(id);
               },
               reset: () => undefined,
-              clientRequestId: undefined,
               answerCut: () => undefined,
             },
             0,

@@ -3,6 +3,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import { BlockPool } from './block-pool.ts';
 import type { ByteAccount } from './byte-account.ts';
 import { aboveEqualShare } from './equal-share.ts';
+import { RequestIds } from './request-ids.ts';
 
 /** What a stream does, as far as its limits depend on it. */
 export type StreamPhase =
@@ -20,8 +21,6 @@ export type StreamPhase =
 /** The stream behind an account. */
 export interface StreamOwner {
   readonly phase: StreamPhase;
-  /** The header `x-request-id` of its request, which a client may have chosen. */
-  readonly clientRequestId: string | undefined;
   /** Ends the request with an answer and lets go of its bytes; resets the stream if it cannot. */
   refuse(error: RoutingError): void;
   /** Ends the stream without an answer. */
@@ -43,6 +42,8 @@ export class StreamAccount implements ByteAccount {
   progress: { readonly at: Millis; readonly bytes: number };
   /** When that watch first saw the stream refused. */
   refusedAt: Millis | undefined;
+  /** The header `x-request-id` of its request, which a client may have chosen. */
+  #clientRequestId: string | undefined;
   readonly #streams: OpenStreams;
   #undelivered = 0;
   #closed = false;
@@ -61,6 +62,13 @@ export class StreamAccount implements ByteAccount {
   /** Bytes that have come, but in no message that was handed on. */
   get undeliveredBytes(): number {
     return this.#undelivered;
+  }
+
+  /** The headers of its request have come, with this `x-request-id`. */
+  named(clientRequestId: string): void {
+    if (this.#closed || this.#clientRequestId !== undefined) return;
+    this.#clientRequestId = clientRequestId;
+    this.#streams.requestIds.add(clientRequestId, this);
   }
 
   /** Bytes have come from the transport. May refuse this stream or others. */
@@ -104,6 +112,9 @@ export class StreamAccount implements ByteAccount {
   close(): void {
     this.release(this.heldBytes);
     this.#closed = true;
+    if (this.#clientRequestId !== undefined) {
+      this.#streams.requestIds.remove(this.#clientRequestId, this);
+    }
     this.#streams.remove(this);
   }
 }
@@ -152,6 +163,7 @@ export class OpenStreams {
   readonly streamsMax: number;
   /** The memory for what they keep. */
   readonly blocks: BlockPool = new BlockPool();
+  readonly requestIds: RequestIds<StreamAccount> = new RequestIds();
   heldBytes = 0;
   #newest: StreamAccount | undefined;
   #count = 0;
@@ -229,14 +241,10 @@ export class OpenStreams {
 
   /**
    * The server of the request with this `x-request-id` has broken off its answer. Where several
-   * requests have the id, nothing says which. It looks at all streams: answers break off seldom.
+   * requests have the id, nothing says which.
    */
   answerCut(clientRequestId: string): void {
-    const owners: StreamOwner[] = [];
-    this.forEachNewest(({ owner }) => {
-      if (owner.clientRequestId === clientRequestId) owners.push(owner);
-    });
-    if (owners.length === 1) owners[0]?.answerCut();
+    this.requestIds.onlyOne(clientRequestId)?.owner.answerCut();
   }
 
   /**

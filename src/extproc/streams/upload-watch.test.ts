@@ -16,7 +16,6 @@ function setUp(limits = { uploadIdleTimeoutMs: 30_000, uploadTimeoutMs: 300_000 
         log.push(message);
       },
       reset: () => void log.push('reset'),
-      clientRequestId: undefined,
       answerCut: () => undefined,
     };
     return streams.open(owner, clock.now());

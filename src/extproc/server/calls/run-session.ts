@@ -115,10 +115,6 @@ class RunningSession implements StreamOwner {
     return this.#reset ? 'refused' : this.session.phase;
   }
 
-  get clientRequestId(): string | undefined {
-    return this.session.clientRequestId;
-  }
-
   answerCut(): void {
     this.session.answerCut();
   }
@@ -139,7 +135,7 @@ class RunningSession implements StreamOwner {
         if (event.kind === 'response-headers') this.#watch?.responseBegins();
         this.account.delivered(event.wireBytes);
         if (this.#tooMany !== undefined) this.refuse(this.#tooMany);
-        else this.session.on(event);
+        else this.#handle(event);
         reader.handled(usedLater ? 'used' : 'free');
       }
     } catch (error) {
@@ -150,6 +146,13 @@ class RunningSession implements StreamOwner {
     this.#watch?.pieceEnds();
     return used;
   };
+
+  #handle(event: StreamEvent): void {
+    this.session.on(event);
+    if (event.kind !== 'request-headers') return;
+    const id = this.session.clientRequestId;
+    if (id !== undefined) this.account.named(id);
+  }
 
   /** Runs at once, or where a pick has to wait, in the turn after it has been answered. */
   onceAnswered(task: () => void): void {
