@@ -118,7 +118,7 @@ export class Replica {
     const now = clock.now();
     return {
       id,
-      connected: this.#isConnected,
+      connected: this.isConnected,
       sinceMs: toMicros(now - this.#connection.changedAt),
       open: this.#outbox.open,
       sent: this.#outbox.sent,
@@ -141,7 +141,7 @@ export class Replica {
   /** Says goodbye, so that the others release at once what is open here, and disconnects. */
   async stop(): Promise<void> {
     this.#tick?.cancel();
-    if (this.#isConnected) {
+    if (this.isConnected) {
       this.#outbox.flush();
       this.#outbox.sendOther(MESSAGE_KIND.bye, undefined);
     }
@@ -153,12 +153,13 @@ export class Replica {
     await this.#link?.close();
   }
 
-  get #isConnected(): boolean {
+  /** Whether what the others do is known now. */
+  get isConnected(): boolean {
     return this.#connection.state === 'connected';
   }
 
   #onConnected(): void {
-    if (this.#isConnected) return;
+    if (this.isConnected) return;
     this.#connection = { state: 'connected', changedAt: this.#options.clock.now() };
     this.#outbox.connected();
     this.#inbox.connected();

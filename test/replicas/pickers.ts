@@ -5,13 +5,16 @@ import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import type { Clock } from '../../src/framework/runtime.ts';
+import type { Headroom } from '../../src/journal/headroom/headroom.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import { ControlledRouter } from '../../src/picker/waiting/controlled-router.ts';
 import type { OpenReplicaLink } from '../../src/replicas/links/link.ts';
 import type { ReplicaNotice } from '../../src/replicas/peers/peer-status.ts';
 import { Replica } from '../../src/replicas/replica.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { createHeadroom } from '../../src/serve/autoscaling/start-autoscaling.ts';
 import { servingPlan } from '../../src/serve/picker/serving-plan.ts';
 import { makeRequest } from '../makers.ts';
 
@@ -20,6 +23,8 @@ export interface SharedPicker {
   readonly picker: EndpointPicker;
   readonly replica: Replica;
   readonly notices: readonly ReplicaNotice[];
+  /** As in `serve`. */
+  readonly headroom: Headroom;
   /** Requests in flight at each endpoint, in the order of the pool. */
   loads(): readonly number[];
   pendingTokens(): number;
@@ -64,7 +69,14 @@ export function startPicker(
   const replica = new Replica({ id, boot, clock, openLink, onNotice });
   const random = seededRandom(boot + id.length);
   const runtime = { clock, random, network };
-  const picker = new EndpointPicker({ plan, runtime, subscribers: [replica.subscriber] });
+  const router = new ControlledRouter({ clock });
+  const headroom = createHeadroom({}, clock, () => ({ picker, router, replica }));
+  const picker: EndpointPicker = new EndpointPicker({
+    plan,
+    runtime,
+    subscribers: [replica.subscriber, headroom],
+    elsewhereObservers: [headroom.elsewhereObserver],
+  });
   for (let n = 0; n < endpoints; n++) {
     const address = `10.0.0.${n}:8000`;
     picker.pool.upsert({ id: address as EndpointId, address, labels: new Map() });
@@ -77,6 +89,7 @@ export function startPicker(
     picker,
     replica,
     notices,
+    headroom,
     loads,
     pendingTokens: () =>
       picker.pool

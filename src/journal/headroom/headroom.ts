@@ -13,24 +13,20 @@ import {
   IN_FLIGHT,
   type InFlightView,
 } from '../../framework/keys.ts';
-import { type Routed, tokensToCompute } from '../../framework/observer.ts';
+import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import { servesRole } from '../../framework/roles.ts';
-import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
-import { ArrivalTrend, PRESENT_S } from './arrival-trend.ts';
+import { PRESENT_S } from './arrival-trend.ts';
+import { type Arriving, CountedArrivals, type CountedArrivalsOptions } from './counted-arrivals.ts';
 import type { HeadroomReport, HeadroomStage, StageHeadroom } from './headroom-report.ts';
 import { replicasOf, stageHeadroom } from './stage-headroom.ts';
 import { StageMix } from './stage-mix.ts';
 
-export interface HeadroomOptions {
-  readonly clock: Clock;
+export interface HeadroomOptions extends CountedArrivalsOptions {
   readonly endpoints: () => readonly Endpoint[];
   /** How many requests may be in flight there; infinity for any number. */
   readonly limitOf: (endpoint: Endpoint) => number;
-  /** Requests that wait at the picker. */
-  readonly waiting: () => number;
-  /** Requests so far that left without a decision: they were demand, too. None when left out. */
-  readonly undecided?: (() => number) | undefined;
   /** Whether an endpoint gets no requests now, although it is of the pool. */
   readonly isEjected: (endpoint: Endpoint) => boolean;
   readonly objective?: LatencyObjective | undefined;
@@ -57,7 +53,7 @@ const STAGES = ['prefill', 'decode'] as const;
  */
 export class Headroom implements JournalSubscriber {
   readonly #options: HeadroomOptions;
-  readonly #trend = new ArrivalTrend();
+  readonly #arrivals: CountedArrivals;
   readonly #all = new StageMix();
   readonly #mixes: Readonly<Record<(typeof STAGES)[number], StageMix>> = {
     prefill: new StageMix(),
@@ -65,37 +61,29 @@ export class Headroom implements JournalSubscriber {
   };
   #engines: EngineModelView | undefined;
   #loads: InFlightView | undefined;
-  #arrived = 0;
-  #waited = 0;
-  #undecided = 0;
-  #arrivedAt: Millis = Number.NEGATIVE_INFINITY;
   readonly #saturatedS = new Map<HeadroomStage, number>();
-  #timer: Timer | undefined;
+
+  /** Observes the requests of the pickers that share with this one. */
+  readonly elsewhereObserver: RequestObserver = {
+    onRouted: (routed) => {
+      this.#arrivals.arrivedElsewhere(routed.at);
+      // How long its answer will be is not known before the first decision here.
+      if (this.#engines !== undefined) this.onRouted(routed);
+    },
+  };
 
   constructor(options: HeadroomOptions) {
     this.#options = options;
+    this.#arrivals = new CountedArrivals(options);
   }
 
   /** Counts arrivals second by second, until it is stopped. */
   start(): { stop(): void } {
-    const { clock, waiting, undecided = () => 0 } = this.#options;
-    const tick = (): void => {
-      const [now, left] = [waiting(), undecided()];
-      // What waits has arrived and is not decided yet; what was refused while it waited never is.
-      const arrivals = this.#arrived + now - this.#waited + left - this.#undecided;
-      this.#trend.add(Math.max(0, arrivals));
-      if (now > 0) this.#arrivedAt = clock.now();
-      [this.#arrived, this.#waited, this.#undecided] = [0, now, left];
-      this.#lookAtSaturation();
-      this.#timer = clock.setTimer(SECOND_MS, tick);
-    };
-    this.#timer = clock.setTimer(SECOND_MS, tick);
-    return { stop: () => this.#timer?.cancel() };
+    return this.#arrivals.start(() => this.#lookAtSaturation());
   }
 
   onDecision({ context, at }: DecisionEvent): void {
-    this.#arrived += 1;
-    this.#arrivedAt = at;
+    this.#arrivals.arrived(at);
     if (context === undefined || this.#engines !== undefined) return;
     this.#engines = context.get(ENGINE_MODEL);
     this.#loads = context.get(IN_FLIGHT);
@@ -127,7 +115,8 @@ export class Headroom implements JournalSubscriber {
     const inFlight = pool.some((each) => (this.#loads?.load(each).requests ?? 0) > 0);
     return {
       waiting: waiting(),
-      active: inFlight || waiting() > 0 || at - this.#arrivedAt < ACTIVE_MS,
+      active:
+        inFlight || this.#arrivals.whole.waiting > 0 || at - this.#arrivals.lastAt < ACTIVE_MS,
       stages,
       endpoints: saturations,
     };
@@ -152,7 +141,7 @@ export class Headroom implements JournalSubscriber {
     serving: readonly Endpoint[],
     { at, saturations }: { readonly at: Millis; readonly saturations: Map<EndpointId, number> },
   ): StageHeadroom {
-    const { waiting, target = DEFAULT_TARGET, leadMs = DEFAULT_LEAD_MS } = this.#options;
+    const { target = DEFAULT_TARGET, leadMs = DEFAULT_LEAD_MS } = this.#options;
     const mix = this.#mixOf(stage);
     const all = this.#all.requests(at);
     const share = all === 0 ? 0 : Math.min(1, mix.requests(at) / all);
@@ -161,7 +150,6 @@ export class Headroom implements JournalSubscriber {
     const fresh = open.filter((each) => isFresh(each, at));
     // Where no sample is fresh, nothing says which of them answer.
     const answering = fresh.length > 0 ? fresh : open;
-    const trend = this.#trend;
     return stageHeadroom({
       stage,
       endpoints: serving.length,
@@ -172,9 +160,9 @@ export class Headroom implements JournalSubscriber {
       mix: mix.mean,
       capacities: answering.map((each) => this.#capacityOf(each, stage, answering.length)),
       capacityWith: (times) => times * this.#perSecond(answering, stage, times),
-      demand: { rate: share * trend.rate, slope: share * trend.slope },
-      waiting: share * waiting(),
-      isWarm: trend.seconds >= leadMs / SECOND_MS,
+      demand: partOf(this.#arrivals.whole, share),
+      ownDemand: partOf(this.#arrivals.own, share),
+      isWarm: this.#arrivals.seconds >= leadMs / SECOND_MS,
       objective: this.#objective,
       target,
       leadS: leadMs / SECOND_MS,
@@ -240,6 +228,10 @@ export class Headroom implements JournalSubscriber {
     const byCount = (load.requests + 1) / this.#options.limitOf(endpoint);
     return Math.max(byCount, saturationOf(load, { heldTokens, capacityTokens }, about));
   }
+}
+
+function partOf({ rate, slope, waiting }: Arriving, share: number): Arriving {
+  return { rate: share * rate, slope: share * slope, waiting: share * waiting };
 }
 
 function memoryTokens(endpoint: Endpoint): number {

@@ -3,6 +3,7 @@ import { makePool } from '../../../test/makers.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { ArrivalTrend } from './arrival-trend.ts';
+import type { Arriving } from './counted-arrivals.ts';
 import { replicasOf, type StageState, stageHeadroom } from './stage-headroom.ts';
 
 const MIX = {
@@ -12,6 +13,7 @@ const MIX = {
   outputTokens: 100,
   inTime: { share: 1, promptTokens: 900, uncachedTokens: 900 },
 };
+const comes = (rate: number, slope = 0, waiting = 0): Arriving => ({ rate, slope, waiting });
 /** Four endpoints with 10 requests per second each. */
 const STATE: StageState = {
   stage: 'all',
@@ -23,8 +25,8 @@ const STATE: StageState = {
   mix: MIX,
   capacities: Array.from({ length: 4 }, () => ({ requestsPerMs: 0.01, limit: 'memory' as const })),
   capacityWith: (times) => 40 * times,
-  demand: { rate: 16, slope: 0 },
-  waiting: 0,
+  demand: comes(16),
+  ownDemand: comes(16),
   isWarm: true,
   objective: { ttftMs: 2000, tpotMs: 100 },
   target: 0.8,
@@ -43,18 +45,18 @@ describe('the headroom of a stage', () => {
     const wanted = (fields: Partial<StageState>): number =>
       stageHeadroom({ ...STATE, ...fields }).desiredReplicas;
     expect(wanted({})).toBe(2);
-    expect(wanted({ demand: { rate: 16.1, slope: 0 } })).toBe(3);
-    expect(wanted({ demand: { rate: 16, slope: 0.4 } })).toBe(5);
-    expect(wanted({ waiting: 200 })).toBe(2);
-    expect(wanted({ waiting: 2000 })).toBe(5);
-    expect(wanted({ demand: { rate: 0, slope: 0 } })).toBe(0);
+    expect(wanted({ demand: comes(16.1) })).toBe(3);
+    expect(wanted({ demand: comes(16, 0.4) })).toBe(5);
+    expect(wanted({ demand: comes(16, 0, 200) })).toBe(2);
+    expect(wanted({ demand: comes(16, 0, 2000) })).toBe(5);
+    expect(wanted({ demand: comes(0) })).toBe(0);
   });
 
   it('[Q292] asks for the fewest replicas that serve the demand together, where each serves more beside others', () => {
     // Two servers are kept idle, of however many: four serve 20 a second, and eight serve 60.
     const capacityWith = (times: number): number => 10 * Math.max(0.5, 4 * times - 2);
     const wanted = (rate: number): number =>
-      stageHeadroom({ ...STATE, capacityWith, demand: { rate, slope: 0 } }).desiredReplicas;
+      stageHeadroom({ ...STATE, capacityWith, demand: comes(rate) }).desiredReplicas;
     expect(wanted(16)).toBe(4);
     expect(wanted(48)).toBe(8);
     expect(wanted(48.1)).toBe(9);
@@ -70,7 +72,7 @@ describe('the headroom of a stage', () => {
 
   it('[O383] says what the requests of one picker need, so that several pickers add up to the pool', () => {
     const needed = (rate: number, fields: Partial<StageState> = {}): number | undefined =>
-      stageHeadroom({ ...STATE, demand: { rate, slope: 0 }, ...fields }).neededReplicas;
+      stageHeadroom({ ...STATE, ownDemand: comes(rate), ...fields }).neededReplicas;
     expect(needed(20)).toBeCloseTo(2.5, 9);
     expect((needed(12) ?? 0) + (needed(8) ?? 0)).toBeCloseTo(2.5, 9);
     const cold = { isWarm: false };
@@ -82,8 +84,8 @@ describe('the headroom of a stage', () => {
 
   it('[Q106] asks for the first replica where requests wait and there is none', () => {
     const none = { ...STATE, endpoints: 0, replicas: 0, capacities: [] };
-    expect(stageHeadroom({ ...none, waiting: 1 }).desiredReplicas).toBe(1);
-    const idle = { ...none, demand: { rate: 0, slope: 0 } };
+    expect(stageHeadroom({ ...none, demand: comes(0, 0, 1) }).desiredReplicas).toBe(1);
+    const idle = { ...none, demand: comes(0) };
     expect(stageHeadroom(idle).desiredReplicas).toBe(0);
   });
 
@@ -91,9 +93,9 @@ describe('the headroom of a stage', () => {
     const seconds = (fields: Partial<StageState>): number | undefined =>
       stageHeadroom({ ...STATE, ...fields }).secondsToSaturation;
     expect(seconds({})).toBeUndefined();
-    expect(seconds({ demand: { rate: 16, slope: 0.1 } })).toBeCloseTo(240, 6);
+    expect(seconds({ demand: comes(16, 0.1) })).toBeCloseTo(240, 6);
     // 80 requests may wait for two seconds, and 10 more come in each second than can be served.
-    expect(seconds({ demand: { rate: 50, slope: 0 }, waiting: 30 })).toBeCloseTo(5, 6);
+    expect(seconds({ demand: comes(50, 0, 30) })).toBeCloseTo(5, 6);
     expect(seconds({ saturation: 1.2 })).toBeUndefined();
     expect(seconds({ saturation: 1.2, isSaturated: true })).toBe(0);
   });

@@ -5,6 +5,7 @@ import {
   type RequestMix,
 } from '../../cost-model/capacity.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Arriving } from './counted-arrivals.ts';
 import type { HeadroomStage, Rates, StageHeadroom } from './headroom-report.ts';
 
 export interface StageState {
@@ -22,9 +23,10 @@ export interface StageState {
   readonly capacities: readonly (Capacity | undefined)[];
   /** Per second, of so many times as many endpoints of the same kinds. */
   readonly capacityWith: (times: number) => number;
-  /** Requests per second, and by how much they grow in a second. */
-  readonly demand: { readonly rate: number; readonly slope: number };
-  readonly waiting: number;
+  /** What comes to the pool, here and at the pickers that share with this one. */
+  readonly demand: Arriving;
+  /** What comes to this picker. */
+  readonly ownDemand: Arriving;
   /** Whether demand has been watched for long enough to have fewer replicas by it. */
   readonly isWarm: boolean;
   readonly objective: LatencyObjective;
@@ -65,7 +67,7 @@ function ratesOf(used: number, capacity: number): Rates {
 
 /** At a rate above the capacity, until what waits takes longer than the objective allows. */
 function secondsToSaturation(
-  { isSaturated, demand: { rate, slope }, waiting, objective }: StageState,
+  { isSaturated, demand: { rate, slope, waiting }, objective }: StageState,
   capacity: number,
 ): number | undefined {
   if (isSaturated) return 0;
@@ -81,14 +83,17 @@ function secondsToSaturation(
  * or that demand and what waits at the full capacity. The room that the target leaves works off what
  * waits, too.
  */
-function wantedPerSecond({ demand, waiting, target, leadS }: StageState): number {
-  const foreseen = demand.rate + demand.slope * leadS;
+function wantedPerSecond(
+  { rate, slope, waiting }: Arriving,
+  { target, leadS }: StageState,
+): number {
+  const foreseen = rate + slope * leadS;
   return Math.max(0, foreseen / target, foreseen + waiting / leadS);
 }
 
 /** The first replica is wanted as soon as a request comes. */
-function wantedOfNone({ waiting, demand }: StageState): number {
-  return waiting > 0 || demand.rate > 0 ? 1 : 0;
+function wantedOfNone({ waiting, rate }: Arriving): number {
+  return waiting > 0 || rate > 0 ? 1 : 0;
 }
 
 /**
@@ -96,17 +101,18 @@ function wantedOfNone({ waiting, demand }: StageState): number {
  * while the capacity of a replica is not known.
  */
 function neededReplicas(state: StageState, capacity: number): number | undefined {
-  if (state.endpoints === 0) return wantedOfNone(state);
+  const { endpoints, ownDemand, answering } = state;
+  if (endpoints === 0) return wantedOfNone(ownDemand);
   if (capacity === 0) return undefined;
-  return wantedPerSecond(state) / (capacity / state.answering);
+  return wantedPerSecond(ownDemand, state) / (capacity / answering);
 }
 
 /** As many as there are while little is known. */
 function desiredReplicas(state: StageState, capacity: number): number {
-  const { endpoints, replicas, isWarm } = state;
-  if (endpoints === 0) return wantedOfNone(state);
+  const { endpoints, replicas, isWarm, demand } = state;
+  if (endpoints === 0) return wantedOfNone(demand);
   if (capacity === 0) return replicas;
-  const wanted = replicasFor(wantedPerSecond(state), state);
+  const wanted = replicasFor(wantedPerSecond(demand, state), state);
   return isWarm ? wanted : Math.max(replicas, wanted);
 }
 

@@ -1,9 +1,11 @@
 import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { OtherPickers } from '../../journal/headroom/counted-arrivals.ts';
 import { DEFAULT_OBJECTIVE, Headroom } from '../../journal/headroom/headroom.ts';
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import { registerHeadroomMetrics } from '../../journal/metrics/pool/headroom-metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
+import type { Replica } from '../../replicas/replica.ts';
 import type { Log } from '../../runtime/log/log.ts';
 
 /** What autoscaling aims at. */
@@ -23,6 +25,8 @@ export interface AutoscalingOptions {
 export interface ScaledParts {
   readonly picker: EndpointPicker;
   readonly router: ControlledRouter;
+  /** Undefined where nothing is shared. */
+  readonly replica: Replica | undefined;
 }
 
 /** The headroom of a picker, which is made after it. */
@@ -39,11 +43,21 @@ export function createHeadroom(
     limitOf: (endpoint) => scaled().picker.limit.of(endpoint),
     waiting: () => scaled().picker.waiting.requests + scaled().router.waiting,
     undecided: () => scaled().router.undecided,
+    others: othersOf(() => scaled().replica),
     isEjected: (endpoint) => scaled().picker.ejector.ejected(endpoint) !== undefined,
     objective: { ttftMs: sloTtftMs, tpotMs: sloTpotMs },
     target: options.autoscalingTarget,
     leadMs: options.autoscalingLeadMs,
   });
+}
+
+/** Without a replica nothing is known of others, and nothing comes to them. */
+function othersOf(replica: () => Replica | undefined): OtherPickers {
+  return {
+    connected: () => replica()?.isConnected ?? false,
+    waiting: () =>
+      (replica()?.waitingElsewhere() ?? []).reduce((sum, { requests }) => sum + requests, 0),
+  };
 }
 
 /** Watches the headroom, shows it on the metrics page, and answers KEDA where a port is given. */

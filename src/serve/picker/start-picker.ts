@@ -63,7 +63,7 @@ export function startPicker(options: ServeOptions, parts: StartPickerParts): Sta
   const { clock } = runtime;
   const live = new LiveCounts(clock);
   const { router, replica } = startRouter(options, { clock, rules, metrics });
-  const scaled = (): ScaledParts => ({ picker: started.picker, router });
+  const scaled = (): ScaledParts => ({ picker: started.picker, router, replica });
   const headroom = createHeadroom(options.autoscaling, clock, scaled);
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
@@ -83,7 +83,7 @@ export function startPicker(options: ServeOptions, parts: StartPickerParts): Sta
         ...(replica === undefined ? [] : [replica.subscriber]),
       ],
       checkPlugins: (plugins) => checkReporters(options.listen, plugins),
-      elsewhereObservers: [router.elsewhereObserver],
+      elsewhereObservers: [router.elsewhereObserver, headroom.elsewhereObserver],
       wrapPlugin: timedPlugins(metrics, runtime.clock),
       stopwatch: runtime.clock,
       schedulerRuntime: runtime,
