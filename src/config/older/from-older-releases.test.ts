@@ -151,6 +151,14 @@ describe('a configuration of an older release', () => {
       plugins(['precise-prefix-cache-scorer', { speculativeIndexing: true, indexerConfig: {} }]),
     ],
     [
+      'a bound of prompts that a precise index never had',
+      plugins([
+        'precise-prefix-cache-scorer',
+        { indexerConfig: { kvBlockIndexConfig: { maxPrefixBlocksToMatch: 256 } } },
+      ]),
+      plugins(['precise-prefix-cache-scorer', { indexerConfig: { kvBlockIndexConfig: {} } }]),
+    ],
+    [
       'the sections of data and their discovery',
       { data: { injectDefaults: false } },
       { dataLayer: { injectDefaults: false } },

@@ -22,6 +22,7 @@ export type Rename = readonly [from: string, to: string | undefined, instead?: s
 
 const SESSION: readonly Rename[] = [['headerName', 'encodedEndpointHeaderConfig.header']];
 const PRECISE: readonly Rename[] = [
+  ['indexerConfig.kvBlockIndexConfig.maxPrefixBlocksToMatch', undefined],
   ['indexerConfig.prefixStoreConfig', undefined],
   ['indexerConfig.speculativeIndexing', 'speculativeIndexing'],
   ['indexerConfig.speculativeTTL', 'speculativeTTL'],

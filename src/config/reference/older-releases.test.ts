@@ -72,14 +72,23 @@ describe('configurations of older releases of the reference', () => {
     ['capacity-ledger', 'utilization-detector'],
     ['compatibility-screener', 'disaggregatedset-rollout-screener'],
     ['decode-pipeline-pressure-filter', 'utilization-filter'],
+    ['dp-rank-header-handler', 'data-parallel-profile-handler'],
     ['gw-subset-screener', 'the subset hint, which counts without a plugin,'],
     ['kv-cache-source-producer', 'p2p-source-producer'],
+    ['latency-observer-producer', 'latency-observer-producer-hub'],
     ['osl-bucket', 'outlen-bucket'],
     ['prefill-pin-screener', 'endpoint-pin-screener'],
     ['zmq-state-extractor', 'core-metrics-extractor'],
   ])('[D421] %s, which is only in branches, is an error that names %s', (type, similar) => {
     expect(issuesOf({ plugins: [{ type }] })).toEqual([
       `plugins[0].type: ${type} is in no release of the reference picker, and is not here; ${similar} does a similar work`,
+    ]);
+  });
+
+  test('[D541] a query that only branches have is an error that names the path', () => {
+    const parameters = { path: '/v1/loads', query: { format: 'prometheus' } };
+    expect(issuesOf({ plugins: [{ type: 'metrics-data-source', parameters }] })).toEqual([
+      'plugins[0].parameters.query: is of a later release of the reference picker, and is not here; leave it out: write it in path, such as /v1/loads?format=prometheus',
     ]);
   });
 

@@ -97,6 +97,7 @@ const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>
     metadataField: OF_ATTRIBUTES,
   },
   'inflight-load-producer': { outputEstimator: OF_LENGTHS, sketch: OF_LENGTHS },
+  'metrics-data-source': { query: 'write it in path, such as /v1/loads?format=prometheus' },
   'precise-prefix-cache-producer': OF_REPORTS,
   'precise-prefix-cache-scorer': OF_REPORTS,
   'session-affinity-filter': OF_SESSIONS,
