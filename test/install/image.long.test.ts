@@ -67,6 +67,7 @@ describe.skipIf(unavailable !== undefined)('the container image', () => {
   test.each([
     ['/app/pd-sidecar --port=0 --vllm-port=1 --secure-proxy=false', 'sidecar: listens on'],
     ['/app/epp --pool-name p --kubeconfig /none', '--kubeconfig /none: is not there'],
+    ['/app/llm-d-inference-sim --model=m --config=/none', '/none: is not there'],
   ])('[D497] has the reference’s programs at their paths: %s', async (command, says) => {
     const child = image.startProgram(command.split(' '));
     children.push(child);
