@@ -46,10 +46,13 @@ export function sharePort(protocols: Protocols): Server {
 }
 
 /**
- * Serves both protocols on one port with TLS, where clients say their protocol in the handshake.
+ * Serves both protocols on one port with TLS, where clients say in the handshake which they speak.
+ * One that speaks both gets HTTP/1.1: HTTP/2 is for gRPC alone, whose clients speak nothing else.
  */
 export function shareSecurePort({ http1, http2 }: Protocols, { cert, key }: KeyPair): SecureServer {
-  const options = { cert, key, ALPNProtocols: ['h2', 'http/1.1'], noDelay: true };
+  const ALPNCallback = ({ protocols }: { readonly protocols: readonly string[] }) =>
+    ['http/1.1', 'h2'].find((each) => protocols.includes(each));
+  const options = { cert, key, ALPNCallback, noDelay: true };
   return createSecureServer(options, (socket) =>
     (socket.alpnProtocol === 'h2' ? http2 : http1)(socket),
   );

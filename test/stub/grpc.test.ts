@@ -143,7 +143,7 @@ describe('vLLM’s gRPC service', () => {
   });
 });
 
-test('[B36] with TLS it is on the port of HTTPS', async () => {
+test('[B36] [D542] with TLS it is on the port of HTTPS, for clients that offer HTTP/2 alone', async () => {
   const options = { port: 0, speed: 10, model: 'm', tls: 'self-signed' };
   const pool = await startStubPool(stubOptions.parse(options));
   const address = pool.endpoints[0]?.address ?? '';
@@ -157,16 +157,22 @@ test('[B36] with TLS it is on the port of HTTPS', async () => {
     expect(error).toBeUndefined();
     expect(messages[0]?.complete?.completion_tokens).toBe(5);
     expect(await statusOverTls(address)).toBe(200);
+    // curl and others offer both, and speak the one that the server takes.
+    expect(await statusOverTls(address, ['h2', 'http/1.1'])).toBe(200);
   } finally {
     client.close();
     await pool.stop();
   }
 });
 
-function statusOverTls(address: string): Promise<number | undefined> {
+function statusOverTls(
+  address: string,
+  ALPNProtocols: string[] = ['http/1.1'],
+): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const url = `https://${address}/v1/models`;
-    const asked = get(url, { rejectUnauthorized: false, agent: false }, (response) => {
+    const options = { rejectUnauthorized: false, agent: false, ALPNProtocols };
+    const asked = get(url, options, (response) => {
       response.resume();
       resolve(response.statusCode);
     });
