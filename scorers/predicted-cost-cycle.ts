@@ -88,7 +88,8 @@ export function costCycle(
   const cachedAt = (endpoint: Endpoint): number => cachedTokensAt(endpoint, match, sharedAt);
   const isSilent = (endpoint: Endpoint): boolean =>
     signs.isSilent(endpoint, (usualMs ??= signs.usualMs(scored, now)), now);
-  // As short as it can be, with what is rare elsewhere: V8 bounds how much it compiles into one function.
+  // As short as it can be, with what is rare elsewhere: V8 bounds how much it compiles into one
+  // function.
   const stateOf = (endpoint: Endpoint, cachedTokens = cachedAt(endpoint)): EndpointState => {
     const load = inFlight.load(endpoint);
     state.load = load;

@@ -208,7 +208,10 @@ async function askPickerState(
   };
 }
 
-/** The certificate of the ext_proc port, unless the page of metrics is closed, or the port has no TLS. */
+/**
+ * The certificate of the ext_proc port, unless the page of metrics is closed, or the port has no
+ * TLS.
+ */
 function pickerCertificates(address: string, metrics: string): readonly Validity[] {
   const at = (end: 'begin' | 'expiry'): string | undefined => {
     const line = new RegExp(`^pointsman_certificate_${end}_timestamp_seconds (\\S+)`, 'm');

@@ -21,7 +21,7 @@ export function accessLogFindings({
   return when(!logs.some((log) => tellsAtOnce(log, [cluster, ...pickers])), {
     severity: 'warning',
     id: 'cut-answers-not-seen',
-    what: 'no access log tells the picker at once which answers their server broke off: to it, the clients have left, and it does not eject such a server.',
+    what: 'Envoy sends the picker no access log, which would say at once which answers their server broke off: it takes such clients as gone, and does not eject the server.',
     mend: 'Add this to the access logs:',
     lines: [
       'access_log:   # of the HTTP connection manager',

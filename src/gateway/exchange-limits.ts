@@ -9,15 +9,16 @@ interface LimitsOptions {
   readonly onPassed: (status: number, sentence: string) => void;
 }
 
-/** What the picker owes an answer to: the request, room for more, and both ends of the response. */
-export type PickerDebt = 'request' | 'drain' | 'response' | 'end';
+/** What the picker must answer: the request, room for more, and both ends of the response. */
+export type ForPicker = 'request' | 'drain' | 'response' | 'end';
 
 /** The time limits of one request. Each waits only while its side is the one that must act. */
 export class ExchangeLimits {
   readonly upload: Deadline;
   readonly uploadIdle: Deadline;
   readonly #picker: Deadline;
-  readonly #owed = new Set<PickerDebt>();
+  /** What it has not answered yet. */
+  readonly #unanswered = new Set<ForPicker>();
   #stopped = false;
   readonly endpointIdle: Deadline;
   readonly client: Deadline;
@@ -33,19 +34,19 @@ export class ExchangeLimits {
     this.client = limit(clientIdleTimeoutMs, 408, 'the answer was not read for');
   }
 
-  owes(debt: PickerDebt): void {
-    this.#owed.add(debt);
+  pickerAsked(what: ForPicker): void {
+    this.#unanswered.add(what);
     this.awaitPicker();
   }
 
-  paid(debt: PickerDebt): void {
-    this.#owed.delete(debt);
+  pickerAnswered(what: ForPicker): void {
+    this.#unanswered.delete(what);
     this.awaitPicker();
   }
 
-  /** Its time begins anew, if it owes an answer. To be called when it has answered. */
+  /** Its time begins anew, if an answer is still to come. To be called when it has answered. */
   awaitPicker(): void {
-    if (this.#owed.size > 0 && !this.#stopped) this.#picker.restart();
+    if (this.#unanswered.size > 0 && !this.#stopped) this.#picker.restart();
     else this.#picker.pause();
   }
 

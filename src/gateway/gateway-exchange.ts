@@ -77,7 +77,7 @@ export class GatewayExchange {
   async run(): Promise<void> {
     this.#picker.open(requestHead(this.#options.request, this.#headers, this.#hasBody));
     if (this.#hasBody) await this.#sendBody();
-    if (!this.#requestReturned && !this.#over) this.#limits.owes('request');
+    if (!this.#requestReturned && !this.#over) this.#limits.pickerAsked('request');
   }
 
   async #sendBody(): Promise<void> {
@@ -141,7 +141,7 @@ export class GatewayExchange {
       this.#forward(headers).catch((error: unknown) => this.#answerFor(error));
     } else if (answer.request_body !== undefined) this.#passRequestBody(answer.request_body);
     else if (answer.response_headers !== undefined) {
-      this.#limits.paid('response');
+      this.#limits.pickerAnswered('response');
       this.#sendHead(answer.response_headers.response?.header_mutation);
       this.#onHeadAnswered();
     } else if (answer.response_body !== undefined) this.#passResponseBody(answer.response_body);
@@ -164,7 +164,7 @@ export class GatewayExchange {
 
   #onRequestReturned(): void {
     this.#requestReturned = true;
-    this.#limits.paid('request');
+    this.#limits.pickerAnswered('request');
   }
 
   async #forward(headers: readonly HeaderPair[]): Promise<void> {
@@ -198,7 +198,7 @@ export class GatewayExchange {
 
   /** Resolves when the picker has answered the head of a response, or has ended its stream. */
   async #tellHead(head: ProcessingRequest): Promise<void> {
-    this.#limits.owes('response');
+    this.#limits.pickerAsked('response');
     const answered = Promise.withResolvers<void>();
     this.#onHeadAnswered = answered.resolve;
     await this.#picker.write(head);
@@ -220,7 +220,7 @@ export class GatewayExchange {
       endpointIdle.restart();
     }
     endpointIdle.stop();
-    this.#limits.owes('end');
+    this.#limits.pickerAsked('end');
     await this.#picker.write(responseEnd(upstream));
   }
 
@@ -245,7 +245,7 @@ export class GatewayExchange {
   #finish(): void {
     const { response } = this.#options;
     response.addTrailers(Object.entries(this.#upstream?.trailers ?? {}));
-    this.#limits.paid('end');
+    this.#limits.pickerAnswered('end');
     response.end();
     if (!response.writableFinished) this.#limits.client.restart();
     if (!this.#over) this.#picker.end();
@@ -261,7 +261,7 @@ export class GatewayExchange {
       this.#fail(502, 'the endpoint picker ended its stream within the response');
     } else {
       this.#picker.hasLeft = true;
-      this.#limits.paid('response');
+      this.#limits.pickerAnswered('response');
       this.#onHeadAnswered();
     }
   }

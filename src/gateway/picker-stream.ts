@@ -42,10 +42,10 @@ export class PickerStream {
   async write(message: ProcessingRequest): Promise<void> {
     const { limits, signal } = this.#options;
     if (signal.aborted || this.hasLeft || this.#stream.write(message)) return;
-    limits.owes('drain');
+    limits.pickerAsked('drain');
     // Rejects when the exchange ends.
     await once(this.#stream, 'drain', { signal }).catch(() => undefined);
-    limits.paid('drain');
+    limits.pickerAnswered('drain');
   }
 
   /** Reads no more from it while a receiver has enough to do. */

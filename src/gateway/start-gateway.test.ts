@@ -90,7 +90,7 @@ describe('a picker', () => {
   it.each([
     ['the request', (input: PickerInput) => input.request_body?.end_of_stream === true],
     ['the response', (input: PickerInput) => input.response_headers !== undefined],
-  ])('[V69] that owes an answer to %s is a 503 after a time', async (_, which) => {
+  ])('[V69] that does not answer %s is a 503 after a time', async (_, which) => {
     await start({ firstByteTimeoutMs: 0, idleTimeoutMs: 0, uploadTimeoutMs: 0 });
     const silent = silentAt(which);
     const answer = post();
@@ -165,7 +165,7 @@ describe('a picker', () => {
     expect((await next).status).toBe(200);
   });
 
-  it('[V69] that refuses an upload under way is heard by the client', async () => {
+  it('[V69] that refuses an upload under way gets its answer to the client', async () => {
     await start();
     const body = Buffer.from('too large');
     picker.script(({ request_body }, stream) => {

@@ -17,7 +17,7 @@ it.each([
   expect(pickerFailure(new Error(message))).toBe(said);
 });
 
-it('[Q290] tells an endpoint that took no connection from one that got the request', () => {
+it('[Q290] distinguishes an endpoint that took no connection from one that got the request', () => {
   const [unreached, late] = [
     new NoConnection('no connection'),
     new TimeoutError('sent no headers'),

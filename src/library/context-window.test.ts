@@ -52,7 +52,7 @@ describe('an endpoint with a short context window', () => {
     expect(getsAny(picker, SHORT)).toBe(true);
   });
 
-  it('[Q268] is told from the answer that the client allows', () => {
+  it('[Q268] is compared with the prompt and the answer that the client allows', () => {
     const picker = pickerOver([undefined, undefined]);
     refusedBy(picker, 8192);
     expect(getsAny(picker, { ...SHORT, outputTokensMax: 8092 })).toBe(true);
@@ -79,7 +79,7 @@ describe('an endpoint with a short context window', () => {
     expect(getsAny(picker, LONG)).toBe(true);
   });
 
-  it('[Q273] is not told from its KV memory, because an answer may end before it is full', () => {
+  it('[Q273] is not taken from its KV memory, because an answer may end before it is full', () => {
     const picker = pickerOver([8000, 160_000]);
     expect(getsAny(picker, { ...SHORT, outputTokensMax: 60_000 })).toBe(true);
   });

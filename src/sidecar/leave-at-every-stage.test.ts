@@ -112,7 +112,7 @@ async function run(walk: Walk, fault?: Fault, at?: Place): Promise<Run> {
   /** A server that has gone is asked again after a pause. */
   let paused = false;
 
-  /** Of both legs at once the one may end only after the other. */
+  /** Where both legs are sent at once, one may end only after the other. */
   const computedBefore = async ({ role }: Place): Promise<void> => {
     if (role !== 'engine' || !isAtOnce(walk)) return;
     await eventually(

@@ -80,7 +80,7 @@ describe('the network between stubs', () => {
     expect([a?.sending, a?.receiving, b?.sending, b?.receiving]).toEqual([0, 0, 0, 0]);
   });
 
-  it('[O331] ends every transfer after weeks, when the clock no longer tells the time of a few bytes', () => {
+  it('[O331] ends every transfer after weeks, when the clock is too coarse for the time of a few bytes', () => {
     const weeksMs = 100 * 86_400_000;
     const clock = new SimulatedClock();
     const fabric = new KvFabric(clock);

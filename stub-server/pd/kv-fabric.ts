@@ -94,7 +94,8 @@ export class KvFabric {
   #end(): void {
     this.#advance();
     const now = this.#clock.now();
-    // Less than one byte left is a rounding error, and so is what takes no time that a clock tells.
+    // Less than one byte left is a rounding error, and so is what takes less time than the clock
+    // can show.
     const over = [...this.#flows].filter(
       ({ bytesLeft, bytesPerMs }) => bytesLeft < 1 || now + bytesLeft / bytesPerMs <= now,
     );

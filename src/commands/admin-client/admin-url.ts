@@ -9,8 +9,8 @@ const DIGITS = /^\d+$/;
 const PORT = /^[^/?#]*:(?<port>[^:\]/?#]*)(?:[/?#]|$)/;
 
 /**
- * The URL of a path at `host:port`, at a port of this machine, or at a URL. Throws CommandFailure with the address, what is
- * wrong with it and `hint`, which says what to give.
+ * The URL of a path at `host:port`, at a port of this machine, or at a URL. Throws CommandFailure
+ * with the address, what is wrong with it and `hint`, which says what to give.
  */
 export function adminUrl(address: string, path: string, hint: string): URL {
   const alone = PORT_ALONE.exec(address)?.groups?.['port'];

@@ -56,7 +56,7 @@ function gapsOf(times: readonly number[]): readonly number[] {
   return times.slice(1).map((time, index) => time - (times[index] ?? 0));
 }
 
-/** Of so many busy endpoints each is scraped at intervals between these, in ms. */
+/** With so many busy endpoints each is scraped at intervals between these, in ms. */
 async function expectGaps(
   busy: number,
   [from, to]: readonly [from: number, to: number],

@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../framework/runtime.ts';
 
-/** A host with so many questions is slower than its neighbours, or does not answer at all. */
+/** A host with so many questions is slower than the others, or does not answer at all. */
 const OPEN_MAX = 8;
 /** How long a host that failed, or let a request wait in vain, is left out. */
 const LEFT_OUT_MS: Millis = 1000;

@@ -153,7 +153,7 @@ export interface StreamsElsewhere {
   readonly threads: number;
   heldBytes(): number;
   openStreams(): number;
-  /** Tells the other threads how many streams and bytes this thread has. */
+  /** Sends the other threads how many streams and bytes this thread has. */
   note(openStreams: number, heldBytes: number): void;
 }
 
@@ -223,7 +223,8 @@ export class OpenStreams {
     if (older !== undefined) older.newer = newer;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
-    // A closed stream that the collector has moved to the old generation would keep its neighbours.
+    // A closed stream that the collector has moved to the old generation would keep its neighbours
+    // in the list alive.
     account.older = undefined;
     account.newer = undefined;
     this.#count -= 1;

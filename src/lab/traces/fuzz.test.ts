@@ -48,7 +48,7 @@ const CHATS = [0, 1, 2]
   )
   .join('\n');
 
-/** Of formats that are only read. */
+/** Files in formats that are only read. */
 const SAMPLES: Readonly<Record<string, string>> = { otel: `${SPANS}\n${SPANS}\n`, bailian: CHATS };
 
 function sampleOf(name: string, random: Random): Buffer {

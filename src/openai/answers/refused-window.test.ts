@@ -37,7 +37,7 @@ it.each([
   expect(read(text)).toBeUndefined();
 });
 
-it('[Q267] does not believe what an error repeats of the request', () => {
+it('[Q267] takes nothing from what an error repeats of the request', () => {
   const sentence = "This model's maximum context length is 5 tokens";
   const repeating = `1 validation error: 'input': "${sentence}"`;
   expect(read(JSON.stringify({ error: { message: repeating } }))).toBeUndefined();

@@ -158,7 +158,7 @@ function cachedTokensBy(
       // The comparison is false for NaN, which must not enter the ledger.
       return cached > 0 ? Math.min(context.request.promptTokens, cached) : 0;
     } catch {
-      // Whoever computes the fact has reported the error already.
+      // The guard of the plugin that computes the fact has reported the error already.
       return 0;
     }
   };

@@ -5,7 +5,7 @@ const STANDSTILL_MS: Millis = 1000;
 /** What has come meanwhile is read no sooner than in this time. */
 const READ_MS: Millis = 500;
 
-/** Tells by the events of requests how late this process may be itself. */
+/** Knows from the events of requests how late this process may be itself. */
 export class OwnDelay {
   #eventAt: Millis = Number.NEGATIVE_INFINITY;
   #beganAt: Millis = Number.NEGATIVE_INFINITY;

@@ -15,7 +15,7 @@ interface Truth {
   readonly perPrefillTokenMs: number;
   readonly stepFactor: number;
   readonly overheadMs: number;
-  /** Of attention within a prompt; 0 by default. */
+  /** The time of attention within a prompt; 0 by default. */
   readonly perSquaredTokenMs?: number;
   /** 4,000 by default. */
   readonly promptTokensMax?: number;

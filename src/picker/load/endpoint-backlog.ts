@@ -61,11 +61,13 @@ interface Places {
 /**
  * Says which endpoints can begin one more request. An endpoint is open while the prompts that are
  * not computed there do not fill the step that runs and the next: what comes on top would only
- * stand in the engine's queue, where nothing about it can be changed any more. One where one of
- * ours waits for memory is closed, and so is one without a slot for the adapter of a request to
- * this one. One where nothing of ours is in flight is open unless it is full, and so are one that
- * reports that it does nothing, and one that should have been done long ago: what is not known must
- * not stop a pool.
+ * stand in the engine's queue, where nothing about it can be changed any more. It is closed, too,
+ * while one of our requests waits there for memory, and to requests whose adapter has no slot
+ * there.
+ *
+ * What is not known must not stop a pool. So an endpoint with room for one more is open where
+ * nothing of ours is in flight, where it reports that it does nothing, and where all that was sent
+ * should have been done long ago.
  */
 export class EndpointBacklog implements EndpointObserver, RequestObserver {
   readonly #options: EndpointBacklogOptions;

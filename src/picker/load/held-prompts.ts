@@ -14,9 +14,9 @@ const HIGH_BITS = 0x1f_ffff;
 type Counts = number[];
 
 /**
- * The prompts of the requests that wait, or the first text of several, by the number of the place for which each waits. The id of
- * a block stands for all before it, so a block that is counted says that some waiting prompt begins
- * alike up to there.
+ * The prompts of the requests that wait, or the first text of several, by the number of the place
+ * for which each waits. The id of a block stands for all before it, so a block that is counted says
+ * that some waiting prompt begins alike up to there.
  */
 export class HeldPrompts {
   readonly #counts = new Map<number, Counts>();
@@ -42,8 +42,9 @@ export class HeldPrompts {
   }
 
   /**
-   * What this prompt has in common, from its first token on, with those that wait for each place; no
-   * entry for nothing. At the place `own` the prompt itself is counted, which does not count here.
+   * What this prompt has in common, from its first token on, with those that wait for each place;
+   * no entry for nothing. At the place `own` the prompt itself is counted, which does not count
+   * here.
    */
   sharedWith(prompt: PromptBlocks, own?: number): ReadonlyMap<number, SharedBeginning> {
     const shared = new Map<number, SharedBeginning>();

@@ -66,7 +66,7 @@ const NOTHING: InFlightLoad = { requests: 0, pendingPrefillTokens: 0, contextTok
 export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightView {
   /** By slot. */
   readonly #entries: (EndpointEntry | undefined)[] = [];
-  /** Counts what made an endpoint freer, so that who waits can see that something has changed. */
+  /** Grows each time that an endpoint becomes freer: then what waits is looked at again. */
   #freed = 0;
   /** By address: endpoints that left the pool while they had requests. */
   readonly #left = new Map<string, EndpointEntry>();

@@ -60,7 +60,8 @@ export class OpenReservations {
     else older.newer = newer;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
-    // What V8 has moved to its old generation would keep its neighbours until a full collection.
+    // What V8 has moved to its old generation would keep its neighbours in the list alive until a
+    // full collection.
     reservation.older = undefined;
     reservation.newer = undefined;
   }

@@ -53,7 +53,7 @@ it('[Q251] A request that may wait for memory shows nothing of it', () => {
   expect(afterAnswers(40, CLAIM_MS / 2, { endpoint: small, load })).toBe(1);
 });
 
-it('[Q251] A new endpoint with the number of one that has gone is believed again', () => {
+it('[Q251] A new endpoint with the number of one that has gone counts as any other', () => {
   const claims = new WaitingClaims();
   const routed = makeRouted(endpoint, { expectedTtftMs: EXPECTED_MS });
   claims.sent(routed, CLAIM_MS);

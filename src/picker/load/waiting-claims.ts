@@ -18,8 +18,8 @@ interface Claims {
 /**
  * How much of what endpoints report as waiting, and that is not ours, delays our requests. Some
  * engines count requests that wait for something else than a step, such as an adapter or blocks
- * from another server, some are old by seconds, and some lie. Believed for ever, they would keep an
- * idle server closed.
+ * from another server, some are old by seconds, and some are wrong. If they counted for ever, they
+ * would keep an idle server closed.
  */
 export class WaitingClaims implements RequestObserver {
   /** By slot. */

@@ -22,7 +22,7 @@ export interface Claimant {
 }
 
 /** What the picker knows of its endpoints. */
-export interface Witness {
+export interface KnownLoads {
   readonly pool: Pick<EndpointPool, 'snapshot'>;
   readonly ledger: {
     occupied(endpoint: Endpoint): number;
@@ -30,7 +30,7 @@ export interface Witness {
   };
 }
 
-/** Whose claims do not count from now on, and where. */
+/** A replica whose claims at an address do not count from now on. */
 export interface Doubted {
   readonly id: string;
   readonly address: string;
@@ -38,8 +38,8 @@ export interface Doubted {
 
 interface Doubt {
   readonly until: Millis;
-  /** Those whose claims still count. Who comes later may be the doubted one under another name. */
-  readonly believed: ReadonlySet<Claimant>;
+  /** Those whose claims still count. A replica that comes later may be the doubted one renamed. */
+  readonly trusted: ReadonlySet<Claimant>;
 }
 
 /**
@@ -60,41 +60,41 @@ export class Doubts {
   /** Whether the claims of this replica at this address do not count. */
   isDoubted(claimant: Claimant, address: string): boolean {
     const doubt = this.#doubted.get(address);
-    return doubt !== undefined && !doubt.believed.has(claimant);
+    return doubt !== undefined && !doubt.trusted.has(claimant);
   }
 
   /**
    * To be called each second. Doubts the replica that claims most at an endpoint which has denied
    * it long enough, and releases what it has there. Returns who is doubted now, and where.
    */
-  look(claimants: readonly Claimant[], witness: Witness): readonly Doubted[] {
+  look(claimants: readonly Claimant[], loads: KnownLoads): readonly Doubted[] {
     const now = this.#clock.now();
     for (const [address, { until }] of this.#doubted)
       if (now >= until) this.#doubted.delete(address);
     let known: readonly Map<string, number>[] | undefined;
     const claims = (): readonly Map<string, number>[] => (known ??= claimants.map(claimsOf));
     const doubted: Doubted[] = [];
-    for (const endpoint of witness.pool.snapshot()) {
+    for (const endpoint of loads.pool.snapshot()) {
       const { address } = endpoint;
-      const denies = this.#denies(endpoint, witness, claims);
+      const denies = this.#denies(endpoint, loads, claims);
       if (denies === undefined) continue;
       const looks = denies ? (this.#denied.get(address) ?? 0) + 1 : 0;
       if (looks > 0) this.#denied.set(address, looks);
       else this.#denied.delete(address);
       if (looks < LOOKS) continue;
       const at = claims().map((each) => each.get(address) ?? 0);
-      const liar = claimants[at.indexOf(Math.max(...at))];
-      if (liar === undefined) continue;
-      this.#doubt(liar, claimants, address);
-      doubted.push({ id: liar.id, address });
+      const largest = claimants[at.indexOf(Math.max(...at))];
+      if (largest === undefined) continue;
+      this.#doubt(largest, claimants, address);
+      doubted.push({ id: largest.id, address });
     }
     return doubted;
   }
 
-  /** Undefined where the endpoint is no witness now. */
+  /** Undefined where the endpoint's report says nothing of what others claim. */
   #denies(
     endpoint: Endpoint,
-    { ledger }: Witness,
+    { ledger }: KnownLoads,
     claims: () => readonly Map<string, number>[],
   ): boolean | undefined {
     const { address, metrics } = endpoint;
@@ -102,19 +102,20 @@ export class Doubts {
     const here = ledger.occupiedHere(endpoint);
     if (!isFresh(endpoint, this.#clock.now()) || here > reported) return undefined;
     const possible = TIMES_REPORTED * reported;
-    // The ledger has also those that wait elsewhere for their prompts: only where it may be so,
-    // count.
+    // The ledger also has requests whose prompts are still computed elsewhere, so its number is
+    // only a bound: the claims themselves are counted where it is above what is possible.
     if (ledger.occupied(endpoint) - here <= possible) return false;
     const claimed = claims().reduce((sum, each) => sum + (each.get(address) ?? 0), 0);
     return claimed > possible;
   }
 
-  #doubt(liar: Claimant, claimants: readonly Claimant[], address: string): void {
+  #doubt(doubted: Claimant, claimants: readonly Claimant[], address: string): void {
     const now = this.#clock.now();
-    const isBelieved = (each: Claimant): boolean => each !== liar && !this.isDoubted(each, address);
-    const believed = new Set(claimants.filter(isBelieved));
-    this.#doubted.set(address, { until: now + DOUBTED_MS, believed });
-    liar.release(now, address);
+    const isTrusted = (each: Claimant): boolean =>
+      each !== doubted && !this.isDoubted(each, address);
+    const trusted = new Set(claimants.filter(isTrusted));
+    this.#doubted.set(address, { until: now + DOUBTED_MS, trusted });
+    doubted.release(now, address);
   }
 }
 

@@ -138,7 +138,7 @@ describe('replicas that come and go', () => {
     expect(bed.replica.status().peers.length).toBeLessThanOrEqual(1);
   });
 
-  it('[V292] are all heard where sixty start at once', () => {
+  it('[V292] are all followed where sixty start at once', () => {
     const bed = new Bed();
     for (let n = 0; n < 60; n++) bed.say(MESSAGE_KIND.askOpen, 1, `p${n + 1}`);
     expect(bed.joined).toBe(60);

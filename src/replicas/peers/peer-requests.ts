@@ -8,12 +8,12 @@ import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import type { ChangeEntry, DoneEntry, PromptEntry, RoutedEntry } from '../messages/entries.ts';
 import { promptOf } from '../messages/prompt-words.ts';
 import type { Bookings } from './bookings.ts';
-import type { Witness } from './doubts.ts';
+import type { KnownLoads } from './doubts.ts';
 import { peerRequest } from './peer-request.ts';
 import { RecentNumbers } from './recent-numbers.ts';
 
 /** The picker as others' requests reach it. */
-export interface SharedPicker extends Witness {
+export interface SharedPicker extends KnownLoads {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
   readonly elsewhere: Pick<Elsewhere, 'book' | 'happenedAt' | 'events'>;
 }

@@ -100,7 +100,7 @@ for (const definition of catalogue.scorers) {
       }
     });
 
-    it('[S6] forgets an endpoint that goes: its successor starts as one never heard of', () => {
+    it('[S6] forgets an endpoint that goes: its successor starts as a new one', () => {
       const scorer = create();
       const { endpoints, context } = world({ size: 17, kinds: ['fresh'], needs });
       tell(scorer, endpoints);

@@ -19,7 +19,7 @@ const ANSWER_WEIGHT = 0.1;
 /**
  * After a pause a flow may be ahead by so many of its requests, as far as it has left its share
  * unused. Requests of a steady flow come by chance two or three at a time: without this, the second
- * would wait until a neighbour with a burst has got as much.
+ * would wait until a flow with a burst has got as much.
  */
 const SAVED_REQUESTS = 8;
 /** Accounts that nothing needs are looked for when there are so many more than before. */

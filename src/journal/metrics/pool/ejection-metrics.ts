@@ -5,9 +5,9 @@ import type { EndpointPicker } from '../../../picker/endpoint-picker.ts';
 import { endpointLabels, showMetric } from '../page/family.ts';
 
 /**
- * Shows which endpoints are out of the candidates, how often endpoints were ejected, how many
- * are ejected or fail their scrapes, and how many requests were not served by their pick. An endpoint that is gone is mostly both, so that sums of the
- * two would count it twice.
+ * Shows which endpoints are out of the candidates, how often endpoints were ejected, how many are
+ * ejected or fail their scrapes, and how many requests were not served by their pick. An endpoint
+ * that is gone is mostly both, so that sums of the two would count it twice.
  */
 export function registerEjectionMetrics(
   registry: Registry,

@@ -156,7 +156,7 @@ func (x *PickerMessage) GetRequests() []*Request {
 
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of this protocol: 1. A scheduler that does not know it ends the stream with FAILED_PRECONDITION.
+	// The version of this protocol: 1. A scheduler that does not know it ends the stream with FAILED_PRECONDITION.
 	Version uint32 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	// Such as `pointsman/0.1.0`.
 	Picker string `protobuf:"bytes,2,opt,name=picker,proto3" json:"picker,omitempty"`
@@ -286,12 +286,12 @@ type Welcome struct {
 	Version uint32 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	// For logs and metrics.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What it wants to be told. A scheduler that polls the servers itself may do without samples and events.
+	// What the picker should send it. A scheduler that polls the servers itself may do without samples and events.
 	WantsEndpoints bool `protobuf:"varint,3,opt,name=wants_endpoints,json=wantsEndpoints,proto3" json:"wants_endpoints,omitempty"`
 	WantsEvents    bool `protobuf:"varint,4,opt,name=wants_events,json=wantsEvents,proto3" json:"wants_events,omitempty"`
 	// So many block hashes of a prompt at most, from its start. None if 0.
 	BlockHashesMax uint32 `protobuf:"varint,5,opt,name=block_hashes_max,json=blockHashesMax,proto3" json:"block_hashes_max,omitempty"`
-	// Of those that the Hello named.
+	// Those headers that the Hello named.
 	Headers       []string `protobuf:"bytes,6,rep,name=headers,proto3" json:"headers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -764,7 +764,7 @@ func (x *Decision) GetHeaders() map[string]string {
 type Target struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Slot  uint32                 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
-	// For whoever compares schedulers; any finite number, higher is better.
+	// For comparisons of schedulers; any finite number, higher is better.
 	Score         float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -814,7 +814,7 @@ func (x *Target) GetScore() float64 {
 	return 0
 }
 
-// What became of a request, whoever decided it.
+// What became of a request, also of one that another scheduler decided.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
