@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { ENGINES } from '../../src/endpoints/scraping/page/engine-metrics.ts';
 import { TRACE_FORMATS } from '../../src/lab/traces/reading/find-format.ts';
+import { EJECTION_REASONS } from '../../src/picker/ejection/ejection-plan.ts';
 import { expectNoFault } from '../house/faults.ts';
 import { readText, sourceFiles } from '../house/source-tree.ts';
 
@@ -34,6 +35,44 @@ it('[T70] docs/trace-format.md has a row for each trace format, and for no other
   const missing = known.filter((name) => !rows.has(name));
   expectNoFault(missing, 'add a row for these formats to docs/trace-format.md');
   expect(rows.size).toBe(known.length);
+});
+
+it('[T76] docs/metrics.md names each reason for an ejection', () => {
+  const page = readText('docs/metrics.md');
+  const [, rest = ''] = page.split('`pointsman_ejections_total`');
+  const [text = ''] = rest.split('\n- ');
+  const missing = EJECTION_REASONS.filter((reason) => !text.includes(`\`${reason}\``));
+  expectNoFault(missing, 'add these reasons to pointsman_ejections_total in docs/metrics.md');
+});
+
+it('[T77] docs/access.md has a row for each document under /debug, and for no other', () => {
+  const heading = '## The documents under `/debug`';
+  const rows = [...rowsOf('docs/access.md', heading).keys()];
+  const files = sourceFiles().filter(
+    (path) => path.startsWith('src/serve/') && !path.endsWith('.test.ts'),
+  );
+  const paths = files.flatMap((file) =>
+    [...readText(file).matchAll(/'(\/debug\/[a-z/]+)'/g)].map(([, path = '']) => path),
+  );
+  // Profiles are kinds of one page.
+  const served = new Set(paths.map((path) => path.replace(/\/(?:profile|heap)?$/, '')));
+  const known = rows.map((row) => row.replace('/…', ''));
+  const missing = [...served].filter((path) => !known.includes(path));
+  expectNoFault(missing, 'add a row for these paths to docs/access.md');
+  expect(known.toSorted()).toEqual([...served].toSorted());
+});
+
+it('[T78] docs/trace-format.md has each kind of record of a capture, and no other', () => {
+  const source = readText('src/journal/capture/capture-record.ts');
+  const written = [...source.matchAll(/readonly e: '([^']+)'/g)].map(([, kind = '']) => kind);
+  const [, after = ''] = readText('docs/trace-format.md').split('\n| `e` ');
+  const [table = ''] = after.split('\n\n');
+  const named = [...table.matchAll(/^\| (`[^|]+`) +\|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, kind = '']) => kind),
+  );
+  const missing = written.filter((kind) => !named.includes(kind));
+  expectNoFault(missing, 'describe these records in docs/trace-format.md');
+  expect(named.toSorted()).toEqual([...new Set(written)].toSorted());
 });
 
 it('[O379] docs/telemetry.md names each attribute of a request’s spans, and no other', () => {

@@ -50,16 +50,7 @@ export function withEjection<
   return { ...plan, ejection, effective: { ...plan.effective, ejection } };
 }
 
-export type EjectionReason =
-  | 'consecutive-failures'
-  | 'failure-share'
-  | 'not-reached'
-  | 'first-token-stall'
-  | 'silent'
-  | 'trial-failed'
-  | 'failed-again';
-
-export const EJECTION_REASONS: readonly EjectionReason[] = [
+export const EJECTION_REASONS = [
   'consecutive-failures',
   'failure-share',
   'not-reached',
@@ -67,7 +58,9 @@ export const EJECTION_REASONS: readonly EjectionReason[] = [
   'silent',
   'trial-failed',
   'failed-again',
-];
+] as const;
+
+export type EjectionReason = (typeof EJECTION_REASONS)[number];
 
 /** An endpoint that is out of the candidates. */
 export interface Ejected {
