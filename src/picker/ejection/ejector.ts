@@ -5,6 +5,7 @@ import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { failureReason } from './failure-reason.ts';
 import { STALL_CHECK_MS, type Stalls, stalledAmong } from './first-token-stall.ts';
+import { LeftOutEndpoints } from './left-out-endpoints.ts';
 import { OwnDelay } from './own-delay.ts';
 import { answersScrapesAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
 
@@ -24,7 +25,6 @@ export interface EjectorOptions {
 
 /** An endpoint may serve requests and no metrics. */
 const SILENT_TRIAL_MS = 30_000;
-const NO_SLOTS: ReadonlySet<number> = new Set();
 
 /**
  * Takes endpoints that fail out of the candidates, and lets few requests try them again. It
@@ -35,10 +35,7 @@ export class Ejector implements EndpointObserver {
   readonly #options: EjectorOptions;
   #plan: EjectionPlan | undefined;
   readonly #known = new Map<EndpointId, EndpointHealth>();
-  /** By slot. */
-  readonly #out = new Map<number, EndpointHealth>();
-  /** Slots of endpoints that get no new requests while others can take them. */
-  #suspects: ReadonlySet<number> = NO_SLOTS;
+  readonly #leftOut = new LeftOutEndpoints();
   readonly #counts = new Map<EjectionReason, number>();
   #fallbacks = 0;
   #checkedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -53,9 +50,10 @@ export class Ejector implements EndpointObserver {
   /** Undefined, or one that is not enabled, lets all endpoints be candidates. */
   configure(plan: EjectionPlan | undefined): void {
     this.#plan = plan?.enabled === true ? plan : undefined;
-    this.#suspects = NO_SLOTS;
-    if (this.#plan === undefined) this.#out.clear();
-    if (this.#plan === undefined) this.#known.clear();
+    this.#leftOut.suspect([]);
+    if (this.#plan !== undefined) return;
+    this.#leftOut.clear();
+    this.#known.clear();
   }
 
   /** How often endpoints were ejected, by reason. */
@@ -69,7 +67,7 @@ export class Ejector implements EndpointObserver {
   }
 
   ejected({ slot }: Endpoint): Ejected | undefined {
-    return this.#out.get(slot)?.ejected;
+    return this.#leftOut.healthAt(slot)?.ejected;
   }
 
   /**
@@ -83,16 +81,20 @@ export class Ejector implements EndpointObserver {
     this.#ownDelay.event(at);
     if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
     if (at - this.#silenceCheckedAt >= SILENCE_CHECK_MS) this.#checkSilence(plan, at);
-    if (this.#out.size === 0) return undefined;
+    if (this.#leftOut.ejected === 0) return undefined;
     const trial = candidates.find((each) => this.#isTrialDue(each, at));
-    if (trial !== undefined) this.#out.get(trial.slot)?.trialOffered(at);
+    if (trial !== undefined) this.#leftOut.healthAt(trial.slot)?.trialOffered(at);
     return trial;
+  }
+
+  /** The candidates without those that are left out; more where nothing else is left. */
+  remaining(candidates: readonly Endpoint[]): readonly Endpoint[] {
+    return this.#leftOut.remaining(candidates);
   }
 
   /** More of `all` where the filters left none of `tried`; undefined where there is no more. */
   widen(tried: readonly Endpoint[], all: readonly Endpoint[]): readonly Endpoint[] | undefined {
-    const steps = [this.remaining(all), this.#unejected(all), all];
-    return steps.find(({ length }) => length > tried.length);
+    return this.#leftOut.widen(tried, all);
   }
 
   /** `ttftMs`: how long the first token is expected to take. */
@@ -162,26 +164,12 @@ export class Ejector implements EndpointObserver {
 
   onEndpointRemoved({ id, slot }: Endpoint): void {
     this.#known.delete(id);
-    this.#out.delete(slot);
-  }
-
-  /** The candidates without ejected and suspect endpoints; more where nothing else is left. */
-  remaining(candidates: readonly Endpoint[]): readonly Endpoint[] {
-    const unejected = this.#unejected(candidates);
-    if (this.#suspects.size === 0) return unejected;
-    const left = unejected.filter(({ slot }) => !this.#suspects.has(slot));
-    return left.length === 0 ? unejected : left;
-  }
-
-  #unejected(candidates: readonly Endpoint[]): readonly Endpoint[] {
-    if (this.#out.size === 0) return candidates;
-    const left = candidates.filter(({ slot }) => !this.#out.has(slot));
-    return left.length === 0 ? candidates : left;
+    this.#leftOut.delete(slot);
   }
 
   /** An endpoint that no longer answers scrapes is tried seldom: it hangs, or has gone. */
   #isTrialDue(endpoint: Endpoint, at: Millis): boolean {
-    const health = this.#out.get(endpoint.slot);
+    const health = this.#leftOut.healthAt(endpoint.slot);
     if (health === undefined) return false;
     const { until = at, reason } = health.ejected ?? {};
     const isScraped = Number.isFinite(endpoint.metrics.sampledAt);
@@ -215,7 +203,7 @@ export class Ejector implements EndpointObserver {
   }
 
   #isBack({ endpoint }: EndpointHealth): void {
-    this.#out.delete(endpoint.slot);
+    this.#leftOut.delete(endpoint.slot);
     this.#options.onChange?.({ endpoint, ejected: undefined });
   }
 
@@ -244,9 +232,10 @@ export class Ejector implements EndpointObserver {
     const plan = this.#plan;
     const isNew = health.ejected === undefined;
     // The last endpoint stays: a request that may fail is better than none.
-    if (plan === undefined || (isNew && this.#out.size + 1 >= pool.snapshot().length)) return;
+    if (plan === undefined || (isNew && this.#leftOut.ejected + 1 >= pool.snapshot().length))
+      return;
     health.eject(reason, at, plan);
-    this.#out.set(endpoint.slot, health);
+    this.#leftOut.eject(health);
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
     if (isNew) onChange?.({ endpoint, ejected: health.ejected });
   }
@@ -267,15 +256,15 @@ export class Ejector implements EndpointObserver {
       if (health.ejected === undefined) watched.push({ health, endpoint });
     }
     const { suspects, silent } = silenceAmong(watched, at, silenceMs);
-    this.#suspects = suspects.length === 0 ? NO_SLOTS : new Set(suspects.map(({ slot }) => slot));
+    this.#leftOut.suspect(suspects);
     if (this.#ownDelay.judgedBy(at) < at) return;
     for (const health of silent) this.#eject(health, 'silent', at);
   }
 
   /**
    * Looks for endpoints that owe first tokens for too long while others give theirs. After a
-   * standstill it judges by what was owed before it, but for `left`, whose client has just given up:
-   * a gateway sends what it got of an answer before the end of its request.
+   * standstill it judges by what was owed before it, but for `left`, whose client has just given
+   * up: a gateway sends what it got of an answer before the end of its request.
    */
   #check(plan: EjectionPlan, at: Millis, left?: EndpointHealth): void {
     this.#checkedAt = at;

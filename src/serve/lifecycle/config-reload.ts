@@ -3,6 +3,7 @@ import type { ConfigFile } from '../../catalogue/plan.ts';
 import { oneAtATime } from '../../files/following/one-at-a-time.ts';
 import { watchFile } from '../../files/following/watch-file.ts';
 import type { Clock } from '../../framework/runtime.ts';
+import type { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { sameParameters } from '../../picker/plan/same-parameters.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -33,57 +34,92 @@ export interface ConfigReload {
  * logged while the last valid one continues to decide.
  */
 export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
-  const { file, adopt, clock, log } = options;
+  const { log, file } = options;
   const { path } = file;
-  let { plan } = options;
-  let lastText: string | undefined;
-  let isStopped = false;
-  let adoptedAtMs = 0;
-  const reloads = registerReloads(options.registry, () => adoptedAtMs);
+  const followed = new FollowedConfig(options);
+  const watch = watchFile(path, {
+    onChange: oneAtATime(() => followed.changed()),
+    onError: (error) => log.error({ path, err: error }, 'the configuration file cannot be watched'),
+  });
+  return {
+    ready: watch.ready,
+    lastError: () => followed.lastError,
+    stop: () => {
+      followed.stop();
+      return watch.stop();
+    },
+  };
+}
 
-  /** Undefined where the text is the one that decides. */
-  async function read(): Promise<{ readonly text: string; readonly next: PickerPlan } | undefined> {
-    const text = file.read();
-    if (text === lastText && reloads.lastError === undefined) return undefined;
-    return { text, next: await file.load(text) };
+interface ReadConfig {
+  readonly text: string;
+  readonly plan: PickerPlan;
+}
+
+/** The content of the file that decides, and the attempts to replace it. */
+class FollowedConfig {
+  readonly #options: ConfigReloadOptions;
+  readonly #reloads: Reloads;
+  /** The plan that decides. */
+  #plan: PickerPlan;
+  /** Its text; undefined until the file is read here for the first time. */
+  #text: string | undefined;
+  #adoptedAtMs = 0;
+  #isStopped = false;
+
+  constructor(options: ConfigReloadOptions) {
+    this.#options = options;
+    this.#plan = options.plan;
+    this.#reloads = registerReloads(options.registry, () => this.#adoptedAtMs);
   }
 
-  function take(text: string, next: PickerPlan): void {
-    if (sameParameters(next.effective, plan.effective)) {
-      if (reloads.lastError !== undefined)
-        log.info({ path }, 'the configuration file is again the one that decides');
-    } else {
-      adopt(next);
-      reloads.adopted();
-      adoptedAtMs = clock.wallTime();
-      logAdopted(next, plan, { path, log });
-      plan = next;
-    }
-    lastText = text;
+  get lastError(): string | undefined {
+    return this.#reloads.lastError;
   }
 
-  async function follow(): Promise<void> {
-    const [found] = await Promise.allSettled([read()]);
-    if (isStopped) return;
-    reloads.attempt(
+  async changed(): Promise<void> {
+    const { file, log } = this.#options;
+    const [read] = await Promise.allSettled([this.#read()]);
+    if (this.#isStopped) return;
+    this.#reloads.attempt(
       () => {
-        if (found.status === 'rejected') throw found.reason;
-        if (found.value !== undefined) take(found.value.text, found.value.next);
+        if (read.status === 'rejected') throw read.reason;
+        if (read.value !== undefined) this.#take(read.value);
       },
       (error) =>
-        log.error({ path, error }, 'configuration refused; the previous one continues to decide'),
+        log.error(
+          { path: file.path, error },
+          'configuration refused; the previous one continues to decide',
+        ),
     );
   }
 
-  const watch = watchFile(path, {
-    onChange: oneAtATime(follow),
-    onError: (error) => log.error({ path, err: error }, 'the configuration file cannot be watched'),
-  });
-  const stop = (): Promise<void> => {
-    isStopped = true;
-    return watch.stop();
-  };
-  return { ready: watch.ready, lastError: () => reloads.lastError, stop };
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Undefined where the text is the one that decides. */
+  async #read(): Promise<ReadConfig | undefined> {
+    const { file } = this.#options;
+    const text = file.read();
+    if (text === this.#text && this.lastError === undefined) return undefined;
+    return { text, plan: await file.load(text) };
+  }
+
+  #take({ text, plan: next }: ReadConfig): void {
+    const { adopt, clock, file, log } = this.#options;
+    const { path } = file;
+    if (!sameParameters(next.effective, this.#plan.effective)) {
+      adopt(next);
+      this.#reloads.adopted();
+      this.#adoptedAtMs = clock.wallTime();
+      logAdopted(next, this.#plan, { path, log });
+      this.#plan = next;
+    } else if (this.lastError !== undefined) {
+      log.info({ path }, 'the configuration file is again the one that decides');
+    }
+    this.#text = text;
+  }
 }
 
 function logAdopted(
