@@ -3,8 +3,8 @@ import type { PlannedPlugin } from '../../picker/plan/picker-plan.ts';
 import type { DataLayerEntry } from '../schema/data-layer-schema.ts';
 import type { PluginTable } from './plugin-table.ts';
 
-export const METRICS_SOURCE = 'metrics-data-source';
-export const METRICS_EXTRACTOR = 'core-metrics-extractor';
+const METRICS_SOURCE = 'metrics-data-source';
+const METRICS_EXTRACTOR = 'core-metrics-extractor';
 const CLUSTER_SOURCE = 'multicluster-metrics-data-source';
 /** With an adaptive interval, samples of endpoints that do nothing are at most so old. */
 const ADAPTIVE_AGE_MS = 200;

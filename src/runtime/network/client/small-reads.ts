@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
  * undici reads on through all bytes that it has got when headers are longer than it allows, and makes
  * an error for each further one.
  */
-export const READ_BYTES_MAX: number = 16 * 1024;
+const READ_BYTES_MAX = 16 * 1024;
 
 interface Connected {
   readonly connectParams: { readonly protocol: string; readonly host: string };
