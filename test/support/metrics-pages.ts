@@ -14,14 +14,14 @@ export function reader(engine: string): PageReader {
   return new PageReader(mappingOf(engine));
 }
 
-/** A line of a series such as `name{kind=used}` with further labels. */
+/** A line of a series such as `name{kind=used}` or `name{kind=""}` with further labels. */
 export function lineOf(
   series: string | undefined,
   labels: string,
   value: string,
 ): string | undefined {
   if (series === undefined) return undefined;
-  const wanted = /\{(.*)=(.*)\}/.exec(series);
+  const wanted = /\{(.*)="?(.*?)"?\}/.exec(series);
   const own = wanted === null ? '' : `,${wanted[1]}="${wanted[2]}"`;
   return `${series.replace(/\{.*/, '')}${labels.replace('}', `${own}}`)} ${value}`;
 }

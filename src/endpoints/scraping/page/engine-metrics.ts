@@ -61,8 +61,9 @@ export const ENGINES: readonly EngineMapping[] = [
   },
   {
     name: 'sglang',
-    waiting: ['sglang:num_queue_reqs', 'sglang_num_queue_reqs'],
-    running: ['sglang:num_running_reqs', 'sglang_num_running_reqs'],
+    // With priorities each count is there for every priority, too, beside the total with none.
+    waiting: ['sglang:num_queue_reqs{priority=""}', 'sglang_num_queue_reqs{priority=""}'],
+    running: ['sglang:num_running_reqs{priority=""}', 'sglang_num_running_reqs{priority=""}'],
     kvUsage: ['sglang:token_usage', 'sglang_token_usage'],
     cacheInfo: ['sglang:cache_config_info', 'sglang_cache_config_info'],
     blockTokensLabel: 'page_size',
@@ -94,6 +95,25 @@ export const ENGINES: readonly EngineMapping[] = [
     kvUsage: ['nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=fraction}'],
     blockTokens: ['nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=tokens_per}'],
     blocks: ['nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=max}'],
+  },
+  {
+    name: 'lmdeploy',
+    waiting: ['lmdeploy:num_requests_waiting'],
+    running: ['lmdeploy:num_requests_running'],
+    kvUsage: ['lmdeploy:gpu_cache_usage_perc'],
+  },
+  {
+    name: 'tgi',
+    waiting: ['tgi_queue_size'],
+    running: ['tgi_batch_current_size'],
+    kvUsage: [],
+  },
+  {
+    name: 'llama.cpp',
+    waiting: ['llamacpp:requests_deferred'],
+    running: ['llamacpp:requests_processing'],
+    // Releases until the middle of 2025 have it.
+    kvUsage: ['llamacpp:kv_cache_usage_ratio'],
   },
   {
     name: 'triton',

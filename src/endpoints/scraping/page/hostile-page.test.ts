@@ -72,7 +72,7 @@ describe('a page that cannot be believed', () => {
     const lines = fc.array(
       fc.tuple(fc.constantFrom(...names), label, word, word).map(([name, key, text, value]) => {
         const bare = name.replace(/\{.*/, '');
-        const more = /\{(.*)=(.*)\}/.exec(name);
+        const more = /\{(.*)="?(.*?)"?\}/.exec(name);
         const also = more === null ? '' : `,${more[1]}="${more[2]}"`;
         return `${bare}{${key}="${text}"${also}} ${value}`;
       }),

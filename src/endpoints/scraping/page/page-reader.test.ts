@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { page, read, reader, usedFrom, VLLM_LOAD } from '../../../../test/support/metrics-pages.ts';
-import { configuredMapping, engineConfigSchema } from './engine-metrics.ts';
+import { configuredMapping, ENGINES, engineConfigSchema } from './engine-metrics.ts';
 import { PageReader } from './page-reader.ts';
 import type { PageReading, PageRefusal } from './reading.ts';
 
@@ -100,6 +100,24 @@ describe('PageReader', () => {
   );
 
   it.each([':', '_'])(
+    '[G178] counts no request of SGLang twice where sglang%snum_queue_reqs is there for each priority, too',
+    (sign) => {
+      const labels = ['priority=""', 'priority="0"', 'priority="5"'].map(
+        (each) => `{dp_rank="0",${each}}`,
+      );
+      const counts = (name: string, values: readonly number[]): readonly string[] =>
+        values.map((value, at) => `sglang${sign}${name}${labels[at]} ${value}.0`);
+      const lines = [
+        ...counts('num_running_reqs', [7, 4, 3]),
+        ...counts('num_queue_reqs', [9, 8, 1]),
+      ];
+      expect(read('sglang', lines)).toMatchObject({ running: 7, waiting: 9 });
+      const ranks = [0, 1].map((rank) => `sglang${sign}num_queue_reqs{dp_rank="${rank}"} 2.0`);
+      expect(read('sglang', ranks)).toMatchObject({ waiting: 4 });
+    },
+  );
+
+  it.each([':', '_'])(
     "[D501] reads the size of SGLang's cache from the gauges of its newer releases, sglang%spage_size",
     (sign) => {
       const lines = [
@@ -124,6 +142,33 @@ describe('PageReader', () => {
       kvUsage: 0.25,
       cache: { blockTokens: 16, blocks: 500 },
     });
+  });
+
+  it.each([
+    [
+      'lmdeploy',
+      [
+        'lmdeploy:num_requests_running',
+        'lmdeploy:num_requests_waiting',
+        'lmdeploy:gpu_cache_usage_perc',
+      ],
+    ],
+    ['tgi', ['tgi_batch_current_size', 'tgi_queue_size']],
+    [
+      'llama.cpp',
+      [
+        'llamacpp:requests_processing',
+        'llamacpp:requests_deferred',
+        'llamacpp:kv_cache_usage_ratio',
+      ],
+    ],
+  ])('[G179] reads the load of a page of %s', (engine, names) => {
+    const values = ['4', '3', '0.25'];
+    const lines = names.map((name, at) => `${name} ${values[at]}`);
+    const [running, waiting, kvUsage] = names.map((_, at) => Number(values[at]));
+    expect(read(engine, lines)).toMatchObject({ running, waiting, kvUsage });
+    const readers = ENGINES.filter(({ name }) => read(name, lines) !== undefined);
+    expect(readers.map(({ name }) => name)).toEqual([engine]);
   });
 
   it("reads trtllm-serve's page", () => {

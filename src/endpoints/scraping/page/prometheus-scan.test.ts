@@ -224,7 +224,7 @@ function parsePlainly(text: string, { name, labels: wanted }: SeriesSpec): reado
     const labels = pairs.map(([, key = '', raw = '']) => [key, unescapePlainly(raw)] as const);
     const byName = new Map(labels);
     const value = numberPlainly(match[3] ?? '');
-    const carries = [...wanted].every(([key, each]) => byName.get(key) === each);
+    const carries = [...wanted].every(([key, each]) => (byName.get(key) ?? '') === each);
     if (carries) samples.push({ labels, value });
   }
   return samples;

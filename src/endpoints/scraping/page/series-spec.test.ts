@@ -52,5 +52,6 @@ describe('the specification of a series', () => {
     expect(waitingBy('q{state!="running"}', lines)).toBe(5);
     expect(waitingBy('q{state="waiting",state!="running"}', lines)).toBe(3);
     expect(waitingBy('q{state!=""}', lines)).toBe(43);
+    expect(waitingBy('q{state=""}', lines)).toBe(2);
   });
 });

@@ -3,9 +3,9 @@ import type { Labels } from './prometheus-labels.ts';
 /** Selects series by the metric's name and by labels. */
 export interface SeriesSpec {
   readonly name: string;
-  /** Labels that a series must have. */
+  /** Labels that a series must have; a series without a label has it with an empty value. */
   readonly labels: Labels;
-  /** Labels that it must not have; a series without the label has it with an empty value. */
+  /** Labels that it must not have. */
   readonly without?: Labels;
 }
 
@@ -45,7 +45,7 @@ export function parseSpec(text: string): SeriesSpec {
 
 /** Whether a series with these labels is selected. */
 export function selectsSeries({ labels, without }: SeriesSpec, of: Labels): boolean {
-  for (const [name, value] of labels) if (of.get(name) !== value) return false;
+  for (const [name, value] of labels) if ((of.get(name) ?? '') !== value) return false;
   for (const [name, value] of without ?? []) if ((of.get(name) ?? '') === value) return false;
   return true;
 }
