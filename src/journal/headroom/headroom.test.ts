@@ -1,10 +1,13 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { headroomBed } from '../../../test/support/headroom-bed.ts';
+import { planFrom } from '../../catalogue/plan.ts';
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import type { Headroom } from './headroom.ts';
 import type { StageHeadroom } from './headroom-report.ts';
 
 it('[O285] leaves endpoints that do not answer out of the capacity, but not out of the replicas', () => {
@@ -89,4 +92,70 @@ it('[Q291] says that a pool is saturated where it was for 15 seconds, and not fo
   expect(after(1, 1)?.secondsToSaturation).toBe(0);
   expect(after(1, 0)?.secondsToSaturation).toBeUndefined();
   watch.stop();
+});
+
+describe('the headroom of a pool that computes prompts apart', () => {
+  const plan = planFrom('deploy/disaggregation.yaml');
+  const server = (picker: EndpointPicker, name: string, role: string): void =>
+    picker.pool.upsert({
+      id: name as EndpointId,
+      address: `${name}:8000`,
+      labels: new Map([['llm-d.ai/role', role]]),
+    });
+  const wanted = (headroom: Headroom): Record<string, number> =>
+    Object.fromEntries(
+      headroom.report().stages.map(({ stage, desiredReplicas, neededReplicas }) => {
+        if (neededReplicas !== undefined) expect(neededReplicas > 0).toBe(desiredReplicas > 0);
+        return [stage, desiredReplicas];
+      }),
+    );
+
+  it('[Q304] wants the first server of each stage for what waits, before any request was placed', () => {
+    const clock = new SimulatedClock();
+    let waiting = 0;
+    const { headroom } = headroomBed(clock, { plan, waiting: () => waiting });
+    expect(wanted(headroom)).toEqual({ prefill: 0, decode: 0, all: 0 });
+    waiting = 3;
+    expect(wanted(headroom)).toEqual({ prefill: 1, decode: 1, all: 1 });
+  });
+
+  it('[Q304] wants a first server that computes prompts where only others are left, with the same names as before', () => {
+    const clock = new SimulatedClock();
+    const { headroom, picker } = headroomBed(clock, { plan });
+    server(picker, 'd', 'decode');
+    picker.route(makeRequest()).done('completed');
+    const watch = headroom.start();
+    clock.advanceTo(2000);
+    expect(wanted(headroom)).toEqual({ prefill: 1, decode: 1, all: 1 });
+    server(picker, 'p', 'prefill');
+    expect(Object.keys(wanted(headroom))).toEqual(['prefill', 'decode']);
+    picker.pool.remove('p' as EndpointId);
+    expect(Object.keys(wanted(headroom))).toEqual(['prefill', 'decode', 'all']);
+    watch.stop();
+  });
+
+  it('[Q304] wants none that computes prompts where requests had no use for one', () => {
+    const clock = new SimulatedClock();
+    const { headroom, picker } = headroomBed(clock, { plan });
+    server(picker, 'd', 'decode');
+    server(picker, 'p', 'prefill');
+    const watch = headroom.start();
+    for (let request = 0; request < 200; request++) {
+      // Short prompts are computed where they are answered.
+      picker.route(makeRequest({ promptTokens: 1 })).done('completed');
+      clock.advanceTo(clock.now() + 1000);
+    }
+    // Nothing is known of its capacity: it stays.
+    expect(wanted(headroom)).toEqual({ prefill: 1, decode: 1 });
+    picker.pool.remove('p' as EndpointId);
+    expect(wanted(headroom)).toEqual({ prefill: 0, decode: 1, all: 1 });
+    watch.stop();
+  });
+});
+
+it('[Q304] wants the first server of a pool for what waits, before any request was placed', () => {
+  const { headroom } = headroomBed(new SimulatedClock(), { waiting: () => 1 });
+  expect(headroom.report().stages).toMatchObject([
+    { stage: 'all', desiredReplicas: 1, neededReplicas: 1 },
+  ]);
 });

@@ -14,16 +14,19 @@ import {
   type InFlightView,
 } from '../../framework/keys.ts';
 import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
-import { servesRole } from '../../framework/roles.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { PRESENT_S } from './arrival-trend.ts';
 import { type Arriving, CountedArrivals, type CountedArrivalsOptions } from './counted-arrivals.ts';
 import type { HeadroomReport, HeadroomStage, StageHeadroom } from './headroom-report.ts';
 import { replicasOf, stageHeadroom } from './stage-headroom.ts';
 import { StageMix } from './stage-mix.ts';
+import { type Serving, Stages } from './stages.ts';
 
 export interface HeadroomOptions extends CountedArrivalsOptions {
+  /** Says whether prompts may be computed apart. Left out: what is seen says it. */
+  readonly plan?: PickerPlan | undefined;
   readonly endpoints: () => readonly Endpoint[];
   /** How many requests may be in flight there; infinity for any number. */
   readonly limitOf: (endpoint: Endpoint) => number;
@@ -44,7 +47,6 @@ const SECOND_MS: Millis = 1000;
 const ACTIVE_MS: Millis = 60_000;
 /** A pool that is saturated for as long as demand is a mean over has more demand than capacity. */
 const SATURATED_S = PRESENT_S;
-const STAGES = ['prefill', 'decode'] as const;
 
 /**
  * How much more the pool can serve, for autoscalers and people. It counts what arrives, placed or
@@ -55,10 +57,8 @@ export class Headroom implements JournalSubscriber {
   readonly #options: HeadroomOptions;
   readonly #arrivals: CountedArrivals;
   readonly #all = new StageMix();
-  readonly #mixes: Readonly<Record<(typeof STAGES)[number], StageMix>> = {
-    prefill: new StageMix(),
-    decode: new StageMix(),
-  };
+  readonly #mixes = { prefill: new StageMix(), decode: new StageMix() };
+  readonly #stages: Stages;
   #engines: EngineModelView | undefined;
   #loads: InFlightView | undefined;
   readonly #saturatedS = new Map<HeadroomStage, number>();
@@ -75,11 +75,12 @@ export class Headroom implements JournalSubscriber {
   constructor(options: HeadroomOptions) {
     this.#options = options;
     this.#arrivals = new CountedArrivals(options);
+    this.#stages = new Stages(options.plan);
   }
 
   /** Counts arrivals second by second, until it is stopped. */
   start(): { stop(): void } {
-    return this.#arrivals.start(() => this.#lookAtSaturation());
+    return this.#arrivals.start(() => this.#lookAtStages());
   }
 
   onDecision({ context, at }: DecisionEvent): void {
@@ -87,6 +88,10 @@ export class Headroom implements JournalSubscriber {
     if (context === undefined || this.#engines !== undefined) return;
     this.#engines = context.get(ENGINE_MODEL);
     this.#loads = context.get(IN_FLIGHT);
+  }
+
+  onAdopted(plan: PickerPlan): void {
+    this.#stages.adopt(plan);
   }
 
   onRouted(routed: Routed): void {
@@ -97,6 +102,7 @@ export class Headroom implements JournalSubscriber {
     const inTime = this.#isInTime(prefill ?? endpoint, { promptTokens, uncachedTokens });
     this.#all.add({ promptTokens, uncachedTokens, outputTokens }, inTime, at);
     if (prefill !== undefined) {
+      this.#stages.sawPrefill();
       this.#mixes.prefill.add({ promptTokens, uncachedTokens, outputTokens: 0 }, inTime, at);
     }
     const computed = prefill === undefined ? uncachedTokens : 0;
@@ -109,9 +115,7 @@ export class Headroom implements JournalSubscriber {
     const at = clock.now();
     const pool = endpoints();
     const saturations = new Map<EndpointId, number>();
-    const stages = stagesOf(pool).map(([stage, serving]) =>
-      this.#stage(stage, serving, { at, saturations }),
-    );
+    const stages = this.#stages.of(pool).map((each) => this.#stage(each, { at, saturations }));
     const inFlight = pool.some((each) => (this.#loads?.load(each).requests ?? 0) > 0);
     return {
       waiting: waiting(),
@@ -128,26 +132,31 @@ export class Headroom implements JournalSubscriber {
     return Math.min(...this.#openOf(endpoints).map((each) => this.#saturationOf(each, stage, at)));
   }
 
-  /** For how long each stage has been saturated: for a moment, chance makes it so, too. */
-  #lookAtSaturation(): void {
-    for (const [stage, serving] of stagesOf(this.#options.endpoints())) {
-      const isSaturated = serving.length > 0 && this.saturation(serving, stage) > 1;
+  /**
+   * What each stage gets, and for how long it has been saturated: for a moment, chance makes it so,
+   * too.
+   */
+  #lookAtStages(): void {
+    const at = this.#options.clock.now();
+    for (const each of this.#stages.of(this.#options.endpoints())) {
+      const { stage, endpoints } = each;
+      this.#stages.learn(each, this.#mixOf(stage), this.#all, at);
+      const isSaturated = endpoints.length > 0 && this.saturation(endpoints, stage) > 1;
       this.#saturatedS.set(stage, isSaturated ? (this.#saturatedS.get(stage) ?? 0) + 1 : 0);
     }
   }
 
   #stage(
-    stage: HeadroomStage,
-    serving: readonly Endpoint[],
+    each: Serving,
     { at, saturations }: { readonly at: Millis; readonly saturations: Map<EndpointId, number> },
   ): StageHeadroom {
     const { target = DEFAULT_TARGET, leadMs = DEFAULT_LEAD_MS } = this.#options;
+    const { stage, endpoints: serving } = each;
     const mix = this.#mixOf(stage);
-    const all = this.#all.requests(at);
-    const share = all === 0 ? 0 : Math.min(1, mix.requests(at) / all);
-    for (const each of serving) saturations.set(each.id, this.#saturationOf(each, stage, at));
+    const share = this.#stages.shareOf(each, mix, this.#all, at);
+    for (const one of serving) saturations.set(one.id, this.#saturationOf(one, stage, at));
     const open = this.#openOf(serving);
-    const fresh = open.filter((each) => isFresh(each, at));
+    const fresh = open.filter((one) => isFresh(one, at));
     // Where no sample is fresh, nothing says which of them answer.
     const answering = fresh.length > 0 ? fresh : open;
     return stageHeadroom({
@@ -158,7 +167,7 @@ export class Headroom implements JournalSubscriber {
       saturation: Math.min(...open.map(({ id }) => saturations.get(id) ?? 0)),
       isSaturated: (this.#saturatedS.get(stage) ?? 0) >= SATURATED_S,
       mix: mix.mean,
-      capacities: answering.map((each) => this.#capacityOf(each, stage, answering.length)),
+      capacities: answering.map((one) => this.#capacityOf(one, stage, answering.length)),
       capacityWith: (times) => times * this.#perSecond(answering, stage, times),
       demand: partOf(this.#arrivals.whole, share),
       ownDemand: partOf(this.#arrivals.own, share),
@@ -239,15 +248,4 @@ function memoryTokens(endpoint: Endpoint): number {
   return cache === undefined
     ? Number.POSITIVE_INFINITY
     : Math.max(1, cache.blocks * cache.blockTokens);
-}
-
-/** Two stages where some servers only compute prompts, else one. */
-function stagesOf(
-  pool: readonly Endpoint[],
-): readonly (readonly [HeadroomStage, readonly Endpoint[]])[] {
-  const serving = (role: (typeof STAGES)[number]): readonly Endpoint[] =>
-    pool.filter(({ labels }) => servesRole(labels, role));
-  const isSplit = serving('prefill').some(({ labels }) => !servesRole(labels, 'decode'));
-  if (!isSplit) return [['all', pool]];
-  return STAGES.map((stage) => [stage, serving(stage)] as const);
 }

@@ -4,6 +4,7 @@ import { DEFAULT_OBJECTIVE, Headroom } from '../../journal/headroom/headroom.ts'
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import { registerHeadroomMetrics } from '../../journal/metrics/pool/headroom-metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
 import type { Replica } from '../../replicas/replica.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -33,11 +34,13 @@ export interface ScaledParts {
 export function createHeadroom(
   options: Partial<AutoscalingOptions>,
   clock: Clock,
+  plan: PickerPlan,
   scaled: () => ScaledParts,
 ): Headroom {
   const { ttftMs, tpotMs } = DEFAULT_OBJECTIVE;
   const { sloTtftMs = ttftMs, sloTpotMs = tpotMs } = options;
   return new Headroom({
+    plan,
     clock,
     endpoints: () => scaled().picker.pool.snapshot(),
     limitOf: (endpoint) => scaled().picker.limit.of(endpoint),

@@ -64,7 +64,7 @@ export function startPicker(options: ServeOptions, parts: StartPickerParts): Sta
   const live = new LiveCounts(clock);
   const { router, replica } = startRouter(options, { clock, rules, metrics });
   const scaled = (): ScaledParts => ({ picker: started.picker, router, replica });
-  const headroom = createHeadroom(options.autoscaling, clock, scaled);
+  const headroom = createHeadroom(options.autoscaling, clock, plan, scaled);
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
       plan,
