@@ -70,7 +70,7 @@ export function startPicker(
   const random = seededRandom(boot + id.length);
   const runtime = { clock, random, network };
   const router = new ControlledRouter({ clock });
-  const headroom = createHeadroom({}, clock, () => ({ picker, router, replica }));
+  const headroom = createHeadroom({}, clock, plan, () => ({ picker, router, replica }));
   const picker: EndpointPicker = new EndpointPicker({
     plan,
     runtime,
