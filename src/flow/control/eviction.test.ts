@@ -58,6 +58,38 @@ describe('eviction', () => {
     expect(idsOf(bench.control.evict(NOW))).toEqual(['r0']);
   });
 
+  test('[Q307] what one eviction frees is reckoned from the requests in flight, without those that have ended', () => {
+    const { bench, running } = fullPool([-1, -1, -1, -1]);
+    for (const one of running.slice(0, 2)) bench.end(one);
+    // Each of the two that are left stands for half of what the detector sees.
+    bench.inFlight = 6;
+    bench.wait({ priority: 0 });
+    expect(idsOf(bench.control.evict(NOW))).toEqual(['r3']);
+  });
+
+  test('[Q307] what evicted requests free is pending until the detector can show it, also where nothing waits any more', () => {
+    const { bench, running } = fullPool([-1, -1, -1, -1]);
+    const { control } = bench;
+    const pendingAt = (at: number): number => {
+      control.evict(at);
+      return control.reclamation.pendingAt(at);
+    };
+    bench.wait({ priority: 0 });
+    expect(pendingAt(NOW)).toBe(0.25);
+    bench.end(running[3] as Waiting, NOW + 100);
+    bench.place(NOW + 100);
+    expect([pendingAt(NOW + 109), pendingAt(NOW + 110)]).toEqual([0.25, 0]);
+  });
+
+  test('[Q307] an evicted request whose end is not seen for ten seconds frees nothing', () => {
+    const { bench } = fullPool([-1, -1]);
+    const waiting = bench.wait({ priority: 0 });
+    bench.control.evict(NOW);
+    bench.control.remove(waiting);
+    const pendingAt = (at: number): number => bench.control.reclamation.pendingAt(at);
+    expect([pendingAt(NOW + 9999), pendingAt(NOW + 10_000)]).toEqual([0.5, 0]);
+  });
+
   test('[Q59] the next step waits until the victims have ended and the detector can show it', () => {
     const { bench, running } = fullPool([-1, -1, -1]);
     for (let n = 0; n < 3; n++) bench.wait({ priority: 0 });

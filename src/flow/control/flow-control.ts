@@ -128,9 +128,8 @@ export class FlowControl implements QueueDiscipline {
   *ready(at: Millis): Generator<ReadyGroup> {
     const all = this.bandsAt(at);
     const isOpen = this.#opener(at);
-    for (let rank = 0; rank < all.length && isOpen(rank); rank++) {
-      const band = all[rank] as Band;
-      if (band.size === 0) continue;
+    for (const [rank, band] of all.entries()) {
+      if (band.size === 0 || !isOpen(rank)) continue;
       yield { requests: band.inOrder(at, () => isOpen(rank)) };
     }
   }
@@ -198,7 +197,7 @@ export class FlowControl implements QueueDiscipline {
         seen = this.#changes;
         this.gate.look(this.#lookAtPool(at), this.bands.priorities, at);
       }
-      return rank < this.gate.open;
+      return this.gate.isOpen(rank);
     };
   }
 

@@ -51,11 +51,13 @@ export class Reclamation {
     this.counts = { ...(former?.counts ?? { issued: 0, confirmed: 0, timedOut: 0 }) };
   }
 
-  /** Saturation that ended victims free, and that the measured value does not show yet. */
-  get pending(): number {
+  /** Saturation that evicted requests free, and that the measured value does not show yet. */
+  pendingAt(at: Millis): number {
     let sum = 0;
-    for (const { credit } of this.#revoked.values()) sum += credit;
-    for (const { credit } of this.#cooling) sum += credit;
+    for (const { credit, at: since } of this.#revoked.values()) {
+      if (at - since < CONFIRMATION_MS) sum += credit;
+    }
+    for (const { credit, until } of this.#cooling) if (at < until) sum += credit;
     return sum;
   }
 

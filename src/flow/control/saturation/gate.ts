@@ -11,7 +11,7 @@ export class Gate {
   saturation: PoolSaturation = { effective: 0, stages: new Map() };
   /** One for each priority of the last measurement. */
   ceilings: readonly number[] = [];
-  /** How many bands are open, from the highest priority on. */
+  /** So many bands, from the highest priority on, are closed by no band above them. */
   open = 0;
 
   constructor(
@@ -24,13 +24,19 @@ export class Gate {
 
   /**
    * Measures the saturation anew. A closed band closes all bands below it, so that these do not
-   * take the room for which it waits.
+   * take the room for which it waits. One with the ceiling 0 closes itself alone: it waits for no
+   * room.
    */
   look(endpoints: readonly Endpoint[], priorities: readonly number[], at: Millis): void {
     this.saturation = this.#measure(endpoints, at);
     const { effective } = this.saturation;
     this.ceilings = this.#usageLimit.ceilings(effective, priorities);
-    const closed = this.ceilings.findIndex((ceiling) => effective >= ceiling);
+    const closed = this.ceilings.findIndex((ceiling) => ceiling > 0 && effective >= ceiling);
     this.open = closed < 0 ? priorities.length : closed;
+  }
+
+  /** Whether the band with this rank is served. */
+  isOpen(rank: number): boolean {
+    return rank < this.open && (this.ceilings[rank] ?? 0) > 0;
   }
 }

@@ -109,7 +109,7 @@ function showReclamation(options: FlowGaugesOptions): void {
   ]);
   const pending = 'Saturation that evicted requests free and that does not show yet.';
   gauge('flow_control_pending_reclaim', pending, ({ reclamation }) => [
-    { labels, value: reclamation.pending },
+    { labels, value: reclamation.pendingAt(options.now()) },
   ]);
   const ended = 'Evicted requests whose end was seen, or not in time.';
   shown(options, 'counter')('flow_control_revocations_total', ended, ({ reclamation }) => [
