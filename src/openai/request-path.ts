@@ -1,10 +1,10 @@
 import type { RequestHead } from './body/body-reader.ts';
 
 /**
- * The path that the reference assumes for a request without one; requests of its own tests have
- * none.
+ * Stands for the path of a request without one: NGINX's gateway sends none, nor do the reference's
+ * own tests. The reference takes it for that of completions, and so it ends like one.
  */
-const WITHOUT_PATH = '/v1/completions';
+export const WITHOUT_PATH = '(none)/completions';
 
 /**
  * The path by which a request is read. Where a gateway has replaced it, headers have the original

@@ -7,7 +7,7 @@ import type { RewriteOf } from '../body/model-target.ts';
 import { UnreadBody } from '../body/unread-body.ts';
 import { withoutControls } from '../control-headers.ts';
 import { invalidRequest } from '../json/json-text.ts';
-import { requestPath } from '../request-path.ts';
+import { requestPath, WITHOUT_PATH } from '../request-path.ts';
 import { selectReading } from './select-reading.ts';
 
 export interface OpenBodyOptions {
@@ -74,7 +74,7 @@ export function createOpenBody({
 }
 
 function unclaimed(path: string, parsers: readonly ParserType[]): Error {
-  const shown = path.split('?')[0]?.slice(0, 200) ?? '';
+  const shown = path === WITHOUT_PATH ? '' : (path.split('?')[0]?.slice(0, 200) ?? '');
   return invalidRequest(
     `path ${JSON.stringify(shown)} is read by none of this picker's parsers (${parsers.join(', ')}); with passthrough-parser it would pass unread`,
   );

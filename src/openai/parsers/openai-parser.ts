@@ -1,4 +1,5 @@
 import { type RequestShape, shapeOf } from '../prompts/request-shape.ts';
+import { WITHOUT_PATH } from '../request-path.ts';
 import { jsonReading, type Parser, suffixParser } from './parser.ts';
 
 const TEXT_OR_LIST = ['string', 'array'] as const;
@@ -44,10 +45,28 @@ export const RESPONSES_SHAPE: RequestShape = shapeOf({
   answerKeys: { whole: '"text":', event: '"delta":' },
 });
 
+/**
+ * A body of any of these APIs, where no path says which: it has one of their prompts. The server
+ * knows the path, and judges whether it is the right one.
+ */
+const ANY: RequestShape = shapeOf({
+  name: 'a request',
+  isChat: true,
+  promptFields: ['tools', 'prompt', 'input', 'messages'],
+  required: undefined,
+  outputCaps: ['max_completion_tokens', 'max_tokens', 'max_output_tokens'],
+  referenceParts: [
+    ...CHAT.referenceParts,
+    { field: 'prompt', as: 'text' },
+    { field: 'input', as: 'json' },
+  ],
+});
+
 /** OpenAI's APIs, as vLLM and others have them. */
 export const openaiParser: Parser = suffixParser({
   '/chat/completions': jsonReading(CHAT_SHAPE),
   '/completions': jsonReading(shapeOf(COMPLETION)),
+  [WITHOUT_PATH]: jsonReading(ANY),
   // They answer with the prompt's tokens: no conversation goes on from there.
   '/chat/completions/render': jsonReading(shapeOf(CHAT)),
   '/completions/render': jsonReading(shapeOf(COMPLETION)),

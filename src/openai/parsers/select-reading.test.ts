@@ -97,14 +97,23 @@ describe('the parser of a request', () => {
     expect(hidden({ 'x-original-path': chat }, '/v1/files')).toBe(true);
   });
 
-  it('[D450] is that of completions where neither path nor headers say it', () => {
-    const read = (path: string, headers: object): string => {
-      const reader = opened(path, { headers });
-      reader.push(Buffer.from('{"model":"m","prompt":"p"}'));
-      return reader.end().model;
+  const LONG = 'a cat '.repeat(100);
+
+  it.each([
+    ['/v1/completions', { prompt: LONG, max_tokens: 7 }],
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: LONG }], max_tokens: 7 }],
+    ['/v1/chat/completions', { tools: [{ a: LONG }], messages: [{}], max_completion_tokens: 7 }],
+    ['/v1/responses', { input: LONG, max_output_tokens: 7 }],
+    ['/v1/embeddings', { input: LONG }],
+  ])('[D450] is not needed where neither path nor headers say it: %s', (path, fields) => {
+    const read = (from: string, headers: object): object => {
+      const reader = opened(from, { headers });
+      reader.push(Buffer.from(JSON.stringify({ model: 'm', ...fields })));
+      const { model, promptTokens, outputTokensMax, prompt } = reader.end();
+      return { model, promptTokens, outputTokensMax, isEmpty: prompt.count === 0 };
     };
-    expect(read('/', {})).toBe('m');
-    expect(read('', { ':path': '' })).toBe('m');
+    expect(read('/', {})).toEqual(read(path, {}));
+    expect(read('', { ':path': '' })).toEqual(read(path, {}));
     expect(opened('/', { headers: { ':path': '/' } }).unread).toBe(true);
   });
 });
