@@ -37,6 +37,8 @@ describe('referenceDifferences', () => {
     ['burst-prefix-cache-producer', 'a window is 10 s at most'],
     ['topology-extractor', 'the host of an endpoint is the node of its pod'],
     ['no-hit-lru-scorer', 'endpoints that never got a prompt without a match score alike'],
+    ['program-aware-fairness', 'with las, what a program got always counts less with time'],
+    ['weighted-random-picker', 'where maxNumOfEndpoints is above 1'],
   ])('[D365] what differs is said of %s: %s', (type, text) => {
     const said = referenceDifferences(load({ plugins: [{ type }] })).join('\n');
     expect(said).toContain(`${type}: ${text}`);

@@ -64,6 +64,14 @@ const RULES: readonly Rule[] = [
     'revisions count by the endpoints of the pool, and each request is drawn by itself; there by all ready pods that scope selects, and in releases after 0.10 requests with one id get one revision',
   ],
   [
+    ['program-aware-fairness'],
+    'with las, what a program got always counts less with time; there only while none of its requests waits or runs',
+  ],
+  [
+    ['weighted-random-picker'],
+    'where maxNumOfEndpoints is above 1, endpoints with the score 0 come behind the others; there they are left out',
+  ],
+  [
     ['topology-extractor'],
     'the host of an endpoint is the node of its pod, unless the pod has the label; there it is the host name that the pod gives itself',
   ],
