@@ -21,7 +21,7 @@ describe('[O298] the validity of certificates', () => {
       'error certificate-ends: it is no longer valid since 2026-11-28T00:00:00Z.',
     ]);
     expect(found('2026-11-28T00:00:01Z', '2027-11-28')).toEqual([
-      'error certificate-begins: it is not valid before 2026-11-28T00:00:01Z: until then who verifies it refuses the connection.',
+      'error certificate-begins: it is not valid before 2026-11-28T00:00:01Z: until then clients that verify it refuse the connection.',
     ]);
   });
 

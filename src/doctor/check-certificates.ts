@@ -25,7 +25,7 @@ export function checkCertificates(
         severity: 'error',
         id: 'certificate-begins',
         where,
-        what: `it is not valid before ${from}: until then who verifies it refuses the connection.`,
+        what: `it is not valid before ${from}: until then clients that verify it refuse the connection.`,
         mend: 'Correct the clock of the machine that made it, or use the one before.',
       }),
       ...when(leftMs < DAYS_MIN * DAY_MS, {

@@ -30,7 +30,7 @@ describe.each([
     for (const share of sharesOf(fairness, true)) expect(share).toBeCloseTo(1 / 3, 1);
   });
 
-  it('[O177] gives twice as much to who sends to both, where the pickers do not share', () => {
+  it('[O177] gives twice as much to a tenant that sends to both, where the pickers do not share', () => {
     const [everywhere = 0, here = 0, there = 0] = sharesOf(fairness, false);
     expect(everywhere).toBeCloseTo(1 / 2, 1);
     expect(here).toBeCloseTo(1 / 4, 1);

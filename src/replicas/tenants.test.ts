@@ -58,7 +58,7 @@ describe('tenants of two pickers', () => {
     }
   });
 
-  it('[O172] do not where the pickers do not share: who sends to both gets twice as much', () => {
+  it('[O172] do not where the pickers do not share: a tenant that sends to both gets twice as much', () => {
     const { everywhere, here, there } = placedOf(false);
     expect({ everywhere, here, there }).toEqual({ everywhere: 30, here: 15, there: 15 });
   });

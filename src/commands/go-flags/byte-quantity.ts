@@ -6,7 +6,7 @@ import { kubernetesQuantity } from '../../framework/kubernetes-quantity.ts';
  */
 export function bytesOf(text: string): number | undefined {
   const quantity = text.trim().replace(/(?<=.)[bB]$/, '');
-  // `100m` is a tenth of a byte: who writes it means something else.
+  // `100m` is a tenth of a byte: a person who writes it means something else.
   if (/[num]$/.test(quantity)) return undefined;
   const bytes = kubernetesQuantity(quantity);
   return Number.isSafeInteger(bytes) ? bytes : undefined;

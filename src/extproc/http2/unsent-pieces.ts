@@ -1,6 +1,6 @@
 /** Pieces of one message that are sent as far as there is room. */
 export class UnsentPieces {
-  /** Called by who sends them, once all of them have left. */
+  /** Called by their sender, once all of them have left. */
   readonly onSent: () => void;
   #pieces: readonly Uint8Array[];
   /** Where the first piece goes on. */

@@ -14,7 +14,7 @@ const MESSAGES_PATH = '/v1/messages';
 /** How a client reads errors: by its API, or as gRPC's status, without a look at HTTP's. */
 export type ErrorForm = 'openai' | 'anthropic' | 'grpc';
 
-/** The form for who sent this; OpenAI's where nothing of the request is known. */
+/** The form for the client that sent this; OpenAI's where nothing of the request is known. */
 export function errorFormOf(head: Pick<RequestHead, 'path' | 'headers'> | undefined): ErrorForm {
   if (head === undefined) return 'openai';
   if (GRPC_TYPE.test(head.headers.get('content-type') ?? '')) return 'grpc';

@@ -140,7 +140,7 @@ describe('answers of the picker itself', () => {
     expect(withBody.kinds()).not.toContain('reject');
   });
 
-  it('[G165] names the endpoint of a pick to who asks for no more, and passes nothing on', () => {
+  it('[G165] names the endpoint of a pick to a client that asks for no more, and passes nothing on', () => {
     const { send, actions, ended, routed } = setUp({ answersEndpointOnly: () => true });
     const pairs = { prefer: 'reserve-endpoint' };
     send(requestHeaders({ pairs }), requestBody(BODY), responseHeaders());

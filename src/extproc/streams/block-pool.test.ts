@@ -27,7 +27,7 @@ describe('the pool of blocks', () => {
     expect(blocks.filter(({ length }) => length === BLOCK_BYTES)).toHaveLength(pool.size);
   });
 
-  it('[V210] hands a block over to who keeps most of it, once', () => {
+  it('[V210] hands a block over to the body that keeps most of it, once', () => {
     const pool = new BlockPool();
     const block = pool.take();
     const most = block.subarray(20, BLOCK_BYTES - 100);

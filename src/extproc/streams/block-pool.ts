@@ -51,7 +51,7 @@ export class BlockPool {
     this.#free.push(block);
   }
 
-  /** While a message in this block is handled, who keeps most of it may take the block over. */
+  /** While a message in this block is handled, its main user may take the block over. */
   offer(block: Buffer): void {
     this.#offered = block;
   }

@@ -15,7 +15,7 @@ function* chunksOf(text: Buffer, random: Random): Generator<Buffer, void> {
   }
 }
 
-/** Never ends: who reads all of it before giving anything never gives anything. */
+/** Never ends: a reader that takes all of it first never gives anything. */
 function* endless(text: string): Generator<Buffer, void> {
   while (true) yield Buffer.from(text);
 }

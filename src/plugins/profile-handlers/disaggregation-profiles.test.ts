@@ -78,7 +78,7 @@ const primaryOf = ({ primary }: Decision) =>
   primary.kind === 'picked' ? primary.targets[0]?.endpoint.id : primary.kind;
 
 describe('disagg-profile-handler', () => {
-  it('picks decode first, then by its deciders who encodes and who prefills, near the decoder', () => {
+  it('picks decode first, then by its deciders where to encode and prefill, near the decoder', () => {
     const ran: string[] = [];
     const result = schedule(disaggregationProfiles, both, { ran, deciders: { p: true, e: true } });
     expect(ran).toEqual(['decode', 'encode by decoder', 'prefill by decoder']);

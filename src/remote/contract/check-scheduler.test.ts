@@ -82,7 +82,7 @@ describe('the contract of schedulers in other processes', () => {
     expect(await broken({ tell: twice })).toContain('C2');
   });
 
-  it('[C3] is broken by who names others, one twice, the best last, or scores with no number', async () => {
+  it('[C3] is broken by one that names others, one twice, the best last, or scores with no number', async () => {
     const target = (slot: number, score: number) => ({ slot, score });
     const naming = (targets: DecisionMessage['targets']) => ({
       tell: changing((decision) => ({ ...decision, targets })),
@@ -107,7 +107,7 @@ describe('the contract of schedulers in other processes', () => {
     expect(await broken({ tell: prefill })).toContain('C3');
   });
 
-  it('[C4] is broken by who does not forget', async () => {
+  it('[C4] is broken by one that does not forget', async () => {
     const keeps =
       (told: Tell): Tell =>
       (message, extra) =>
@@ -115,16 +115,16 @@ describe('the contract of schedulers in other processes', () => {
     expect(await broken({ tell: keeps })).toContain('C4');
   });
 
-  it('[C8] [C9] is broken by who keeps one table for all streams', async () => {
+  it('[C8] [C9] is broken by one that keeps one table for all streams', async () => {
     const rules = await broken({ slots: new Map() });
     expect(rules).toEqual(expect.arrayContaining(['C8', 'C9']));
   });
 
-  it('[C10] is broken by who greets any version', async () => {
+  it('[C10] is broken by one that greets any version', async () => {
     expect(await broken({ greetsAnyVersion: true })).toEqual(['C10']);
   });
 
-  it('[C5] [C6] [C7] [C11] are broken by who throws at what is odd', async () => {
+  it('[C5] [C6] [C7] [C11] are broken by one that throws at odd input', async () => {
     const failsAt =
       (isOdd: (message: PickerMessage, extra: Uint8Array) => boolean) =>
       (told: Tell): Tell =>

@@ -15,7 +15,7 @@ export interface ReplicaLink {
 export interface LinkEvents {
   onMessage(message: Uint8Array): void;
   onConnected(): void;
-  /** A message of so many bytes was not taken: who sent it does not have the key. */
+  /** A message of so many bytes was not taken: its sender does not have the key. */
   onForged(bytes: number): void;
   /** The connection stays, and some or all messages do not pass. The reason says what to change. */
   onRefused?(reason: string): void;

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 
-/** Bytes that may wait for who reads the output; further lines are left out. */
+/** Bytes that may wait for the reader of the output; further lines are left out. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 
 /** At the end the reader of the output has so long to take what is left. */
 const END_MS = 1000;
 
-/** Writes lines without waiting for who reads them. */
+/** Writes lines without waiting for their reader. */
 export interface LineWriter {
   /** Lines that were left out, because those before were not read. */
   readonly leftOut: number;

@@ -48,7 +48,7 @@ export function createLog(level: string): LevelledLog {
 }
 
 /**
- * Where stderr is a pipe, opened once more so that writing does not wait: who reads the log may have
+ * Where stderr is a pipe, opened once more so that writing does not wait: a reader of the log may have
  * stopped, and a picker must not stop with it. A socket cannot be opened; Node's stream of it sets
  * it to not wait. Elsewhere, or without /proc, it is as it is.
  */

@@ -57,7 +57,7 @@ describe('readiness', () => {
     });
   });
 
-  it('[O291] says why there are no endpoints, where who fills the pool knows', () => {
+  it('[O291] says why there are no endpoints, where the source of the pool knows', () => {
     const pool = poolOf(0, 0);
     pool.filledBy({ whyEmpty: 'none of 3 pods can serve' });
     expect(stateOf(pool).reasons).toEqual(['there are no endpoints: none of 3 pods can serve']);

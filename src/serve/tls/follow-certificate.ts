@@ -137,7 +137,7 @@ interface Left {
 
 function complaintOf({ beginsInMs, leftMs }: Left): string | undefined {
   if (beginsInMs > 0) {
-    return 'the certificate is not valid yet, and who verifies it refuses the connection: correct the clock, or use another tls.crt and tls.key';
+    return 'the certificate is not valid yet, and clients that verify it refuse the connection: correct the clock, or use another tls.crt and tls.key';
   }
   if (leftMs > WARN_BEFORE_MS) return undefined;
   const what = leftMs > 0 ? 'the certificate expires soon' : 'the certificate has expired';

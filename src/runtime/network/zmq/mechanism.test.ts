@@ -8,7 +8,7 @@ import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
 import { commandBody, commandBytes, messageBytes } from './zmtp-frames.ts';
 import { ZmtpReader } from './zmtp-reader.ts';
 
-/** Both sides of CURVE in one process, and who sits on the line between them. */
+/** Both sides of CURVE in one process, and an attacker on the line between them. */
 
 interface Side {
   readonly mechanism: Mechanism;

@@ -45,7 +45,7 @@ function otherEvent({ pools, nodes }: World, draw: number, upTo: (n: number) => 
   } else pools.remove('pool');
 }
 
-/** On the way between the server and who watches. */
+/** On the way between the server and its watcher. */
 function mishap({ pools, pods, nodes }: World, draw: number, upTo: (n: number) => number): void {
   const all = [pools, pods, nodes];
   if (draw < 0.985) all[upTo(3)]?.cut();
