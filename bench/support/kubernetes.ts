@@ -41,18 +41,46 @@ export const PICKER_ACCOUNT = 'picker';
 /** Starts a kube-apiserver with its own etcd on the loopback. */
 export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiServer> {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-kubernetes-'));
-  const [clientPort, peerPort, securePort] = [await freePort(), await freePort(), await freePort()];
-  const etcdUrl = `http://127.0.0.1:${clientPort}`;
+  const [clientPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
+  const etcd = start(binaries.etcd, etcdArgs(folder, clientPort, peerPort));
+  const args = apiServerArgs(folder, port, clientPort);
+  let server = start(binaries.apiServer, args);
+  const url = `https://127.0.0.1:${port}`;
+  const config = configFor(url, TOKEN);
+  await serves(config);
+  return {
+    config,
+    pickerConfig: configFor(url, PICKER_TOKEN),
+    authorityFile: join(folder, 'certificates', 'apiserver.crt'),
+    kill: () => end(server),
+    restart: async () => {
+      server = start(binaries.apiServer, args);
+      await serves(config);
+    },
+    stop: async () => {
+      await end(server);
+      await end(etcd);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function etcdArgs(folder: string, clientPort: number, peerPort: number): readonly string[] {
+  const clientUrl = `http://127.0.0.1:${clientPort}`;
   const peerUrl = `http://127.0.0.1:${peerPort}`;
-  const etcd = start(binaries.etcd, [
+  return [
     `--data-dir=${join(folder, 'etcd')}`,
     '--unsafe-no-fsync',
-    `--listen-client-urls=${etcdUrl}`,
-    `--advertise-client-urls=${etcdUrl}`,
+    `--listen-client-urls=${clientUrl}`,
+    `--advertise-client-urls=${clientUrl}`,
     `--listen-peer-urls=${peerUrl}`,
     `--initial-advertise-peer-urls=${peerUrl}`,
     `--initial-cluster=default=${peerUrl}`,
-  ]);
+  ];
+}
+
+/** Writes the server's key and tokens into the folder. */
+function apiServerArgs(folder: string, port: number, etcdPort: number): readonly string[] {
   const key = join(folder, 'service-account.key');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
@@ -62,53 +90,35 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
     tokens,
     `${TOKEN},tester,tester,system:masters\n${PICKER_TOKEN},${account},${account}\n`,
   );
-  const startServer = (): ChildProcess =>
-    start(binaries.apiServer, [
-      `--etcd-servers=${etcdUrl}`,
-      `--secure-port=${securePort}`,
-      '--bind-address=127.0.0.1',
-      `--cert-dir=${join(folder, 'certificates')}`,
-      `--token-auth-file=${tokens}`,
-      '--authorization-mode=RBAC',
-      `--service-account-key-file=${key}`,
-      `--service-account-signing-key-file=${key}`,
-      '--service-account-issuer=https://pointsman.test',
-      '--service-cluster-ip-range=10.96.0.0/16',
-      '--disable-admission-plugins=ServiceAccount',
-      '--endpoint-reconciler-type=none',
-    ]);
-  let server = startServer();
-  const url = `https://127.0.0.1:${securePort}`;
-  const config = configFor(url, TOKEN);
-  const ready = async (): Promise<void> => {
-    const { CoreV1Api } = await import('@kubernetes/client-node');
-    const api = config.makeApiClient(CoreV1Api);
-    // The server answers before it has made the namespace that all objects of the tests are in.
-    const ask = (): Promise<boolean> =>
-      api.readNamespace({ name: 'default' }).then(
-        () => true,
-        () => false,
-      );
-    await eventually(ask, (yes) => yes).catch(() => {
-      throw new Error('kube-apiserver did not come up within a minute');
-    });
-  };
-  await ready();
-  return {
-    config,
-    pickerConfig: configFor(url, PICKER_TOKEN),
-    authorityFile: join(folder, 'certificates', 'apiserver.crt'),
-    kill: () => end(server),
-    restart: async () => {
-      server = startServer();
-      await ready();
-    },
-    stop: async () => {
-      await end(server);
-      await end(etcd);
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  return [
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    `--secure-port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--cert-dir=${join(folder, 'certificates')}`,
+    `--token-auth-file=${tokens}`,
+    '--authorization-mode=RBAC',
+    `--service-account-key-file=${key}`,
+    `--service-account-signing-key-file=${key}`,
+    '--service-account-issuer=https://pointsman.test',
+    '--service-cluster-ip-range=10.96.0.0/16',
+    '--disable-admission-plugins=ServiceAccount',
+    '--endpoint-reconciler-type=none',
+  ];
+}
+
+/** Resolves when the server has the namespace that all objects of the tests are in. */
+async function serves(config: KubeConfig): Promise<void> {
+  const { CoreV1Api } = await import('@kubernetes/client-node');
+  const api = config.makeApiClient(CoreV1Api);
+  // The server answers before it has made the namespace.
+  const ask = (): Promise<boolean> =>
+    api.readNamespace({ name: 'default' }).then(
+      () => true,
+      () => false,
+    );
+  await eventually(ask, (yes) => yes).catch(() => {
+    throw new Error('kube-apiserver did not come up within a minute');
+  });
 }
 
 /**
