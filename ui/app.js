@@ -104,7 +104,12 @@ function Notice({ connection, state }) {
   if (state.connection === 'live' || state.connection === 'connecting') return null;
   if (state.connection === 'token') return h(TokenForm, { connection, reason: state.reason });
   const old = state.totals === undefined ? '' : ' What is shown is from before.';
-  return h('p', { class: 'notice', role: 'alert' }, `${state.reason}.${old}`);
+  return h('p', { class: 'notice', role: 'alert' }, `${sentence(state.reason)}.${old}`);
+}
+
+/** @param {string} text */
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** @param {{ connection: PickerConnection, reason: string }} props */
@@ -118,7 +123,7 @@ function TokenForm({ connection, reason }) {
   return h(
     'form',
     { class: 'notice', onSubmit },
-    h('label', { for: 'token' }, `${reason}.`),
+    h('label', { for: 'token' }, `${sentence(reason)}.`),
     h('input', { id: 'token', name: 'token', type: 'password', autocomplete: 'off' }),
     h('button', { type: 'submit' }, 'Use this token'),
   );

@@ -2,12 +2,14 @@
  * The charts of the last minutes.
  *
  * @import { State } from './state.js'
+ * @typedef {{ at: readonly number[], steps: readonly number[] }} Begun processes of the picker, and their first steps
  * @typedef {{ label: string, colour: string, values: (number | null)[], dashed?: boolean }} Line
  */
 import { h } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { duration, rate } from './format.js';
+import { clock, duration, rate } from './format.js';
+import { drawMarks, gapsOf, onlyValues } from './restarts.js';
 
 const HEIGHT = 180;
 /** A picker that has just started shows so much time at least. */
@@ -16,8 +18,8 @@ const SPAN_SECONDS_MIN = 60;
 const TIME_STEPS = [10, 30, 60, 120, 300, 600];
 
 /** @param {{ state: State }} props */
-export function RequestsChart({ state: { steps, picker } }) {
-  const seconds = (picker?.stepMs ?? 1000) / 1000;
+export function RequestsChart({ state: { steps, restarts, picker } }) {
+  const seconds = stepSeconds(picker);
   const lines = [
     { label: 'decided', colour: '--series-1', values: steps.map((step) => step.picked / seconds) },
     {
@@ -34,11 +36,18 @@ export function RequestsChart({ state: { steps, picker } }) {
     },
   ];
   const times = steps.map((step) => step.wallMs / 1000);
-  return h(Chart, { title: 'Requests each second', times, lines, format: perSecond });
+  return h(Chart, {
+    title: 'Requests each second',
+    times,
+    seconds,
+    restarts,
+    lines,
+    format: perSecond,
+  });
 }
 
 /** @param {{ state: State }} props */
-export function TtftChart({ state: { steps } }) {
+export function TtftChart({ state: { steps, restarts, picker } }) {
   const times = steps.map((step) => step.wallMs / 1000);
   const lines = [
     {
@@ -58,7 +67,20 @@ export function TtftChart({ state: { steps } }) {
       values: steps.map(({ ttftMs }) => ttftMs?.p95 ?? null),
     },
   ];
-  return h(Chart, { title: 'Time to first token', times, lines, format: duration });
+  const seconds = stepSeconds(picker);
+  return h(Chart, {
+    title: 'Time to first token',
+    times,
+    seconds,
+    restarts,
+    lines,
+    format: duration,
+  });
+}
+
+/** @param {State['picker']} picker */
+function stepSeconds(picker) {
+  return (picker?.stepMs ?? 1000) / 1000;
 }
 
 /** @param {number | null | undefined} value */
@@ -69,17 +91,23 @@ function perSecond(value) {
 /**
  * @param {object} props
  * @param {string} props.title
- * @param {number[]} props.times in seconds
+ * @param {number[]} props.times of the beginnings of steps, in seconds
+ * @param {number} props.seconds of each step
+ * @param {readonly number[]} props.restarts in milliseconds
  * @param {Line[]} props.lines
  * @param {(value: number | null | undefined) => string} props.format
  */
-function Chart({ title, times, lines, format }) {
+function Chart({ title, times, seconds, restarts, lines, format }) {
   const holder = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {uPlot | null} */ (null));
+  const begun = useRef(/** @type {Begun} */ ({ at: [], steps: [] }));
+  const starts = restarts.map((ms) => ms / 1000);
+  // A process begins within its first step.
+  begun.current = { at: starts, steps: starts.map((at) => at - seconds) };
   const [cursor, setCursor] = useState(/** @type {number | null} */ (null));
   useEffect(() => {
     const element = /** @type {HTMLDivElement} */ (holder.current);
-    const options = optionsFor(lines, format, setCursor);
+    const options = optionsFor(lines, format, { setCursor, begun: () => begun.current });
     const made = new uPlot({ ...options, width: element.clientWidth || 300 }, [[]], element);
     plot.current = made;
     const resized = new ResizeObserver(() =>
@@ -97,7 +125,8 @@ function Chart({ title, times, lines, format }) {
   }, []);
   useEffect(() => plot.current?.setData([times, ...lines.map(({ values }) => values)]), [times]);
   const at = cursor ?? times.length - 1;
-  const latest = lines.map(({ label, values }) => `${label} ${format(values[at])}`).join(', ');
+  const latest = lines.map(({ label, values }) => `${label} ${format(values[at])}`);
+  const marks = restarts.map((ms) => `the picker started at ${clock(ms)}`);
   return h(
     'section',
     { class: 'card chart' },
@@ -118,17 +147,22 @@ function Chart({ title, times, lines, format }) {
         ),
       ),
     ),
-    h('div', { ref: holder, class: 'plot', role: 'img', 'aria-label': `${title}: ${latest}` }),
+    h('div', {
+      ref: holder,
+      class: 'plot',
+      role: 'img',
+      'aria-label': `${title}: ${[...latest, ...marks].join(', ')}`,
+    }),
   );
 }
 
 /**
  * @param {Line[]} lines
  * @param {(value: number) => string} format
- * @param {(at: number | null) => void} setCursor
+ * @param {{ setCursor: (at: number | null) => void, begun: () => Begun }} chart
  * @returns {Omit<uPlot.Options, 'width'>}
  */
-function optionsFor(lines, format, setCursor) {
+function optionsFor(lines, format, { setCursor, begun }) {
   const muted = () => colourOf('--muted');
   const grid = { stroke: () => colourOf('--line'), width: 1 };
   const ticks = { show: false };
@@ -137,7 +171,10 @@ function optionsFor(lines, format, setCursor) {
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
-    hooks: { setCursor: [({ cursor }) => setCursor(cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [({ cursor }) => setCursor(cursor.idx ?? null)],
+      draw: [(plot) => drawMarks(plot, begun().at, muted())],
+    },
     scales: {
       x: { range: (_plot, min, max) => [Math.min(min, max - SPAN_SECONDS_MIN), max] },
       y: { range: (_plot, _min, max) => [0, max > 0 ? 1.1 * max : 1] },
@@ -169,32 +206,31 @@ function optionsFor(lines, format, setCursor) {
         label,
         stroke: () => colourOf(colour),
         width: 1.75,
-        spanGaps: true,
-        points: { size: 5, filter: onlyValue, fill: () => colourOf(colour) },
+        gaps: (/** @type {uPlot} */ plot, /** @type {number} */ series) =>
+          gapsOf(plot, series, begun().steps),
+        points: {
+          size: 5,
+          filter: (/** @type {uPlot} */ plot, /** @type {number} */ series) =>
+            onlyValues(plot, series, begun().steps),
+          fill: () => colourOf(colour),
+        },
         ...(dashed && { dash: [5, 4] }),
       })),
     ],
   };
 }
 
-/**
- * The place of a value that is the only one of its line: no line is drawn for it.
- * @param {uPlot} plot
- * @param {number} series
- */
-function onlyValue({ data }, series) {
-  const values = data[series] ?? [];
-  const places = [...values.keys()].filter((at) => values[at] !== null);
-  return places.length === 1 ? places : [];
-}
-
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const CLOCK_SECONDS = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
+/** Half of the width of a time: more to the left it would touch the figures beside the chart. */
+const TIME_PX = 28;
+
 /** @type {(plot: uPlot, values: number[]) => string[]} */
-function TIMES(_plot, values) {
+function TIMES(plot, values) {
   const isFine = values.length > 1 && (values[1] ?? 0) - (values[0] ?? 0) < 60;
-  return values.map((value) => (isFine ? CLOCK_SECONDS : CLOCK).format(1000 * value));
+  const { format } = isFine ? CLOCK_SECONDS : CLOCK;
+  return values.map((value) => (plot.valToPos(value, 'x') < TIME_PX ? '' : format(1000 * value)));
 }
 
 /** A colour of the style sheet, which differs between light and dark. @param {string} name */

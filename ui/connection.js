@@ -128,7 +128,7 @@ export class PickerConnection {
   /** @param {unknown} error */
   #lost(error) {
     if (document.hidden) return false;
-    this.#show('lost', error instanceof Error ? error.message : String(error));
+    this.#show('lost', reasonOf(error));
     return true;
   }
 
@@ -162,6 +162,13 @@ export class PickerConnection {
     this.state.reason = reason;
     this.#changed();
   }
+}
+
+/** @param {unknown} error */
+function reasonOf(error) {
+  // Each browser has words of its own for a connection that is refused or cut, such as "Failed to fetch".
+  if (error instanceof TypeError) return `the picker at ${location.host} does not answer`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** @returns {Record<string, string>} */

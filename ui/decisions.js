@@ -14,6 +14,7 @@ const LISTED = 12;
 /** What fits into a row, and into a line or two of an explanation. */
 const NAME_CHARS = 21;
 const EXPLAINED_NAME_CHARS = 64;
+const OLDER = 'Before the picker started anew:';
 
 /** @param {{ state: State, changed: () => void }} props */
 export function Decisions({ state, changed }) {
@@ -85,8 +86,9 @@ function List({ state, changed, nameOf }) {
   return h(
     'ul',
     { class: 'list', ref: list, onKeyDown, 'aria-label': 'Latest decisions' },
-    listed.map((decision) =>
-      h(
+    listed.flatMap((decision, at) => {
+      const isOlder = at > 0 && processOf(decision) !== processOf(listed[at - 1] ?? decision);
+      const row = h(
         'li',
         { key: decision.id },
         h(
@@ -101,9 +103,15 @@ function List({ state, changed, nameOf }) {
           h('span', { class: 'size' }, sizeOf(decision, models > 1)),
           h('span', { class: 'because' }, becauseOf(decision)),
         ),
-      ),
-    ),
+      );
+      return isOlder ? [h('li', { key: processOf(decision), class: 'older' }, OLDER), row] : [row];
+    }),
   );
+}
+
+/** Decisions of one process are numbered. @param {LiveDecision} decision */
+function processOf({ id }) {
+  return id.slice(0, id.lastIndexOf('-'));
 }
 
 /**

@@ -35,7 +35,7 @@ export function duration(ms) {
   if (size >= 1000) return `${(ms / 1000).toFixed(size >= 10_000 ? 0 : 1)} s`;
   if (size >= 100) return `${ms.toFixed(0)} ms`;
   if (size >= 1) return `${ms.toFixed(1)} ms`;
-  return size === 0 ? '0 ms' : `${ms.toFixed(2)} ms`;
+  return size < 0.005 ? '0 ms' : `${ms.toFixed(2)} ms`;
 }
 
 /** @param {number} ms */

@@ -9,6 +9,8 @@
 
 const STEPS_MAX = 300;
 const DECISIONS_MAX = 200;
+/** In ten minutes more say no more: the picker starts again and again. */
+const RESTARTS_MAX = 20;
 /** Over so many messages the rate of decisions is taken. */
 const RATE_MESSAGES = 5;
 
@@ -21,6 +23,7 @@ const RATE_MESSAGES = 5;
  * @property {LivePicker | undefined} picker
  * @property {LiveTotals | undefined} totals
  * @property {LiveStep[]} steps
+ * @property {number[]} restarts when other processes of the picker began, in milliseconds since the epoch
  * @property {LivePool} pool
  * @property {Map<string, readonly string[]>} labels by endpoint
  * @property {LiveDecision[]} decisions latest first
@@ -41,6 +44,7 @@ export function emptyState() {
     picker: undefined,
     totals: undefined,
     steps: [],
+    restarts: [],
     pool: { rows: [], notShown: 0 },
     labels: new Map(),
     decisions: [],
@@ -64,6 +68,8 @@ export function receive(state, message) {
     // Perhaps another process: its steps follow those that were seen of the one before.
     const first = steps[0]?.wallMs ?? wallMs;
     state.steps = state.steps.filter((step) => step.wallMs < first);
+    const isOther = state.picker !== undefined && state.picker.startedMs !== picker.startedMs;
+    if (isOther) state.restarts = [...state.restarts, picker.startedMs].slice(-RESTARTS_MAX);
     state.picker = picker;
     state.paces = [];
     state.documents = new Map();

@@ -195,12 +195,14 @@ describe.skipIf(launch === undefined)('the live page', () => {
     await context.close();
   });
 
-  it('[O4] goes on by itself after the picker has started anew', async () => {
+  it('[O4] [O393] goes on by itself after the picker has started anew', async () => {
     const { page, close } = await open();
     await live(page);
     await stack.stopPicker();
     await page.locator('.connection.lost').waitFor();
-    await page.getByText('What is shown is from before.').waitFor();
+    await page
+      .getByText(`The picker at ${stack.admin} does not answer. What is shown is from before.`)
+      .waitFor();
     await stack.startPicker();
     await live(page);
     await stack.send(2);
@@ -209,6 +211,12 @@ describe.skipIf(launch === undefined)('the live page', () => {
       () => numberOf(page),
       (number) => number < 2,
     );
+    // What it has from before is marked.
+    await page.getByText('Before the picker started anew:').waitFor();
+    await page
+      .getByRole('img', { name: /the picker started at \d\d:\d\d:\d\d/ })
+      .first()
+      .waitFor();
     await close();
   });
 

@@ -30,6 +30,8 @@ export class LiveCounts implements JournalSubscriber {
   readonly #counts = [this.#picked, this.#refused, this.#held, this.#failed];
   readonly #observed = new LatencyHistograms(STEPS);
   readonly #predicted = new LatencyHistograms(STEPS);
+  /** When it began to count, in milliseconds since the epoch. */
+  readonly startedMs: number;
   readonly #clock: Clock;
   /** The step that is being counted; steps are numbered from the clock's origin. */
   #step: number;
@@ -37,6 +39,7 @@ export class LiveCounts implements JournalSubscriber {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.startedMs = Math.round(clock.wallTime());
     this.#step = Math.floor(clock.now() / STEP_MS);
     this.#firstStep = this.#step;
   }

@@ -19,6 +19,8 @@ export interface LivePicker {
   readonly pool: string;
   readonly policy: string;
   readonly stepMs: number;
+  /** When this process of the picker began, in milliseconds since the epoch. */
+  readonly startedMs: number;
   /** The paths of `/debug/…` that this picker answers. */
   readonly documents: readonly string[];
   /** False where `--explain-decisions 0` keeps none. */

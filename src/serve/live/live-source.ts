@@ -21,7 +21,7 @@ export interface LiveSourceParts {
   readonly recorder: DecisionRecorder | undefined;
   readonly clock: Clock;
   readonly viewers: () => number;
-  readonly about: Omit<LivePicker, 'version' | 'stepMs' | 'explains'>;
+  readonly about: Omit<LivePicker, 'version' | 'stepMs' | 'startedMs' | 'explains'>;
 }
 
 /** Makes the messages of the live page from what the picker knows. */
@@ -53,7 +53,13 @@ export class LiveSource implements MessageSource {
     const explains = recorder !== undefined;
     return {
       ...this.#frame(),
-      picker: { version: packageVersion(), stepMs: STEP_MS, explains, ...about },
+      picker: {
+        version: packageVersion(),
+        stepMs: STEP_MS,
+        startedMs: counts.startedMs,
+        explains,
+        ...about,
+      },
       steps: counts.ended(0),
       pool: this.#pool('with-labels'),
       decisions: { made: 0, shown: this.#shown(0).shown },

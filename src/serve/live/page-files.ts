@@ -37,6 +37,7 @@ const OWN: Readonly<Record<string, string>> = {
   'pool-columns.js': SCRIPT,
   'pool-table.js': SCRIPT,
   'replicas.js': SCRIPT,
+  'restarts.js': SCRIPT,
   'state.js': SCRIPT,
   'table-card.js': SCRIPT,
   'terms.js': SCRIPT,
