@@ -1,4 +1,5 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
+import { type FullServer, startFullServer } from '../../test/support/servers/full-server.ts';
 import {
   A_HEADER,
   frame,
@@ -10,10 +11,12 @@ import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { createExtProcClient, type ExtProcClient } from './ext-proc-client.ts';
 
 let picker: RawHttp2Server | undefined;
+let full: FullServer | undefined;
 let client: ExtProcClient | undefined;
 afterEach(() => {
   client?.close();
   picker?.stop();
+  full?.stop();
 });
 
 it('[V454] a picker whose headers do not end loses its connection before Node reads them', async () => {
@@ -25,4 +28,19 @@ it('[V454] a picker whose headers do not end loses its connection before Node re
   const stream = client.process();
   const error = await new Promise<Error>((resolve) => void stream.on('error', resolve));
   expect(error.message).toContain('the server sends headers of over 9 frames');
+});
+
+it('[V481] a picker that takes no connection for 5 s fails the requests that wait, and is tried anew', async () => {
+  full = await startFullServer();
+  const clock = new SimulatedClock();
+  client = createExtProcClient({ address: `127.0.0.1:${full.port}`, tls: false, clock });
+  for (const time of ['first', 'second']) {
+    const onError = vi.fn<(error: Error) => void>();
+    client.process().on('error', onError);
+    await vi.waitFor(() => {
+      clock.advanceTo(clock.now() + 5000);
+      expect(onError, time).toHaveBeenCalledOnce();
+    });
+    expect(onError.mock.calls[0]?.[0].message).toContain('UNAVAILABLE');
+  }
 });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  type ChannelCredentials,
   type Client,
   type ClientDuplexStream,
   credentials,
@@ -8,8 +9,9 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { packageFile } from '../files/folders.ts';
-import type { Clock } from '../framework/runtime.ts';
+import type { Clock, Millis } from '../framework/runtime.ts';
 import { guardCredentials } from '../runtime/network/client/guarded-credentials.ts';
+import { whenStuck } from '../runtime/network/client/when-stuck.ts';
 import type { HeaderMutation, WireHeader } from './header-mutation.ts';
 
 type OfHalves<Part extends string, T> = {
@@ -64,14 +66,36 @@ interface ExtProcClientOptions {
   readonly address: string;
   /** Use TLS, without verification, as pickers may have self-signed certificates. */
   readonly tls: boolean;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
+/**
+ * Where packets are lost, gRPC waits for one connection until the system gives it up, after two
+ * minutes, and after the packets pass again for as long as they were lost.
+ */
+const CONNECT_MS: Millis = 5000;
 /** A picker answers each piece of each answer with a frame, for all requests on one connection. */
 const FRAMES = { perSecond: 200_000, atOnce: 100_000 };
 
 /** The data plane's side of ext_proc, with the package's proto files. Connects when first used. */
 export function createExtProcClient({ address, tls, clock }: ExtProcClientOptions): ExtProcClient {
+  const Processor = processorClient();
+  const channel = tls
+    ? credentials.createSsl(null, null, null, { rejectUnauthorized: false })
+    : credentials.createInsecure();
+  const guarded = guardCredentials(channel, clock, FRAMES);
+  let client = connectTo(address, Processor, guarded, tls);
+  /** Requests that wait for a connection fail with it, and later ones try another. */
+  const renew = (): void => {
+    client.close();
+    client = connectTo(address, Processor, guarded, tls);
+    whenStuck(client.getChannel(), { clock, limitMs: CONNECT_MS }, renew);
+  };
+  whenStuck(client.getChannel(), { clock, limitMs: CONNECT_MS }, renew);
+  return { process: () => client.Process(), close: () => client.close() };
+}
+
+function processorClient(): ServiceClientConstructor {
   const folder = packageFile('proto');
   const definition = loadSync(join(folder, 'envoy/service/ext_proc/v3/external_processor.proto'), {
     keepCase: true,
@@ -87,11 +111,16 @@ export function createExtProcClient({ address, tls, clock }: ExtProcClientOption
       };
     };
   };
-  const channel = tls
-    ? credentials.createSsl(null, null, null, { rejectUnauthorized: false })
-    : credentials.createInsecure();
-  const guarded = guardCredentials(channel, clock, FRAMES);
-  const client = new Service.envoy.service.ext_proc.v3.ExternalProcessor(address, guarded, {
+  return Service.envoy.service.ext_proc.v3.ExternalProcessor;
+}
+
+function connectTo(
+  address: string,
+  Processor: ServiceClientConstructor,
+  channel: ChannelCredentials,
+  tls: boolean,
+): Client & { Process(): ExtProcStream } {
+  return new Processor(address, channel, {
     'grpc.max_receive_message_length': -1,
     // The name in self-signed certificates; by default gRPC sends the address, which TLS forbids.
     ...(tls && { 'grpc.ssl_target_name_override': 'pointsman' }),
@@ -100,6 +129,7 @@ export function createExtProcClient({ address, tls, clock }: ExtProcClientOption
     // A picker whose host has vanished is noticed after 15 s.
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
+    // A client that is made anew would get the connection that is stuck.
+    'grpc.use_local_subchannel_pool': 1,
   }) as unknown as Client & { Process(): ExtProcStream };
-  return { process: () => client.Process(), close: () => client.close() };
 }

@@ -12,6 +12,10 @@ it.each([
     '14 UNAVAILABLE: No connection established. Last error: Error: 408D4A:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:../deps/openssl/ssl.c:77:\n. Resolution note: ',
     'no connection to the endpoint picker: does it run, and do gateway and picker both have --insecure, or neither?',
   ],
+  [
+    '14 UNAVAILABLE: Channel closed before call started',
+    'no connection to the endpoint picker: does it run, and do gateway and picker both have --insecure, or neither?',
+  ],
   ['13 INTERNAL: a fault', 'the endpoint picker failed: 13 INTERNAL: a fault'],
 ])('[O239] says what may be wrong where the picker gives no answer: %s', (message, said) => {
   expect(pickerFailure(new Error(message))).toBe(said);

@@ -122,7 +122,8 @@ export function whyAnotherMayAnswer(error: unknown): string | undefined {
  */
 export function pickerFailure({ message }: Error): string {
   const text = message.replace(/ Resolution note:.*/, '').trim();
-  const why = whyNoConnection(text);
+  // A client that was closed while it connected says so.
+  const why = text.includes('Channel closed before call started') ? '' : whyNoConnection(text);
   if (why === undefined) return `the endpoint picker failed: ${text}`;
   const advice = 'does it run, and do gateway and picker both have --insecure, or neither?';
   return `no connection to the endpoint picker${why && ` (${why})`}: ${advice}`;

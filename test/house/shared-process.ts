@@ -14,6 +14,7 @@ export const OWN_PROCESS: Readonly<Record<string, string>> = {
   'src/lab/shadow/start-shadow.test.ts': 'reads the priorities of the threads of the process',
   'src/runtime/network/pieces/packed-pieces.test.ts': 'measures the memory of the process',
   'src/runtime/network/server/merged-pieces.test.ts': 'measures the memory of the process',
+  'src/runtime/network/zmq/zmq-connect.test.ts': 'holds the timers of the process',
   'src/runtime/network/zmq/zmtp-connection.test.ts': 'holds the timers of the process',
   'src/sidecar/bounds.test.ts': 'measures the memory of the process',
   'src/telemetry/tracing/renewed-sender.test.ts': 'sets variables of the environment',

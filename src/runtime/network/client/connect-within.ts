@@ -3,12 +3,18 @@ import type { buildConnector } from 'undici';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { TimeoutError } from '../../clock/deadline.ts';
 
+/**
+ * A server that is silent for so long is asked by TCP whether it is still there, ten times in ten
+ * seconds: one that computes an answer is, and one whose host has vanished is not.
+ */
+const KEEPALIVE_MS: Millis = 5000;
+
 /** A server did not take a connection in time. It has got nothing of a request. */
 export class NoConnection extends TimeoutError {}
 
 /**
  * Gives up a connection, with its TLS handshake, after `limitMs`; 0 is no limit. The connector has
- * no time-out of its own: undici's takes its time from the machine.
+ * no time-out of its own: undici's takes its time from the machine. TCP watches over the connection.
  */
 export function connectWithin(
   connect: buildConnector.connector,
@@ -21,6 +27,7 @@ export function connectWithin(
     // Declared as without a result, but it returns the socket.
     const socket = connect(options, (...outcome) => {
       timer?.cancel();
+      outcome[1]?.setKeepAlive(true, KEEPALIVE_MS);
       callback(...outcome);
     }) as unknown as Socket;
   };

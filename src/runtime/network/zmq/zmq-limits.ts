@@ -11,6 +11,12 @@ export const RECONNECT_MS_MAX: Millis = 5000;
  */
 export const REOPEN_MS: Millis = 5000;
 
+/**
+ * A connection that is not there by then is given up. Where packets are lost, the system would try
+ * less and less often, and find the publisher late once they pass again.
+ */
+export const CONNECT_MS: Millis = 5000;
+
 const BUSY_MS_MAX: Millis = 2;
 const PAUSE_PER_BUSY = 4;
 

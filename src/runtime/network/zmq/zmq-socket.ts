@@ -4,7 +4,13 @@ import { performance } from 'node:perf_hooks';
 import { messageOf } from '../../../framework/error.ts';
 import type { MessageSocket, MessageSocketOptions, Millis } from '../../../framework/runtime.ts';
 import { type CurveKeys, readCurveKeys } from './curve/curve-keys.ts';
-import { RECONNECT_MS, RECONNECT_MS_MAX, REOPEN_MS, ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
+import {
+  CONNECT_MS,
+  RECONNECT_MS,
+  RECONNECT_MS_MAX,
+  REOPEN_MS,
+  ZMQ_MESSAGE_BYTES_MAX,
+} from './zmq-limits.ts';
 import { BadPeer, speakZmtp } from './zmtp-connection.ts';
 
 /**
@@ -85,7 +91,7 @@ class Connecting implements MessageSocket {
   async #connect(): Promise<void> {
     try {
       const curve = keysOf(this.#options);
-      const socket = connect(this.#at).unref();
+      const socket = connectInTime(this.#at);
       this.#socket = socket;
       await speakZmtp({
         ...this.#options,
@@ -129,6 +135,15 @@ class Connecting implements MessageSocket {
       `cannot read from ${this.#options.address}: ${message}; trying again every ${REOPEN_MS / 1000} s`,
     );
   }
+}
+
+/** Connects within `CONNECT_MS`, or fails as where no peer is there. */
+function connectInTime(at: Place): Socket {
+  const socket = connect(at).unref();
+  const tooLate = setTimeout(() => {
+    if (socket.connecting) socket.destroy(new Error(`no connection within ${CONNECT_MS} ms`));
+  }, CONNECT_MS).unref();
+  return socket.once('close', () => clearTimeout(tooLate));
 }
 
 /** The keys as their files have them now; undefined without encryption. Throws a BadPeer. */
