@@ -122,3 +122,36 @@ it('[Q136] flows without requests are forgotten, also where each has a name of i
   }
   expect(shares.of(sent('f0').request)).not.toBe(first);
 });
+
+it('[Q312] a request costs what the answers of its flow have been long, and has no share in the order once it has left', () => {
+  const shares = new FairShares();
+  const answered = (fairnessId: string, completionTokens: number): void => {
+    for (let n = 0; n < 60; n++) {
+      const routed = sent(fairnessId, 10);
+      shares.onRouted(routed);
+      shares.onDone(routed, 1, 'completed', {
+        promptTokens: 10,
+        cachedTokens: 0,
+        completionTokens,
+      });
+    }
+  };
+  answered('long', 2000);
+  answered('short', 10);
+  const cost = (fairnessId: string): number => {
+    const routed = sent(fairnessId, 10);
+    const before = shares.of(routed.request).served;
+    shares.onRouted(routed);
+    return shares.of(routed.request).served - before;
+  };
+  expect(cost('long')).toBeGreaterThan(3800);
+  expect(cost('short')).toBeLessThan(60);
+  const waits = sent('waits', 10).request;
+  const share = shares.of(waits);
+  share.served = 0;
+  shares.waits(share, waits);
+  expect(shares.someWait).toBe(true);
+  shares.leaves(share, waits);
+  const short = shares.of(sent('short').request);
+  expect([shares.someWait, shares.isAhead(short)]).toEqual([false, false]);
+});

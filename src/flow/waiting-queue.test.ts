@@ -213,3 +213,36 @@ describe('what waits', () => {
     expect(first()).toBe(long);
   });
 });
+
+it.each(['early', 'due'] as const)(
+  '[Q311] a request with a deadline that is %s is not the first after it has left',
+  (when) => {
+    const queue = queueOf();
+    const about = { ttftSloMs: 1000, ownMs: 300 };
+    const [gone, other] = [makeItem(about), makeItem({ since: 1 })];
+    for (const item of [gone, other]) queue.add(item, 'a');
+    // It is due from 380 ms on, until 700 ms.
+    if (when === 'due') expect(queue.first(0, 400, OPEN)).toBe(gone);
+    queue.delete(gone);
+    expect(queue.first(0, 500, OPEN)).toBe(other);
+    queue.delete(other);
+    expect(queue.first(0, 500, OPEN)).toBeUndefined();
+  },
+);
+
+it('[Q311] knows only the priorities of what waits, and nothing of what has left is looked at again', () => {
+  const queue = queueOf();
+  const items = [0, 5, 5, -1].map((priority) => makeItem({ priority }));
+  for (const item of items) queue.add(item, 'a');
+  expect(queue.priorities).toEqual([5, 0, -1]);
+  const [zero, first, second] = items as [Item, Item, Item];
+  queue.delete(zero);
+  queue.delete(first);
+  expect(queue.priorities).toEqual([5, -1]);
+  expect(queue.nextLook(5, 1000)).toBe(second);
+  queue.delete(second);
+  queue.delete(second);
+  expect(queue.priorities).toEqual([-1]);
+  expect(queue.nextLook(5, 1000)).toBeUndefined();
+  expect([queue.size, queue.bytes]).toEqual([1, 10]);
+});

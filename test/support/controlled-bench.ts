@@ -62,6 +62,8 @@ export interface ControlledBenchOptions {
   readonly inThreads?: boolean;
   readonly capacity?: CapacityPlan;
   readonly measured?: ControlledRouterOptions['measured'];
+  /** Which requests cannot be placed. */
+  readonly fails?: (request: InferenceRequest) => boolean;
 }
 
 /** A picker whose endpoint takes every request, and streams that route when they may go on. */
@@ -90,6 +92,7 @@ export class ControlledBench {
     inThreads = false,
     capacity,
     measured,
+    fails = () => false,
   }: ControlledBenchOptions = {}) {
     this.#inThreads = inThreads;
     this.router = new ControlledRouter({ clock: this.clock, measured });
@@ -110,6 +113,7 @@ export class ControlledBench {
       ejector: { remaining: (endpoints) => endpoints },
       prepare: prepares ? prepare : undefined,
       route: (request, options) => {
+        if (fails(request)) throw new Error('the pick fails');
         this.heldMs.push(options?.waited?.heldMs ?? 0);
         const size = { model: 'm', prefillTokens: 1, contextTokens: 1 };
         const reservation = this.#ledger.reserve(endpoint, size);

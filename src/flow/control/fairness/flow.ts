@@ -50,11 +50,9 @@ export class Flow {
     this.#offered.add(item);
   }
 
-  /** Ends a pass. Returns whether anything that was offered still waits. */
-  takeBack(): boolean {
-    if (this.#offered.size === 0) return false;
+  /** Ends a pass. */
+  takeBack(): void {
     for (const item of this.#offered) this.#items.update(item);
     this.#offered.clear();
-    return true;
   }
 }

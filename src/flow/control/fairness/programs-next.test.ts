@@ -41,3 +41,31 @@ test('[Q48] of programs that got as little and wait as long, the first to come i
   for (const fairnessId of ['c', 'a', 'b']) bench.wait({ fairnessId });
   expect(bench.place(NOW, 1).map(({ request }) => request.fairnessId)).toEqual(['c']);
 });
+
+test('[Q309] a program with a request in flight does not pause, and the first turn is no pause', () => {
+  const bench = benchOf('turns');
+  const [first, second] = ['deep', 'deep'].map((fairnessId) => bench.wait({ fairnessId }));
+  for (const waiting of [first, second]) {
+    expect(bench.place()).toEqual([waiting]);
+    if (waiting === first) bench.end(waiting as Waiting);
+  }
+  const at = NOW + 500_000;
+  const next = (): string | undefined => {
+    for (const fairnessId of ['new', 'deep']) bench.wait({ fairnessId }, at);
+    const [placed] = bench.place(at, 1);
+    return placed?.request.fairnessId;
+  };
+  bench.inFlight = 0;
+  // Its second request still runs.
+  expect(next()).toBe('deep');
+});
+
+test('[Q309] a turn counts as soon as it is placed, and a pause from its end', () => {
+  const bench = new FlowControlBench({ defaultBand: makeBand({ fairness: 'turns' }) }, 10);
+  for (const fairnessId of ['one', 'other', 'other']) bench.wait({ fairnessId });
+  const placed = bench.place(NOW, 2).map(({ request }) => request.fairnessId);
+  expect(placed).toEqual(['one', 'other']);
+  for (const fairnessId of ['one', 'one']) bench.wait({ fairnessId });
+  // Both have had one turn; that of the other one came first.
+  expect(bench.place(NOW, 2).map(({ request }) => request.fairnessId)).toEqual(['other', 'one']);
+});

@@ -23,7 +23,7 @@ export function holdback({ minCeiling, maxCeiling, domain }: HoldbackConfig): Us
   return {
     ceilings(_saturation, priorities) {
       const [highest = 0, lowest = 0] = [priorities[0], priorities.at(-1)];
-      if (priorities.length < 2 || highest === lowest) return priorities.map(() => maxCeiling);
+      if (priorities.length < 2) return priorities.map(() => maxCeiling);
       return priorities.map((priority, rank) =>
         domain === 'rank'
           ? maxCeiling - (rank * spread) / (priorities.length - 1)
