@@ -31,6 +31,21 @@ schedulingProfiles:
 hold: {enabled: true}
 `;
 
+/** The value that `ZERO_KNOB` stands for: the usual start reads no YAML. */
+export function zeroKnob(): unknown {
+  const plugins = ['decode-filter', 'predicted-cost-scorer'];
+  return {
+    apiVersion: 'llm-d.ai/v1alpha1',
+    kind: 'EndpointPickerConfig',
+    plugins: [
+      { type: 'approx-prefix-cache-producer', parameters: { keepInFlight: true } },
+      ...plugins.map((type) => ({ type })),
+    ],
+    schedulingProfiles: [{ name: 'default', plugins: plugins.map((pluginRef) => ({ pluginRef })) }],
+    hold: { enabled: true },
+  };
+}
+
 function oneScorer(type: string): string {
   return `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig

@@ -3,8 +3,9 @@ import { stringify } from 'yaml';
 import { HEAD, load } from '../../test/support/load-text.ts';
 import { EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import { NAMED_CONFIGS } from './defaults.ts';
+import { NAMED_CONFIGS, ZERO_KNOB, zeroKnob } from './defaults.ts';
 import { loadConfig } from './load.ts';
+import { readConfigText } from './schema/schema.ts';
 
 function profilesOf({ profiles }: PickerPlan): readonly string[] {
   return profiles.map(
@@ -20,6 +21,10 @@ function profilesOf({ profiles }: PickerPlan): readonly string[] {
 function namesOf({ plugins }: PickerPlan): readonly string[] {
   return plugins.map(({ name }) => name);
 }
+
+it('[P53] the value of the default policy is that of its text', () => {
+  expect(zeroKnob()).toEqual(readConfigText(ZERO_KNOB, 'default'));
+});
 
 it('[D420] reads words and numbers of a configuration as the reference does', () => {
   const plan = load(

@@ -1,4 +1,5 @@
-import { Composer, type Document, LineCounter, Parser, type ScalarTag } from 'yaml';
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
 import { ConfigError, type ConfigIssue, messageOf } from '../../framework/error.ts';
 
 /** Stops a few lines of aliases from expanding into gigabytes. */
@@ -16,13 +17,13 @@ const FAULTS_MAX = 100;
 export function readYaml(
   text: string,
   source: string,
-  scalars: readonly ScalarTag[] = [],
+  scalars: readonly Yaml.ScalarTag[] = [],
 ): unknown {
   if (text.includes('\0')) {
     const message = 'is not UTF-8 text: it has zero bytes, as UTF-16 has; save it as UTF-8';
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  const lineCounter = new LineCounter();
+  const lineCounter = new (library().LineCounter)();
   const errors: SyntaxFault[] = [];
   const [document, ...others] = parsed(text, { lineCounter, errors, source, scalars });
   const second = others.find((other) => !isEmpty(other));
@@ -55,12 +56,20 @@ function offsetOf(place: FaultPlace): number {
   return 'offset' in place ? place.offset : place[0];
 }
 
+let loaded: typeof Yaml | undefined;
+
+/** 72 files, a tenth of the start of a picker that reads none. */
+function library(): typeof Yaml {
+  loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml;
+  return loaded;
+}
+
 class TooManyFaults extends Error {}
 
 /** The first error, because most others follow from it: a file that is no YAML has hundreds. */
 function syntaxIssues(
   [first, ...others]: readonly SyntaxFault[],
-  lineCounter: LineCounter,
+  lineCounter: Yaml.LineCounter,
 ): readonly ConfigIssue[] {
   if (first === undefined) return [];
   const { line, col } = lineCounter.linePos(first.at);
@@ -69,7 +78,7 @@ function syntaxIssues(
   return [{ path: `line ${line}, column ${col}`, message: `${first.message}${more}` }];
 }
 
-function isEmpty({ contents }: Document.Parsed): boolean {
+function isEmpty({ contents }: Yaml.Document.Parsed): boolean {
   return contents === null || ('value' in contents && contents.value === null);
 }
 
@@ -82,14 +91,15 @@ function parsed(
     source,
     scalars,
   }: {
-    readonly lineCounter: LineCounter;
+    readonly lineCounter: Yaml.LineCounter;
     /** Gets those of the first document. */
     readonly errors: SyntaxFault[];
     readonly source: string;
-    readonly scalars: readonly ScalarTag[];
+    readonly scalars: readonly Yaml.ScalarTag[];
   },
-): readonly Document.Parsed[] {
-  const documents: Document.Parsed[] = [];
+): readonly Yaml.Document.Parsed[] {
+  const documents: Yaml.Document.Parsed[] = [];
+  const { Composer, Parser } = library();
   const composer = new Composer({
     lineCounter,
     prettyErrors: false,

@@ -1,9 +1,9 @@
-import { Histogram, type Registry } from 'prom-client';
 import { RoutingError } from '../../framework/error.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
+import { Histogram, type Registry } from '../../runtime/prom-client.ts';
 import type { MeasuredRequest, PickerMetrics } from './metrics.ts';
 import { SCHEDULER_SECONDS, TTFT_SECONDS } from './page/bucket-bounds.ts';
 import type { SeenTrace } from './page/tally.ts';

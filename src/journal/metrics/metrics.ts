@@ -1,4 +1,3 @@
-import { Registry } from 'prom-client';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ERRORS, type RoutingErrorCode } from '../../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts';
@@ -9,6 +8,7 @@ import { RequestMap } from '../../framework/request-map.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
 import type { PrefixSource } from '../../picker/cores/scheduling-core.ts';
 import type { PluginInstances } from '../../picker/plan/create-plugins.ts';
+import { Registry } from '../../runtime/prom-client.ts';
 import { formerNames, showTwins, twinHelp } from './page/deprecated-names.ts';
 import { type MetricSample, showMetric } from './page/family.ts';
 import { MetricsPage } from './page/metrics-page.ts';

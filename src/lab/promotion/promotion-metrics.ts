@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from '../../runtime/prom-client.ts';
 import type { ArmReport } from './arm-tally.ts';
 import type { Promotion } from './promotion.ts';
 import type { PromotionCondition } from './promotion-conditions.ts';

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from '../../runtime/prom-client.ts';
 import { WHYS } from '../redecide/observed-differences.ts';
 import { type ParityFigures, parityFigures } from './parity-figures.ts';
 import type { Shadow, ShadowStatus } from './start-shadow.ts';

@@ -1,4 +1,4 @@
-import { Session } from 'node:inspector/promises';
+import type { Session } from 'node:inspector/promises';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 
 /** Between two samples: some hundredths of a core's time. */
@@ -39,7 +39,9 @@ export function createProfiler(clock: Clock): Profiler {
 }
 
 async function inSession(use: (session: Session) => Promise<string>): Promise<string> {
-  const session = new Session();
+  // Few processes are ever profiled.
+  const inspector = await import('node:inspector/promises');
+  const session = new inspector.Session();
   session.connect();
   try {
     return await use(session);

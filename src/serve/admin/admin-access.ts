@@ -1,10 +1,10 @@
-import { Counter, type Registry } from 'prom-client';
 import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import { makeTokenFile } from '../../files/following/token-file.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { limitedWarnings } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import { Counter, type Registry } from '../../runtime/prom-client.ts';
 import { Access, type AccessRefusal, type MetricsGuard } from './access.ts';
 import type { AdminServerOptions } from './admin-server.ts';
 import { BearerToken, tokenDigest } from './bearer-token.ts';

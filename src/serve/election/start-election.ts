@@ -1,8 +1,8 @@
-import { Gauge, type Registry } from 'prom-client';
 import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import type { PoolName } from '../../endpoints/discovery/kubernetes/pool/pool-sources.ts';
 import type { Clock, Random } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import { Gauge, type Registry } from '../../runtime/prom-client.ts';
 import { kubeLease } from './kube-lease.ts';
 import { type ElectionTiming, LeaderElection } from './leader-election.ts';
 

@@ -1,4 +1,3 @@
-import { Counter, type Registry } from 'prom-client';
 import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServerOptions } from '../../extproc/server/server.ts';
 import type { ObserverSessionOptions } from '../../extproc/session/observer-session.ts';
@@ -14,6 +13,7 @@ import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { limitedLines, limitedWarnings } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import { Counter, type Registry } from '../../runtime/prom-client.ts';
 import type { Telemetry } from '../../telemetry/start-telemetry.ts';
 import type { LiveCounts } from '../live/live-counts.ts';
 import type { RequestOptions, ServeOptions } from '../options/serve-options.ts';

@@ -1,9 +1,9 @@
-import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { Clock } from '../../framework/runtime.ts';
 import { registerGoMemory } from '../../journal/metrics/process/go-memory.ts';
 import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../../journal/metrics/process/loop-watchdog.ts';
 import { measureLoopDelay } from '../../runtime/clock/loop-delay.ts';
 import { memoryInUse } from '../../runtime/process/memory-limit.ts';
+import { type Registry, showProcess } from '../../runtime/prom-client.ts';
 import type { MetricsOptions, ServeOptions } from '../options/serve-options.ts';
 
 export interface ProcessWatch {
@@ -20,7 +20,7 @@ export function watchProcess(
   }: Pick<MetricsOptions, 'loopDelayMaxMs'> & Pick<ServeOptions, 'log'>,
   { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
 ): ProcessWatch {
-  collectDefaultMetrics({ register: registry });
+  showProcess(registry);
   registerGoMemory(registry, memoryInUse);
   const delay = measureLoopDelay();
   const watchdog = new LoopWatchdog({

@@ -1,8 +1,8 @@
-import { Counter, type Registry } from 'prom-client';
 import type { ClientFault, ClientFaultKind } from '../../extproc/server/port/client-faults.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { limitedWarnings } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import { Counter, type Registry } from '../../runtime/prom-client.ts';
 
 const SENTENCES: Readonly<Record<ClientFaultKind, string>> = {
   'plaintext-to-tls':

@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { Gauge, type Registry } from 'prom-client';
 import type { TlsContext } from '../../extproc/server/port/tls-credentials.ts';
 import { followFiles } from '../../files/following/follow-files.ts';
 import type { Clock, Timer } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import { Gauge, type Registry } from '../../runtime/prom-client.ts';
 
 interface Following {
   /** Undefined for a certificate that is in no file. */

@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Millis } from '../../framework/runtime.ts';
+import { Counter, Gauge, Histogram, Registry } from '../../runtime/prom-client.ts';
 import { API_NAMES } from '../body/generation-api.ts';
 import type { LegStage } from '../options/sidecar-options.ts';
 

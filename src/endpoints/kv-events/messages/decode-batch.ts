@@ -1,18 +1,21 @@
-import { Decoder } from '@msgpack/msgpack';
+import type { Decoder } from '@msgpack/msgpack';
 import { messageOf } from '../../../framework/error.ts';
+import { createDecoder } from '../../../runtime/load-msgpack.ts';
 import type { CacheEvent, HashWords } from './cache-event.ts';
 import { checkStructure, DroppedBatch } from './check-structure.ts';
 
 const TIER_DEFAULT = 'gpu';
 
-/** Made once, as each decoder allocates tables. `checkStructure` has bounded lists before. */
-const decoder = new Decoder({
+/** `checkStructure` has bounded lists before. */
+const BOUNDS = {
   useBigInt64: true,
   maxMapLength: 65_536,
   maxBinLength: 65_536,
   maxStrLength: 65_536,
   maxExtLength: 65_536,
-});
+};
+/** Made once, as each decoder allocates tables. */
+let decoder: Decoder | undefined;
 
 /** The fields of each event type in order, for engines that send arrays. */
 const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -53,6 +56,7 @@ export function* decodeEvents(
 }
 
 function rawEvents(payload: Uint8Array): readonly unknown[] {
+  decoder ??= createDecoder(BOUNDS);
   const batch = decoder.decode(payload);
   const raw: unknown = Array.isArray(batch) ? batch[1] : record(batch, 'the batch')['events'];
   return listOf(raw, 'the events of the batch');

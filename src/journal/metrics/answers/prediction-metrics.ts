@@ -1,5 +1,5 @@
-import { Counter } from 'prom-client';
 import type { JournalSubscriber } from '../../../picker/events/journal.ts';
+import { Counter } from '../../../runtime/prom-client.ts';
 import type { PickerMetrics } from '../metrics.ts';
 
 /**
