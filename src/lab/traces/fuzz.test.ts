@@ -48,8 +48,29 @@ const CHATS = [0, 1, 2]
   )
   .join('\n');
 
+const AGENTS = [1, 2, 3]
+  .map((session) =>
+    JSON.stringify({
+      session_id: `s${session}`,
+      turns: [1, 2].map((turn) => ({
+        llm_calls: [1, 2].map((each) => ({
+          timestamp: `2026-06-0${session}T00:0${turn}:0${each}.5Z`,
+          duration_ms: 400.5,
+          model: 'Model A',
+          result: 'Success',
+          tokens: { prompt: 300 * turn, completion: 5, cached: 128 },
+        })),
+      })),
+    }),
+  )
+  .join('\n');
+
 /** Files in formats that are only read. */
-const SAMPLES: Readonly<Record<string, string>> = { otel: `${SPANS}\n${SPANS}\n`, bailian: CHATS };
+const SAMPLES: Readonly<Record<string, string>> = {
+  otel: `${SPANS}\n${SPANS}\n`,
+  bailian: CHATS,
+  copilot: AGENTS,
+};
 
 function sampleOf(name: string, random: Random): Buffer {
   const format = TRACE_FORMATS.find((each) => each.name === name);

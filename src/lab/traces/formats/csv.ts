@@ -2,6 +2,7 @@ import { ConfigError } from '../../../framework/error.ts';
 import type { TraceRequest } from '../trace.ts';
 import type { TraceReader } from '../trace-format.ts';
 import { NO_TRACE_BLOCKS, readerOf, TOKENS_MAX, type TraceFormat } from '../trace-format.ts';
+import { utcMs, utcText } from '../utc-time.ts';
 
 /** The columns of a CSV format by name, in any order, and how it writes times. */
 interface CsvColumns {
@@ -31,10 +32,10 @@ const BURST_GPT_COLUMNS: CsvColumns = {
   timeMs: (text) => (text === '' ? Number.NaN : 1000 * Number(text)),
 };
 
-/** Azure's LLM inference traces of 2023 and 2024. */
+/** Azure's LLM inference traces of 2023 and 2024, and those of 2025, whose images count as tokens. */
 export const AZURE: TraceFormat = {
   name: 'azure',
-  about: 'Azure’s CSV of 2023 and 2024',
+  about: 'Azure’s CSV of 2023, 2024 and 2025',
   carries: [],
   shape: 'lines',
   firstLine: (text) => typeof csvReader(text, AZURE_COLUMNS) !== 'string',
@@ -120,23 +121,4 @@ function count(text: string): number | undefined {
   if (!/^\d{1,15}(\.0*)?$/.test(text)) return undefined;
   const tokens = Number(text);
   return tokens <= TOKENS_MAX ? tokens : undefined;
-}
-
-/** Reads `2023-11-16 18:15:46.6805900`, in UTC without an offset, to a ten-thousandth of a ms. */
-function utcMs(text: string): number {
-  const parts = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})?$/.exec(
-    text,
-  );
-  if (parts === null) return Number.NaN;
-  const [, day = '', time = '', fraction = '', zone = 'Z'] = parts;
-  const wholeMs = Date.parse(`${day}T${time}${zone}`);
-  return wholeMs + (fraction === '' ? 0 : 1000 * Number(`0${fraction}`));
-}
-
-/** A time from the start of 1970 on, because traces have no date. */
-function utcText(atMs: number): string {
-  const ticks = Math.round(atMs * 10_000);
-  const seconds = Math.floor(ticks / 10_000_000);
-  const [day, time] = new Date(1000 * seconds).toISOString().split(/[T.]/);
-  return `${day} ${time}.${String(ticks % 10_000_000).padStart(7, '0')}`;
 }

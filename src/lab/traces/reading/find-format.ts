@@ -1,6 +1,7 @@
 import { ConfigError } from '../../../framework/error.ts';
 import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
+import { COPILOT } from '../formats/copilot.ts';
 import { AZURE, BURST_GPT } from '../formats/csv.ts';
 import { INFERENCE_PERF } from '../formats/inference-perf.ts';
 import { MOONCAKE } from '../formats/mooncake.ts';
@@ -17,6 +18,7 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
   OTEL,
   MOONCAKE,
   BAILIAN,
+  COPILOT,
   AZURE,
   BURST_GPT,
   AIPERF,

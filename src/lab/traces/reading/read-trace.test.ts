@@ -19,6 +19,13 @@ describe('readTrace', () => {
     ]);
   });
 
+  it('[G182] reads Azure’s CSV of 2025, which has a column of images', () => {
+    const header = 'TIMESTAMP,NumImages,ContextTokens,GeneratedTokens';
+    const text = `${header}\n2024-10-15 17:45:46.680590,2,1474,4\n`;
+    const [request] = readBytes(text, { lenient: false }).requests;
+    expect(request).toMatchObject({ promptTokens: 1474, outputTokens: 4 });
+  });
+
   it('reads Azure’s CSV to the fraction of a millisecond', () => {
     const { requests } = read(
       'TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 18:15:50.9951690,396,0\r\n',
