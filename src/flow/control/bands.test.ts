@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { FlowControlBench } from '../../../test/decision/flow-control-bench.ts';
 import { NOW } from '../../../test/makers.ts';
+import type { Waiting } from '../discipline.ts';
 import type { Before } from './fairness/flow.ts';
 import { globalStrict } from './fairness/global-strict.ts';
-import { holdback } from './saturation/usage-limits.ts';
+import { explicitLimit, holdback } from './saturation/usage-limits.ts';
 
 const usageLimit = () => holdback({ minCeiling: 0.25, maxCeiling: 1, domain: 'rank' });
 const MINUTE = 60_000;
@@ -75,4 +76,29 @@ describe('a band that only requests name', () => {
     priorities(bench, NOW + 11 * MINUTE);
     expect(stopped).toBe(1);
   });
+});
+
+test('[Q305] a band that is never open closes none below it', () => {
+  const written = new Map([
+    [10, 1],
+    [0, 0.5],
+  ]);
+  const bench = new FlowControlBench({ usageLimit: () => explicitLimit(written) }, 4);
+  for (const priority of [7, 7, 0, 0, 0, 10]) bench.wait({ priority });
+  expect(bench.place().map(({ request }) => request.priority)).toEqual([10, 0]);
+  expect(bench.control.size).toBe(4);
+});
+
+test('[Q306] a flow is forgotten with its last request, however that leaves', () => {
+  const bench = new FlowControlBench();
+  const waiting = ['a', 'b', 'c'].map((fairnessId) => bench.wait({ fairnessId }, NOW));
+  const band = bench.control.bands.of(0, NOW);
+  // A flow that is not known is made anew each time.
+  const isKnown = (id: string): boolean => band.flowOf(id) === band.flowOf(id);
+  expect(['a', 'b', 'c'].map(isKnown)).toEqual([true, true, true]);
+  bench.place(NOW, 1);
+  bench.control.remove(waiting[1] as Waiting);
+  expect(['a', 'b', 'c'].map(isKnown)).toEqual([false, false, true]);
+  bench.control.expired(NOW + 60_000);
+  expect(isKnown('c')).toBe(false);
 });

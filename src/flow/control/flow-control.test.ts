@@ -6,7 +6,7 @@ import { RoutingError } from '../../framework/error.ts';
 import type { Waiting } from '../discipline.ts';
 import type { Before } from './fairness/flow.ts';
 import { firstCome } from './orderings.ts';
-import { explicitLimit, holdback } from './saturation/usage-limits.ts';
+import { holdback } from './saturation/usage-limits.ts';
 
 const SEED = 19;
 
@@ -42,17 +42,6 @@ describe('bands', () => {
     expect(bench.place().map(({ request }) => request.priority)).toEqual([1, 0, 0]);
   });
 
-  test('[Q305] a band that is never open closes none below it', () => {
-    const written = new Map([
-      [10, 1],
-      [0, 0.5],
-    ]);
-    const bench = new FlowControlBench({ usageLimit: () => explicitLimit(written) }, 4);
-    for (const priority of [7, 7, 0, 0, 0, 10]) bench.wait({ priority });
-    expect(bench.place().map(({ request }) => request.priority)).toEqual([10, 0]);
-    expect(bench.control.size).toBe(4);
-  });
-
   test('[Q40] a band of its own has its own limits, and any other priority those of the default', () => {
     const bands = new Map([[5, makeBand({ maxRequests: 1 })]]);
     const negativeBand = makeBand({ maxRequests: 2 });
@@ -72,20 +61,6 @@ describe('bands', () => {
       expect(error.message).toContain(`at most ${most} requests with priority ${priority}`);
     }
   });
-});
-
-test('[Q306] a flow is forgotten with its last request, however that leaves', () => {
-  const bench = new FlowControlBench();
-  const waiting = ['a', 'b', 'c'].map((fairnessId) => bench.wait({ fairnessId }, NOW));
-  const band = bench.control.bands.of(0, NOW);
-  // A flow that is not known is made anew each time.
-  const isKnown = (id: string): boolean => band.flowOf(id) === band.flowOf(id);
-  expect(['a', 'b', 'c'].map(isKnown)).toEqual([true, true, true]);
-  bench.place(NOW, 1);
-  bench.control.remove(waiting[1] as Waiting);
-  expect(['a', 'b', 'c'].map(isKnown)).toEqual([false, false, true]);
-  bench.control.expired(NOW + 60_000);
-  expect(isKnown('c')).toBe(false);
 });
 
 describe('limits', () => {

@@ -54,8 +54,8 @@ export class FlowControl implements QueueDiscipline {
   readonly #items = new Map<Waiting, readonly [Item, Band]>();
   #bytes = 0;
   #added = 0;
-  /** Counts what changes the saturation: the gate is looked at again. */
-  #changes = 0;
+  /** Requests placed so far: each changes the saturation, and the gate is looked at again. */
+  #placed = 0;
 
   constructor(parts: FlowControlParts, { former, ...deps }: FlowControlDeps) {
     this.parts = parts;
@@ -148,25 +148,22 @@ export class FlowControl implements QueueDiscipline {
   placed(waiting: Waiting, at: Millis): void {
     const taken = this.#take(waiting);
     if (taken === undefined) return;
-    this.#changes += 1;
+    this.#placed += 1;
     taken.band.placed(taken.item, at);
     this.#running.add(waiting.request);
   }
 
   ended(request: InferenceRequest, served: Served, at: Millis): void {
-    this.#changes += 1;
     this.#running.delete(request);
     this.reclamation.ended(request, at);
     this.bands.ended(request, served, at);
   }
 
   placedElsewhere(request: InferenceRequest, at: Millis): void {
-    this.#changes += 1;
     this.bands.known(request.priority)?.placedElsewhere(request, at);
   }
 
   endedElsewhere(request: InferenceRequest, served: Served, at: Millis): void {
-    this.#changes += 1;
     this.bands.ended(request, served, at);
   }
 
@@ -193,8 +190,8 @@ export class FlowControl implements QueueDiscipline {
   #opener(at: Millis): (rank: number) => boolean {
     let seen = -1;
     return (rank) => {
-      if (seen !== this.#changes) {
-        seen = this.#changes;
+      if (seen !== this.#placed) {
+        seen = this.#placed;
         this.gate.look(this.#lookAtPool(at), this.bands.priorities, at);
       }
       return this.gate.isOpen(rank);

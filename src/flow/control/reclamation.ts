@@ -78,7 +78,6 @@ export class Reclamation {
     const running = this.#running;
     const credit = saturation / running.size;
     this.target = saturation - ceiling;
-    if (running.evictable === 0 || !(credit > 0 && Number.isFinite(credit))) return [];
     const wanted = Math.max(1, Math.ceil(this.target / credit));
     const victims: InferenceRequest[] = [];
     while (victims.length < Math.min(wanted, EVICTED_MAX)) {

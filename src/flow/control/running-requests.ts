@@ -25,10 +25,6 @@ export class RunningRequests {
     return this.#running.size;
   }
 
-  get evictable(): number {
-    return this.#evictable.size;
-  }
-
   /** The one to evict first. It stays in flight until it is deleted. */
   get victim(): InferenceRequest | undefined {
     return this.#evictable.first?.request;

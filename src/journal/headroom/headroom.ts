@@ -22,7 +22,7 @@ import { type Arriving, CountedArrivals, type CountedArrivalsOptions } from './c
 import type { HeadroomReport, HeadroomStage, StageHeadroom } from './headroom-report.ts';
 import { replicasOf, stageHeadroom } from './stage-headroom.ts';
 import { StageMix } from './stage-mix.ts';
-import { type Serving, Stages } from './stages.ts';
+import { type StageEndpoints, Stages } from './stages.ts';
 
 export interface HeadroomOptions extends CountedArrivalsOptions {
   /** Says whether prompts may be computed apart. Left out: what is seen says it. */
@@ -147,7 +147,7 @@ export class Headroom implements JournalSubscriber {
   }
 
   #stage(
-    each: Serving,
+    each: StageEndpoints,
     { at, saturations }: { readonly at: Millis; readonly saturations: Map<EndpointId, number> },
   ): StageHeadroom {
     const { target = DEFAULT_TARGET, leadMs = DEFAULT_LEAD_MS } = this.#options;

@@ -9,7 +9,7 @@ const APART = ['prefill', 'decode'] as const;
 /** A stage that so few requests went to needs no first server for them. */
 const FEW = 0.01;
 
-export interface Serving {
+export interface StageEndpoints {
   readonly stage: HeadroomStage;
   readonly endpoints: readonly Endpoint[];
 }
@@ -38,8 +38,8 @@ export class Stages {
     this.#apart = true;
   }
 
-  of(pool: readonly Endpoint[]): readonly Serving[] {
-    const all: Serving = { stage: 'all', endpoints: pool };
+  of(pool: readonly Endpoint[]): readonly StageEndpoints[] {
+    const all: StageEndpoints = { stage: 'all', endpoints: pool };
     const apart = APART.map((stage) => ({
       stage,
       endpoints: pool.filter(({ labels }) => servesRole(labels, stage)),
@@ -53,12 +53,12 @@ export class Stages {
   }
 
   /** Remembers the share of a stage that has servers. */
-  learn({ stage, endpoints }: Serving, mix: StageMix, all: StageMix, at: Millis): void {
+  learn({ stage, endpoints }: StageEndpoints, mix: StageMix, all: StageMix, at: Millis): void {
     if (endpoints.length > 0) this.#shares.set(stage, shareIn(mix, all, at));
   }
 
   /** The share of all requests that this stage gets; of a stage without servers, would get. */
-  shareOf({ stage, endpoints }: Serving, mix: StageMix, all: StageMix, at: Millis): number {
+  shareOf({ stage, endpoints }: StageEndpoints, mix: StageMix, all: StageMix, at: Millis): number {
     if (endpoints.length > 0) return shareIn(mix, all, at);
     const share = this.#shares.get(stage) ?? 1;
     return share < FEW ? 0 : share;
