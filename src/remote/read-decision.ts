@@ -102,5 +102,6 @@ export function toDecision(
     prefill: prefillAt,
     headers: new Map([...headers, ...stages]),
     decidedBy,
+    ...(best.length < left.length && { named: left }),
   };
 }

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { makePool } from '../../../test/makers.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Decision, ProfileResult, ProfileRun } from '../../framework/scheduling.ts';
+import { toDecision } from '../../remote/read-decision.ts';
 import { rankIn, standingOf } from './ranking.ts';
 
 const [a, b, c] = makePool([{}, {}, {}]) as [Endpoint, Endpoint, Endpoint];
@@ -41,3 +42,19 @@ it('ranks by the profile of the primary, also where another profile picks the sa
     terms: [{ scorer: 'only', was: 0.25, is: 1 }],
   });
 });
+
+it.each([1, 3])(
+  '[G183] ranks by all that a scheduler in another process names, where %d are sent to the proxy',
+  (targetsMax) => {
+    const targets = [
+      { id: b.id, score: 0 },
+      { id: c.id, score: -1 },
+      { id: a.id, score: -1 },
+    ];
+    const named = { refuse: false, targets, prefill: undefined, headers: new Map() };
+    const decision = toDecision(named, [a, b, c], { decidedBy: 'mine', targetsMax }) as Decision;
+    expect([a, b, c].map((each) => rankIn(each, decision))).toEqual([2, 1, 2]);
+    expect(standingOf(a, decision)).toMatchObject({ candidates: 3, scores: { was: -1, is: 0 } });
+    expect(decision.primary).toMatchObject({ targets: { length: targetsMax } });
+  },
+);

@@ -68,10 +68,12 @@ export function standingOf(endpoint: Endpoint, decision: Decision): Standing {
   };
 }
 
-function choiceOf({ primary, profiles, decidedBy }: Decision): Choice {
+function choiceOf({ primary, profiles, decidedBy, named }: Decision): Choice {
   if (primary.kind !== 'picked') return { candidates: [], first: undefined, run: undefined };
   const first = primary.targets[0]?.endpoint;
-  if (decidedBy !== undefined) return { candidates: primary.targets, first, run: undefined };
+  if (decidedBy !== undefined) {
+    return { candidates: named ?? primary.targets, first, run: undefined };
+  }
   const chosen = [primary, ...profiles].find(
     (each) =>
       each.kind === 'picked' && each.run !== undefined && each.targets[0]?.endpoint === first,
