@@ -8,13 +8,18 @@ import type { TraceFormat, TraceReader } from '../trace-format.ts';
 /** Tokens in each block that the Mooncake traces hash. */
 const BLOCK_TOKENS = 512;
 
+/** Without a value; pandas and others write null for it. */
+function given<T extends z.ZodType>(value: T) {
+  return value.nullish().transform((each) => each ?? undefined);
+}
+
 const row = z.object({
-  timestamp: nonNegative.optional(),
+  timestamp: given(nonNegative),
   input_length: promptTokens,
-  output_length: outputTokens.optional(),
-  hash_ids: z.array(z.int().nonnegative()).optional(),
-  session_id: z.string().optional(),
-  delay: nonNegative.optional(),
+  output_length: given(outputTokens),
+  hash_ids: given(z.array(z.int().nonnegative())),
+  session_id: given(z.string()),
+  delay: given(nonNegative),
 });
 
 /** Mooncake's JSON Lines, with the fields that AIPerf has added for conversations. */
