@@ -36,6 +36,9 @@ export function curve(at: number, data: readonly (readonly number[])[]): object 
   return { type: 'line', showSymbol: false, lineStyle: lineStyle(at), data };
 }
 
+/** What fits into two lines beside a bar. */
+const NAME_CHARS_MAX = 38;
+
 export interface Bar {
   readonly name: string;
   readonly value: number;
@@ -51,7 +54,7 @@ export function barChart(name: string, bars: readonly Bar[]): string {
   const names = axis('', {
     type: 'category',
     inverse: true,
-    data: bars.map((bar) => bar.name),
+    data: bars.map((bar) => ending(bar.name)),
     splitLine: { show: false },
     axisLabel: {
       color: 'var(--ink)',
@@ -75,6 +78,11 @@ export function barChart(name: string, bars: readonly Bar[]): string {
   const height = Math.max(200, GRID.top + GRID.bottom + 44 * bars.length);
   const xAxis = axis(name, { min: 0, splitNumber: 3 });
   return chart({ grid, xAxis, yAxis: names, series: [series] as never }, height);
+}
+
+/** The end of a name that is longer than two lines: names of files mostly differ there. */
+function ending(name: string): string {
+  return name.length > NAME_CHARS_MAX ? `…${name.slice(1 - NAME_CHARS_MAX)}` : name;
 }
 
 /** An axis in the page's colours, for numbers unless `more` has another type. */

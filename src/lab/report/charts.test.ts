@@ -1,5 +1,24 @@
 import { expect, it } from 'vitest';
+import { barChart } from './chart.ts';
 import { loadMap } from './charts.ts';
+import { htmlTable } from './page.ts';
+
+it('[O395] shows the end of a name that is too long for its place beside a bar, and breaks it in a table', () => {
+  const name = `pools/of-a-long-name/${'with-more-of-it/'.repeat(5)}mine.yaml`;
+  const bar = { value: 1, text: '1 %', color: 'red' };
+  const svg = barChart('share', [
+    { ...bar, name },
+    { ...bar, name: 'default' },
+  ]);
+  const texts = [...svg.matchAll(/>([^<>]+)<\/(?:text|tspan)>/g)].map(([, text = '']) => text);
+  expect(texts).toContain('default');
+  const all = texts.slice(0, texts.indexOf('default')).join('');
+  const long = all.slice(all.indexOf('…'));
+  expect(long).toMatch(/^….*mine\.yaml$/);
+  expect(long.length).toBeLessThanOrEqual(38);
+  expect(htmlTable([['configuration'], [name, '1']])).toContain('<th scope="row" class="long">');
+  expect(htmlTable([['configuration'], ['default', '1']])).toContain('<th scope="row">');
+});
 
 it('calls no two spans of a load map by the same time, however short they are', () => {
   const spans = Array.from({ length: 48 }, (_, span) => span);

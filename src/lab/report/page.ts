@@ -19,6 +19,9 @@ ${body}
 `;
 }
 
+/** A longer name takes several lines, so that the figures beside it stay on the page. */
+const NAME_CHARS_MAX = 38;
+
 /** A table from cells of text. The first row and the first column are heads. */
 export function htmlTable([head = [], ...body]: readonly (readonly string[])[]): string {
   const heads = head.map((cell) => `<th>${escaped(cell).replace('\n', '<br>')}</th>`);
@@ -26,7 +29,8 @@ export function htmlTable([head = [], ...body]: readonly (readonly string[])[]):
     const figures = cells.map(
       (cell) => `<td>${escaped(cell).replace(/±[^ ]+/, '<small>$&</small>')}</td>`,
     );
-    return `<tr><th scope="row">${escaped(name)}</th>${figures.join('')}</tr>`;
+    const long = name.length > NAME_CHARS_MAX ? ' class="long"' : '';
+    return `<tr><th scope="row"${long}>${escaped(name)}</th>${figures.join('')}</tr>`;
   });
   return `<table><thead><tr>${heads.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
 }
@@ -95,7 +99,7 @@ p { max-width: 46rem; color: var(--faint); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .875rem; }
 th, td { text-align: right; padding: .4rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
 thead th { color: var(--faint); font-size: .85rem; vertical-align: bottom; white-space: normal; min-width: 4.2rem; line-height: 1.3; }
-thead th:first-child, tbody th:first-child { text-align: left; } tbody th { font-weight: 600; }
+thead th:first-child, tbody th:first-child { text-align: left; } tbody th { font-weight: 600; } tbody th.long { white-space: normal; overflow-wrap: anywhere; min-width: 16rem; }
 .told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 10rem; }
 .plan th:nth-child(3), .plan td:nth-child(3) { text-align: left; } code { white-space: nowrap; font: inherit; }
 small { color: var(--faint); }

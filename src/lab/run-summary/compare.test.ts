@@ -31,6 +31,17 @@ function result(name: string, seed: number, ttftMeanMs: number): JobResult {
   };
 }
 
+it('[O394] compares nothing with a configuration that has answered no request', () => {
+  const table = (first: number, second: number): string => {
+    const results = [0, 1].flatMap((seed) => [result('a', seed, first), result('b', seed, second)]);
+    return renderComparison(compare(results), 200);
+  };
+  for (const text of [table(100, Number.NaN), table(Number.NaN, 100)]) {
+    expect(text).not.toContain('NaN');
+    expect(text).toMatch(/^b +(100|–) +– /m);
+  }
+});
+
 describe('[O274] a table of few draws', () => {
   const table = (times: readonly number[]): string =>
     renderComparison(

@@ -67,6 +67,8 @@ function difference(
   if (againstFirst === undefined || first === undefined) return '';
   const base = first.figures.ttftMeanMs.mean;
   const { mean, plusMinus } = againstFirst.ttftMeanMs;
+  // One of the two has answered no request.
+  if (Number.isNaN(mean)) return '–';
   const interval = seeds < DRAWS_MIN ? '' : ` ±${((100 * plusMinus) / base).toFixed(1)}`;
   const percent = ((100 * mean) / base).toFixed(1);
   const sign = Number(percent) > 0 ? '+' : '';
