@@ -77,6 +77,7 @@ const HEALTHY: readonly string[] = [
   series('pointsman_scheduler_connected', '', '1x60'),
   series('pointsman_kv_event_messages_dropped_total', 'reason="truncated"', '0x60'),
   series('pointsman_kv_events_unusable_endpoints', 'reason="no-hash"', '0x60'),
+  series('pointsman_replica_connected', '', '1x60'),
   series('pointsman_trace_spans_total', 'outcome="exported"', '0+600x60'),
   series('pointsman_trace_spans_total', 'outcome="failed"', '0x60'),
 ];
@@ -142,6 +143,17 @@ const ONE_CRASHED = [
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   PointsmanHalfThePoolEjected: ['PointsmanEndpointEjected'],
 };
+
+/** Four minutes of four times the requests, which are over at the 50th, and a picker that stands them. */
+const BURST = [
+  series('llm_d_epp_request_total', 'model_name="m"', '0+600x46 30000 32400 34800+600x12'),
+  errors('ResourceExhausted', '0+1x46 107 167 227+1x12'),
+  series('pointsman_waiting_requests', '', '0x46 100 300 50 0x12'),
+  series('pointsman_open_streams', '', '100x46 950 100x13'),
+  series('pointsman_held_bytes', '', '100x46 950 100x13'),
+  series('pointsman_event_loop_late', '', '0x46 1 0x13'),
+  series('pointsman_first_token_observed_seconds_total', '', '0+66x46 3336 3636 3936+66x12'),
+];
 
 const nameAndLabels = (line: string): string => line.slice(0, line.indexOf('}') + 1);
 
@@ -231,6 +243,10 @@ describe('the alerts', () => {
 
   test.skipIf(promtool === undefined)('[O96] are silent while nothing is wrong', async () => {
     expect(await firing([])).toEqual([]);
+  });
+
+  test.skipIf(promtool === undefined)('[O396] are silent in a burst that passes', async () => {
+    expect(await firing(BURST)).toEqual([]);
   });
 
   test.skipIf(promtool === undefined)(
