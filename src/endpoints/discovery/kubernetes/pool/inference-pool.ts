@@ -1,4 +1,4 @@
-import type { KubeObject } from '../watch/kube-objects.ts';
+import { type KubeObject, leanMetadata } from '../watch/kube-objects.ts';
 import type { PoolLabels } from './pool-labels.ts';
 
 /** An InferencePool as received: its spec is unchecked. */
@@ -11,8 +11,7 @@ export interface InferencePool extends KubeObject {
 
 /** The pool without the metadata that is not read here. */
 export function leanPool({ metadata, spec }: InferencePool): InferencePool {
-  const { name, namespace, resourceVersion, labels } = metadata ?? {};
-  return { metadata: { name, namespace, resourceVersion, labels }, spec };
+  return { metadata: { ...leanMetadata(metadata), labels: metadata?.labels }, spec };
 }
 
 export interface InferencePoolSpec {

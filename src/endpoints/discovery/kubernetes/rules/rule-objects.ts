@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ModelRewriteRule, priority, weight } from '../../../rewrites/model-rewrites.ts';
 import { type PoolLabels, poolSelector, selects } from '../pool/pool-labels.ts';
 import type { PoolName } from '../pool/pool-sources.ts';
-import type { KubeObject } from '../watch/kube-objects.ts';
+import { type KubeObject, leanMetadata } from '../watch/kube-objects.ts';
 
 /** The reference's API groups. Only the first one that has a kind is read for it. */
 export const RULE_GROUPS = ['llm-d.ai', 'inference.networking.x-k8s.io'] as const;
@@ -21,12 +21,9 @@ export interface RuleObject extends KubeObject {
   readonly spec?: unknown;
 }
 
-export function leanRule({ metadata = {}, spec }: RuleObject): RuleObject {
-  const { name, namespace, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
-  return {
-    metadata: { name, namespace, resourceVersion, creationTimestamp, deletionTimestamp },
-    spec,
-  };
+export function leanRule({ metadata, spec }: RuleObject): RuleObject {
+  const { creationTimestamp, deletionTimestamp } = metadata ?? {};
+  return { metadata: { ...leanMetadata(metadata), creationTimestamp, deletionTimestamp }, spec };
 }
 
 /** `troubles`: one sentence for each object that cannot be used. */

@@ -35,6 +35,24 @@ export interface Pod extends KubeObject {
     | undefined;
 }
 
+type Metadata = NonNullable<KubeObject['metadata']>;
+
+/** The metadata of all kinds, where it is text, as all is that an API server has checked. */
+export function leanMetadata(
+  given: { readonly [field in keyof Metadata]: unknown } | null | undefined,
+): Metadata {
+  const { name, namespace, resourceVersion } = given ?? {};
+  return {
+    name: textOf(name),
+    namespace: textOf(namespace),
+    resourceVersion: textOf(resourceVersion),
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
 /** Whether the pod is ready and not about to end. */
 export function isServing({ metadata, status }: Pod): boolean {
   const has = (type: string): boolean =>
@@ -60,14 +78,11 @@ export function leanPod(
   annotations: readonly string[],
 ): Pod {
   const metadata = given ?? {};
-  const { name, namespace, resourceVersion, uid } = metadata;
-  const { deletionTimestamp, creationTimestamp } = metadata;
+  const { uid, deletionTimestamp, creationTimestamp } = metadata;
   const notes = textsOf(metadata.annotations);
   return {
     metadata: {
-      name,
-      namespace,
-      resourceVersion,
+      ...leanMetadata(metadata),
       uid,
       labels: Object.fromEntries(textsOf(metadata.labels)),
       deletionTimestamp,
@@ -114,7 +129,7 @@ export function leanNode(
   { metadata }: KubeObject & { readonly metadata?: { readonly labels?: object | undefined } },
   names: readonly string[],
 ): Node {
-  const { name, resourceVersion } = metadata ?? {};
+  const { name, resourceVersion } = leanMetadata(metadata);
   return {
     metadata: { name, resourceVersion },
     labels: new Map(textsOf(metadata?.labels).filter(([label]) => names.includes(label))),

@@ -1,0 +1,58 @@
+import { checkedBody, isJsonObject, reservedFor } from '../../../src/sidecar/body/client-body.ts';
+import { Refusal } from '../../../src/sidecar/body/refusal.ts';
+import { expected, type FuzzTarget, promise, utf8 } from '../target.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+const RESERVED = reservedFor('sglang');
+const NESTED: readonly string[] = ['sampling_params', 'extra_args', 'vllm_xargs'];
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether an engine would read a parameter that only the sidecar may set. */
+function setsReserved(body: unknown): boolean {
+  if (!isObject(body)) return false;
+  return (
+    Object.keys(body).some((name) => RESERVED.has(name)) ||
+    NESTED.some((name) => setsReserved(body[name]))
+  );
+}
+
+/** The same without these parameters. */
+function without(body: unknown): unknown {
+  if (!isObject(body)) return body;
+  const kept = Object.entries(body).filter(([name]) => !RESERVED.has(name));
+  const entries = kept.map(([name, value]) => [
+    name,
+    NESTED.includes(name) ? without(value) : value,
+  ]);
+  return Object.fromEntries(entries) as Json;
+}
+
+/** A body for the sidecar: refused, or JSON without what only the sidecar may set. */
+export const sidecarBody: FuzzTarget = {
+  name: 'sidecar-body',
+  seeds: [
+    '{"model":"m","kv_transfer_params":{"remote_host":"a"},"prompt":"x"}',
+    '{"sampling_params":{"n":1,"extra_args":{"kv_transfer_params":{}}},"bootstrap_room":1}',
+    '{"vllm_xargs":{"ec_transfer_params":[1,{"b":"}"}],"a":1e5},"messages":[{"content":"x"}]}',
+    String.raw`{"kv_transf\u0065r_params":1 , "a" : null,"bootstrap_host":"h","bootstrap_host":"i"}`,
+  ].map(utf8),
+  words: ['"kv_transfer_params":', '"extra_args":{', '{', '}', '[', ']', ',', '\\u006b', '"', ':1'],
+  run: (input) => {
+    const body = Buffer.from(input);
+    let checked: Buffer;
+    try {
+      checked = checkedBody(body, RESERVED);
+    } catch (error) {
+      promise(!isJsonObject(body), () => 'a whole object is refused');
+      return expected(error, Refusal);
+    }
+    const before = JSON.parse(body.toString()) as unknown;
+    const after = JSON.parse(checked.toString()) as unknown;
+    promise(!setsReserved(after), () => 'a parameter of the sidecar is left');
+    const [wanted, got] = [JSON.stringify(without(before)), JSON.stringify(after)];
+    promise(got === wanted, () => `${got} in place of ${wanted}`);
+    return `${isObject(before)} ${checked === body}`;
+  },
+};
