@@ -175,7 +175,9 @@ interface MemoryUse {
 
 /**
  * The memory in use is what the engine reports, plus what it has yet to give to requests on their
- * way and to answers as they grow.
+ * way. Answers under way take more as they grow, but others end meanwhile and give theirs back: of
+ * answers of all ages these are as much. With the growth in it all endpoints became full at the
+ * same time, and a new request waited wherever it went.
  */
 function memoryUse(
   { promptTokens, outputTokens }: RequestCost,
@@ -183,9 +185,8 @@ function memoryUse(
   stepMs: number,
 ): MemoryUse {
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-  const growthTokens = outputTokens / 2;
-  const ownTokens = uncachedTokens + growthTokens;
-  const othersTokens = heldTokens + load.pendingPrefillTokens + load.requests * growthTokens;
+  const ownTokens = uncachedTokens + outputTokens / 2;
+  const othersTokens = heldTokens + load.pendingPrefillTokens;
   const share = (othersTokens + ownTokens) / capacityTokens;
   const residenceMs = outputTokens * stepMs;
   const waitMs = residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);

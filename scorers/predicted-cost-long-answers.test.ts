@@ -66,3 +66,32 @@ describe('predicted-cost-scorer where answers take minutes and memory is short',
     expect(delayMs({}, { stepMs: 100 })).toBe(alike);
   });
 });
+
+interface Filled {
+  readonly kv: number;
+  readonly requests: number;
+}
+
+/** The scores of servers whose answers, of 256 tokens each, take 100 s. */
+function scoresWhereFilled(...servers: readonly Filled[]): readonly number[] {
+  const memory = { blocks: 2500, blockTokens: 16 };
+  const attributes = [[CACHE_CONFIG as AttributeKey<never>, memory]] as const;
+  const pool = makePool(servers.map(({ kv }) => ({ sampledAt: NOW, kv, attributes })));
+  const context = makeContext({
+    now: NOW,
+    request: makeRequest({ promptTokens: 500 }),
+    demand: servers.map(() => ({ requests: 2 / 30_000, workMs: 0.1 })),
+    load: servers.map(({ requests }) => ({ requests })),
+    stepTimes: servers.map(() => ({ ...PRIOR_STEP_TIME, baseMs: 400 })),
+  });
+  return predictedCost.create(predictedCost.config.parse({}), makeRuntime()).score(pool, context);
+}
+
+describe('predicted-cost-scorer where answers fill the memory', () => {
+  it('[Q294] goes where memory is free now, although more answers grow there', () => {
+    const full = { kv: 0.98, requests: 30 };
+    const [atFull = 0, atFree] = scoresWhereFilled(full, { kv: 0.85, requests: 120 });
+    expect(atFree).toBe(1);
+    expect(atFull).toBeLessThan(0.5);
+  });
+});
