@@ -21,7 +21,7 @@ import type { HeldAdapters } from './held-adapters.ts';
 import { adapterWaits } from './predicted-cost-adapters.ts';
 import type { EndpointState, RequestCost } from './predicted-cost-breakdown.ts';
 import type { PlacedOffer } from './predicted-cost-copies.ts';
-import type { EndpointSamples } from './predicted-cost-samples.ts';
+import { type EndpointSamples, tokensByEach } from './predicted-cost-samples.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
 
 /** Capacity in tokens until one is known: an 8 B model on one 80 GB accelerator. */
@@ -96,10 +96,13 @@ export function costCycle(
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
-    const { capacityTokens, usedTokens, windowTokens, lora, sampledAt } = samples.of(endpoint);
+    const { capacityTokens, usedTokens, usedByEach, windowTokens, lora, sampledAt } =
+      samples.of(endpoint);
     state.capacityTokens = capacityTokens;
-    // The engine counts tokens that requests share once.
-    state.heldTokens = usedTokens;
+    // The engine counts tokens that requests share once. An answer of ours that it took out of
+    // memory takes it again before a new request.
+    const begunTokens = (load.begunRequests ?? 0) * usedByEach;
+    state.heldTokens = begunTokens > usedTokens ? begunTokens : usedTokens;
     if (capacityTokens === 0) readUnknownMemory(state, endpoint.metrics);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.tooLongMs = leastTokens > windowTokens ? TOO_LONG_COST_MS : 0;
@@ -124,7 +127,9 @@ function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Mi
 /** The memory of an engine that does not report its size. */
 function readUnknownMemory(state: ReadState, metrics: EndpointMetrics): void {
   state.capacityTokens = unknownCapacityTokens(state.load, metrics);
-  state.heldTokens = metrics.kvCacheUsage * state.capacityTokens;
+  const usedTokens = metrics.kvCacheUsage * state.capacityTokens;
+  const begunTokens = (state.load.begunRequests ?? 0) * tokensByEach(usedTokens, metrics);
+  state.heldTokens = Math.max(usedTokens, begunTokens);
 }
 
 function unknownCapacityTokens(load: InFlightLoad, metrics: EndpointMetrics): number {

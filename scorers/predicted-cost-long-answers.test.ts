@@ -69,19 +69,24 @@ describe('predicted-cost-scorer where answers take minutes and memory is short',
 
 interface Filled {
   readonly kv: number;
-  readonly requests: number;
+  /** Requests in flight whose first tokens were seen. */
+  readonly begun: number;
+  /** Requests that the server reports as running. */
+  readonly running: number;
 }
 
 /** The scores of servers whose answers, of 256 tokens each, take 100 s. */
 function scoresWhereFilled(...servers: readonly Filled[]): readonly number[] {
   const memory = { blocks: 2500, blockTokens: 16 };
   const attributes = [[CACHE_CONFIG as AttributeKey<never>, memory]] as const;
-  const pool = makePool(servers.map(({ kv }) => ({ sampledAt: NOW, kv, attributes })));
+  const pool = makePool(
+    servers.map(({ kv, running }) => ({ sampledAt: NOW, kv, running, attributes })),
+  );
   const context = makeContext({
     now: NOW,
     request: makeRequest({ promptTokens: 500 }),
     demand: servers.map(() => ({ requests: 2 / 30_000, workMs: 0.1 })),
-    load: servers.map(({ requests }) => ({ requests })),
+    load: servers.map(({ begun }) => ({ requests: begun, begunRequests: begun })),
     stepTimes: servers.map(() => ({ ...PRIOR_STEP_TIME, baseMs: 400 })),
   });
   return predictedCost.create(predictedCost.config.parse({}), makeRuntime()).score(pool, context);
@@ -89,9 +94,22 @@ function scoresWhereFilled(...servers: readonly Filled[]): readonly number[] {
 
 describe('predicted-cost-scorer where answers fill the memory', () => {
   it('[Q294] goes where memory is free now, although more answers grow there', () => {
-    const full = { kv: 0.98, requests: 30 };
-    const [atFull = 0, atFree] = scoresWhereFilled(full, { kv: 0.85, requests: 120 });
+    const full = { kv: 0.98, begun: 30, running: 30 };
+    const [atFull = 0, atFree] = scoresWhereFilled(full, { kv: 0.85, begun: 120, running: 120 });
     expect(atFree).toBe(1);
     expect(atFull).toBeLessThan(0.5);
+  });
+
+  it('[Q295] goes where no answer waits to take its memory again', () => {
+    const usual = { kv: 0.95, begun: 40, running: 40 };
+    const [waiting = 0, none] = scoresWhereFilled({ ...usual, running: 32 }, usual);
+    expect(none).toBe(1);
+    expect(waiting).toBeLessThan(0.5);
+  });
+
+  it('[Q295] relies on no server that says that nothing runs, or more than we have sent', () => {
+    const usual = { kv: 0.95, begun: 40, running: 40 };
+    const scores = scoresWhereFilled(usual, { ...usual, running: 0 }, { ...usual, running: 60 });
+    expect(scores).toEqual([1, 1, 1]);
   });
 });

@@ -1,5 +1,5 @@
 import { CACHE_CONFIG, CONTEXT_WINDOW, LORA, type LoraState } from '../src/framework/attributes.ts';
-import type { Endpoint } from '../src/framework/endpoint.ts';
+import type { Endpoint, EndpointMetrics } from '../src/framework/endpoint.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 
 /** What the last sample of an endpoint says, as the cost needs it. */
@@ -8,6 +8,8 @@ export interface EndpointSample {
   readonly capacityTokens: number;
   /** KV memory in use, as the engine reports it. */
   readonly usedTokens: number;
+  /** See `tokensByEach`. */
+  readonly usedByEach: number;
   /** The most tokens that it takes of a prompt with its answer; infinite where that is unknown. */
   readonly windowTokens: number;
   readonly lora: LoraState | undefined;
@@ -16,6 +18,11 @@ export interface EndpointSample {
 
 interface KnownSample extends EndpointSample {
   readonly endpoint: Endpoint;
+}
+
+/** What each request that runs holds of the tokens in use, in the mean; 0 where none runs. */
+export function tokensByEach(usedTokens: number, { runningRequests }: EndpointMetrics): number {
+  return runningRequests > 0 ? usedTokens / runningRequests : 0;
 }
 
 /**
@@ -46,11 +53,13 @@ export class EndpointSamples {
     // At least one: an engine that reports no memory must not make all costs infinite.
     const capacityTokens = cache ? Math.max(1, cache.blocks * cache.blockTokens) : 0;
     const usedTokens = endpoint.metrics.kvCacheUsage * capacityTokens;
+    const { sampledAt } = endpoint.metrics;
+    const usedByEach = tokensByEach(usedTokens, endpoint.metrics);
     // Its memory is no limit: an engine may shorten an answer that does not fit.
     const windowTokens = endpoint.attribute(CONTEXT_WINDOW) ?? Number.POSITIVE_INFINITY;
     const lora = endpoint.attribute(LORA);
-    const { sampledAt } = endpoint.metrics;
-    const sample = { endpoint, capacityTokens, usedTokens, windowTokens, lora, sampledAt };
+    const known = { endpoint, capacityTokens, usedTokens, usedByEach };
+    const sample = { ...known, windowTokens, lora, sampledAt };
     this.#known[endpoint.slot] = sample;
     return sample;
   }

@@ -82,6 +82,8 @@ export interface InFlightLoad {
    * out for all.
    */
   readonly sentPrefillTokens?: number | undefined;
+  /** Requests whose first token has been seen; 0 if left out. */
+  readonly begunRequests?: number | undefined;
 }
 
 /** The tokens in flight that detectors, filters and scorers of the reference compare. */

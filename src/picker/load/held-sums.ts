@@ -140,6 +140,7 @@ export function plus(load: InFlightLoad, held: HeldSum | undefined): InFlightLoa
     contextTokens: load.contextTokens + contextTokens,
     countedTokens: countedTokens(load) + prefillTokens,
     sentPrefillTokens: load.pendingPrefillTokens,
+    begunRequests: load.begunRequests,
   };
 }
 

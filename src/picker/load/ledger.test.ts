@@ -31,10 +31,12 @@ describe('Ledger', () => {
       pendingPrefillTokens: 11,
       contextTokens: 40,
       countedTokens: 11,
+      begunRequests: 0,
     });
     reservation.prefilled();
     reservation.prefilled();
-    expect(ledger.load(endpoint).pendingPrefillTokens).toBe(0);
+    expect(ledger.load(endpoint)).toMatchObject({ pendingPrefillTokens: 0, begunRequests: 1 });
+    expect(ledger.pendingRequests(endpoint)).toBe(0);
     reservation.release();
     reservation.release();
     reservation.prefilled();
@@ -43,6 +45,7 @@ describe('Ledger', () => {
       pendingPrefillTokens: 0,
       contextTokens: 0,
       countedTokens: 0,
+      begunRequests: 0,
     });
   });
 
@@ -99,6 +102,7 @@ describe('Ledger', () => {
             pendingPrefillTokens: 0,
             contextTokens: 0,
             countedTokens: 0,
+            begunRequests: 0,
           });
         }
       }),

@@ -41,9 +41,8 @@ interface EndpointEntry {
     pendingPrefillTokens: number;
     contextTokens: number;
     countedTokens: number;
+    begunRequests: number;
   };
-  /** Requests whose prompts are not computed yet. */
-  pendingRequests: number;
   /** Requests that other replicas have sent, which `load` has, too. */
   elsewhere: number;
   /** Model → requests. */
@@ -85,9 +84,14 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
 
   onEndpointAdded(endpoint: Endpoint): void {
     this.#entries[endpoint.slot] = {
-      load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0, countedTokens: 0 },
+      load: {
+        requests: 0,
+        pendingPrefillTokens: 0,
+        contextTokens: 0,
+        countedTokens: 0,
+        begunRequests: 0,
+      },
       models: new Map(),
-      pendingRequests: 0,
       elsewhere: 0,
       former: this.#left.get(endpoint.address),
     };
@@ -127,7 +131,8 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
 
   /** Requests there whose prompts are not computed yet. */
   pendingRequests(endpoint: Endpoint): number {
-    return this.#entries[endpoint.slot]?.pendingRequests ?? 0;
+    const { requests, begunRequests = 0 } = this.load(endpoint);
+    return requests - begunRequests;
   }
 
   models(endpoint: Endpoint): ReadonlyMap<string, number> {
@@ -145,13 +150,13 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     const isKept = size.keptTokens !== undefined;
     let counted = Math.ceil(size.keptTokens ?? size.countedTokens ?? size.prefillTokens);
     let open = true;
-    let pending: 0 | 1 = 1;
+    let begun: 0 | 1 = 0;
     const add = (sign: 1 | -1): void => {
       if (sign < 0) this.#freed += 1;
       if (entry === undefined) return;
-      entry.pendingRequests += sign * pending;
       const { load, models } = entry;
       load.requests += sign;
+      load.begunRequests += sign * begun;
       if (isElsewhere) entry.elsewhere += sign;
       load.pendingPrefillTokens += sign * prefillTokens;
       load.contextTokens += sign * contextTokens;
@@ -167,11 +172,11 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
         if (entry !== undefined) {
           entry.load.pendingPrefillTokens -= prefillTokens;
           if (!isKept) entry.load.countedTokens -= counted;
-          entry.pendingRequests -= pending;
+          entry.load.begunRequests += 1 - begun;
         }
         prefillTokens = 0;
         if (!isKept) counted = 0;
-        pending = 0;
+        begun = 1;
         this.#freed += 1;
       },
       moveTo: (next) => {

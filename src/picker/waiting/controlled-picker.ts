@@ -88,6 +88,7 @@ function withMore({ ledger, pool }: ControlledPicker, lacking: Lacking): InFligh
         pendingPrefillTokens: load.pendingPrefillTokens + tokens,
         contextTokens: load.contextTokens + tokens,
         countedTokens: countedTokens(load) + tokens,
+        begunRequests: load.begunRequests,
       };
     },
   };
