@@ -131,28 +131,37 @@ function Chart({ title, times, seconds, restarts, lines, format }) {
     'section',
     { class: 'card chart' },
     h('h2', null, title),
-    h(
-      'ul',
-      { class: 'legend' },
-      lines.map(({ label, colour, values, dashed }) =>
-        h(
-          'li',
-          { key: label },
-          h('span', {
-            class: `key ${dashed ? 'dashed' : ''}`,
-            style: { borderColor: `var(${colour})` },
-          }),
-          `${label} `,
-          h('b', null, format(values[at])),
-        ),
-      ),
-    ),
+    h(Legend, { lines, at, format }),
     h('div', {
       ref: holder,
       class: 'plot',
       role: 'img',
       'aria-label': `${title}: ${[...latest, ...marks].join(', ')}`,
     }),
+  );
+}
+
+/**
+ * What the lines mean, with the value of each under the cursor.
+ *
+ * @param {{ lines: Line[], at: number, format: (value: number | null | undefined) => string }} props
+ */
+function Legend({ lines, at, format }) {
+  return h(
+    'ul',
+    { class: 'legend' },
+    lines.map(({ label, colour, values, dashed }) =>
+      h(
+        'li',
+        { key: label },
+        h('span', {
+          class: `key ${dashed ? 'dashed' : ''}`,
+          style: { borderColor: `var(${colour})` },
+        }),
+        `${label} `,
+        h('b', null, format(values[at])),
+      ),
+    ),
   );
 }
 
@@ -200,23 +209,27 @@ function optionsFor(lines, format, { setCursor, begun }) {
         space: 36,
       },
     ],
-    series: [
-      {},
-      ...lines.map(({ label, colour, dashed }) => ({
-        label,
-        stroke: () => colourOf(colour),
-        width: 1.75,
-        gaps: (/** @type {uPlot} */ plot, /** @type {number} */ series) =>
-          gapsOf(plot, series, begun().steps),
-        points: {
-          size: 5,
-          filter: (/** @type {uPlot} */ plot, /** @type {number} */ series) =>
-            onlyValues(plot, series, begun().steps),
-          fill: () => colourOf(colour),
-        },
-        ...(dashed && { dash: [5, 4] }),
-      })),
-    ],
+    series: [{}, ...lines.map((line) => seriesOf(line, begun))],
+  };
+}
+
+/**
+ * @param {Line} line
+ * @param {() => Begun} begun
+ * @returns {uPlot.Series}
+ */
+function seriesOf({ label, colour, dashed }, begun) {
+  return {
+    label,
+    stroke: () => colourOf(colour),
+    width: 1.75,
+    gaps: (plot, series) => gapsOf(plot, series, begun().steps),
+    points: {
+      size: 5,
+      filter: (plot, series) => onlyValues(plot, series, begun().steps),
+      fill: () => colourOf(colour),
+    },
+    ...(dashed && { dash: [5, 4] }),
   };
 }
 
@@ -229,8 +242,10 @@ const TIME_PX = 28;
 /** @type {(plot: uPlot, values: number[]) => string[]} */
 function TIMES(plot, values) {
   const isFine = values.length > 1 && (values[1] ?? 0) - (values[0] ?? 0) < 60;
-  const { format } = isFine ? CLOCK_SECONDS : CLOCK;
-  return values.map((value) => (plot.valToPos(value, 'x') < TIME_PX ? '' : format(1000 * value)));
+  const clockFormat = isFine ? CLOCK_SECONDS : CLOCK;
+  return values.map((value) =>
+    plot.valToPos(value, 'x') < TIME_PX ? '' : clockFormat.format(1000 * value),
+  );
 }
 
 /** A colour of the style sheet, which differs between light and dark. @param {string} name */
