@@ -48,7 +48,7 @@ export class Stages {
       ({ labels }) => servesRole(labels, 'prefill') && !servesRole(labels, 'decode'),
     );
     if (isSplit) return apart;
-    // Of each endpoint the saturation as one of all counts: the last.
+    // The last stage says the saturation of an endpoint: that as one of all.
     return this.#apart ? [...apart, all] : [all];
   }
 
