@@ -40,7 +40,10 @@ export async function startTls(tls: StubOptions['tls']): Promise<PoolTls | undef
     onRefused: (error) =>
       log.warn({ certFile, error: messageOf(error) }, 'certificate refused; the last one stays'),
     onUnwatched: (error) =>
-      log.warn({ certFile, error: messageOf(error) }, 'the certificate cannot be watched'),
+      log.warn(
+        { certFile, error: messageOf(error) },
+        'the certificate cannot be watched; it is looked at once a second',
+      ),
   });
   return {
     get pair() {

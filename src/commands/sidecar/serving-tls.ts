@@ -39,7 +39,10 @@ export async function servingTls(
         },
         onRefused: (error) =>
           log(`certificate refused; the previous one continues to serve: ${messageOf(error)}`),
-        onUnwatched: (error) => log(`the certificate cannot be watched: ${messageOf(error)}`),
+        onUnwatched: (error) =>
+          log(
+            `the certificate cannot be watched (${messageOf(error)}); it is looked at once a second`,
+          ),
       }),
   };
 }

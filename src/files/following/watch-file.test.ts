@@ -1,14 +1,29 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, it } from 'vitest';
+import { afterEach, beforeEach, it } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
 import { watchFile } from './watch-file.ts';
 
-const around = mkdtempSync(join(tmpdir(), 'watched-'));
-const folder = join(around, 'folder');
-const file = join(folder, 'file');
+let around: string;
+let folder: string;
+let file: string;
 let stop: (() => Promise<void>) | undefined;
+
+beforeEach(() => {
+  around = mkdtempSync(join(tmpdir(), 'watched-'));
+  folder = join(around, 'folder');
+  file = join(folder, 'file');
+  mkdirSync(folder);
+});
 
 afterEach(async () => {
   await stop?.();
@@ -26,7 +41,6 @@ it('[V270] goes on where the folder was removed or renamed, and made again', asy
       2400,
     );
   };
-  mkdirSync(folder);
   writeFileSync(file, '1');
   const watch = watchFile(file, {
     onChange: () => {
@@ -49,4 +63,53 @@ it('[V270] goes on where the folder was removed or renamed, and made again', asy
     // Whichever event it was: from here on the new folder is watched.
     await changed(() => writeFileSync(file, `changed ${changes}`));
   }
+});
+
+/** Follows the file, and gives what was last read of it. */
+async function follow(): Promise<() => string | undefined> {
+  let text: string | undefined;
+  const onChange = (): void => {
+    try {
+      text = readFileSync(file, 'utf8');
+    } catch {
+      text = undefined;
+    }
+  };
+  const watch = watchFile(file, { onChange, onError: () => undefined });
+  ({ stop } = watch);
+  await watch.ready;
+  return () => text;
+}
+
+it('[V485] sees each change of a file in another folder that links lead to', async () => {
+  const elsewhere = join(around, 'elsewhere');
+  const at = (name: string): string => join(elsewhere, name);
+  mkdirSync(elsewhere);
+  writeFileSync(at('first'), 'first');
+  symlinkSync('first', at('live'));
+  symlinkSync(at('live'), file);
+  const text = await follow();
+  const becomes = (wanted: string | undefined, change: () => void): Promise<unknown> => {
+    change();
+    return eventually(text, (found) => found === wanted);
+  };
+  await becomes('in place', () => writeFileSync(at('first'), 'in place'));
+  await becomes('renamed', () => {
+    writeFileSync(at('new'), 'renamed');
+    renameSync(at('new'), at('first'));
+  });
+  await becomes('another link', () => {
+    writeFileSync(at('second'), 'another link');
+    symlinkSync('second', at('new'));
+    renameSync(at('new'), at('live'));
+  });
+  await becomes(undefined, () => {
+    symlinkSync('live', at('new'));
+    renameSync(at('new'), at('live'));
+  });
+  await becomes('again', () => {
+    rmSync(elsewhere, { recursive: true });
+    mkdirSync(elsewhere);
+    writeFileSync(at('live'), 'again');
+  });
 });

@@ -5,8 +5,8 @@ import { type FSWatcher, watch } from 'chokidar';
 /** A file is read once its size has been stable this long: half a list can be a valid list. */
 const STABLE_MS = 60;
 const STABLE_POLL_MS = 20;
-/** How often it is seen whether the folder is still the same one. */
-const FOLDER_POLL_MS = 1000;
+/** How often it is seen whether the file is still the same one. */
+const FILE_POLL_MS = 1000;
 
 interface FileWatch {
   /** Resolves when every later change will be reported. */
@@ -16,33 +16,72 @@ interface FileWatch {
 
 interface WatchCallbacks {
   readonly onChange: () => void;
+  /** The first reason why changes are found only by looking at the file once a second. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Watches the folder: an atomic replacement is another file, a ConfigMap changes by a link. A
- * folder that is removed or renamed, and made again, is another one, which is found after a second.
+ * Watches the folder: an atomic replacement is another file, a ConfigMap changes by a link. What
+ * the folder does not report is found within a second: a change of the file that a link in it leads
+ * to, one where nothing can be watched, such as on some network file systems or past the system's
+ * limit of watches, and a folder that is removed or renamed, and made again.
  */
 export function watchFile(path: string, callbacks: WatchCallbacks): FileWatch {
   const file = resolve(path);
   const folder = dirname(file);
-  let watched = identityOf(statSync(folder, { throwIfNoEntry: false }));
+  let watched = identityOf(statOf(folder));
   const first = watchFolder(file, callbacks);
   let watcher = first.watcher;
-  const onFolder = (now: Stats): void => {
-    const found = identityOf(now);
+  const watchSameFolder = (): void => {
+    const found = identityOf(statOf(folder));
     if (found === watched) return;
     watched = found;
     if (found === undefined) return;
     void watcher.close();
     watcher = watchFolder(file, callbacks).watcher;
   };
-  pollFile(folder, { interval: FOLDER_POLL_MS, persistent: false }, onFolder);
+  const poll = pollStable(file, () => {
+    watchSameFolder();
+    callbacks.onChange();
+  });
   const stop = (): Promise<void> => {
-    unwatchFile(folder, onFolder);
+    poll.stop();
     return watcher.close();
   };
   return { ready: first.ready, stop };
+}
+
+/** Calls `onChange` once the file that is at `path`, or none, is another one and stays as it is. */
+function pollStable(path: string, onChange: () => void): { stop(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const afterChange = ({ size, mtimeMs }: Pick<Stats, 'size' | 'mtimeMs'>): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const now = statOf(path) ?? NO_FILE;
+      if (now.size === size && now.mtimeMs === mtimeMs) onChange();
+      else afterChange(now);
+    }, STABLE_MS).unref();
+  };
+  const onPoll = (now: Stats): void => afterChange(now);
+  pollFile(path, { interval: FILE_POLL_MS, persistent: false }, onPoll);
+  return {
+    stop: () => {
+      unwatchFile(path, onPoll);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** What a poll says where there is no file. */
+const NO_FILE = { size: 0, mtimeMs: 0 };
+
+/** Undefined also where it may not be looked at. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A number may be given again at once, but not with the same time of birth. */
@@ -67,7 +106,12 @@ function watchFolder(
   watcher.on('all', (_event, changed) => {
     if (concerns(changed)) onChange();
   });
-  watcher.on('error', onError);
+  // One reason, such as the system's limit of watches, concerns the folder and each file in it.
+  let isSaid = false;
+  watcher.on('error', (error) => {
+    if (!isSaid) onError(error);
+    isSaid = true;
+  });
   const ready = new Promise<void>((resolved) => {
     watcher.once('ready', () => {
       onChange();

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { ConfigFile } from '../../catalogue/plan.ts';
 import { oneAtATime } from '../../files/following/one-at-a-time.ts';
 import { watchFile } from '../../files/following/watch-file.ts';
+import { messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
@@ -39,7 +40,11 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
   const followed = new FollowedConfig(options);
   const watch = watchFile(path, {
     onChange: oneAtATime(() => followed.changed()),
-    onError: (error) => log.error({ path, err: error }, 'the configuration file cannot be watched'),
+    onError: (error) =>
+      log.warn(
+        { path, error: messageOf(error) },
+        'the configuration file cannot be watched; it is looked at once a second',
+      ),
   });
   return {
     ready: watch.ready,

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import type { TlsContext } from '../../extproc/server/port/tls-credentials.ts';
 import { followFiles } from '../../files/following/follow-files.ts';
+import { messageOf } from '../../framework/error.ts';
 import type { Clock, Timer } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -64,7 +65,10 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
     take: () => reloads.attempt(take, refused),
     onRefused: refused,
     onUnwatched: (error, path) =>
-      log.error({ path, err: error }, 'the certificate cannot be watched'),
+      log.warn(
+        { path, error: messageOf(error) },
+        'the certificate cannot be watched; it is looked at once a second',
+      ),
   });
   return async () => {
     validity.stop();

@@ -3,7 +3,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { Registry } from 'prom-client';
 import { followFiles } from '../../files/following/follow-files.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { ConfigError, messageOf } from '../../framework/error.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
@@ -74,7 +74,10 @@ export function metricsTls(
         take: () => reloads.attempt(() => take(use), refused),
         onRefused: refused,
         onUnwatched: (error) =>
-          log.error({ err: error }, 'the certificate of the metrics port cannot be watched'),
+          log.warn(
+            { error: messageOf(error) },
+            'the certificate of the metrics port cannot be watched; it is looked at once a second',
+          ),
       }),
   };
 }

@@ -16,7 +16,7 @@ interface FileDiscoveryOptions {
   readonly watchFile: boolean;
   readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
-  readonly log: Pick<Log, 'info' | 'error'>;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }
 
 export interface Discovery {
@@ -37,7 +37,10 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
     ? watchFile(path, {
         onChange: oneAtATime(() => file.reload()),
         onError: (error) => {
-          log.error({ path, err: error }, 'the endpoints file cannot be watched for changes');
+          log.warn(
+            { path, error: messageOf(error) },
+            'the endpoints file cannot be watched; it is looked at once a second',
+          );
         },
       })
     : undefined;
