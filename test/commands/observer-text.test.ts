@@ -16,9 +16,7 @@ const shadow = z.object({
   restarts: z.int(),
 });
 
-it('[D321] an observer runs the configuration that its arguments hold as text, with their gates', {
-  timeout: 60_000,
-}, async () => {
+it('[D321] an observer runs the configuration that its arguments hold as text, with their gates', async () => {
   const ports = ['--extproc-port=0', '--metrics-port=0', '--insecure', '--host=127.0.0.1'];
   const drain = '--drain-notice-ms=0';
   const config = ['--config-text', TEXT, '--feature-gates=flowControl'];

@@ -45,7 +45,6 @@ it.each([
   ['rejects', 'stray rejection'],
 ])(
   '[V38] an error that nothing catches (%s) is logged; requests under way end before the process does, with code 1',
-  { timeout: 60_000 },
   async (model, message) => {
     const [plugin, config] = [join(folder, `${model}.mjs`), join(folder, `${model}.yaml`)];
     writeFileSync(plugin, PLUGIN);

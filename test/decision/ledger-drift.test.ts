@@ -5,7 +5,6 @@ const REQUESTS = 20_000;
 
 it.each([1, 2, 3])(
   '[V39] leaves nothing in the ledger after 20,000 requests with faults of every kind, seed %i',
-  { timeout: 60_000 },
   (seed) => {
     const { drift, twice, decided, refused, expired, faults, ejections, lastedMs } = faultStorm(
       seed,

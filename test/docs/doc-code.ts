@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { allFiles } from '../house/source-tree.ts';
 
 const root = dirname(dirname(import.meta.dirname));
+
+/** Below the time limit of tests, so that a compiler that hangs is ended, and named. */
+const COMPILER_MS = 280_000;
 
 /** All Markdown files of the tree. */
 export const PAGES: readonly string[] = allFiles().filter((path) => path.endsWith('.md'));
@@ -72,7 +75,10 @@ export async function runDocumented(
  * Type-checks blocks with the options of the project, each as if it were in `folder`. The package
  * `pointsman` resolves to the sources. Returns the compiler's errors, each with its block.
  */
-export function typeErrors(blocks: readonly CodeBlock[], folder: string): readonly string[] {
+export async function typeErrors(
+  blocks: readonly CodeBlock[],
+  folder: string,
+): Promise<readonly string[]> {
   const home = join(root, 'node_modules', `.doc-blocks-${process.pid}`);
   try {
     mkdirSync(home, { recursive: true });
@@ -96,15 +102,23 @@ export function typeErrors(blocks: readonly CodeBlock[], folder: string): readon
     writeFileSync(join(home, 'tsconfig.json'), JSON.stringify(options));
     const tsc = fileURLToPath(import.meta.resolve('typescript/package.json'));
     const args = [join(dirname(tsc), 'bin/tsc'), '-p', home, '--pretty', 'false'];
-    const { stdout, status } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: home });
-    if (status === 0) return [];
-    return stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => named(line, blocks));
+    const complaints = await complaintsOf(args, home);
+    return complaints.map((line) => named(line, blocks));
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+/** What the compiler prints; rejects where it does not end by itself. */
+function complaintsOf(args: readonly string[], cwd: string): Promise<readonly string[]> {
+  const options = { cwd, timeout: COMPILER_MS };
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, options, (error, stdout) => {
+      if (error === null) resolve([]);
+      else if (error.killed === true) reject(new Error(`tsc did not end within ${COMPILER_MS} ms`));
+      else resolve(stdout.trimEnd().split('\n'));
+    });
+  });
 }
 
 /** Replaces the place in `block-3.ts(2,5): error …` by the document and its line. */

@@ -69,7 +69,7 @@ describe.skipIf(binary === undefined)('conversations through Envoy', () => {
   beforeAll(async () => {
     const options = { count: SERVERS, port: 0, speed: 10, model: 'm', blockTokens: 16 };
     pool = await startStubPool(stubOptions.parse(options));
-  }, 60_000);
+  });
   afterAll(async () => pool?.stop());
 
   it.each([
@@ -81,7 +81,6 @@ describe.skipIf(binary === undefined)('conversations through Envoy', () => {
     ['messages, streamed', messages, true],
   ])(
     '[P35] %s: the cached tokens are predicted within a twentieth of what servers report',
-    { timeout: 120_000 },
     async (api, converse, stream) => {
       const endpoints = pool.endpoints.map(({ address }) => address);
       stack = await startStack(binary ?? '', { envoy: 'envoy', endpoints });

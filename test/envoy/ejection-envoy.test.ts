@@ -26,7 +26,7 @@ describe.skipIf(binary === undefined)('an endpoint that fails behind Envoy', () 
     const endpoints = pool.endpoints.map(({ address }) => address);
     stack = await startStack(binary ?? '', { envoy: 'envoy', endpoints, config: 'round-robin' });
     clients = Promise.all(Array.from({ length: CLIENTS }, client));
-  }, 60_000);
+  });
   afterAll(async () => {
     over = true;
     await clients;
@@ -64,7 +64,7 @@ describe.skipIf(binary === undefined)('an endpoint that fails behind Envoy', () 
     [{ kind: 'stuck' }, 2],
     [{ kind: 'hang' }, 3],
     [{ kind: 'empty' }, 0],
-  ])('[V130][V469] is ejected and comes back: %j', { timeout: 120_000 }, async (fault, at) => {
+  ])('[V130][V469] is ejected and comes back: %j', async (fault, at) => {
     const address = pool.endpoints[at]?.address ?? '';
     const faults = `http://${address}/stub/faults`;
     await eventually(

@@ -66,7 +66,7 @@ describe.skipIf(binary === undefined)('Envoy with fallbacks', () => {
   beforeAll(async () => {
     const options = { count: SERVERS, port: 0, speed: 10, model: 'm' };
     pool = await startStubPool(stubOptions.parse(options));
-  }, 60_000);
+  });
   afterAll(async () => pool?.stop());
 
   it.each([

@@ -71,7 +71,7 @@ describe.skipIf(binary === undefined).each([0, 2])(
       list([upstream.address]);
       const serve = { endpointsFile, trustClientControls: true, ioWorkers };
       stack = await startStack(binary ?? '', { envoy: 'envoy', endpoints: [], config, serve });
-    }, 60_000);
+    });
     afterEach(async () => {
       for (const id of open.keys()) answer(id);
       await eventually(

@@ -18,7 +18,7 @@ describe.skipIf(binary === undefined)(
       pool = await startStubPool(stubOptions.parse({ count: 2, port: 0, speed: 4, model: 'm' }));
       const endpoints = pool.endpoints.map(({ address }) => address);
       stack = await startStack(binary ?? '', { envoy: 'envoy', endpoints });
-    }, 60_000);
+    });
     afterAll(async () => {
       await stack?.stop();
       await pool?.stop();

@@ -26,7 +26,6 @@ describe.skipIf(binary === undefined)('conversations with images through Envoy',
     ['URLs', (name: string) => `https://images.test/${name.replaceAll(' ', '-')}.png`],
   ])(
     '[B26] %s: cached tokens are predicted within a twentieth of what is reported',
-    { timeout: 120_000 },
     async (_, urlOf) => {
       const endpoints = pool.endpoints.map(({ address }) => address);
       stack = await startStack(binary ?? '', { envoy: 'envoy', endpoints });

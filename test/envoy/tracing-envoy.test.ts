@@ -118,7 +118,6 @@ describe.skipIf(envoy === undefined || otelcol === undefined)('traces behind Env
 
   test.each(['grpc', 'http/protobuf'] as const)(
     '[O81] [O82] a request has one span a phase below the caller’s, by %s, and the endpoint gets the context',
-    { timeout: 60_000 },
     async (protocol) => {
       const stack = await start(plan(collector, protocol));
       const traceId = newTraceId();
@@ -160,9 +159,7 @@ describe.skipIf(envoy === undefined || otelcol === undefined)('traces behind Env
     },
   );
 
-  test('[O83] without a caller’s decision the ratio decides; a failure is written in any case', {
-    timeout: 60_000,
-  }, async () => {
+  test('[O83] without a caller’s decision the ratio decides; a failure is written in any case', async () => {
     const stack = await start(plan(collector, 'grpc', { OTEL_TRACES_SAMPLER_ARG: '0' }));
     const unsampled = newTraceId();
     await (await ask(stack, { traceparent: `00-${unsampled}-${PARENT}-00` }, BODY)).text();
@@ -178,9 +175,7 @@ describe.skipIf(envoy === undefined || otelcol === undefined)('traces behind Env
     expect(collector.spans.filter(({ traceId }) => traceId === unsampled)).toEqual([]);
   });
 
-  test('[O84] where Envoy traces, its call to the picker is the parent', {
-    timeout: 60_000,
-  }, async () => {
+  test('[O84] where Envoy traces, its call to the picker is the parent', async () => {
     const port = new URL(collector.grpcUrl).port;
     const stack = await start(plan(collector, 'grpc'), tracedBy(port));
     const traceId = newTraceId();

@@ -39,9 +39,7 @@ const UNUSED_OF_NODE = ['https', 'inspector', 'inspector/promises'];
 /** Node's own undici, which comes with every `import` of `node:http`. */
 const UNDICI_OF_NODE = 'internal/deps/undici/undici';
 
-it('[G8] [P51] serve loads no large library that its options do not need', {
-  timeout: 60_000,
-}, async () => {
+it('[G8] [P51] serve loads no large library that its options do not need', async () => {
   const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
   const flags =
     'serve --json --insecure --host 127.0.0.1 --log-level error --extproc-port 0 --metrics-port 0 ' +
@@ -74,7 +72,7 @@ const IN_A_POD = `
   console.log(access.server, typeof startKubernetes);
 `;
 
-it('[B253] no client of Kubernetes is loaded in a pod', { timeout: 60_000 }, async () => {
+it('[B253] no client of Kubernetes is loaded in a pod', async () => {
   const account = mkdtempSync(join(tmpdir(), 'pointsman-account-'));
   writeFileSync(join(account, 'token'), 't');
   const flags = ['--import', NOTING, '--input-type=module', '--eval', IN_A_POD];

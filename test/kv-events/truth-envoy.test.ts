@@ -150,9 +150,7 @@ describe.skipIf(binary === undefined)('conversations through Envoy', () => {
       }),
     ).then((values) => values.reduce((total, value) => total + value));
 
-  test('[B32] with host memory behind the accelerators, from which much of it comes', {
-    timeout: 120_000,
-  }, async () => {
+  test('[B32] with host memory behind the accelerators, from which much of it comes', async () => {
     await start({ kvBlocks: 400, hostTier: { blocks: 10_000 } }, 'precise');
     await converse(stack.url, [0, TURNS], { afterTurn: untilEventsCame });
     await expectTruth();
@@ -160,7 +158,7 @@ describe.skipIf(binary === undefined)('conversations through Envoy', () => {
     expect(loaded).toBeGreaterThan(5000);
   });
 
-  test('[D476] with several texts, each from its own beginning', { timeout: 120_000 }, async () => {
+  test('[D476] with several texts, each from its own beginning', async () => {
     await start({}, 'precise');
     const client = new OpenAI({ baseURL: `${stack.url}/v1`, apiKey: 'none', maxRetries: 0 });
     const examples = Array.from({ length: CONVERSATIONS }, (_, name) =>
@@ -182,7 +180,6 @@ describe.skipIf(binary === undefined)('conversations through Envoy', () => {
 
   test.each(['precise', 'default'] as const)(
     '[B32] %s: after the engines have restarted',
-    { timeout: 120_000 },
     async (config) => {
       await start({}, config);
       const history = await converse(stack.url, [0, TURNS / 2], { afterTurn: untilEventsCame });

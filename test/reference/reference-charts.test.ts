@@ -185,7 +185,7 @@ async function started(
 
 describe('the arguments of the reference’s charts start ours', () => {
   expect(VARIANTS).toHaveLength(13);
-  test.each(VARIANTS)('[D92] with %s', { timeout: 60_000 }, async (_what, values) => {
+  test.each(VARIANTS)('[D92] with %s', async (_what, values) => {
     const log = await started(argsOf(values), environmentOf(values));
     const followed = values.selector === undefined ? 'inference/release' : 'inference/release-epp';
     expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ inferencePool: followed });
@@ -247,7 +247,7 @@ const OTHERS: readonly (readonly [what: string, line: string, more: readonly str
 ];
 
 describe('what other charts and operators give the reference starts ours', () => {
-  test.each(OTHERS)('[D499] %s', { timeout: 120_000 }, async (_what, line, more) => {
+  test.each(OTHERS)('[D499] %s', async (_what, line, more) => {
     const log = await started([...line.split(' '), ...more], {});
     expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ inferencePool: 'inference/release' });
   });

@@ -102,7 +102,7 @@ describe('replicas over a real NATS server', () => {
     });
     expect(found.length).toBeGreaterThanOrEqual(54);
     await until(() => expect(total(first)).toBe(0));
-  }, 60_000);
+  });
 
   it('[V291] receives nothing while it has left the subject, and again when it is back', async () => {
     const subject = 'pointsman.pause';
@@ -129,7 +129,7 @@ describe('replicas over a real NATS server', () => {
     });
     expect(received).not.toContain('while it is away');
     await Promise.all([paused.close(), other.close()]);
-  }, 60_000);
+  });
 
   it('[V348] says why messages do not pass a server that takes small ones only, or forbids the subject', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pointsman-nats-'));
@@ -157,7 +157,7 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
     await link.close();
     await own.kill();
     rmSync(folder, { recursive: true });
-  }, 60_000);
+  });
 
   it('[V414] shares by TLS with the server that its certificate names, and with no other', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pointsman-nats-'));
@@ -190,7 +190,7 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
     await Promise.all(opened.map((each) => each.close()));
     await own.kill();
     rmSync(folder, { recursive: true });
-  }, 60_000);
+  });
 
   it('[O154] goes on without NATS, and shares again when it is back', async () => {
     const own = await startNatsServer();
@@ -212,7 +212,7 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
     } finally {
       await back.kill();
     }
-  }, 90_000);
+  });
 
   it('[O162] says once that NATS has never been reached, and shares once it is there', async () => {
     const gone = await startNatsServer();
@@ -227,7 +227,7 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
     } finally {
       await back.kill();
     }
-  }, 60_000);
+  });
 
   it('[O154] finds a connection that falls silent, and mends what was lost', async () => {
     const proxy: CuttableProxy = await startCuttableProxy(server.port);
@@ -246,7 +246,7 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
       await Promise.all(started.splice(0).map((each) => each.stop()));
       await proxy.stop();
     }
-  }, 90_000);
+  });
 
   it('[O155] takes only messages that are marked with its key', async () => {
     const subject = 'pointsman.key';
@@ -259,5 +259,5 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
     await until(() => expect(a.replica.status().received.forged).toBeGreaterThan(3));
     expect([peersOf(a), peersOf(b)]).toEqual([1, 1]);
     expect([total(a), total(b)]).toEqual([0, 0]);
-  }, 60_000);
+  });
 });
