@@ -33,12 +33,13 @@ export async function startTls(tls: StubOptions['tls']): Promise<PoolTls | undef
   let pair = readPair(certFile, keyFile);
   const log = createLog('warn');
   const files = followFiles([certFile, keyFile], {
-    take: () => {
-      pair = readPair(certFile, keyFile);
+    first: pair,
+    read: () => readPair(certFile, keyFile),
+    use: (next) => {
+      pair = next;
       for (const server of servers) server.setSecureContext(pair);
     },
-    onRefused: (error) =>
-      log.warn({ certFile, error: messageOf(error) }, 'certificate refused; the last one stays'),
+    onRefused: (error) => log.warn({ certFile, error }, 'certificate refused; the last one stays'),
     onUnwatched: (error) =>
       log.warn(
         { certFile, error: messageOf(error) },

@@ -76,6 +76,25 @@ it('[B77] serves the certificate of a folder, and a new one to new connections',
   );
 });
 
+it('[V486] says once that a certificate is refused, or replaced, and nothing where it is as before', async () => {
+  await write('first');
+  const { address, lines } = await start([`--cert-path=${folder}`]);
+  const trusted = { ca: authority.cert };
+  const said = (): readonly string[] =>
+    lines.flatMap((line) => /certificate (?:refused|replaced)/.exec(line) ?? []);
+  const after = (count: number): Promise<unknown> =>
+    eventually(said, (found) => found.length >= count);
+  expect(await ask(address, trusted)).toEqual(['first', 200]);
+  writeFileSync(join(folder, 'tls.crt'), 'damaged');
+  await after(1);
+  await write('second');
+  await after(2);
+  // By now both files have been looked at after the change before.
+  writeFileSync(join(folder, 'tls.key'), 'damaged, too');
+  await after(3);
+  expect(said()).toEqual(['refused', 'replaced', 'refused'].map((each) => `certificate ${each}`));
+});
+
 it('[B77] makes a certificate where there is none, as the reference does', async () => {
   const { address } = await start([]);
   await expect(ask(address, {})).rejects.toThrow(/self-signed/);

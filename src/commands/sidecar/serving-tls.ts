@@ -25,7 +25,7 @@ export async function servingTls(
     ...(minVersion !== undefined && { minVersion }),
     ...(ciphers !== undefined && { ciphers }),
   });
-  context();
+  const first = context();
   // A certificate that was made here is in no file.
   const paths =
     made === undefined ? ['tls.crt', 'tls.key'].map((file) => join(certPath, file)) : [];
@@ -33,12 +33,14 @@ export async function servingTls(
     context,
     follow: (use) =>
       followFiles(paths, {
-        take: () => {
-          use(context());
+        first,
+        read: context,
+        use: (next) => {
+          use(next);
           log('certificate replaced; new connections use it');
         },
-        onRefused: (error) =>
-          log(`certificate refused; the previous one continues to serve: ${messageOf(error)}`),
+        onRefused: (reason) =>
+          log(`certificate refused; the previous one continues to serve: ${reason}`),
         onUnwatched: (error) =>
           log(
             `the certificate cannot be watched (${messageOf(error)}); it is looked at once a second`,

@@ -1,23 +1,40 @@
+import { isDeepStrictEqual } from 'node:util';
+import { messageOf } from '../../framework/error.ts';
 import { watchFile } from './watch-file.ts';
 
-interface Follower {
-  /** Called at each change of a file; it may throw. */
-  readonly take: () => void;
-  /** `take` has thrown. */
-  readonly onRefused: (error: unknown) => void;
+interface Follower<Content> {
+  /** What is in use at first. */
+  readonly first: Content;
+  /** Reads all files anew; throws where they cannot be used. */
+  readonly read: () => Content;
+  /** Called with each content that differs from the one in use; it may throw. */
+  readonly use: (content: Content) => void;
+  /** The files cannot be used. Called once for each reason in succession. */
+  readonly onRefused: (reason: string) => void;
   readonly onUnwatched: (error: unknown, path: string) => void;
 }
 
-/** Follows files that are read together, such as a certificate and its key. */
-export function followFiles(
+/**
+ * Follows files that are read together, such as a certificate and its key. One change causes several
+ * events, of which the first that finds it counts.
+ */
+export function followFiles<Content>(
   paths: readonly string[],
-  { take, onRefused, onUnwatched }: Follower,
+  { first, read, use, onRefused, onUnwatched }: Follower<Content>,
 ): { stop(): Promise<void> } {
+  let used = first;
+  let refused: string | undefined;
   const onChange = (): void => {
     try {
-      take();
+      const content = read();
+      if (!isDeepStrictEqual(content, used)) use(content);
+      used = content;
+      refused = undefined;
     } catch (error) {
-      onRefused(error);
+      const reason = messageOf(error);
+      if (reason === refused) return;
+      refused = reason;
+      onRefused(reason);
     }
   };
   const watches = paths.map((path) =>

@@ -34,9 +34,9 @@ const WARN_BEFORE_MS = 7 * 24 * 3_600_000;
  * when the certificate expires. Returns a way to stop.
  */
 export function followCertificate(following: Following, parts: Parts): () => Promise<void> {
-  const { certPath, clientCaFile, read, use } = following;
+  const { certPath, clientCaFile, first, read, use } = following;
   const { log } = parts;
-  let used = following.first;
+  let used = first;
   const reloads = new Reloads({
     registry: parts.registry,
     name: 'pointsman_certificate_reloads_total',
@@ -48,12 +48,7 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
     ...(clientCaFile === undefined ? [] : [clientCaFile]),
   ];
 
-  const refused = (error: unknown): void =>
-    log.error({ error }, 'certificate refused; the previous one continues to serve');
-
-  function take(): void {
-    const next = read();
-    if (isSame(next, used)) return;
+  function take(next: TlsContext): void {
     use(next);
     used = next;
     reloads.adopted();
@@ -62,8 +57,13 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
   }
 
   const files = followFiles(paths, {
-    take: () => reloads.attempt(take, refused),
-    onRefused: refused,
+    first,
+    read,
+    use: take,
+    onRefused: (error) => {
+      reloads.refused();
+      log.error({ error }, 'certificate refused; the previous one continues to serve');
+    },
     onUnwatched: (error, path) =>
       log.warn(
         { path, error: messageOf(error) },
@@ -74,11 +74,6 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
     validity.stop();
     await files.stop();
   };
-}
-
-function isSame(a: TlsContext, b: TlsContext): boolean {
-  const authorities = (each: TlsContext): Buffer => each.clientCa ?? Buffer.alloc(0);
-  return a.cert.equals(b.cert) && a.key.equals(b.key) && authorities(a).equals(authorities(b));
 }
 
 function describe({

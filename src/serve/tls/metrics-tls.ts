@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
-import { isDeepStrictEqual } from 'node:util';
 import type { Registry } from 'prom-client';
 import { followFiles } from '../../files/following/follow-files.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
@@ -46,24 +45,12 @@ export function metricsTls(
     ...(authorities !== undefined && { ca: readAuthorities(authorities, AUTHORITIES) }),
     minVersion: 'TLSv1.2',
   });
-  let used = context();
+  const first = context();
   const reloads = new Reloads({
     registry,
     name: 'pointsman_metrics_certificate_reloads_total',
     help: 'Changes of the certificate or of the authorities of the metrics port, adopted or refused.',
   });
-  const refused = (reason: unknown): void =>
-    log.error(
-      { reason },
-      'certificate of the metrics port refused; the previous one continues to serve',
-    );
-  const take = (use: (context: SecureContextOptions) => void): void => {
-    const next = context();
-    if (isDeepStrictEqual(next, used)) return;
-    use(next);
-    used = next;
-    reloads.adopted();
-  };
   const paths = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   if (authorities !== undefined) paths.push(authorities);
   return {
@@ -71,8 +58,19 @@ export function metricsTls(
     needsClientCertificate: authorities !== undefined,
     follow: (use) =>
       followFiles(paths, {
-        take: () => reloads.attempt(() => take(use), refused),
-        onRefused: refused,
+        first,
+        read: context,
+        use: (next) => {
+          use(next);
+          reloads.adopted();
+        },
+        onRefused: (reason) => {
+          reloads.refused();
+          log.error(
+            { reason },
+            'certificate of the metrics port refused; the previous one continues to serve',
+          );
+        },
         onUnwatched: (error) =>
           log.warn(
             { error: messageOf(error) },

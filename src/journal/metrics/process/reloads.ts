@@ -33,6 +33,10 @@ export class Reloads {
     this.#counts.adopted += 1;
   }
 
+  refused(): void {
+    this.#counts.refused += 1;
+  }
+
   /**
    * Runs `take`. Where it throws, the content is refused: `onRefused` is called with the reason,
    * but not again for the same reason, because one change of a file can cause several events.
@@ -45,7 +49,7 @@ export class Reloads {
       const reason = messageOf(error);
       if (reason === this.#lastError) return;
       this.#lastError = reason;
-      this.#counts.refused += 1;
+      this.refused();
       onRefused(reason);
     }
   }
