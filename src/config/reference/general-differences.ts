@@ -24,6 +24,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'Names of fields in bodies count as the API writes them; there `"Prompt"` is read as `prompt`, and the model server refuses it.',
   'With an election of a leader, a health check by a name that is not known is answered as one without a name; there the name is unknown, so that a probe fails.',
   'A request that upgrades its connection, as WebSocket does, goes to an endpoint at once; there it waits for an end of its body that does not come.',
+  'The sidecar answers a client that asks for a WebSocket with 501; there the connection goes to the engine.',
   'A changed body keeps every byte that did not have to change; there the whole JSON is written again, in another order.',
   'A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of `check` and at start; there the picker starts and refuses each request.',
   'A plugin that has the name of another built-in type, such as a scorer named `max-score-picker`, is an error where that type is needed.',

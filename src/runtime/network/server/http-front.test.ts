@@ -95,3 +95,23 @@ it.each([
   expect(String(answer)).toContain(why);
   expect(unanswered).toEqual([]);
 });
+
+it('[O397] a client that asks for a WebSocket gets 501 and what to do; nothing is passed on', async () => {
+  const { port, unanswered } = await start();
+  const socket = await connected(port);
+  socket.write(
+    'GET /v1/realtime HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: WebSocket\r\n\r\n',
+  );
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(String(answer)).toContain('HTTP/1.1 501 ');
+  expect(String(answer)).toContain('WebSocket connections are not passed on here');
+  expect(unanswered).toEqual([]);
+});
+
+it('[O397] an offer of HTTP/2 over the same connection is left alone', async () => {
+  const { port, unanswered } = await start();
+  const offer =
+    'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n';
+  (await connected(port)).write(`GET /v1/models HTTP/1.1\r\nhost: a\r\n${offer}\r\n`);
+  await expect.poll(() => unanswered.length, { timeout: 60_000 }).toBe(1);
+});

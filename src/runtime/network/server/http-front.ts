@@ -6,7 +6,7 @@ import { BoundConnections } from './bound-connections.ts';
 import { ChunkPace } from './chunk-pace.ts';
 import { closeServer, listen } from './listen.ts';
 import { http, loadHttps } from './node-http.ts';
-import { takePathTarget } from './request-target.ts';
+import { asksForWebSocket, takePathTarget } from './request-target.ts';
 
 /** One request of a client. */
 export interface FrontExchange {
@@ -49,6 +49,9 @@ const KEEP_ALIVE_MS = 300_000;
 const IDLE_CONNECTIONS_MAX = 1024;
 /** For so long the rest of a refused upload is read, so that its client reads the answer. */
 const LINGER_MS = 2_000;
+
+const NO_WEBSOCKET =
+  'WebSocket connections are not passed on here: connect to the model server itself, or through Envoy with upgrade_configs for websocket';
 
 /** An HTTP/1.1 server with bounds, which can end without cutting requests. */
 export class HttpFront {
@@ -135,6 +138,7 @@ export class HttpFront {
     if (this.#draining) response.setHeader('connection', 'close');
     const fault = takePathTarget(request);
     if (fault !== undefined) return this.#refuse(request, response, 400, fault);
+    if (asksForWebSocket(request)) return this.#refuse(request, response, 501, NO_WEBSOCKET);
     if (this.#open.size >= requestsMax) {
       response.setHeader('retry-after', '1');
       const why = `${requestsMax} requests are open, as many as --max-requests allows`;

@@ -18,3 +18,12 @@ export function takePathTarget(request: IncomingMessage): string | undefined {
   request.url = path;
   return undefined;
 }
+
+/**
+ * Whether the client asks for a WebSocket. Other offers in `Upgrade`, such as curl's of HTTP/2, may
+ * be left alone: the client goes on without them. A WebSocket client cannot, and a server that gets
+ * its request without the header answers as if nobody had asked.
+ */
+export function asksForWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase().includes('websocket') === true;
+}
