@@ -66,6 +66,16 @@ export class EndpointHealth {
     return oldest?.at ?? Number.POSITIVE_INFINITY;
   }
 
+  /**
+   * The oldest request without a first token, with how long that was expected to take, of those that
+   * were sent after all that it has answered. One that a later request has overtaken may be lost: it
+   * does not say that the endpoint gives no first tokens now.
+   */
+  get oldestOwed(): readonly [Routed, Millis] | undefined {
+    for (const owed of this.awaiting) if (owed[0].at >= this.answeredSentAt) return owed;
+    return undefined;
+  }
+
   /** When the oldest request was sent that owes a first token or an answer. */
   get owingSince(): Millis {
     const [oldest] = this.whole;

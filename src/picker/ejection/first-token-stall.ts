@@ -62,12 +62,12 @@ function isLateAlone(
   others: readonly EndpointHealth[],
   at: Millis,
 ): boolean {
-  const { awaitingSince } = health;
-  if (!others.some(({ progressAt }) => progressAt > awaitingSince)) return false;
-  const late = others.filter(({ firstTokenAt }) => firstTokenAt > awaitingSince);
+  const owedSince = health.oldestOwed?.[0].at ?? Number.POSITIVE_INFINITY;
+  if (!others.some(({ progressAt }) => progressAt > owedSince)) return false;
+  const late = others.filter(({ firstTokenAt }) => firstTokenAt > owedSince);
   const lateMs = Float64Array.from(late, (each) => each.lateMs).sort();
   const usualMs = lateMs[(lateMs.length - 1) >> 1] ?? 0;
-  return at - Math.max(awaitingSince, health.progressAt) >= TIMES_OTHERS * usualMs;
+  return at - Math.max(owedSince, health.progressAt) >= TIMES_OTHERS * usualMs;
 }
 
 /**
@@ -77,13 +77,12 @@ function isLateAlone(
  * not have read what came since.
  */
 function isStalled(
-  { endpoint: added, awaiting, progressAt }: EndpointHealth,
+  { endpoint: added, oldestOwed, progressAt }: EndpointHealth,
   at: Millis,
   { pool, firstTokens, answeredSentAt, plan }: StallInput,
 ): boolean {
-  const [oldest] = awaiting;
-  if (oldest === undefined) return false;
-  const [routed, expectedMs] = oldest;
+  if (oldestOwed === undefined) return false;
+  const [routed, expectedMs] = oldestOwed;
   const silentMs = Math.min(at, answeredSentAt) - Math.max(routed.at, progressAt);
   if (silentMs < plan.firstTokenStallMs) return false;
   const endpoint = pool.get(added.id) ?? added;
