@@ -135,7 +135,8 @@ class RunningSession implements StreamOwner {
         if (event.kind === 'response-headers') this.#watch?.responseBegins();
         this.account.delivered(event.wireBytes);
         if (this.#tooMany !== undefined) this.refuse(this.#tooMany);
-        else this.#handle(event);
+        else this.session.on(event);
+        if (event.kind === 'request-headers') this.#nameAccount();
         reader.handled(usedLater ? 'used' : 'free');
       }
     } catch (error) {
@@ -147,9 +148,7 @@ class RunningSession implements StreamOwner {
     return used;
   };
 
-  #handle(event: StreamEvent): void {
-    this.session.on(event);
-    if (event.kind !== 'request-headers') return;
+  #nameAccount(): void {
     const id = this.session.clientRequestId;
     if (id !== undefined) this.account.named(id);
   }
