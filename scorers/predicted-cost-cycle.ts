@@ -1,11 +1,8 @@
+import { dividedLoad } from '../src/cost-model/engine-load.ts';
 import type { Traffic } from '../src/cost-model/queueing-delay.ts';
 import { shownCapacityTokens } from '../src/cost-model/shown-capacity.ts';
 import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
-import {
-  type Endpoint,
-  type EndpointMetrics,
-  METRICS_STALE_MS,
-} from '../src/framework/endpoint.ts';
+import { type Endpoint, METRICS_STALE_MS } from '../src/framework/endpoint.ts';
 import {
   ENGINE_MODEL,
   IN_FLIGHT,
@@ -91,19 +88,21 @@ export function costCycle(
   // As short as it can be, with what is rare elsewhere: V8 bounds how much it compiles into one
   // function.
   const stateOf = (endpoint: Endpoint, cachedTokens = cachedAt(endpoint)): EndpointState => {
-    const load = inFlight.load(endpoint);
-    state.load = load;
+    state.load = inFlight.load(endpoint);
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
-    const { capacityTokens, usedTokens, usedByEach, windowTokens, lora, sampledAt } =
-      samples.of(endpoint);
+    const sample = samples.of(endpoint);
+    const { engines, capacityTokens, usedTokens, usedByEach, windowTokens, lora, sampledAt } =
+      sample;
+    // The request goes to one engine, and the cost is that of this one.
+    if (engines !== 1) state.load = dividedLoad(state.load, engines);
     state.capacityTokens = capacityTokens;
     // The engine counts tokens that requests share once. An answer of ours that it took out of
     // memory takes it again before a new request.
-    const begunTokens = (load.begunRequests ?? 0) * usedByEach;
+    const begunTokens = (state.load.begunRequests ?? 0) * usedByEach;
     state.heldTokens = begunTokens > usedTokens ? begunTokens : usedTokens;
-    if (capacityTokens === 0) readUnknownMemory(state, endpoint.metrics);
+    if (capacityTokens === 0) readUnknownMemory(state, endpoint, engines);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.tooLongMs = leastTokens > windowTokens ? TOO_LONG_COST_MS : 0;
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
@@ -113,7 +112,7 @@ export function costCycle(
     state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
     state.traffic.utilization = demandRate * demand.workMs;
     // Our own count, where it has reported none for long.
-    if (isOld) state.heldTokens = load.contextTokens;
+    if (isOld) state.heldTokens = state.load.contextTokens;
     return state;
   };
   const hasOld = (): boolean => usualMs !== undefined;
@@ -125,15 +124,16 @@ function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Mi
 }
 
 /** The memory of an engine that does not report its size. */
-function readUnknownMemory(state: ReadState, metrics: EndpointMetrics): void {
-  state.capacityTokens = unknownCapacityTokens(state.load, metrics);
-  const usedTokens = metrics.kvCacheUsage * state.capacityTokens;
-  const begunTokens = (state.load.begunRequests ?? 0) * tokensByEach(usedTokens, metrics);
-  state.heldTokens = Math.max(usedTokens, begunTokens);
+function readUnknownMemory(state: ReadState, endpoint: Endpoint, engines: number): void {
+  const { kvCacheUsage, runningRequests } = endpoint.metrics;
+  state.capacityTokens = unknownCapacityTokens(state.load, endpoint);
+  const usedTokens = kvCacheUsage * state.capacityTokens;
+  const usedByEach = tokensByEach(usedTokens, runningRequests / engines);
+  state.heldTokens = Math.max(usedTokens, (state.load.begunRequests ?? 0) * usedByEach);
 }
 
-function unknownCapacityTokens(load: InFlightLoad, metrics: EndpointMetrics): number {
-  return shownCapacityTokens(load, metrics) ?? CAPACITY_TOKENS_DEFAULT;
+function unknownCapacityTokens(load: InFlightLoad, endpoint: Endpoint): number {
+  return shownCapacityTokens(load, endpoint) ?? CAPACITY_TOKENS_DEFAULT;
 }
 
 /** Summed once, where it is asked for: only where memory is short and answers are long. */
@@ -147,8 +147,8 @@ function requestsPerToken(
     for (const endpoint of scored) {
       const load = inFlight.load(endpoint);
       requests += load.requests;
-      tokens +=
-        samples.of(endpoint).capacityTokens || unknownCapacityTokens(load, endpoint.metrics);
+      const { engines, capacityTokens } = samples.of(endpoint);
+      tokens += engines * (capacityTokens || unknownCapacityTokens(load, endpoint));
     }
     return requests / tokens;
   };

@@ -1,9 +1,17 @@
-import { CACHE_CONFIG, CONTEXT_WINDOW, LORA, type LoraState } from '../src/framework/attributes.ts';
-import type { Endpoint, EndpointMetrics } from '../src/framework/endpoint.ts';
+import {
+  CACHE_CONFIG,
+  CONTEXT_WINDOW,
+  ENGINE_COUNT,
+  LORA,
+  type LoraState,
+} from '../src/framework/attributes.ts';
+import type { Endpoint } from '../src/framework/endpoint.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 
 /** What the last sample of an endpoint says, as the cost needs it. */
 export interface EndpointSample {
+  /** How many engines it has; what is said of memory is said of each. */
+  readonly engines: number;
   /** 0 where the engine reports no size of its KV memory. */
   readonly capacityTokens: number;
   /** KV memory in use, as the engine reports it. */
@@ -21,7 +29,7 @@ interface KnownSample extends EndpointSample {
 }
 
 /** What each request that runs holds of the tokens in use, in the mean; 0 where none runs. */
-export function tokensByEach(usedTokens: number, { runningRequests }: EndpointMetrics): number {
+export function tokensByEach(usedTokens: number, runningRequests: number): number {
   return runningRequests > 0 ? usedTokens / runningRequests : 0;
 }
 
@@ -53,12 +61,13 @@ export class EndpointSamples {
     // At least one: an engine that reports no memory must not make all costs infinite.
     const capacityTokens = cache ? Math.max(1, cache.blocks * cache.blockTokens) : 0;
     const usedTokens = endpoint.metrics.kvCacheUsage * capacityTokens;
-    const { sampledAt } = endpoint.metrics;
-    const usedByEach = tokensByEach(usedTokens, endpoint.metrics);
+    const engines = endpoint.attribute(ENGINE_COUNT);
+    const { sampledAt, runningRequests } = endpoint.metrics;
+    const usedByEach = tokensByEach(usedTokens, runningRequests / engines);
     // Its memory is no limit: an engine may shorten an answer that does not fit.
     const windowTokens = endpoint.attribute(CONTEXT_WINDOW) ?? Number.POSITIVE_INFINITY;
     const lora = endpoint.attribute(LORA);
-    const known = { endpoint, capacityTokens, usedTokens, usedByEach };
+    const known = { endpoint, engines, capacityTokens, usedTokens, usedByEach };
     const sample = { ...known, windowTokens, lora, sampledAt };
     this.#known[endpoint.slot] = sample;
     return sample;

@@ -15,7 +15,7 @@ const MEMORY = { heldTokens: 0, capacityTokens: 400_000 };
 const IDLE = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 const INPUT = {
   ...ABOUT,
-  endpoints: 8,
+  engines: 8,
   capacityTokens: Number.POSITIVE_INFINITY,
   maxConcurrency: Number.POSITIVE_INFINITY,
 };
@@ -64,7 +64,7 @@ describe('capacityOf', () => {
     const long = { ...MIX, ...size, uncachedSquares: 2e8, inTime: { ...size, share: 1 } };
     const less = [
       capacityOf({ ...INPUT, mix: long }),
-      capacityOf({ ...INPUT, endpoints: 1 }),
+      capacityOf({ ...INPUT, engines: 1 }),
       capacityOf({ ...INPUT, capacityTokens: 10_000 }),
       capacityOf({ ...INPUT, maxConcurrency: 2 }),
     ];
@@ -84,17 +84,17 @@ describe('capacityOf', () => {
     const { engine } = ABOUT;
     expect(isInTime(size, engine, OBJECTIVE)).toBe(false);
     expect(isInTime({ promptTokens: 125_000, uncachedTokens: 1000 }, engine, OBJECTIVE)).toBe(true);
-    const at = (endpoints: number): number =>
-      capacityOf({ ...INPUT, mix: late, endpoints }).requestsPerMs;
+    const at = (engines: number): number =>
+      capacityOf({ ...INPUT, mix: late, engines }).requestsPerMs;
     expect(at(2)).toBe(at(100));
     expect(
       saturationOf(IDLE, { ...MEMORY, capacityTokens: 1e9 }, { ...ABOUT, mix: late }),
     ).toBeLessThan(1);
     // Those that could be in time count, and wait for the others.
     const mixed = { ...late, inTime: { ...MIX.inTime, share: 0.5 } };
-    const few = capacityOf({ ...INPUT, mix: mixed, endpoints: 4 });
+    const few = capacityOf({ ...INPUT, mix: mixed, engines: 4 });
     expect(few.requestsPerMs).toBeLessThan(at(4));
-    expect(capacityOf({ ...INPUT, mix: mixed, endpoints: 100 }).requestsPerMs).toBeGreaterThan(
+    expect(capacityOf({ ...INPUT, mix: mixed, engines: 100 }).requestsPerMs).toBeGreaterThan(
       few.requestsPerMs,
     );
   });

@@ -92,8 +92,8 @@ export interface CapacityInput {
   readonly engine: StepTime;
   readonly mix: RequestMix;
   readonly objective: LatencyObjective;
-  /** How many endpoints share the requests: with more, fewer wait behind a long prompt. */
-  readonly endpoints: number;
+  /** How many engines share the requests: with more, fewer wait behind a long prompt. */
+  readonly engines: number;
   readonly capacityTokens: number;
   /** Requests that may be in flight; infinity for any number. */
   readonly maxConcurrency: number;
@@ -104,7 +104,7 @@ const BUSY_MAX = 0.97;
 const BUSY_MIN = 0.2;
 
 /**
- * The most requests of the mix that an endpoint can serve in a millisecond with goodput. With the
+ * The most requests of the mix that an engine can serve in a millisecond with goodput. With the
  * time w that a request takes of an engine, beside the fixed time b of a step, λ requests leave 1 −
  * λw of the time for fixed times, so that a step takes b / (1 − λw), and λ · output · b / (1 − λw)
  * requests are in flight. First tokens wait as in an M/G/n queue: the share that waits longer than
@@ -112,7 +112,7 @@ const BUSY_MIN = 0.2;
  * What is late on an idle endpoint is no reason to have more of them.
  */
 export function capacityOf(input: CapacityInput): Capacity {
-  const { engine, mix, objective, endpoints, capacityTokens, maxConcurrency } = input;
+  const { engine, mix, objective, engines, capacityTokens, maxConcurrency } = input;
   const { baseMs, perPrefillTokenMs, perSequenceMs, perContextTokenMs } = engine;
   const { promptTokens, uncachedTokens, uncachedSquares, outputTokens } = mix;
   const contextTokens = promptTokens + outputTokens / 2;
@@ -123,7 +123,7 @@ export function capacityOf(input: CapacityInput): Capacity {
   const leftMs = uncachedTokens > 0 ? (promptMs * uncachedSquares) / (2 * uncachedTokens ** 2) : 0;
   const { inTime } = mix;
   const misses = Math.max(0, Math.log(MISSES * inTime.share));
-  const idle = (misses * leftMs) / (endpoints * slackMsOf(inTime, engine, objective));
+  const idle = (misses * leftMs) / (engines * slackMsOf(inTime, engine, objective));
   const busy = Math.min(BUSY_MAX, Math.max(BUSY_MIN, 1 - idle));
   const rates: Record<CapacityLimit, number> = {
     'first-token': busy / workMs,

@@ -1,18 +1,21 @@
-import type { EndpointMetrics } from '../framework/endpoint.ts';
+import { ENGINE_COUNT } from '../framework/attributes.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
 import type { InFlightLoad } from '../framework/keys.ts';
 
 /** With less memory in use, other things that use it weigh too much. */
 const USE_MIN = 0.2;
 
 /**
- * The KV memory of an endpoint that does not report its size: the requests that run there, as large
- * as ours are, hold the share of it that is in use. Undefined where that shows nothing.
+ * The KV memory of each engine of an endpoint that does not report its size: the requests that run
+ * there, as large as ours are, hold the share of it that is in use. Undefined where that shows
+ * nothing.
  */
 export function shownCapacityTokens(
   { requests, contextTokens }: InFlightLoad,
-  { runningRequests, kvCacheUsage }: EndpointMetrics,
+  endpoint: Endpoint,
 ): number | undefined {
+  const { runningRequests, kvCacheUsage } = endpoint.metrics;
   if (requests === 0 || kvCacheUsage < USE_MIN) return undefined;
   const tokens = ((contextTokens / requests) * runningRequests) / kvCacheUsage;
-  return tokens > 0 ? tokens : undefined;
+  return tokens > 0 ? tokens / endpoint.attribute(ENGINE_COUNT) : undefined;
 }

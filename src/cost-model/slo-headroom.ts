@@ -8,6 +8,7 @@ import {
 } from '../framework/keys.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../framework/scheduling.ts';
+import { loadPerEngine } from './engine-load.ts';
 import { decodeStepMs, predictedTtftMs } from './step-time.ts';
 
 /** Time left of the client's objectives: below 0 for a predicted miss. None counts as 0 ms. */
@@ -27,7 +28,7 @@ export const HEADROOM_NEEDS: readonly CycleKey<unknown>[] = [
 export function headroomOf(endpoint: Endpoint, context: SchedulingContext): SloHeadroom {
   const { request } = context;
   const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
-  const load = context.get(IN_FLIGHT).load(endpoint);
+  const load = loadPerEngine(context.get(IN_FLIGHT).load(endpoint), endpoint);
   const contextTokens = load.contextTokens + request.promptTokens;
   return {
     ttftMs: (request.ttftSloMs ?? 0) - ttftOn(endpoint, context, context.get(prefixMatchKey())),
@@ -49,7 +50,7 @@ export function ttftOn(
   const { promptTokens } = context.request;
   const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-  const load = inFlight.load(endpoint);
+  const load = loadPerEngine(inFlight.load(endpoint), endpoint);
   const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
   return predictedTtftMs(load, { promptTokens, uncachedTokens }, engine);
 }

@@ -27,6 +27,15 @@ export const CACHE_CONFIG: AttributeKey<CacheConfig | undefined> = attributeKey<
   CacheConfig | undefined
 >('cache-config', undefined);
 
+/** More engines than any server has behind one address: what reports more is taken for this many. */
+export const ENGINE_COUNT_MAX = 256;
+
+/**
+ * How many engines answer at the endpoint's one address, as data-parallel ranks of one API server:
+ * each has a batch, a KV memory and a prefix cache of its own, and the server chooses among them.
+ */
+export const ENGINE_COUNT: AttributeKey<number> = attributeKey<number>('engines', 1);
+
 /** Start of the server's process, in seconds since the epoch by its clock; undefined if unknown. */
 export const STARTED_AT: AttributeKey<number | undefined> = attributeKey<number | undefined>(
   'started-at',

@@ -179,7 +179,10 @@ export interface StepTime {
 export interface EngineModelView {
   /** The prior, until the endpoint has been observed. */
   stepTime(endpoint: Endpoint): StepTime;
-  /** What was recently sent to the endpoint, with less weight the older it is. */
+  /**
+   * What was recently sent to the endpoint, with less weight the older it is; where it has several
+   * engines, the part of one.
+   */
   demand(endpoint: Endpoint): Demand;
   /** Demand times this is demand per millisecond. Work above 1 exceeds what the endpoint can do. */
   demandRate(now: Millis): number;

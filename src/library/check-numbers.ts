@@ -1,3 +1,4 @@
+import { ENGINE_COUNT_MAX } from '../framework/attributes.ts';
 import type { EndpointMetrics } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
 
@@ -22,6 +23,13 @@ export function checkSample({
   checkMetric('waitingQueueSize', waitingQueueSize, Number.MAX_VALUE);
   checkMetric('runningRequests', runningRequests, Number.MAX_VALUE);
   checkMetric('kvCacheUsage', kvCacheUsage, 1);
+}
+
+/** Throws RangeError for a number of engines that no endpoint has. */
+export function checkEngines(engines: number): void {
+  if (Number.isInteger(engines) && engines >= 1 && engines <= ENGINE_COUNT_MAX) return;
+  const bound = `whole number from 1 to ${ENGINE_COUNT_MAX}`;
+  throw new RangeError(`addEndpoint: engines is ${shown(engines)}; give a ${bound}`);
 }
 
 function checkMetric(name: string, value: number, most: number): void {

@@ -1,6 +1,12 @@
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
-import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../framework/attributes.ts';
+import {
+  CACHE_CONFIG,
+  type CacheConfig,
+  ENGINE_COUNT,
+  LORA,
+  type LoraState,
+} from '../framework/attributes.ts';
 import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
 import { type PluginFault, RoutingError } from '../framework/error.ts';
 import type { Observer } from '../framework/observer.ts';
@@ -14,7 +20,7 @@ import type { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { warnOfFault } from '../runtime/log/fault-warning.ts';
 import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
-import { checkSample } from './check-numbers.ts';
+import { checkEngines, checkSample } from './check-numbers.ts';
 import { type BodyRequest, type CountedRequest, requestReader } from './read-request.ts';
 import { type EmbeddedReplica, startCore } from './start-core.ts';
 
@@ -45,7 +51,13 @@ export interface EndpointOptions {
   /** `host:port`; the id when left out. */
   readonly address?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** The size of the cache of each engine. */
   readonly cache?: CacheConfig;
+  /**
+   * How many engines answer at the address, as data-parallel ranks of one API server; 1 when left
+   * out. Throws RangeError for another number than a whole one from 1 to 256.
+   */
+  readonly engines?: number;
 }
 
 export interface MetricsSample extends Omit<EndpointMetrics, 'sampledAt'> {
@@ -148,10 +160,12 @@ function endpointCalls(
   clock: Clock,
 ): Pick<EmbeddedPicker, 'addEndpoint' | 'removeEndpoint' | 'setMetrics' | 'endpoints'> {
   return {
-    addEndpoint: ({ id: name, address = name, labels = {}, cache }) => {
+    addEndpoint: ({ id: name, address = name, labels = {}, cache, engines }) => {
       const id = name as EndpointId;
+      if (engines !== undefined) checkEngines(engines);
       pool.upsert({ id, address, labels: new Map(Object.entries(labels)) });
       if (cache !== undefined) pool.set(id, CACHE_CONFIG, cache);
+      if (engines !== undefined) pool.set(id, ENGINE_COUNT, engines);
     },
     removeEndpoint: (id) => pool.remove(knownId(id, pool, 'removeEndpoint')),
     setMetrics: (name, { lora, sampledAt = clock.now(), ...metrics }) => {

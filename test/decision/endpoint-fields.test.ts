@@ -26,6 +26,7 @@ const EVERY_ATTRIBUTE: ReadonlyMap<AttributeKey<unknown>, unknown> = new Map<
 >([
   [attributes.LORA, { running: new Set(['a']), waiting: new Set(['b']), max: 2 }],
   [attributes.CACHE_CONFIG, { blocks: 100, blockTokens: 16 }],
+  [attributes.ENGINE_COUNT, 8],
   [attributes.STARTED_AT, 1_700_000_000],
   [attributes.CUSTOM_METRICS, new Map([['spare', 3]])],
   [attributes.LABEL_ATTRIBUTES, new Map([['tier', 'gold']])],
@@ -54,7 +55,7 @@ function fullPool(): EndpointPool {
 }
 
 it('[T22] has a value for every attribute that endpoints have', () => {
-  const all = Object.values<object | string | readonly string[]>({ ...attributes }).filter(
+  const all = Object.values<object | string | number | readonly string[]>({ ...attributes }).filter(
     (each) => typeof each === 'object' && 'initial' in each,
   );
   const missing = all.filter((key) => !EVERY_ATTRIBUTE.has(key as AttributeKey<unknown>));

@@ -1,4 +1,10 @@
-import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/attributes.ts';
+import {
+  CACHE_CONFIG,
+  CUSTOM_METRICS,
+  ENGINE_COUNT,
+  LORA,
+  STARTED_AT,
+} from '../../framework/attributes.ts';
 import type { EndpointId, EndpointMetrics } from '../../framework/endpoint.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 import {
@@ -36,6 +42,9 @@ export class ReadingWriter implements ReadingSink {
     // Without a load the endpoint's must stay unknown, not become 0.
     const metrics = hasLoad(reading) ? loadOf(reading, sampledAt) : undefined;
     if (metrics !== undefined) pool.observe(id, metrics);
+    const engines = reading.engines ?? ENGINE_COUNT.initial;
+    if (engines !== (this.#last?.engines ?? ENGINE_COUNT.initial))
+      pool.set(id, ENGINE_COUNT, engines);
     if (reading.cache !== this.#last?.cache) pool.set(id, CACHE_CONFIG, reading.cache);
     if (reading.lora !== this.#last?.lora) pool.set(id, LORA, reading.lora);
     if (reading.startedAtS !== this.#last?.startedAtS) {

@@ -117,6 +117,7 @@ export type CaptureRecord =
     }
   | { readonly e: 'gpu'; readonly id: string; readonly u: number }
   /** Without tokens where what was known is no longer believed. */
+  | { readonly e: 'engines'; readonly id: string; readonly n: number }
   | { readonly e: 'window'; readonly id: string; readonly tokens?: number | undefined }
   | {
       readonly e: 'q';
@@ -172,6 +173,7 @@ export type EndpointRecord = Extract<
       | 'custom'
       | 'models'
       | 'gpu'
+      | 'engines'
       | 'window';
   }
 >;

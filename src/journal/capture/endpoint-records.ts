@@ -2,6 +2,7 @@ import {
   CACHE_CONFIG,
   CONTEXT_WINDOW,
   CUSTOM_METRICS,
+  ENGINE_COUNT,
   GPU_UTILIZATION,
   LORA,
   MODELS,
@@ -46,6 +47,10 @@ export function writeAttributes(
   const cache = endpoint.attribute(CACHE_CONFIG);
   if (cache !== undefined && cache !== previous?.attribute(CACHE_CONFIG)) {
     write({ e: 'cache', id, ...cache });
+  }
+  const engines = endpoint.attribute(ENGINE_COUNT);
+  if (engines !== (previous?.attribute(ENGINE_COUNT) ?? ENGINE_COUNT.initial)) {
+    write({ e: 'engines', id, n: engines });
   }
   const lora = endpoint.attribute(LORA);
   if (lora !== undefined && lora !== previous?.attribute(LORA)) {

@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   custom: true,
   models: true,
   gpu: true,
+  engines: true,
   window: true,
   q: true,
   body: true,
@@ -57,7 +58,18 @@ const endpointRecord = z.discriminatedUnion('e', [
   }),
   z.looseObject({ e: z.literal('m'), id: z.string(), m: z.looseObject({}) }),
   z.looseObject({
-    e: z.enum(['-', 'labels', 'cache', 'lora', 'started', 'custom', 'models', 'gpu', 'window']),
+    e: z.enum([
+      '-',
+      'labels',
+      'cache',
+      'lora',
+      'started',
+      'custom',
+      'models',
+      'gpu',
+      'engines',
+      'window',
+    ]),
     id: z.string(),
   }),
 ]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { headroomBed } from '../../../test/support/headroom-bed.ts';
 import { planFrom } from '../../catalogue/plan.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
+import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -35,6 +35,26 @@ it('[O285] leaves endpoints that do not answer out of the capacity, but not out 
   // A pool whose metrics cannot be had at all is no pool without servers.
   clock.advanceTo(120_000);
   expect(capacity()).toBeCloseTo(whole, 6);
+});
+
+it('[Q319] an endpoint with eight engines has the capacity of eight endpoints, and an eighth of its load each', () => {
+  const measured = (names: readonly string[], engines: number): StageHeadroom | undefined => {
+    const { headroom, picker } = headroomBed(new SimulatedClock());
+    for (const [at, name] of names.entries()) {
+      const id = name as EndpointId;
+      picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels: new Map() });
+      picker.pool.set(id, ENGINE_COUNT, engines);
+      picker.pool.set(id, CACHE_CONFIG, { blockTokens: 16, blocks: 10_000 });
+    }
+    for (let n = 0; n < 64; n++) picker.route(makeRequest({ promptTokens: 8000 }));
+    return headroom.report().stages[0];
+  };
+  const apart = measured(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 1);
+  const together = measured(['a'], 8);
+  const capacity = apart?.requestsPerSecond?.capacity ?? 0;
+  expect(capacity).toBeGreaterThan(0);
+  expect(together?.requestsPerSecond?.capacity).toBeCloseTo(capacity, 6);
+  expect(together?.saturation).toBeCloseTo(apart?.saturation ?? 0, 6);
 });
 
 it('[O287] leaves ejected endpoints out of capacity and saturation, although their metrics are fresh', () => {

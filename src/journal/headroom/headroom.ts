@@ -4,8 +4,9 @@ import {
   type LatencyObjective,
   saturationOf,
 } from '../../cost-model/capacity.ts';
+import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import type { PromptSize } from '../../cost-model/step-time.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
+import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/attributes.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import {
   ENGINE_MODEL,
@@ -167,7 +168,7 @@ export class Headroom implements JournalSubscriber {
       saturation: Math.min(...open.map(({ id }) => saturations.get(id) ?? 0)),
       isSaturated: (this.#saturatedS.get(stage) ?? 0) >= SATURATED_S,
       mix: mix.mean,
-      capacities: answering.map((one) => this.#capacityOf(one, stage, answering.length)),
+      capacities: answering.map((one) => this.#capacityOf(one, stage, enginesOf(answering))),
       capacityWith: (times) => times * this.#perSecond(answering, stage, times),
       demand: partOf(this.#arrivals.whole, share),
       ownDemand: partOf(this.#arrivals.own, share),
@@ -199,34 +200,38 @@ export class Headroom implements JournalSubscriber {
 
   /** What these endpoints serve in a second, each as one of so many times as many. */
   #perSecond(answering: readonly Endpoint[], stage: HeadroomStage, times: number): number {
-    const endpoints = times * answering.length;
+    const engines = times * enginesOf(answering);
     return answering.reduce((sum, each) => {
-      const { requestsPerMs = 0 } = this.#capacityOf(each, stage, endpoints) ?? {};
+      const { requestsPerMs = 0 } = this.#capacityOf(each, stage, engines) ?? {};
       return sum + 1000 * requestsPerMs;
     }, 0);
   }
 
+  /** What the endpoint can serve, where so many engines share the requests. */
   #capacityOf(
     endpoint: Endpoint,
     stage: HeadroomStage,
-    endpoints: number,
+    engines: number,
   ): ReturnType<typeof capacityOf> | undefined {
     const mix = this.#mixOf(stage).mean;
     if (mix === undefined || this.#engines === undefined) return undefined;
-    return capacityOf({
+    const own = endpoint.attribute(ENGINE_COUNT);
+    const { requestsPerMs, limit } = capacityOf({
       engine: this.#engines.stepTime(endpoint),
       mix,
       objective: this.#objective,
-      endpoints,
+      engines,
       capacityTokens: memoryTokens(endpoint),
-      maxConcurrency: this.#options.limitOf(endpoint),
+      maxConcurrency: this.#options.limitOf(endpoint) / own,
     });
+    return { requestsPerMs: own * requestsPerMs, limit };
   }
 
   #saturationOf(endpoint: Endpoint, stage: HeadroomStage, at: Millis): number {
     const mix = this.#mixOf(stage).mean;
     if (mix === undefined || this.#engines === undefined || this.#loads === undefined) return 0;
-    const load = this.#loads.load(endpoint);
+    const all = this.#loads.load(endpoint);
+    const load = loadPerEngine(all, endpoint);
     const capacityTokens = memoryTokens(endpoint);
     // Our own count is used only where the engine reports none.
     const heldTokens =
@@ -234,7 +239,7 @@ export class Headroom implements JournalSubscriber {
         ? endpoint.metrics.kvCacheUsage * capacityTokens
         : load.contextTokens;
     const about = { engine: this.#engines.stepTime(endpoint), mix, objective: this.#objective };
-    const byCount = (load.requests + 1) / this.#options.limitOf(endpoint);
+    const byCount = (all.requests + 1) / this.#options.limitOf(endpoint);
     return Math.max(byCount, saturationOf(load, { heldTokens, capacityTokens }, about));
   }
 }
@@ -243,6 +248,11 @@ function partOf({ rate, slope, waiting }: Arriving, share: number): Arriving {
   return { rate: share * rate, slope: share * slope, waiting: share * waiting };
 }
 
+function enginesOf(endpoints: readonly Endpoint[]): number {
+  return endpoints.reduce((sum, each) => sum + each.attribute(ENGINE_COUNT), 0);
+}
+
+/** The memory of each engine. */
 function memoryTokens(endpoint: Endpoint): number {
   const cache = endpoint.attribute(CACHE_CONFIG);
   return cache === undefined

@@ -3,6 +3,7 @@ import {
   type CacheConfig,
   CONTEXT_WINDOW,
   CUSTOM_METRICS,
+  ENGINE_COUNT,
   GPU_UTILIZATION,
   LORA,
   MODELS,
@@ -24,6 +25,12 @@ import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
 /** A request and the decision about it. */
 export type DecidedRecord = Extract<CaptureRecord, { e: 'q' }>;
+
+/** Records of one value each. */
+type AttributeRecord = Extract<
+  EndpointRecord,
+  { e: 'started' | 'custom' | 'models' | 'gpu' | 'engines' | 'window' }
+>;
 
 /** In place of what waits at the picker that decides again. */
 const NOTHING_HELD: readonly HeldSum[] = [];
@@ -64,6 +71,23 @@ export function applyEndpointRecord(
       return;
     }
     case 'started':
+    case 'custom':
+    case 'models':
+    case 'gpu':
+    case 'engines':
+    case 'window':
+      applyAttribute(pool, id, record);
+  }
+}
+
+/** What else is known of an endpoint. */
+function applyAttribute(
+  pool: EndpointPicker['pool'],
+  id: EndpointId,
+  record: AttributeRecord,
+): void {
+  switch (record.e) {
+    case 'started':
       pool.set(id, STARTED_AT, record.s);
       return;
     case 'custom':
@@ -74,6 +98,9 @@ export function applyEndpointRecord(
       return;
     case 'gpu':
       pool.set(id, GPU_UTILIZATION, record.u);
+      return;
+    case 'engines':
+      pool.set(id, ENGINE_COUNT, record.n);
       return;
     case 'window':
       pool.set(id, CONTEXT_WINDOW, record.tokens);

@@ -157,6 +157,7 @@ export class Redecider {
       case 'custom':
       case 'models':
       case 'gpu':
+      case 'engines':
       case 'window':
         applyEndpointRecord(this.#picker, record);
         return undefined;

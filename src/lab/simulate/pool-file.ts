@@ -5,6 +5,7 @@ import { KV_LINK_DEFAULT } from '../../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
+import { ENGINE_COUNT_MAX } from '../../framework/attributes.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { ROLE_LABEL } from '../../framework/roles.ts';
 import { type PoolSpec, presetServer, type ServerSpec } from './pool-spec.ts';
@@ -25,6 +26,8 @@ const server = z.strictObject({
       bytesPerToken: z.number().positive().default(KV_LINK_DEFAULT.bytesPerToken),
     })
     .default(KV_LINK_DEFAULT),
+  /** Data-parallel ranks behind one address: memory and limits below are those of each. */
+  engines: z.int().min(1).max(ENGINE_COUNT_MAX).default(1),
   kvTokens: z.int().positive().optional(),
   contextTokensMax: z.int().positive().optional(),
   sequencesMax: z.int().positive().optional(),
@@ -86,6 +89,7 @@ function serverOf(group: z.infer<typeof server>): Omit<ServerSpec, 'id'> {
     kvLink,
     slowdown,
     jitter,
+    ...(group.engines > 1 && { engines: group.engines }),
     labels: { ...(group.role !== 'both' && { [ROLE_LABEL]: group.role }), ...group.labels },
     kvTokens: group.kvTokens ?? preset.kvTokens,
     ...(group.contextTokensMax !== undefined && { contextTokensMax: group.contextTokensMax }),

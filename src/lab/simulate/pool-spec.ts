@@ -16,6 +16,12 @@ export interface ServerSpec {
   readonly latency: LatencyCoefficients;
   /** How many times as long as `latency` says its steps take; 1 if not given. */
   readonly slowdown?: number;
+  /**
+   * Engines behind its one address, each with memory and batch of its own, as data-parallel ranks of
+   * one API server; 1 if not given.
+   */
+  readonly engines?: number;
+  /** The memory of each engine. */
   readonly kvTokens: number;
   /** It refuses prompts that are not shorter; as long as its memory allows if not given. */
   readonly contextTokensMax?: number | undefined;

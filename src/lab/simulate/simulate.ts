@@ -106,9 +106,9 @@ class Simulation {
     this.#pickers.forEach((picker, replica) => {
       const ahead = replica / this.#pickers.length;
       for (const { server, place } of this.#servers.values()) {
-        const { id, labels, kvTokens } = server.spec;
+        const { id, labels, kvTokens, engines } = server.spec;
         const cache = { blockTokens, blocks: Math.floor(kvTokens / blockTokens) };
-        picker.addEndpoint({ id, labels, cache });
+        picker.addEndpoint({ id, labels, cache, ...(engines !== undefined && { engines }) });
         const scrape = (): void => {
           this.#scrape(picker, server);
           this.#clock.setTimer(this.#nextScrapeIn(scrapeIntervalMs), scrape);

@@ -3,7 +3,7 @@ import { latencyModel, slowed } from '../../../stub-server/engine/latency-model.
 import type { SequenceRequest, Submission } from '../../../stub-server/engine/sequence.ts';
 import { EngineStats } from '../../../stub-server/metrics/engine-stats.ts';
 import { KV_LINK_DEFAULT, KvPort } from '../../../stub-server/pd/kv-fabric.ts';
-import type { Clock, Random } from '../../framework/runtime.ts';
+import type { Clock, Millis, Random } from '../../framework/runtime.ts';
 import type { MetricsSample } from '../../library/create-picker.ts';
 import type { ServerSpec } from './pool-spec.ts';
 
@@ -31,57 +31,61 @@ export interface ModelServer {
   restart(): void;
 }
 
-/** One model server of a simulation: the engine of the stub, without its HTTP server. */
+/**
+ * One model server of a simulation: the engine of the stub, without its HTTP server; or several of
+ * them behind one address, among which the server spreads requests as vLLM's API server does.
+ */
 export class SimulatedServer implements ModelServer {
   readonly spec: ServerSpec;
   readonly stats: EngineStats = new EngineStats();
   readonly port: KvPort;
-  readonly #engine: Engine;
+  readonly #engines: readonly Engine[];
+  readonly #arriving: RecentArrivals;
   #up = true;
 
   constructor(spec: ServerSpec, parts: ServerParts) {
     const { latency, kvTokens, loras, kvLink = KV_LINK_DEFAULT, slowdown = 1, ...rest } = spec;
+    const { engines = 1 } = spec;
     this.spec = spec;
     this.port = new KvPort(kvLink);
-    this.#engine = new Engine({
-      ...rest,
-      ...parts,
-      latency: slowed(latencyModel(latency), slowdown),
-      observer: this.stats,
-      kvBlocks: Math.floor(kvTokens / parts.blockTokens),
-      namesOwnBlocks: true,
-      ...(loras && { loras }),
+    this.#arriving = new RecentArrivals(parts.clock, spec.admissionMs);
+    this.#engines = Array.from({ length: engines }, (_, rank) => {
+      return new Engine({
+        ...rest,
+        ...parts,
+        random: rank === 0 ? parts.random : parts.random.fork(`engine-${rank}`),
+        latency: slowed(latencyModel(latency), slowdown),
+        observer: this.stats,
+        kvBlocks: Math.floor(kvTokens / parts.blockTokens),
+        namesOwnBlocks: true,
+        ...(loras && { loras }),
+      });
     });
   }
 
   submit(request: SequenceRequest): Submission {
+    const engine = leastLoaded(this.#engines, this.#arriving);
     const refused =
-      !this.#up || request.promptTokens + request.outputTokens > this.#engine.contextTokensMax;
-    return refused ? refuse(request) : this.#engine.submit(request);
+      !this.#up || request.promptTokens + request.outputTokens > engine.contextTokensMax;
+    if (refused) return refuse(request);
+    if (this.#engines.length > 1) this.#arriving.add(engine);
+    return engine.submit(request);
   }
 
   sample(): MetricsSample | undefined {
     if (!this.#up) return undefined;
-    const { loras, runningCount, waitingCount, kv } = this.#engine;
-    const waiting = new Set<string>();
-    if (this.spec.loras !== undefined) {
-      this.#engine.forEachWaiting(({ request }) => {
-        if (request.lora !== undefined) waiting.add(request.lora);
-      });
-    }
+    const engines = this.#engines;
     return {
-      waitingQueueSize: waitingCount,
-      runningRequests: runningCount,
-      kvCacheUsage: kv.pool.usage,
-      ...(this.spec.loras && {
-        lora: { running: loras.running, waiting, max: loras.options.slots },
-      }),
+      waitingQueueSize: sumOf(engines, ({ waitingCount }) => waitingCount),
+      runningRequests: sumOf(engines, ({ runningCount }) => runningCount),
+      kvCacheUsage: sumOf(engines, ({ kv }) => kv.pool.usage) / engines.length,
+      ...(this.spec.loras && { lora: lorasOf(engines) }),
     };
   }
 
   crash(): void {
     this.#up = false;
-    this.#engine.crash();
+    for (const engine of this.#engines) engine.crash();
   }
 
   restart(): void {
@@ -89,8 +93,56 @@ export class SimulatedServer implements ModelServer {
   }
 
   set slowdown(factor: number) {
-    this.#engine.slowdown = factor;
+    for (const engine of this.#engines) engine.slowdown = factor;
   }
+}
+
+/** One that waits counts for so many that run when vLLM's API server spreads requests. */
+const WAITING_WEIGHT = 4;
+
+/** Requests that were sent to an engine and that it does not count yet. */
+class RecentArrivals {
+  readonly #clock: Clock;
+  readonly #admissionMs: Millis;
+  readonly #counts = new Map<Engine, number>();
+
+  constructor(clock: Clock, admissionMs: Millis) {
+    this.#clock = clock;
+    this.#admissionMs = admissionMs;
+  }
+
+  of(engine: Engine): number {
+    return this.#counts.get(engine) ?? 0;
+  }
+
+  add(engine: Engine): void {
+    this.#counts.set(engine, this.of(engine) + 1);
+    this.#clock.setTimer(this.#admissionMs, () => this.#counts.set(engine, this.of(engine) - 1));
+  }
+}
+
+/** Where vLLM's API server sends a request: to the first of those with the least load. */
+function leastLoaded(engines: readonly Engine[], arriving: RecentArrivals): Engine {
+  const loadOf = (engine: Engine): number =>
+    WAITING_WEIGHT * (engine.waitingCount + arriving.of(engine)) + engine.runningCount;
+  return engines.reduce((a, b) => (loadOf(b) < loadOf(a) ? b : a));
+}
+
+function sumOf(engines: readonly Engine[], value: (engine: Engine) => number): number {
+  return engines.reduce((sum, engine) => sum + value(engine), 0);
+}
+
+/** As the last of the page's series that counts: what runs and waits on any of them. */
+function lorasOf(engines: readonly Engine[]): NonNullable<MetricsSample['lora']> {
+  const waiting = new Set<string>();
+  const running = new Set<string>();
+  for (const engine of engines) {
+    for (const name of engine.loras.running) running.add(name);
+    engine.forEachWaiting(({ request }) => {
+      if (request.lora !== undefined) waiting.add(request.lora);
+    });
+  }
+  return { running, waiting, max: Math.max(...engines.map(({ loras }) => loras.options.slots)) };
 }
 
 /** The submission of a request that no engine has: there is nothing to end or to release. */

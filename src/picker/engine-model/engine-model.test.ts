@@ -6,8 +6,9 @@ import {
   predictedTtftMs,
   prefillSteps,
 } from '../../cost-model/step-time.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
+import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
+import type { InFlightLoad } from '../../framework/keys.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { EngineModel } from './engine-model.ts';
 
@@ -30,6 +31,7 @@ function teach(
   pool: readonly Endpoint[],
   truths: readonly Truth[],
   answers: number,
+  loadTimes = 1,
 ): void {
   const random = seededRandom(5);
   for (let n = 0; n < answers; n++) {
@@ -51,10 +53,18 @@ function teach(
           prefillSteps(load.pendingPrefillTokens + promptTokens, PRIOR_STEP_TIME) *
           decodeStepMs(load.requests, load.contextTokens);
       const request = makeRequest({ promptTokens });
-      const routed = makeRouted(endpoint, { request, load });
+      const routed = makeRouted(endpoint, { request, load: timesOf(load, loadTimes) });
       model.onFirstToken(routed, routed.at + ttftMs * (0.9 + 0.2 * random.next()));
     });
   }
+}
+
+function timesOf(load: InFlightLoad, times: number): InFlightLoad {
+  return {
+    requests: times * load.requests,
+    pendingPrefillTokens: times * load.pendingPrefillTokens,
+    contextTokens: times * load.contextTokens,
+  };
 }
 
 const H100: Truth = { perPrefillTokenMs: 0.02, stepFactor: 1.2, overheadMs: 15 };
@@ -98,6 +108,20 @@ describe('EngineModel', () => {
         expect(Math.abs(predicted / truth - 1)).toBeLessThan(0.1);
       }
     }
+  });
+
+  it('[Q317] learns of an endpoint with several engines how fast each is, and its part of the demand', () => {
+    const many = makePool([{ attributes: [[ENGINE_COUNT as AttributeKey<never>, 8]] }]);
+    const single = makePool([{}]);
+    const [ofMany, ofSingle] = [new EngineModel(), new EngineModel()];
+    teach(ofMany, many, [H100], 100, 8);
+    teach(ofSingle, single, [H100], 100);
+    const [each, one] = [many[0] as Endpoint, single[0] as Endpoint];
+    expect(ofMany.stepTime(each)).toEqual(ofSingle.stepTime(one));
+    for (let n = 0; n < 8; n++) ofMany.onRouted(makeRouted(each, {}));
+    ofSingle.onRouted(makeRouted(one, {}));
+    expect(ofMany.demand(each).requests).toBeCloseTo(ofSingle.demand(one).requests, 9);
+    expect(ofMany.demand(each).workMs).toBeCloseTo(ofSingle.demand(one).workMs, 9);
   });
 
   it('separates a slow accelerator from a fast one in the same pool', () => {

@@ -1,11 +1,12 @@
 import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
+import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import {
   attendedSquares,
   decodeStepMs,
   PRIOR_STEP_TIME,
   prefillSteps,
 } from '../../cost-model/step-time.ts';
-import { CACHE_CONFIG, LORA } from '../../framework/attributes.ts';
+import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { StepTime } from '../../framework/keys.ts';
 import { type Demand, ENGINE_MODEL, type EngineModelView } from '../../framework/keys.ts';
@@ -91,16 +92,15 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     // Without attention: decision 284 says what was measured with it.
     const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
     const answerMs = this.#answerMs(endpoint, request);
-    if (prefill !== undefined)
-      this.#demand.add(prefill.slot, { requests: 1, workMs: promptMs }, at);
-    const workMs = prefill === undefined ? promptMs + answerMs : answerMs;
-    this.#demand.add(endpoint.slot, { requests: 1, workMs }, at);
+    if (prefill !== undefined) this.#demanded(prefill, promptMs, at);
+    this.#demanded(endpoint, prefill === undefined ? promptMs + answerMs : answerMs, at);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
     // With two engines and a transfer between them, the time shows the speed of neither.
     if (routed.prefill !== undefined || mayWaitForResources(routed)) return;
-    const { endpoint, load, request, cachedTokens } = routed;
+    const { endpoint, request, cachedTokens } = routed;
+    const load = loadPerEngine(routed.load, endpoint);
     const { promptTokens } = request;
     const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
     const tokens = load.pendingPrefillTokens + uncachedTokens;
@@ -129,6 +129,12 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#outputLength.onDone(routed, at, outcome, usage);
+  }
+
+  /** Each of several engines gets its part of the requests. */
+  #demanded(endpoint: Endpoint, workMs: Millis, at: Millis): void {
+    const engines = endpoint.attribute(ENGINE_COUNT);
+    this.#demand.add(endpoint.slot, { requests: 1 / engines, workMs: workMs / engines }, at);
   }
 
   #updateStepTimes(): void {
@@ -193,6 +199,7 @@ export function mayWaitForResources({ endpoint, load, request }: Routed): boolea
     return true;
   const cache = endpoint.attribute(CACHE_CONFIG);
   if (cache === undefined) return false;
-  const neededTokens = load.contextTokens + request.promptTokens;
+  const { contextTokens } = loadPerEngine(load, endpoint);
+  const neededTokens = contextTokens + request.promptTokens;
   return neededTokens > MEMORY_SHARE_MAX * cache.blocks * cache.blockTokens;
 }

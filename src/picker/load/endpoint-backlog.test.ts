@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest';
-import { makePool, makeRequest } from '../../../test/makers.ts';
+import { describe, expect, it } from 'vitest';
+import { type EndpointFields, makePool, makeRequest } from '../../../test/makers.ts';
 import { decodeStepMs, PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
+import { ENGINE_COUNT } from '../../framework/attributes.ts';
+import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
 import { AdapterSlots } from './adapter-slots.ts';
@@ -21,22 +22,23 @@ interface World {
   readonly backlog: EndpointBacklog;
 }
 
-function makeWorld(): World {
-  const [endpoint, prefill] = makePool([{}, {}]) as [Endpoint, Endpoint];
+function makeWorld(fields: readonly EndpointFields[] = [{}, {}]): World {
+  const [endpoint, prefill] = makePool(fields) as [Endpoint, Endpoint];
   const ledger = new Ledger();
   for (const each of [endpoint, prefill]) ledger.onEndpointAdded(each);
   const engineModel = new EngineModel();
   const limit = new ConcurrencyLimit(ledger);
   const slots = new AdapterSlots(ledger);
   const backlog = new EndpointBacklog({ ledger, engineModel, limit, slots });
+  for (const each of [endpoint, prefill]) backlog.onEndpointAdded(each);
   return { endpoint, prefill, ledger, limit, backlog };
 }
 
-/** Sends a prompt of `TOKENS` there, at 0. */
-function send({ endpoint, ledger, backlog }: World): void {
-  const request = makeRequest({ promptTokens: TOKENS });
+/** Sends a prompt there, at 0. */
+function send({ endpoint, ledger, backlog }: World, tokens = TOKENS): void {
+  const request = makeRequest({ promptTokens: tokens });
   backlog.routed({ endpoint, request, at: 0, cachedTokens: 0 } as Routed);
-  ledger.reserve(endpoint, { model: 'm', prefillTokens: TOKENS, contextTokens: TOKENS });
+  ledger.reserve(endpoint, { model: 'm', prefillTokens: tokens, contextTokens: tokens });
 }
 
 it('[Q244] expects what is overdue to take as long again', () => {
@@ -89,4 +91,56 @@ it('[Q1] begins no prompt elsewhere where one of both servers has as many as it 
   expect(isOpen(endpoint, prefill)).toBe(true);
   ledger.reserve(endpoint, { model: 'm', prefillTokens: 0, contextTokens: 0 });
   expect([isOpen(endpoint, prefill), isOpen(prefill, endpoint)]).toEqual([false, false]);
+});
+
+describe('several engines at one address', () => {
+  function sent(engines: number, prompts: number, tokens: number): World {
+    const world = makeWorld([
+      { sampledAt: 0, attributes: [[ENGINE_COUNT as AttributeKey<never>, engines]] },
+      {},
+    ]);
+    for (let n = 0; n < prompts; n++) send(world, tokens);
+    return world;
+  }
+  const isOpenAfter = (engines: number, prompts: number, tokens: number): boolean => {
+    const { backlog, endpoint } = sent(engines, prompts, tokens);
+    return backlog.isOpen(endpoint, 1);
+  };
+
+  it('[Q316] are open to two steps of short prompts each', () => {
+    const { prefillTokensMax } = PRIOR_STEP_TIME;
+    for (const engines of [1, 2, 8]) {
+      const steps = (2 * engines * prefillTokensMax) / 512;
+      expect(isOpenAfter(engines, steps - 1, 512)).toBe(true);
+      expect(isOpenAfter(engines, steps, 512)).toBe(false);
+    }
+  });
+
+  it.each([
+    [1, 1],
+    [2, 3],
+    [8, 22],
+  ])('[Q316] %i of them are open until each has a long prompt, in the mean', (engines, prompts) => {
+    expect(isOpenAfter(engines, prompts - 1, 100_000)).toBe(true);
+    expect(isOpenAfter(engines, prompts, 100_000)).toBe(false);
+  });
+
+  it('[Q316] are not overdue before one engine has had the time for the last prompt', () => {
+    const oneMs = PRIOR_STEP_TIME.perPrefillTokenMs * 1_000_000;
+    const { endpoint, backlog } = sent(2, 3, 1_000_000);
+    expect(backlog.isOpen(endpoint, 1.9 * oneMs)).toBe(false);
+    expect(backlog.isOpen(endpoint, 3.5 * oneMs)).toBe(true);
+  });
+
+  it('[Q316] have computed all prompts in the time of one, where each has one', () => {
+    const { endpoint, backlog } = sent(8, 8, TOKENS);
+    expect(backlog.computedMs(endpoint, ALL_MS) / ALL_MS).toBeCloseTo(1, 1);
+  });
+
+  it('[Q316] are crowded by as much more as they are', () => {
+    const [one, eight] = [sent(1, 0, 0), sent(8, 0, 0)];
+    const from = ({ backlog, endpoint, prefill }: World): number =>
+      backlog.crowdedFrom([endpoint, prefill]);
+    expect(from(eight)).toBe((9 / 2) * from(one));
+  });
 });

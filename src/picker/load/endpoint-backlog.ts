@@ -1,3 +1,4 @@
+import { dividedLoad } from '../../cost-model/engine-load.ts';
 import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
@@ -14,6 +15,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { AdapterSlots } from './adapter-slots.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import { EngineCounts, promptsForAll } from './engine-counts.ts';
 import type { Ledger } from './ledger.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
@@ -44,6 +46,8 @@ export interface EndpointBacklogOptions {
 interface Work {
   /** When the prompts that were sent there should be computed. */
   until: Millis;
+  /** When they would be computed if several engines shared every prompt among them. */
+  sharedUntil: Millis;
   sentAt: Millis;
   /** Our requests whose prompts were not computed when the last sample came. */
   pendingAtSample: number;
@@ -63,7 +67,8 @@ interface Places {
  * not computed there do not fill the step that runs and the next: what comes on top would only
  * stand in the engine's queue, where nothing about it can be changed any more. It is closed, too,
  * while one of our requests waits there for memory, and to requests whose adapter has no slot
- * there.
+ * there. One with several engines is open while one of them can be without a prompt, too: its
+ * server sends a request to the engine that has the fewest.
  *
  * What is not known must not stop a pool. So an endpoint with room for one more is open where
  * nothing of ours is in flight, where it reports that it does nothing, and where all that was sent
@@ -73,6 +78,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   readonly #options: EndpointBacklogOptions;
   /** By slot. */
   readonly #work: (Work | undefined)[] = [];
+  readonly #engines = new EngineCounts();
   readonly #claims = new WaitingClaims();
   #meanTokens = 0;
 
@@ -80,7 +86,12 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     this.#options = options;
   }
 
+  onEndpointAdded(endpoint: Endpoint): void {
+    this.#engines.onEndpointAdded(endpoint);
+  }
+
   onEndpointChanged(endpoint: Endpoint, { metrics }: Endpoint): void {
+    this.#engines.onEndpointChanged(endpoint);
     const work = this.#work[endpoint.slot];
     if (work === undefined || metrics === endpoint.metrics) return;
     work.pendingAtSample = this.#options.ledger.pendingRequests(endpoint);
@@ -105,13 +116,16 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const computes = prefill ?? endpoint;
     const { ledger, engineModel } = this.#options;
     const engine = engineModel.stepTime(computes);
-    const { requests, contextTokens } = ledger.load(computes);
+    const engines = this.#engines.of(computes);
+    const { requests, contextTokens } = dividedLoad(ledger.load(computes), engines);
     const tokens = tokensToCompute(routed);
-    this.#claims.sent(routed, engine.perPrefillTokenMs * this.#reportedTokens(computes, at));
+    const reportedMs = engine.perPrefillTokenMs * this.#reportedTokens(computes, at);
+    this.#claims.sent(routed, reportedMs / engines);
     const ownMs = engine.perPrefillTokenMs * tokens + decodeStepMs(requests, contextTokens, engine);
     this.#meanTokens += MEAN_SHARE * (tokens - this.#meanTokens);
-    const work = (this.#work[computes.slot] ??= { until: at, sentAt: at, pendingAtSample: 0 });
-    work.until = Math.max(work.until, at) + ownMs;
+    const work = (this.#work[computes.slot] ??= newWork(at));
+    work.sharedUntil = Math.max(work.sharedUntil, at) + ownMs / engines;
+    work.until = Math.max(work.until, work.sharedUntil, at + ownMs);
     work.sentAt = at;
   }
 
@@ -139,7 +153,9 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const [first] = endpoints;
     if (first === undefined) return 0;
     const { prefillTokensMax } = this.#options.engineModel.stepTime(first);
-    return CROWDED_STEPS * prefillTokensMax * endpoints.length;
+    let engines = 0;
+    for (const endpoint of endpoints) engines += this.#engines.of(endpoint);
+    return CROWDED_STEPS * prefillTokensMax * engines;
   }
 
   /**
@@ -149,10 +165,19 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   readonly computedMs = (endpoint: Endpoint, at: Millis): Millis => {
     const { ledger, engineModel } = this.#options;
     const { perPrefillTokenMs } = engineModel.stepTime(endpoint);
-    const pendingMs = perPrefillTokenMs * ledger.load(endpoint).pendingPrefillTokens;
+    const allMs = perPrefillTokenMs * ledger.load(endpoint).pendingPrefillTokens;
+    const pendingMs = allMs / this.#engines.of(endpoint);
     const work = this.#work[endpoint.slot];
-    return work === undefined ? 0 : Math.max(0, pendingMs - Math.abs(work.until - at));
+    return work === undefined ? 0 : Math.max(0, pendingMs - Math.abs(work.sharedUntil - at));
   };
+
+  /** Whether one of several engines has no prompt to compute, as requests are spread among them. */
+  #hasFreeEngine(endpoint: Endpoint, at: Millis): boolean {
+    const engines = this.#engines.of(endpoint);
+    if (engines === 1) return false;
+    const others = this.#claims.share(endpoint.slot) * this.#reportedRequests(endpoint, at);
+    return this.#options.ledger.pendingRequests(endpoint) + others < promptsForAll(engines);
+  }
 
   /** For requests that are computed and answered there. */
   isOpen(endpoint: Endpoint, at: Millis, needsRoom = false): boolean {
@@ -164,7 +189,9 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const othersTokens = this.#claims.share(endpoint.slot) * this.#reportedTokens(endpoint, at);
     const tokens = pendingPrefillTokens + othersTokens;
     const { prefillTokensMax } = engineModel.stepTime(endpoint);
-    return tokens < (needsRoom ? 1 : STEPS * prefillTokensMax) || this.#isOverdue(endpoint, at);
+    const tokensMax = needsRoom ? 1 : STEPS * prefillTokensMax * this.#engines.of(endpoint);
+    if (tokens < tokensMax || this.#hasFreeEngine(endpoint, at)) return true;
+    return this.#isOverdue(endpoint, at);
   }
 
   /**
@@ -175,8 +202,9 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const { ledger, engineModel } = this.#options;
     const { prefillTokensMax, perPrefillTokenMs } = engineModel.stepTime(endpoint);
     const tokensMax = needsRoom ? 1 : STEPS * prefillTokensMax;
-    if (ledger.load(endpoint).pendingPrefillTokens < tokensMax) return true;
-    const leftMs = (this.#work[endpoint.slot]?.until ?? at) - at;
+    const pending = ledger.load(endpoint).pendingPrefillTokens / this.#engines.of(endpoint);
+    if (pending < tokensMax || this.#hasFreeEngine(endpoint, at)) return true;
+    const leftMs = (this.#work[endpoint.slot]?.sharedUntil ?? at) - at;
     return leftMs < tokensMax * perPrefillTokenMs;
   }
 
@@ -193,18 +221,23 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const cache = endpoint.attribute(CACHE_CONFIG);
     const memoryTokens =
       cache === undefined
-        ? shownCapacityTokens(this.#options.ledger.load(endpoint), endpoint.metrics)
+        ? shownCapacityTokens(this.#options.ledger.load(endpoint), endpoint)
         : cache.blocks * cache.blockTokens;
-    return memoryTokens !== undefined && pendingTokens >= (1 - kvCacheUsage) * memoryTokens;
+    if (memoryTokens === undefined) return false;
+    return pendingTokens / this.#engines.of(endpoint) >= (1 - kvCacheUsage) * memoryTokens;
   }
 
   /** What others, such as further pickers, have sent there, as far as the engine reports it. */
   #reportedTokens(endpoint: Endpoint, at: Millis): number {
+    return this.#meanTokens * this.#reportedRequests(endpoint, at);
+  }
+
+  #reportedRequests(endpoint: Endpoint, at: Millis): number {
     const { waitingQueueSize } = endpoint.metrics;
     if (waitingQueueSize === 0 || !isFresh(endpoint, at)) return 0;
     const pending = this.#options.ledger.pendingRequests(endpoint);
     const ours = Math.max(pending, this.#work[endpoint.slot]?.pendingAtSample ?? 0);
-    return this.#meanTokens * Math.max(0, waitingQueueSize - ours);
+    return Math.max(0, waitingQueueSize - ours);
   }
 
   /**
@@ -223,4 +256,8 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const dueMs = Math.max(0, work.until - work.sentAt);
     return at - work.sentAt > OVERDUE_TIMES * dueMs + OVERDUE_MS;
   }
+}
+
+function newWork(at: Millis): Work {
+  return { until: at, sharedUntil: at, sentAt: at, pendingAtSample: 0 };
 }

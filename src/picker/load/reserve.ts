@@ -1,3 +1,4 @@
+import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { decodeStepMs, predictedTtftMs } from '../../cost-model/step-time.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad } from '../../framework/keys.ts';
@@ -37,9 +38,11 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const prefillTokens = Math.max(0, promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
   const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
-  const tpotMs = decodeStepMs(requests, contextTokens, engineModel.stepTime(target));
+  const there = loadPerEngine(ledger.load(target), target);
+  const tpotMs = decodeStepMs(there.requests, there.contextTokens, engineModel.stepTime(target));
   const tokens = { promptTokens, uncachedTokens: prefillTokens };
-  const ttftMs = predictedTtftMs(ledger.load(computes), tokens, engineModel.stepTime(computes));
+  const before = loadPerEngine(ledger.load(computes), computes);
+  const ttftMs = predictedTtftMs(before, tokens, engineModel.stepTime(computes));
   const hereTokens = prefill === undefined ? prefillTokens : 0;
   // As the reference counts: also where the prompt is computed elsewhere.
   const countedTokens = Math.max(0, promptTokens - parts.cachedTokens);

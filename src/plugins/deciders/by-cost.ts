@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { queueingDelayForOthersMs, trafficOf } from '../../cost-model/queueing-delay.ts';
 import {
   decodeStepMs,
@@ -80,7 +81,7 @@ function memoryShortage({ metrics: { kvCacheUsage } }: Endpoint): number {
 /** Until its first token, if this endpoint computes the prompt. */
 function ttftMs(endpoint: Endpoint, context: SchedulingContext): Millis {
   const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
-  const load = context.get(IN_FLIGHT).load(endpoint);
+  const load = loadPerEngine(context.get(IN_FLIGHT).load(endpoint), endpoint);
   return predictedTtftMs(load, promptAt(endpoint, context), engine);
 }
 
@@ -91,7 +92,7 @@ function ttftMs(endpoint: Endpoint, context: SchedulingContext): Millis {
 function delaysMs(endpoint: Endpoint, context: SchedulingContext, answersWeight: number): Millis {
   const model = context.get(ENGINE_MODEL);
   const engine = model.stepTime(endpoint);
-  const load = context.get(IN_FLIGHT).load(endpoint);
+  const load = loadPerEngine(context.get(IN_FLIGHT).load(endpoint), endpoint);
   const traffic = trafficOf(model.demand(endpoint), model.demandRate(context.now));
   const ownMs = promptMs(promptAt(endpoint, context), engine);
   const backlogMs =
@@ -109,7 +110,7 @@ function delaysMs(endpoint: Endpoint, context: SchedulingContext, answersWeight:
  */
 function handedOverMs(decode: Endpoint, context: SchedulingContext, readyMs: Millis): Millis {
   const engine = context.get(ENGINE_MODEL).stepTime(decode);
-  const load = context.get(IN_FLIGHT).load(decode);
+  const load = loadPerEngine(context.get(IN_FLIGHT).load(decode), decode);
   const queuedMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
   return Math.max(readyMs, queuedMs) + decodeStepMs(load.requests + 1, load.contextTokens, engine);
 }

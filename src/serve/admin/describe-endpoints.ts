@@ -4,6 +4,7 @@ import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrap
 import {
   CACHE_CONFIG,
   CUSTOM_METRICS,
+  ENGINE_COUNT,
   GPU_UTILIZATION,
   LORA,
   STARTED_AT,
@@ -50,6 +51,7 @@ export function describeEndpoints(
         ejected: describeEjection(picker.ejector.ejected(endpoint), picker.clock),
         scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
         startedAt: startOf(endpoint),
+        engines: endpoint.attribute(ENGINE_COUNT),
         cache: endpoint.attribute(CACHE_CONFIG),
         customMetrics: custom.size === 0 ? undefined : Object.fromEntries(custom),
         gpuUtilization: endpoint.attribute(GPU_UTILIZATION),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Endpoint, isFresh } from '../../../src/framework/endpoint.ts';
+import { ENGINE_COUNT } from '../../../src/framework/attributes.ts';
+import { type AttributeKey, type Endpoint, isFresh } from '../../../src/framework/endpoint.ts';
 import type { Scorer, ScoreTerms } from '../../../src/framework/scheduling.ts';
 import { makeRouted, NOW } from '../../makers.ts';
 import { neededConfig } from '../../support/plugins/needed-parameters.ts';
@@ -20,15 +21,19 @@ function expectScores(scores: readonly number[], size: number): void {
   expect(scores.filter((score) => !(score >= 0 && score <= 1))).toEqual([]);
 }
 
-/** Whether the scorer looks at anything that was scraped. */
+/** Whether the scorer looks at anything that was scraped and ages: the count of engines does not. */
 function readsScraped(scorer: Scorer, { endpoints, context }: World): boolean {
   let read = false;
   const watched = endpoints.map(
     (endpoint) =>
       new Proxy(endpoint, {
         get(target, name) {
-          if (name === 'metrics' || name === 'attribute') read = true;
-          return Reflect.get(target, name);
+          if (name === 'metrics') read = true;
+          if (name !== 'attribute') return Reflect.get(target, name);
+          return (key: AttributeKey<unknown>): unknown => {
+            if (key !== ENGINE_COUNT) read = true;
+            return target.attribute(key);
+          };
         },
       }),
   );

@@ -8,7 +8,8 @@ export class LoadMetric {
   readonly #finders: readonly SeriesFinder[];
   readonly #combine: (a: number, b: number) => number;
   readonly #max: number;
-  #name = '';
+  /** The one whose value was read last. */
+  #found: SeriesFinder | undefined;
 
   constructor(
     finders: readonly SeriesFinder[],
@@ -25,16 +26,21 @@ export class LoadMetric {
     for (const finder of this.#finders) {
       const value = finder.combined(page, this.#combine);
       if (value === undefined) continue;
-      this.#name = finder.name;
+      this.#found = finder;
       return value;
     }
     return undefined;
   }
 
+  /** See `SeriesFinder`; of the series that were read last. */
+  distinct(page: Buffer, labels: readonly string[]): number {
+    return this.#found?.distinct(page, labels) ?? 1;
+  }
+
   /** Why the value that was read last cannot be; the rest of a sentence that begins with a URL. */
   problem(value: number | undefined): string | undefined {
     if (value === undefined || (value >= 0 && value <= this.#max)) return undefined;
-    return `says that ${this.#name} is ${value}; it must be a number from 0 to ${this.#max}`;
+    return `says that ${this.#found?.name} is ${value}; it must be a number from 0 to ${this.#max}`;
   }
 }
 

@@ -57,6 +57,7 @@ describe('PageReader', () => {
     expect(read('vllm', lines)).toEqual({
       custom: new Map(),
       startedAtS: undefined,
+      engines: 1,
       waiting: 3,
       running: 7,
       kvUsage: 0.25,
@@ -68,14 +69,6 @@ describe('PageReader', () => {
   it("reads vLLM's older name for KV usage", () => {
     const lines = ['vllm:num_requests_running 1', 'vllm:gpu_cache_usage_perc 0.5'];
     expect(read('vllm', lines)?.kvUsage).toBe(0.5);
-  });
-
-  it('adds up the queues of data-parallel engines and takes the fullest memory', () => {
-    const lines = [0, 1].flatMap((engine) => [
-      `vllm:num_requests_running{engine="${engine}"} ${engine + 1}`,
-    ]);
-    const usage = [0.75, 0.5].map((each, n) => `vllm:kv_cache_usage_perc{engine="${n}"} ${each}`);
-    expect(read('vllm', [...lines, ...usage])).toMatchObject({ running: 3, kvUsage: 0.75 });
   });
 
   it.each([':', '_'])(
@@ -90,6 +83,7 @@ describe('PageReader', () => {
       expect(read('sglang', lines)).toEqual({
         custom: new Map(),
         startedAtS: undefined,
+        engines: 1,
         waiting: 1,
         running: 2,
         kvUsage: 0.125,

@@ -1,4 +1,9 @@
-import { type CacheConfig, CUSTOM_METRICS, type LoraState } from '../../../framework/attributes.ts';
+import {
+  type CacheConfig,
+  CUSTOM_METRICS,
+  ENGINE_COUNT_MAX,
+  type LoraState,
+} from '../../../framework/attributes.ts';
 import type { EngineMapping } from './engine-metrics.ts';
 import { isWithin, LoadMetric } from './load-metric.ts';
 import type { Labels } from './prometheus-labels.ts';
@@ -27,6 +32,9 @@ const CONFIG_COUNT_MAX = 1e9;
 /** Seconds since the epoch, in the year 5138. */
 const STARTED_AT_MAX_S = 1e11;
 
+/** What vLLM and SGLang call the number of a data-parallel rank. */
+const ENGINE_LABELS = ['engine', 'dp_rank'];
+
 /** The name that every Prometheus client library uses. */
 const START_TIME = 'process_start_time_seconds';
 
@@ -37,6 +45,8 @@ export class PageReader {
   readonly #waiting: LoadMetric;
   readonly #running: LoadMetric;
   readonly #kvUsage: LoadMetric;
+  /** The sum of all. */
+  readonly #kvUsages: LoadMetric;
   readonly #lora: (page: Buffer) => LoraState | undefined;
   readonly #cache: (page: Buffer) => CacheConfig | undefined;
   readonly #custom: (page: Buffer) => ReadonlyMap<string, number>;
@@ -52,10 +62,10 @@ export class PageReader {
       new SeriesFinder(parseSpec(spec), this.#work, everyPages);
     const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
       specs.map((spec) => finderOf(spec));
-    // A page may be of several data-parallel engines: queues add up, the fullest cache counts.
     this.#waiting = new LoadMetric(finders(mapping.waiting), add, WAITING_MAX);
     this.#running = new LoadMetric(finders(mapping.running), add, RUNNING_MAX);
     this.#kvUsage = new LoadMetric(finders(mapping.kvUsage), Math.max, KV_USAGE_MAX);
+    this.#kvUsages = new LoadMetric(finders(mapping.kvUsage), add, ENGINE_COUNT_MAX * KV_USAGE_MAX);
     this.#lora = loraReader(mapping, finderOf);
     this.#cache = cacheReader(mapping, finderOf);
     this.#custom = customReader(mapping, finderOf);
@@ -91,8 +101,19 @@ export class PageReader {
     // The youngest of several processes counts, so that any restart shows.
     const started = this.#startedAt.combined(page, Math.max);
     const startedAtS = isWithin(started, STARTED_AT_MAX_S) ? started : undefined;
-    const kvShare = kvUsage && Math.min(1, kvUsage);
-    return { waiting, running, kvUsage: kvShare, lora, cache, custom, startedAtS };
+    // A page may be of several data-parallel engines: then its queues are the sums of theirs.
+    const counted = running === undefined ? this.#waiting : this.#running;
+    const engines = isLoad
+      ? Math.min(ENGINE_COUNT_MAX, counted.distinct(page, ENGINE_LABELS))
+      : undefined;
+    const kvShare = this.#kvShare(page, kvUsage, engines);
+    return { waiting, running, kvUsage: kvShare, engines, lora, cache, custom, startedAtS };
+  }
+
+  /** The share of the memory of all engines; without engines that are known, the fullest counts. */
+  #kvShare(page: Buffer, fullest: number | undefined, engines = 1): number | undefined {
+    if (fullest === undefined || engines === 1) return fullest && Math.min(1, fullest);
+    return Math.min(1, (this.#kvUsages.read(page) ?? 0) / engines);
   }
 }
 

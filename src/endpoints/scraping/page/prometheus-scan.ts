@@ -104,6 +104,24 @@ export class SeriesFinder {
     return total;
   }
 
+  /** How many different values the label with the most has among the selected series; at least 1. */
+  distinct(page: Buffer, names: readonly string[]): number {
+    const first = this.#first(page);
+    // Most pages are of one engine: their labels are not read.
+    if (first < 0 || this.#next(page, first) < 0) return 1;
+    const values = names.map(() => new Set<string>());
+    let lines = 0;
+    for (let at = first; at >= 0 && lines < SERIES_MAX; at = this.#next(page, at)) {
+      lines += 1;
+      const labels = this.#read(page, at + this.#name.length)?.labels;
+      names.forEach((name, index) => {
+        const value = labels?.get(name);
+        if (value !== undefined) values[index]?.add(value);
+      });
+    }
+    return Math.max(1, ...values.map(({ size }) => size));
+  }
+
   /** The first selected series. The same object while its line is the same. */
   first(page: Buffer): Sample | undefined {
     let lines = 0;

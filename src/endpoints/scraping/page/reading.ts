@@ -7,6 +7,8 @@ export interface PageReading {
   readonly running: number | undefined;
   /** The used fraction of the KV cache, 0 to 1. */
   readonly kvUsage: number | undefined;
+  /** Engines that the load is of; undefined where the page has none. */
+  readonly engines: number | undefined;
   /** The same object as in the last reading while it is unchanged; so are `cache` and `custom`. */
   readonly lora: LoraState | undefined;
   readonly cache: CacheConfig | undefined;
@@ -50,6 +52,7 @@ export function joinReadings(readings: readonly DatedReading[]): DatedReading | 
       waiting: waiting?.reading.waiting,
       running: running?.reading.running,
       kvUsage: kvUsage?.reading.kvUsage,
+      engines: having((reading) => reading.engines)?.reading.engines,
       lora: having((reading) => reading.lora)?.reading.lora,
       cache: having((reading) => reading.cache)?.reading.cache,
       custom: joinedValues(readings.map(({ reading }) => reading.custom)),
