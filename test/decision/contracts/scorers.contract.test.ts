@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ENGINE_COUNT } from '../../../src/framework/attributes.ts';
-import { type AttributeKey, type Endpoint, isFresh } from '../../../src/framework/endpoint.ts';
+import { type Endpoint, isFresh } from '../../../src/framework/endpoint.ts';
 import type { Scorer, ScoreTerms } from '../../../src/framework/scheduling.ts';
 import { makeRouted, NOW } from '../../makers.ts';
 import { neededConfig } from '../../support/plugins/needed-parameters.ts';
@@ -25,19 +25,18 @@ function expectScores(scores: readonly number[], size: number): void {
 function readsScraped(scorer: Scorer, { endpoints, context }: World): boolean {
   let read = false;
   const watched = endpoints.map(
-    (endpoint) =>
-      new Proxy(endpoint, {
-        get(target, name) {
-          if (name === 'metrics') read = true;
-          if (name !== 'attribute') return Reflect.get(target, name);
-          return (key: AttributeKey<unknown>): unknown => {
-            if (key !== ENGINE_COUNT) read = true;
-            return target.attribute(key);
-          };
-        },
-      }),
+    (endpoint): Endpoint => ({
+      ...endpoint,
+      get metrics() {
+        read = true;
+        return endpoint.metrics;
+      },
+      attribute: (key) => {
+        if (!Object.is(key, ENGINE_COUNT)) read = true;
+        return endpoint.attribute(key);
+      },
+    }),
   );
-  // Frozen targets forbid a proxy to answer differently, not to look on.
   scorer.score(watched, context);
   return read;
 }
