@@ -24,7 +24,7 @@ ratio for each pair of processes, ours divided by the other's, and the median of
   --warm-up <n>       requests before the first turn of each picker (6000)
   --turn <n>          requests in a turn (800)
   --turns <n>         turns of each picker (40)
-  --pairs <n>         pairs of processes (3)
+  --pairs <n>         pairs of processes; each side comes first in every other one (4)
   --node-flags=<…>    start both with these flags of Node
   --ours-node=<…>     start ours with these flags of Node, too
   --ours-flags=<…>    start ours with these flags of serve
@@ -47,7 +47,7 @@ const { values } = parseArgs({
     'warm-up': { type: 'string', default: '6000' },
     turn: { type: 'string', default: '800' },
     turns: { type: 'string', default: '40' },
-    pairs: { type: 'string', default: '3' },
+    pairs: { type: 'string', default: '4' },
     'node-flags': { type: 'string', default: '' },
     'ours-node': { type: 'string', default: '' },
     'ours-flags': { type: 'string', default: '' },
@@ -63,10 +63,14 @@ interface PairResult {
   readonly othersMs: number;
 }
 
-/** One pair of processes. Two processes of the same code may differ by several percent. */
+/**
+ * One pair of processes. Two processes of the same code may differ by several percent, and the one
+ * that starts first and has the first turns is a little dearer.
+ */
 async function measurePair(
   folder: string,
   requests: readonly PreparedRequest[],
+  oursFirst: boolean,
 ): Promise<PairResult> {
   const log = (): void => undefined;
   const nodeFlags = words(values['node-flags']);
@@ -86,12 +90,20 @@ async function measurePair(
     };
     const { config, 'ours-config': oursConfig = config } = values;
     const oursOptions = { config: oursConfig, flags: words(values['ours-flags']) };
-    const ours = await start(oursOptions, packageFile('.'), oursNode);
-    return { ours, other: await start({ config, flags: [] }, folder, nodeFlags) };
+    const startOurs = (): Promise<MeasuredPicker> => start(oursOptions, packageFile('.'), oursNode);
+    const startOther = (): Promise<MeasuredPicker> =>
+      start({ config, flags: [] }, folder, nodeFlags);
+    const [first, second] = oursFirst ? [startOurs, startOther] : [startOther, startOurs];
+    const started = [await first(), await second()] as const;
+    const [ours, other] = oursFirst ? started : ([started[1], started[0]] as const);
+    return { ours, other };
   });
   const { ours, other } = bed;
   try {
-    return await takeTurns(ours, other, requests);
+    const [oursMs, othersMs] = oursFirst
+      ? await takeTurns([ours, other], requests)
+      : (await takeTurns([other, ours], requests)).toReversed();
+    return { oursMs: oursMs ?? Number.NaN, othersMs: othersMs ?? Number.NaN };
   } finally {
     ours.close();
     other.close();
@@ -99,28 +111,22 @@ async function measurePair(
   }
 }
 
+/** CPU ms for a request of each side, in a turn that other work hardly disturbs. */
 async function takeTurns(
-  ours: MeasuredPicker,
-  other: MeasuredPicker,
+  sides: readonly [MeasuredPicker, MeasuredPicker],
   requests: readonly PreparedRequest[],
-): Promise<PairResult> {
+): Promise<readonly number[]> {
   const lanes = Number(values.lanes);
   const [warmUp, turn] = [Number(values['warm-up']), Number(values.turn)];
-  ours.pause();
-  other.pause();
-  for (const side of [ours, other]) await side.turn(requests, warmUp, lanes);
-  const costs: { readonly ours: number; readonly other: number }[] = [];
+  for (const side of sides) side.pause();
+  for (const side of sides) await side.turn(requests, warmUp, lanes);
+  const costs = sides.map((): number[] => []);
   for (let index = 0; index < Number(values.turns); index++) {
-    costs.push({
-      ours: await ours.turn(requests, turn, lanes),
-      other: await other.turn(requests, turn, lanes),
-    });
+    for (const [at, side] of sides.entries()) {
+      costs[at]?.push(await side.turn(requests, turn, lanes));
+    }
   }
-  const quiet = (turns: readonly number[]): number => quantile(sorted(turns), QUIET_SHARE);
-  return {
-    oursMs: quiet(costs.map((each) => each.ours)),
-    othersMs: quiet(costs.map((each) => each.other)),
-  };
+  return costs.map((turns) => quantile(sorted(turns), QUIET_SHARE));
 }
 
 function words(text: string): readonly string[] {
@@ -139,7 +145,7 @@ async function main(): Promise<void> {
   const requests = prepareRequests(Number(values.kib), Number(values.chunks));
   const ratios: number[] = [];
   for (let pair = 1; pair <= Number(values.pairs); pair++) {
-    const { oursMs, othersMs } = await measurePair(folder, requests);
+    const { oursMs, othersMs } = await measurePair(folder, requests, pair % 2 === 1);
     const ratio = oursMs / othersMs;
     ratios.push(ratio);
     const ms = `${oursMs.toFixed(4)} ms and ${othersMs.toFixed(4)} ms`;

@@ -43,7 +43,9 @@ export class StreamAccount implements ByteAccount {
   /** When that watch first saw the stream refused. */
   refusedAt: Millis | undefined;
   /** The header `x-request-id` of its request, which a client may have chosen. */
-  #clientRequestId: string | undefined;
+  clientRequestId: string | undefined;
+  nextAlike: StreamAccount | undefined;
+  previousAlike: StreamAccount | undefined;
   readonly #streams: OpenStreams;
   #undelivered = 0;
   #closed = false;
@@ -66,9 +68,9 @@ export class StreamAccount implements ByteAccount {
 
   /** The headers of its request have come, with this `x-request-id`. */
   named(clientRequestId: string): void {
-    if (this.#closed || this.#clientRequestId !== undefined) return;
-    this.#clientRequestId = clientRequestId;
-    this.#streams.requestIds.add(clientRequestId, this);
+    if (this.#closed || this.clientRequestId !== undefined) return;
+    this.clientRequestId = clientRequestId;
+    this.#streams.requestIds.add(this);
   }
 
   /** Bytes have come from the transport. May refuse this stream or others. */
@@ -111,10 +113,9 @@ export class StreamAccount implements ByteAccount {
   /** The stream has closed: it keeps nothing. */
   close(): void {
     this.release(this.heldBytes);
+    const wasClosed = this.#closed;
     this.#closed = true;
-    if (this.#clientRequestId !== undefined) {
-      this.#streams.requestIds.remove(this.#clientRequestId, this);
-    }
+    if (this.clientRequestId !== undefined && !wasClosed) this.#streams.requestIds.remove(this);
     this.#streams.remove(this);
   }
 }
