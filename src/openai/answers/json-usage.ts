@@ -111,9 +111,9 @@ export class JsonUsage implements UsageReader {
     this.#length = WINDOW_BYTES - LEAVING_BYTES;
   }
 
-  /** Reads the objects whose keys begin before `end`. */
+  /** Reads the objects whose keys begin, with their first quote, before `end`. */
   #count(end: number): void {
-    if (!this.#has(this.#key, end)) return;
+    if (!this.#has(this.#key, end + 1)) return;
     const found = countsIn(this.#text(), this.#key, end);
     const counts = this.#counts;
     counts.promptTokens = found.promptTokens ?? counts.promptTokens;
@@ -141,7 +141,7 @@ function noCounts(): Counts {
 /** Anthropic's first event counts the prompt, its last the answer: earlier objects count, too. */
 function countsIn(text: string, key: string, end: number): Counts {
   const found = noCounts();
-  for (let at = text.lastIndexOf(key, end - 1); at > 0; at = text.lastIndexOf(key, at - 1)) {
+  for (let at = text.lastIndexOf(key, end); at > 0; at = text.lastIndexOf(key, at - 1)) {
     const counts = text[at - 1] === '"' ? countsOf(objectAt(text, at + key.length)) : undefined;
     if (counts === undefined) continue;
     found.promptTokens ??= counts.promptTokens;
