@@ -113,9 +113,8 @@ export class StreamAccount implements ByteAccount {
   /** The stream has closed: it keeps nothing. */
   close(): void {
     this.release(this.heldBytes);
-    const wasClosed = this.#closed;
     this.#closed = true;
-    if (this.clientRequestId !== undefined && !wasClosed) this.#streams.requestIds.remove(this);
+    if (this.clientRequestId !== undefined) this.#streams.requestIds.remove(this);
     this.#streams.remove(this);
   }
 }
