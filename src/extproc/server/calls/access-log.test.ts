@@ -120,4 +120,28 @@ describe('the access log of a gateway', () => {
     await reset(request);
     expect(outcomes).toEqual(['aborted']);
   });
+
+  it('[V487] keeps 8 MiB of messages without their end: the call with the most of them ends', async () => {
+    const request = await answering('one');
+    const small = openLog();
+    const entry = framed(accessLogBytes([['one', CUT]]));
+    small.write(entry.subarray(0, -1));
+    const large = Array.from({ length: 40 }, openLog);
+    const statuses: (string | undefined)[] = [];
+    const ended = new Promise<void>((resolve) => {
+      for (const log of large) {
+        log.resume().on('response', (headers) => {
+          statuses.push(headers['grpc-status'] as string | undefined);
+          // All together announce, and almost send, 10 MiB.
+          if (statuses.length === 8) resolve();
+        });
+      }
+    });
+    for (const log of large) log.write(framed(Buffer.alloc(256 * 1024 - 1), 256 * 1024));
+    await ended;
+    expect(new Set(statuses)).toEqual(new Set(['8']));
+    await new Promise<void>((resolve) => void small.write(entry.subarray(-1), () => resolve()));
+    await reset(request);
+    expect(outcomes).toEqual(['failed']);
+  });
 });

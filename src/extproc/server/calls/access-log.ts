@@ -2,6 +2,7 @@ import { cutAnswersIn } from '../../codec/decode-access-log.ts';
 import type { Http2Stream, StreamHandler } from '../../http2/stream.ts';
 import type { BlockPool } from '../../streams/block-pool.ts';
 import { endCall, GRPC, type Method, respond } from './grpc.ts';
+import { MessageParts } from './message-parts.ts';
 import { FramingError, MessageReader } from './message-reader.ts';
 import { OpenCalls } from './open-calls.ts';
 
@@ -10,6 +11,8 @@ const STREAM_ACCESS_LOGS = '/envoy.service.accesslog.v3.AccessLogService/StreamA
 const MESSAGE_BYTES_MAX = 256 * 1024;
 /** Each thread of an Envoy that has logged something has one. */
 const CALLS_MAX = 256;
+/** Memory for messages whose end is to come: for the first ones of 100 threads at once. */
+const PARTS_BYTES_MAX = 8 * 1024 * 1024;
 
 interface AccessLogOptions {
   readonly blocks: BlockPool;
@@ -23,11 +26,18 @@ interface AccessLogOptions {
  */
 export function accessLogMethods(options: AccessLogOptions): ReadonlyMap<string, Method> {
   const calls = new OpenCalls(CALLS_MAX, 'access log');
-  return new Map([[STREAM_ACCESS_LOGS, calls.counted((stream) => readLog(stream, options))]]);
+  const parts = new MessageParts(PARTS_BYTES_MAX, 'access log');
+  const method: Method = (stream) => readLog(stream, parts, options);
+  return new Map([[STREAM_ACCESS_LOGS, calls.counted(method)]]);
 }
 
-function readLog(stream: Http2Stream, { blocks, onCut }: AccessLogOptions): StreamHandler {
+function readLog(
+  stream: Http2Stream,
+  parts: MessageParts,
+  { blocks, onCut }: AccessLogOptions,
+): StreamHandler {
   const reader = new MessageReader(MESSAGE_BYTES_MAX, blocks);
+  const call = { stream, reader };
   const read = (piece: Buffer): void => {
     reader.push(piece);
     for (let message = reader.next(); message !== undefined; message = reader.next()) {
@@ -40,6 +50,7 @@ function readLog(stream: Http2Stream, { blocks, onCut }: AccessLogOptions): Stre
     data: (piece) => {
       try {
         read(piece);
+        parts.changed(call);
       } catch (error) {
         if (error instanceof FramingError) endCall(stream, error.status, error.message);
         else if (error instanceof RangeError) endCall(stream, GRPC.internal, error.message);
@@ -52,6 +63,6 @@ function readLog(stream: Http2Stream, { blocks, onCut }: AccessLogOptions): Stre
       respond(stream);
       endCall(stream, GRPC.ok, '');
     },
-    closed: () => reader.close(),
+    closed: () => parts.closed(call),
   };
 }

@@ -43,6 +43,11 @@ export class MessageReader {
     return this.#compressed;
   }
 
+  /** The memory of a message that has begun, and whose end is to come. */
+  get partMemoryBytes(): number {
+    return this.#part?.length ?? 0;
+  }
+
   /** The last message has been handled: its memory is free, or is used further. */
   handled(memory: 'free' | 'used'): void {
     const own = this.#own;
