@@ -95,8 +95,8 @@ class OlderReading {
     const parameters = entry['parameters'];
     if (!isFields(parameters)) return entry;
     const at = `${path}.parameters`;
-    const chosen = this.#chosen(parameters, OLDER_CHOICES[now], at);
-    const renamed = this.#renamed(chosen, OLDER_PARAMETER_NAMES[now] ?? [], at);
+    const chosen = this.#chosen(parameters, OLDER_CHOICES.get(now), at);
+    const renamed = this.#renamed(chosen, OLDER_PARAMETER_NAMES.get(now) ?? [], at);
     if (now === INDEX) {
       return { ...entry, parameters: this.#inTokens(renamed, at) };
     }

@@ -45,33 +45,38 @@ const PRECISE_SCORER: readonly Rename[] = [
 const RENDERER: readonly Rename[] = [['vllm.http', 'vllm.url']];
 
 /** By type. */
-export const OLDER_PARAMETER_NAMES: Readonly<Record<string, readonly Rename[]>> = {
-  'core-metrics-extractor': [['enableMultiEngine', undefined]],
-  'mm-embeddings-cache-producer': [
-    ['cacheSizeInMB', 'cacheSizeInMBPerServer'],
-    ['cacheSize', undefined],
-  ],
-  'precise-prefix-cache-producer': PRECISE,
-  'precise-prefix-cache-scorer': PRECISE_SCORER,
-  'prefix-cache-scorer': [
-    ['maxModelLen', 'matchLengthScaleTokens'],
-    ['prefixLengthWeight', 'matchLengthWeight'],
-  ],
-  'program-aware-fairness': [
-    ['serviceDecayFactor', 'lasDecayFactor'],
-    ['serviceHalfLifeSeconds', 'lasHalfLifeSeconds'],
-    ['weightService', 'lasWeightService'],
-    ['weightServiceHeadWait', 'lasWeightHeadWait'],
-  ],
-  'session-affinity-filter': SESSION,
-  'session-affinity-scorer': SESSION,
-  'session-id-producer': [
-    ['lruSize', undefined],
-    ['ttl', undefined],
-  ],
-  'token-producer': RENDERER,
-  tokenizer: RENDERER,
-};
+export const OLDER_PARAMETER_NAMES: ReadonlyMap<string, readonly Rename[]> = new Map<
+  string,
+  readonly Rename[]
+>(
+  Object.entries({
+    'core-metrics-extractor': [['enableMultiEngine', undefined]],
+    'mm-embeddings-cache-producer': [
+      ['cacheSizeInMB', 'cacheSizeInMBPerServer'],
+      ['cacheSize', undefined],
+    ],
+    'precise-prefix-cache-producer': PRECISE,
+    'precise-prefix-cache-scorer': PRECISE_SCORER,
+    'prefix-cache-scorer': [
+      ['maxModelLen', 'matchLengthScaleTokens'],
+      ['prefixLengthWeight', 'matchLengthWeight'],
+    ],
+    'program-aware-fairness': [
+      ['serviceDecayFactor', 'lasDecayFactor'],
+      ['serviceHalfLifeSeconds', 'lasHalfLifeSeconds'],
+      ['weightService', 'lasWeightService'],
+      ['weightServiceHeadWait', 'lasWeightHeadWait'],
+    ],
+    'session-affinity-filter': SESSION,
+    'session-affinity-scorer': SESSION,
+    'session-id-producer': [
+      ['lruSize', undefined],
+      ['ttl', undefined],
+    ],
+    'token-producer': RENDERER,
+    tokenizer: RENDERER,
+  }),
+);
 
 /** A parameter whose values have other names now, too. */
 export interface OlderChoice {
@@ -81,16 +86,18 @@ export interface OlderChoice {
 }
 
 /** By type. */
-export const OLDER_CHOICES: Readonly<Record<string, OlderChoice>> = {
-  'priority-holdback-policy': {
-    from: 'strategy',
-    to: 'domain',
-    values: new Map([
-      ['linear-proportional', 'value'],
-      ['stepwise-spread', 'rank'],
-    ]),
-  },
-};
+export const OLDER_CHOICES: ReadonlyMap<string, OlderChoice> = new Map<string, OlderChoice>(
+  Object.entries({
+    'priority-holdback-policy': {
+      from: 'strategy',
+      to: 'domain',
+      values: new Map([
+        ['linear-proportional', 'value'],
+        ['stepwise-spread', 'rank'],
+      ]),
+    },
+  }),
+);
 
 /** Parameters of `prefix-cache-scorer` that are those of its producer now. */
 export const INDEX_PARAMETERS: readonly string[] = [
