@@ -10,7 +10,7 @@ import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import type { ReadRequest, SessionHead } from '../request-body/read-request.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
-import type { StreamPhase } from '../streams/open-streams.ts';
+import type { StreamPhase } from '../streams/stream-account.ts';
 import { errorFormOf, rejection } from './rejection.ts';
 import { RequestPhase } from './request-phase.ts';
 import { RequestPick } from './request-pick.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OpenStreams, type StreamAccount, type StreamPhase } from './open-streams.ts';
+import { OpenStreams } from './open-streams.ts';
+import type { StreamAccount, StreamPhase } from './stream-account.ts';
 
 /** Streams that let go of everything when they are refused. */
 function setUp(heldBytesMax: number) {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { OpenStreams, type StreamAccount } from './open-streams.ts';
+import { OpenStreams } from './open-streams.ts';
+import type { StreamAccount } from './stream-account.ts';
 
 /** Streams whose names of cut answers are noted. */
 function setUp() {

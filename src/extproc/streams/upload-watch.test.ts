@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
-import { OpenStreams, type StreamAccount, type StreamPhase } from './open-streams.ts';
+import { OpenStreams } from './open-streams.ts';
+import type { StreamAccount, StreamPhase } from './stream-account.ts';
 import { UploadWatch } from './upload-watch.ts';
 
 function setUp(limits = { uploadIdleTimeoutMs: 30_000, uploadTimeoutMs: 300_000 }) {

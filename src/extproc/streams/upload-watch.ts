@@ -1,6 +1,7 @@
 import { RoutingError } from '../../framework/error.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
-import type { OpenStreams, StreamAccount } from './open-streams.ts';
+import type { OpenStreams } from './open-streams.ts';
+import type { StreamAccount } from './stream-account.ts';
 
 export interface UploadLimits {
   /** A body of which nothing comes for so long is refused; 0 waits for ever. */

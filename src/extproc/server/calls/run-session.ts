@@ -6,12 +6,8 @@ import type { CloseReason, StreamEvent } from '../../codec/stream-event.ts';
 import type { Http2Stream, StreamHandler } from '../../http2/stream.ts';
 import type { Session } from '../../session/session.ts';
 import type { ByteAccount } from '../../streams/byte-account.ts';
-import type {
-  OpenStreams,
-  StreamAccount,
-  StreamOwner,
-  StreamPhase,
-} from '../../streams/open-streams.ts';
+import type { OpenStreams } from '../../streams/open-streams.ts';
+import type { StreamAccount, StreamOwner, StreamPhase } from '../../streams/stream-account.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { GRPC } from './grpc.ts';
 import { FramingError, MessageReader } from './message-reader.ts';
