@@ -95,30 +95,7 @@ export type CaptureRecord =
       /** Records before this file were lost because writing failed: a run of its own begins. */
       readonly afterFailure?: true | undefined;
     }
-  | { readonly e: '+'; readonly id: string; readonly address: string; readonly labels: Labels }
-  | { readonly e: '-'; readonly id: string }
-  | { readonly e: 'labels'; readonly id: string; readonly labels: Labels }
-  | { readonly e: 'm'; readonly id: string; readonly m: CapturedSample }
-  | ({ readonly e: 'cache'; readonly id: string } & CacheConfig)
-  | {
-      readonly e: 'lora';
-      readonly id: string;
-      readonly running: readonly string[];
-      readonly waiting: readonly string[];
-      readonly max: number;
-    }
-  | { readonly e: 'started'; readonly id: string; readonly s: number }
-  | { readonly e: 'custom'; readonly id: string; readonly values: Readonly<Record<string, number>> }
-  /** By model, whether it is an adapter. */
-  | {
-      readonly e: 'models';
-      readonly id: string;
-      readonly models: Readonly<Record<string, boolean>>;
-    }
-  | { readonly e: 'gpu'; readonly id: string; readonly u: number }
-  /** Without tokens where what was known is no longer believed. */
-  | { readonly e: 'engines'; readonly id: string; readonly n: number }
-  | { readonly e: 'window'; readonly id: string; readonly tokens?: number | undefined }
+  | EndpointRecord
   | {
       readonly e: 'q';
       readonly t: number;
@@ -159,24 +136,32 @@ export type CaptureRecord =
   /** This many records are missing: they came too fast, or writing failed. */
   | { readonly e: 'gap'; readonly records: number };
 
-export type EndpointRecord = Extract<
-  CaptureRecord,
-  {
-    e:
-      | '+'
-      | '-'
-      | 'labels'
-      | 'm'
-      | 'cache'
-      | 'lora'
-      | 'started'
-      | 'custom'
-      | 'models'
-      | 'gpu'
-      | 'engines'
-      | 'window';
-  }
->;
+/** A change of the pool, or of what is known of one endpoint. */
+export type EndpointRecord =
+  | { readonly e: '+'; readonly id: string; readonly address: string; readonly labels: Labels }
+  | { readonly e: '-'; readonly id: string }
+  | { readonly e: 'labels'; readonly id: string; readonly labels: Labels }
+  | { readonly e: 'm'; readonly id: string; readonly m: CapturedSample }
+  | ({ readonly e: 'cache'; readonly id: string } & CacheConfig)
+  | {
+      readonly e: 'lora';
+      readonly id: string;
+      readonly running: readonly string[];
+      readonly waiting: readonly string[];
+      readonly max: number;
+    }
+  | { readonly e: 'started'; readonly id: string; readonly s: number }
+  | { readonly e: 'custom'; readonly id: string; readonly values: Readonly<Record<string, number>> }
+  /** By model, whether it is an adapter. */
+  | {
+      readonly e: 'models';
+      readonly id: string;
+      readonly models: Readonly<Record<string, boolean>>;
+    }
+  | { readonly e: 'gpu'; readonly id: string; readonly u: number }
+  | { readonly e: 'engines'; readonly id: string; readonly n: number }
+  /** Without tokens where what was known is no longer believed. */
+  | { readonly e: 'window'; readonly id: string; readonly tokens?: number | undefined };
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -9,6 +9,7 @@ import {
   CAPTURE_VERSION,
   type CaptureHead,
   type CaptureRecord,
+  type EndpointRecord,
   isNewRun,
 } from './capture-record.ts';
 import { recordOf } from './record-of.ts';
@@ -22,9 +23,8 @@ const FILE_BYTES_MAX = 2 * 1024 * 1024 * 1024 - 1;
 const BRACE = 0x7b;
 const NO_CAPTURE =
   'is neither zstd nor JSON, as a capture is; give a folder of `serve --capture`, or one of its files';
-/** An object rather than a list, so that the compiler reports a kind that is missing. */
-const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
-  capture: true,
+/** Objects rather than lists, so that the compiler reports a kind that is missing. */
+const ENDPOINT_KINDS: Readonly<Record<EndpointRecord['e'], true>> = {
   '+': true,
   '-': true,
   labels: true,
@@ -37,6 +37,10 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   gpu: true,
   engines: true,
   window: true,
+};
+const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
+  ...ENDPOINT_KINDS,
+  capture: true,
   q: true,
   body: true,
   answer: true,
@@ -58,18 +62,7 @@ const endpointRecord = z.discriminatedUnion('e', [
   }),
   z.looseObject({ e: z.literal('m'), id: z.string(), m: z.looseObject({}) }),
   z.looseObject({
-    e: z.enum([
-      '-',
-      'labels',
-      'cache',
-      'lora',
-      'started',
-      'custom',
-      'models',
-      'gpu',
-      'engines',
-      'window',
-    ]),
+    e: z.enum(Object.keys(ENDPOINT_KINDS)).exclude(['+', 'm']),
     id: z.string(),
   }),
 ]);

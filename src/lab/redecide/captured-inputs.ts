@@ -26,12 +26,6 @@ import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 /** A request and the decision about it. */
 export type DecidedRecord = Extract<CaptureRecord, { e: 'q' }>;
 
-/** Records of one value each. */
-type AttributeRecord = Extract<
-  EndpointRecord,
-  { e: 'started' | 'custom' | 'models' | 'gpu' | 'engines' | 'window' }
->;
-
 /** In place of what waits at the picker that decides again. */
 const NOTHING_HELD: readonly HeldSum[] = [];
 
@@ -43,20 +37,14 @@ export function applyEndpointRecord(
   const id = record.id as EndpointId;
   switch (record.e) {
     case '+':
-      pool.upsert({
-        id,
-        address: record.address,
-        labels: new Map(Object.entries(record.labels)),
-      });
+      pool.upsert({ id, address: record.address, labels: mapOf(record.labels) });
       return;
     case '-':
       pool.remove(id);
       return;
-    case 'labels': {
-      const address = pool.get(id)?.address ?? '';
-      pool.upsert({ id, address, labels: new Map(Object.entries(record.labels)) });
+    case 'labels':
+      pool.upsert({ id, address: pool.get(id)?.address ?? '', labels: mapOf(record.labels) });
       return;
-    }
     case 'm': {
       const [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt] = record.m;
       pool.observe(id, { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt });
@@ -71,27 +59,10 @@ export function applyEndpointRecord(
       return;
     }
     case 'started':
-    case 'custom':
-    case 'models':
-    case 'gpu':
-    case 'engines':
-    case 'window':
-      applyAttribute(pool, id, record);
-  }
-}
-
-/** What else is known of an endpoint. */
-function applyAttribute(
-  pool: EndpointPicker['pool'],
-  id: EndpointId,
-  record: AttributeRecord,
-): void {
-  switch (record.e) {
-    case 'started':
       pool.set(id, STARTED_AT, record.s);
       return;
     case 'custom':
-      pool.set(id, CUSTOM_METRICS, new Map(Object.entries(record.values)));
+      pool.set(id, CUSTOM_METRICS, mapOf(record.values));
       return;
     case 'models':
       pool.set(id, MODELS, modelsOf(record.models));
@@ -105,6 +76,14 @@ function applyAttribute(
     case 'window':
       pool.set(id, CONTEXT_WINDOW, record.tokens);
   }
+}
+
+function mapOf<Value>(values: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {
+  return new Map(Object.entries(values));
+}
+
+function cacheConfigOf({ blockTokens, blocks, matchTokens }: CacheConfig): CacheConfig {
+  return { blockTokens, blocks, ...(matchTokens !== undefined && { matchTokens }) };
 }
 
 function modelsOf(models: Readonly<Record<string, boolean>>): readonly ServedModel[] {
@@ -128,7 +107,7 @@ export function requestOf({
     ttftSloMs: rest.ttftSloMs,
     tpotSloMs: rest.tpotSloMs,
     fairnessId: fairness,
-    headers: new Map(Object.entries(headers)),
+    headers: mapOf(headers),
     prompt: promptOfRuns(blocks, blockTokens, behind, others),
   };
 }
@@ -158,8 +137,4 @@ export function applyRecordedDecision(
   const targets = [{ endpoint, score: was.score }];
   const prefill = endpoints.find(({ id }) => id === was.prefill);
   return { ...own, primary: { kind: 'picked', profile, targets }, prefill };
-}
-
-function cacheConfigOf({ blockTokens, blocks, matchTokens }: CacheConfig): CacheConfig {
-  return { blockTokens, blocks, ...(matchTokens !== undefined && { matchTokens }) };
 }

@@ -129,6 +129,11 @@ export class Redecider {
   }
 
   #apply(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
+    // Only records of endpoints have an id.
+    if ('id' in record) {
+      applyEndpointRecord(this.#picker, record);
+      return undefined;
+    }
     switch (record.e) {
       case 'q':
         return this.#clock.runEvent(record.t, () => this.#decide(record));
@@ -146,20 +151,6 @@ export class Redecider {
         this.#adopt(record);
         return undefined;
       case 'gap':
-        return undefined;
-      case '+':
-      case '-':
-      case 'labels':
-      case 'm':
-      case 'cache':
-      case 'lora':
-      case 'started':
-      case 'custom':
-      case 'models':
-      case 'gpu':
-      case 'engines':
-      case 'window':
-        applyEndpointRecord(this.#picker, record);
         return undefined;
     }
   }
