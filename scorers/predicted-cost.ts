@@ -12,14 +12,14 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
 import type { InferenceRequest } from '../src/framework/request.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 import type { ScoreTerms } from '../src/framework/scheduling.ts';
-import { CopyAccounts } from './copy-accounts.ts';
-import { FailureStreaks } from './failure-streaks.ts';
-import { HeldAdapters } from './held-adapters.ts';
-import { computeCost, emptyBreakdown } from './predicted-cost-breakdown.ts';
-import { copyOffer } from './predicted-cost-copies.ts';
-import { type CostCycle, costCycle } from './predicted-cost-cycle.ts';
-import { EndpointSamples } from './predicted-cost-samples.ts';
-import { SignsOfLife } from './signs-of-life.ts';
+import { computeCost, emptyBreakdown } from './predicted-cost/compute-cost.ts';
+import { CopyAccounts } from './predicted-cost/copy-accounts.ts';
+import { copyOffer } from './predicted-cost/copy-offer.ts';
+import { type CostCycle, costCycle } from './predicted-cost/cost-cycle.ts';
+import { EndpointSamples } from './predicted-cost/endpoint-samples.ts';
+import { FailureStreaks } from './predicted-cost/failure-streaks.ts';
+import { HeldAdapters } from './predicted-cost/held-adapters.ts';
+import { SignsOfLife } from './predicted-cost/signs-of-life.ts';
 
 /** The last scorings that are known: more than one decision has. */
 const CYCLES_KEPT = 8;

@@ -1,6 +1,6 @@
-import type { Routed } from '../src/framework/observer.ts';
-import { RequestMap } from '../src/framework/request-map.ts';
-import type { Millis } from '../src/framework/runtime.ts';
+import type { Routed } from '../../src/framework/observer.ts';
+import { RequestMap } from '../../src/framework/request-map.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
 
 /** Beginnings whose losses are remembered: those of the last requests that lost something. */
 const ACCOUNTS_MAX = 1024;

@@ -1,24 +1,24 @@
-import { dividedLoad } from '../src/cost-model/engine-load.ts';
-import type { Traffic } from '../src/cost-model/queueing-delay.ts';
-import { shownCapacityTokens } from '../src/cost-model/shown-capacity.ts';
-import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
-import { type Endpoint, METRICS_STALE_MS } from '../src/framework/endpoint.ts';
+import { dividedLoad } from '../../src/cost-model/engine-load.ts';
+import type { Traffic } from '../../src/cost-model/queueing-delay.ts';
+import { shownCapacityTokens } from '../../src/cost-model/shown-capacity.ts';
+import { PRIOR_STEP_TIME } from '../../src/cost-model/step-time.ts';
+import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
 import {
   ENGINE_MODEL,
   IN_FLIGHT,
   type InFlightLoad,
   type InFlightView,
   type PrefixMatch,
-} from '../src/framework/keys.ts';
-import type { Millis } from '../src/framework/runtime.ts';
-import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
-import type { SharedBeginning } from '../src/framework/shared-beginning.ts';
+} from '../../src/framework/keys.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
+import type { CycleKey, SchedulingContext } from '../../src/framework/scheduling.ts';
+import type { SharedBeginning } from '../../src/framework/shared-beginning.ts';
+import { adapterWaits } from './adapter-waits.ts';
+import type { EndpointState, RequestCost } from './compute-cost.ts';
+import type { PlacedOffer } from './copy-offer.ts';
+import { type EndpointSamples, tokensByEach } from './endpoint-samples.ts';
 import type { FailureStreaks } from './failure-streaks.ts';
 import type { HeldAdapters } from './held-adapters.ts';
-import { adapterWaits } from './predicted-cost-adapters.ts';
-import type { EndpointState, RequestCost } from './predicted-cost-breakdown.ts';
-import type { PlacedOffer } from './predicted-cost-copies.ts';
-import { type EndpointSamples, tokensByEach } from './predicted-cost-samples.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
 
 /** Capacity in tokens until one is known: an 8 B model on one 80 GB accelerator. */

@@ -3,10 +3,10 @@ import {
   RECENT_MS,
   rateOfStaying,
   type Traffic,
-} from '../src/cost-model/queueing-delay.ts';
-import { decodeStepMs, prefillSteps, promptMs } from '../src/cost-model/step-time.ts';
-import type { InFlightLoad, StepTime } from '../src/framework/keys.ts';
-import type { Millis } from '../src/framework/runtime.ts';
+} from '../../src/cost-model/queueing-delay.ts';
+import { decodeStepMs, prefillSteps, promptMs } from '../../src/cost-model/step-time.ts';
+import type { InFlightLoad, StepTime } from '../../src/framework/keys.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
 
 /** Above this share of KV memory a wait is expected: answers grow as they are written. */
 const COMFORTABLE_MEMORY_SHARE = 0.8;

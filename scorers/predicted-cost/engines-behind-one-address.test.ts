@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { CACHE_CONFIG, ENGINE_COUNT } from '../src/framework/attributes.ts';
-import type { AttributeKey, Endpoint } from '../src/framework/endpoint.ts';
-import { makeContext, makePool, makeRequest, makeRuntime } from '../test/makers.ts';
-import { predictedCost } from './predicted-cost.ts';
+import { CACHE_CONFIG, ENGINE_COUNT } from '../../src/framework/attributes.ts';
+import type { AttributeKey, Endpoint } from '../../src/framework/endpoint.ts';
+import { makeContext, makePool, makeRequest, makeRuntime } from '../../test/makers.ts';
+import { predictedCost } from '../predicted-cost.ts';
 
 const attribute = <T>(key: AttributeKey<T>, value: T): readonly [AttributeKey<never>, unknown] => [
   key as AttributeKey<never>,

@@ -4,9 +4,9 @@ import {
   ENGINE_COUNT,
   LORA,
   type LoraState,
-} from '../src/framework/attributes.ts';
-import type { Endpoint } from '../src/framework/endpoint.ts';
-import type { Millis } from '../src/framework/runtime.ts';
+} from '../../src/framework/attributes.ts';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
 
 /** What the last sample of an endpoint says, as the cost needs it. */
 export interface EndpointSample {

@@ -1,5 +1,5 @@
-import { type Endpoint, METRICS_STALE_MS } from '../src/framework/endpoint.ts';
-import type { Millis } from '../src/framework/runtime.ts';
+import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
 
 /** Samples of all endpoints may be old where they are scraped seldom: so many times as old. */
 const TIMES_USUAL = 2;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeEndpoint, makeRouted } from '../test/makers.ts';
+import { makeEndpoint, makeRouted } from '../../test/makers.ts';
 import { CopyAccounts, type CopyOffer } from './copy-accounts.ts';
 
 const ENDPOINT = makeEndpoint('pod-0');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { makeEndpoint } from '../test/makers.ts';
+import { makeEndpoint } from '../../test/makers.ts';
 import { FailureStreaks } from './failure-streaks.ts';
 
 it('[V472] an endpoint is suspect for 8 s after the last of many failures, and not at all after a success', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LORA } from '../src/framework/attributes.ts';
-import type { EndpointId } from '../src/framework/endpoint.ts';
-import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
+import { LORA } from '../../src/framework/attributes.ts';
+import type { EndpointId } from '../../src/framework/endpoint.ts';
+import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import { HeldAdapters } from './held-adapters.ts';
 
 /** Endpoints `a` and `b`, whose adapters that run can be set. */

@@ -1,6 +1,6 @@
-import type { Endpoint } from '../src/framework/endpoint.ts';
-import type { Outcome } from '../src/framework/observer.ts';
-import type { Millis } from '../src/framework/runtime.ts';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
+import type { Outcome } from '../../src/framework/observer.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
 
 /** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
 const SUSPECT_MS = 500;

@@ -1,17 +1,17 @@
-import type { Endpoint } from '../src/framework/endpoint.ts';
-import type { PrefixMatch } from '../src/framework/keys.ts';
-import type { PromptBlocks } from '../src/framework/request.ts';
-import type { Millis } from '../src/framework/runtime.ts';
-import type { SchedulingContext } from '../src/framework/scheduling.ts';
-import type { SharedBeginning } from '../src/framework/shared-beginning.ts';
-import type { CopyAccounts, CopyOffer } from './copy-accounts.ts';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
+import type { PrefixMatch } from '../../src/framework/keys.ts';
+import type { PromptBlocks } from '../../src/framework/request.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
+import type { SchedulingContext } from '../../src/framework/scheduling.ts';
+import type { SharedBeginning } from '../../src/framework/shared-beginning.ts';
 import {
   type CostBreakdown,
   computeCost,
   type EndpointState,
   emptyBreakdown,
   type RequestCost,
-} from './predicted-cost-breakdown.ts';
+} from './compute-cost.ts';
+import type { CopyAccounts, CopyOffer } from './copy-accounts.ts';
 
 /** What a scoring is computed from. */
 interface Scoring {

@@ -1,10 +1,10 @@
 import { array, assert, constantFrom, integer, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
-import { CACHE_CONFIG, LORA } from '../src/framework/attributes.ts';
-import type { EndpointId } from '../src/framework/endpoint.ts';
-import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
-import { makeContext, makeRequest, makeRuntime, NOW } from '../test/makers.ts';
-import { predictedCost } from './predicted-cost.ts';
+import { CACHE_CONFIG, LORA } from '../../src/framework/attributes.ts';
+import type { EndpointId } from '../../src/framework/endpoint.ts';
+import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
+import { makeContext, makeRequest, makeRuntime, NOW } from '../../test/makers.ts';
+import { predictedCost } from '../predicted-cost.ts';
 
 const SEED = 20_261_123;
 const ENDPOINTS = 256;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Endpoint } from '../src/framework/endpoint.ts';
-import type { InferenceRequest } from '../src/framework/request.ts';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
+import type { InferenceRequest } from '../../src/framework/request.ts';
 import {
   makeContext,
   makePool,
@@ -8,8 +8,8 @@ import {
   makeRouted,
   makeRuntime,
   NOW,
-} from '../test/makers.ts';
-import { predictedCost } from './predicted-cost.ts';
+} from '../../test/makers.ts';
+import { predictedCost } from '../predicted-cost.ts';
 
 type CostScorer = ReturnType<typeof predictedCost.create>;
 

@@ -1,16 +1,16 @@
-import { decodeStepMs } from '../src/cost-model/step-time.ts';
-import type { LoraState } from '../src/framework/attributes.ts';
-import type { Endpoint } from '../src/framework/endpoint.ts';
+import { decodeStepMs } from '../../src/cost-model/step-time.ts';
+import type { LoraState } from '../../src/framework/attributes.ts';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
 import {
   type InFlightLoad,
   MODELS_IN_FLIGHT,
   type ModelsInFlightView,
   type StepTime,
-} from '../src/framework/keys.ts';
-import type { Millis } from '../src/framework/runtime.ts';
-import type { SchedulingContext } from '../src/framework/scheduling.ts';
+} from '../../src/framework/keys.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
+import type { SchedulingContext } from '../../src/framework/scheduling.ts';
+import type { EndpointSamples } from './endpoint-samples.ts';
 import type { HeldAdapters } from './held-adapters.ts';
-import type { EndpointSamples } from './predicted-cost-samples.ts';
 
 /** The time to load an adapter: 16 MB from disk onto the accelerator. */
 const ADAPTER_LOAD_MS = 60;

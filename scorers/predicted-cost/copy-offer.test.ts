@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { makeContext, makePool, makeRequest, makeRouted, makeRuntime } from '../test/makers.ts';
-import { promptOf } from '../test/prompt-blocks.ts';
-import { predictedCost } from './predicted-cost.ts';
+import { makeContext, makePool, makeRequest, makeRouted, makeRuntime } from '../../test/makers.ts';
+import { promptOf } from '../../test/prompt-blocks.ts';
+import { predictedCost } from '../predicted-cost.ts';
 
 const BLOCKS = Array.from({ length: 100 }, (_, at) => at);
 
