@@ -111,3 +111,30 @@ it('[T75] docs/folders.md has each built-in filter and its file, and no other', 
     EMBEDDED_CATALOGUE.filters.map(({ type }) => type).toSorted(),
   );
 });
+
+it('[T79] docs/architecture.md names only functions and fields that are in the files beside them', () => {
+  const page = readText('docs/architecture.md').replaceAll(/\s+/g, ' ');
+  const path = String.raw`\[[^\]]*\]\(\.\./([^)]+\.[jt]s)\)`;
+  // `name` of [file.ts](…), `name` of `Type` in [file.ts](…), and [file.ts](…), `name`
+  const before = new RegExp(
+    String.raw`\`([\w#]+)\` (?:of|in) (?:\`(\w+)\` (?:of|in) )?${path}`,
+    'g',
+  );
+  const behind = new RegExp(String.raw`${path}, \`([\w#]+)\``, 'g');
+  const named = [
+    ...[...page.matchAll(before)].flatMap(([, one, other, file = '']) => [
+      { file, name: one },
+      { file, name: other },
+    ]),
+    ...[...page.matchAll(behind)].map(([, file = '', name]) => ({ file, name })),
+  ];
+  expect(named.length).toBeGreaterThan(50);
+  const gone = named.filter(
+    ({ file, name }) =>
+      name !== undefined && !new RegExp(String.raw`(?<![\w#])${name}\b`).test(readText(file)),
+  );
+  expectNoFault(
+    gone.map(({ file, name }) => `${file}: ${name}`),
+    'write the new name, or the file that has it now, into docs/architecture.md',
+  );
+});
