@@ -40,6 +40,7 @@ const BODIES: Readonly<Record<string, (bytes: number) => object>> = {
   '/v1/responses': (bytes) => ({ model: 'm', input: text(bytes) }),
   '/v1/conversations': (bytes) => ({ model: 'm', items: [{ role: 'user', content: text(bytes) }] }),
   '/v1/images/generations': (bytes) => ({ model: 'm', prompt: text(bytes) }),
+  '/v1/audio/speech': (bytes) => ({ model: 'm', input: text(bytes) }),
   '/v1/messages': (bytes) => ({
     model: 'm',
     max_tokens: 5,

@@ -177,5 +177,16 @@ export const BODIES: readonly BodyCase[] = [
     ['another server’s', '{"inputs":"x","parameters":{"max_new_tokens":5}}'],
     ['no JSON', 'no JSON', 'refuses: SGLang’s API is read without its parser, too'],
   ]),
+  ...cases('/v1/audio/speech', 'passes', [
+    ['a text', { input: 'x', voice: 'alloy' }],
+    ['an empty text', { input: '' }],
+    ['no model', '{"input":"x"}'],
+  ]),
+  ...cases('/v1/audio/speech', 'refuses', [
+    ['no text', {}],
+    ['a text that is null', { input: null }],
+    ['a list', { input: ['x'] }],
+    ['no JSON', 'no JSON'],
+  ]),
   ...cases('/v1/rerank', 'passes', [['anything', 'no JSON']]),
 ];

@@ -75,6 +75,7 @@ describe('images and sound', () => {
     const request = { model: 'm', voice: 'alloy', input: 'Say this.', response_format };
     const answer = await client().audio.speech.create(request);
     expect(answer.headers.get('content-type')).toBe(type);
+    expect(answer.headers.get('x-vllm-omni-total-tokens')).toBe('4');
     expect(new Uint8Array(await answer.arrayBuffer())[0]).toBe(first);
   });
 

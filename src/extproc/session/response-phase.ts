@@ -12,6 +12,7 @@ import {
 } from '../../openai/answers/answer-text.ts';
 import { ModelRestorer } from '../../openai/answers/model-restorer.ts';
 import { RefusedWindow } from '../../openai/answers/refused-window.ts';
+import { usageReaderOf } from '../../openai/answers/sound-usage.ts';
 import type { UsageReader } from '../../openai/answers/usage-reader.ts';
 import { echoBody } from '../codec/echo-body.ts';
 import type { HeaderBlock } from '../codec/header-block.ts';
@@ -98,7 +99,7 @@ export class ResponsePhase {
     routed: RoutedRequest | undefined,
     { responseBlocks, usage }: AnswerReaders,
   ): void {
-    this.#usage = usage;
+    this.#usage = usageReaderOf(headers, usage);
     this.#status = Number(headers.get(':status') ?? 200);
     const streams = this.#status < CLIENT_ERROR && this.#mode !== BODY_MODE.none;
     if (this.#status === CLIENT_ERROR && isUncompressed(headers))

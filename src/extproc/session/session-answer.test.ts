@@ -18,6 +18,10 @@ import {
 import type { ReportedValue, Usage } from '../../framework/observer.ts';
 import { BODY_MODE, type StreamEvent } from '../codec/stream-event.ts';
 
+function usageOf(promptTokens: number, completionTokens: number): Usage {
+  return { promptTokens, completionTokens, cachedTokens: undefined };
+}
+
 describe('the answer to a request', () => {
   it('[P35] reports the conversation once, before the end, after a success and not after an answer that is cut off', () => {
     const said = 'b'.repeat(600);
@@ -57,6 +61,33 @@ describe('the answer to a request', () => {
       { outcome: 'completed', usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 4 } },
     ]);
   });
+
+  it.each<[string, Record<string, string>, Usage | undefined]>([
+    ['both', { input: '12', output: '340' }, usageOf(12, 340)],
+    ['one', { output: ' 340 ' }, usageOf(0, 340)],
+    ['none', {}, undefined],
+    ['no numbers', { input: '-1', output: '1e3' }, undefined],
+  ])(
+    '[D543] takes the usage of a sound from headers, and nothing from its bytes: %s',
+    (_, counts, usage) => {
+      for (const type of ['audio/wav', 'application/octet-stream; x=y']) {
+        const { send, ended } = setUp();
+        const named = Object.entries(counts).map(([what, n]) => [`x-vllm-omni-${what}-tokens`, n]);
+        send(requestHeaders(), requestBody(BODY), {
+          ...PLAIN,
+          kind: 'response-headers',
+          headers: headers({
+            ':status': '200',
+            'content-type': type,
+            ...Object.fromEntries(named),
+          }),
+          endOfStream: false,
+        });
+        send(responsePart('"usage":{"prompt_tokens":7,"completion_tokens":2}'), responseEnd(''));
+        expect(ended).toEqual([{ outcome: 'completed', usage }]);
+      }
+    },
+  );
 
   it.each([400, 404, 429, 500, 503])('[P15] sees no first token in an error: %i', (status) => {
     const { send, firstTokens, ended } = setUp();

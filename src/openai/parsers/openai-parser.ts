@@ -106,4 +106,17 @@ export const openaiParser: Parser = suffixParser({
       outputCaps: [],
     }),
   ),
+  '/audio/speech': jsonReading(
+    shapeOf({
+      name: 'a speech request',
+      promptFields: ['input'],
+      // As of images.
+      referenceParts: [],
+      required: 'input',
+      requiredTypes: ['string'],
+      needsModel: false,
+      takesModel: true,
+      outputCaps: [],
+    }),
+  ),
 });

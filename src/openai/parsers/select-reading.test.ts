@@ -32,6 +32,8 @@ describe('the parser of a request', () => {
     ['/v1/responses', 'a response'],
     ['/v1/conversations', 'a conversation'],
     ['/v1/images/generations', 'an image generation'],
+    ['/v1/audio/speech', 'a speech request'],
+    ['/v1/audio/transcriptions', 'unread'],
     ['/v1/messages', 'a message'],
     ['/v1/messages/count_tokens', 'unread'],
     ['/inference/v1/generate', 'a generate request'],
@@ -136,6 +138,15 @@ describe('the bodies of further APIs', () => {
     const rendered = read('/v1/chat/completions/render', { model: 'm', messages });
     const chat = read('/v1/chat/completions', { model: 'm', messages });
     expect([...rendered.prompt.words]).toEqual([...chat.prompt.words]);
+  });
+
+  it('[D543] that speak have a text, and may leave out the model', () => {
+    const input = 'a cat '.repeat(100);
+    const speech = read('/v1/audio/speech', { model: 'tts', input, voice: 'a' });
+    expect([speech.model, speech.prompt.count, speech.promptTokens]).toEqual(['tts', 2, 151]);
+    expect(read('/v1/audio/speech', { input: '' }).model).toBe('');
+    expect(() => read('/v1/audio/speech', { input: [input] })).toThrow('"input" must be a string');
+    expect(() => read('/v1/audio/speech', { model: 'tts' })).toThrow('"input" is missing');
   });
 
   it('[D34] need their prompt, and may leave out the model', () => {

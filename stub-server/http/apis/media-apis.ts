@@ -44,12 +44,15 @@ export function generateImages(call: Call): undefined {
 export function speak(call: Call): undefined {
   const { model, input, response_format: format } = parseBody(speechSchema, call.json());
   const request = requestOf(model, tokenIdsOf(Buffer.from(input)), input, 1);
-  finish(call, request, () => {
+  finish(call, request, ({ promptTokens, answer }) => {
     const chosen: SpeechFormat = format ?? 'mp3';
     const audio = silence(input.length / CHARACTERS_PER_SECOND, chosen);
     call.response.writeHead(200, {
       'content-type': SPEECH_TYPES[chosen],
       'content-length': audio.length,
+      'x-vllm-omni-input-tokens': promptTokens,
+      'x-vllm-omni-output-tokens': answer.tokens,
+      'x-vllm-omni-total-tokens': promptTokens + answer.tokens,
     });
     call.response.end(audio);
   });
