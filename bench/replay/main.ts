@@ -1,7 +1,8 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { Command } from 'commander';
+import { alignedTable } from '../../src/framework/text-table.ts';
 import { compare } from '../../src/lab/run-summary/compare.ts';
-import { alignedTable, renderComparison } from '../../src/lab/run-summary/render-comparison.ts';
+import { renderComparison } from '../../src/lab/run-summary/render-comparison.ts';
 import { type LiveRun, type PolicyPair, pairUp } from './agreement.ts';
 import { type Inputs, LATE_MS, live, type Sizes, simulated, withInputs } from './both-ways.ts';
 

@@ -13,6 +13,7 @@ import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { percent as percentOf } from './options/option-values.ts';
 import { endAtKey } from './output/end-at-key.ts';
+import { fittingColumns, GAP, leftOutNote, stdoutColumns } from './output/fitting-columns.ts';
 import { originFacts } from './output/report-facts.ts';
 
 interface Flags extends AdminFlags {
@@ -35,8 +36,7 @@ export function shadowCommand(): Command {
       do {
         const shadows = await ask(flags);
         if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
-        else if (again) process.stdout.write(CLEAR + shadowTable(shadows, process.stdout.columns));
-        else process.stdout.write(shadowTable(shadows));
+        else process.stdout.write((again ? CLEAR : '') + shadowTable(shadows, stdoutColumns()));
         if (again) await sleep(REFRESH_MS);
       } while (again);
     });
@@ -132,7 +132,6 @@ const IMPORTANCE = [
   'restarts',
   'dropped',
 ];
-const GAP = '  ';
 
 /**
  * The comparison as text: for each shadow a line over all decisions, then one for each kind.
@@ -161,7 +160,7 @@ export function shadowTable(
   const widths = HEADS.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
   const padded = (cell: string, at: number): string =>
     at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
-  const shown = fitting(widths, columnsMax);
+  const shown = fittingColumns(HEADS, widths, IMPORTANCE, columnsMax);
   const table = lines.map((line) =>
     line
       .map(padded)
@@ -169,20 +168,8 @@ export function shadowTable(
       .join(GAP)
       .trimEnd(),
   );
-  const leftOut = HEADS.filter((head) => !shown.has(head)).join(', ');
-  if (leftOut !== '') notes.push(`in a wider terminal also: ${leftOut}`);
+  notes.push(...leftOutNote(HEADS, shown));
   return `${[...table, ...notes, TABLE_NOTE].join('\n')}\n`;
-}
-
-function fitting(widths: readonly number[], columnsMax: number): ReadonlySet<string> {
-  const shown = new Set<string>();
-  let left = columnsMax + GAP.length;
-  for (const head of IMPORTANCE) {
-    left -= (widths[HEADS.indexOf(head)] ?? 0) + GAP.length;
-    if (left < 0) break;
-    shown.add(head);
-  }
-  return shown;
 }
 
 const TABLE_NOTE = `TTFT difference: predicted time to first token where the shadow would send

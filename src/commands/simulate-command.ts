@@ -128,11 +128,13 @@ async function run(flags: SimulateFlags): Promise<void> {
   const costUnit = planning.priced ? 'the unit of --price' : 'accelerator-hours (see --price)';
   await writeReport(flags, { reports, results, plan, costUnit, servers: pool.servers });
   const document = { trace: reading, reports, plan, results };
-  const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit)}`;
+  // Some terminals say 0 for not known.
+  const columns = process.stdout.columns || undefined;
+  const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit, columns)}`;
   process.stdout.write(
     json
       ? `${JSON.stringify(document, undefined, 2)}\n`
-      : renderComparison(reports, process.stdout.columns) + planText,
+      : renderComparison(reports, columns) + planText,
   );
 }
 

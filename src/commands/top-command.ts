@@ -5,6 +5,7 @@ import { type AdminFlags, addAdminOptions } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { readEvents } from './admin-client/read-events.ts';
 import { endAtKey } from './output/end-at-key.ts';
+import { stdoutColumns } from './output/fitting-columns.ts';
 import { afterMessage, type TopState, topText } from './output/top-text.ts';
 
 const STREAM = '/debug/live';
@@ -16,7 +17,6 @@ const CLEAR_REST = '\u001b[J';
 /** Some terminals do not say how large they are. */
 const LINES_DEFAULT = 40;
 const COLUMNS_DEFAULT = 160;
-const WITHOUT_BOUNDS = { lines: Number.POSITIVE_INFINITY, columns: Number.POSITIVE_INFINITY };
 
 interface TopFlags extends AdminFlags {
   readonly once: boolean;
@@ -37,10 +37,11 @@ export function topCommand(): Command {
 
 /** A pipe gets one page: later ones would be appended to it. */
 async function printOnce(flags: AdminFlags, json: boolean): Promise<void> {
+  const size = { lines: Number.POSITIVE_INFINITY, columns: stdoutColumns() };
   await readEvents<LiveMessage>(flags, STREAM, (message) => {
     const state = afterMessage(undefined, message);
     if (json) process.stdout.write(`${JSON.stringify(message)}\n`);
-    else if (state !== undefined) process.stdout.write(topText(state, WITHOUT_BOUNDS));
+    else if (state !== undefined) process.stdout.write(topText(state, size));
     return false;
   });
 }

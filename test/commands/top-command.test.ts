@@ -136,6 +136,18 @@ function decided(
   return state;
 }
 
+it('[O409] gives rates and times whole or not at all, and marks what it cuts, on 60 columns', () => {
+  const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] });
+  const ttftMs = { count: 9, median: 1318, predictedMedian: 1292, p95: 4318 };
+  const step = { wallMs: 0, picked: 12_345, held: 12_345, refused: 12_345, failed: 12_345, ttftMs };
+  const text = topText({ ...state, steps: [step] }, { lines: 40, columns: 60 });
+  for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
+  expect(text).toMatch(/^decided 12345\.0\/s {3}refused 12345\.0\/s {3}█$/m);
+  expect(text).toMatch(/^first token {2}median 1\.3 s {3}predicted 1\.3 s$/m);
+  expect(text).toMatch(/^ {2}request {3,}went to {3,}because$/m);
+  expect(text).toMatch(/393 ms better than .*…$/m);
+});
+
 it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and all of them in a pipe', () => {
   const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] });
   const narrow = topText(state, { lines: 23, columns: 80 });

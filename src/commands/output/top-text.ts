@@ -1,4 +1,3 @@
-import { textTable } from '../../journal/explain/explanation-text.ts';
 import type {
   LiveDecision,
   LiveEndpoint,
@@ -7,7 +6,8 @@ import type {
   LiveStep,
 } from '../../serve/live/live-message.ts';
 import { namesOf } from './endpoint-names.ts';
-import { ending, fittingRows, ms, NAME_CHARS_MIN, poolLines } from './top-pool.ts';
+import { decisionLines, shortened } from './top-decisions.ts';
+import { fittingRows, ms, poolLines } from './top-pool.ts';
 
 /** What `pointsman top` shows, collected from the messages so far. */
 export interface TopState {
@@ -81,7 +81,7 @@ export function topText(state: TopState, { lines: linesMax, columns }: TopSize):
       ? decisionLines(decisions, nameOf, columns)
       : ['no decisions: --explain-decisions is 0']),
   ];
-  const fitting = lines.slice(0, linesMax).map((line) => line.slice(0, columns));
+  const fitting = lines.slice(0, linesMax).map((line) => shortened(line, columns));
   return `${fitting.join('\n')}\n`;
 }
 
@@ -104,13 +104,32 @@ function requestLines({ steps, picker }: TopState, columns: number): readonly st
   const last = steps.at(-1);
   const perSecond = (count: number | undefined): string =>
     `${((count ?? 0) / seconds).toFixed(1)}/s`;
-  const rates = `decided ${perSecond(last?.picked)}   held before ${perSecond(last?.held)}   refused ${perSecond(last?.refused)}   failed ${perSecond(last?.failed)}   `;
+  const rates = partsWithin(
+    [
+      `decided ${perSecond(last?.picked)}`,
+      `refused ${perSecond(last?.refused)}`,
+      `failed ${perSecond(last?.failed)}`,
+      `held before ${perSecond(last?.held)}`,
+    ],
+    columns - BARS.length,
+  );
   // The latest ones are at the end.
-  const drawn = steps.slice(-Math.max(1, Math.min(STEPS_DRAWN, columns - rates.length)));
-  return [`${rates}${spark(drawn.map(({ picked }) => picked))}`, firstTokenText(steps)];
+  const drawn = steps.slice(-Math.max(1, Math.min(STEPS_DRAWN, columns - rates.length - 3)));
+  const bars = spark(drawn.map(({ picked }) => picked));
+  return [`${rates}   ${bars}`, firstTokenText(steps, columns)];
 }
 
-function firstTokenText(steps: readonly LiveStep[]): string {
+/** As many of these parts, from the first on, as a line has room for: half a number is a wrong one. */
+function partsWithin([first = '', ...others]: readonly string[], columns: number): string {
+  let line = first;
+  for (const part of others) {
+    if (line.length + 3 + part.length > columns) break;
+    line += `   ${part}`;
+  }
+  return line;
+}
+
+function firstTokenText(steps: readonly LiveStep[], columns: number): string {
   const answered = steps.findLast((step) => step.ttftMs !== null);
   const ttft = answered?.ttftMs;
   if (answered === undefined || !ttft) return 'first token: no streamed answer yet';
@@ -119,7 +138,14 @@ function firstTokenText(steps: readonly LiveStep[]): string {
   if (agoMs > ANSWERED_MS_MAX) {
     return `first token: none for ${(agoMs / 1000).toFixed(0)} s, the last median was ${median}`;
   }
-  return `first token  median ${median}   predicted ${ms(ttft.predictedMedian)}   95th percentile ${ms(ttft.p95)}`;
+  return partsWithin(
+    [
+      `first token  median ${median}`,
+      `predicted ${ms(ttft.predictedMedian)}`,
+      `95th percentile ${ms(ttft.p95)}`,
+    ],
+    columns,
+  );
 }
 
 /** The values as a line of small bars, without colours. */
@@ -132,68 +158,3 @@ function byTrouble(a: LiveEndpoint, b: LiveEndpoint): number {
   const rank = ({ state }: LiveEndpoint): number => WORST_FIRST.indexOf(state);
   return rank(a) - rank(b) || b.inFlight - a.inFlight;
 }
-
-/**
- * Beside the id of a request in one of these lines; a longer id is cut, as all of it is in
- * `explain`.
- */
-const BESIDE_IDS = 88;
-const ID_CHARS_MIN = 10;
-/** Beside id and the two names of a decision. */
-const BESIDE_BOTH_NAMES = 40;
-
-function decisionLines(
-  decisions: readonly LiveDecision[],
-  nameOf: (id: string) => string,
-  columns: number,
-): readonly string[] {
-  if (decisions.length === 0) return ['no requests yet'];
-  const idChars = Math.max(ID_CHARS_MIN, columns - BESIDE_IDS);
-  const left = Number.isFinite(columns) ? columns - idChars - BESIDE_BOTH_NAMES : columns;
-  const nameChars = Math.max(NAME_CHARS_MIN, Math.floor(left / 2));
-  const shortName = (id: string): string => ending(nameOf(id), nameChars);
-  const rows = decisions.map((decision) => [
-    shortened(decision.requestId || decision.id, idChars),
-    String(decision.promptTokens),
-    decision.held === undefined ? '-' : ms(decision.held.ms),
-    decision.outcome.kind === 'picked' ? shortName(decision.outcome.endpoint) : 'no endpoint',
-    becauseOf(decision, shortName),
-  ]);
-  return textTable([['request', 'tokens', 'held', 'went to', 'because'], ...rows], 5);
-}
-
-function shortened(text: string, chars: number): string {
-  return text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
-}
-
-function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => string): string {
-  if (outcome.kind === 'threw') return 'the scheduler failed';
-  if (outcome.kind === 'exhausted') return 'the filters left none';
-  const { decidedBy, profile: used } = outcome;
-  const runnerUp = profiles.find(({ profile }) => profile === used)?.runnerUp;
-  if (decidedBy === undefined) {
-    return runnerUp === undefined ? 'there was no other' : aheadOf(runnerUp, nameOf);
-  }
-  // A scheduler elsewhere gives no scores; a promoted shadow does.
-  const by = `decided by ${decidedBy}`;
-  return runnerUp === undefined ? by : `${aheadOf(runnerUp, nameOf)}, ${by}`;
-}
-
-type RunnerUp = NonNullable<LiveDecision['profiles'][number]['runnerUp']>;
-
-function aheadOf(runnerUp: RunnerUp, nameOf: (id: string) => string): string {
-  const [cost] = runnerUp.costs;
-  const second = nameOf(runnerUp.endpoint);
-  const { scoreBehind } = runnerUp;
-  const asGood = `as good as ${second}`;
-  // Where the runner-up costs less, other scores decided.
-  if (cost === undefined || cost.more <= -SHOWN_MS / 2) {
-    const isTie = Math.abs(scoreBehind) < SHOWN_SCORE / 2;
-    return isTie ? asGood : `${scoreBehind.toFixed(3)} ahead of ${second}`;
-  }
-  return cost.more < SHOWN_MS / 2 ? asGood : `${ms(cost.more)} better than ${second}`;
-}
-
-/** The last digits of a time and of a score. */
-const SHOWN_MS = 0.1;
-const SHOWN_SCORE = 0.001;

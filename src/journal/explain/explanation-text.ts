@@ -1,4 +1,5 @@
 import { firstOf } from '../../framework/first-of.ts';
+import { textTable } from '../../framework/text-table.ts';
 import type {
   ExplainedOutcome,
   ExplainedProfile,
@@ -17,6 +18,8 @@ interface TextOptions {
   readonly all: boolean;
   /** The time of the decision. */
   readonly time: string;
+  /** Tables are at most as wide, in characters; without it as wide as they are. */
+  readonly columns?: number;
 }
 
 /** A decision as a page for a terminal. */
@@ -87,11 +90,11 @@ function profileLines(
       ? ['  its pick is not used: the prompt is computed where it is decoded']
       : []),
     ...filters.map(({ filter, dropped }) => `  ${filter} dropped ${namesOf(dropped)}`),
-    ...(endpoints.length === 0 ? [] : ['', ...scoresTable(profile, shown)]),
+    ...(endpoints.length === 0 ? [] : ['', ...scoresTable(profile, shown, options.columns)]),
     ...(hidden === 0 ? [] : [`  … and ${hidden} more (--all)`]),
     ...(notKept === 0 ? [] : [`  … and ${notKept} whose lower scores are not kept`]),
     ...(beside.length === 0 ? [] : [`  it is on trial; fallbacks: ${namesOf(beside)}`]),
-    ...scorers.flatMap((scorer, at) => termsTable(profile, scorer, at)),
+    ...scorers.flatMap((scorer, at) => termsTable(profile, scorer, at, options.columns)),
     ...(runnerUp === undefined ? [] : ['', ...runnerUpLines(runnerUp, scorers.length)]),
   ];
 }
@@ -127,7 +130,11 @@ function behindText(scoreBehind: number): string {
 }
 
 /** A row for each endpoint, with the pick marked; a column for the total and for each score. */
-function scoresTable(profile: ExplainedProfile, shown: number): readonly string[] {
+function scoresTable(
+  profile: ExplainedProfile,
+  shown: number,
+  columns?: number,
+): readonly string[] {
   const { scorers, endpoints, picked } = profile;
   const heads = scorers.map(({ scorer, weight }) => `${scorer}×${weight}`);
   const rows = endpoints.slice(0, shown).map(({ endpoint, total, scores }) => {
@@ -135,7 +142,7 @@ function scoresTable(profile: ExplainedProfile, shown: number): readonly string[
     const mark = rank === 0 ? '→' : rank > 0 ? String(rank + 1) : '';
     return [mark, endpoint, figure(total), ...scores.map(figure)];
   });
-  return textTable([['', 'endpoint', 'total', ...heads], ...rows], 2);
+  return textTable([['', 'endpoint', 'total', ...heads], ...rows], 2, columns);
 }
 
 /** A row for each term that is not 0, with a column for the pick and one for the runner-up. */
@@ -143,6 +150,7 @@ function termsTable(
   { endpoints, picked, runnerUp }: ExplainedProfile,
   { scorer, terms }: ExplainedScorer,
   at: number,
+  columns?: number,
 ): readonly string[] {
   const shown = [picked[0], runnerUp?.endpoint].flatMap((name) =>
     endpoints.filter(({ endpoint }) => endpoint === name),
@@ -155,20 +163,8 @@ function termsTable(
     .filter(({ values }) => values.some((value) => value !== 0))
     .map(({ term, values }) => [term, ...values.map(figure)]);
   if (cells.length === 0) return [];
-  return ['', ...textTable([[scorer, ...shown.map(({ endpoint }) => endpoint)], ...cells], 1)];
-}
-
-/** Pads the cells of each column to one width; the first `left` columns are left-aligned. */
-export function textTable(rows: readonly (readonly string[])[], left: number): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
-  );
-  return rows.map((row) => {
-    const cells = row.map((cell, at) =>
-      at < left ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
-    );
-    return `  ${cells.join('  ')}`.trimEnd();
-  });
+  const heads = [scorer, ...shown.map(({ endpoint }) => endpoint)];
+  return ['', ...textTable([heads, ...cells], 1, columns)];
 }
 
 /** Four significant digits. */

@@ -1,4 +1,4 @@
-import { tableWithin } from '../run-summary/render-comparison.ts';
+import { tableWithin } from '../../framework/text-table.ts';
 import type { PolicyResult } from './policy-result.ts';
 
 /** What `demo --json` prints, and the table is made from. */

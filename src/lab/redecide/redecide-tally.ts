@@ -1,6 +1,6 @@
 import type { ReplacementReport } from '../../framework/replacement.ts';
+import { textTable } from '../../framework/text-table.ts';
 import type { CapturedDecision } from '../../journal/capture/capture-record.ts';
-import { textTable } from '../../journal/explain/explanation-text.ts';
 import type { RunRedecision } from './redecide.ts';
 import { sameDecision } from './redecision.ts';
 

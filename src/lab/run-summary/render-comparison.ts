@@ -1,3 +1,4 @@
+import { tableWithin } from '../../framework/text-table.ts';
 import { type ConfigReport, DRAWS_MIN, type Figure } from './compare.ts';
 
 const milliseconds = (value: number): string =>
@@ -73,68 +74,4 @@ function difference(
   const percent = ((100 * mean) / base).toFixed(1);
   const sign = Number(percent) > 0 ? '+' : '';
   return `${sign}${percent === '-0.0' ? '0.0' : percent}${interval} %`;
-}
-
-/** A table in as many parts, one below the other, as `columns` need. */
-export function tableWithin(rows: readonly (readonly string[])[], columns: number): string {
-  return evenParts(rows, columns)
-    .map((part) => alignedTable(part, 1))
-    .join('\n');
-}
-
-/** As few parts as `columns` allow, and as narrow as that allows, so that none has a column alone. */
-function evenParts(
-  rows: readonly (readonly string[])[],
-  columns: number,
-): readonly (readonly (readonly string[])[])[] {
-  let parts = partsWithin(rows, columns);
-  for (let width = columns - 1; width > 0; width--) {
-    const narrower = partsWithin(rows, width);
-    if (narrower.length > parts.length) break;
-    parts = narrower;
-  }
-  return parts;
-}
-
-/**
- * Parts of a table that are not wider than that; each has the first column and at least one other.
- */
-function partsWithin(
-  rows: readonly (readonly string[])[],
-  columns: number,
-): readonly (readonly (readonly string[])[])[] {
-  const widths = widthsOf(rows);
-  const [names = 0] = widths;
-  const parts: number[][] = [];
-  let left = 0;
-  for (const [at, width] of widths.entries()) {
-    if (at === 0) continue;
-    left -= width + GAP.length;
-    if (left < 0 || parts.length === 0) {
-      parts.push([0]);
-      left = columns - names - width - GAP.length;
-    }
-    parts.at(-1)?.push(at);
-  }
-  return parts.map((part) => rows.map((row) => part.map((at) => row[at] ?? '')));
-}
-
-const GAP = '  ';
-
-function widthsOf(rows: readonly (readonly string[])[]): readonly number[] {
-  return (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
-}
-
-/**
- * Rows of cells as lines of text, the first row being the head. The first `left` columns and those
- * with an empty head are aligned to the left, the others to the right.
- */
-export function alignedTable(rows: readonly (readonly string[])[], left: number): string {
-  const head = rows[0] ?? [];
-  const widths = widthsOf(rows);
-  const cell = (text: string, column: number): string => {
-    const width = widths[column] ?? 0;
-    return column < left || head[column] === '' ? text.padEnd(width) : text.padStart(width);
-  };
-  return `${rows.map((row) => row.map(cell).join(GAP).trimEnd()).join('\n')}\n`;
 }

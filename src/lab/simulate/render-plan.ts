@@ -1,16 +1,23 @@
+import { tableWithin } from '../../framework/text-table.ts';
 import { DRAWS_MIN, type Estimate } from '../run-summary/compare.ts';
-import { alignedTable } from '../run-summary/render-comparison.ts';
 import type { PlanRow, ServerPlan } from './server-plan.ts';
 
 const HEAD =
   'pool|config|servers|accelerators|per hour|good|TTFT p99 ms|limit req/s|per M tokens|per M output|';
 
-/** `planRows` as text with explanations, with `unit` as the unit of the costs. */
-export function renderPlan(plan: ServerPlan, unit: string): string {
+/**
+ * `planRows` as text with explanations, with `unit` as the unit of the costs; the table is at most
+ * `columns` wide where names allow.
+ */
+export function renderPlan(
+  plan: ServerPlan,
+  unit: string,
+  columns: number = Number.POSITIVE_INFINITY,
+): string {
   const { rows, objective } = plan;
   const load = rows[0]?.requestsPerSecond.toFixed(2) ?? '';
   const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${objective.ttftMs} ms and ${objective.tpotMs} ms per further token`;
-  return `objective: ${asked}; this load: ${load} requests/s; costs in ${unit}\n${alignedTable(planRows(plan), 2)}${limitNotes(rows)}`;
+  return `objective: ${asked}; this load: ${load} requests/s; costs in ${unit}\n${tableWithin(planRows(plan), columns, 2)}${limitNotes(rows)}`;
 }
 
 /** The cells of a table with a head and the load and the cost of each shape. */

@@ -1,0 +1,66 @@
+import { outcomeText } from '../../journal/explain/explanation-text.ts';
+import type { DecisionList } from '../../serve/admin/decision-documents.ts';
+import { namesOf } from './endpoint-names.ts';
+import { fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
+
+const HEAD = ['request', 'age', 'endpoint', 'model', 'tokens', 'predicted', 'observed', 'waited'];
+const LIST_NOTE = [
+  'predicted, observed: time to the first token, observed in streamed answers only',
+  'waited: the part of it at the picker; –: not known',
+];
+
+/** The columns, the most important first: a narrow terminal has no room for the last ones. */
+const IMPORTANCE = [
+  'request',
+  'endpoint',
+  'observed',
+  'predicted',
+  'tokens',
+  'age',
+  'waited',
+  'model',
+];
+
+/** A line for each decision, latest first, of at most `columns` characters where ids allow. */
+export function decisionListText({ decisions, wallMs }: DecisionList, columns: number): string {
+  if (decisions.length === 0) return 'no decisions yet\n';
+  const nameOf = namesOf(
+    decisions.flatMap(({ outcome }) => (outcome.kind === 'picked' ? [outcome.endpoint] : [])),
+  );
+  const rows = decisions.map((line) => [
+    line.requestId || line.id,
+    ageText(wallMs - line.wallMs),
+    line.outcome.kind === 'picked' ? nameOf(line.outcome.endpoint) : outcomeText(line.outcome),
+    line.model || '?',
+    line.promptTokens.toLocaleString('en'),
+    durationText(line.times?.predictedTtftMs),
+    durationText(line.times?.observedTtftMs),
+    durationText(line.times?.waitedMs),
+  ]);
+  const widths = HEAD.map((head, at) =>
+    Math.max(head.length, ...rows.map((row) => row[at]?.length ?? 0)),
+  );
+  const shown = fittingColumns(HEAD, widths, IMPORTANCE, columns);
+  const isLeft = (at: number): boolean => at === 0 || at === 2 || at === 3;
+  const padded = (cell: string, at: number): string =>
+    isLeft(at) ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
+  const lines = [HEAD, ...rows].map((row) =>
+    row
+      .map(padded)
+      .filter((_, at) => shown.has(HEAD[at] ?? ''))
+      .join(GAP)
+      .trimEnd(),
+  );
+  return `${[...lines, ...leftOutNote(HEAD, shown), ...LIST_NOTE].join('\n')}\n`;
+}
+
+function ageText(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000;
+  if (seconds < 120) return `${seconds.toFixed(1)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}
+
+function durationText(ms: number | undefined): string {
+  if (ms === undefined) return '–';
+  return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms).toLocaleString('en')} ms`;
+}

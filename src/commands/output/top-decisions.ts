@@ -1,0 +1,81 @@
+import { textTable } from '../../framework/text-table.ts';
+import type { LiveDecision } from '../../serve/live/live-message.ts';
+import { ending, ms, NAME_CHARS_MIN } from './top-pool.ts';
+
+/**
+ * Beside the id of a request in one of these lines; a longer id is cut, as all of it is in
+ * `explain`.
+ */
+const BESIDE_IDS = 88;
+const ID_CHARS_MIN = 10;
+/** Beside id and the two names of a decision. */
+const BESIDE_BOTH_NAMES = 40;
+
+/** A table of the latest decisions; what a line has no room for is left out or cut. */
+export function decisionLines(
+  decisions: readonly LiveDecision[],
+  nameOf: (id: string) => string,
+  columns: number,
+): readonly string[] {
+  if (decisions.length === 0) return ['no requests yet'];
+  const idChars = Math.max(ID_CHARS_MIN, columns - BESIDE_IDS);
+  const left = Number.isFinite(columns) ? columns - idChars - BESIDE_BOTH_NAMES : columns;
+  const nameChars = Math.max(NAME_CHARS_MIN, Math.floor(left / 2));
+  const shortName = (id: string): string => ending(nameOf(id), nameChars);
+  const rows = decisions.map((decision) => [
+    shortened(decision.requestId || decision.id, idChars),
+    String(decision.promptTokens),
+    decision.held === undefined ? '-' : ms(decision.held.ms),
+    decision.outcome.kind === 'picked' ? shortName(decision.outcome.endpoint) : 'no endpoint',
+    becauseOf(decision, shortName),
+  ]);
+  const heads = ['request', 'tokens', 'held', 'went to', 'because'];
+  let table = [heads, ...rows];
+  for (const spare of SPARE_FIRST) {
+    const lines = textTable(table, heads.length);
+    if (lines.every((line) => line.length <= columns)) break;
+    const at = table[0]?.indexOf(spare);
+    table = table.map((row) => row.filter((_, column) => column !== at));
+  }
+  return textTable(table, heads.length);
+}
+
+/** What is left out, in this order, where a line has no room for it. */
+const SPARE_FIRST = ['held', 'tokens'];
+
+/** With a mark where something is left out. */
+export function shortened(text: string, chars: number): string {
+  return text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
+}
+
+function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => string): string {
+  if (outcome.kind === 'threw') return 'the scheduler failed';
+  if (outcome.kind === 'exhausted') return 'the filters left none';
+  const { decidedBy, profile: used } = outcome;
+  const runnerUp = profiles.find(({ profile }) => profile === used)?.runnerUp;
+  if (decidedBy === undefined) {
+    return runnerUp === undefined ? 'there was no other' : aheadOf(runnerUp, nameOf);
+  }
+  // A scheduler elsewhere gives no scores; a promoted shadow does.
+  const by = `decided by ${decidedBy}`;
+  return runnerUp === undefined ? by : `${aheadOf(runnerUp, nameOf)}, ${by}`;
+}
+
+type RunnerUp = NonNullable<LiveDecision['profiles'][number]['runnerUp']>;
+
+function aheadOf(runnerUp: RunnerUp, nameOf: (id: string) => string): string {
+  const [cost] = runnerUp.costs;
+  const second = nameOf(runnerUp.endpoint);
+  const { scoreBehind } = runnerUp;
+  const asGood = `as good as ${second}`;
+  // Where the runner-up costs less, other scores decided.
+  if (cost === undefined || cost.more <= -SHOWN_MS / 2) {
+    const isTie = Math.abs(scoreBehind) < SHOWN_SCORE / 2;
+    return isTie ? asGood : `${scoreBehind.toFixed(3)} ahead of ${second}`;
+  }
+  return cost.more < SHOWN_MS / 2 ? asGood : `${ms(cost.more)} better than ${second}`;
+}
+
+/** The last digits of a time and of a score. */
+const SHOWN_MS = 0.1;
+const SHOWN_SCORE = 0.001;
