@@ -64,8 +64,10 @@ export class PageReader {
       specs.map((spec) => finderOf(spec));
     this.#waiting = new LoadMetric(finders(mapping.waiting), add, WAITING_MAX);
     this.#running = new LoadMetric(finders(mapping.running), add, RUNNING_MAX);
-    this.#kvUsage = new LoadMetric(finders(mapping.kvUsage), Math.max, KV_USAGE_MAX);
-    this.#kvUsages = new LoadMetric(finders(mapping.kvUsage), add, ENGINE_COUNT_MAX * KV_USAGE_MAX);
+    // Both find the same lines: one that has been found is not searched for again.
+    const kvUsage = finders(mapping.kvUsage);
+    this.#kvUsage = new LoadMetric(kvUsage, Math.max, KV_USAGE_MAX);
+    this.#kvUsages = new LoadMetric(kvUsage, add, ENGINE_COUNT_MAX * KV_USAGE_MAX);
     this.#lora = loraReader(mapping, finderOf);
     this.#cache = cacheReader(mapping, finderOf);
     this.#custom = customReader(mapping, finderOf);

@@ -31,3 +31,19 @@ it('[Q315] takes the fullest memory of several where the page does not say whose
   const usage = ['a', 'b'].map((m, n) => `vllm:kv_cache_usage_perc{m="${m}"} 0.${n + 2}`);
   expect(read('vllm', ['vllm:num_requests_running 1', ...usage])).toMatchObject({ kvUsage: 0.3 });
 });
+
+it('[V490] takes the share of all engines from the lines that it takes each share from', () => {
+  const mapping = ENGINES.find(({ name }) => name === 'vllm');
+  if (mapping === undefined) throw new Error('there is no mapping of vllm');
+  const reader = new PageReader(mapping);
+  const page = (first: string, second: string): Buffer => {
+    // Each line stays where it was, and so the share is found without a search.
+    const lines = [first, 'vllm:num_requests_running{engine="0"} 1', second].map((line) =>
+      line.padEnd(50, ' '),
+    );
+    return Buffer.from([...lines, 'vllm:kv_cache_usage_perc 0.5', ''].join('\n'));
+  };
+  expect(reader.read(page('#', '#'))).toMatchObject({ kvUsage: 0.5, engines: 1 });
+  const both = page('vllm:kv_cache_usage_perc bad', 'vllm:num_requests_running{engine="1"} 1');
+  expect(reader.read(both)).toMatchObject({ kvUsage: 0.25, engines: 2 });
+});
