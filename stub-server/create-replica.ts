@@ -1,4 +1,4 @@
-import type { Clock } from '../src/framework/runtime.ts';
+import type { Clock, Millis } from '../src/framework/runtime.ts';
 import { Engine } from './engine/engine.ts';
 import { latencyModel, type StepLoad, slowed } from './engine/latency-model.ts';
 import { LORA_DEFAULTS } from './engine/lora-slots.ts';
@@ -36,15 +36,9 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
   const live = ranks[0]?.live ?? new LiveSettings(options);
   const engine = engineOf(parts, { live, stats });
   const { loras, startedAt, onCrash, onRestart } = processOf(parts, engine, port);
+  const metrics = sourceOf(parts, { engine, stats, startedAt });
   const metricsPage = pageOf(options, live, {
-    ...options,
-    rank,
-    engine,
-    stats,
-    // A server started without adapters can load some later, but does not report any by default.
-    lorasMax: options.loras.length === 0 && !options.loraEnabled ? 0 : options.lorasMax,
-    lorasInUse: () => lorasInUse(engine, () => clock.wallTime() / 1000),
-    startSeconds: () => startedAt() / 1000,
+    sources: () => (options.engines > 1 ? ranks.map((each) => each.metrics) : [metrics]),
     sinceStartMs: () => clock.wallTime() - startedAt(),
   });
   return {
@@ -52,9 +46,11 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
     server,
     rank,
     ranks,
+    balancer: undefined,
     address: '',
     engine,
     stats,
+    metrics,
     faults: new ActiveFaults({
       engine,
       random: random.fork('faults'),
@@ -73,6 +69,26 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
     exchange,
     port,
     store: options.sharedStorage ? kvNetwork.storeOf(options.model) : undefined,
+  };
+}
+
+function sourceOf(
+  { options, place, clock }: ReplicaParts,
+  {
+    engine,
+    stats,
+    startedAt,
+  }: Pick<Replica, 'engine' | 'stats'> & Pick<EngineProcess, 'startedAt'>,
+): MetricsSource {
+  return {
+    ...options,
+    rank: place.rank,
+    engine,
+    stats,
+    // A server started without adapters can load some later, but does not report any by default.
+    lorasMax: options.loras.length === 0 && !options.loraEnabled ? 0 : options.lorasMax,
+    lorasInUse: () => lorasInUse(engine, () => clock.wallTime() / 1000),
+    startSeconds: () => startedAt() / 1000,
   };
 }
 
@@ -141,25 +157,31 @@ function engineOf(
   });
 }
 
+interface PageParts {
+  /** What the page shows: one for each engine at the address. Complete when the page is asked for. */
+  readonly sources: () => readonly MetricsSource[];
+  readonly sinceStartMs: () => Millis;
+}
+
 /** The page of /metrics, with the fake values of the moment where there are any. */
 function pageOf(
   { engine }: StubOptions,
   live: LiveSettings,
-  source: MetricsSource & { readonly sinceStartMs: () => number },
+  { sources, sinceStartMs }: PageParts,
 ): () => string {
-  const truth = createMetricsPage(DIALECTS[engine], source);
   let shown = live.fakeMetrics;
-  const faked = (): (() => string) =>
-    shown === undefined
-      ? truth
-      : createMetricsPage(DIALECTS[engine], fakeSource(shown, source, source.sinceStartMs));
-  let page = faked();
-  return () => {
-    if (shown !== live.fakeMetrics) {
-      shown = live.fakeMetrics;
-      page = faked();
-    }
+  let page: (() => string) | undefined;
+  const render = (): string => {
+    const shows = sources().map((source) =>
+      shown === undefined ? source : fakeSource(shown, source, sinceStartMs),
+    );
+    page = createMetricsPage(DIALECTS[engine], ...shows);
     return page();
+  };
+  return () => {
+    if (shown !== live.fakeMetrics) page = undefined;
+    shown = live.fakeMetrics;
+    return page === undefined ? render() : page();
   };
 }
 

@@ -19,8 +19,9 @@ export function kvEventsOf(
   const addresses = kvEventAddresses(options, place);
   if (addresses === undefined) return undefined;
   const { kvEventsFormat, model, modelRoot = model, blockTokens, podIp } = options;
-  const { host, port, portOffset, rank } = place;
-  const topic = `kv@${podIp ?? host}:${port === 0 ? portOffset : port}@${modelRoot}`;
+  const { host, port, portOffset, rank, ownsAddress } = place;
+  const offset = portOffset - (ownsAddress ? 0 : rank);
+  const topic = `kv@${podIp ?? host}:${port === 0 ? offset : port}@${modelRoot}`;
   const publisher = new KvEventPublisher({
     ...addresses,
     topic: options.kvEventsTarget?.topic || topic,

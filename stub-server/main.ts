@@ -88,6 +88,7 @@ function withServerOptions(command: Command): Command {
     .option('--preset <name>', 'a model on an accelerator; sets step time and memory')
     .option('--calibrated <file>', 'step time from a file of pointsman calibrate --out')
     .option('--data-parallel-size <n>', 'ranks of each server, on consecutive ports', number)
+    .option('--engines <n>', 'ranks of each server, behind one port, with its balancer', number)
     .option('--model <name>', 'name of the served model', 'stub-model')
     .option('--engine <name>', 'metrics to show: vllm, vllm-2025, sglang or trtllm', 'vllm')
     .option('--loras <names>', 'names of the served adapters, comma-separated', (text) =>

@@ -5,11 +5,12 @@ import type { Clock, Random } from '../src/framework/runtime.ts';
 import { preciseClock } from '../src/runtime/clock/precise-clock.ts';
 import { ListenError } from '../src/runtime/network/server/listen.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { balanceRanks } from './balance-ranks.ts';
 import { createControlServer } from './control-server.ts';
 import { createReplica, KvNetwork } from './create-replica.ts';
 import { scheduleFaults } from './faults/active-faults.ts';
 import { type AnswerTexts, ECHO, readDataset, textsOf } from './http/replica/answer-texts.ts';
-import type { Replica } from './http/replica/replica.ts';
+import { type Replica, ranksAtAddress } from './http/replica/replica.ts';
 import type { ReplicaDirectory } from './http/requests/sequence-kv.ts';
 import { createStubServer } from './http/server.ts';
 import { sharePort, shareSecurePort } from './http/share-port.ts';
@@ -22,15 +23,16 @@ import type { PoolTls } from './tls.ts';
 type StubEndpoint = Pick<Replica, 'address' | 'rank' | 'engine'>;
 
 export interface StubPool {
+  /** One for each address. */
   readonly endpoints: readonly StubEndpoint[];
   /** `host:port` of the control server, if there is one. */
   readonly control: string | undefined;
-  /** ZMQ addresses of each endpoint's KV events, in the same order; empty without KV events. */
+  /** ZMQ addresses of each engine's KV events, in order; empty without KV events. */
   readonly kvEvents: readonly Pick<KvEventPublisher, 'endpoint' | 'replayEndpoint'>[];
   stop(): Promise<void>;
 }
 
-/** Starts a pool of equal model servers in this process, with one port per server and rank. */
+/** Starts a pool of equal model servers in this process. */
 export function startStubPool(options: StubOptions): Promise<StubPool> {
   return startMixedPool(Array.from({ length: options.count }, () => options));
 }
@@ -56,11 +58,16 @@ export async function startMixedPool(
     publishers: [],
     tls: await tlsOf(common),
   };
-  for (const place of engineAddresses(servers)) {
-    await startReplica(pool, place, servers[place.server] ?? common);
-  }
+  const places = engineAddresses(servers);
+  for (const place of places) await addReplica(pool, place, servers[place.server] ?? common);
   const { ranks, listening, publishers } = pool;
+  for (const each of ranks) balanceRanks(each, clock);
   const replicas = ranks.flat();
+  const fronts = replicas.filter((replica) => ranksAtAddress(replica)[0] === replica);
+  for (const front of fronts) {
+    const at = places[replicas.indexOf(front)];
+    if (at !== undefined) await serveAt(pool, at, front);
+  }
   let control: string | undefined;
   if (controlPort !== undefined) {
     const server = createControlServer(replicas);
@@ -70,7 +77,7 @@ export async function startMixedPool(
   const faults = ranks.map((siblings) => siblings.map((replica) => replica.faults));
   const schedule = scheduleFaults(common.faults, faults, clock);
   return {
-    endpoints: replicas.map(({ address, rank, engine }) => ({ address, rank, engine })),
+    endpoints: fronts.map(({ address, rank, engine }) => ({ address, rank, engine })),
     control,
     kvEvents: publishers.map(({ endpoint, replayEndpoint }) => ({ endpoint, replayEndpoint })),
     stop: async () => {
@@ -112,14 +119,14 @@ async function kvEventsOf(
   return (await import('./kv-events-of.ts')).kvEventsOf(options, place, clock);
 }
 
-/** Starts one engine and adds it to the pool. */
-async function startReplica(
+/** Adds an engine to the pool. */
+async function addReplica(
   pool: StartingPool,
   place: EngineAddress,
   options: StubOptions,
 ): Promise<void> {
-  const { clock, random, kvNetwork, byAddress, listening, publishers } = pool;
-  const { server: index, rank, host, port } = place;
+  const { clock, random, kvNetwork, publishers } = pool;
+  const { server: index, rank } = place;
   const ranks = pool.ranks[index] ?? [];
   const name = `stub-${index}`;
   const own = random.fork(rank === 0 ? name : `${name} rank ${rank}`);
@@ -129,13 +136,22 @@ async function startReplica(
   const replica = createReplica(name, parts);
   ranks.push(replica);
   await events?.publisher.open();
+  if (events !== undefined) publishers.push(events.publisher);
+}
+
+/** Listens for requests to the ranks at an address, of which `replica` is the first. */
+async function serveAt(
+  { byAddress, listening, tls }: StartingPool,
+  { host, port }: EngineAddress,
+  replica: Replica,
+): Promise<void> {
   const findReplica = (address: string): Replica | undefined => byAddress.get(address);
   const server = createStubServer(replica, findReplica);
-  const front = withGrpc(server, { replica, findReplica, tls: pool.tls });
-  replica.address = await listen(front, host, port);
+  const front = withGrpc(server, { replica, findReplica, tls });
+  const address = await listen(front, host, port);
+  for (const rank of ranksAtAddress(replica)) rank.address = address;
   listening.push(closing(front, server));
-  if (events !== undefined) publishers.push(events.publisher);
-  byAddress.set(replica.address, replica);
+  byAddress.set(address, replica);
 }
 
 /** Reads the data set, if there is one. Throws ConfigError. */

@@ -16,7 +16,7 @@ import type { Recipient } from '../http/answers/reply.ts';
 import { vectorOf } from '../http/apis/embeddings.ts';
 import { generate } from '../http/apis/generate.ts';
 import { ApiError } from '../http/replica/api-error.ts';
-import { type Replica, rankOf } from '../http/replica/replica.ts';
+import { type Replica, rankOf, ranksAtAddress } from '../http/replica/replica.ts';
 import type { ReplicaDirectory } from '../http/requests/sequence-kv.ts';
 import { grpcReply } from './grpc-reply.ts';
 import { type GenerateMessage, type Input, readGenerate, tokensOf } from './read-generate.ts';
@@ -89,7 +89,10 @@ function handlers(replica: Replica, findReplica: ReplicaDirectory): object {
       }),
     GetServerInfo: (_: unknown, answer: sendUnaryData<object>) =>
       answer(null, {
-        active_requests: replica.engine.runningCount + replica.engine.waitingCount,
+        active_requests: ranksAtAddress(replica).reduce(
+          (sum, { engine }) => sum + engine.runningCount + engine.waitingCount,
+          0,
+        ),
         is_paused: replica.engine.asleep,
         last_receive_timestamp: lastAt,
         uptime_seconds: (clock.now() - startedAt) / 1000,

@@ -10,7 +10,7 @@ import { generateImages, speak, transcribe } from './apis/media-apis.ts';
 import { renderChat, renderCompletion } from './apis/render.ts';
 import { readSglang, sglangRecipient } from './apis/sglang-generate.ts';
 import { ApiError, parseBody, sendJson } from './replica/api-error.ts';
-import { stateOf } from './replica/replica.ts';
+import { type Replica, ranksAtAddress, stateOf } from './replica/replica.ts';
 import type { Call, Route } from './requests/call.ts';
 import { type BytesOf, chatTokenIds } from './requests/chat-prompt.ts';
 import type { GenerationRequest } from './requests/read-generation.ts';
@@ -79,7 +79,7 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['GET /prometheus/metrics', trtllmMetrics],
   [`POST ${PULL_PATH}`, sendKv],
   // Mooncake's bootstrap server, by data-parallel rank.
-  ['GET /query', ({ replica }) => ({ 0: { engine_id: engineIdOf(replica) } })],
+  ['GET /query', ({ replica }) => engineIds(replica)],
   // Paths of llm-d-inference-sim.
   ['GET /admin/config', ({ replica }) => adminConfig(replica)],
   ['POST /admin/config', ({ replica, json }) => changeConfig(json(), replica)],
@@ -93,17 +93,23 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /reset_prefix_cache', resetPrefixCache],
 ]);
 
-/** A route that changes the engine and answers with an empty object. */
+/** A route that changes the engines and answers with an empty object. */
 function changing(change: (engine: ModelEngine) => unknown): Route {
   return ({ replica }) => {
-    change(replica.engine);
+    for (const { engine } of ranksAtAddress(replica)) change(engine);
     return {};
   };
 }
 
 function resetPrefixCache({ replica, query }: Call): object {
-  replica.engine.resetPrefixCache({ host: query.get('reset_external') === 'true' });
+  const host = query.get('reset_external') === 'true';
+  for (const { engine } of ranksAtAddress(replica)) engine.resetPrefixCache({ host });
   return {};
+}
+
+function engineIds(replica: Replica): object {
+  const ids = ranksAtAddress(replica).map((rank) => ({ engine_id: engineIdOf(rank) }));
+  return Object.fromEntries(ids.entries());
 }
 
 function generateFrom(
@@ -149,13 +155,15 @@ function trtllmMetrics(call: Call): undefined {
 }
 
 function beginFault({ replica, json }: Call): object {
-  replica.faults.begin(parseBody(faultSchema, json()));
+  const fault = parseBody(faultSchema, json());
+  for (const { faults } of ranksAtAddress(replica)) faults.begin(fault);
   return { faults: replica.faults.active };
 }
 
 function endFaults({ replica, query }: Call): object {
-  const kind = query.get('kind');
-  replica.faults.end(kind === null ? undefined : faultKind(kind));
+  const name = query.get('kind');
+  const kind = name === null ? undefined : faultKind(name);
+  for (const { faults } of ranksAtAddress(replica)) faults.end(kind);
   return { faults: replica.faults.active };
 }
 
@@ -210,16 +218,21 @@ function loadLora({ replica, response, json }: Call): undefined {
   if (replica.loras.has(name)) {
     throw new ApiError(400, `The lora adapter '${name}' has already been loaded.`);
   }
-  replica.loras.set(name, path);
-  replica.engine.loras.load(name);
+  for (const { loras, engine } of ranksAtAddress(replica)) {
+    loras.set(name, path);
+    engine.loras.load(name);
+  }
   response.end(`Success: LoRA adapter '${name}' added successfully.`);
 }
 
 function unloadLora({ replica, response, json }: Call): undefined {
   const { lora_name: name } = parseBody(loraSchema, json());
-  if (!replica.loras.delete(name)) {
+  if (!replica.loras.has(name)) {
     throw new ApiError(404, `The lora adapter '${name}' cannot be found.`);
   }
-  replica.engine.loras.forget(name);
+  for (const { loras, engine } of ranksAtAddress(replica)) {
+    loras.delete(name);
+    engine.loras.forget(name);
+  }
   response.end(`Success: LoRA adapter '${name}' removed successfully.`);
 }

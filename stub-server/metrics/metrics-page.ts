@@ -27,7 +27,12 @@ const START_TIME =
   '# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.\n' +
   '# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds ';
 
-type Renderer = (source: MetricsSource) => string;
+/** Renders the series of one engine in a family; those of an `InfoFamily` come otherwise. */
+interface Renderer {
+  /** Stands before the series of all engines. */
+  readonly head: string;
+  readonly body: (source: MetricsSource) => string;
+}
 
 /** Maximum number of templates kept per dialect; a pool has a handful of models. */
 const TEMPLATES_MAX = 64;
@@ -36,16 +41,31 @@ const TEMPLATES_MAX = 64;
 const templates = new WeakMap<Dialect, Map<string, readonly Renderer[]>>();
 
 /**
- * Creates a function that renders a page in Prometheus text format. Nearly all text is constant and
- * is built once for all servers with the same labels: a process has hundreds of engines, each
- * scraped twenty times a second, and a metrics library would cost more than the engines do.
+ * Creates a function that renders a page in Prometheus text format, with the series of each engine
+ * of a server. Nearly all text is constant and is built once for all servers with the same labels: a
+ * process has hundreds of engines, each scraped twenty times a second, and a metrics library would
+ * cost more than the engines do.
  */
-export function createMetricsPage(dialect: Dialect, source: MetricsSource): () => string {
-  const renderers = templateOf(dialect, source);
+export function createMetricsPage(
+  dialect: Dialect,
+  ...sources: readonly MetricsSource[]
+): () => string {
+  const engines = sources.map((source) => ({ source, renderers: templateOf(dialect, source) }));
   return () => {
     let text = '';
-    for (const render of renderers) text += render(source);
-    return `${text}${START_TIME}${float(source.startSeconds())}\n`;
+    for (let index = 0; index < dialect.families.length; index++) {
+      const family = dialect.families[index] as Family;
+      let head = '';
+      let body = family.type === 'info' ? infoText(dialect, family, sources) : '';
+      for (const { source, renderers } of engines) {
+        const renderer = renderers[index] as Renderer;
+        head = renderer.head;
+        body += renderer.body(source);
+      }
+      if (body !== '') text += head + body;
+    }
+    const startSeconds = Math.max(...sources.map((source) => source.startSeconds()));
+    return `${text}${START_TIME}${float(startSeconds)}\n`;
   };
 }
 
@@ -76,35 +96,34 @@ function rendererOf(family: Family, shared: Labels, { stats }: MetricsSource): R
   const head = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
   switch (family.type) {
     case 'histogram':
-      return histogramRenderer(head, family, { shared, bounds: stats[family.field].bounds });
+      return { head, body: histogramBody(family, { shared, bounds: stats[family.field].bounds }) };
     case 'info':
-      return infoRenderer(head, family);
+      return { head, body: () => '' };
     case 'gauge':
     case 'counter':
-      return seriesRenderer(head, family, shared);
+      return { head, body: seriesBody(family, shared) };
   }
 }
 
-function seriesRenderer(head: string, { name, series }: SeriesFamily, shared: Labels): Renderer {
+function seriesBody({ name, series }: SeriesFamily, shared: Labels): Renderer['body'] {
   const lines = series.map(({ labels = {}, value }) => ({
     start: `${name}${braced({ ...shared, ...labels })} `,
     value,
   }));
   return (source) => {
-    let text = head;
+    let text = '';
     for (const { start, value } of lines) {
       const current = value(source);
       if (current !== undefined) text += `${start}${float(current)}\n`;
     }
-    return text.length > head.length ? text : '';
+    return text;
   };
 }
 
-function histogramRenderer(
-  head: string,
+function histogramBody(
   { name, field }: HistogramFamily,
   { shared, bounds }: { readonly shared: Labels; readonly bounds: readonly number[] },
-): Renderer {
+): Renderer['body'] {
   const starts = [...bounds.map(float), '+Inf'].map(
     (le) => `${name}_bucket${braced({ ...shared, le })} `,
   );
@@ -112,7 +131,7 @@ function histogramRenderer(
   const count = `${name}_count${braced(shared)} `;
   return ({ stats }) => {
     const histogram = stats[field];
-    let text = head;
+    let text = '';
     let cumulative = 0;
     for (let index = 0; index < starts.length; index++) {
       cumulative += histogram.counts[index] as number;
@@ -122,14 +141,22 @@ function histogramRenderer(
   };
 }
 
-function infoRenderer(head: string, { name, info }: InfoFamily): Renderer {
-  return (source) => {
-    let text = head;
+/** Engines may have the same labels, as in vLLM: then the newest value is shown. */
+function infoText(
+  { prefix }: Dialect,
+  { name, info }: InfoFamily,
+  sources: readonly MetricsSource[],
+): string {
+  const values = new Map<string, number>();
+  for (const source of sources) {
     for (const { labels, value } of info(source)) {
-      text += `${name}${braced(labels)} ${float(value)}\n`;
+      const key = braced(labels);
+      values.set(key, Math.max(value, values.get(key) ?? value));
     }
-    return text.length > head.length ? text : '';
-  };
+  }
+  let text = '';
+  for (const [labels, value] of values) text += `${prefix}${name}${labels} ${float(value)}\n`;
+  return text;
 }
 
 /** Labels sorted by name, as the Python client prints them. */

@@ -27,6 +27,16 @@ describe('engineAddresses', () => {
     ]);
   });
 
+  it('[B258] gives engines behind one port consecutive ports for their KV events', () => {
+    const places = engineAddresses([options({ engines: 2 }), options({ engines: 2 })]);
+    expect(places.map(({ port, portOffset }) => [port, portOffset])).toEqual([
+      [8000, 0],
+      [8000, 1],
+      [8001, 2],
+      [8001, 3],
+    ]);
+  });
+
   it('takes free ports for 0', () => {
     expect(described([options({ port: 0 }), options({ port: 0 })])).toEqual([
       '0.0 127.0.0.1:0',

@@ -10,29 +10,36 @@ export interface EngineAddress {
   readonly port: number;
   /** Offset of its other ports, such as for KV events, from the first. */
   readonly portOffset: number;
+  /** Whether it has the address alone; else engines of its server share it. */
+  readonly ownsAddress: boolean;
 }
 
 const PORT_MAX = 65_535;
 
 /**
- * One address for each rank of each server. Ranks have consecutive ports, as in vLLM; servers
- * follow on the next ports or addresses, as the first server's `spread` says. Throws ConfigError
- * where the ports do not suffice.
+ * One address for each rank of each server. Ranks have consecutive ports, or all the same one where
+ * they are `engines`; servers follow on the next ports or addresses, as the first server's `spread`
+ * says. Throws ConfigError where the ports do not suffice.
  */
 export function engineAddresses(servers: readonly StubOptions[]): readonly EngineAddress[] {
   const [{ host, port, spread } = { host: '', port: 0, spread: 'ports' }] = servers;
   const addresses: EngineAddress[] = [];
-  for (const [server, { dataParallelSize }] of servers.entries()) {
-    for (let rank = 0; rank < dataParallelSize; rank++) {
-      const portOffset = spread === 'ports' ? addresses.length : rank;
+  /** Ports that the servers so far listen on. */
+  let ports = 0;
+  for (const [server, { dataParallelSize, engines }] of servers.entries()) {
+    const ownsAddress = engines === 1;
+    for (let rank = 0; rank < dataParallelSize * engines; rank++) {
+      const ownPort = ownsAddress ? rank : 0;
       addresses.push({
         server,
         rank,
         host: spread === 'ports' ? host : addressAfter(host, server),
-        port: port === 0 ? 0 : port + portOffset,
-        portOffset,
+        port: port === 0 ? 0 : port + ownPort + (spread === 'ports' ? ports : 0),
+        portOffset: spread === 'ports' ? addresses.length : rank,
+        ownsAddress,
       });
     }
+    ports += dataParallelSize;
   }
   const last = Math.max(...addresses.map((each) => each.port));
   if (last > PORT_MAX) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { issueText } from '../../src/files/reading/zod-issues.ts';
+import { ENGINE_COUNT_MAX } from '../../src/framework/attributes.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
 import { HOST_TIER_DEFAULT, type HostTierOptions } from '../engine/host-tier.ts';
@@ -24,6 +25,8 @@ export interface StubOptions extends Omit<Preset, 'accelerators'>, ServedOptions
   readonly spread: 'ports' | 'addresses';
   /** vLLM's data-parallel ranks: engines in one server, each with its own port. */
   readonly dataParallelSize: number;
+  /** Data-parallel ranks behind one port, over which the server spreads its requests. */
+  readonly engines: number;
   readonly model: string;
   /** The engine whose metrics it shows. */
   readonly engine: DialectName;
@@ -91,6 +94,7 @@ const SERVER_FIELDS = {
   model: z.string().min(1).default('stub-model'),
   engine: z.enum(DIALECT_NAMES).default('vllm'),
   dataParallelSize: z.int().min(1).max(8).default(1),
+  engines: z.int().min(1).max(ENGINE_COUNT_MAX).default(1),
   loras: z.array(z.string().min(1)).default([]),
   lorasMax: z.int().positive().default(4),
   loraEnabled: z.boolean().default(false),
@@ -196,6 +200,7 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
       const message = `${given.map(([field]) => field).join(', ')} can only be set where step time is linear, as in the preset study: set all coefficients with latency, or use slowdown`;
       context.addIssue({ code: 'custom', message });
     }
+    for (const issue of enginesIssues(input)) context.addIssue({ code: 'custom', ...issue });
     if (input.spread === 'addresses' && !z.ipv4().safeParse(input.host).success) {
       const message = `is ${input.host}, but spread: addresses needs an IPv4 address to count from, such as 127.0.0.1`;
       context.addIssue({ code: 'custom', path: ['host'], message });
@@ -212,6 +217,27 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
     };
   },
 ) as z.ZodType<StubOptions>;
+
+/** What several engines behind one address cannot be combined with. */
+function enginesIssues({
+  engines,
+  dataParallelSize,
+  engine,
+  fakeMetrics,
+}: z.infer<typeof schema>): readonly { path: string[]; message: string }[] {
+  if (engines === 1) return [];
+  const others = [
+    [dataParallelSize > 1, 'dataParallelSize, which gives each rank a port: leave one of them out'],
+    [engine === 'trtllm', 'engine trtllm, whose metrics do not distinguish them: choose another'],
+    [fakeMetrics !== undefined, 'fakeMetrics, which are those of one engine: leave them out'],
+  ] as const;
+  return others
+    .filter(([given]) => given)
+    .map(([, other]) => ({
+      path: ['engines'],
+      message: `is ${engines} and cannot be used with ${other}`,
+    }));
+}
 
 /** Blocks of so many GiB hold `bytesPerToken` for each of their tokens, as those of a transfer. */
 function hostTierOf(input: z.infer<typeof schema>): HostTierOptions | undefined {

@@ -1,9 +1,10 @@
 import { Engine } from '../../../stub-server/engine/engine.ts';
+import { EngineBalancer } from '../../../stub-server/engine/engine-balancer.ts';
 import { latencyModel, slowed } from '../../../stub-server/engine/latency-model.ts';
 import type { SequenceRequest, Submission } from '../../../stub-server/engine/sequence.ts';
 import { EngineStats } from '../../../stub-server/metrics/engine-stats.ts';
 import { KV_LINK_DEFAULT, KvPort } from '../../../stub-server/pd/kv-fabric.ts';
-import type { Clock, Millis, Random } from '../../framework/runtime.ts';
+import type { Clock, Random } from '../../framework/runtime.ts';
 import type { MetricsSample } from '../../library/create-picker.ts';
 import type { ServerSpec } from './pool-spec.ts';
 
@@ -40,7 +41,7 @@ export class SimulatedServer implements ModelServer {
   readonly stats: EngineStats = new EngineStats();
   readonly port: KvPort;
   readonly #engines: readonly Engine[];
-  readonly #arriving: RecentArrivals;
+  readonly #balancer: EngineBalancer | undefined;
   #up = true;
 
   constructor(spec: ServerSpec, parts: ServerParts) {
@@ -48,7 +49,6 @@ export class SimulatedServer implements ModelServer {
     const { engines = 1 } = spec;
     this.spec = spec;
     this.port = new KvPort(kvLink);
-    this.#arriving = new RecentArrivals(parts.clock, spec.admissionMs);
     this.#engines = Array.from({ length: engines }, (_, rank) => {
       return new Engine({
         ...rest,
@@ -61,15 +61,19 @@ export class SimulatedServer implements ModelServer {
         ...(loras && { loras }),
       });
     });
+    if (engines > 1) {
+      this.#balancer = new EngineBalancer(this.#engines, { rule: 'in-flight', clock: parts.clock });
+    }
   }
 
   submit(request: SequenceRequest): Submission {
-    const engine = leastLoaded(this.#engines, this.#arriving);
-    const refused =
-      !this.#up || request.promptTokens + request.outputTokens > engine.contextTokensMax;
-    if (refused) return refuse(request);
-    if (this.#engines.length > 1) this.#arriving.add(engine);
-    return engine.submit(request);
+    const [first] = this.#engines;
+    const tokens = request.promptTokens + request.outputTokens;
+    if (!this.#up || first === undefined || tokens > first.contextTokensMax) return refuse(request);
+    const balancer = this.#balancer;
+    if (balancer === undefined) return first.submit(request);
+    const index = balancer.choose();
+    return balancer.submit(this.#engines[index] ?? first, index, request);
   }
 
   sample(): MetricsSample | undefined {
@@ -95,37 +99,6 @@ export class SimulatedServer implements ModelServer {
   set slowdown(factor: number) {
     for (const engine of this.#engines) engine.slowdown = factor;
   }
-}
-
-/** One that waits counts for so many that run when vLLM's API server spreads requests. */
-const WAITING_WEIGHT = 4;
-
-/** Requests that were sent to an engine and that it does not count yet. */
-class RecentArrivals {
-  readonly #clock: Clock;
-  readonly #admissionMs: Millis;
-  readonly #counts = new Map<Engine, number>();
-
-  constructor(clock: Clock, admissionMs: Millis) {
-    this.#clock = clock;
-    this.#admissionMs = admissionMs;
-  }
-
-  of(engine: Engine): number {
-    return this.#counts.get(engine) ?? 0;
-  }
-
-  add(engine: Engine): void {
-    this.#counts.set(engine, this.of(engine) + 1);
-    this.#clock.setTimer(this.#admissionMs, () => this.#counts.set(engine, this.of(engine) - 1));
-  }
-}
-
-/** Where vLLM's API server sends a request: to the first of those with the least load. */
-function leastLoaded(engines: readonly Engine[], arriving: RecentArrivals): Engine {
-  const loadOf = (engine: Engine): number =>
-    WAITING_WEIGHT * (engine.waitingCount + arriving.of(engine)) + engine.runningCount;
-  return engines.reduce((a, b) => (loadOf(b) < loadOf(a) ? b : a));
 }
 
 function sumOf(engines: readonly Engine[], value: (engine: Engine) => number): number {

@@ -4,7 +4,7 @@ import type { Answer } from '../answers/plan-answer.ts';
 import { type PlannedSequence, planSequences } from '../answers/plan-sequences.ts';
 import type { Recipient, Reply } from '../answers/reply.ts';
 import { ApiError } from '../replica/api-error.ts';
-import { isModel, type Replica } from '../replica/replica.ts';
+import { isModel, type Replica, rankFor, submitTo } from '../replica/replica.ts';
 import {
   askedError,
   asksForCacheThreshold,
@@ -23,12 +23,14 @@ import {
 /** Answers a request of a generating API through the engine. Throws ApiError before any output. */
 export function generate(
   request: GenerationRequest,
-  call: GenerateCall,
+  received: GenerateCall,
   recipient: Recipient,
 ): void {
   const { prompts, asked, ...terms } = request;
-  const { replica } = call;
-  refuse(terms.model, call);
+  refuse(terms.model, received);
+  const replica = rankFor(received.headers, received.replica);
+  refuseWhereFull(replica);
+  const call = replica === received.replica ? received : { ...received, replica };
   const kv = legsOfRequest(terms, call);
   const { encoderOnly } = replica.options;
   const only = encoderOnly || kv.prefill?.onlyPrefill === true;
@@ -44,9 +46,9 @@ export function generate(
   else new Generation({ terms, call, recipient, kv, sequences }).start();
 }
 
-/** Throws ApiError for a request that is to fail, names no model, or finds the queue full. */
+/** Throws ApiError for a request that is to fail or names no model. */
 function refuse(model: string, { replica, headers }: GenerateCall): void {
-  const { faults, live, options, random, loras, engine } = replica;
+  const { faults, live, random, loras } = replica;
   const failure = askedError(headers) ?? live.drawnFailure(random);
   if (failure !== undefined) throw failure;
   if (!isModel(replica, model) && !loras.has(model)) {
@@ -54,7 +56,9 @@ function refuse(model: string, { replica, headers }: GenerateCall): void {
   }
   const status = faults.errorStatus;
   if (status !== undefined) throw new ApiError(status, 'injected fault');
-  const { waitingMax } = options;
+}
+
+function refuseWhereFull({ options: { waitingMax }, engine }: Replica): void {
   if (waitingMax !== undefined && engine.waitingCount >= waitingMax) {
     throw new ApiError(429, `${engine.waitingCount} requests wait already, the maximum`);
   }
@@ -145,7 +149,7 @@ class Generation {
     // Without the language model the prompt costs nothing but its media.
     const { promptTokens, hashes } = replica.options.encoderOnly ? NO_PROMPT : sequence;
     const { decode, prefill } = kv;
-    return replica.engine.submit({
+    return submitTo(replica, {
       arrivedAt: receivedAt,
       promptTokens,
       tokenIds,

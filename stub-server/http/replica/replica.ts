@@ -1,7 +1,10 @@
 import type { Clock, Random } from '../../../src/framework/runtime.ts';
+import type { EngineBalancer } from '../../engine/engine-balancer.ts';
 import type { ModelEngine } from '../../engine/model-engine.ts';
+import type { SequenceRequest, Submission } from '../../engine/sequence.ts';
 import type { ActiveFaults } from '../../faults/active-faults.ts';
 import type { EngineStats } from '../../metrics/engine-stats.ts';
+import type { MetricsSource } from '../../metrics/family.ts';
 import type { StubOptions } from '../../options/stub-options.ts';
 import type { KvExchange } from '../../pd/kv-exchange.ts';
 import type { KvPort } from '../../pd/kv-fabric.ts';
@@ -19,10 +22,14 @@ export interface Replica {
   readonly rank: number;
   /** All ranks of the server, in order. */
   readonly ranks: readonly Replica[];
+  /** Chooses the rank of each request where all are behind one address; set when all are there. */
+  balancer: EngineBalancer | undefined;
   /** `host:port`; empty until it listens. */
   address: string;
   readonly engine: ModelEngine;
   readonly stats: EngineStats;
+  /** What /metrics shows of this rank. */
+  readonly metrics: MetricsSource;
   /** Also renders the page of /metrics. */
   readonly faults: ActiveFaults;
   readonly options: StubOptions;
@@ -46,6 +53,11 @@ export interface Replica {
 /** Whether requests for `model` are for the server's model; those for an adapter are not. */
 export function isModel({ options }: Replica, model: string): boolean {
   return model === options.model || options.aliases.includes(model);
+}
+
+/** The ranks behind the address of this one, which live and end together. */
+export function ranksAtAddress(replica: Replica): readonly Replica[] {
+  return replica.balancer === undefined ? [replica] : replica.ranks;
 }
 
 export function stateOf(replica: Replica): object {
@@ -76,11 +88,25 @@ export function stateOf(replica: Replica): object {
 /** vLLM's header for the data-parallel rank. */
 const RANK_HEADER = 'x-data-parallel-rank';
 
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The rank that is to compute a request: the one that its header names, or the balancer's. */
+export function rankFor(headers: Headers, replica: Replica): Replica {
+  const { balancer, ranks } = replica;
+  if (balancer === undefined || headers[RANK_HEADER] !== undefined) return replica;
+  return ranks[balancer.choose()] ?? replica;
+}
+
+/** Submits to the rank's engine, where the balancer counts the request, if there is one. */
+export function submitTo(
+  { balancer, rank, engine }: Replica,
+  request: SequenceRequest,
+): Submission {
+  return balancer === undefined ? engine.submit(request) : balancer.submit(engine, rank, request);
+}
+
 /** The rank that the header names. Each port of a server accepts requests for any of its ranks. */
-export function rankOf(
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
-  replica: Replica,
-): Replica {
+export function rankOf(headers: Headers, replica: Replica): Replica {
   const text = headers[RANK_HEADER];
   if (text === undefined) return replica;
   const rank = replica.ranks[text === '' ? -1 : Number(text)];
