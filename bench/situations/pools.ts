@@ -7,6 +7,7 @@ import {
   reportedOtherwise,
   shortWindow,
   withoutKvSize,
+  withoutPrefixCache,
 } from './reported-otherwise.ts';
 import type { Situation } from './situation.ts';
 import type { Stream } from './traffic.ts';
@@ -128,6 +129,14 @@ export const POOLS: readonly Situation[] = [
     run: reportedOtherwise({
       sample: (sample) => ({ ...sample, runningRequests: 0, waitingQueueSize: 0 }),
     }),
+  },
+  {
+    name: 'prefixes-not-kept',
+    about: 'chats with 3,000 tokens of shared beginnings; servers find no prefix again',
+    load: [0.3, 0.55],
+    pool: h100s,
+    streams: () => [{ ...chat(), heads: { count: 12, skew: 0.7, tokens: 3000 } }],
+    run: withoutPrefixCache,
   },
   {
     name: 'samples-every-5s',

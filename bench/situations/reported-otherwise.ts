@@ -76,3 +76,14 @@ class ShortWindowServer extends SimulatedServer {
       : super.submit(request);
   }
 }
+
+/** Servers that find no prefix again: engines that were started so. */
+export const withoutPrefixCache: Pick<ScenarioRun, 'createServer'> = {
+  createServer: (spec, parts) => new ForgetfulServer(spec, parts),
+};
+
+class ForgetfulServer extends SimulatedServer {
+  override submit(request: Parameters<SimulatedServer['submit']>[0]) {
+    return super.submit({ ...request, blockHashes: [] });
+  }
+}

@@ -20,6 +20,8 @@ export interface CacheConfig {
   readonly blocks: number;
   /** The engine finds prefixes in multiples of so many tokens; of whole blocks when left out. */
   readonly matchTokens?: number | undefined;
+  /** False where the engine says that it finds no prefix again; left out elsewhere. */
+  readonly keepsPrefixes?: false | undefined;
 }
 
 /** The size of the KV cache as the engine reports it; undefined until then. */

@@ -82,8 +82,14 @@ function mapOf<Value>(values: Readonly<Record<string, Value>>): ReadonlyMap<stri
   return new Map(Object.entries(values));
 }
 
-function cacheConfigOf({ blockTokens, blocks, matchTokens }: CacheConfig): CacheConfig {
-  return { blockTokens, blocks, ...(matchTokens !== undefined && { matchTokens }) };
+function cacheConfigOf({
+  blockTokens,
+  blocks,
+  matchTokens,
+  keepsPrefixes,
+}: CacheConfig): CacheConfig {
+  const match = matchTokens !== undefined && { matchTokens };
+  return { blockTokens, blocks, ...match, ...(keepsPrefixes === false && { keepsPrefixes }) };
 }
 
 function modelsOf(models: Readonly<Record<string, boolean>>): readonly ServedModel[] {

@@ -28,10 +28,26 @@ const matched = (held: ApproxPrefixIndex, asked: InferenceRequest, endpoint: End
   held.match(asked).matchedBlocks(endpoint);
 
 /** An answer to a request of which 1,600 tokens were thought to be cached. */
-function answer(held: ApproxPrefixIndex, asked: InferenceRequest, cachedTokens: number): void {
-  const routed = makeRouted(a, { request: asked, cachedTokens: 1600 });
+function answer(
+  held: ApproxPrefixIndex,
+  asked: InferenceRequest,
+  cachedTokens: number,
+  at = NOW,
+): void {
+  const routed = makeRouted(a, { request: asked, cachedTokens: 1600, at });
   const usage = { promptTokens: asked.promptTokens, completionTokens: 1, cachedTokens };
-  held.onDone(routed, NOW, 'completed', usage);
+  held.onDone(routed, at, 'completed', usage);
+}
+
+let time = NOW;
+
+/** Answers that find nothing, each to a request that was sent after the one before had ended. */
+function findNothing(held: ApproxPrefixIndex, answers: number): void {
+  for (let number = 0; number < answers; number++) {
+    time += 1;
+    held.onRouted(makeRouted(a, { request: request(number, 30), at: time }));
+    answer(held, request(number, 30), 0, time);
+  }
 }
 
 describe('the approximate prefix index', () => {
@@ -91,6 +107,68 @@ describe('the approximate prefix index', () => {
     expect(held.size(a)).toBe(90);
     answer(held, request(3, 30), 0);
     expect([held.size(a), matched(held, request(3, 30), a)]).toEqual([30, 30]);
+  });
+
+  it('[Q330] expects nothing of an endpoint that never found anything', () => {
+    const held = index([a, b]);
+    findNothing(held, 2);
+    expect(held.size(a)).toBeGreaterThan(0);
+    findNothing(held, 3);
+    for (const endpoint of [a, b]) held.onRouted(makeRouted(endpoint, { request: request(1, 30) }));
+    expect([matched(held, request(1, 30), a), matched(held, request(1, 30), b)]).toEqual([0, 30]);
+  });
+
+  it('[Q330] expects nothing of an endpoint whose cache was lost twice with nothing found in between', () => {
+    const held = index([a]);
+    answer(held, request(1, 30), 1600);
+    const matchedThen: number[] = [];
+    for (const misses of [3, 2, 1]) {
+      findNothing(held, misses);
+      held.onRouted(makeRouted(a, { request: request(1, 30) }));
+      matchedThen.push(matched(held, request(1, 30), a));
+    }
+    expect(matchedThen).toEqual([30, 30, 0]);
+  });
+
+  it('[Q330] does not count answers to what was sent before the cache was lost', () => {
+    const held = index([a]);
+    answer(held, request(1, 30), 1600);
+    for (let count = 0; count < 10; count++) answer(held, request(1, 30), 0);
+    held.onRouted(makeRouted(a, { request: request(1, 30) }));
+    expect(matched(held, request(1, 30), a)).toBe(30);
+  });
+
+  it('[Q330] expects something again once an answer has found something, or the process began anew', () => {
+    const restarted = (held: ApproxPrefixIndex): void => {
+      const [before, now] = makePool(
+        [100, 200].map((at) => ({ attributes: [[STARTED_AT as never, at]] })),
+      ) as readonly [Endpoint, Endpoint];
+      held.onEndpointChanged({ ...now, slot: a.slot }, before);
+    };
+    for (const again of [
+      (held: ApproxPrefixIndex) => answer(held, request(9, 1), 16, NOW + 100),
+      restarted,
+    ]) {
+      const held = index([a]);
+      findNothing(held, 6);
+      again(held);
+      held.onRouted(makeRouted(a, { request: request(1, 30) }));
+      expect(matched(held, request(1, 30), a)).toBe(30);
+    }
+  });
+
+  it('[Q331] expects nothing of an endpoint that says it keeps no prefixes, from the moment it says so', () => {
+    const [known, off] = makePool(
+      [{}, { keepsPrefixes: false }].map((kept) => ({
+        attributes: [[CACHE_CONFIG as never, { blockTokens: 16, blocks: 4000, ...kept }]],
+      })),
+    ) as readonly [Endpoint, Endpoint];
+    const held = index([known]);
+    held.onRouted(makeRouted(known, { request: request(1, 30) }));
+    const [now] = [{ ...off, slot: known.slot }];
+    held.onEndpointChanged(now, known);
+    held.onRouted(makeRouted(now, { request: request(2, 30) }));
+    expect(held.size(now)).toBe(0);
   });
 
   it('does not take a server that says nothing of its cache for one that found nothing', () => {

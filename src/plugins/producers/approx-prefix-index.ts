@@ -14,6 +14,7 @@ import { RecentDemand } from '../../picker/engine-model/recent-demand.ts';
 import { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
 import { largest, PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
 import { type ApproxPrefixConfig, blocksToMatch, blockTokensOf } from './approx-prefix-config.ts';
+import { FoundPrefixes } from './found-prefixes.ts';
 import { matchedTexts } from './matched-texts.ts';
 import { MemorySizes } from './memory-sizes.ts';
 import { PromptsInFlight } from './prompts-in-flight.ts';
@@ -28,13 +29,6 @@ const TOKEN_RATIO_WEIGHT = 0.05;
 const RESIZE_SHARE = 0.02;
 
 /**
- * The cache counts as lost after `LOST_MISSES` answers in a row that found no token where at least
- * `LOST_TOKENS_MIN` were expected: eviction does not look like that.
- */
-const LOST_MISSES = 3;
-const LOST_TOKENS_MIN = 1024;
-
-/**
  * Follows engines: it learns prompts and answers, and each endpoint has an LRU index of the
  * capacity that its engine reports, so that the index forgets as the engine does. Without
  * `keepInFlight` it does not keep what is in flight, and counts the rest of a prompt as a block:
@@ -46,8 +40,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   readonly #index = new PrefixIndex();
   /** By slot, what is held there. */
   readonly #held: (EndpointBlocks | undefined)[] = [];
-  /** By slot, the number of answers in a row that found nothing of what was expected. */
-  readonly #misses: number[] = [];
+  readonly #found = new FoundPrefixes();
   /** Where they are decoded; empty without `keepInFlight`. */
   readonly #decoding = new PromptsInFlight();
   /** Where they are computed, if elsewhere. */
@@ -91,16 +84,20 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   onEndpointRemoved(endpoint: Endpoint): void {
     this.#held[endpoint.slot]?.remove();
     this.#held[endpoint.slot] = undefined;
-    this.#misses[endpoint.slot] = 0;
+    this.#found.forget(endpoint.slot);
     this.#reused.forget(endpoint.slot);
     this.#sizes.forget(endpoint);
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
     const [before, now] = [previous.attribute(STARTED_AT), endpoint.attribute(STARTED_AT)];
-    if (before !== undefined && now !== undefined && before !== now) this.forget(endpoint);
+    if (before !== undefined && now !== undefined && before !== now) {
+      this.forget(endpoint);
+      this.#found.forget(endpoint.slot);
+    }
     if (endpoint.attribute(CACHE_CONFIG) === previous.attribute(CACHE_CONFIG)) return;
     this.#held[endpoint.slot]?.setCapacity(this.#capacityBlocks(endpoint));
+    if (this.#keepsNone(endpoint)) this.forget(endpoint);
   }
 
   onRouted(routed: Routed): void {
@@ -125,11 +122,11 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     this.#learn(endpoint, conversation);
   }
 
-  onDone(routed: Routed, _at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
+  onDone(routed: Routed, at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
     const { request } = routed;
     this.#computing.unpin(routed);
     this.#decoding.unpin(routed);
-    if (usage !== undefined) this.#compare(routed, usage);
+    if (usage !== undefined) this.#compare(routed, usage, at);
     if (usage === undefined || usage.promptTokens <= 0 || request.promptTokens <= 0) return;
     const ratio = request.promptTokens / usage.promptTokens;
     const bounded = Math.min(TOKEN_RATIO_MAX, Math.max(1 / TOKEN_RATIO_MAX, ratio));
@@ -144,7 +141,6 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     if (held !== undefined) {
       this.#held[endpoint.slot] = new EndpointBlocks(this.#index, held.capacity);
     }
-    this.#misses[endpoint.slot] = 0;
   }
 
   stop(): void {
@@ -181,17 +177,16 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     };
   }
 
-  /**
-   * Where the engine finds nothing of what is expected several times in a row, its cache is lost.
-   */
-  #compare({ endpoint, prefill, request, cachedTokens }: Routed, usage: Usage): void {
-    const { slot } = prefill ?? endpoint;
-    if (usage.cachedTokens === undefined || cachedTokens < LOST_TOKENS_MIN) return;
-    this.#misses[slot] = usage.cachedTokens > 0 ? 0 : (this.#misses[slot] ?? 0) + 1;
-    if (this.#misses[slot] < LOST_MISSES) return;
-    this.forget(prefill ?? endpoint);
+  /** Forgets what a cache has lost, as its answers show. */
+  #compare(routed: Routed, { cachedTokens }: Usage, at: Millis): void {
+    if (cachedTokens === undefined) return;
+    const { endpoint, prefill, request, at: sentAt } = routed;
+    const computes = prefill ?? endpoint;
+    const answer = { expectedTokens: routed.cachedTokens, cachedTokens, sentAt };
+    if (!this.#found.answered(computes.slot, answer, at)) return;
+    this.forget(computes);
     // The prompt of this request has just been computed there.
-    this.#learn(prefill ?? endpoint, request.prompt);
+    this.#learn(computes, request.prompt);
   }
 
   #sent(routed: Routed, prompt: PromptBlocks): void {
@@ -228,13 +223,22 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   /** With the capacity for such blocks; undefined if there is nothing to learn. */
   #heldFor(endpoint: Endpoint, prompt: PromptBlocks): EndpointBlocks | undefined {
     const held = this.#held[endpoint.slot];
-    if (held === undefined || blockCount(prompt) === 0) return undefined;
+    if (held === undefined || blockCount(prompt) === 0 || this.#keepsNone(endpoint))
+      return undefined;
     this.#blockTokens = prompt.blockTokens;
     const capacity = this.#capacityBlocks(endpoint);
     if (Math.abs(capacity - held.capacity) > RESIZE_SHARE * held.capacity) {
       held.setCapacity(capacity);
     }
     return held;
+  }
+
+  /** Whether it says so itself, or its answers show it: nothing is learned of it then. */
+  #keepsNone(endpoint: Endpoint): boolean {
+    return (
+      endpoint.attribute(CACHE_CONFIG)?.keepsPrefixes === false ||
+      this.#found.keepsNone(endpoint.slot)
+    );
   }
 
   #capacityBlocks(endpoint: Endpoint): number {

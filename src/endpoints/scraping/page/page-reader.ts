@@ -174,15 +174,17 @@ function cacheReader(
   const sizes = cacheSizesReader(mapping, finderOf);
   let config: CacheConfig | undefined;
   return (page) => {
-    const { blockTokens, blocks, matchTokens } = sizes(page);
+    const { blockTokens, blocks, matchTokens, keepsPrefixes } = sizes(page);
     const unit = isCount(matchTokens) ? matchTokens : undefined;
     if (!isCount(blockTokens) || !isCount(blocks)) config = undefined;
     else if (
       config?.blockTokens !== blockTokens ||
       config.blocks !== blocks ||
-      config.matchTokens !== unit
+      config.matchTokens !== unit ||
+      config.keepsPrefixes !== keepsPrefixes
     ) {
-      config = { blockTokens, blocks, ...(unit !== undefined && { matchTokens: unit }) };
+      const match = unit !== undefined && { matchTokens: unit };
+      config = { blockTokens, blocks, ...match, ...(keepsPrefixes === false && { keepsPrefixes }) };
     }
     return config;
   };
@@ -214,6 +216,8 @@ type CacheSizes = Partial<CacheConfig>;
 
 /** vLLM says `None` where prefixes are found in whole blocks. */
 const MATCH_TOKENS_LABEL = 'prefix_match_unit';
+/** vLLM says `False` where it was started without prefix caching. */
+const KEEPS_PREFIXES_LABEL = 'enable_prefix_caching';
 
 function cacheSizesReader(
   mapping: EngineMapping,
@@ -232,6 +236,7 @@ function cacheSizesReader(
       blockTokens: size.read(page) ?? Number(labels?.get(blockTokensLabel)),
       blocks: count.read(page) ?? Number(labels?.get(blocksLabel)),
       matchTokens: Number(labels?.get(MATCH_TOKENS_LABEL)),
+      ...(labels?.get(KEEPS_PREFIXES_LABEL) === 'False' && { keepsPrefixes: false }),
     };
   };
 }
