@@ -2,8 +2,11 @@ import { createRequire } from 'node:module';
 import type * as Whole from 'prom-client';
 
 /**
- * The parts of prom-client that are used. Its entry also loads a client that pushes metrics, with
- * Node's HTTPS, and OpenTelemetry's interface: a seventh of the start. The parts have no types.
+ * Loads one file of prom-client, in place of its entry, which also loads a client that pushes
+ * metrics, with Node's HTTPS, and OpenTelemetry's interface: a seventh of the start. The package
+ * promises nothing about its files, and they have no types: package.json names an exact version,
+ * and the test beside this file compares what is taken here with what the entry gives. Where an
+ * update fails there, correct the paths below and `PROCESS_METRICS`.
  */
 const part = createRequire(import.meta.url);
 
