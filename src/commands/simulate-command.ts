@@ -30,6 +30,7 @@ import { addPlanningOptions, type PlanningFlags, planningOf } from './options/pl
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 import { startProgress } from './output/progress.ts';
 import { simulationFacts } from './output/report-facts.ts';
+import { schedulerNotes } from './output/scheduler-notes.ts';
 import { writeReading } from './output/write-reading.ts';
 
 interface SimulateFlags extends PlanningFlags, TraceFlags {
@@ -104,9 +105,9 @@ async function run(flags: SimulateFlags): Promise<void> {
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
   // Throws for shapes and prices that do not fit the pool, before anything runs.
   for (const shape of planning.shapes) costPerHour(reshape(pool, shape), planning.prices);
-  for (const config of flags.config) await mustRunInVirtualTime(config, flags.plugin);
+  const asking = await askingOf(flags);
   const { trace, plugin: plugins, parallel, json, closedLoop } = flags;
-  const jobs = jobsOf(flags, planning);
+  const jobs = jobsOf(flags, planning, asking);
   const format = '{value}/{total} simulations, {duration_formatted}';
   const progress = startProgress({ total: jobs.length, format });
   let done = 0;
@@ -121,12 +122,13 @@ async function run(flags: SimulateFlags): Promise<void> {
   const reading = jobResults[0]?.trace;
   if (reading !== undefined) writeReading(reading);
   const results = jobResults.map(({ trace: _trace, ...rest }) => rest);
-  const reports = compare(results.filter(({ job }) => job.shape === undefined));
+  const reports = compare(asItIs(results));
   const plan = planning.findSaturation
     ? serverPlan(results, { pool, prices: planning.prices, objective: planning.objective })
     : undefined;
   const costUnit = planning.priced ? 'the unit of --price' : 'accelerator-hours (see --price)';
   await writeReport(flags, { reports, results, plan, costUnit, servers: pool.servers });
+  const notes = schedulerNotes(asItIs(results)).map((each) => `${each}\n`);
   const document = { trace: reading, reports, plan, results };
   // Some terminals say 0 for not known.
   const columns = process.stdout.columns || undefined;
@@ -134,7 +136,7 @@ async function run(flags: SimulateFlags): Promise<void> {
   process.stdout.write(
     json
       ? `${JSON.stringify(document, undefined, 2)}\n`
-      : renderComparison(reports, columns) + planText,
+      : [renderComparison(reports, columns), ...notes, planText].join(''),
   );
 }
 
@@ -145,11 +147,12 @@ async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void
   // Imported on demand, because the chart library is large.
   const { reportPage } = await import('../lab/report/report-page.ts');
   const faster = speed === 1 ? '' : `, ${speed} times as fast`;
-  const runs = results.filter(({ job }) => job.shape === undefined);
+  const runs = asItIs(results);
   const page = reportPage({
     title: `${basename(trace)} on ${basename(pool)}${faster}`,
     verdict: verdictOf(runs),
     facts: simulationFacts(flags, runs, servers),
+    notes: schedulerNotes(runs),
     reports,
     drawn: results.flatMap(({ job, curves }) =>
       curves === undefined ? [] : [{ name: job.name, curves }],
@@ -166,6 +169,11 @@ async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void
   });
   writeWhole(report, [page]);
   process.stderr.write(`wrote ${report}\n`);
+}
+
+/** The results of the pool as it is. */
+function asItIs<T extends Pick<JobResult, 'job'>>(results: readonly T[]): readonly T[] {
+  return results.filter(({ job }) => job.shape === undefined);
 }
 
 function mustHaveSomebodyToShareWith({ shareDelayMs, replicas }: SimulateFlags): void {
@@ -187,17 +195,23 @@ function mustExist(option: string, path: string): void {
   throw new ConfigError('simulate', [{ path: option, message: `${path} does not exist` }]);
 }
 
-/** Throws with the name of the configuration, which workers do not know. */
-async function mustRunInVirtualTime(config: string, plugins: readonly string[]): Promise<void> {
-  const { scheduler } = await planFromPlugins(config, plugins);
-  if (scheduler?.definition !== remote) return;
-  const message = `${remote.type} asks another process, which virtual time cannot wait for: use redecide, or serve --shadow; a scheduler in a module (--plugin) can be simulated`;
-  throw new ConfigError(config, [{ path: 'scheduler.type', message }]);
+/**
+ * The configurations whose scheduler is in another process. Throws with the name of one that
+ * cannot be run, which workers do not know.
+ */
+async function askingOf({ config, plugin }: SimulateFlags): Promise<ReadonlySet<string>> {
+  const asking = new Set<string>();
+  for (const each of config) {
+    const { scheduler } = await planFromPlugins(each, plugin);
+    if (scheduler?.definition === remote) asking.add(each);
+  }
+  return asking;
 }
 
 function jobsOf(
   { config, seeds, speed, spread, scrapeInterval, replicas, shareDelayMs, report }: SimulateFlags,
   { shapes, objective, findSaturation }: ReturnType<typeof planningOf>,
+  asking: ReadonlySet<string>,
 ): SimulationJob[] {
   const names = shapes.length > 1 ? ['default'] : ['round-robin', 'reference-default', 'default'];
   return (config.length === 0 ? names : config).flatMap((name) => {
@@ -213,6 +227,7 @@ function jobsOf(
         replicas,
         ...(shareDelayMs !== undefined && { shareDelayMs }),
         ...(shape !== undefined && { shape }),
+        ...(asking.has(name) && { asks: true }),
         objective,
         findSaturation,
         curves: report !== undefined && index === 0 && shape === undefined,

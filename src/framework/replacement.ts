@@ -28,6 +28,8 @@ export interface SchedulerStatus {
   readonly changes?: ReadonlyMap<SchedulerState, number>;
   /** Answers without effect: after the deadline, or to no question. */
   readonly ignoredAnswers: number;
+  /** Requests that it was asked about and has not answered yet. */
+  readonly unanswered?: number;
 }
 
 /** The state of a scheduler in place of the profiles, with its counts. */

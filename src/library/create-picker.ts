@@ -11,16 +11,16 @@ import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoin
 import { type PluginFault, RoutingError } from '../framework/error.ts';
 import type { Observer } from '../framework/observer.ts';
 import type { DataSourceDefinition, PluginCatalogue } from '../framework/plugin.ts';
-import type { InferenceRequest } from '../framework/request.ts';
+import type { ReplacementReport } from '../framework/replacement.ts';
 import type { Placement, RoutedRequest, RouteOptions } from '../framework/routing.ts';
-import type { Clock } from '../framework/runtime.ts';
+import type { Clock, Network } from '../framework/runtime.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
-import type { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { warnOfFault } from '../runtime/log/fault-warning.ts';
 import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
 import { checkEngines, checkSample } from './check-numbers.ts';
+import { enqueued, placedBy } from './enqueue.ts';
 import { type BodyRequest, type CountedRequest, requestReader } from './read-request.ts';
 import { type EmbeddedReplica, startCore } from './start-core.ts';
 
@@ -44,6 +44,15 @@ export interface PickerOptions {
   readonly onFault?: (fault: PluginFault) => void;
   /** Shares with the pickers of other processes what each of them does; see docs/replicas.md. */
   readonly replica?: EmbeddedReplica;
+}
+
+/** What a simulation gives, too. */
+export interface EmbeddedPickerOptions extends PickerOptions {
+  /**
+   * The network over which a scheduler in another process is asked, by the picker's clock: where
+   * that stands still, an answer takes no time. Without it there is no such scheduler.
+   */
+  readonly schedulerNetwork?: Network | undefined;
 }
 
 export interface EndpointOptions {
@@ -105,15 +114,14 @@ export interface EmbeddedPicker {
     placement: Placement,
     options?: RouteOptions,
   ): RoutedRequest | undefined;
+  /** What decides in place of the profiles, with its counts; undefined where they decide. */
+  scheduler(): ReplacementReport | undefined;
   /**
    * Stops data sources and their timers, and refuses the requests that wait, and those that come
    * later, with `shutting-down`. Requests in flight can still be reported.
    */
   stop(): void;
 }
-
-/** What has to be prepared does not read it. */
-const NO_BODY: readonly Uint8Array[] = [];
 
 /** A picker with these plugin types. Throws ConfigError when the configuration cannot be run. */
 export function createPickerFrom(
@@ -125,11 +133,21 @@ export function createPickerFrom(
     observers = [],
     onFault = warnOfFault,
     replica: shared,
-  }: PickerOptions = {},
+    schedulerNetwork,
+  }: EmbeddedPickerOptions = {},
 ): EmbeddedPicker {
   const plan = planOf(catalogue, config);
   const secret = randomSecret();
-  const options = { plan, seed, clock, observers, onFault, replica: shared, secret };
+  const options = {
+    plan,
+    seed,
+    clock,
+    observers,
+    onFault,
+    replica: shared,
+    secret,
+    schedulerNetwork,
+  };
   const { picker, router, replica } = startCore(options);
   const readRequest = requestReader(plan, secret);
   let isStopped = false;
@@ -145,6 +163,7 @@ export function createPickerFrom(
     enqueue: async (request, options) => placedBy(router, read(request), options),
     enqueueWith: (request, placement, options) =>
       enqueued(router, read(request), placement, options),
+    scheduler: () => picker.replacement(),
     stop: () => {
       isStopped = true;
       void replica?.stop();
@@ -176,57 +195,6 @@ function endpointCalls(
     },
     endpoints: () => pool.snapshot(),
   };
-}
-
-/** Undefined where the request waits: for flow control, or for its endpoint. */
-function enqueued(
-  router: ControlledRouter,
-  request: InferenceRequest,
-  placement: Placement,
-  given?: RouteOptions,
-): RoutedRequest | undefined {
-  const options = { firstTokenVisible: true, ...given };
-  if (!router.isOn) {
-    return router.enqueue === undefined
-      ? router.route(request, options)
-      : router.enqueue(request, options, placement);
-  }
-  const ready = (): void => {
-    let routed: RoutedRequest;
-    try {
-      routed = router.route(request, options);
-    } catch (error) {
-      placement.refused(error);
-      return;
-    }
-    placement.placed(routed);
-  };
-  const waits = router.prepare?.(request, NO_BODY, ready, options) === true;
-  return waits ? undefined : router.route(request, options);
-}
-
-/** Waits until the request is placed, or the signal ends the wait. */
-async function placedBy(
-  router: ControlledRouter,
-  request: InferenceRequest,
-  { signal, ...options }: RouteOptions & { readonly signal?: AbortSignal } = {},
-): Promise<RoutedRequest> {
-  signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<RoutedRequest>();
-  const placement = { placed: resolve, refused: reject };
-  const routed = enqueued(router, request, placement, options);
-  if (routed !== undefined) return routed;
-  const cancel = (): void => {
-    router.cancel?.(placement);
-    router.abandon(request);
-    reject(signal?.reason);
-  };
-  signal?.addEventListener('abort', cancel, { once: true });
-  try {
-    return await promise;
-  } finally {
-    signal?.removeEventListener('abort', cancel);
-  }
 }
 
 function planOf(catalogue: PluginCatalogue, config: string): PickerPlan {

@@ -1,6 +1,11 @@
-import { EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
+import { EMBEDDED_CATALOGUE, SERVING_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import { withPlugins } from '../catalogue/load-plugins.ts';
-import { createPickerFrom, type EmbeddedPicker, type PickerOptions } from './create-picker.ts';
+import {
+  createPickerFrom,
+  type EmbeddedPicker,
+  type EmbeddedPickerOptions,
+  type PickerOptions,
+} from './create-picker.ts';
 
 /**
  * Loads modules with plugin types, as `--plugin` does, and gives a `createPicker` that knows them.
@@ -10,6 +15,14 @@ export async function pickerMaker(
   modules: readonly string[],
 ): Promise<(options?: PickerOptions) => EmbeddedPicker> {
   const catalogue = await withPlugins(EMBEDDED_CATALOGUE, modules);
+  return (options) => createPickerFrom(catalogue, options);
+}
+
+/** See `pickerMaker`, for simulations, which may ask schedulers in other processes, too. */
+export async function simulatedPickerMaker(
+  modules: readonly string[],
+): Promise<(options?: EmbeddedPickerOptions) => EmbeddedPicker> {
+  const catalogue = await withPlugins(SERVING_CATALOGUE, modules);
   return (options) => createPickerFrom(catalogue, options);
 }
 

@@ -2,7 +2,7 @@ import type { PluginFault } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { Observer } from '../framework/observer.ts';
 import type { FirstBand } from '../framework/routing.ts';
-import { type Clock, noNetwork, type Random } from '../framework/runtime.ts';
+import { type Clock, type Network, noNetwork, type Random } from '../framework/runtime.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
@@ -20,6 +20,7 @@ interface StartOptions {
   readonly onFault: (fault: PluginFault) => void;
   readonly replica: EmbeddedReplica | undefined;
   readonly secret: HashSecret;
+  readonly schedulerNetwork?: Network | undefined;
 }
 
 /**
@@ -33,6 +34,7 @@ export function startCore({
   observers,
   onFault,
   secret,
+  schedulerNetwork,
   ...rest
 }: StartOptions): {
   readonly picker: EndpointPicker;
@@ -50,6 +52,9 @@ export function startCore({
   const picker = new EndpointPicker({
     plan,
     runtime: { clock, random, network, secret },
+    ...(schedulerNetwork && {
+      schedulerRuntime: { clock, random, network: schedulerNetwork, secret },
+    }),
     subscribers: replica === undefined ? subscribers : [...subscribers, replica.subscriber],
     elsewhereObservers: [router.elsewhereObserver],
     onFault,

@@ -129,6 +129,7 @@ export class RemoteScheduler implements ReplacementScheduler {
       connected: this.#link.welcome !== undefined,
       breaker: this.#breaker.state,
       ignoredAnswers: this.#ignored,
+      unanswered: this.#pending.size,
     };
   }
 

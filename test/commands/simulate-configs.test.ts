@@ -12,7 +12,7 @@ const FILES = {
   'trace.jsonl': '{"timestamp":0,"input_length":100,"output_length":5}\n',
   'pool.yaml': 'servers: [{ count: 2 }]\n',
   'unknown.yaml': `${HEAD}plugins: [{type: queue-scorerr}]\n`,
-  'remote.yaml': `${HEAD}scheduler: {type: remote, address: "unix:/tmp/mine.sock"}\n`,
+  'remote.yaml': `${HEAD}scheduler: {type: remote, address: "unix:/nowhere/mine.sock"}\n`,
 };
 for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
 
@@ -21,7 +21,7 @@ describe('[O326] configurations that cannot be simulated are named before anythi
     ['unknown.yaml', /^unknown\.yaml:\n {2}plugins\[0\]\.type: queue-scorerr is not a known/],
     [
       'remote.yaml',
-      /^remote\.yaml:\n {2}scheduler\.type: remote asks another process, which virtual time cannot wait for: use redecide, or serve --shadow/,
+      /^simulate:\n {2}scheduler: unix:\/nowhere\/mine\.sock cannot be reached \(connect ENOENT .*\): start it first/,
     ],
     [
       'default',

@@ -14,9 +14,18 @@ export interface RequestResult {
   completed: boolean;
 }
 
+/** The part of the decisions that a scheduler in place of the profiles made. */
+export interface SchedulerShare {
+  readonly decided: number;
+  /** Left to the profiles, by reason. */
+  readonly declined: Readonly<Record<string, number>>;
+}
+
 export interface SimulationResult {
   readonly requests: readonly RequestResult[];
   /** Until the last request ended. */
   readonly durationMs: Millis;
   readonly preemptions: number;
+  /** Only where there is one. */
+  readonly scheduler?: SchedulerShare;
 }

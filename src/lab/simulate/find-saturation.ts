@@ -21,18 +21,18 @@ const PRECISION = 1.02;
  * because caches stay warm), it finds one of the crossings. Takes about six measurements and one
  * for each doubling. `probes` are in order of load.
  */
-export function findSaturation<P extends Probe>(
-  measure: (speed: number) => P,
+export async function findSaturation<P extends Probe>(
+  measure: (speed: number) => Promise<P>,
   { from, min, max }: { readonly from: number; readonly min: number; readonly max: number },
-): Saturation<P> {
+): Promise<Saturation<P>> {
   const probes: P[] = [];
-  const probe = (speed: number): P => {
-    const result = measure(speed);
+  const probe = async (speed: number): Promise<P> => {
+    const result = await measure(speed);
     probes.push(result);
     return result;
   };
   const sorted = (): readonly P[] => probes.toSorted((a, b) => a.speed - b.speed);
-  const first = probe(from);
+  const first = await probe(from);
   let best = first.meets ? first : undefined;
   let missed = first.meets ? undefined : first;
   while (best === undefined || missed === undefined) {
@@ -40,12 +40,12 @@ export function findSaturation<P extends Probe>(
     const next = Math.min(Math.max(speed, min), max);
     if (next === best?.speed) return { outcome: 'above', best, probes: sorted() };
     if (next === missed?.speed) return { outcome: 'below', probes: sorted() };
-    const result = probe(next);
+    const result = await probe(next);
     if (result.meets) best = result;
     else missed = result;
   }
   while (missed.speed / best.speed > PRECISION) {
-    const result = probe(Math.sqrt(missed.speed * best.speed));
+    const result = await probe(Math.sqrt(missed.speed * best.speed));
     if (result.meets) best = result;
     else missed = result;
   }

@@ -1,13 +1,13 @@
 import type { PluginFault } from '../../framework/error.ts';
-import type { Clock, Millis } from '../../framework/runtime.ts';
-import type { EmbeddedPicker, PickerOptions } from '../../library/create-picker.ts';
+import type { Clock, Millis, Network } from '../../framework/runtime.ts';
+import type { EmbeddedPicker, EmbeddedPickerOptions } from '../../library/create-picker.ts';
 import { SimulatedNetwork } from '../../replicas/links/simulated-network.ts';
 
 export interface PickersOptions {
   /** A configuration as text or by name. */
   readonly config: string;
   readonly seed: number;
-  readonly createPicker: (options: PickerOptions) => EmbeddedPicker;
+  readonly createPicker: (options: EmbeddedPickerOptions) => EmbeddedPicker;
   /** Pickers in front of the pool, among which requests are divided by chance; 1 when left out. */
   readonly replicas?: number;
   /** How long what one picker does takes to the others; undefined: they share nothing. */
@@ -17,6 +17,8 @@ export interface PickersOptions {
 interface OpenPickersOptions extends PickersOptions {
   readonly clock: Clock;
   readonly onFault: (fault: PluginFault) => void;
+  /** Undefined: no scheduler in another process is asked. */
+  readonly schedulerNetwork: Network | undefined;
 }
 
 /**
@@ -33,6 +35,7 @@ export function openPickers({
   createPicker,
   replicas = 1,
   shareDelayMs,
+  schedulerNetwork,
 }: OpenPickersOptions): readonly EmbeddedPicker[] {
   const network =
     shareDelayMs === undefined ? undefined : new SimulatedNetwork({ clock, delayMs: shareDelayMs });
@@ -42,6 +45,7 @@ export function openPickers({
       seed: seed + SEED_STEP * index,
       clock,
       onFault,
+      schedulerNetwork,
       ...(network && { replica: { id: `p${index}`, openLink: network.open } }),
     }),
   );

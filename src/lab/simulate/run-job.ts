@@ -1,15 +1,19 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Millis } from '../../framework/runtime.ts';
+import { createNodeNetwork } from '../../runtime/network/node-network.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { curvesOf, type SimulationCurves } from '../run-summary/curves.ts';
 import { type HitLadder, hitLadder } from '../run-summary/hit-ladder.ts';
-import type { SimulationResult } from '../run-summary/run-result.ts';
+import type { SchedulerShare, SimulationResult } from '../run-summary/run-result.ts';
 import type { ServiceObjective } from '../run-summary/service-objective.ts';
 import type { SimulationSummary, Throughput } from '../run-summary/summarize.ts';
 import { summarize, throughputOf } from '../run-summary/summarize.ts';
 import type { TraceReading } from '../traces/trace.ts';
 import { jittered, speedUp } from '../traces/workload.ts';
+import { AskedSchedulers } from './asked-schedulers.ts';
 import type { Saturation } from './find-saturation.ts';
 import { type LoadProbe, saturate } from './saturate.ts';
-import { type SimulationOptions, simulate } from './simulate.ts';
+import { type SimulationOptions, simulate, simulateAsking } from './simulate.ts';
 import { reshape } from './what-if.ts';
 
 /** One configuration on one draw of a workload. Can be sent to a worker thread. */
@@ -31,6 +35,8 @@ export interface SimulationJob {
   readonly objective: ServiceObjective;
   /** Whether to find the highest load that meets the objective as well. */
   readonly findSaturation?: boolean;
+  /** Whether its scheduler is in another process. */
+  readonly asks?: boolean;
   /** Whether to return the data of charts as well. */
   readonly curves?: boolean;
 }
@@ -39,6 +45,8 @@ export interface JobResult {
   readonly job: SimulationJob;
   readonly summary: SimulationSummary;
   readonly throughput: Throughput;
+  /** Where one decides in place of the profiles. */
+  readonly scheduler?: SchedulerShare;
   /** If the job asks for it. */
   readonly saturation?: Saturation<LoadProbe>;
   /** If the job asks for curves, like `ladder`. */
@@ -48,27 +56,45 @@ export interface JobResult {
   readonly trace?: TraceReading;
 }
 
-/** Runs a job. The same job gives the same result on every machine. */
-export function runJob(
+/**
+ * Runs a job. The same job gives the same result on every machine, also where it asks a scheduler
+ * in another process, if that answers by nothing but what it receives.
+ */
+export async function runJob(
   job: SimulationJob,
   { workload, pool, createPicker }: Pick<SimulationOptions, 'workload' | 'pool' | 'createPicker'>,
-): JobResult {
+): Promise<JobResult> {
   const { seed, spreadMs, config, scrapeIntervalMs, objective, replicas, shareDelayMs } = job;
   const drawn =
     spreadMs === 0 ? workload : jittered(workload, seededRandom(seed).fork('arrivals'), spreadMs);
   const shaped = reshape(pool, job.shape);
   const pickers = { config, createPicker, scrapeIntervalMs, shareDelayMs };
   const shared = { ...pickers, ...(replicas && { replicas }), pool: shaped, seed };
-  const run = (speed: number): SimulationResult =>
-    simulate({ ...shared, workload: speedUp(drawn, speed) });
-  const result = run(job.speed);
+  const run = (speed: number): Promise<SimulationResult> =>
+    simulated({ ...shared, workload: speedUp(drawn, speed) }, job);
+  const result = await run(job.speed);
   const curves = job.curves === true ? curvesOf(result, shaped) : undefined;
   const ladder = curves && hitLadder(speedUp(drawn, job.speed), shaped, curves.binMs);
   return {
     job,
     summary: summarize(result, objective),
     throughput: throughputOf(result, objective),
-    ...(job.findSaturation === true && { saturation: saturate(run, job, result) }),
+    ...(result.scheduler && { scheduler: result.scheduler }),
+    ...(job.findSaturation === true && { saturation: await saturate(run, job, result) }),
     ...(curves && ladder && { curves, ladder }),
   };
+}
+
+async function simulated(
+  options: SimulationOptions,
+  { asks }: SimulationJob,
+): Promise<SimulationResult> {
+  if (asks !== true) return simulate(options);
+  const network = createNodeNetwork();
+  const pause = (ms: Millis): Promise<unknown> => (ms === 0 ? setImmediate() : setTimeout(ms));
+  try {
+    return await simulateAsking({ ...options, asked: new AskedSchedulers({ network, pause }) });
+  } finally {
+    await network.close();
+  }
 }

@@ -18,14 +18,14 @@ const SLOWEST = 1 / 16;
  * Finds the highest speed of arrivals at which a run meets the objective. The search starts at
  * `speed`, and `atSpeed` is the run at that speed.
  */
-export function saturate(
-  run: (speed: number) => SimulationResult,
+export async function saturate(
+  run: (speed: number) => Promise<SimulationResult>,
   { objective, speed }: { readonly objective: ServiceObjective; readonly speed: number },
   atSpeed: SimulationResult,
-): Saturation<LoadProbe> {
+): Promise<Saturation<LoadProbe>> {
   const spanMs = atSpeed.requests.at(-1)?.request.atMs ?? 0;
-  const measure = (tried: number): LoadProbe => {
-    const result = tried === speed ? atSpeed : run(tried);
+  const measure = async (tried: number): Promise<LoadProbe> => {
+    const result = tried === speed ? atSpeed : await run(tried);
     const summary = summarize(result, objective);
     const meets = summary.goodput >= objective.share;
     return { speed: tried, meets, summary, ...throughputOf(result, objective) };

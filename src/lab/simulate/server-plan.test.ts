@@ -22,7 +22,7 @@ const WORKLOAD: Workload = {
   })),
 };
 
-function run(shape?: string, seed = 1): JobResult {
+function run(shape?: string, seed = 1): Promise<JobResult> {
   return runJob(
     {
       name: 'default',
@@ -58,7 +58,7 @@ function plan(results: readonly JobResult[], price = 3): ServerPlan {
   return serverPlan(results, { pool: POOL, prices, objective: STUDY_OBJECTIVE });
 }
 
-const results = [run(), run('remove-replica'), run('speed×0.05')];
+const results = [await run(), await run('remove-replica'), await run('speed×0.05')];
 
 describe('serverPlan', () => {
   const told = plan(results);
@@ -104,8 +104,8 @@ describe('serverPlan', () => {
     expect(text).toContain('none: a sixteenth of this load misses');
   });
 
-  it('has intervals from several draws', () => {
-    const [row] = plan([run('remove-replica'), run('remove-replica', 2)]).rows;
+  it('has intervals from several draws', async () => {
+    const [row] = plan([await run('remove-replica'), await run('remove-replica', 2)]).rows;
     expect(row?.limitPerSecond.plusMinus).toBeGreaterThanOrEqual(0);
     expect(row?.costPerMillion.plusMinus).not.toBeNaN();
   });

@@ -1,14 +1,16 @@
 import { KvExchange } from '../../../stub-server/pd/kv-exchange.ts';
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
 import { ConfigError, PluginFailure, type PluginFault } from '../../framework/error.ts';
-import type { Clock, Millis, Random } from '../../framework/runtime.ts';
+import type { ReplacementReport } from '../../framework/replacement.ts';
+import type { Clock, Millis, Network, Random } from '../../framework/runtime.ts';
 import type { EmbeddedPicker } from '../../library/create-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import type { RequestResult, SimulationResult } from '../run-summary/run-result.ts';
+import type { RequestResult, SchedulerShare, SimulationResult } from '../run-summary/run-result.ts';
 import { Arrivals } from '../traces/arrivals.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
+import type { AskedSchedulers } from './asked-schedulers.ts';
 import { openPickers, type PickersOptions } from './open-pickers.ts';
 import type { PoolSpec, ServerSpec } from './pool-spec.ts';
 import { type PlacedServer, type RequestParts, SimulatedRequest } from './simulated-request.ts';
@@ -20,6 +22,10 @@ export interface SimulationOptions extends PickersOptions {
   readonly scrapeIntervalMs?: Millis;
   /** Makes the servers, where their engines are others than the stub's. */
   readonly createServer?: ((spec: ServerSpec, parts: ServerParts) => ModelServer) | undefined;
+}
+
+interface AskingOptions extends SimulationOptions {
+  readonly asked: AskedSchedulers;
 }
 
 /** Latency one way, on each hop between client, picker and server. */
@@ -35,6 +41,14 @@ export function simulate(options: SimulationOptions): SimulationResult {
   return new Simulation(options).run();
 }
 
+/**
+ * See `simulate`, for a configuration whose scheduler is in another process. Rejects with
+ * ConfigError where that cannot be reached, or ends or stops before the simulation does.
+ */
+export function simulateAsking(options: AskingOptions): Promise<SimulationResult> {
+  return new Simulation(options, options.asked.network).runAsking(options.asked);
+}
+
 class Simulation {
   readonly #options: SimulationOptions;
   readonly #clock = new SimulatedClock();
@@ -48,7 +62,7 @@ class Simulation {
   #open = 0;
   #fault: PluginFault | undefined;
 
-  constructor(options: SimulationOptions) {
+  constructor(options: SimulationOptions, schedulerNetwork?: Network) {
     const { pool, workload, seed } = options;
     const clock: Clock = this.#clock;
     const random = seededRandom(seed);
@@ -56,7 +70,7 @@ class Simulation {
     const onFault = (fault: PluginFault): void => {
       this.#fault ??= fault;
     };
-    this.#pickers = openPickers({ ...options, clock, onFault });
+    this.#pickers = openPickers({ ...options, clock, onFault, schedulerNetwork });
     this.#gateway = random.fork('gateway');
     const { blockTokens } = workload;
     for (const spec of pool.servers) mustHoldOneBlock(spec, blockTokens);
@@ -83,20 +97,50 @@ class Simulation {
   }
 
   run(): SimulationResult {
+    this.#start();
+    while (this.#step()) continue;
+    const result = this.#result();
+    this.#stop();
+    return result;
+  }
+
+  /** Time stands still while a scheduler in another process has not answered. */
+  async runAsking(asked: AskedSchedulers): Promise<SimulationResult> {
+    try {
+      await asked.connected(this.#pickers);
+      this.#start();
+      while (this.#step()) if (asked.mustBeWaitedFor) await asked.answered(this.#pickers);
+      return this.#result();
+    } finally {
+      this.#stop();
+    }
+  }
+
+  #stop(): void {
+    for (const picker of this.#pickers) picker.stop();
+  }
+
+  #start(): void {
     this.#openPool();
     this.#scheduleFaults();
     this.#arrivals.start();
-    while (this.#open > 0 || this.#arrivals.left > 0) {
-      if (!this.#clock.step()) break;
-      // The result would not be that of the configuration.
-      if (this.#fault !== undefined) throw new PluginFailure(this.#fault);
-    }
-    for (const picker of this.#pickers) picker.stop();
+  }
+
+  /** False at the end. */
+  #step(): boolean {
+    // The result would not be that of the configuration.
+    if (this.#fault !== undefined) throw new PluginFailure(this.#fault);
+    return (this.#open > 0 || this.#arrivals.left > 0) && this.#clock.step();
+  }
+
+  #result(): SimulationResult {
+    const replacements = this.#pickers.flatMap((picker) => picker.scheduler() ?? []);
     const servers = [...this.#servers.values()];
     return {
       requests: this.#results,
       durationMs: this.#clock.now(),
       preemptions: servers.reduce((sum, { server }) => sum + server.stats.preemptions, 0),
+      ...(replacements.length > 0 && { scheduler: schedulerShare(replacements) }),
     };
   }
 
@@ -174,6 +218,15 @@ class Simulation {
   #afterOneHop(callback: () => void): void {
     this.#clock.setTimer(NETWORK_MS, callback);
   }
+}
+
+/** What it decided, and what it left to the profiles, by reason. */
+function schedulerShare(reports: readonly ReplacementReport[]): SchedulerShare {
+  const declined: Record<string, number> = {};
+  for (const [reason, count] of reports.flatMap((each) => [...each.declined])) {
+    declined[reason] = (declined[reason] ?? 0) + count;
+  }
+  return { decided: reports.reduce((sum, { decided }) => sum + decided, 0), declined };
 }
 
 function mustHoldOneBlock({ id, kvTokens }: ServerSpec, blockTokens: number): void {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { pickerMaker } from '../../library/picker-maker.ts';
+import { simulatedPickerMaker } from '../../library/picker-maker.ts';
 import { loadTrace } from '../traces/reading/load-trace.ts';
 import { readingOf } from '../traces/trace.ts';
 import { readPool } from './pool-file.ts';
@@ -16,9 +16,11 @@ const workload = { ...trace, closedLoop };
 const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
 const notes = [...trace.notes, ...noteTooLong(trace, pool)];
 const reading = readingOf({ ...trace, notes });
-const createPicker = await pickerMaker(source.plugins);
+const createPicker = await simulatedPickerMaker(source.plugins);
 
 parentPort?.on('message', (job: SimulationJob) => {
-  const result = runJob(job, { workload, pool, createPicker });
-  parentPort?.postMessage({ ...result, trace: reading });
+  // A rejection ends the thread with the error, as what is thrown does.
+  void runJob(job, { workload, pool, createPicker }).then((result) =>
+    parentPort?.postMessage({ ...result, trace: reading }),
+  );
 });
