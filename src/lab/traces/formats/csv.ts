@@ -22,6 +22,8 @@ const AZURE_COLUMNS: CsvColumns = {
   timeMs: utcMs,
 };
 
+const secondsMs = (text: string): number => (text === '' ? Number.NaN : 1000 * Number(text));
+
 /** Times are in seconds since the trace began. */
 const BURST_GPT_COLUMNS: CsvColumns = {
   time: 'Timestamp',
@@ -29,7 +31,23 @@ const BURST_GPT_COLUMNS: CsvColumns = {
   output: 'Response tokens',
   model: 'Model',
   session: 'Session ID',
-  timeMs: (text) => (text === '' ? Number.NaN : 1000 * Number(text)),
+  timeMs: secondsMs,
+};
+
+/** Traces of Splitwise's simulator. */
+const SPLITWISE_COLUMNS: CsvColumns = {
+  time: 'arrival_timestamp',
+  prompt: 'prompt_size',
+  output: 'token_size',
+  timeMs: secondsMs,
+};
+
+/** Traces of Vidur's simulator and of Sarathi-Serve. */
+const VIDUR_COLUMNS: CsvColumns = {
+  time: 'arrived_at',
+  prompt: 'num_prefill_tokens',
+  output: 'num_decode_tokens',
+  timeMs: secondsMs,
 };
 
 /** Azure's LLM inference traces of 2023 and 2024, and those of 2025, whose images count as tokens. */
@@ -69,6 +87,30 @@ export const BURST_GPT: TraceFormat = {
     }
   },
 };
+
+export const SPLITWISE: TraceFormat = readOnlyCsv(
+  'splitwise',
+  'the CSV of Splitwise’s simulator',
+  SPLITWISE_COLUMNS,
+);
+export const VIDUR: TraceFormat = readOnlyCsv(
+  'vidur',
+  'the CSV of Vidur and Sarathi-Serve',
+  VIDUR_COLUMNS,
+);
+
+function readOnlyCsv(name: string, about: string, columns: CsvColumns): TraceFormat {
+  return {
+    name,
+    about,
+    carries: [],
+    shape: 'lines',
+    firstLine: (text) => typeof csvReader(text, columns) !== 'string',
+    csvHeader: `${name} (${columns.time}, ${columns.prompt}, ${columns.output})`,
+    ordered: true,
+    reader: (header) => csvReader(header, columns),
+  };
+}
 
 function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   const columns = cells(header);

@@ -2,8 +2,9 @@ import { ConfigError } from '../../../framework/error.ts';
 import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
 import { COPILOT } from '../formats/copilot.ts';
-import { AZURE, BURST_GPT } from '../formats/csv.ts';
+import { AZURE, BURST_GPT, SPLITWISE, VIDUR } from '../formats/csv.ts';
 import { INFERENCE_PERF } from '../formats/inference-perf.ts';
+import { LITELLM } from '../formats/litellm.ts';
 import { MOONCAKE } from '../formats/mooncake.ts';
 import { OTEL } from '../formats/otel-spans.ts';
 import { POINTSMAN } from '../formats/pointsman.ts';
@@ -16,29 +17,68 @@ import type { TraceFormat } from '../trace-format.ts';
 export const TRACE_FORMATS: readonly TraceFormat[] = [
   POINTSMAN,
   OTEL,
+  LITELLM,
   MOONCAKE,
   BAILIAN,
   COPILOT,
   AZURE,
   BURST_GPT,
+  SPLITWISE,
+  VIDUR,
   AIPERF,
   INFERENCE_PERF,
 ];
 
 /** The line's characters that an error message contains at most. */
 const EXCERPT_CHARS = 60;
+/** The fields that an error message names at most. */
+const KEYS_MAX = 6;
 
-/** The format of a text with this first line. A string is an error message. */
+/** Names by which data sets of prompts and conversations hold their texts. */
+const TEXTS = /"(?:conversations?|messages|prompts?|turns|text)"\s*:/;
+/** Names that only a line of Mooncake's has; a damaged one still has one of them. */
+const MOONCAKE_FIELDS = /"(?:timestamp|input_length|output_length|hash_ids)"\s*:\s*[-\d[]/;
+const NEEDS = 'a trace says when each request came and how many tokens it and its answer have';
+
+/**
+ * The format of a text with this first line, or the beginning of an array. A string is an error
+ * message.
+ */
 export function findFormat(firstLine: string): TraceFormat | string {
   const text = firstLine.trim();
   if (text === '') return 'is empty: it contains no request';
   const found =
     TRACE_FORMATS.find((each) => typeof each.firstLine === 'function' && each.firstLine(text)) ??
+    noTraceOf(text) ??
     TRACE_FORMATS.find((each) => each.firstLine === text[0]);
   if (found !== undefined) return found;
   const headers = TRACE_FORMATS.flatMap(({ csvHeader }) => csvHeader ?? []).join(' or ');
   const excerpt = JSON.stringify(text.slice(0, EXCERPT_CHARS));
   return `${excerpt} is neither a JSON object nor a known CSV header: ${headers}; docs/trace-format.md has all formats`;
+}
+
+/** Why JSON of no known format cannot be read; undefined for what may be damaged or Mooncake's. */
+function noTraceOf(text: string): string | undefined {
+  if (MOONCAKE_FIELDS.test(text) || /"start_time"\s*:\s*\d/.test(text)) return undefined;
+  if (/^[{[]/.test(text) && TEXTS.test(text)) {
+    return `these are texts, as ShareGPT's or those of a benchmark's data set, and no trace: ${NEEDS}; send them to a picker with \`serve --capture\`, and use its capture`;
+  }
+  const keys = keysOf(text);
+  if (keys.length === 0) return undefined;
+  const names = keys.slice(0, KEYS_MAX).join(', ');
+  return `JSON with the fields ${names} is of no known format: ${NEEDS}; docs/trace-format.md has all formats, and --from names one`;
+}
+
+/** None for what is no JSON object. */
+function keysOf(text: string): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.keys(value)
+      : [];
+  } catch {
+    return [];
+  }
 }
 
 /** Throws ConfigError for an unknown name. */

@@ -23,7 +23,9 @@ export function firstLineOf(
   const pieces = splitLines(recorded(iterator, seen));
   let first: FirstLine = { line: 1, text: '' };
   for (const piece of pieces) {
-    const text = 'text' in piece ? piece.text : arrayHead(seen[0]);
+    // An array that begins on a line of its own is known by what follows.
+    const own = 'text' in piece && piece.text.trim() !== '[' ? piece.text : undefined;
+    const text = own ?? arrayHead(seen[0]);
     first = { line: piece.line, text };
     if (text.trim() !== '') break;
     if ('wrong' in piece && !lenient) throw new TraceError(source, piece.line, piece.wrong);

@@ -48,8 +48,8 @@ describe('readTrace', () => {
   });
 
   it.each([
-    ['mooncake', '{"custom_id":"1","body":{}}'],
-    ['inference-perf', '[{"id":"a","conversations":[]}]'],
+    ['mooncake', '{"timestamp":5,"body":{}}'],
+    ['inference-perf', '[{"id":"a","results":[]}]'],
   ])('[V286] says that it read a file of another kind as %s', (format, text) => {
     expect(() => read(text)).toThrow(`it was read as ${format}: name another format with --from`);
     // Named, or known by the records before, it is no guess.
