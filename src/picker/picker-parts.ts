@@ -7,6 +7,7 @@ import { Journal } from './events/journal.ts';
 import { PluginFaults } from './faults/plugin-faults.ts';
 import { ConcurrencyLimit } from './load/concurrency-limit.ts';
 import { Ledger } from './load/ledger.ts';
+import { LostRequests } from './load/lost-requests.ts';
 import { OpenReservations } from './load/open-reservations.ts';
 import { EndpointPool } from './pool/endpoint-pool.ts';
 
@@ -39,12 +40,13 @@ export function pickerParts(options: EndpointPickerOptions, owner: object): Pick
     (error) => faults.report(owner, 'timer', error),
   );
   const ledger = new Ledger();
-  const limit = new ConcurrencyLimit(ledger);
+  const lost = new LostRequests({ pool, ledger });
+  const limit = new ConcurrencyLimit(ledger, lost);
   limit.configure(plan.capacity);
   const ejector = new Ejector({ pool, onChange: onEjection });
   ejector.configure(plan.ejection);
   const open = reservations && new OpenReservations({ ...reservations, clock: runtime.clock });
-  const candidates = new CandidateRules(ejector, limit);
+  const candidates = new CandidateRules(ejector, limit, lost);
   const engineModel = new EngineModel();
   return { pool, faults, journal, clock, ledger, limit, ejector, engineModel, candidates, open };
 }

@@ -6,7 +6,7 @@ import type { Anywhere } from './cycles/anywhere.ts';
 import type { Cycle } from './cycles/cycle.ts';
 import type { Cycles } from './cycles/cycles.ts';
 import type { PickerParts } from './picker-parts.ts';
-import { sameEndpoints, subsetOf } from './pool/subset.ts';
+import { subsetOf } from './pool/subset.ts';
 import type { WaitingRoom } from './waiting/waiting-room.ts';
 
 interface PickerRoutingParts extends Pick<PickerParts, 'candidates' | 'clock' | 'faults' | 'pool'> {
@@ -102,7 +102,7 @@ export class PickerRouting {
       decision !== undefined &&
       decision.primary.kind !== 'exhausted' &&
       generation.challenger === undefined &&
-      sameEndpoints(this.#parts.candidates.offerForPlacing(all, at), candidates);
+      !this.#parts.candidates.areOthers(candidates, all, at);
     return isFinal
       ? this.#parts.cycles.publishAndReserve(cycle, decision)
       : this.route(request, options);

@@ -66,6 +66,9 @@ export class EjectionBed {
   readonly changes: string[] = [];
   readonly #random = seededRandom(7);
   readonly #faults = new Map<number, Fault>();
+  /** By server: the requests that it has, and those of them that it loses when it works again. */
+  readonly #running = new Map<number, number>();
+  readonly #stuck = new Map<number, number>();
   readonly #streaming: boolean;
   readonly #patienceMs: number;
   #requests = 0;
@@ -107,6 +110,8 @@ export class EjectionBed {
 
   set(server: number, fault: Fault): void {
     this.#faults.set(server, fault);
+    this.#has(server, -(this.#stuck.get(server) ?? 0));
+    this.#stuck.delete(server);
   }
 
   run(forMs: number): void {
@@ -134,11 +139,9 @@ export class EjectionBed {
   #scrape(server: number): void {
     const fault = this.#faultOf(server);
     if (!NO_SCRAPES.has(fault)) {
-      const endpoint = this.picker.pool.get(`e${server}` as EndpointId);
-      const running = endpoint ? this.picker.ledger.load(endpoint).requests : 0;
       this.picker.pool.observe(`e${server}` as EndpointId, {
         waitingQueueSize: 0,
-        runningRequests: running,
+        runningRequests: this.#running.get(server) ?? 0,
         kvCacheUsage: 0.1,
         sampledAt: this.clock.now(),
       });
@@ -146,6 +149,10 @@ export class EjectionBed {
     const lateMs = fault === 'has too much to do' ? this.#upTo(600) : 0;
     const everyMs = fault === 'slow, seldom scraped' ? 1000 : 50 + lateMs;
     this.clock.setTimer(everyMs, () => this.#scrape(server));
+  }
+
+  #has(server: number, more: number): void {
+    this.#running.set(server, (this.#running.get(server) ?? 0) + more);
   }
 
   #send(): void {
@@ -181,6 +188,8 @@ export class EjectionBed {
       this.clock.setTimer(2, () => routed.done('failed'));
     } else if (fault === 'hangs' || fault === 'stuck' || fault === 'takes nothing new') {
       sent.failed = true;
+      this.#has(server, 1);
+      this.#stuck.set(server, (this.#stuck.get(server) ?? 0) + 1);
       this.clock.setTimer(this.#patienceMs, () => routed.done('aborted'));
     } else {
       const isSlow = fault === 'slow' || fault === 'slow, seldom scraped';
@@ -199,6 +208,8 @@ export class EjectionBed {
         ttftMs,
         unlessItHangs(() => (streaming ? routed.firstToken() : undefined)),
       );
+      this.#has(server, 1);
+      this.clock.setTimer(ttftMs + ANSWER_MS, () => this.#has(server, -1));
       sent.failed = fault === 'breaks off';
       const outcome = sent.failed ? 'failed' : 'completed';
       this.clock.setTimer(

@@ -76,6 +76,8 @@ interface TrafficOptions {
   readonly tenants?: number;
   /** The most requests in flight. */
   readonly openMax?: number;
+  /** The share of requests that never end, as if their server had lost them. */
+  readonly lost?: number;
 }
 
 /**
@@ -86,7 +88,15 @@ export function madeCapture(
   configs: string | readonly string[],
   requests: number,
   seed: number,
-  { coreSeed = SEED, ...options }: TrafficOptions & { readonly coreSeed?: number } = {},
+  {
+    coreSeed = SEED,
+    watch,
+    ...options
+  }: TrafficOptions & {
+    readonly coreSeed?: number;
+    /** Called after each request. */
+    readonly watch?: (picker: EndpointPicker) => void;
+  } = {},
 ): readonly CaptureRecord[] {
   const plans = [configs].flat().map(inertPlan);
   const [plan] = plans;
@@ -116,6 +126,7 @@ export function madeCapture(
     traffic.changeEndpoints(n);
     traffic.send(n);
     traffic.endSome(n);
+    watch?.(picker);
     while (simulated.step(simulated.now() + 4 * random.next())) continue;
   }
   picker.stop();
@@ -152,7 +163,14 @@ class CapturedTraffic {
   constructor(picker: EndpointPicker, parts: TrafficParts, options: TrafficOptions) {
     this.#picker = picker;
     this.#parts = parts;
-    const usual = { churn: 1, tokensPerBlock: 64, commonBlocks: 6, tenants: 8, openMax: 40 };
+    const usual = {
+      churn: 1,
+      tokensPerBlock: 64,
+      commonBlocks: 6,
+      tenants: 8,
+      openMax: 40,
+      lost: 0,
+    };
     this.#options = { ...usual, ...options };
     for (let at = 0; at < ENDPOINTS; at++) this.#add(at);
   }
@@ -199,9 +217,10 @@ class CapturedTraffic {
   /** Ends requests, after request `n`, until no more than a drawn number are open. */
   endSome(n: number): void {
     const { random } = this.#parts;
-    const { tokensPerBlock, openMax } = this.#options;
+    const { tokensPerBlock, openMax, lost } = this.#options;
     while (this.#open.length > openMax * random.next()) {
       const [routed] = this.#open.splice(Math.floor(random.next() * this.#open.length), 1);
+      if (lost > 0 && random.next() < lost) continue;
       if (random.next() < 0.8) routed?.firstToken();
       if (random.next() < 0.05) {
         routed?.served(`10.0.0.${Math.floor(random.next() * ENDPOINTS)}:8000`);

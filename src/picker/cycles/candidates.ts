@@ -2,6 +2,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Ejector } from '../ejection/ejector.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
+import type { LostRequests } from '../load/lost-requests.ts';
 import { sameEndpoints } from '../pool/subset.ts';
 
 /** Whether a request is placed now, or waits for the endpoint that is chosen. */
@@ -16,10 +17,21 @@ const NONE: readonly Endpoint[] = [];
 export class CandidateRules {
   readonly #ejector: Ejector;
   readonly #limit: ConcurrencyLimit;
+  readonly #lost: Pick<LostRequests, 'look'>;
 
-  constructor(ejector: Ejector, limit: ConcurrencyLimit) {
+  constructor(ejector: Ejector, limit: ConcurrencyLimit, lost: Pick<LostRequests, 'look'>) {
     this.#ejector = ejector;
     this.#limit = limit;
+    this.#lost = lost;
+  }
+
+  /**
+   * What was decided for a request in this event does not count: some that were in flight have
+   * turned out to be lost, or the candidates are others by now.
+   */
+  areOthers(candidates: readonly Endpoint[], all: readonly Endpoint[], at: Millis): boolean {
+    const hasChanged = this.#lost.look(at);
+    return !sameEndpoints(this.offerForPlacing(all, at), candidates) || hasChanged;
   }
 
   /**
@@ -28,6 +40,7 @@ export class CandidateRules {
    * give the same.
    */
   offerForPlacing(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
+    this.#lost.look(at);
     const trial = this.#ejector.offerTrial(all, at);
     const healthy = trial === undefined ? this.#ejector.remaining(all) : [trial];
     return this.#withRoom(healthy, all);

@@ -135,6 +135,8 @@ function reserveLoad(placed: PlacedRequest, { ledger, engineModel }: ReservePart
     ledger,
     engineModel,
     estimatedOutputTokens: placed.estimatedOutputTokens,
+    at: placed.at,
+    firstTokenVisible: placed.firstTokenVisible,
   });
 }
 

@@ -15,7 +15,7 @@ import type { Ejector } from '../ejection/ejector.ts';
 import type { EventClock } from '../events/event-clock.ts';
 import type { Ending, RequestObservers } from '../events/request-observers.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
-import type { Reservation } from '../load/ledger.ts';
+import type { Reservation } from '../load/endpoint-reservation.ts';
 import type { OpenReservation, OpenReservations } from '../load/open-reservations.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import { addedHeaders, credible, reportedValues } from './answer-additions.ts';

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { EndpointPool } from '../pool/endpoint-pool.ts';
-import { Ledger, type Reservation } from './ledger.ts';
+import type { EndpointReservation } from './endpoint-reservation.ts';
+import { Ledger } from './ledger.ts';
 
 const id = (n: number): EndpointId => `default/pod-${n}` as EndpointId;
 
@@ -63,9 +64,9 @@ describe('Ledger', () => {
     expect(ledger.load(second).requests).toBe(0);
   });
 
-  it('returns to exactly zero after any order of picks, moves, first tokens, ends and restarts', () => {
+  it('returns to exactly zero after any order of picks, moves, first tokens, losses, ends and restarts', () => {
     const step = fc.record({
-      kind: fc.constantFrom('reserve', 'prefilled', 'move', 'release', 'restart'),
+      kind: fc.constantFrom('reserve', 'prefilled', 'move', 'release', 'restart', 'lose', 'find'),
       which: fc.nat(1000),
       where: fc.nat(3),
       tokens: fc.double({ min: 0, max: 1e6, noNaN: true }),
@@ -73,7 +74,7 @@ describe('Ledger', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
         const { pool, ledger } = poolOf(4);
-        const open: Reservation[] = [];
+        const open: EndpointReservation[] = [];
         for (const { kind, which, where, tokens } of steps) {
           const endpoint = pool.get(id(where));
           if (endpoint === undefined) throw new Error('an endpoint is missing');
@@ -90,6 +91,8 @@ describe('Ledger', () => {
           } else if (kind === 'prefilled') reservation?.prefilled();
           else if (kind === 'move') reservation?.moveTo(endpoint);
           else if (kind === 'release') reservation?.release();
+          else if (kind === 'lose') reservation?.setLost('missing');
+          else if (kind === 'find') reservation?.setLost(undefined);
           else {
             pool.remove(endpoint.id);
             pool.upsert({ id: endpoint.id, address: endpoint.address, labels: new Map() });
@@ -97,6 +100,8 @@ describe('Ledger', () => {
         }
         for (const reservation of open) reservation.release();
         for (const endpoint of pool.snapshot()) {
+          expect(ledger.occupied(endpoint)).toBe(0);
+          expect(ledger.lost(endpoint)).toBe(0);
           expect(ledger.load(endpoint)).toEqual({
             requests: 0,
             pendingPrefillTokens: 0,

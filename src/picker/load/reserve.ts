@@ -5,7 +5,8 @@ import type { InFlightLoad } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
-import type { Reservation, ReservingLedger } from './ledger.ts';
+import type { KnownWhenSent, Reservation } from './endpoint-reservation.ts';
+import type { ReservingLedger } from './ledger.ts';
 
 export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens'> {
   readonly prefill: { readonly endpoint: Endpoint; readonly cachedTokens: number } | undefined;
@@ -14,6 +15,9 @@ export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens
   readonly engineModel: EngineModel;
   /** Counted until the end of the request, where the configuration asks for it. */
   readonly estimatedOutputTokens?: number | undefined;
+  /** Left out: whether the request is lost is never asked. */
+  readonly at?: Millis | undefined;
+  readonly firstTokenVisible?: boolean;
 }
 
 export interface Reserved {
@@ -47,12 +51,14 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   // As the reference counts: also where the prompt is computed elsewhere.
   const countedTokens = Math.max(0, promptTokens - parts.cachedTokens);
   const estimated = parts.estimatedOutputTokens;
+  const sent = knownWhenSent(parts, ttftMs);
   const decode = ledger.reserve(target, {
     model,
     prefillTokens: hereTokens,
     contextTokens: promptTokens + outputTokens,
     countedTokens,
     keptTokens: estimated === undefined ? undefined : countedTokens + estimated,
+    sent,
   });
   return {
     // A copy, because the ledger changes its own object.
@@ -63,22 +69,34 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
     reservation:
       prefill === undefined && encoders.length === 0
         ? decode
-        : combined(decode, reserveBefore(parts, prefillTokens)),
+        : combined(decode, reserveBefore(parts, prefillTokens, sent)),
   };
+}
+
+/** Images are fetched before engines count a request, and prompts may be computed elsewhere. */
+function knownWhenSent(
+  { request, prefill, encoders, at, firstTokenVisible = false }: ReservationParts,
+  ttftMs: Millis,
+): KnownWhenSent | undefined {
+  if (at === undefined) return undefined;
+  const isWhole = prefill === undefined && encoders.length === 0;
+  const isCountedAtOnce = isWhole && request.mediaItems === undefined;
+  return { at, ttftMs, firstTokenVisible, isCountedAtOnce };
 }
 
 /** The load of the prompt and its media where they are computed for another endpoint. */
 function reserveBefore(
   { request, prefill, encoders, ledger }: ReservationParts,
   prefillTokens: number,
+  sent: KnownWhenSent | undefined,
 ): readonly Reservation[] {
   const { model, promptTokens } = request;
-  const prompt = { model, prefillTokens, contextTokens: promptTokens };
+  const prompt = { model, prefillTokens, contextTokens: promptTokens, sent };
   return [
     ...(prefill === undefined ? [] : [ledger.reserve(prefill.endpoint, prompt)]),
     // The reference counts the prompt there, too: else its plugins would see all encoders alike.
     ...encoders.map((encoder) =>
-      ledger.reserve(encoder, { model, ...NO_TOKENS, countedTokens: promptTokens }),
+      ledger.reserve(encoder, { model, ...NO_TOKENS, countedTokens: promptTokens, sent }),
     ),
   ];
 }
@@ -91,6 +109,8 @@ function combined(decode: Reservation, before: readonly Reservation[]): Reservat
   return {
     prefilled: () => {
       decode.prefilled();
+      // What they have done shows that they work.
+      for (const each of before) each.prefilled();
       releaseAll();
     },
     moveTo: (endpoint) => decode.moveTo(endpoint),

@@ -58,6 +58,7 @@ export function describeEndpoints(
         kvEvents: describeEvents(picker.observers(), endpoint),
         lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
         inFlight: { ...picker.ledger.load(endpoint) },
+        lostRequests: picker.ledger.lost(endpoint) || undefined,
         prefixIndexBlocks: Object.fromEntries(
           indexes.map((index) => [index.name, index.size(endpoint)]),
         ),

@@ -1,0 +1,185 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { EndpointEntry, ListedReservation, LostBy } from './endpoint-entry.ts';
+
+/** One request's load at an endpoint, in whole tokens, so that sums return to exactly zero. */
+export interface ReservationSize {
+  readonly model: string;
+  readonly prefillTokens: number;
+  /** Prompt and expected output. */
+  readonly contextTokens: number;
+  /** What counts until the first token; `prefillTokens` where it is left out. */
+  readonly countedTokens?: number | undefined;
+  /** What counts until the end, in place of that. */
+  readonly keptTokens?: number | undefined;
+  /** Left out: whether the request is lost is never asked. */
+  readonly sent?: KnownWhenSent | undefined;
+}
+
+/** What is known of a request when it is sent. */
+export interface KnownWhenSent {
+  readonly at: Millis;
+  /** How long its first token was expected to take. */
+  readonly ttftMs: Millis;
+  readonly firstTokenVisible: boolean;
+  /**
+   * Whether the server counts it in its metrics soon after it was sent: not where its prompt is
+   * computed elsewhere first, or where images are fetched first.
+   */
+  readonly isCountedAtOnce: boolean;
+}
+
+/** One request's reservation. Its methods may be called in any order and any number of times. */
+export interface Reservation {
+  /** The prefill is done: its tokens are no longer pending. */
+  prefilled(): void;
+  /** Moves the reservation to the endpoint that really serves the request. */
+  moveTo(endpoint: Endpoint): void;
+  /** Releases what is still reserved. */
+  release(): void;
+}
+
+interface ReservingLedger {
+  entryOf(endpoint: Endpoint): EndpointEntry | undefined;
+  /** An endpoint has become freer. */
+  becameFreer(): void;
+}
+
+/** A first token is late after this time, and after so many times as long as expected. */
+const LATE_MS: Millis = 2000;
+const TIMES_EXPECTED = 8;
+
+/** What one request has reserved at one endpoint. */
+export class EndpointReservation implements Reservation, ListedReservation {
+  older: ListedReservation | undefined;
+  newer: ListedReservation | undefined;
+  readonly isElsewhere: boolean;
+  readonly #ledger: ReservingLedger;
+  readonly #model: string;
+  readonly #sent: KnownWhenSent | undefined;
+  readonly #contextTokens: number;
+  readonly #isKept: boolean;
+  #entry: EndpointEntry | undefined;
+  #prefillTokens: number;
+  #counted: number;
+  #begun: 0 | 1 = 0;
+  #isOpen = true;
+  #lost: LostBy | undefined;
+
+  constructor(
+    ledger: ReservingLedger,
+    entry: EndpointEntry | undefined,
+    size: ReservationSize,
+    isElsewhere: boolean,
+  ) {
+    this.#ledger = ledger;
+    this.#model = size.model;
+    this.#sent = size.sent;
+    this.#prefillTokens = Math.ceil(size.prefillTokens);
+    this.#contextTokens = Math.ceil(size.contextTokens);
+    this.#isKept = size.keptTokens !== undefined;
+    this.#counted = Math.ceil(size.keptTokens ?? size.countedTokens ?? size.prefillTokens);
+    this.isElsewhere = isElsewhere;
+    this.#enter(entry);
+  }
+
+  get sentAt(): Millis {
+    return this.#sent?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  get owedAt(): Millis {
+    return this.#sent?.firstTokenVisible === true && this.#begun === 0
+      ? this.#lateAt(this.#sent)
+      : Number.POSITIVE_INFINITY;
+  }
+
+  get countedFrom(): Millis {
+    const sent = this.#sent;
+    if (sent === undefined) return Number.POSITIVE_INFINITY;
+    if (sent.firstTokenVisible && this.#begun === 1) return sent.at;
+    return sent.isCountedAtOnce ? this.#lateAt(sent) : Number.POSITIVE_INFINITY;
+  }
+
+  get lost(): LostBy | undefined {
+    return this.#lost;
+  }
+
+  setLost(lost: LostBy | undefined): void {
+    const entry = this.#entry;
+    if (!this.#isOpen || this.#lost === lost || entry === undefined) return;
+    this.#count(entry, -1);
+    this.#lost = lost;
+    this.#count(entry, 1);
+    if (lost !== undefined) this.#ledger.becameFreer();
+  }
+
+  prefilled(): void {
+    if (!this.#isOpen) return;
+    this.setLost(undefined);
+    const entry = this.#entry;
+    if (entry !== undefined) {
+      entry.load.pendingPrefillTokens -= this.#prefillTokens;
+      if (!this.#isKept) entry.load.countedTokens -= this.#counted;
+      entry.load.begunRequests += 1 - this.#begun;
+      if (this.#sent?.firstTokenVisible === true) {
+        entry.answeredSentAt = Math.max(entry.answeredSentAt, this.#sent.at);
+      }
+    }
+    this.#prefillTokens = 0;
+    if (!this.#isKept) this.#counted = 0;
+    this.#begun = 1;
+    this.#ledger.becameFreer();
+  }
+
+  moveTo(endpoint: Endpoint): void {
+    if (!this.#isOpen) return;
+    this.#leave();
+    this.#enter(this.#ledger.entryOf(endpoint));
+  }
+
+  release(): void {
+    if (!this.#isOpen) return;
+    this.#leave();
+    this.#isOpen = false;
+  }
+
+  #lateAt({ at, ttftMs }: KnownWhenSent): Millis {
+    return at + Math.max(LATE_MS, TIMES_EXPECTED * ttftMs);
+  }
+
+  #enter(entry: EndpointEntry | undefined): void {
+    this.#entry = entry;
+    if (entry === undefined) return;
+    entry.append(this);
+    entry.open += 1;
+    if (this.isElsewhere) entry.openElsewhere += 1;
+    this.#count(entry, 1);
+  }
+
+  #leave(): void {
+    const entry = this.#entry;
+    this.#ledger.becameFreer();
+    if (entry === undefined) return;
+    this.#count(entry, -1);
+    this.#lost = undefined;
+    entry.open -= 1;
+    if (this.isElsewhere) entry.openElsewhere -= 1;
+    entry.unlink(this);
+  }
+
+  #count(entry: EndpointEntry, sign: 1 | -1): void {
+    if (this.#lost !== undefined) {
+      entry.lost += sign;
+      return;
+    }
+    const { load, models } = entry;
+    load.requests += sign;
+    load.begunRequests += sign * this.#begun;
+    load.pendingPrefillTokens += sign * this.#prefillTokens;
+    load.contextTokens += sign * this.#contextTokens;
+    load.countedTokens += sign * this.#counted;
+    const count = (models.get(this.#model) ?? 0) + sign;
+    if (count > 0) models.set(this.#model, count);
+    else models.delete(this.#model);
+  }
+}
