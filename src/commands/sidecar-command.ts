@@ -1,7 +1,6 @@
-import { createSecureContext } from 'node:tls';
 import { Command } from 'commander';
 import { packageVersion } from '../files/folders.ts';
-import { readFollowed } from '../files/following/read-followed.ts';
+import type { Following } from '../files/following/follow-files.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
@@ -27,6 +26,7 @@ import type { PrefillFlags } from './sidecar/flags/prefill-flags.ts';
 import type { ServerFlags } from './sidecar/flags/server-flags.ts';
 import { addSidecarOptions, type SidecarFlags } from './sidecar/flags/sidecar-flags.ts';
 import { servingTls } from './sidecar/serving-tls.ts';
+import { upstreamAuthorities } from './sidecar/upstream-authorities.ts';
 
 const ANY_PRIVATE =
   'sidecar: requests may name any private address as their prefilling server or encoder: ' +
@@ -43,7 +43,7 @@ async function run(flags: SidecarFlags): Promise<void> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const made = await optionsFrom(flags, log);
   const sidecar = await startSidecar(made.options);
-  const metricsPort = await startMetrics(flags, sidecar);
+  const metricsPort = await startMetrics(flags, sidecar, made.refused);
   // Before the line that says that it serves, which may be answered by a signal at once.
   const ended = untilSignal();
   const { address, addresses } = sidecar;
@@ -57,13 +57,18 @@ async function run(flags: SidecarFlags): Promise<void> {
   process.exit(0);
 }
 
-async function optionsFrom(
-  flags: SidecarFlags,
-  log: (line: string) => void,
-): Promise<{ readonly options: SidecarOptions; stop(): Promise<void> }> {
+interface SidecarPlan {
+  readonly options: SidecarOptions;
+  /** What is wrong with the files that are followed. */
+  readonly refused: () => readonly string[];
+  stop(): Promise<void>;
+}
+
+async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Promise<SidecarPlan> {
   const clock = nodeClock();
   checkCombinations(flags);
   const serving = await servingTls(flags, log);
+  const authorities = upstreamAuthorities(flags.tlsCa, log);
   const moriIo = await moriIoFrom(flags, { clock, log });
   const pool = await serversOf(flags);
   const traces = await tracesFrom(flags, clock);
@@ -84,7 +89,7 @@ async function optionsFrom(
     tls: {
       roles: flags.enableTls,
       unverified: flags.tlsInsecureSkipVerify,
-      ca: flags.tlsCa === undefined ? undefined : readCa(flags.tlsCa),
+      ca: authorities?.current,
     },
     clock,
     log,
@@ -93,8 +98,13 @@ async function optionsFrom(
     moriIo.stop();
     pool.stop();
     await traces?.stop();
+    await authorities?.stop();
   };
-  return { options, stop };
+  const refused = (): readonly string[] => [
+    ...refusal('the certificate is refused', serving),
+    ...refusal('the authorities of --tls-ca are refused', authorities),
+  ];
+  return { options, refused, stop };
 }
 
 /** What is said at the start: where requests come in, and where they may go. */
@@ -186,25 +196,21 @@ function boundsOf({
   return { ...times, ...sizes, requestsMax: maxRequests };
 }
 
-/** Throws ConfigError for a file that holds no certificates. */
-function readCa(path: string): string {
-  const ca = readFollowed(path).toString('utf8');
-  try {
-    createSecureContext({ ca });
-    if (ca.includes('-----BEGIN CERTIFICATE-----')) return ca;
-  } catch {
-    // Damaged: the message is the same.
-  }
-  const message = 'holds no PEM certificates: give the file of a CA';
-  throw new ConfigError('command line', [{ path: `--tls-ca ${path}`, message }]);
-}
-
 /** The port of the metrics page, if there is to be one. */
 async function startMetrics(
   { host, metricsPort, metricsCertDir }: SidecarFlags,
   sidecar: Sidecar,
+  refused: () => readonly string[],
 ): Promise<number | undefined> {
   if (metricsPort === undefined) return undefined;
+  const tls = metricsTls(
+    { metricsCertDir },
+    { log: createLog('info'), registry: sidecar.registry },
+  );
+  const concerns = (): readonly string[] => [
+    ...refused(),
+    ...refusal('the certificate of the metrics port is refused', tls),
+  ];
   const admin = await startAdminServer({
     host,
     port: metricsPort,
@@ -212,18 +218,24 @@ async function startMetrics(
       contentType: sidecar.registry.contentType,
       body: await sidecar.registry.metrics(),
     }),
-    ready: () => readinessOf(sidecar),
+    ready: () => readinessOf(sidecar, concerns()),
     documents: new Map(),
-    tls: metricsTls({ metricsCertDir }, { log: createLog('info'), registry: sidecar.registry }),
+    tls,
   });
   return admin.port;
 }
 
-function readinessOf({ draining }: Sidecar): Readiness {
-  return {
-    ok: !draining,
-    state: draining ? 'not ready' : 'ready',
-    reasons: draining ? ['the sidecar is draining'] : [],
-    detail: { draining },
-  };
+function readinessOf({ draining }: Sidecar, concerns: readonly string[]): Readiness {
+  const state = draining ? 'not ready' : concerns.length > 0 ? 'degraded' : 'ready';
+  const reasons = draining ? ['the sidecar is draining', ...concerns] : concerns;
+  return { ok: !draining, state, reasons, detail: { draining } };
+}
+
+/** The sentence with the reason, while the present content of a file is refused. */
+function refusal(
+  sentence: string,
+  followed: Pick<Following, 'lastError'> | undefined,
+): readonly string[] {
+  const reason = followed?.lastError();
+  return reason === undefined ? [] : [`${sentence}: ${reason}`];
 }

@@ -29,6 +29,7 @@ import type { ListedEndpoints } from './picker/endpoint-discovery.ts';
 import { promotionActions } from './picker/promotion-control.ts';
 import type { StartedPicker } from './picker/start-picker.ts';
 import { metricsTls } from './tls/metrics-tls.ts';
+import type { ServeTls } from './tls/start-tls.ts';
 
 /** The parts of a serving picker that the admin port shows. */
 export interface AdminParts extends Pick<StartedPicker, 'picker' | 'router'> {
@@ -39,6 +40,7 @@ export interface AdminParts extends Pick<StartedPicker, 'picker' | 'router'> {
   readonly rules: RequestRules;
   readonly server: ExtProcServer;
   readonly drain: Drain;
+  readonly tls: Pick<ServeTls, 'lastError'>;
   readonly process: ProcessWatch;
   readonly shadows: readonly Shadow[];
   readonly replica: Replica | undefined;
@@ -64,6 +66,8 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
     ['/debug/rules', () => rules.describe()],
     ...debugDocuments({ ...parts, now }),
   ]);
+  const tls = metricsTls(admin, { log, registry: metrics.registry });
+  const bounds = { readyMinFresh, metricsStaleMs };
   const about = { pool: poolName, policy, documents: [...documents.keys()] };
   return {
     host: listen.host,
@@ -74,11 +78,11 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
       return { contentType: format.contentType, body: await metrics.pageBytes(format) };
     },
     ready: () =>
-      parts.drain.readiness ?? readiness({ readyMinFresh, metricsStaleMs, ...parts }, now()),
+      parts.drain.readiness ?? readiness({ ...bounds, ...parts, metricsTls: tls }, now()),
     documents,
     ...livePage({ ...parts, counts: parts.live, clock, about }),
     actions: withLogLevel(log, promotion && promotionActions(promotion)),
     slowPages: admin.pprof === true ? profilePages(createProfiler(clock)) : undefined,
-    tls: metricsTls(admin, { log, registry: metrics.registry }),
+    tls,
   };
 }

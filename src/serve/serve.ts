@@ -83,7 +83,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const election = await joinElection(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, deciding, refresh });
   const observers = { recorder, live, shadows, promotion, process, headroom, replica };
-  const followers = { ...endpoints, election, reload, serving };
+  const followers = { ...endpoints, election, reload, serving, tls };
   const drain = new Drain(options.drain, server);
   const parts = { ...started, metrics, runtime, rules, server, drain, ...observers, ...followers };
   const admin = await startAdminServer(adminOptions(options, parts));

@@ -125,7 +125,7 @@ describe('TLS to a prefilling server', () => {
       secure.close();
     });
     const { port } = secure.address() as AddressInfo;
-    const tls = { roles: ['prefiller' as const], unverified, ca: trusted ? cert : undefined };
+    const tls = { roles: ['prefiller' as const], unverified, ca: trusted ? () => cert : undefined };
     const sidecar = await started({ tls });
     const headers = { 'x-prefiller-host-port': `127.0.0.1:${port}` };
     const answer = complete(sidecar, { headers });

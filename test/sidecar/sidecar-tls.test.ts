@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { get } from 'node:https';
+import { createServer, get, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
@@ -17,6 +18,7 @@ let engine: Upstream;
 let folder: string;
 let authority: Certificate;
 const children: ChildProcess[] = [];
+const servers: Server[] = [];
 
 beforeEach(async () => {
   engine = await startUpstream();
@@ -25,6 +27,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
   await engine.stop();
   rmSync(folder, { recursive: true });
 });
@@ -105,4 +108,50 @@ it('[B77] makes a certificate where there is none, as the reference does', async
 it('[B77] serves without TLS where the command line says so', async () => {
   const { address } = await start(['--secure-proxy=false', '-v=5']);
   expect((await fetch(`http://${address}/v1/models`)).status).toBe(200);
+});
+
+/** A prefilling server with a certificate of this authority, whose connections end with answers. */
+async function prefiller(by: Certificate): Promise<string> {
+  const server = createServer(await issue(by, 'prefiller'), (request, response) => {
+    request.resume();
+    response.setHeader('connection', 'close').end('{"kv_transfer_params":{"a":1}}');
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it('[V488] [V489] follows the authorities of other servers: a new one counts, and a damaged file changes nothing', async () => {
+  const other = await newAuthority('other');
+  const [ours, theirs] = [await prefiller(authority), await prefiller(other)];
+  const file = join(folder, 'ca.pem');
+  writeFileSync(file, authority.cert);
+  const flags = ['--engine', engine.address, '--enable-tls', 'prefiller', '--tls-ca', file];
+  const ports = ['--host', '127.0.0.1', '--port', '0', '--metrics-port', '0'];
+  const started = await startProgram<{ readonly address: string; readonly metricsPort: number }>([
+    'sidecar',
+    ...ports,
+    ...flags,
+  ]);
+  children.push(started.child);
+  const { address, metricsPort } = started.document;
+  /** Whether the engine got a request with KV of that server. */
+  const prefilled = async (server: string): Promise<boolean> => {
+    const body = '{"model":"m","prompt":"x"}';
+    const headers = { 'x-prefiller-host-port': server };
+    await fetch(`http://${address}/v1/completions`, { method: 'POST', headers, body });
+    return (engine.received.at(-1)?.bodyBytes ?? 0) > body.length;
+  };
+  const readiness = async (): Promise<unknown> => {
+    const answer = await fetch(`http://127.0.0.1:${metricsPort}/readyz`);
+    return answer.json();
+  };
+  expect([await prefilled(ours), await prefilled(theirs)]).toEqual([true, false]);
+  writeFileSync(file, 'damaged');
+  await eventually(readiness, (answer) => JSON.stringify(answer).includes('degraded'));
+  expect(JSON.stringify(await readiness())).toContain('the authorities of --tls-ca are refused');
+  expect(await prefilled(ours)).toBe(true);
+  writeFileSync(file, other.cert);
+  await eventually(readiness, (answer) => !JSON.stringify(answer).includes('degraded'));
+  expect([await prefilled(ours), await prefilled(theirs)]).toEqual([false, true]);
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
-import { followFiles } from '../../files/following/follow-files.ts';
+import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import { messageOf } from '../../framework/error.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
@@ -29,10 +29,12 @@ export async function servingTls(
   // A certificate that was made here is in no file.
   const paths =
     made === undefined ? ['tls.crt', 'tls.key'].map((file) => join(certPath, file)) : [];
+  let following: Following | undefined;
   return {
     context,
-    follow: (use) =>
-      followFiles(paths, {
+    lastError: () => following?.lastError(),
+    follow: (use) => {
+      following = followFiles(paths, {
         first,
         read: context,
         use: (next) => {
@@ -45,6 +47,8 @@ export async function servingTls(
           log(
             `the certificate cannot be watched (${messageOf(error)}); it is looked at once a second`,
           ),
-      }),
+      });
+      return following;
+    },
   };
 }

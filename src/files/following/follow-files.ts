@@ -14,6 +14,13 @@ interface Follower<Content> {
   readonly onUnwatched: (error: unknown, path: string) => void;
 }
 
+/** Files that are followed. */
+export interface Following {
+  /** Why the present content was refused; undefined where it is in use. */
+  readonly lastError: () => string | undefined;
+  stop(): Promise<void>;
+}
+
 /**
  * Follows files that are read together, such as a certificate and its key. One change causes several
  * events, of which the first that finds it counts.
@@ -21,7 +28,7 @@ interface Follower<Content> {
 export function followFiles<Content>(
   paths: readonly string[],
   { first, read, use, onRefused, onUnwatched }: Follower<Content>,
-): { stop(): Promise<void> } {
+): Following {
   let used = first;
   let refused: string | undefined;
   const onChange = (): void => {
@@ -40,5 +47,8 @@ export function followFiles<Content>(
   const watches = paths.map((path) =>
     watchFile(path, { onChange, onError: (error) => onUnwatched(error, path) }),
   );
-  return { stop: async () => void (await Promise.all(watches.map((watch) => watch.stop()))) };
+  return {
+    lastError: () => refused,
+    stop: async () => void (await Promise.all(watches.map((watch) => watch.stop()))),
+  };
 }

@@ -46,7 +46,8 @@ interface NodeNetworkOptions {
  * another. Certificates are verified unless a request says otherwise.
  */
 export function createNodeNetwork(options: NodeNetworkOptions = {}): NodeNetwork {
-  const origins = new Origins(options.idleMs ?? IDLE_MS, new OutgoingFiles(options.warnOfFile));
+  const files = new OutgoingFiles(options.warnOfFile);
+  const origins = new Origins(options.idleMs ?? IDLE_MS, files);
   const names = new NameResolver({ servers: options.dnsServers });
   const sockets = new Set<MessageSocket>();
   const calls = new Set<Call>();
@@ -77,7 +78,7 @@ export function createNodeNetwork(options: NodeNetworkOptions = {}): NodeNetwork
         },
       };
     },
-    openCall: (options) => tracked(calls, options),
+    openCall: (options) => tracked(calls, options, files),
     resolve: (name) => names.resolve(name),
     async close() {
       closed = true;
@@ -162,14 +163,12 @@ function closedError(url: URL): Error {
 }
 
 /** A call that is in `calls` for as long as it is open. */
-function tracked(calls: Set<Call>, options: CallOptions): Call {
-  const call = new GrpcCall({
-    ...options,
-    onClosed: (reason) => {
-      calls.delete(call);
-      options.onClosed(reason);
-    },
-  });
+function tracked(calls: Set<Call>, options: CallOptions, files: OutgoingFiles): Call {
+  const onClosed = (reason: string): void => {
+    calls.delete(call);
+    options.onClosed(reason);
+  };
+  const call = new GrpcCall({ ...options, onClosed }, files);
   calls.add(call);
   return {
     send: (message) => call.send(message),

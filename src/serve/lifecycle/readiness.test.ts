@@ -123,7 +123,7 @@ describe('readiness', () => {
     expect(stateOf(poolOf(2, 6), { readyMinFresh: 2 })).toMatchObject({ ok: true });
   });
 
-  it('[V44] is degraded while a file is refused, and not ready while another picker leads', () => {
+  it('[V44] [V488] is degraded while a file is refused, and not ready while another picker leads', () => {
     const refused = { lastError: () => 'line 3 is no YAML' };
     const bad = { name: 'nosuch', addresses: [], error: 'ENOTFOUND', since: 0 };
     const names = [bad, { ...bad, name: 'good', error: undefined }];
@@ -137,6 +137,15 @@ describe('readiness', () => {
         'the configuration file is refused',
       ],
       detail: { hostNameErrors: { nosuch: 'ENOTFOUND' } },
+    });
+    expect(stateOf(poolOf(1, 0), { tls: refused, metricsTls: refused })).toMatchObject({
+      ok: true,
+      state: 'degraded',
+      reasons: [
+        'the certificate of the ext_proc port is refused',
+        'the certificate of the metrics port is refused',
+      ],
+      detail: { certificateError: 'line 3 is no YAML' },
     });
     const election = { leading: false, holder: 'other', trouble: undefined };
     expect(stateOf(poolOf(1, 0), { election })).toMatchObject({

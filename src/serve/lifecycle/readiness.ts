@@ -1,6 +1,7 @@
 import type { KubernetesDiscovery } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
 import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
+import type { Following } from '../../files/following/follow-files.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -29,6 +30,9 @@ export interface ReadinessParts {
     | undefined;
   readonly serving?: { readonly trouble: string | undefined } | undefined;
   readonly process?: Pick<ProcessWatch, 'trouble'> | undefined;
+  /** TLS of the ext_proc port, and of the metrics port where it has any. */
+  readonly tls?: Pick<Following, 'lastError'>;
+  readonly metricsTls?: Pick<Following, 'lastError'> | undefined;
   readonly election: Pick<LeaderElection, 'leading' | 'holder' | 'trouble'> | undefined;
 }
 
@@ -48,6 +52,8 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
     endpointsFileError: discovery?.file?.lastError(),
     hostNameErrors: Object.fromEntries(failingNames(parts).map(({ name, error }) => [name, error])),
     configError: reload?.lastError(),
+    certificateError: parts.tls?.lastError(),
+    metricsCertificateError: parts.metricsTls?.lastError(),
     ...(kubernetes && {
       kubernetesSynced: kubernetes.synced,
       kubernetesAgeMs: kubernetes.ageMs,
@@ -107,6 +113,12 @@ function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): read
       : []),
     ...(discovery?.file?.lastError() === undefined ? [] : ['the endpoints file is refused']),
     ...(reload?.lastError() === undefined ? [] : ['the configuration file is refused']),
+    ...(parts.tls?.lastError() === undefined
+      ? []
+      : ['the certificate of the ext_proc port is refused']),
+    ...(parts.metricsTls?.lastError() === undefined
+      ? []
+      : ['the certificate of the metrics port is refused']),
     ...(kubernetes === undefined || kubernetes.troubles.length === 0
       ? []
       : ['the Kubernetes API has troubles']),

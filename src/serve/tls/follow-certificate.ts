@@ -1,14 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import type { TlsContext } from '../../extproc/server/port/tls-credentials.ts';
-import { followFiles } from '../../files/following/follow-files.ts';
+import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import { messageOf } from '../../framework/error.ts';
 import type { Clock, Timer } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { Gauge, type Registry } from '../../runtime/prom-client.ts';
 
-interface Following {
+interface CertificateFiles {
   /** Undefined for a certificate that is in no file. */
   readonly certPath: string | undefined;
   readonly clientCaFile: string | undefined;
@@ -31,10 +31,10 @@ const WARN_BEFORE_MS = 7 * 24 * 3_600_000;
 /**
  * Follows the files of a certificate and of authorities: a valid change counts for connections from
  * then on; an invalid one is refused and logged while the last valid one continues to serve. Says
- * when the certificate expires. Returns a way to stop.
+ * when the certificate expires.
  */
-export function followCertificate(following: Following, parts: Parts): () => Promise<void> {
-  const { certPath, clientCaFile, first, read, use } = following;
+export function followCertificate(followed: CertificateFiles, parts: Parts): Following {
+  const { certPath, clientCaFile, first, read, use } = followed;
   const { log } = parts;
   let used = first;
   const reloads = new Reloads({
@@ -70,9 +70,12 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
         'the certificate cannot be watched; it is looked at once a second',
       ),
   });
-  return async () => {
-    validity.stop();
-    await files.stop();
+  return {
+    lastError: files.lastError,
+    stop: async () => {
+      validity.stop();
+      await files.stop();
+    },
   };
 }
 

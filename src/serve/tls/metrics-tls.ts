@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import type { Registry } from 'prom-client';
-import { followFiles } from '../../files/following/follow-files.ts';
+import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -19,12 +19,12 @@ export interface MetricsTlsOptions {
 }
 
 /** TLS of the metrics port. */
-export interface MetricsTls {
+export interface MetricsTls extends Pick<Following, 'lastError'> {
   /** The context of the files as they are now. Throws what `metricsTls` throws. */
   readonly context: () => SecureContextOptions;
   readonly needsClientCertificate: boolean;
   /** Calls `use` with each valid change of the files, which counts for connections from then on. */
-  follow(use: (context: SecureContextOptions) => void): { stop(): Promise<void> };
+  follow(use: (context: SecureContextOptions) => void): Following;
 }
 
 /**
@@ -53,11 +53,13 @@ export function metricsTls(
   });
   const paths = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   if (authorities !== undefined) paths.push(authorities);
+  let following: Following | undefined;
   return {
     context,
     needsClientCertificate: authorities !== undefined,
-    follow: (use) =>
-      followFiles(paths, {
+    lastError: () => following?.lastError(),
+    follow: (use) => {
+      following = followFiles(paths, {
         first,
         read: context,
         use: (next) => {
@@ -76,6 +78,8 @@ export function metricsTls(
             { error: messageOf(error) },
             'the certificate of the metrics port cannot be watched; it is looked at once a second',
           ),
-      }),
+      });
+      return following;
+    },
   };
 }

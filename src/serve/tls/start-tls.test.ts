@@ -102,10 +102,11 @@ describe('rotation', () => {
     stream.cancel();
   });
 
-  it('[V25] keeps the certificate while its files are not a valid pair, and says why once', async () => {
+  it('[V25] [V488] keeps the certificate while its files are not a valid pair, and says why once', async () => {
     const publish = secretIn('broken');
     publish(first);
-    const { port, metric, lines } = await start({ certPath: join(folder, 'broken') });
+    const started = await start({ certPath: join(folder, 'broken') });
+    const { port, metric, lines } = started;
     publish({ cert: second.cert, key: first.key });
     const refused = (): Promise<number | undefined> =>
       metric('pointsman_certificate_reloads_total refused');
@@ -113,11 +114,13 @@ describe('rotation', () => {
     expect(await nameAt(port)).toBe('first.test');
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(1);
     expect(String(lines.at(-1)?.fields['error'])).toMatch(/tls\.key: is not the key of .*tls\.crt/);
+    expect(started.lastError()).toBe(lines.at(-1)?.fields['error']);
     publish(second);
     await eventually(
       () => nameAt(port),
       (name) => name === 'second.test',
     );
+    expect(started.lastError()).toBeUndefined();
   });
 
   it('[V25] follows files that are written in place, one after the other', async () => {

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { ClientFault } from '../../extproc/server/port/client-faults.ts';
 import { type TlsContext, TlsCredentials } from '../../extproc/server/port/tls-credentials.ts';
+import type { Following } from '../../files/following/follow-files.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -21,13 +22,12 @@ export interface TlsOptions {
   readonly tlsCipherSuites?: string | undefined;
 }
 
-export interface ServeTls {
+export interface ServeTls extends Following {
   readonly credentials: TlsCredentials | 'plaintext';
   /** Counts a client that cannot connect, and logs it. */
   readonly onClientFault: (fault: ClientFault) => void;
   /** For the line in the log at the start. */
   readonly description: string;
-  stop(): Promise<void>;
 }
 
 export interface TlsParts {
@@ -58,8 +58,8 @@ export async function startTls(options: TlsOptions, parts: TlsParts): Promise<Se
       const message = '--cert-path has no effect: with --insecure ext_proc is served without TLS';
       parts.log.warn({ certPath }, message);
     }
-    const nothing = (): Promise<void> => Promise.resolve();
-    return { credentials: 'plaintext', onClientFault, description: 'none', stop: nothing };
+    const nothing = { lastError: () => undefined, stop: () => Promise.resolve() };
+    return { credentials: 'plaintext', onClientFault, description: 'none', ...nothing };
   }
   const made = certPath === undefined ? await selfSignedCertificate() : undefined;
   const read = (): TlsContext => ({
@@ -77,6 +77,6 @@ export async function startTls(options: TlsOptions, parts: TlsParts): Promise<Se
     credentials,
     onClientFault,
     description: `${certificate}${clients}, ${settings.minVersion ?? 'TLSv1.2'} or newer`,
-    stop: following,
+    ...following,
   };
 }

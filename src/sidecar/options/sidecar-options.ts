@@ -114,8 +114,8 @@ export interface UpstreamTls {
   readonly roles: readonly UpstreamRole[];
   /** Roles whose certificates are not verified. */
   readonly unverified: readonly UpstreamRole[];
-  /** PEM of the CAs to trust instead of the well-known ones. */
-  readonly ca?: string | undefined;
+  /** PEM of the CAs to trust instead of the well-known ones, as it is at the moment. */
+  readonly ca?: (() => string) | undefined;
 }
 
 /** TLS of the port itself. */
@@ -124,6 +124,8 @@ export interface ServingTls {
   readonly context: () => SecureContextOptions;
   /** Calls `use` with each valid change, which counts for connections from then on. */
   follow(use: (context: SecureContextOptions) => void): { stop(): Promise<void> };
+  /** Why the present files are refused; undefined where they are in use. */
+  readonly lastError: () => string | undefined;
 }
 
 export type HealthAnswerer = 'sidecar' | 'engine';

@@ -74,11 +74,8 @@ export class Upstreams implements LegSender {
 }
 
 function agentOf(role: UpstreamServer, { tls, connectTimeoutMs, clock }: UpstreamsOptions): Agent {
-  const connect = buildConnector({
-    timeout: 0,
-    rejectUnauthorized: role === 'bootstrap' || tls?.unverified.includes(role) !== true,
-    ...(tls?.ca !== undefined && { ca: tls.ca }),
-  });
+  const rejectUnauthorized = role === 'bootstrap' || tls?.unverified.includes(role) !== true;
+  const connect = connectorFor({ timeout: 0, rejectUnauthorized }, tls?.ca);
   return new PacedAgent({
     clock,
     keepAliveTimeout: IDLE_MS,
@@ -88,4 +85,20 @@ function agentOf(role: UpstreamServer, { tls, connectTimeoutMs, clock }: Upstrea
     bodyTimeout: 0,
     connect: connectWithin(connect, connectTimeoutMs, clock),
   });
+}
+
+/** Connects with the authorities as they are then. A connector keeps sessions of TLS for the next. */
+function connectorFor(
+  options: buildConnector.BuildOptions,
+  authorities: (() => string) | undefined,
+): buildConnector.connector {
+  if (authorities === undefined) return buildConnector(options);
+  let ca = authorities();
+  let connect = buildConnector({ ...options, ca });
+  return (to, callback) => {
+    const now = authorities();
+    if (now !== ca) connect = buildConnector({ ...options, ca: now });
+    ca = now;
+    return connect(to, callback);
+  };
 }

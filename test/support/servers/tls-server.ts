@@ -20,6 +20,8 @@ export interface TlsServer {
   /** The value of a metric, of the series with this label value if one is given. */
   metric(name: string): Promise<number | undefined>;
   readonly clock: SimulatedClock;
+  /** Why the files of the certificate are refused. */
+  readonly lastError: () => string | undefined;
   stop(): Promise<void>;
 }
 
@@ -78,7 +80,8 @@ export async function startTlsServer(options: Partial<TlsOptions>): Promise<TlsS
     await closed;
     await tls.stop();
   };
-  return { port: listener.port, lines, metric, clock, stop };
+  const { lastError } = tls;
+  return { port: listener.port, lines, metric, clock, lastError, stop };
 }
 
 /**

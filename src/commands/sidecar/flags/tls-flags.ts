@@ -27,7 +27,10 @@ export function addTlsOptions(command: Command): Command {
     )
     .option('--enable-tls <role,…>', 'use TLS to prefiller, decoder, encoder', roles, [])
     .option('--tls-insecure-skip-verify <role,…>', 'do not verify certificates of these', roles, [])
-    .option('--tls-ca <file>', 'PEM file of the CAs to trust instead of the well-known ones');
+    .option(
+      '--tls-ca <file>',
+      'PEM file of the CAs to trust instead of the well-known ones, read again when it changes',
+    );
 }
 
 const ROLES: readonly UpstreamRole[] = ['prefiller', 'decoder', 'encoder'];

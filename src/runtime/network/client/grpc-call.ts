@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import type { ChannelCredentials, Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
-import { readFollowed } from '../../../files/following/read-followed.ts';
 import { messageOf } from '../../../framework/error.ts';
 import type { Call, CallOptions } from '../../../framework/runtime.ts';
 import { guardCredentials } from './guarded-credentials.ts';
 import { loadGrpc } from './load-packages.ts';
+import { OutgoingFiles } from './outgoing-files.ts';
 
 /**
  * One call on a connection of its own. Never throws: every failure, an unreadable file of
@@ -12,13 +12,15 @@ import { loadGrpc } from './load-packages.ts';
  */
 export class GrpcCall implements Call {
   readonly #options: CallOptions;
+  readonly #files: OutgoingFiles;
   #client: Client | undefined;
   #stream: ClientDuplexStream<Uint8Array, Buffer> | undefined;
   #waitingBytes = 0;
   #closed = false;
 
-  constructor(options: CallOptions) {
+  constructor(options: CallOptions, files: OutgoingFiles = new OutgoingFiles()) {
     this.#options = options;
+    this.#files = files;
     try {
       this.#open();
     } catch (error) {
@@ -51,7 +53,7 @@ export class GrpcCall implements Call {
     const { Client: GrpcClient } = loadGrpc();
     const client = new GrpcClient(
       address,
-      guardCredentials(credentialsOf(this.#options), performance),
+      guardCredentials(credentialsOf(this.#options, this.#files), performance),
       {
         'grpc.max_receive_message_length': messageBytesMax,
         // A shared connection would hide from a call that it had to be made again.
@@ -79,8 +81,8 @@ export class GrpcCall implements Call {
   }
 }
 
-function credentialsOf({ tls }: CallOptions): ChannelCredentials {
+function credentialsOf({ tls }: CallOptions, files: OutgoingFiles): ChannelCredentials {
   const { credentials } = loadGrpc();
   if (tls === undefined) return credentials.createInsecure();
-  return credentials.createSsl(tls.caPath === undefined ? null : readFollowed(tls.caPath));
+  return credentials.createSsl(files.read({ caPath: tls.caPath }).ca ?? null);
 }

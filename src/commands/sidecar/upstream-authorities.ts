@@ -1,0 +1,36 @@
+import { type Following, followFiles } from '../../files/following/follow-files.ts';
+import { messageOf } from '../../framework/error.ts';
+import { readAuthorities } from '../../serve/tls/read-certificate.ts';
+
+/** The authorities that vouch for other servers. */
+export interface UpstreamAuthorities extends Following {
+  /** PEM of their certificates, as it is at the moment. */
+  readonly current: () => string;
+}
+
+/**
+ * Follows the file of `--tls-ca`; undefined without it. A valid change counts for connections from
+ * then on. Throws ConfigError for a file that holds no certificates or a damaged one, and the
+ * system's error for one that cannot be read.
+ */
+export function upstreamAuthorities(
+  path: string | undefined,
+  log: (line: string) => void,
+): UpstreamAuthorities | undefined {
+  if (path === undefined) return undefined;
+  const read = (): string => readAuthorities(path, '--tls-ca').toString('latin1');
+  let current = read();
+  const following = followFiles([path], {
+    first: current,
+    read,
+    use: (next) => {
+      current = next;
+      log(`the authorities in ${path} are replaced; new connections use them`);
+    },
+    onRefused: (reason) =>
+      log(`the authorities in ${path} are refused; the previous ones stay in use: ${reason}`),
+    onUnwatched: (error) =>
+      log(`${path} cannot be watched (${messageOf(error)}); it is looked at once a second`),
+  });
+  return { ...following, current: () => current };
+}
