@@ -1,8 +1,10 @@
 import type { Clock } from '../../framework/runtime.ts';
+import { FilesWatchdog } from '../../journal/metrics/process/files-watchdog.ts';
 import { registerGoMemory } from '../../journal/metrics/process/go-memory.ts';
 import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../../journal/metrics/process/loop-watchdog.ts';
 import { measureLoopDelay } from '../../runtime/clock/loop-delay.ts';
 import { memoryInUse } from '../../runtime/process/memory-limit.ts';
+import { canOpenFile } from '../../runtime/process/open-files.ts';
 import { type Registry, showProcess } from '../../runtime/prom-client.ts';
 import type { MetricsOptions, ServeOptions } from '../options/serve-options.ts';
 
@@ -30,9 +32,11 @@ export function watchProcess(
     registry,
     log,
   });
+  const files = new FilesWatchdog({ canOpen: canOpenFile, clock, log });
   return {
-    trouble: () => watchdog.trouble(),
+    trouble: () => files.trouble() ?? watchdog.trouble(),
     stop: () => {
+      files.stop();
       watchdog.stop();
       delay.stop();
     },
