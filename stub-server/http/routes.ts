@@ -7,6 +7,7 @@ import { derenderChat, derenderCompletion } from './apis/derender.ts';
 import { embeddings } from './apis/embeddings.ts';
 import { generate } from './apis/generate.ts';
 import { generateImages, speak, transcribe } from './apis/media-apis.ts';
+import { rerank, score } from './apis/ranking.ts';
 import { renderChat, renderCompletion } from './apis/render.ts';
 import { readSglang, sglangRecipient } from './apis/sglang-generate.ts';
 import { ApiError, parseBody, sendJson } from './replica/api-error.ts';
@@ -64,6 +65,11 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /v1/audio/transcriptions', transcribe],
   ['POST /v1/embeddings', (call) => embeddings(call.json(), call.replica, call.requestId)],
   ['GET /v1/models', modelList],
+  ['POST /rerank', rerank],
+  ['POST /v1/rerank', rerank],
+  ['POST /v2/rerank', rerank],
+  ['POST /score', score],
+  ['POST /v1/score', score],
   ['POST /tokenize', tokenize],
   ['POST /detokenize', ({ json }) => ({ prompt: textOf(parseBody(tokensSchema, json()).tokens) })],
   ['POST /v1/load_lora_adapter', loadLora],

@@ -143,8 +143,8 @@ const CASES: readonly (readonly [what: string, path: string, body: Buffer, asked
   ['a sound', '/v1/audio/transcriptions', multipart(400_000), { headers: FORM }],
   [
     'a zipped body of an unread path',
-    '/v1/rerank',
-    gzipSync('{"query":"q"}'),
+    '/tokenize',
+    gzipSync('{"prompt":"q"}'),
     { headers: { 'content-encoding': 'gzip' } },
   ],
   ['10,000 chunks', '/v1/completions', prompt(1000), { headers: { 'x-answer': 'stream' } }],

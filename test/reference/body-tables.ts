@@ -188,5 +188,10 @@ export const BODIES: readonly BodyCase[] = [
     ['a list', { input: ['x'] }],
     ['no JSON', 'no JSON'],
   ]),
-  ...cases('/v1/rerank', 'passes', [['anything', 'no JSON']]),
+  ...cases('/v1/rerank', 'passes', [
+    ['a query', { query: 'q', documents: ['a', 'b'] }],
+    ['anything', '{}'],
+    ['no JSON', 'no JSON', 'refuses: it is read without a parser for it'],
+  ]),
+  ...cases('/tokenize', 'passes', [['anything', 'no JSON']]),
 ];

@@ -25,6 +25,8 @@ const WHOLE: readonly (readonly [path: string, body: object])[] = [
   ['/v1/messages/count_tokens', { messages: [{ role: 'user', content: TEXT }] }],
   ['/v1/images/generations', { prompt: TEXT }],
   ['/v1/audio/speech', { input: TEXT, voice: 'alloy' }],
+  ['/v1/rerank', { query: TEXT, documents: [TEXT, 'no'] }],
+  ['/score', { text_1: TEXT, text_2: [TEXT, 'no'] }],
   ['/tokenize', { prompt: TEXT }],
 ];
 

@@ -61,6 +61,56 @@ describe('SGLang’s /generate', () => {
   });
 });
 
+describe('rankings', () => {
+  const query = 'the capital of France';
+  const documents = ['Paris is the capital of France.', 'Berlin is not.', 'the capital'];
+
+  async function post(path: string, body: object): Promise<[number, Record<string, unknown>]> {
+    const headers = { 'content-type': 'application/json' };
+    const sent = { method: 'POST', headers, body: JSON.stringify(body) };
+    const answer = await fetch(stub.url(path), sent);
+    return [answer.status, (await answer.json()) as Record<string, unknown>];
+  }
+
+  test.each(['/rerank', '/v1/rerank', '/v2/rerank'])(
+    '[D545] %s names the best documents first, and counts a prompt for each',
+    async (path) => {
+      const [status, answer] = await post(path, { query, documents, top_n: 2 });
+      expect([status, answer['model'], answer['usage']]).toEqual([
+        200,
+        'm',
+        { prompt_tokens: 30, total_tokens: 30 },
+      ]);
+      expect(answer['results']).toMatchObject([
+        { index: 0, relevance_score: 1, document: { text: documents[0] } },
+        { index: 2, relevance_score: 0.5 },
+      ]);
+    },
+  );
+
+  test.each(['/score', '/v1/score'])('[D545] %s scores one text or as many', async (path) => {
+    const scores = async (body: object): Promise<unknown> => {
+      const [, { data }] = await post(path, { model: 'm', ...body });
+      return (data as readonly { score: number }[]).map((each) => each.score);
+    };
+    expect(await scores({ text_1: query, text_2: documents })).toEqual([1, 0, 0.5]);
+    expect(await scores({ queries: ['a b', 'c'], documents: ['a', 'c'] })).toEqual([0.5, 1]);
+  });
+
+  test('[D545] are refused as vLLM does', async () => {
+    const two = { text_1: ['a', 'b'], text_2: ['a'] };
+    const many = { query, documents: Array.from({ length: 2049 }, () => 'a') };
+    const refused: readonly [string, object][] = [
+      ['/score', two],
+      ['/score', { text_1: 'a' }],
+      ['/rerank', { query }],
+      ['/rerank', many],
+    ];
+    for (const [path, body] of refused) expect((await post(path, body))[0]).toBe(400);
+    expect((await post('/rerank', { model: 'x', query, documents }))[0]).toBe(404);
+  });
+});
+
 describe('images and sound', () => {
   test('[B27] images are sent as data, as many as wanted', async () => {
     const { data } = await client().images.generate({ model: 'm', prompt: 'a cat', n: 2 });

@@ -20,6 +20,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
   'Of a JSON body only what a decision needs is checked; there odd prompts, such as lists of lists of token ids or an empty text, and some fields of another type get 400, which here the model server judges. A model’s name over 512 bytes, and JSON nested deeper than 128 levels, get 400 here.',
   'A body on a path that no parser reads passes unread, as in later releases by default; in 0.10 it gets 400. Bodies for `/v1/audio/speech` are read, as in later releases.',
+  'Where no parsers are configured, bodies for `/rerank`, `/score`, `/classify` and `/pooling` are read, and refused where they are no JSON; there no parser knows these paths.',
   'A request without a path, as NGINX’s gateway sends it, is read by the prompt that its body has; there as a completion, so that a chat gets 400.',
   'Names of fields in bodies count as the API writes them; there `"Prompt"` is read as `prompt`, and the model server refuses it.',
   'With an election of a leader, a health check by a name that is not known is answered as one without a name; there the name is unknown, so that a probe fails.',

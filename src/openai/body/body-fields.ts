@@ -61,6 +61,8 @@ export class BodyFields implements JsonHandler {
   /** The latest property name, at any depth. */
   #key = '';
   #run: ContentBlocks | undefined;
+  /** Whether a list in the current field has several prompts. */
+  #isList = false;
   /** Whether an element of a list of prompts has ended, so that the next one begins another. */
   #isBehindPrompt = false;
   #text: Uint8Array[] = [];
@@ -129,6 +131,7 @@ export class BodyFields implements JsonHandler {
     const run = this.#shape.promptFields.indexOf(name);
     this.#run = run < 0 ? undefined : this.runs[run];
     this.#isBehindPrompt = false;
+    this.#isList = this.#shape.listFields.includes(name);
     this.#prompt.field(name, this.#run);
   }
 
@@ -186,7 +189,7 @@ export class BodyFields implements JsonHandler {
     this.#controls?.valueEnd(this.#depth, end);
     this.#priority?.valueEnd(this.#depth, end);
     if (this.#depth === 1 && this.#run !== this.runs.at(-1)) this.#run?.flush();
-    if (this.#depth === 2 && this.#shape.isListOfPrompts) this.#isBehindPrompt = true;
+    if (this.#depth === 2 && this.#isList) this.#isBehindPrompt = true;
   }
 
   #beginPrompt(): void {

@@ -17,7 +17,7 @@ const CHAT = {
 const COMPLETION = {
   name: 'a completion',
   promptFields: ['prompt'],
-  isListOfPrompts: true,
+  listFields: ['prompt'],
   required: 'prompt',
   requiredTypes: TEXT_OR_LIST,
   // vLLM takes a prompt as embeddings, too.
@@ -74,7 +74,7 @@ export const openaiParser: Parser = suffixParser({
     shapeOf({
       name: 'an embedding',
       promptFields: ['input'],
-      isListOfPrompts: true,
+      listFields: ['input'],
       referenceParts: [{ field: 'input', as: 'embedding' }],
       required: 'input',
       requiredTypes: TEXT_OR_LIST,

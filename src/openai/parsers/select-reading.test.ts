@@ -38,7 +38,13 @@ describe('the parser of a request', () => {
     ['/v1/messages/count_tokens', 'unread'],
     ['/inference/v1/generate', 'a generate request'],
     ['/generate', 'a generate request'],
-    ['/v1/rerank', 'unread'],
+    ['/rerank', 'a rerank request'],
+    ['/v2/rerank', 'a rerank request'],
+    ['/v1/score', 'a score request'],
+    ['/generative_scoring', 'a score request'],
+    ['/classify', 'a pooling request'],
+    ['/pooling', 'a pooling request'],
+    ['/tokenize', 'unread'],
     [`${GRPC}/Generate`, 'unread'],
   ])('[D32] of %s reads %s where none is configured', (path, read) => {
     expect(readAt(path)).toBe(read);
@@ -138,6 +144,35 @@ describe('the bodies of further APIs', () => {
     const rendered = read('/v1/chat/completions/render', { model: 'm', messages });
     const chat = read('/v1/chat/completions', { model: 'm', messages });
     expect([...rendered.prompt.words]).toEqual([...chat.prompt.words]);
+  });
+
+  it.each<[string, object, number]>([
+    ['/v1/rerank', { query: 'a cat?', documents: ['x'.repeat(600), 'y'.repeat(600)] }, 303],
+    ['/rerank', { query: 'a cat?', texts: ['x'.repeat(600), 'y'.repeat(600)] }, 303],
+    ['/v2/rerank', { query: 'a cat?', documents: [{ text: 'x'.repeat(1200) }] }, 302],
+    ['/score', { text_1: 'a cat?', text_2: ['x'.repeat(600), 'y'.repeat(600)] }, 303],
+    ['/v1/score', { query: 'a cat?', items: ['x'.repeat(600), 'y'.repeat(600)] }, 303],
+    ['/score', { queries: [[1, 2], [3]], documents: [Array(200).fill(7)] }, 203],
+    ['/classify', { input: ['x'.repeat(600), 'y'.repeat(600)] }, 301],
+    ['/classify', { text: 'x'.repeat(1200) }, 301],
+    ['/pooling', { messages: [{ role: 'user', content: 'x'.repeat(1200) }] }, 302],
+  ])('[D544] that rank count by their texts, with or without a model: %s', (path, body, tokens) => {
+    expect(read(path, body)).toMatchObject({ model: '', promptTokens: tokens });
+    expect(read(path, { ...body, model: 'ranker' }).model).toBe('ranker');
+  });
+
+  it('[D544] that rank are passed on whatever they have, if they are JSON', () => {
+    expect(read('/v1/rerank', { anything: 1 })).toMatchObject({ model: '', promptTokens: 1 });
+    const broken = opened('/score');
+    expect(() => broken.push(Buffer.from('no JSON'))).toThrow();
+  });
+
+  it('[D544] that rank get a rewritten model', () => {
+    const headers = { 'x-llm-d-model-name-rewrite': 'other' };
+    const reader = opened('/v1/score', { headers });
+    reader.push(Buffer.from('{"text_1":"x","model":"m","text_2":"y"}'));
+    expect(reader.end().model).toBe('other');
+    expect(reader.edit).toHaveLength(1);
   });
 
   it('[D543] that speak have a text, and may leave out the model', () => {

@@ -3,6 +3,7 @@ import { apiPath } from '../api-path.ts';
 import { anthropicParser } from './anthropic-parser.ts';
 import { openaiParser } from './openai-parser.ts';
 import { type Claim, type Parser, type Reading, UNREAD } from './parser.ts';
+import { rankingParser } from './ranking-parser.ts';
 import { sglanghttpParser, sglangOrTextParser } from './sglanghttp-parser.ts';
 import { vertexaiParser } from './vertexai-parser.ts';
 import { vllmgrpcParser } from './vllmgrpc-parser.ts';
@@ -22,12 +23,13 @@ const BY_TYPE: Readonly<Record<ParserType, Parser>> = {
   'passthrough-parser': passthroughParser,
 };
 
-/** Where no parsers are configured: the reference's, and SGLang's API. */
+/** Where no parsers are configured: the reference's, SGLang's API, and those for rankings. */
 const BY_DEFAULT: readonly Parser[] = [
   openaiParser,
   anthropicParser,
   vllmhttpParser,
   sglangOrTextParser,
+  rankingParser,
   passthroughParser,
 ];
 

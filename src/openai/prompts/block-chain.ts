@@ -12,7 +12,7 @@ export function chainRuns(
 ): PromptBlocks {
   const chain = new Chain(root, hash);
   const list = listOf(runs);
-  return list === undefined ? chained(runs, chain, 0) : chainTexts(list, chain, undefined);
+  return list < 0 ? chained(runs, chain, 0) : chainedList(runs, list, chain, undefined);
 }
 
 /**
@@ -25,7 +25,7 @@ export function chainPrompt(
 ): PromptBlocks {
   const chain = new Chain(root, hash);
   const list = listOf(runs);
-  if (list !== undefined) return chainTexts(list, chain, hash);
+  if (list >= 0) return chainedList(runs, list, chain, hash);
   const prompt = chained(runs, chain, 1);
   if (runs.at(-1)?.hashRest() !== true) return prompt;
   chain.add(hash.low, hash.high);
@@ -35,10 +35,28 @@ export function chainPrompt(
   return { ...prompt, hasRest: true };
 }
 
-/** The run of a list with several texts. A body has at most one such list. */
-function listOf(runs: readonly ContentBlocks[]): ContentBlocks | undefined {
-  const [run] = runs;
-  return run !== undefined && run.ends.length > 0 ? run : undefined;
+/** The place of the run of a list with several texts, or -1. Runs behind it do not count. */
+function listOf(runs: readonly ContentBlocks[]): number {
+  return runs.findIndex((run) => run.ends.length > 0);
+}
+
+/**
+ * The texts of a list, each behind the runs before it, such as a query. Their blocks are those of
+ * the first text only, since an engine computes them once.
+ */
+function chainedList(
+  runs: readonly ContentBlocks[],
+  list: number,
+  chain: Chain,
+  rest: KeyedHash | undefined,
+): PromptBlocks {
+  const head = chained(runs.slice(0, list), chain, 0);
+  const texts = chainTexts(runs[list] as ContentBlocks, chain, rest);
+  if (head.count === 0) return texts;
+  const words = new Uint32Array(head.words.length + texts.words.length);
+  words.set(head.words);
+  words.set(texts.words, head.words.length);
+  return { ...texts, count: head.count + texts.count, words };
 }
 
 /** With room for so many blocks more. `chain` then stands behind the last block. */

@@ -32,8 +32,11 @@ export interface RequestShape {
    * `promptFields`.
    */
   readonly referenceParts: readonly ReferencePart[];
-  /** Whether a list in the only prompt field is one prompt for each element, and not one of all. */
-  readonly isListOfPrompts: boolean;
+  /**
+   * Prompt fields whose list is one prompt for each element, each behind the fields that stand
+   * before, and not one of all. A body has one of them.
+   */
+  readonly listFields: readonly string[];
   /** The prompt field that must be present; undefined where any body is passed on. */
   readonly required: string | undefined;
   readonly requiredTypes: readonly FieldType[];
@@ -68,7 +71,7 @@ export function shapeOf(
 ): RequestShape {
   const shape = {
     isChat: false,
-    isListOfPrompts: false,
+    listFields: [],
     required: 'messages',
     requiredTypes: ['array'],
     mayBeEmpty: false,

@@ -100,3 +100,36 @@ it('[D470] embeddings have blocks for each text, and the messages of a chat are 
   expect(texts(own, CHAT, { messages })).toHaveLength(1);
   expect(texts(own, COMPLETIONS, { prompt: A, stop: ['a', 'b'] })).toHaveLength(1);
 });
+
+describe('the documents of a ranking', () => {
+  const ranked = (query: string, documents: readonly string[]): readonly string[] =>
+    texts(own, '/v1/rerank', { query, documents });
+  const words = (path: string, body: object): readonly PromptBlocks[] =>
+    textsOf(read(own, path, body).end().prompt);
+
+  test('[D546] stand behind the query, whose blocks are those of the first', () => {
+    const [query] = words('/v1/rerank', { query: B });
+    const [a, b] = words(COMPLETIONS, { prompt: [A, B] });
+    const found = words('/v1/rerank', { documents: [A, B], query: B });
+    expect(found).toHaveLength(2);
+    const head = 2 * (query?.count ?? 0);
+    expect(head).toBeGreaterThan(0);
+    expect(found[0]?.words.subarray(0, head)).toEqual(query?.words.subarray(0, head));
+    expect(found[0]?.count).toBe((query?.count ?? 0) + (a?.count ?? 0));
+    expect(found[1]?.count).toBe(b?.count);
+  });
+
+  test('[D546] are the same behind the same query only, in any order', () => {
+    const [, b, c] = ranked('q', [A, B, `${B}c`]);
+    expect(ranked('q', [B, `${B}c`, B]).slice(1)).toEqual([c, b]);
+    expect(ranked('other', [A, B]).at(-1)).not.toBe(b);
+    const scored = (from: object): readonly string[] => texts(own, '/score', from);
+    expect(scored({ text_1: 'q', text_2: [A, B] })).toHaveLength(2);
+    expect(scored({ text_1: ['q', 'r'], text_2: [A, B] })).toHaveLength(2);
+  });
+
+  test('[D546] have no blocks for the reference’s index', () => {
+    const { prompt, promptTokens } = read(reference, '/rerank', { query: A, documents: [B] }).end();
+    expect([prompt.count, promptTokens]).toEqual([0, 1]);
+  });
+});

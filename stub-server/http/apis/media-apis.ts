@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import type { PlannedSequence } from '../answers/plan-sequences.ts';
-import { httpRecipient } from '../answers/reply.ts';
 import { textOfAnswer } from '../answers/whole-reply.ts';
 import { ApiError, parseBody, sendError, sendJson } from '../replica/api-error.ts';
 import type { Call } from '../requests/call.ts';
 import { placeholdersOf } from '../requests/media.ts';
-import { type GenerationRequest, readCommonTerms } from '../requests/read-generation.ts';
 import { tokenIdsOf } from '../requests/tokenizer.ts';
-import { generate } from './generate.ts';
+import { compute, requestOf } from './compute.ts';
 import { SPEECH_TYPES, type SpeechFormat, silence } from './silence.ts';
 
 /** An image of one transparent pixel. */
@@ -31,8 +28,8 @@ const speechSchema = z.looseObject({
 /** `/v1/images/generations`: images of one pixel, after a prompt of the engine. */
 export function generateImages(call: Call): undefined {
   const { model, prompt, n } = parseBody(imageSchema, call.json());
-  const request = requestOf(model, tokenIdsOf(Buffer.from(prompt)), prompt, 1);
-  finish(call, request, ({ promptTokens }) => {
+  const request = requestOf(model, [tokenIdsOf(Buffer.from(prompt))], { text: prompt });
+  compute(call, request, ({ promptTokens }) => {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: PIXEL }));
     const created = Math.floor(call.replica.clock.wallTime() / 1000);
     const usage = { input_tokens: promptTokens, output_tokens: 1, total_tokens: promptTokens + 1 };
@@ -43,8 +40,8 @@ export function generateImages(call: Call): undefined {
 /** `/v1/audio/speech`: silence, as long as the text would take. */
 export function speak(call: Call): undefined {
   const { model, input, response_format: format } = parseBody(speechSchema, call.json());
-  const request = requestOf(model, tokenIdsOf(Buffer.from(input)), input, 1);
-  finish(call, request, ({ promptTokens, answer }) => {
+  const request = requestOf(model, [tokenIdsOf(Buffer.from(input))], { text: input });
+  compute(call, request, ({ promptTokens, answer }) => {
     const chosen: SpeechFormat = format ?? 'mp3';
     const audio = silence(input.length / CHARACTERS_PER_SECOND, chosen);
     call.response.writeHead(200, {
@@ -74,47 +71,12 @@ export function transcribe(call: Call): undefined {
       if (!(file instanceof Blob)) throw new ApiError(400, 'the form has no file', 'file');
       const source = Buffer.from(await file.arrayBuffer()).toString('base64');
       const { bytes } = placeholdersOf({ modality: 'audio', source });
-      const request = requestOf(model, tokenIdsOf(bytes), '', WORDS_MAX);
-      finish(call, request, ({ answer }) => {
+      const request = requestOf(model, [tokenIdsOf(bytes)], { tokensMax: WORDS_MAX });
+      compute(call, request, ({ answer }) => {
         const text = textOfAnswer(answer).trim();
         if (form.get('response_format') === 'text') call.response.end(text);
         else sendJson(call.response, 200, { text });
       });
     })
     .catch((error: unknown) => sendError(call.response, error, 500));
-}
-
-function requestOf(
-  model: string,
-  prompt: Int32Array,
-  text: string,
-  tokensMax: number,
-): GenerationRequest {
-  return {
-    ...readCommonTerms({ model }, 'tokens'),
-    prompts: [prompt],
-    asked: () => text,
-    outputTokensMax: tokensMax,
-    logprobs: undefined,
-    tools: [],
-    mustCallTool: false,
-  };
-}
-
-/** Sends the answer when the engine has computed the request. */
-function finish(
-  call: Call,
-  request: GenerationRequest,
-  send: (sequence: PlannedSequence) => void,
-): void {
-  generate(request, call, {
-    ...httpRecipient(call),
-    begin: (_, [sequence]) => ({
-      token: () => undefined,
-      end: () => {
-        if (sequence !== undefined) send(sequence);
-      },
-      fail: (message) => sendJson(call.response, 500, new ApiError(500, message).body),
-    }),
-  });
 }
