@@ -112,6 +112,9 @@ function sentence(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** How other clients give the token: the form does it for who reads this. */
+const HEADER = ', as Authorization: Bearer …';
+
 /** @param {{ connection: PickerConnection, reason: string }} props */
 function TokenForm({ connection, reason }) {
   const onSubmit = (/** @type {SubmitEvent} */ event) => {
@@ -123,7 +126,7 @@ function TokenForm({ connection, reason }) {
   return h(
     'form',
     { class: 'notice', onSubmit },
-    h('label', { for: 'token' }, `${sentence(reason)}.`),
+    h('label', { for: 'token' }, `${sentence(reason.replace(HEADER, ''))}.`),
     h('input', { id: 'token', name: 'token', type: 'password', autocomplete: 'off' }),
     h('button', { type: 'submit' }, 'Use this token'),
   );

@@ -10,6 +10,9 @@ import { count, sharedStart, sharedStartOfPods, shortener } from './format.js';
 import { onPage, Pager } from './pager.js';
 import { columnsOf, isOld, sortedRows } from './pool-columns.js';
 
+/** An IPv4 address with its port: names that are longer need the room of the bars. */
+const SHORT_CHARS = 21;
+
 /** @param {{ state: State, changed: () => void }} props */
 export function PoolTable({ state, changed }) {
   const { table, pool, totals } = state;
@@ -40,6 +43,7 @@ export function PoolTable({ state, changed }) {
 function Table({ state: { table, pool, labels }, changed, rows }) {
   const ids = pool.rows.map(({ id }) => id);
   const nameOf = shortener(ids);
+  const isLong = rows.some(({ id }) => nameOf(id).length > SHORT_CHARS);
   const left = sharedStartOfPods(ids).slice(sharedStart(ids).length);
   const columns = columnsOf(pool.rows);
   const heads = columns.map((column) => h(Head, { key: column.key, column, table, changed }));
@@ -47,10 +51,10 @@ function Table({ state: { table, pool, labels }, changed, rows }) {
   return h(
     'div',
     { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Endpoints' },
-    left !== '' && h('p', { class: 'hint start' }, `… is ${left}`),
+    left !== '' && h('p', { class: 'hint start' }, `… stands for ${left}`),
     h(
       'table',
-      null,
+      { class: isLong ? 'long' : '' },
       h('thead', null, h('tr', null, heads)),
       h(
         'tbody',

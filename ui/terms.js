@@ -9,6 +9,7 @@
  * @property {number | undefined} runnerUp undefined where there is none
  * @property {'ms' | 'tokens' | ''} unit
  * @property {boolean} isPart whether it is a part of the cost or of the total score
+ * @property {boolean} [isCredit] whether it is taken off the cost
  */
 import { count, duration, isTie, words } from './format.js';
 
@@ -27,7 +28,7 @@ const ABOUT = {
   adapterMs: 'the wait for the adapter',
   suspectMs: 'added after a recent failure',
   tooLongMs: 'longer than what it takes',
-  paidMs: 'a copy that others have paid for',
+  paidMs: 'time that requests lost because too few endpoints hold their beginning',
   stale: 'the last sample is too old',
   costMs: 'all times together',
 };
@@ -39,8 +40,9 @@ const NAMES = {
   adapterMs: 'wait for the adapter',
   suspectMs: 'doubt after a failure',
   tooLongMs: 'refusal as too long',
-  paidMs: 'share of others in a copy',
+  paidMs: 'credit for a new copy',
 };
+const CREDIT = 'paidMs';
 const SUM = 'costMs';
 /** A difference below this part of the whole explains nothing. */
 const TOLD_SHARE = 0.1;
@@ -64,6 +66,7 @@ export function termsOf({ scorers, endpoints, runnerUp: second }) {
         runnerUp: runnerUp === undefined ? undefined : (runnerUp.terms[at]?.[place] ?? 0),
         unit: unitOf(name),
         isPart: name !== SUM && name.endsWith('Ms'),
+        isCredit: name === CREDIT,
       }));
     }
     const scored = (/** @type {typeof pick} */ each) => weight * (each?.scores[at] ?? 0);
@@ -74,6 +77,7 @@ export function termsOf({ scorers, endpoints, runnerUp: second }) {
       runnerUp: runnerUp === undefined ? undefined : scored(runnerUp),
       unit: /** @type {const} */ (''),
       isPart: true,
+      isCredit: false,
     };
     return [score];
   });
@@ -100,6 +104,8 @@ export function reasonsOf(terms) {
     )
     .sort((a, b) => Math.abs(b.gain) - Math.abs(a.gain))
     .slice(0, TOLD_MAX);
+  const credit = told.find(({ isCredit }) => isCredit);
+  const times = told.filter(({ isCredit, unit }) => unit === 'ms' && !isCredit);
   return [
     ...(cached === undefined ? [] : [cacheText(cached)]),
     ...(old === undefined
@@ -107,12 +113,13 @@ export function reasonsOf(terms) {
       : [`The last sample of the ${old.picked > 0 ? 'pick' : 'runner-up'} is too old.`]),
     ...sentence(
       'It saves',
-      told.filter(({ gain, unit }) => unit === 'ms' && gain > 0),
+      times.filter(({ gain }) => gain > 0),
     ),
     ...sentence(
       'It takes more:',
-      told.filter(({ gain, unit }) => unit === 'ms' && gain < 0),
+      times.filter(({ gain }) => gain < 0),
     ),
+    ...(credit === undefined ? [] : [creditText(credit)]),
     ...sentence(
       'It is ahead by',
       told.filter(({ gain, unit }) => unit === '' && gain > 0),
@@ -122,6 +129,12 @@ export function reasonsOf(terms) {
       told.filter(({ gain, unit }) => unit === '' && gain < 0),
     ),
   ].join(' ');
+}
+
+/** The time that a new copy of the prompt's beginning has earned. @param {Term & { gain: number }} term */
+function creditText({ gain }) {
+  const whose = gain > 0 ? 'It' : 'The runner-up';
+  return `${whose} has a credit of ${duration(Math.abs(gain))} for a new copy: requests have lost this time because too few endpoints hold their beginning.`;
 }
 
 /** By how much the pick is better in one term. @param {Term} term */

@@ -7,6 +7,7 @@ interface Term {
   readonly runnerUp: number;
   readonly unit: string;
   readonly isPart: boolean;
+  readonly isCredit?: boolean;
 }
 
 /** The page is plain JavaScript, so that no types come with it. */
@@ -36,6 +37,16 @@ it('[O216] the live page names no difference that it would show as 0.00 ms', () 
   expect(page.reasonsOf([almost, term('own prefill', 1, 1)])).toBe('');
   expect(page.reasonsOf([almost, term('own prefill', 1, 9)])).toBe(
     'It saves 8.0 ms of own prefill.',
+  );
+});
+
+it('[O410] the live page says what a credit is, and counts it to neither side’s times', () => {
+  const credit = { ...term('credit for a new copy', 0, -31.1), isCredit: true };
+  expect(page.reasonsOf([credit, term('own prefill', 1, 19.4)])).toBe(
+    'It saves 18.4 ms of own prefill. The runner-up has a credit of 31.1 ms for a new copy: requests have lost this time because too few endpoints hold their beginning.',
+  );
+  expect(page.reasonsOf([{ ...credit, picked: -40, runnerUp: 0 }])).toMatch(
+    /^It has a credit of 40\.0 ms for a new copy: /,
   );
 });
 

@@ -39,7 +39,7 @@ export function beginConditions(
     : 'gain not known yet';
   const interval = Number.isFinite(lowPercent)
     ? `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`
-    : '95 % interval not yet';
+    : '95 % interval not known yet';
   return [
     {
       name: 'decisions',
@@ -53,7 +53,7 @@ export function beginConditions(
       met: lowPercent >= needed,
       value: lowPercent,
       needed,
-      text: `${mean}, ${interval}, its lower end must be at least ${needed} %`,
+      text: `${mean}, ${interval} (its lower end must be at least ${needed} %)`,
     },
     {
       name: 'faults',

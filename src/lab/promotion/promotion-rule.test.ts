@@ -122,7 +122,7 @@ describe('the rule of promotion', () => {
     const own = promotionRule.parse({ shadow: 'x', promote: { decisions: 5000 } });
     const young = { ...gain, decisions: 919, percent: 8, meanMs: 90, lowPercent: Number.NaN };
     expect(waitsFor(beginConditions(own, { gain: young, faults: 2, restarts: 0 }))).toBe(
-      '919 of 5,000 decisions; gain 90.0 ms (8.0 %), 95 % interval not yet, its lower end must be at least 3 %; 2 faults, there must be none',
+      '919 of 5,000 decisions; gain 90.0 ms (8.0 %), 95 % interval not known yet (its lower end must be at least 3 %); 2 faults, there must be none',
     );
     expect(waitsFor(beginConditions(own, undefined))).toContain(
       '0 of 5,000 decisions; gain not known',

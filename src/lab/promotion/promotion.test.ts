@@ -155,7 +155,7 @@ describe('promotion', () => {
     has({ challenger: good(10) });
     look();
     expect(waits).toEqual([
-      '0 of 10,000 decisions; gain not known yet, 95 % interval not yet, its lower end must be at least 3 %',
+      '0 of 10,000 decisions; gain not known yet, 95 % interval not known yet (its lower end must be at least 3 %)',
       '9,000 of 10,000 decisions',
       '0 of 2,000 requests at 5 % before 25 %',
     ]);
