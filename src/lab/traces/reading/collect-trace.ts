@@ -9,14 +9,19 @@ interface CollectOptions {
   readonly ordered: boolean;
   /** The format that the first line showed: a first record that does not fit may be of another. */
   readonly guess?: string | undefined;
+  /** Whether the text is one JSON array. */
+  readonly isArray?: boolean;
 }
 
 /** Two years. A later time is damaged, and would make a simulation scrape its servers for years. */
 const SPAN_MS_MAX = 2 * 366 * 86_400_000;
 const ADVICE = 'correct it, or use --lenient to skip bad lines and sort the others';
 
-function readAs(guess: string): string {
-  return `it was read as ${guess}: name another format with --from, or ${ADVICE}`;
+function readAs(guess: string, isArray: boolean): string {
+  const lines = isArray
+    ? "make lines of the JSON array, as most formats have one object on each (jq -c '.[]'), or "
+    : '';
+  return `it was read as ${guess}: name another format with --from, or ${lines}${ADVICE}`;
 }
 
 /** Gathers the requests of a trace and checks their order. Throws TraceError if not lenient. */
@@ -106,9 +111,9 @@ export class TraceCollector {
   }
 
   #mustBeLenient(message: string, line: number): void {
-    const { lenient, source, guess } = this.#options;
+    const { lenient, source, guess, isArray = false } = this.#options;
     const isFirst = this.#requests.length === 0 && this.#leftOut === 0;
-    const advice = isFirst && guess !== undefined ? readAs(guess) : ADVICE;
+    const advice = isFirst && guess !== undefined ? readAs(guess, isArray) : ADVICE;
     if (!lenient) throw new TraceError(source, line, `${message}; ${advice}`);
   }
 

@@ -56,6 +56,12 @@ describe('readTrace', () => {
     expect(() => readBytes(text, { lenient: false, from: format })).not.toThrow('it was read as');
   });
 
+  it('[O411] says how to make lines of a trace that is one JSON array', () => {
+    const array = `[${mooncake(0)},\n${mooncake(1)}]`;
+    expect(() => read(array)).toThrow("as most formats have one object on each (jq -c '.[]')");
+    expect(() => read('{"custom_id":"1","body":{}}')).not.toThrow('jq');
+  });
+
   it('[V286] takes the format for right once a record has fitted', () => {
     expect(() => read(`${mooncake(0)}\n{}`)).not.toThrow('it was read as');
   });

@@ -50,7 +50,9 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
   const reader = format.reader(first.text);
   if (typeof reader === 'string') throw new TraceError(source, first.line, reader);
   const guess = from === undefined ? format.name : undefined;
-  const collector = new TraceCollector({ source, lenient, ordered: format.ordered, guess });
+  const isArray = first.text.trimStart().startsWith('[');
+  const { ordered } = format;
+  const collector = new TraceCollector({ source, lenient, ordered, guess, isArray });
   const { shape } = format;
   const inLines = shape === 'lines' || (shape === 'lines-or-values' && isJsonObject(first.text));
   for (const piece of inLines ? splitLines(all) : splitValues(all)) {
