@@ -17,3 +17,14 @@ it('[O409] names the columns that a narrow terminal has no room for', () => {
   expect(listText(20)[0]).toMatch(/^request +endpoint$/);
   expect(listText(Number.POSITIVE_INFINITY)[0]?.split(/ +/)).toHaveLength(8);
 });
+
+it('[O409] shows the ends of long names of pods where a terminal is narrow', () => {
+  const endpoint = 'ns/vllm-llama-3-70b-instruct-decode-7c9f8d6b5-3wnwg-rank-0';
+  const outcome = { kind: 'picked', profile: 'default', endpoint, score: 1 };
+  const line = { id: '511032c095d1-4t', requestId: '', model: 'm', promptTokens: 1, wallMs: 0 };
+  const list = { wallMs: 1000, decisions: [{ ...line, outcome }] } as unknown as DecisionList;
+  expect(decisionListText(list, 80)).toMatch(/^511032c095d1-4t +1\.0 s +…c9f8d6b5-3wnwg /m);
+  expect(decisionListText(list, Number.POSITIVE_INFINITY)).toContain(
+    ' vllm-llama-3-70b-instruct-decode-7c9f8d6b5-3wnwg ',
+  );
+});

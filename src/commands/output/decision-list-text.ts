@@ -2,8 +2,10 @@ import { outcomeText } from '../../journal/explain/explanation-text.ts';
 import type { DecisionList } from '../../serve/admin/decision-documents.ts';
 import { namesOf } from './endpoint-names.ts';
 import { fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
+import { ending, NAME_CHARS_MIN } from './top-pool.ts';
 
 const HEAD = ['request', 'age', 'endpoint', 'model', 'tokens', 'predicted', 'observed', 'waited'];
+const NAME = HEAD.indexOf('endpoint');
 const LIST_NOTE = [
   'predicted, observed: time to the first token, observed in streamed answers only',
   'waited: the part of it at the picker; –: not known',
@@ -27,7 +29,7 @@ export function decisionListText({ decisions, wallMs }: DecisionList, columns: n
   const nameOf = namesOf(
     decisions.flatMap(({ outcome }) => (outcome.kind === 'picked' ? [outcome.endpoint] : [])),
   );
-  const rows = decisions.map((line) => [
+  const whole = decisions.map((line) => [
     line.requestId || line.id,
     ageText(wallMs - line.wallMs),
     line.outcome.kind === 'picked' ? nameOf(line.outcome.endpoint) : outcomeText(line.outcome),
@@ -37,11 +39,15 @@ export function decisionListText({ decisions, wallMs }: DecisionList, columns: n
     durationText(line.times?.observedTtftMs),
     durationText(line.times?.waitedMs),
   ]);
-  const widths = HEAD.map((head, at) =>
-    Math.max(head.length, ...rows.map((row) => row[at]?.length ?? 0)),
+  const beside = widthsOf(whole).reduce(
+    (sum, width, at) => sum + (at === NAME ? 0 : width + GAP.length),
+    0,
   );
+  const nameChars = Math.max(NAME_CHARS_MIN, columns - beside);
+  const rows = whole.map((row) => row.with(NAME, ending(row[NAME] ?? '', nameChars)));
+  const widths = widthsOf(rows);
   const shown = fittingColumns(HEAD, widths, IMPORTANCE, columns);
-  const isLeft = (at: number): boolean => at === 0 || at === 2 || at === 3;
+  const isLeft = (at: number): boolean => at === 0 || at === NAME || at === 3;
   const padded = (cell: string, at: number): string =>
     isLeft(at) ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
   const lines = [HEAD, ...rows].map((row) =>
@@ -52,6 +58,10 @@ export function decisionListText({ decisions, wallMs }: DecisionList, columns: n
       .trimEnd(),
   );
   return `${[...lines, ...leftOutNote(HEAD, shown), ...LIST_NOTE].join('\n')}\n`;
+}
+
+function widthsOf(rows: readonly (readonly string[])[]): readonly number[] {
+  return HEAD.map((head, at) => Math.max(head.length, ...rows.map((row) => row[at]?.length ?? 0)));
 }
 
 function ageText(ms: number): string {
