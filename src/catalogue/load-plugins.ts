@@ -52,9 +52,15 @@ async function modulePlugins(path: string): Promise<Partial<PluginCatalogue>> {
   return plugins;
 }
 
-/** Node only removes types: what would have to become code, such as an enum, it refuses. */
+/**
+ * Node only removes types: what would have to become code, such as an enum, it refuses. And it
+ * looks for packages beside the file, not where the program is.
+ */
 function advice(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
+  if (code === 'ERR_MODULE_NOT_FOUND' && messageOf(error).startsWith("Cannot find package '")) {
+    return '; install it in the folder of the file or above it, or write the file without imports, as deploy/examples/plugin does';
+  }
   return code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
     ? '; write it in JavaScript, such as a constant object for an enum, or compile the file first'
     : '';

@@ -62,6 +62,11 @@ plugins: [{type: shortest-answer-scorer}]
       `export const plugins = { scorers: [{ type: 'queue-scorer', ${config.parse}, ${config.create} }] }`,
       /the type queue-scorer exists already/,
     ],
+    [
+      '[G201] a module with a package that is not beside it',
+      'import "no-such-package";',
+      /Cannot find package 'no-such-package' .*; install it in the folder of the file or above it/,
+    ],
     ['a module that throws', 'throw new Error("no")', /cannot be loaded as a module: no/],
   ])('are refused with %s', async (what, text, message) => {
     const path = module(what.replaceAll(' ', '-'), text);

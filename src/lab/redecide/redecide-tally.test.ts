@@ -50,6 +50,27 @@ describe('[O270] what redecide prints', () => {
     expect(text).toContain('  1, 10:');
   });
 
+  it('[G199] says what to do where answers of a scheduler in another process came too late', () => {
+    const late = (reason: string): string => {
+      const tally = tallied(true);
+      tally.add({ ...decided(4, ['a', 0.5], ['b', 0.5]), undecided: true });
+      const declined = new Map([[reason, 1]]);
+      tally.addReplacement({ name: 'mine', decided: 3, declined });
+      return tally.text();
+    };
+    expect(late('deadline')).toContain(': 1 deadline; on a busy machine, give the scheduler');
+    expect(late('no-opinion')).toContain(': 1 no-opinion\n');
+  });
+
+  it('[G200] names each decision that differs by the id of its request in the JSON, and none without a list', () => {
+    const none = new RedecideTally(0, { isComparison: true });
+    for (const each of ALL) none.add(each);
+    expect(none.text()).not.toContain('the first that differ');
+    const { request, ...rest } = decided(5, ['a', 0.5], ['b', 0.5]);
+    const named = { ...rest, request: { ...request, id: 'req-5' } } as RunRedecision;
+    expect(tallied(true, [named]).summary()).toMatchObject({ differing: [{ n: 5, id: 'req-5' }] });
+  });
+
   it('[O334] names one endpoint that another configuration leaves as one, and several as several', () => {
     const left = (candidates: number, by?: string): string => {
       const { was, is, ...rest } = decided(1, ['a', 0.5], ['b', 0.5]);

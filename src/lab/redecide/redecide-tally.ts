@@ -67,9 +67,10 @@ export class RedecideTally {
         declined: Object.fromEntries(this.#declined),
       }),
       endpoints: Object.fromEntries(this.#byEndpoint),
-      differing: this.#examples.map(({ run, n, was, is, place, standing }) => ({
+      differing: this.#examples.map(({ run, n, request, was, is, place, standing }) => ({
         run,
         n,
+        id: request.id,
         was,
         is,
         place,
@@ -86,7 +87,9 @@ export class RedecideTally {
       const counts = [...this.#byEndpoint].toSorted(([a], [b]) => a.localeCompare(b));
       const rows = counts.map(([id, { was, is }]) => [id, String(was), String(is)]);
       lines.push('', ...textTable([['endpoint', 'was', 'is'], ...rows], 1));
-      lines.push('', 'the first that differ: request, tokens, was → is');
+      if (this.#examples.length > 0) {
+        lines.push('', 'the first that differ: request, tokens, was → is');
+      }
       for (const each of this.#examples) lines.push(...this.#differing(each));
     }
     return `${lines.join('\n')}\n`;
@@ -111,7 +114,8 @@ export class RedecideTally {
   #undecidedText(): string {
     const reasons = [...this.#declined].map(([reason, count]) => `${count} ${reason}`).join(', ');
     const scheduler = this.#scheduler ?? 'the scheduler';
-    return `${this.#undecided} more that ${scheduler} left to the profiles are not compared: ${reasons}`;
+    const late = this.#declined.has('deadline') ? DEADLINE_ADVICE : '';
+    return `${this.#undecided} more that ${scheduler} left to the profiles are not compared: ${reasons}${late}`;
   }
 
   #differing(each: RunRedecision): readonly string[] {
@@ -129,6 +133,10 @@ export class RedecideTally {
     this.#byEndpoint.set(place, counts);
   }
 }
+
+/** Answers that come too late say more of this machine than of the scheduler. */
+const DEADLINE_ADVICE =
+  '; on a busy machine, give the scheduler a larger deadlineMs (at most 1000) here';
 
 function shareText(part: number, whole: number): string {
   return (whole === 0 ? 100 : (100 * part) / whole).toFixed(3);
