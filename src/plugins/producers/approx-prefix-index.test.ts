@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makePool, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
-import { CACHE_CONFIG, STARTED_AT } from '../../framework/attributes.ts';
+import { CACHE_CONFIG, ENGINE_COUNT, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import { UNLIMITED_APPROX_CONFIG } from './approx-prefix-config.ts';
@@ -33,8 +33,9 @@ function answer(
   asked: InferenceRequest,
   cachedTokens: number,
   at = NOW,
+  from = a,
 ): void {
-  const routed = makeRouted(a, { request: asked, cachedTokens: 1600, at });
+  const routed = makeRouted(from, { request: asked, cachedTokens: 1600, at });
   const usage = { promptTokens: asked.promptTokens, completionTokens: 1, cachedTokens };
   held.onDone(routed, at, 'completed', usage);
 }
@@ -169,6 +170,24 @@ describe('the approximate prefix index', () => {
     held.onEndpointChanged(now, known);
     held.onRouted(makeRouted(now, { request: request(2, 30) }));
     expect(held.size(now)).toBe(0);
+  });
+
+  it.each([
+    [1, 3],
+    [2, 13],
+    [8, 68],
+  ])('[Q320] takes the caches of %i engines for lost after %i such answers', (engines, misses) => {
+    const [several] = makePool([{ attributes: [[ENGINE_COUNT as never, engines]] }]) as readonly [
+      Endpoint,
+    ];
+    const held = index([several]);
+    for (const number of [1, 2])
+      held.onRouted(makeRouted(several, { request: request(number, 30) }));
+    answer(held, request(1, 30), 1600, NOW, several);
+    for (let miss = 1; miss < misses; miss++) answer(held, request(1, 30), 0, NOW, several);
+    expect(held.size(several)).toBe(60);
+    answer(held, request(1, 30), 0, NOW, several);
+    expect(held.size(several)).toBe(30);
   });
 
   it('does not take a server that says nothing of its cache for one that found nothing', () => {

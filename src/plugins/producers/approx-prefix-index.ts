@@ -1,4 +1,4 @@
-import { CACHE_CONFIG, STARTED_AT } from '../../framework/attributes.ts';
+import { CACHE_CONFIG, ENGINE_COUNT, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
@@ -182,7 +182,8 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     if (cachedTokens === undefined) return;
     const { endpoint, prefill, request, at: sentAt } = routed;
     const computes = prefill ?? endpoint;
-    const answer = { expectedTokens: routed.cachedTokens, cachedTokens, sentAt };
+    const engines = computes.attribute(ENGINE_COUNT);
+    const answer = { expectedTokens: routed.cachedTokens, cachedTokens, sentAt, engines };
     if (!this.#found.answered(computes.slot, answer, at)) return;
     this.forget(computes);
     // The prompt of this request has just been computed there.

@@ -1,11 +1,14 @@
 import type { Millis } from '../../framework/runtime.ts';
 
 /**
- * A cache counts as lost after `LOST_MISSES` answers in a row that found no token where at least
- * `LOST_TOKENS_MIN` were expected: eviction does not look like that.
+ * A cache counts as lost after answers in a row that found no token where at least
+ * `LOST_TOKENS_MIN` were expected: eviction does not look like that. `LOST_MISSES` are enough at one
+ * engine; at several, so many as are as unlikely.
  */
 const LOST_MISSES = 3;
 const LOST_TOKENS_MIN = 1024;
+/** The chance of such an answer at one engine that has not lost its cache, at most. */
+const MISS_CHANCE = 0.05;
 /** A cache in which something was found once, and that was lost so often since, is off. */
 const LOSSES_MAX = 2;
 
@@ -15,6 +18,8 @@ interface ReportedAnswer {
   readonly cachedTokens: number;
   /** When its request was sent. */
   readonly sentAt: Millis;
+  /** How many engines share the address. */
+  readonly engines: number;
 }
 
 /** What the answers of an endpoint have said. */
@@ -39,7 +44,7 @@ export class FoundPrefixes {
 
   /** Returns whether this answer shows that the cache is lost. */
   answered(slot: number, answer: ReportedAnswer, at: Millis): boolean {
-    const { expectedTokens, cachedTokens, sentAt } = answer;
+    const { expectedTokens, cachedTokens, sentAt, engines } = answer;
     const found = (this.#found[slot] ??= nothingFound());
     if (cachedTokens > 0) {
       found.once = true;
@@ -49,7 +54,7 @@ export class FoundPrefixes {
     // What was sent before the cache was lost was expected to find what had been there.
     if (cachedTokens === 0 && sentAt <= found.lostAt) return false;
     found.misses = cachedTokens > 0 ? 0 : found.misses + 1;
-    if (found.misses < LOST_MISSES) return false;
+    if (found.misses < missesWhenLost(engines)) return false;
     found.misses = 0;
     found.losses += 1;
     found.lostAt = at;
@@ -69,4 +74,13 @@ export class FoundPrefixes {
 
 function nothingFound(): Found {
   return { once: false, misses: 0, losses: 0, lostAt: Number.NEGATIVE_INFINITY };
+}
+
+/**
+ * A request may come to any of the engines, and what one of them holds is missed by the others: by
+ * all but one of `n`, if only one holds it.
+ */
+function missesWhenLost(engines: number): number {
+  const chance = Math.max(MISS_CHANCE, 1 - 1 / engines);
+  return Math.ceil(LOST_MISSES * (Math.log(MISS_CHANCE) / Math.log(chance)));
 }
