@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
@@ -37,15 +38,20 @@ export const probabilisticAdmitter: DataSourceDefinition = defineDataSource({
   }),
 });
 
-/** The mean over the endpoints of the fuller of queue and KV memory; an unknown one counts as 1. */
+/**
+ * The mean over the endpoints of the fuller of queue, for each of its engines, and KV memory; an
+ * unknown one counts as 1.
+ */
 function saturationOf(
   endpoints: readonly Endpoint[],
   { queueDepthThreshold, kvCacheUtilThreshold }: Bounds,
 ): number {
   let total = 0;
-  for (const { metrics } of endpoints) {
+  for (const endpoint of endpoints) {
+    const { metrics } = endpoint;
     const known = metrics.sampledAt > Number.NEGATIVE_INFINITY;
-    const queue = metrics.waitingQueueSize / queueDepthThreshold;
+    const queueMax = queueDepthThreshold * endpoint.attribute(ENGINE_COUNT);
+    const queue = metrics.waitingQueueSize / queueMax;
     total += known ? Math.max(queue, metrics.kvCacheUsage / kvCacheUtilThreshold) : 1;
   }
   return total / endpoints.length;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRuntime, NOW } from '../../../test/makers.ts';
+import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { FilterDefinition } from '../../framework/plugin.ts';
 import { concurrencyDetector, utilizationDetector } from './detectors.ts';
 
@@ -24,6 +25,17 @@ function kept(definition: FilterDefinition, parameters: object = {}): readonly s
 describe('utilization-detector as a filter', () => {
   it('keeps what is below both bounds and scraped of late', () => {
     expect(kept(utilizationDetector)).toEqual(['pod-0']);
+  });
+
+  it('[Q321] has the bound of the queue for each engine behind an address', () => {
+    const filter = utilizationDetector.create(utilizationDetector.config.parse({}), makeRuntime());
+    const attributes = [[ENGINE_COUNT as never, 4]] as never;
+    const endpoints = makePool([
+      { waiting: 19, attributes },
+      { waiting: 20, attributes },
+      { waiting: 5 },
+    ]);
+    expect(filter.filter(endpoints, makeContext({})).map(({ id }) => id)).toEqual(['pod-0']);
   });
 
   it('leaves room above the bounds as configured', () => {

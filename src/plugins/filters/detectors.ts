@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { countedTokens, IN_FLIGHT } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
@@ -30,12 +31,15 @@ export const utilizationDetector: FilterDefinition = defineFilter({
     ];
     return {
       filter(endpoints, { now }) {
-        const below = endpoints.filter(
-          ({ metrics }) =>
-            now - metrics.sampledAt <= metricsStalenessThreshold &&
-            metrics.waitingQueueSize < queueMax &&
-            metrics.kvCacheUsage < kvMax,
-        );
+        const below = endpoints.filter((endpoint) => {
+          const { sampledAt, waitingQueueSize, kvCacheUsage } = endpoint.metrics;
+          if (now - sampledAt > metricsStalenessThreshold || kvCacheUsage >= kvMax) return false;
+          // The bound is that of each engine: the reference reads the queue of one.
+          return (
+            waitingQueueSize < queueMax ||
+            waitingQueueSize < queueMax * endpoint.attribute(ENGINE_COUNT)
+          );
+        });
         return below.length === 0 ? endpoints : below;
       },
     };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { makePool, NEVER, NOW } from '../../../../test/makers.ts';
+import { ENGINE_COUNT } from '../../../framework/attributes.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../../framework/keys.ts';
 import { backlog, concurrency, highest, utilization } from './detectors.ts';
@@ -38,6 +39,12 @@ describe('utilization', () => {
     expect(of([{ running: 8, waiting: 1 }], inFlight({ requests: 12 }))).toBe(0.8);
   });
 
+  test('[Q321] the bound of the queue is that of each engine behind an address', () => {
+    const attributes = [[ENGINE_COUNT as never, 4]] as never;
+    expect(of([{ waiting: 10, attributes }])).toBe(0.5);
+    expect(of([{ waiting: 10, attributes }, { waiting: 5 }])).toBe(0.75);
+  });
+
   test('[Q57] with old samples requests go on slowly: as many as were running, or one', () => {
     const stale = { sampledAt: NOW - 201 };
     expect(of([stale])).toBe(0);
@@ -71,6 +78,16 @@ describe('concurrency', () => {
     const detector = concurrency({ ...limits, concurrencyMode: 'requests' }, view);
     expect(detector.saturation({ endpoints: [], at: NOW })).toBe(1);
   });
+});
+
+test('[Q321] the backlog of an endpoint is that of each of its engines', () => {
+  const bounds = { maxPendingTokens: 1000, maxConcurrency: 10 };
+  const view = inFlight({ requests: 20, pendingPrefillTokens: 3000 });
+  const [four] = makePool([{ attributes: [[ENGINE_COUNT as never, 4]] }]) as readonly [Endpoint];
+  const saturation = (endpoints: readonly Endpoint[]): number =>
+    backlog(bounds, view).saturation({ endpoints, at: NOW });
+  expect(saturation([four])).toBe(0.75);
+  expect(saturation(makePool([{}]))).toBe(3);
 });
 
 describe('several detectors and stages', () => {

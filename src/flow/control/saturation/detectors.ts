@@ -1,3 +1,4 @@
+import { ENGINE_COUNT } from '../../../framework/attributes.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import { countedTokens, type InFlightView } from '../../../framework/keys.ts';
 import type { Millis } from '../../../framework/runtime.ts';
@@ -38,7 +39,8 @@ export interface UtilizationConfig {
  * The mean over the endpoints of the fuller one of queue and KV memory. A queue has what the last
  * sample saw and what was sent there since. With samples that are too old an endpoint counts as
  * full when it has as many of our requests as the last sample saw running, or one: while all
- * samples are missing, requests go on slowly instead of not at all.
+ * samples are missing, requests go on slowly instead of not at all. The bound of the queue is that of
+ * each of several engines: the reference reads the queue of one.
  */
 export function utilization(
   {
@@ -55,8 +57,10 @@ export function utilization(
     const { waitingQueueSize, runningRequests, kvCacheUsage } = endpoint.metrics;
     const seen = waitingQueueSize + runningRequests;
     const sentSince = Math.max(0, inFlight.load(endpoint).requests - seen);
-    const queued = (waitingQueueSize + sentSince) / queueDepthThreshold;
-    return Math.max(queued, kvCacheUsage / kvCacheUtilThreshold);
+    const queued = waitingQueueSize + sentSince;
+    // Looked up only where it matters: most of the time nothing waits, at hundreds of endpoints.
+    const queueMax = queued > 0 ? queueDepthThreshold * endpoint.attribute(ENGINE_COUNT) : 1;
+    return Math.max(queued / queueMax, kvCacheUsage / kvCacheUtilThreshold);
   };
   const guessed = (endpoint: Endpoint): number =>
     Math.min(1, inFlight.load(endpoint).requests / Math.max(1, endpoint.metrics.runningRequests));
@@ -111,8 +115,8 @@ export interface BacklogConfig {
 
 /**
  * The saturation of the least loaded endpoint, because the next request goes there: prompt tokens
- * that are not computed, or requests in flight. The mean over endpoints closes a pool whose one
- * server computes a long prompt while the others wait for work.
+ * that are not computed, or requests in flight, for each of its engines. The mean over endpoints
+ * closes a pool whose one server computes a long prompt while the others wait for work.
  */
 export function backlog(
   { maxPendingTokens, maxConcurrency }: BacklogConfig,
@@ -124,7 +128,7 @@ export function backlog(
       for (const endpoint of endpoints) {
         const { requests, pendingPrefillTokens } = inFlight.load(endpoint);
         const load = Math.max(requests / maxConcurrency, pendingPrefillTokens / maxPendingTokens);
-        least = Math.min(least, load);
+        least = Math.min(least, load > 0 ? load / endpoint.attribute(ENGINE_COUNT) : 0);
       }
       return Number.isFinite(least) ? least : 1;
     },
