@@ -9,7 +9,7 @@ import type { SequenceRequest, Submission } from './sequence.ts';
 export type BalancingRule = 'in-flight' | 'queues' | 'turns';
 
 /** What a server reads of an engine to spread requests. */
-export interface BalancedEngine extends Pick<ModelEngine, 'runningCount' | 'waitingCount'> {
+interface BalancedEngine extends Pick<ModelEngine, 'runningCount' | 'waitingCount'> {
   readonly kv: { readonly pool: { readonly usage: number } };
 }
 
