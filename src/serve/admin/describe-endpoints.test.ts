@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
 import {
   type FakeServer,
   FakeServers,
@@ -7,6 +8,7 @@ import {
 import { planFrom } from '../../catalogue/plan.ts';
 import { CUSTOM_METRICS, GPU_UTILIZATION } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -85,5 +87,30 @@ it('[O350] shows custom metrics and the utilization of GPUs of an endpoint that 
   });
   expect(shown.endpoints[1]).not.toHaveProperty('customMetrics');
   expect(shown.endpoints[1]).not.toHaveProperty('gpuUtilization');
+  picker.stop();
+});
+
+it('[O404] says of each endpoint how many requests it has lost', () => {
+  const clock = new SimulatedClock();
+  const runtime = { clock, random: seededRandom(1), network: new FakeServers(clock) };
+  const picker = new EndpointPicker({ plan: planFrom('round-robin'), runtime });
+  const id = 'one' as EndpointId;
+  picker.pool.upsert({ id, address: '10.0.0.1:8000', labels: new Map() });
+  const lost = (): unknown => {
+    const parts = { picker, server: { sessions: () => 0 }, discovery: undefined };
+    const { endpoints } = describeEndpoints(parts, clock.now()) as {
+      readonly endpoints: readonly { readonly lostRequests?: number }[];
+    };
+    return endpoints.map(({ lostRequests }) => lostRequests);
+  };
+  const send = (): RoutedRequest =>
+    picker.route(makeRequest({ streaming: true }), { firstTokenVisible: true });
+  send();
+  expect(lost()).toEqual([undefined]);
+  clock.advanceTo(10_000);
+  send().firstToken();
+  clock.advanceTo(11_000);
+  send();
+  expect(lost()).toEqual([1]);
   picker.stop();
 });
