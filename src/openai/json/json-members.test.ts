@@ -108,6 +108,7 @@ describe('parts of a JSON text', () => {
     const elements = elementsOf(Buffer.from('[ {"a":1} ,[2,3],"x", 4.0 ]'));
     expect(elements.map(String)).toEqual(['{"a":1}', '[2,3]', '"x"', '4.0']);
     expect(elementsOf(text)).toEqual([]);
+    expect(elementsOf(Buffer.from('[1,2,3]'), 2).map(String)).toEqual(['1', '2']);
   });
 
   it('[B60] an array takes another element at its end', () => {

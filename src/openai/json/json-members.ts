@@ -39,9 +39,12 @@ export function entriesOf(text: Buffer): readonly (readonly [name: string, value
   return parts.map(({ name, valueStart, end }) => [name, text.subarray(valueStart, end)]);
 }
 
-/** The elements of an array, each in its bytes; none for another value. */
-export function elementsOf(text: Buffer): readonly Buffer[] {
-  const { kind, parts } = partsOf(text);
+/** The first elements of an array, at most so many, each in its bytes; none for another value. */
+export function elementsOf(
+  text: Buffer,
+  elementsMax: number = Number.POSITIVE_INFINITY,
+): readonly Buffer[] {
+  const { kind, parts } = partsOf(text, elementsMax);
   return kind === 'array' ? parts.map(({ start, end }) => text.subarray(start, end)) : [];
 }
 
@@ -89,8 +92,8 @@ function joined(pieces: readonly (Buffer | string)[]): Buffer {
 }
 
 /** The outermost parts of a JSON text, found in one pass that copies nothing. */
-function partsOf(text: Buffer): PartsReader {
-  const reader = new PartsReader(text);
+function partsOf(text: Buffer, partsMax = Number.POSITIVE_INFINITY): PartsReader {
+  const reader = new PartsReader(text, partsMax);
   const scanner = new JsonScanner(reader);
   scanner.push(text);
   scanner.end();
@@ -103,6 +106,7 @@ class PartsReader implements JsonHandler {
   /** Before the closing brace or bracket of the outermost value. */
   close = 0;
   readonly #text: Buffer;
+  readonly #partsMax: number;
   #depth = 0;
   #name = '';
   #nameStart: number | undefined;
@@ -110,8 +114,9 @@ class PartsReader implements JsonHandler {
   #behind = 0;
   #valueStart = 0;
 
-  constructor(text: Buffer) {
+  constructor(text: Buffer, partsMax: number) {
     this.#text = text;
+    this.#partsMax = partsMax;
   }
 
   beginObject(): void {
@@ -169,6 +174,7 @@ class PartsReader implements JsonHandler {
   }
 
   #add(valueStart: number, end: number): void {
+    if (this.parts.length >= this.#partsMax) return;
     const start = this.#nameStart ?? valueStart;
     const behind = this.parts.at(-1)?.end ?? start;
     this.parts.push({ name: this.#name, behind, start, valueStart, end });

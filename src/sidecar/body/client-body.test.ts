@@ -50,7 +50,8 @@ describe('the body of a client', () => {
     ['half a text', Buffer.from('{"kv_transfer_params":')],
     ['200 levels', Buffer.from('['.repeat(200) + ']'.repeat(200))],
     ['more arrays than memory should hold', Buffer.from(`[${'[],'.repeat(500_000)}[]]`)],
-  ])('[V64] is refused with 400 where it is %s', (_, body) => {
+    ['more names than memory should hold', Buffer.from(`{${'"a":1,'.repeat(500_000)}"a":1}`)],
+  ])('[V64] [V493] is refused with 400 where it is %s', (_, body) => {
     expect(() => checkedBody(body, RESERVED)).toThrow(expect.objectContaining({ status: 400 }));
   });
 });

@@ -6,8 +6,11 @@ import { Refusal } from './refusal.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Bounds the memory of the parsed body: an empty array takes 2 bytes of text and 16 of memory. */
-const CONTAINERS_MAX = 500_000;
+/**
+ * Bounds the memory of the body's parts: an empty array takes 2 bytes of text and 16 of memory, and
+ * a member with a short name 6 and 100.
+ */
+const PARTS_MAX = 500_000;
 /**
  * They name the server from which an engine fetches KV or embeddings: only the sidecar sets them.
  */
@@ -82,7 +85,7 @@ class Shape implements JsonHandler {
   /** Whether the outermost value is an object. */
   isObject = false;
   readonly #reserved: ReadonlySet<string>;
-  #containers = 0;
+  #parts = 0;
 
   constructor(reserved: ReadonlySet<string>) {
     this.#reserved = reserved;
@@ -90,17 +93,18 @@ class Shape implements JsonHandler {
 
   key(name: string): void {
     if (this.#reserved.has(name)) this.namesReserved = true;
+    this.#count();
   }
 
   beginObject(): void {
-    if (this.#containers === 0) this.isObject = true;
+    if (this.#parts === 0) this.isObject = true;
     this.#count();
   }
 
   #count(): void {
-    this.#containers += 1;
-    if (this.#containers <= CONTAINERS_MAX) return;
-    throw new Refusal(400, `the body has more than ${CONTAINERS_MAX} objects and arrays`);
+    this.#parts += 1;
+    if (this.#parts <= PARTS_MAX) return;
+    throw new Refusal(400, `the body has more than ${PARTS_MAX} objects, arrays and names`);
   }
 
   beginArray(): void {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { apiOf } from '../body/generation-api.ts';
 import type { SidecarOptions } from '../options/sidecar-options.ts';
 import type { Sidecar } from '../start-sidecar.ts';
+import { EarlierTurns } from './earlier-turns.ts';
 
 const bed = sidecarBed();
 
@@ -220,4 +223,14 @@ describe('the KV of a turn that the engine still holds', () => {
     (await bed.engine.next()).response.end('{}');
     expect((await response).status).toBe(200);
   });
+});
+
+it('[V493] follows no conversation of more than 4,096 messages, which would stop the others', () => {
+  const turns = new EarlierTurns(new SimulatedClock(), { turnsMax: 2, keepMs: 1_000 });
+  const api = apiOf('/v1/chat/completions');
+  if (api === undefined) throw new Error('there is no API of chats');
+  const bodyOf = (messages: number): Buffer =>
+    Buffer.from(`{"messages":[${Array.from({ length: messages }, () => '1').join()}]}`);
+  expect(turns.turnOf(bodyOf(4096), api)).toBeDefined();
+  expect(turns.turnOf(bodyOf(4097), api)).toBeUndefined();
 });

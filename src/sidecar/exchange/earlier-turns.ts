@@ -9,6 +9,8 @@ import type { EarlierTurnsOptions } from '../options/sidecar-options.ts';
 
 /** Long prompts have thousands of block ids; a turn with more is not kept. */
 const PARAMS_BYTES_MAX = 64 * 1024;
+/** Each message takes up to 50 µs; a conversation with more is not followed. */
+const MESSAGES_MAX = 4096;
 /** What an engine says of its blocks, and nothing else, goes to the prefilling server. */
 const PARAMS: readonly string[] = [
   'remote_engine_id',
@@ -68,8 +70,9 @@ export class EarlierTurns {
     if (!isUnset(body, 'truncate_prompt_tokens')) return undefined;
     const choices = memberOf(body, 'n')?.toString() ?? 'null';
     if (choices !== '1' && choices !== 'null') return undefined;
-    const messages = elementsOf(memberOf(body, 'messages') ?? Buffer.from('[]'));
-    if (messages.length === 0) return undefined;
+    const found = memberOf(body, 'messages') ?? Buffer.from('[]');
+    const messages = elementsOf(found, MESSAGES_MAX + 1);
+    if (messages.length === 0 || messages.length > MESSAGES_MAX) return undefined;
     return new Turn(this, digestsOf(body, messages), messages);
   }
 

@@ -62,11 +62,15 @@ async function encodeMedia(
   }
 }
 
+/** More messages, or parts of one, than any chat has; what is behind them is left to the engine. */
+const PARTS_MAX = 10_000;
+
 /** The media parts of all messages in order, in their bytes, without duplicates. */
 function mediaIn(chat: Buffer): readonly Buffer[] {
   const found = new Map<string, Buffer>();
-  for (const message of elementsOf(memberOf(chat, 'messages') ?? EMPTY)) {
-    for (const part of elementsOf(memberOf(message, 'content') ?? EMPTY)) {
+  for (const message of elementsOf(memberOf(chat, 'messages') ?? EMPTY, PARTS_MAX)) {
+    for (const part of elementsOf(memberOf(message, 'content') ?? EMPTY, PARTS_MAX)) {
+      if (part[0] !== OPEN_BRACE) continue;
       const type = valueOf(part, 'type');
       if (!MEDIA.has(type)) continue;
       found.set(`${String(type)} ${memberOf(part, String(type))?.toString('latin1')}`, part);
@@ -76,6 +80,7 @@ function mediaIn(chat: Buffer): readonly Buffer[] {
 }
 
 const EMPTY = Buffer.from('[]');
+const OPEN_BRACE = 0x7b;
 
 /** A request that encodes one item and generates as little as possible. */
 function encodeRequest(chat: Buffer, item: Buffer): Buffer {
