@@ -116,6 +116,22 @@ describe('readiness', () => {
     },
   );
 
+  it('[D547] is ready without samples where nothing looks for them, and degraded once something has', () => {
+    const pool = new EndpointPool();
+    const [first, second] = ['a', 'b'].map((name) => name as EndpointId);
+    for (const id of [first, second]) {
+      if (id !== undefined) pool.upsert({ id, address: '10.0.0.1:80', labels: new Map() });
+    }
+    expect(stateOf(pool)).toMatchObject({ ok: true, state: 'ready', reasons: [] });
+    expect(stateOf(pool, { readyMinFresh: 1 })).toMatchObject({ ok: false });
+    const sample = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0, sampledAt: 0 };
+    if (first !== undefined) pool.observe(first, sample);
+    expect(stateOf(pool)).toMatchObject({
+      state: 'degraded',
+      reasons: ['0 of 2 endpoints have a fresh sample'],
+    });
+  });
+
   it('[V44] is not ready with fewer fresh endpoints than --ready-min-fresh', () => {
     const few = stateOf(poolOf(1, 7), { readyMinFresh: 2 });
     expect(few).toMatchObject({ ok: false, state: 'not ready' });

@@ -105,7 +105,9 @@ function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): read
   const late = process?.trouble();
   return [
     ...(late === undefined ? [] : [late]),
-    ...(fresh < endpoints ? [`${fresh} of ${endpoints} endpoints have a fresh sample`] : []),
+    ...(fresh < endpoints && isSampled(pool)
+      ? [`${fresh} of ${endpoints} endpoints have a fresh sample`]
+      : []),
     ...(ejected > 0 ? [`${ejected} of ${endpoints} endpoints are ejected because they fail`] : []),
     ...schedulerTrouble(picker.replacement()),
     ...(unresolved > 0
@@ -124,6 +126,17 @@ function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): read
       : ['the Kubernetes API has troubles']),
     ...(election?.trouble === undefined ? [] : ['the Lease cannot be read or written']),
   ];
+}
+
+/**
+ * Whether anything looks for samples: a configuration without a source of metrics is whole without
+ * them. False also for a moment after the start, until the first scrape has ended.
+ */
+function isSampled(pool: EndpointPicker['pool']): boolean {
+  const scrapes = scrapeErrorsOf(pool);
+  return pool
+    .snapshot()
+    .some(({ id, metrics }) => metrics.sampledAt > -Infinity || scrapes.stateOf(id) !== undefined);
 }
 
 function schedulerTrouble(report: ReplacementReport | undefined): readonly string[] {
