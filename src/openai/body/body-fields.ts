@@ -131,7 +131,7 @@ export class BodyFields implements JsonHandler {
     const run = this.#shape.promptFields.indexOf(name);
     this.#run = run < 0 ? undefined : this.runs[run];
     this.#isBehindPrompt = false;
-    this.#isList = this.#shape.listFields.includes(name);
+    this.#isList = run >= 0 && this.#shape.listFields.includes(name);
     this.#prompt.field(name, this.#run);
   }
 

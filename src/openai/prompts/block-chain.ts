@@ -37,7 +37,10 @@ export function chainPrompt(
 
 /** The place of the run of a list with several texts, or -1. Runs behind it do not count. */
 function listOf(runs: readonly ContentBlocks[]): number {
-  return runs.findIndex((run) => run.ends.length > 0);
+  for (let at = 0; at < runs.length; at++) {
+    if ((runs[at] as ContentBlocks).ends.length > 0) return at;
+  }
+  return -1;
 }
 
 /**
