@@ -45,15 +45,20 @@ function missing(folder: string): readonly string[] {
   return existsSync(folder) ? [] : [...missing(dirname(folder)), folder];
 }
 
+/** Makes a folder as `makeFolder` does. Throws the system's error also where it is not writable. */
+export function makeWritableFolder(folder: string, mode?: number): void {
+  makeFolder(folder, mode);
+  // An attempt shows it, and the mode does not, for example in /proc.
+  rmdirSync(mkdtempSync(join(folder, '.pointsman-')));
+}
+
 /**
  * Makes the folder that `flag` names, as `makeFolder` does. Throws ConfigError where it cannot be
  * made or written to.
  */
 export function requireFolder(flag: string, folder: string, mode?: number): void {
   try {
-    makeFolder(folder, mode);
-    // An attempt shows it, and the mode does not, for example in /proc.
-    rmdirSync(mkdtempSync(join(folder, '.pointsman-')));
+    makeWritableFolder(folder, mode);
   } catch (error) {
     const why = messageOf(error);
     const message = `the folder ${folder} cannot be made or written to (${why}); name another`;

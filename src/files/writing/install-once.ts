@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../framework/error.ts';
+import { makeWritableFolder } from '../folders.ts';
 
 /** Receives lines of progress. */
 export type ProgressLog = (line: string) => void;
@@ -34,12 +36,24 @@ export interface Installation {
 export async function installOnce(installation: Installation): Promise<boolean> {
   const { folder, isInstalled } = installation;
   if (await isInstalled()) return false;
-  await mkdir(dirname(folder), { recursive: true });
+  makeCache(dirname(folder));
   return withLock(installation, async () => {
     if (await isInstalled()) return false;
     await fill(installation);
     return true;
   });
+}
+
+/** Makes the folder around what is installed. Throws an error that says what to do. */
+function makeCache(folder: string): void {
+  try {
+    makeWritableFolder(folder);
+  } catch (error) {
+    throw new Error(
+      `the cache folder ${folder} cannot be made or written to (${messageOf(error)}): let XDG_CACHE_HOME name a folder that can`,
+      { cause: error },
+    );
+  }
 }
 
 async function fill({ folder, install }: Installation): Promise<void> {
