@@ -113,7 +113,7 @@ async function runDemo(flags: DemoFlags, signal: AbortSignal): Promise<DemoRepor
     `${measured.length} requests of a minute of the Mooncake conversation trace, arriving ${arrivals}× as fast, after ${warmUp.length} that warm up the caches;`,
   );
   printLine(
-    `${stubs} stub engines in real time, the picker and ${envoy === undefined ? 'the embedded gateway' : `Envoy ${envoy.version}`}, started anew for each policy`,
+    `${stubs} stub ${stubs === 1 ? 'engine' : 'engines'} in real time, the picker and ${envoy === undefined ? 'the embedded gateway' : `Envoy ${envoy.version}`}, started anew for each policy`,
   );
   const results: PolicyResult[] = [];
   for (const policy of policies) {

@@ -107,11 +107,18 @@ async function startDiscovery(
   };
 }
 
-function whyNoneListed(
+/** Why no endpoint is listed, for `/readyz`, the page, the log and refused requests. */
+export function whyNoneListed(
   names: readonly FollowedName[],
   file: Pick<Discovery, 'lastError'> | undefined,
 ): string {
-  if (names.length > 0) return `none of ${names.length} host names of model servers is resolved`;
+  const [first] = names;
+  if (first !== undefined) {
+    const why = first.error === undefined ? '' : ` (${first.error})`;
+    return names.length === 1
+      ? `the host name ${first.name} is not resolved${why}`
+      : `none of ${names.length} host names of model servers is resolved, such as ${first.name}${why}`;
+  }
   if (file === undefined) return 'no --endpoints, --endpoints-file or --pool-name is given';
   return file.lastError() === undefined
     ? 'the endpoints file names no model server'
