@@ -48,8 +48,8 @@ const SETTLED_ANSWERS = 100;
 const REFRESH_ANSWERS = 10;
 
 /**
- * Learns from first tokens how fast the pool's engines are and how each endpoint differs from the
- * rest. So mixed accelerators, unknown models and engines that slow down need no setting.
+ * Learns from first tokens how fast the pool's engines are, and from them and from whole answers
+ * whose first tokens are not seen how each endpoint differs from the rest. So mixed accelerators, unknown models and engines that slow down need no setting.
  */
 export class EngineModel implements RequestObserver, EndpointObserver, EngineModelView {
   readonly fact: CycleFact<EngineModelView> = { key: ENGINE_MODEL, compute: () => this };
@@ -60,6 +60,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
   #answers = 0;
+  /** Answers whose first token was not seen, and how many times as long they take as predicted. */
+  #unseen = 0;
+  #unseenLog = 0;
   /** By slot, as of the last update: reading them must change nothing. */
   #stepTimes: StepTime[] = [];
 
@@ -99,17 +102,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onFirstToken(routed: Routed, at: Millis): void {
     // With two engines and a transfer between them, the time shows the speed of neither.
     if (routed.prefill !== undefined || mayWaitForResources(routed)) return;
-    const { endpoint, request, cachedTokens } = routed;
-    const load = loadPerEngine(routed.load, endpoint);
-    const { promptTokens } = request;
-    const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-    const tokens = load.pendingPrefillTokens + uncachedTokens;
-    const features = [
-      PRIOR_STEP_TIME.perPrefillTokenMs * tokens,
-      prefillSteps(tokens, PRIOR_STEP_TIME) * decodeStepMs(load.requests, load.contextTokens),
-      1,
-      PRIOR_STEP_TIME.perSquaredTokenMs * attendedSquares({ promptTokens, uncachedTokens }),
-    ];
+    const { endpoint } = routed;
+    const features = featuresOf(routed);
     const ratio = this.#ratios.ratio(endpoint.slot);
     const ttftMs = at - routed.at;
     const predictedMs = this.#predict(features);
@@ -120,15 +114,42 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const limit = OUTLIER_DEVIATIONS * deviation;
     const pulled = predictedMs + Math.max(-limit, Math.min(limit, value - predictedMs));
     this.#fit.observe(features, { value: pulled, deviation, fading: FADING });
+    this.#answered();
+  }
+
+  onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    this.#outputLength.onDone(routed, at, outcome, usage);
+    if (outcome !== 'completed' || usage === undefined) return;
+    if (!routed.firstTokenVisible) this.#endedUnseen(routed, at, usage.completionTokens);
+  }
+
+  /**
+   * An answer whose first token was not seen, as all that are not streamed. Its whole time depends
+   * on what comes meanwhile, and says nothing about prompts and steps of the pool: so only how it
+   * compares with other such answers counts, which shows how fast its endpoint is beside others.
+   */
+  #endedUnseen(routed: Routed, at: Millis, outputTokens: number): void {
+    if (routed.prefill !== undefined || mayWaitForResources(routed) || !(outputTokens > 0)) return;
+    const { slot } = routed.endpoint;
+    const features = featuresOf(routed, outputTokens);
+    const predictedMs = this.#predict(features);
+    const observedMs = Math.max(1e-3, at - routed.at);
+    const log = Math.log(observedMs / (this.#ratios.ratio(slot) * predictedMs));
+    this.#unseen = Math.min(this.#unseen + 1, 1 / FADING);
+    this.#unseenLog += (log - this.#unseenLog) / this.#unseen;
+    const times = Math.exp(this.#unseenLog);
+    const scaledFeatures = features.map((feature) => times * feature);
+    const answer = { features: scaledFeatures, observedMs, predictedMs: times * predictedMs };
+    this.#ratios.observe(slot, answer);
+    this.#answered();
+  }
+
+  #answered(): void {
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
     this.#pool = stepTimeOf(this.#fit.solve());
     this.#ratios.update();
     this.#updateStepTimes();
-  }
-
-  onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
-    this.#outputLength.onDone(routed, at, outcome, usage);
   }
 
   /** Each of several engines gets its part of the requests. */
@@ -163,6 +184,21 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       (perSquaredTokenMs / PRIOR_STEP_TIME.perSquaredTokenMs) * squaresMs
     );
   }
+}
+
+/** What the time to so many tokens of an answer depends on: see `PRIOR`. */
+function featuresOf(routed: Routed, outputTokens = 1): readonly number[] {
+  const { promptTokens } = routed.request;
+  const load = loadPerEngine(routed.load, routed.endpoint);
+  const uncachedTokens = Math.max(0, promptTokens - routed.cachedTokens);
+  const tokens = load.pendingPrefillTokens + uncachedTokens;
+  const steps = prefillSteps(tokens, PRIOR_STEP_TIME) + outputTokens - 1;
+  return [
+    PRIOR_STEP_TIME.perPrefillTokenMs * tokens,
+    steps * decodeStepMs(load.requests, load.contextTokens),
+    1,
+    PRIOR_STEP_TIME.perSquaredTokenMs * attendedSquares({ promptTokens, uncachedTokens }),
+  ];
 }
 
 /** The prior with what was learned. */
