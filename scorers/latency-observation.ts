@@ -79,11 +79,9 @@ function predictedMs(
     typical.ttftMs > low.ttftMs &&
     typical.requests - low.requests >= minInflightGap;
   const idle = { requests: 0, ttftMs: floorMs };
-  const [from, to] = !usesLow
-    ? [idle, typical]
-    : requests < low.requests
-      ? [idle, low]
-      : [low, typical];
+  let [from, to] = [idle, typical];
+  if (usesLow && requests < low.requests) to = low;
+  else if (usesLow) from = low;
   const slope = (to.ttftMs - from.ttftMs) / (to.requests - from.requests);
   return Math.max(floorMs, from.ttftMs + (requests - from.requests) * slope);
 }

@@ -36,8 +36,9 @@ const GROWTH = 5;
 export function headroomLead(options: LeadOptions): Lead {
   const { pool, config, seed, perSecond, stepAtMs, overMs, forMs, sizes } = options;
   const rateAt = (at: Millis): number => {
-    const share = overMs === 0 ? (at < stepAtMs ? 0 : 1) : (at - stepAtMs) / overMs;
-    return (perSecond / GROWTH) * (1 + (GROWTH - 1) * Math.min(1, Math.max(0, share)));
+    const begun = at < stepAtMs ? 0 : 1;
+    const share = overMs === 0 ? begun : Math.max(0, (at - stepAtMs) / overMs);
+    return (perSecond / GROWTH) * (1 + (GROWTH - 1) * Math.min(1, share));
   };
   const traffic = {
     tenant: 'a',

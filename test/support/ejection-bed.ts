@@ -192,15 +192,7 @@ export class EjectionBed {
       this.#stuck.set(server, (this.#stuck.get(server) ?? 0) + 1);
       this.clock.setTimer(this.#patienceMs, () => routed.done('aborted'));
     } else {
-      const isSlow = fault === 'slow' || fault === 'slow, seldom scraped';
-      const ttftMs =
-        fault === 'has too much to do'
-          ? 100 + this.#upTo(3000)
-          : fault === 'slow'
-            ? 2500
-            : isSlow
-              ? 600
-              : TTFT_MS * (0.8 + 0.4 * this.#random.next());
+      const ttftMs = this.#ttftMsWith(fault);
       // A server that hangs says nothing of what is under way either.
       const unlessItHangs = (report: () => void) => () =>
         this.#faultOf(server) === 'hangs' ? undefined : report();
@@ -218,6 +210,13 @@ export class EjectionBed {
       );
       this.clock.setTimer(60_000, () => routed.done('aborted'));
     }
+  }
+
+  #ttftMsWith(fault: Fault): number {
+    if (fault === 'has too much to do') return 100 + this.#upTo(3000);
+    if (fault === 'slow') return 2500;
+    if (fault === 'slow, seldom scraped') return 600;
+    return TTFT_MS * (0.8 + 0.4 * this.#random.next());
   }
 }
 

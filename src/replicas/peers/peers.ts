@@ -104,7 +104,7 @@ export class Peers {
     const { clock, onNotice } = this.#options;
     const now = clock.now();
     for (const peer of this.#peers.values())
-      if (now - peer.receivedAt > GONE_MS) this.drop(peer, 'silent');
+      if (now - peer.receivedAt > GONE_MS) this.#drop(peer, 'silent');
     if (this.#picker === undefined || this.#peers.size === 0) return;
     for (const { id, address } of this.#doubts.look(this.all, this.#picker))
       onNotice?.({ kind: 'doubted', peer: id, address });
@@ -112,7 +112,13 @@ export class Peers {
 
   /** A peer says that it ends. One whose message is not read in time is dropped for its silence. */
   leave(peer: Peer): void {
-    this.#comings.run(() => this.drop(peer, 'ended'));
+    this.#comings.run(() => this.#drop(peer, 'ended'));
+  }
+
+  /** Releases what all of them have open. */
+  stop(): void {
+    for (const peer of this.#peers.values()) peer.release(this.#options.clock.now());
+    this.#peers.clear();
   }
 
   #come(
@@ -121,24 +127,18 @@ export class Peers {
   ): Peer | undefined {
     let peer: Peer | undefined;
     this.#comings.run(() => {
-      if (before !== undefined) this.drop(before, 'restarted');
+      if (before !== undefined) this.#drop(before, 'restarted');
       peer = this.#join(id, boot);
     });
     return peer;
   }
 
-  drop(peer: Peer, reason: 'silent' | 'restarted' | 'ended'): void {
+  #drop(peer: Peer, reason: 'silent' | 'restarted' | 'ended'): void {
     const { clock, received, onNotice } = this.#options;
     this.#peers.delete(peer.id);
     received.peersGone += 1;
     peer.release(clock.now());
     onNotice?.({ kind: 'left', peer: peer.id, reason });
-  }
-
-  /** Releases what all of them have open. */
-  stop(): void {
-    for (const peer of this.#peers.values()) peer.release(this.#options.clock.now());
-    this.#peers.clear();
   }
 
   #join(id: string, boot: number): Peer | undefined {

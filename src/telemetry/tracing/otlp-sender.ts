@@ -94,28 +94,33 @@ function exported(exporter: Exporter, batch: Uint8Array): Promise<void> {
   });
 }
 
-async function delegateOf(
-  { protocol, url }: TracingPlan,
+function delegateOf(plan: TracingPlan, clock: Pick<Clock, 'now'>): Promise<Exporter> {
+  return plan.protocol === 'grpc' ? grpcDelegate(plan, clock) : httpDelegate(plan);
+}
+
+async function grpcDelegate(
+  { url }: Pick<TracingPlan, 'url'>,
   clock: Pick<Clock, 'now'>,
 ): Promise<Exporter> {
-  if (protocol === 'grpc') {
-    const { convertLegacyOtlpGrpcOptions, createOtlpGrpcExportDelegate } = await import(
-      '@opentelemetry/otlp-grpc-exporter-base'
-    );
-    const { credentials, ...options } = convertLegacyOtlpGrpcOptions({ url }, 'TRACES');
-    const guarded = { ...options, credentials: () => guardCredentials(credentials(), clock) };
-    const type = 'otlp_grpc_span_exporter';
-    const name = 'TraceExportService';
-    return createOtlpGrpcExportDelegate(
-      guarded,
-      AS_IT_IS,
-      type,
-      UNCOUNTED,
-      undefined,
-      name,
-      GRPC_METHOD,
-    );
-  }
+  const { convertLegacyOtlpGrpcOptions, createOtlpGrpcExportDelegate } = await import(
+    '@opentelemetry/otlp-grpc-exporter-base'
+  );
+  const { credentials, ...options } = convertLegacyOtlpGrpcOptions({ url }, 'TRACES');
+  const guarded = { ...options, credentials: () => guardCredentials(credentials(), clock) };
+  const type = 'otlp_grpc_span_exporter';
+  const name = 'TraceExportService';
+  return createOtlpGrpcExportDelegate(
+    guarded,
+    AS_IT_IS,
+    type,
+    UNCOUNTED,
+    undefined,
+    name,
+    GRPC_METHOD,
+  );
+}
+
+async function httpDelegate({ url }: Pick<TracingPlan, 'url'>): Promise<Exporter> {
   const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import(
     '@opentelemetry/otlp-exporter-base/node-http'
   );

@@ -112,15 +112,14 @@ export class SpanWriter {
   #context({ place, spanId: known }: Phase, trace: RequestTrace, orchestrationId: string): void {
     const wire = this.#wire;
     const { traceId, spanId, parent, traceState } = trace;
-    const [own, above] =
-      place === 'request'
-        ? [spanId, parent?.spanId]
-        : place === 'orchestration'
-          ? [orchestrationId, spanId]
-          : [
-              known ?? this.#options.ids.spanId(),
-              place === 'part-of-request' ? spanId : orchestrationId,
-            ];
+    let own: string;
+    let above: string | undefined;
+    if (place === 'request') [own, above] = [spanId, parent?.spanId];
+    else if (place === 'orchestration') [own, above] = [orchestrationId, spanId];
+    else {
+      own = known ?? this.#options.ids.spanId();
+      above = place === 'part-of-request' ? spanId : orchestrationId;
+    }
     if (above !== undefined) wire.hex(SPAN.parentSpanId, above);
     if (traceState !== undefined) wire.text(SPAN.traceState, traceState.slice(0, TRACE_STATE_MAX));
     wire.hex(SPAN.spanId, own);
