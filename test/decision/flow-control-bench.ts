@@ -15,7 +15,7 @@ import { makePool, makeRequest, NOW } from '../makers.ts';
 
 const TOKENS = { inputTokenWeight: 1, outputTokenWeight: 1 };
 const WEIGHTS: Readonly<Record<string, number>> = { one: 1, two: 2, four: 4 };
-const PROGRAMS = { idleMs: 3_600_000, sweepMs: 300_000, halfLifeMs: 60_000, perSecond: 1 };
+export const PROGRAMS = { idleMs: 3_600_000, sweepMs: 300_000, halfLifeMs: 60_000, perSecond: 1 };
 
 /** A pool of one endpoint that may have so many requests in flight. */
 export class FlowControlBench {

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { expect, it } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { ENGINES } from '../../src/endpoints/scraping/page/engine-metrics.ts';
+import { policySources } from '../../src/flow/control/policy-types.ts';
 import { TRACE_FORMATS } from '../../src/lab/traces/reading/find-format.ts';
 import { EJECTION_REASONS } from '../../src/picker/ejection/ejection-plan.ts';
 import { expectNoFault } from '../house/faults.ts';
@@ -111,6 +112,20 @@ it('[T75] docs/folders.md has each built-in filter and its file, and no other', 
     EMBEDDED_CATALOGUE.filters.map(({ type }) => type).toSorted(),
   );
 });
+
+it('[T81] docs/flow-control.md has a row for each policy of flow control, and for no other', () => {
+  const [, section = ''] = readText('docs/flow-control.md').split('\n## Policies\n');
+  const [text = ''] = section.split(/^##/m);
+  const cells = [...text.matchAll(/^\|([^|]*)\|/gm)].map(([, cell = '']) => cell);
+  const names = cells.flatMap((cell) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+  const named = new Set(names.filter((name) => !STRATEGIES.has(name)));
+  expect([...named].toSorted()).toEqual(policySources.map(({ type }) => type).toSorted());
+});
+
+/** Named behind the type of `program-aware-fairness`. */
+const STRATEGIES: ReadonlySet<string> = new Set(['las', 'turn-priority']);
 
 it('[T79] docs/architecture.md names only functions and fields that are in the files beside them', () => {
   const page = readText('docs/architecture.md').replaceAll(/\s+/g, ' ');

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FlowControlBench, makeBand } from '../../../../test/decision/flow-control-bench.ts';
 import { makeRequest, NOW } from '../../../../test/makers.ts';
@@ -273,25 +272,4 @@ describe('programs', () => {
     // After a pause of two minutes a program begins at its first turn again.
     expect(next(1000, 120_000)).toBe('new');
   });
-});
-
-test('[Q43] any policy serves all requests of all flows', () => {
-  const policies = fc.constantFrom('strict', 'robin', 'tokens', 'weighted', 'least', 'turns');
-  const flows = fc.array(fc.constantFrom('one', 'two', 'four', 'a', 'b'), { maxLength: 60 });
-  fc.assert(
-    fc.property(policies, flows, (policy, ids) => {
-      const bench = benchOf(policy, 3);
-      const waiting = ids.map((fairnessId) => bench.wait({ fairnessId }));
-      const placed: Waiting[] = [];
-      for (let round = 0; round <= ids.length; round++) {
-        for (const one of bench.place()) {
-          placed.push(one);
-          bench.end(one);
-        }
-      }
-      expect(new Set(placed)).toEqual(new Set(waiting));
-      expect(placed).toHaveLength(waiting.length);
-    }),
-    { seed: SEED, numRuns: 200 },
-  );
 });
