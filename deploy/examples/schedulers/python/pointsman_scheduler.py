@@ -237,10 +237,27 @@ def _welcome(scheduler, offered):
     return _bytes_field(1, body)
 
 
-def _decision(request_id, targets):
+@dataclass
+class Decision:
+    """What `decide` may return in place of its targets."""
+
+    targets: list = field(default_factory=list)  # [(slot, score)], best first.
+    refuse: bool = False  # With no targets: the client is answered 429.
+    prefill_slot: int = None  # Computes the prompt, where that is another endpoint.
+    headers: dict = field(default_factory=dict)  # To set on the request.
+
+
+def _decision(request_id, decided):
+    decision = decided if isinstance(decided, Decision) else Decision(decided or [])
     body = _bytes_field(1, request_id.encode())
-    for slot, score in targets or ():
+    for slot, score in decision.targets:
         body += _bytes_field(2, _int_field(1, slot) + b"\x11" + struct.pack("<d", score))
+    if decision.refuse:
+        body += _int_field(3, 1)
+    if decision.prefill_slot is not None:
+        body += _int_field(4, decision.prefill_slot)
+    for name, value in decision.headers.items():
+        body += _bytes_field(5, _bytes_field(1, name.encode()) + _bytes_field(2, value.encode()))
     return _bytes_field(2, body)
 
 
@@ -264,7 +281,8 @@ class Scheduler:
         """Called before the requests of a message are decided, one by one."""
 
     def decide(self, request, slots):
-        """Returns [(slot, score)] of the candidates `slots`, best first; None for no opinion."""
+        """Returns [(slot, score)] of the candidates `slots`, best first, or a Decision; None for no
+        opinion."""
         raise NotImplementedError
 
 
