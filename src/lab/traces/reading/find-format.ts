@@ -17,7 +17,6 @@ import type { TraceFormat } from '../trace-format.ts';
 export const TRACE_FORMATS: readonly TraceFormat[] = [
   POINTSMAN,
   OTEL,
-  LITELLM,
   MOONCAKE,
   BAILIAN,
   COPILOT,
@@ -25,6 +24,7 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
   BURST_GPT,
   SPLITWISE,
   VIDUR,
+  LITELLM,
   AIPERF,
   INFERENCE_PERF,
 ];
