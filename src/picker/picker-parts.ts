@@ -41,7 +41,7 @@ export function pickerParts(options: EndpointPickerOptions, owner: object): Pick
   );
   const ledger = new Ledger();
   const lost = new LostRequests({ pool, ledger });
-  const limit = new ConcurrencyLimit(ledger, lost);
+  const limit = new ConcurrencyLimit(ledger);
   limit.configure(plan.capacity);
   const ejector = new Ejector({ pool, onChange: onEjection });
   ejector.configure(plan.ejection);

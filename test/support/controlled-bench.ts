@@ -103,7 +103,7 @@ export class ControlledBench {
       this.prepared.push(ready);
       return true;
     };
-    const limit = new ConcurrencyLimit(this.#ledger, { missing: () => 0 });
+    const limit = new ConcurrencyLimit(this.#ledger);
     limit.configure(capacity);
     this.router.attach({
       pool,

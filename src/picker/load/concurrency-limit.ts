@@ -2,22 +2,19 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { CapacityPlan } from '../plan/capacity-plan.ts';
 import { placesOf } from './capacity-part.ts';
 import type { Ledger } from './ledger.ts';
-import type { LostRequests } from './lost-requests.ts';
 
 /**
  * The bound of requests in flight at each endpoint. It holds exactly: the ledger counts a request
  * in the same step in which it is decided, so no two decisions can take the same place. With a
- * part, the places of other pickers are left to them, whatever is known of these. A request that
- * its server has lost takes no place, by what the server itself reports.
+ * part, the places of other pickers are left to them, whatever is known of these. A request that is
+ * taken for lost keeps its place: its server may have it after all.
  */
 export class ConcurrencyLimit {
   readonly #ledger: Ledger;
-  readonly #lost: Pick<LostRequests, 'missing'>;
   #plan: CapacityPlan | undefined;
 
-  constructor(ledger: Ledger, lost: Pick<LostRequests, 'missing'>) {
+  constructor(ledger: Ledger) {
     this.#ledger = ledger;
-    this.#lost = lost;
   }
 
   /** Undefined for no bound. Requests in flight beyond a lower bound end as they are. */
@@ -47,13 +44,8 @@ export class ConcurrencyLimit {
   #roomAt(endpoint: Endpoint): number {
     const capacity = this.of(endpoint);
     const part = this.#plan?.part;
-    const of = part === undefined ? 'all' : 'here';
-    const places = part === undefined ? capacity : placesOf(part, capacity, endpoint.address);
-    const occupied =
-      of === 'all' ? this.#ledger.occupied(endpoint) : this.#ledger.occupiedHere(endpoint);
-    const room = places - occupied;
-    // What the server has lost is counted only where it matters.
-    return room > 0 || occupied === 0 ? room : room + this.#lost.missing(endpoint, of);
+    if (part === undefined) return capacity - this.#ledger.occupied(endpoint);
+    return placesOf(part, capacity, endpoint.address) - this.#ledger.occupiedHere(endpoint);
   }
 
   /** Those with room for one more; the same array where all have it. */

@@ -27,7 +27,7 @@ function makeWorld(fields: readonly EndpointFields[] = [{}, {}]): World {
   const ledger = new Ledger();
   for (const each of [endpoint, prefill]) ledger.onEndpointAdded(each);
   const engineModel = new EngineModel();
-  const limit = new ConcurrencyLimit(ledger, { missing: () => 0 });
+  const limit = new ConcurrencyLimit(ledger);
   const slots = new AdapterSlots(ledger);
   const backlog = new EndpointBacklog({ ledger, engineModel, limit, slots });
   for (const each of [endpoint, prefill]) backlog.onEndpointAdded(each);

@@ -21,7 +21,10 @@ export interface ListedReservation {
   readonly sentAt: Millis;
   /** From when on its first token is late; infinite where none will be seen, or one was. */
   readonly owedAt: Millis;
-  /** From when on its server's metrics should count it, if it is there. */
+  /**
+   * From when on its server's metrics must count it, if it is there; infinite while it may still
+   * wait in front of the engine.
+   */
   readonly countedFrom: Millis;
   readonly lost: LostBy | undefined;
   /** Taken for lost, it is no load: until its first token comes, or it is found again. */

@@ -97,7 +97,9 @@ export class EndpointReservation implements Reservation, ListedReservation {
     const sent = this.#sent;
     if (sent === undefined) return Number.POSITIVE_INFINITY;
     if (sent.firstTokenVisible && this.#begun === 1) return sent.at;
-    return sent.isCountedAtOnce ? this.#lateAt(sent) : Number.POSITIVE_INFINITY;
+    const lateAt = this.#lateAt(sent);
+    const answeredSentAt = this.#entry?.answeredSentAt ?? Number.NEGATIVE_INFINITY;
+    return sent.isCountedAtOnce && lateAt <= answeredSentAt ? lateAt : Number.POSITIVE_INFINITY;
   }
 
   get lost(): LostBy | undefined {

@@ -33,8 +33,9 @@ interface Shown {
  *
  * One is lost where a request that was sent when it was late already has its first token before
  * it, unless the server's metrics have a request that waits. And where all samples of some time
- * have fewer requests than are in flight, the difference is lost. A first token shows that a
- * request was slow: it counts again.
+ * have fewer requests than must be in the engine, the difference is lost: those whose answers have
+ * begun, and those that have been overtaken. Others may still wait in front of the engine, whose
+ * metrics do not count them there. A first token shows that a request was slow: it counts again.
  *
  * Looks only when a request is placed, so that a capture, which has the samples of these times,
  * gives the same load again.
@@ -62,28 +63,6 @@ export class LostRequests {
       if (this.#findMissing(entry, endpoint)) hasChanged = true;
     }
     return hasChanged;
-  }
-
-  /**
-   * How many of the requests in flight the server does not have any more, by its own last sample.
-   * At most as many as have been so for long; where requests came lately, all of which may be in
-   * the sample, fewer.
-   */
-  missing(endpoint: Endpoint, of: 'all' | 'here'): number {
-    const entry = this.#options.ledger.entryOf(endpoint);
-    if (entry === undefined || !entry.reportsRunning) return 0;
-    const { sampledAt } = endpoint.metrics;
-    const reported = reportedRequests(endpoint);
-    let [counted, countedLong, lost] = [0, 0, 0];
-    for (let each: EndpointEntry | undefined = entry; each !== undefined; each = each.former) {
-      for (let one = each.oldest; one !== undefined; one = one.newer) {
-        if (of === 'here' && one.isElsewhere) continue;
-        if (one.lost !== undefined) lost += 1;
-        if (one.countedFrom + ON_ITS_WAY_MS <= sampledAt) counted += 1;
-        if (one.countedFrom + SHOWN_MS <= sampledAt) countedLong += 1;
-      }
-    }
-    return Math.max(0, countedLong - reported, Math.min(lost, counted - reported));
   }
 
   #findMissing(entry: EndpointEntry, endpoint: Endpoint): boolean {
