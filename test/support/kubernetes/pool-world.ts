@@ -100,11 +100,13 @@ export interface PodOptions {
   readonly group?: { readonly set: string; readonly index: number; readonly worker: number };
   readonly size?: number;
   readonly revision?: string;
+  readonly activePorts?: string;
 }
 
 export function pod(options: PodOptions): Pod {
   const { app = 'vllm', ready = true, node = 'node-0', uid, ip = '10.0.0.1', group } = options;
   const { deleted = false, createdAt = '2026-01-01T00:00:00Z', size = 3, revision } = options;
+  const { activePorts } = options;
   return {
     metadata: {
       namespace: 'n',
@@ -120,7 +122,10 @@ export function pod(options: PodOptions): Pod {
           [`${LWS}/worker-index`]: String(group.worker),
         }),
       },
-      annotations: group === undefined ? {} : { [`${LWS}/size`]: String(size) },
+      annotations: {
+        ...(group && { [`${LWS}/size`]: String(size) }),
+        ...(activePorts !== undefined && { 'llm-d.ai/active-ports': activePorts }),
+      },
     },
     spec: { nodeName: node },
     status: {

@@ -28,7 +28,7 @@ export function endpointsOf(pod: Pod, context: PodContext): readonly EndpointSpe
   const all = new Map([...host, ...(context.inheritedLabels ?? []), ...Object.entries(labels)]);
   const active = activePorts(pod);
   return context.ports.flatMap((port, rank) => {
-    if (active?.has(port) === false) return [];
+    if (active?.ports.has(port) === false) return [];
     const host = ip.includes(':') ? `[${ip}]` : ip;
     // As the reference names it: tokens of sessions carry this name, and metrics are labelled with
     // it.
@@ -43,14 +43,20 @@ const ACTIVE_PORTS = ['llm-d.ai/active-ports', 'inference.networking.k8s.io/acti
 /** The annotations that decide which ports of a pod are endpoints. */
 export const PORT_ANNOTATIONS: readonly string[] = ACTIVE_PORTS;
 
+interface ActivePorts {
+  readonly annotation: string;
+  readonly ports: ReadonlySet<number>;
+}
+
 /** The ports that a pod says are active; undefined where it says nothing, and all of them are. */
-function activePorts({ metadata }: Pod): ReadonlySet<number> | undefined {
-  const text = ACTIVE_PORTS.map((name) => metadata?.annotations?.[name]).find(
-    (each) => each !== undefined,
-  );
-  if (text === undefined) return undefined;
+export function activePorts({ metadata }: Pod): ActivePorts | undefined {
+  const { annotations = {} } = metadata ?? {};
+  const annotation = ACTIVE_PORTS.find((name) => annotations[name] !== undefined);
+  if (annotation === undefined) return undefined;
+  const parts = (annotations[annotation] ?? '').split(',');
   // As Go reads a number: what follows its digits is passed over.
-  return new Set(text.split(',').map((part) => Number(/^\s*\+?(\d+)/.exec(part)?.[1])));
+  const ports = new Set(parts.map((part) => Number(/^\s*\+?(\d+)/.exec(part)?.[1])));
+  return { annotation, ports };
 }
 
 function mayServe(pod: Pod, { workersOf }: PodContext): boolean {

@@ -141,7 +141,8 @@ export class PoolFollower {
     if (!this.#exists) return absent(poolName);
     // An invalid spec is a trouble of its own.
     if (this.#selector === undefined) return undefined;
-    return whyEmpty(this.#replicas.pods, this.#selector, poolName.namespace);
+    const { pods, ports } = this.#replicas;
+    return whyEmpty({ pods, ports, selector: this.#selector, namespace: poolName.namespace });
   }
 
   get #needed(): readonly Informer<KubeObject>[] {

@@ -44,6 +44,10 @@ export class Replicas {
     return this.#pods.values();
   }
 
+  get ports(): readonly number[] {
+    return this.#ports;
+  }
+
   /** Whether a pod that the pool selects has this address, also one that is not ready. */
   hasPodAt(server: string): boolean {
     const { host, port } = splitHostPort(server);

@@ -43,6 +43,25 @@ it('[O291] says of a pool without endpoints how many pods there are, and what ke
   follower.stop();
 });
 
+it('[D548] says of ready pods that no active port of theirs is one of the pool, that their group is not whole, or neither', async () => {
+  const world = makeWorld();
+  world.pools.put('pool', pool([8000, 8001]));
+  world.pods.put('a', pod({ activePorts: '9000' }));
+  world.pods.put('b', pod({ activePorts: '' }));
+  world.pods.put('c', pod({ group: { set: 'lws', index: 0, worker: 0 } }));
+  const { follower } = follow(world);
+  await world.clock.run(2000);
+  expect(follower.whyEmpty).toBe(
+    'none of 3 pods with the labels app=vllm can serve: 2 ready, but without a port of the pool in the annotation llm-d.ai/active-ports, 1 ready, but with a group that is not whole',
+  );
+  // Asked while the pool is empty, as it is until the rules of the pool are known.
+  world.pods.put('a', pod({ activePorts: '8001' }));
+  world.clock.advanceTo(5000);
+  await world.clock.run(6000);
+  expect(follower.whyEmpty).toContain('1 ready, but not taken up yet');
+  follower.stop();
+});
+
 it('[O291] writes into the log why a pool has no endpoint, once for each reason, and that it has some again', async () => {
   const clock = new SimulatedClock();
   const lines: string[] = [];

@@ -1,19 +1,27 @@
 import { isServing, type Pod } from '../watch/kube-objects.ts';
 import { groupMemberOf } from './pod-group.ts';
+import { activePorts } from './pool-endpoints.ts';
 
 /** A selector may be of any length. */
 const SELECTOR_CHARACTERS_MAX = 200;
 
+interface SelectedPods {
+  readonly pods: Iterable<Pod>;
+  readonly ports: readonly number[];
+  readonly selector: string;
+  readonly namespace: string;
+}
+
 /**
  * Why none of the pods that a pool selects is an endpoint: how many there are, and what each does.
  */
-export function whyEmpty(pods: Iterable<Pod>, selector: string, namespace: string): string {
+export function whyEmpty({ pods, ports, selector, namespace }: SelectedPods): string {
   const counts = new Map<string, number>();
   let all = 0;
   for (const pod of pods) {
     // Requests go to the leaders of groups only.
     if (groupMemberOf(pod)?.isLeader === false) continue;
-    const state = stateOf(pod);
+    const state = stateOf(pod, ports);
     counts.set(state, (counts.get(state) ?? 0) + 1);
     all += 1;
   }
@@ -28,7 +36,7 @@ export function whyEmpty(pods: Iterable<Pod>, selector: string, namespace: strin
 }
 
 /** What keeps a pod from serving, or its group. */
-function stateOf(pod: Pod): string {
+function stateOf(pod: Pod, ports: readonly number[]): string {
   const { metadata, status = {} } = pod;
   const { phase, conditions = [], podIP = '', waitingReason } = status;
   const is = (type: string, wanted: string): boolean =>
@@ -36,9 +44,18 @@ function stateOf(pod: Pod): string {
   if (metadata?.deletionTimestamp !== undefined) return 'ending';
   if (phase === 'Failed' || phase === 'Succeeded') return phase.toLowerCase();
   if (is('DisruptionTarget', 'True')) return 'being evicted';
-  if (isServing(pod)) return 'ready, but with a group that is not whole';
+  if (isServing(pod)) return stateOfReady(pod, ports);
   if (is('PodScheduled', 'False')) return 'not scheduled to a node';
   if (waitingReason !== undefined) return waitingReason;
   if (podIP === '') return 'starting';
   return 'not ready by the readiness probe';
+}
+
+function stateOfReady(pod: Pod, ports: readonly number[]): string {
+  const active = activePorts(pod);
+  if (active !== undefined && !ports.some((port) => active.ports.has(port))) {
+    return `ready, but without a port of the pool in the annotation ${active.annotation}`;
+  }
+  if (groupMemberOf(pod) !== undefined) return 'ready, but with a group that is not whole';
+  return 'ready, but not taken up yet';
 }
