@@ -6,7 +6,12 @@ import {
   vllmPage,
 } from '../../../test/support/servers/fake-servers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
-import { CUSTOM_METRICS, GPU_UTILIZATION } from '../../framework/attributes.ts';
+import {
+  CONTEXT_WINDOW,
+  CUSTOM_METRICS,
+  GPU_UTILIZATION,
+  MODELS,
+} from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -87,6 +92,38 @@ it('[O350] shows custom metrics and the utilization of GPUs of an endpoint that 
   });
   expect(shown.endpoints[1]).not.toHaveProperty('customMetrics');
   expect(shown.endpoints[1]).not.toHaveProperty('gpuUtilization');
+  picker.stop();
+});
+
+it('[O415] shows the context window and the models of an endpoint that has them, at most 100 names of a kind', () => {
+  const clock = new SimulatedClock();
+  const runtime = { clock, random: seededRandom(1), network: new FakeServers(clock) };
+  const picker = new EndpointPicker({ plan: planFrom('default'), runtime });
+  const [known, other] = ['known', 'other'] as EndpointId[];
+  for (const id of [known, other] as EndpointId[]) {
+    picker.pool.upsert({ id, address: `${id}:8000`, labels: new Map() });
+  }
+  const adapters = Array.from({ length: 250 }, (_, index) => `adapter-${index}`);
+  picker.pool.set(known as EndpointId, CONTEXT_WINDOW, 32_768);
+  picker.pool.set(known as EndpointId, MODELS, [
+    ...adapters.map((id) => ({ id, isAdapter: true })),
+    { id: 'llama', isAdapter: false },
+  ]);
+  const parts = { picker, server: { sessions: () => 0 }, discovery: undefined };
+  const shown = JSON.parse(JSON.stringify(describeEndpoints(parts, clock.now()))) as {
+    readonly endpoints: readonly object[];
+  };
+  expect(shown.endpoints[0]).toMatchObject({
+    contextWindowTokens: 32_768,
+    models: {
+      baseCount: 1,
+      base: ['llama'],
+      adapterCount: 250,
+      adapters: adapters.slice(0, 100),
+    },
+  });
+  expect(shown.endpoints[1]).not.toHaveProperty('contextWindowTokens');
+  expect(shown.endpoints[1]).not.toHaveProperty('models');
   picker.stop();
 });
 

@@ -3,10 +3,13 @@ import { describeEvents } from '../../endpoints/kv-events/event-report.ts';
 import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import {
   CACHE_CONFIG,
+  CONTEXT_WINDOW,
   CUSTOM_METRICS,
   ENGINE_COUNT,
   GPU_UTILIZATION,
   LORA,
+  MODELS,
+  type ServedModel,
   STARTED_AT,
 } from '../../framework/attributes.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
@@ -15,6 +18,9 @@ import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { isoTime } from '../../runtime/clock/iso-time.ts';
+
+/** Names of each kind at each endpoint. Servers may have thousands of adapters. */
+const MODEL_NAMES_MAX = 100;
 
 interface DescribedParts {
   readonly picker: EndpointPicker;
@@ -52,6 +58,8 @@ export function describeEndpoints(
         scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
         startedAt: startOf(endpoint),
         engines: endpoint.attribute(ENGINE_COUNT),
+        contextWindowTokens: endpoint.attribute(CONTEXT_WINDOW),
+        models: describeModels(endpoint.attribute(MODELS)),
         cache: endpoint.attribute(CACHE_CONFIG),
         customMetrics: custom.size === 0 ? undefined : Object.fromEntries(custom),
         gpuUtilization: endpoint.attribute(GPU_UTILIZATION),
@@ -71,6 +79,21 @@ export function describeEndpoints(
 function startOf(endpoint: Endpoint): string | undefined {
   const seconds = endpoint.attribute(STARTED_AT);
   return seconds === undefined ? undefined : isoTime(1000 * seconds);
+}
+
+/** What the server lists, and how many of each kind; undefined until it has answered. */
+function describeModels(models: readonly ServedModel[] | undefined): unknown {
+  if (models === undefined) return undefined;
+  const namesOf = (isAdapter: boolean): readonly string[] =>
+    models.filter((model) => model.isAdapter === isAdapter).map(({ id }) => id);
+  const base = namesOf(false);
+  const adapters = namesOf(true);
+  return {
+    baseCount: base.length,
+    base: base.slice(0, MODEL_NAMES_MAX),
+    adapterCount: adapters.length,
+    adapters: adapters.slice(0, MODEL_NAMES_MAX),
+  };
 }
 
 /** Why and since when requests are kept away; false where they are not. */
