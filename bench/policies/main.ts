@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../src/files/folders.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { aloneTtftMs } from './alone.ts';
 import { missedBounds, overall } from './gates.ts';
@@ -126,7 +127,7 @@ function reportOf(standings: readonly Standing[]): Report {
 function write(report: Report): void {
   const { out } = options;
   if (out === undefined) return;
-  mkdirSync(out, { recursive: true });
+  makeFolder(out);
   writeFileSync(join(out, 'policies.json'), JSON.stringify(report, undefined, 2));
   writeFileSync(join(out, 'policies.html'), policyReport(report));
 }

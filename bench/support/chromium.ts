@@ -4,11 +4,8 @@ import { access, constants, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { LaunchOptions } from 'playwright-core';
-import {
-  cacheFolder,
-  installOnce,
-  type ProgressLog,
-} from '../../src/files/writing/install-once.ts';
+import { cacheFolder } from '../../src/files/writing/cache-folder.ts';
+import { installOnce, type ProgressLog } from '../../src/files/writing/install-once.ts';
 import { messageOf } from '../../src/framework/error.ts';
 
 const run = promisify(execFile);

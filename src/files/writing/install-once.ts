@@ -1,20 +1,12 @@
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../../framework/error.ts';
-import { makeWritableFolder } from '../folders.ts';
+import { makeCacheFolder } from './cache-folder.ts';
 
 /** Receives lines of progress. */
 export type ProgressLog = (line: string) => void;
 
 const LOCK_POLL_MS = 250;
-
-/** Contains what is fetched, outside the tree: `pointsman` in `XDG_CACHE_HOME` or `~/.cache`. */
-export function cacheFolder(): string {
-  const base = process.env['XDG_CACHE_HOME'];
-  return join(base === undefined || base === '' ? join(homedir(), '.cache') : base, 'pointsman');
-}
 
 export interface Installation {
   /** The name in messages, such as `Envoy`. */
@@ -36,24 +28,12 @@ export interface Installation {
 export async function installOnce(installation: Installation): Promise<boolean> {
   const { folder, isInstalled } = installation;
   if (await isInstalled()) return false;
-  makeCache(dirname(folder));
+  makeCacheFolder(dirname(folder));
   return withLock(installation, async () => {
     if (await isInstalled()) return false;
     await fill(installation);
     return true;
   });
-}
-
-/** Makes the folder around what is installed. Throws an error that says what to do. */
-function makeCache(folder: string): void {
-  try {
-    makeWritableFolder(folder);
-  } catch (error) {
-    throw new Error(
-      `the cache folder ${folder} cannot be made or written to (${messageOf(error)}): let XDG_CACHE_HOME name a folder that can`,
-      { cause: error },
-    );
-  }
 }
 
 async function fill({ folder, install }: Installation): Promise<void> {

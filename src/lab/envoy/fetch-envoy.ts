@@ -3,7 +3,8 @@ import { constants } from 'node:fs';
 import { access, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolder, installOnce, type ProgressLog } from '../../files/writing/install-once.ts';
+import { cacheFolder } from '../../files/writing/cache-folder.ts';
+import { installOnce, type ProgressLog } from '../../files/writing/install-once.ts';
 
 type FetchedEnvoy =
   | {

@@ -1,22 +1,17 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { skipped } from '../../../bench/support/skipped.ts';
+import { cacheFolder, makeCacheFolder } from '../../../src/files/writing/cache-folder.ts';
 import { messageOf } from '../../../src/framework/error.ts';
 
 const run = promisify(execFile);
 
 const KUSTOMIZE = 'v5.8.2';
 const HELM = 'v4.3.1';
-const CACHE = join(
-  homedir(),
-  '.cache',
-  'pointsman',
-  `manifests-kustomize-${KUSTOMIZE}-helm-${HELM}`,
-);
+const CACHE = join(cacheFolder(), `manifests-kustomize-${KUSTOMIZE}-helm-${HELM}`);
 /** The first build takes some minutes on two slow cores. */
 const BUILD_MS = 45 * 60_000;
 const RENDER_MS = 60_000;
@@ -103,7 +98,7 @@ export async function buildManifestTools(
 
 async function build(tool: Tool, log: (line: string) => void): Promise<void> {
   log(`building ${PACKAGES[tool]}, a few minutes, once`);
-  mkdirSync(CACHE, { recursive: true });
+  makeCacheFolder(CACHE);
   // Built under another name first, so that an interrupted build does not look complete.
   const folder = mkdtempSync(`${pathOf(tool)}.building-`);
   try {

@@ -1,8 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
-import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { access, constants, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { cacheFolder, makeCacheFolder } from '../../../src/files/writing/cache-folder.ts';
 
 const run = promisify(execFile);
 const FETCH_TIMEOUT_MS = 180_000;
@@ -21,16 +21,11 @@ export function fetchPrometheus(): Promise<string | undefined> {
 }
 
 async function fetchBinary(name: 'promtool' | 'prometheus'): Promise<string | undefined> {
-  const base = process.env['XDG_CACHE_HOME'];
-  const cache = join(
-    base === undefined || base === '' ? join(homedir(), '.cache') : base,
-    'pointsman',
-  );
-  const folder = join(cache, 'promtool');
+  const folder = join(cacheFolder(), 'promtool');
   const binary = join(folder, 'usr/bin', name);
   try {
     if (await answers(name)) return name;
-    await mkdir(cache, { recursive: true });
+    makeCacheFolder();
     const isThere = await access(binary, constants.X_OK).then(
       () => true,
       () => false,

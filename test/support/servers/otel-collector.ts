@@ -1,12 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { access, constants, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../../../bench/support/stack.ts';
+import { cacheFolder, makeCacheFolder } from '../../../src/files/writing/cache-folder.ts';
 
 const run = promisify(execFile);
 const VERSION = 'v0.160.0';
@@ -79,7 +80,7 @@ export interface Collector {
  * there is no Go, or its modules cannot be had.
  */
 export async function fetchCollector(): Promise<string | undefined> {
-  const folder = join(homedir(), '.cache', 'pointsman', `otelcol-${VERSION}`);
+  const folder = join(cacheFolder(), `otelcol-${VERSION}`);
   const binary = join(folder, 'otelcol');
   try {
     await access(binary, constants.X_OK);
@@ -101,7 +102,7 @@ export async function fetchCollector(): Promise<string | undefined> {
 async function build(folder: string): Promise<void> {
   await run('go', ['version']);
   process.stderr.write(`building the OpenTelemetry collector ${VERSION} once, some minutes\n`);
-  await mkdir(join(folder, '..'), { recursive: true });
+  makeCacheFolder();
   const work = await mkdtemp(`${folder}.building-`);
   try {
     const modules = ['otelcol', 'receiver/otlpreceiver', 'exporter/otlphttpexporter'];
