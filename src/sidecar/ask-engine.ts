@@ -29,11 +29,12 @@ export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
 }
 
 async function answerTo(upload: Buffer, exchange: Exchange): Promise<EngineAnswer> {
-  const { request, reserved, metrics } = exchange;
+  const { request, reserved, metrics, signal } = exchange;
   const [path = ''] = (request.url ?? '').split('?', 1);
   const api = request.method === 'POST' ? apiOf(path) : undefined;
   const isJson = api !== undefined || /[/+]json\b/i.test(request.headers['content-type'] ?? '');
-  const body = isJson && upload.length > 0 ? checkedBody(upload, reserved) : upload;
+  const checks = isJson && upload.length > 0;
+  const body = checks ? await checkedBody(upload, { reserved, signal }) : upload;
   if (api === undefined) return forward({ body, headers: {} }, exchange);
   metrics.onGeneration(api.name);
   const prefiller = namedPrefiller(exchange);

@@ -105,10 +105,11 @@ describe('parts of a JSON text', () => {
     expect(memberOf(text, 'b')?.toString()).toBe('{"x":[1.0,2]}');
     expect(memberOf(text, 'c')).toBeUndefined();
     expect(valueOf(text, 'b')).toEqual({ x: [1, 2] });
-    const elements = elementsOf(Buffer.from('[ {"a":1} ,[2,3],"x", 4.0 ]'));
+    const elements = elementsOf(Buffer.from('[ {"a":1} ,[2,3],"x", 4.0 ]'), 9);
     expect(elements.map(String)).toEqual(['{"a":1}', '[2,3]', '"x"', '4.0']);
-    expect(elementsOf(text)).toEqual([]);
+    expect(elementsOf(text, 9)).toEqual([]);
     expect(elementsOf(Buffer.from('[1,2,3]'), 2).map(String)).toEqual(['1', '2']);
+    expect(elementsOf(Buffer.from('[{"a":1},[2],{"b":3}]'), 1).map(String)).toEqual(['{"a":1}']);
   });
 
   it('[B60] an array takes another element at its end', () => {

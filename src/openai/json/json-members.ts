@@ -40,10 +40,7 @@ export function entriesOf(text: Buffer): readonly (readonly [name: string, value
 }
 
 /** The first elements of an array, at most so many, each in its bytes; none for another value. */
-export function elementsOf(
-  text: Buffer,
-  elementsMax: number = Number.POSITIVE_INFINITY,
-): readonly Buffer[] {
+export function elementsOf(text: Buffer, elementsMax: number): readonly Buffer[] {
   const { kind, parts } = partsOf(text, elementsMax);
   return kind === 'array' ? parts.map(({ start, end }) => text.subarray(start, end)) : [];
 }
@@ -79,7 +76,7 @@ export function withMembers(text: Buffer, edits: MemberEdits): Buffer {
 
 /** An array with another element at its end; the text itself where it is no array. */
 export function withElement(text: Buffer, element: Buffer | string): Buffer {
-  const { kind, parts, close } = partsOf(text);
+  const { kind, parts, close } = partsOf(text, 1);
   if (kind !== 'array') return text;
   const comma = parts.length === 0 ? '' : ',';
   return joined([text.subarray(0, close), comma, element, text.subarray(close)]);
@@ -91,9 +88,12 @@ function joined(pieces: readonly (Buffer | string)[]): Buffer {
   );
 }
 
-/** The outermost parts of a JSON text, found in one pass that copies nothing. */
-function partsOf(text: Buffer, partsMax = Number.POSITIVE_INFINITY): PartsReader {
-  const reader = new PartsReader(text, partsMax);
+/**
+ * The outermost parts of a JSON text, found in one pass that copies nothing: all of an object, and
+ * the first of an array, which may have millions.
+ */
+function partsOf(text: Buffer, elementsMax = 0): PartsReader {
+  const reader = new PartsReader(text, elementsMax);
   const scanner = new JsonScanner(reader);
   scanner.push(text);
   scanner.end();
@@ -106,7 +106,7 @@ class PartsReader implements JsonHandler {
   /** Before the closing brace or bracket of the outermost value. */
   close = 0;
   readonly #text: Buffer;
-  readonly #partsMax: number;
+  readonly #elementsMax: number;
   #depth = 0;
   #name = '';
   #nameStart: number | undefined;
@@ -114,9 +114,9 @@ class PartsReader implements JsonHandler {
   #behind = 0;
   #valueStart = 0;
 
-  constructor(text: Buffer, partsMax: number) {
+  constructor(text: Buffer, elementsMax: number) {
     this.#text = text;
-    this.#partsMax = partsMax;
+    this.#elementsMax = elementsMax;
   }
 
   beginObject(): void {
@@ -155,26 +155,30 @@ class PartsReader implements JsonHandler {
     this.#leaf(end);
   }
 
+  /** Whether what follows is left out. */
+  get #isFull(): boolean {
+    return this.kind === 'array' && this.parts.length >= this.#elementsMax;
+  }
+
   #begin(kind: 'object' | 'array'): void {
     if (this.#depth === 0) {
       this.kind = kind;
       this.#behind = 1 + this.#text.indexOf(kind === 'object' ? '{' : '[');
-    } else if (this.#depth === 1) this.#valueStart = this.#valueAt(this.#behind);
+    } else if (this.#depth === 1 && !this.#isFull) this.#valueStart = this.#valueAt(this.#behind);
     this.#depth += 1;
   }
 
   #end(end: number): void {
     this.#depth -= 1;
-    if (this.#depth === 1) this.#add(this.#valueStart, end);
+    if (this.#depth === 1 && !this.#isFull) this.#add(this.#valueStart, end);
     else if (this.#depth === 0) this.close = end - 1;
   }
 
   #leaf(end: number): void {
-    if (this.#depth === 1) this.#add(this.#valueAt(this.#behind), end);
+    if (this.#depth === 1 && !this.#isFull) this.#add(this.#valueAt(this.#behind), end);
   }
 
   #add(valueStart: number, end: number): void {
-    if (this.parts.length >= this.#partsMax) return;
     const start = this.#nameStart ?? valueStart;
     const behind = this.parts.at(-1)?.end ?? start;
     this.parts.push({ name: this.#name, behind, start, valueStart, end });

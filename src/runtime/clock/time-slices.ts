@@ -6,11 +6,13 @@ const SLICE_MS = 1;
 /** Divides long work into slices, between which other events are let through. */
 export class TimeSlices {
   readonly #sliceMs: number;
+  readonly #nextTurn: () => Promise<void>;
   #endsAt: number;
 
   /** The first slice begins at once. */
-  constructor(sliceMs: number = SLICE_MS) {
+  constructor(sliceMs: number = SLICE_MS, whenNext: () => Promise<void> = nextTurn) {
     this.#sliceMs = sliceMs;
+    this.#nextTurn = whenNext;
     this.#endsAt = performance.now() + sliceMs;
   }
 
@@ -21,7 +23,7 @@ export class TimeSlices {
 
   /** Resolves at the beginning of the next slice. */
   async next(): Promise<void> {
-    await nextTurn();
+    await this.#nextTurn();
     this.#endsAt = performance.now() + this.#sliceMs;
   }
 }

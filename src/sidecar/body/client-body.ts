@@ -1,16 +1,12 @@
 import { RoutingError } from '../../framework/error.ts';
-import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 import { JsonScanner } from '../../openai/json/json-scanner.ts';
-import type { JsonHandler } from '../../openai/json/json-text.ts';
+import { SharedTurns } from '../../runtime/clock/shared-turns.ts';
+import { TimeSlices } from '../../runtime/clock/time-slices.ts';
+import { ParameterReader } from './parameter-reader.ts';
 import { Refusal } from './refusal.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/**
- * Bounds the memory of the body's parts: an empty array takes 2 bytes of text and 16 of memory, and
- * a member with a short name 6 and 100.
- */
-const PARTS_MAX = 500_000;
 /**
  * They name the server from which an engine fetches KV or embeddings: only the sidecar sets them.
  */
@@ -24,24 +20,49 @@ export function reservedFor(connector: string): ReadonlySet<string> {
   return new Set(connector === 'atom' ? [...RESERVED, 'data_parallel_rank'] : RESERVED);
 }
 
-/** Objects in a body that engines read parameters from. */
-const NESTED: readonly string[] = ['sampling_params', 'extra_args', 'vllm_xargs'];
+/** One piece is read within a slice of time, however many values are in it. */
+const PIECE_BYTES = 16 * 1024;
+/** All bodies that are checked at the same time take turns. */
+const turns = new SharedTurns();
+
+interface CheckOptions {
+  /** The parameters to drop. */
+  readonly reserved: ReadonlySet<string>;
+  /** Ends the check with its reason. */
+  readonly signal?: AbortSignal;
+  readonly slices?: TimeSlices;
+}
 
 /**
  * Checks a JSON body of a client, and drops the parameters that only the sidecar may set. The same
- * bytes where there are none, and else every other byte as it was. Throws a Refusal 400 for what is
- * no JSON, or nested too deeply.
+ * bytes where there are none, and else every other byte as it was. Rejects with a Refusal 400 for
+ * what is no JSON, or nested too deeply. Other requests are served meanwhile.
  *
  * Bodies that a lenient engine reads (`NaN`, UTF-16) are refused, as they could hide parameters.
  */
-export function checkedBody(body: Buffer, reserved: ReadonlySet<string>): Buffer {
-  return shapeOf(body, reserved).namesReserved ? withoutReserved(body, reserved) : body;
+export async function checkedBody(
+  body: Buffer,
+  { reserved, signal, slices = new TimeSlices(undefined, () => turns.next()) }: CheckOptions,
+): Promise<Buffer> {
+  const reader = new ParameterReader(body, reserved);
+  const scanner = new JsonScanner(reader);
+  for (let at = 0; at < body.length; at += PIECE_BYTES) {
+    if (slices.isOver) await slices.next();
+    signal?.throwIfAborted();
+    refusing(() => scanner.push(body.subarray(at, at + PIECE_BYTES)));
+  }
+  refusing(() => scanner.end());
+  return reader.rest();
 }
 
 /** Whether a text from another server is a JSON object within bounds. */
 export function isJsonObject(text: Buffer): boolean {
+  const reader = new ParameterReader(text, NONE);
+  const scanner = new JsonScanner(reader);
   try {
-    return shapeOf(text, NONE).isObject;
+    scanner.push(text);
+    scanner.end();
+    return reader.isObject;
   } catch {
     return false;
   }
@@ -58,62 +79,12 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function withoutReserved(body: Buffer, reserved: ReadonlySet<string>): Buffer {
-  const nested = NESTED.flatMap((name) => {
-    const value = memberOf(body, name);
-    return value === undefined ? [] : [[name, withoutReserved(value, reserved)] as const];
-  });
-  const removed = [...reserved].map((name) => [name, undefined] as const);
-  return withMembers(body, Object.fromEntries([...nested, ...removed]));
-}
-
-function shapeOf(body: Buffer, reserved: ReadonlySet<string>): Shape {
-  const shape = new Shape(reserved);
-  const scanner = new JsonScanner(shape);
+/** Throws a Refusal 400 for what the scanner does not take. */
+function refusing(scan: () => void): void {
   try {
-    scanner.push(body);
-    scanner.end();
+    scan();
   } catch (error) {
     if (error instanceof RoutingError) throw new Refusal(400, error.sentence);
     throw error;
   }
-  return shape;
-}
-
-class Shape implements JsonHandler {
-  namesReserved = false;
-  /** Whether the outermost value is an object. */
-  isObject = false;
-  readonly #reserved: ReadonlySet<string>;
-  #parts = 0;
-
-  constructor(reserved: ReadonlySet<string>) {
-    this.#reserved = reserved;
-  }
-
-  key(name: string): void {
-    if (this.#reserved.has(name)) this.namesReserved = true;
-    this.#count();
-  }
-
-  beginObject(): void {
-    if (this.#parts === 0) this.isObject = true;
-    this.#count();
-  }
-
-  #count(): void {
-    this.#parts += 1;
-    if (this.#parts <= PARTS_MAX) return;
-    throw new Refusal(400, `the body has more than ${PARTS_MAX} objects, arrays and names`);
-  }
-
-  beginArray(): void {
-    this.#count();
-  }
-
-  endObject(): void {}
-  endArray(): void {}
-  stringPart(): void {}
-  integer(): void {}
-  scalar(): void {}
 }

@@ -68,7 +68,7 @@ function verdictOfEvents(seen: Buffer): string | undefined {
 
 function verdictOf(json: Buffer): string | undefined {
   if (!isJsonObject(json)) return undefined;
-  const [choice] = elementsOf(memberOf(json, 'choices') ?? Buffer.from('[]'));
+  const [choice] = elementsOf(memberOf(json, 'choices') ?? Buffer.from('[]'), 1);
   if (choice === undefined || !isJsonObject(choice)) return undefined;
   const reason = valueOf(choice, 'finish_reason');
   if (typeof reason === 'string') return reason;

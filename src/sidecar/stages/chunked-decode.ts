@@ -155,7 +155,7 @@ async function* whole(pieces: Pieces) {
     text += piece.text;
     completion += piece.completionTokens;
     if (!piece.last) continue;
-    const [choice = Buffer.from('{}')] = elementsOf(memberOf(piece.json, 'choices') ?? NONE);
+    const [choice = Buffer.from('{}')] = elementsOf(memberOf(piece.json, 'choices') ?? NONE, 1);
     const message = memberOf(choice, 'message') ?? Buffer.from('{}');
     const content = withMembers(message, { content: JSON.stringify(text) });
     const usage = withMembers(memberOf(first.json, 'usage') ?? Buffer.from('{}'), {
@@ -187,7 +187,7 @@ function usageOf(prompt: number, completion: number): object {
 
 function pieceIn(json: Buffer): Piece {
   if (!isJsonObject(json)) throw new Error('answered no JSON object');
-  const [choice] = elementsOf(memberOf(json, 'choices') ?? NONE);
+  const [choice] = elementsOf(memberOf(json, 'choices') ?? NONE, 1);
   if (choice === undefined || !isJsonObject(choice)) throw new Error('answered no choice');
   const content = valueOf(memberOf(choice, 'message') ?? Buffer.from('{}'), 'content');
   const reason = valueOf(choice, 'finish_reason');

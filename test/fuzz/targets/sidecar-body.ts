@@ -1,9 +1,14 @@
-import { checkedBody, isJsonObject, reservedFor } from '../../../src/sidecar/body/client-body.ts';
+import { RoutingError } from '../../../src/framework/error.ts';
+import { JsonScanner } from '../../../src/openai/json/json-scanner.ts';
+import { isJsonObject, reservedFor } from '../../../src/sidecar/body/client-body.ts';
+import { ParameterReader } from '../../../src/sidecar/body/parameter-reader.ts';
 import { Refusal } from '../../../src/sidecar/body/refusal.ts';
 import { expected, type FuzzTarget, promise, utf8 } from '../target.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const RESERVED = reservedFor('sglang');
+/** Short, so that each name and value is cut somewhere. */
+const PIECE_BYTES = 7;
 const NESTED: readonly string[] = ['sampling_params', 'extra_args', 'vllm_xargs'];
 
 const isObject = (value: unknown): value is Json =>
@@ -41,13 +46,18 @@ export const sidecarBody: FuzzTarget = {
   words: ['"kv_transfer_params":', '"extra_args":{', '{', '}', '[', ']', ',', '\\u006b', '"', ':1'],
   run: (input) => {
     const body = Buffer.from(input);
-    let checked: Buffer;
+    const reader = new ParameterReader(body, RESERVED);
+    const scanner = new JsonScanner(reader);
     try {
-      checked = checkedBody(body, RESERVED);
+      for (let at = 0; at < body.length; at += PIECE_BYTES) {
+        scanner.push(body.subarray(at, at + PIECE_BYTES));
+      }
+      scanner.end();
     } catch (error) {
       promise(!isJsonObject(body), () => 'a whole object is refused');
-      return expected(error, Refusal);
+      return expected(error, RoutingError, Refusal);
     }
+    const checked = reader.rest();
     const before = JSON.parse(body.toString()) as unknown;
     const after = JSON.parse(checked.toString()) as unknown;
     promise(!setsReserved(after), () => 'a parameter of the sidecar is left');
