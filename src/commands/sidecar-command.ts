@@ -13,6 +13,7 @@ import { type AllowedServers, privateServers } from '../sidecar/options/allowed-
 import type {
   KvOptions,
   PrefillOptions,
+  ServingTls,
   SidecarBounds,
   SidecarOptions,
 } from '../sidecar/options/sidecar-options.ts';
@@ -43,7 +44,7 @@ async function run(flags: SidecarFlags): Promise<void> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const made = await optionsFrom(flags, log);
   const sidecar = await startSidecar(made.options);
-  const metricsPort = await startMetrics(flags, sidecar, made.refused);
+  const metricsPort = await startMetrics(flags, sidecar, made);
   // Before the line that says that it serves, which may be answered by a signal at once.
   const ended = untilSignal();
   const { address, addresses } = sidecar;
@@ -67,7 +68,7 @@ interface SidecarPlan {
 async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Promise<SidecarPlan> {
   const clock = nodeClock();
   checkCombinations(flags);
-  const serving = await servingTls(flags, log);
+  const serving = await servingTls(flags, { clock, log });
   const authorities = upstreamAuthorities(flags.tlsCa, log);
   const moriIo = await moriIoFrom(flags, { clock, log });
   const pool = await serversOf(flags);
@@ -102,6 +103,7 @@ async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Pr
   };
   const refused = (): readonly string[] => [
     ...refusal('the certificate is refused', serving),
+    ...invalid('the certificate', serving),
     ...refusal('the authorities of --tls-ca are refused', authorities),
   ];
   return { options, refused, stop };
@@ -200,16 +202,17 @@ function boundsOf({
 async function startMetrics(
   { host, metricsPort, metricsCertDir }: SidecarFlags,
   sidecar: Sidecar,
-  refused: () => readonly string[],
+  { refused, options }: Pick<SidecarPlan, 'refused' | 'options'>,
 ): Promise<number | undefined> {
   if (metricsPort === undefined) return undefined;
   const tls = metricsTls(
     { metricsCertDir },
-    { log: createLog('info'), registry: sidecar.registry },
+    { log: createLog('info'), registry: sidecar.registry, clock: options.clock },
   );
   const concerns = (): readonly string[] => [
     ...refused(),
     ...refusal('the certificate of the metrics port is refused', tls),
+    ...invalid('the certificate of the metrics port', tls),
   ];
   const admin = await startAdminServer({
     host,
@@ -238,4 +241,9 @@ function refusal(
 ): readonly string[] {
   const reason = followed?.lastError();
   return reason === undefined ? [] : [`${sentence}: ${reason}`];
+}
+
+function invalid(name: string, tls: Pick<ServingTls, 'invalidity'> | undefined): readonly string[] {
+  const why = tls?.invalidity();
+  return why === undefined ? [] : [`${name} ${why}`];
 }

@@ -40,7 +40,7 @@ export interface AdminParts extends Pick<StartedPicker, 'picker' | 'router'> {
   readonly rules: RequestRules;
   readonly server: ExtProcServer;
   readonly drain: Drain;
-  readonly tls: Pick<ServeTls, 'lastError'>;
+  readonly tls: Pick<ServeTls, 'lastError' | 'invalidity'>;
   readonly process: ProcessWatch;
   readonly shadows: readonly Shadow[];
   readonly replica: Replica | undefined;
@@ -66,7 +66,7 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
     ['/debug/rules', () => rules.describe()],
     ...debugDocuments({ ...parts, now }),
   ]);
-  const tls = metricsTls(admin, { log, registry: metrics.registry });
+  const tls = metricsTls(admin, { log, registry: metrics.registry, clock });
   const bounds = { readyMinFresh, metricsStaleMs };
   const about = { pool: poolName, policy, documents: [...documents.keys()] };
   return {

@@ -155,3 +155,27 @@ it('[V488] [V489] follows the authorities of other servers: a new one counts, an
   await eventually(readiness, (answer) => !JSON.stringify(answer).includes('degraded'));
   expect([await prefilled(ours), await prefilled(theirs)]).toEqual([false, true]);
 });
+
+it('[V495] is degraded while the certificates of its ports have expired', async () => {
+  const { cert, key } = await issue(authority, 'expired', { expiresInDays: -1 });
+  writeFileSync(join(folder, 'tls.key'), key);
+  writeFileSync(join(folder, 'tls.crt'), cert);
+  const started = await startProgram<{ readonly metricsPort: number }>([
+    ...['sidecar', '--host', '127.0.0.1', '--port', '0', '--metrics-port', '0'],
+    ...['--engine', engine.address, '--secure-serving', '--cert-path', folder],
+    ...['--metrics-cert-dir', folder],
+  ]);
+  children.push(started.child);
+  const page = await new Promise<string>((resolve, reject) => {
+    const { metricsPort: port } = started.document;
+    get({ host: '127.0.0.1', port, path: '/readyz', rejectUnauthorized: false }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => resolve(text));
+    }).on('error', reject);
+  });
+  expect(JSON.parse(page)).toMatchObject({
+    state: 'degraded',
+    reasons: ['the certificate has expired', 'the certificate of the metrics port has expired'],
+  });
+});

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
+import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import { messageOf } from '../../framework/error.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
+import { invalidityOf } from '../../serve/tls/invalidity.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
 import { ciphersOf, minVersionOf } from '../../serve/tls/tls-flags.ts';
 import type { ServingTls } from '../../sidecar/options/sidecar-options.ts';
@@ -14,18 +17,19 @@ import type { TlsFlags } from './flags/tls-flags.ts';
  */
 export async function servingTls(
   { secureServing, certPath = '', tlsMinVersion, tlsCipherSuites }: TlsFlags,
-  log: (line: string) => void,
+  { clock, log }: { readonly clock: Clock; readonly log: (line: string) => void },
 ): Promise<ServingTls | undefined> {
   const minVersion = minVersionOf(tlsMinVersion);
   const ciphers = ciphersOf(tlsCipherSuites);
   if (!secureServing) return undefined;
   const made = certPath === '' ? await selfSignedCertificate() : undefined;
-  const context = (): SecureContextOptions => ({
+  const context = (): SecureContextOptions & Certificate => ({
     ...(made ?? readCertificate(certPath)),
     ...(minVersion !== undefined && { minVersion }),
     ...(ciphers !== undefined && { ciphers }),
   });
   const first = context();
+  let used = first;
   // A certificate that was made here is in no file.
   const paths =
     made === undefined ? ['tls.crt', 'tls.key'].map((file) => join(certPath, file)) : [];
@@ -33,12 +37,14 @@ export async function servingTls(
   return {
     context,
     lastError: () => following?.lastError(),
+    invalidity: () => invalidityOf(used.cert, clock.wallTime()),
     follow: (use) => {
       following = followFiles(paths, {
         first,
         read: context,
         use: (next) => {
           use(next);
+          used = next;
           log('certificate replaced; new connections use it');
         },
         onRefused: (reason) =>

@@ -139,8 +139,8 @@ describe('readiness', () => {
     expect(stateOf(poolOf(2, 6), { readyMinFresh: 2 })).toMatchObject({ ok: true });
   });
 
-  it('[V44] [V488] is degraded while a file is refused, and not ready while another picker leads', () => {
-    const refused = { lastError: () => 'line 3 is no YAML' };
+  it('[V44] [V488] [V495] is degraded while a file is refused or a certificate has expired, and not ready while another picker leads', () => {
+    const refused = { lastError: () => 'line 3 is no YAML', invalidity: () => undefined };
     const bad = { name: 'nosuch', addresses: [], error: 'ENOTFOUND', since: 0 };
     const names = [bad, { ...bad, name: 'good', error: undefined }];
     const discovery = { file: refused, names: { names: () => names } };
@@ -162,6 +162,15 @@ describe('readiness', () => {
         'the certificate of the metrics port is refused',
       ],
       detail: { certificateError: 'line 3 is no YAML' },
+    });
+    const expired = { lastError: () => undefined, invalidity: () => 'has expired' };
+    expect(stateOf(poolOf(1, 0), { tls: expired, metricsTls: expired })).toMatchObject({
+      ok: true,
+      state: 'degraded',
+      reasons: [
+        'the certificate of the ext_proc port has expired',
+        'the certificate of the metrics port has expired',
+      ],
     });
     const election = { leading: false, holder: 'other', trouble: undefined };
     expect(stateOf(poolOf(1, 0), { election })).toMatchObject({

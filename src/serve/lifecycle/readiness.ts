@@ -1,14 +1,16 @@
 import type { KubernetesDiscovery } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
 import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
-import type { Following } from '../../files/following/follow-files.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { Readiness } from '../admin/admin-routes.ts';
 import type { LeaderElection } from '../election/leader-election.ts';
+import type { FollowedCertificate } from '../tls/follow-certificate.ts';
 import type { ConfigReload } from './config-reload.ts';
 import type { ProcessWatch } from './watch-process.ts';
+
+type PortTls = Pick<FollowedCertificate, 'lastError' | 'invalidity'>;
 
 export interface ReadinessParts {
   readonly picker: Pick<EndpointPicker, 'pool' | 'replacement'> & {
@@ -31,8 +33,8 @@ export interface ReadinessParts {
   readonly serving?: { readonly trouble: string | undefined } | undefined;
   readonly process?: Pick<ProcessWatch, 'trouble'> | undefined;
   /** TLS of the ext_proc port, and of the metrics port where it has any. */
-  readonly tls?: Pick<Following, 'lastError'>;
-  readonly metricsTls?: Pick<Following, 'lastError'> | undefined;
+  readonly tls?: PortTls;
+  readonly metricsTls?: PortTls | undefined;
   readonly election: Pick<LeaderElection, 'leading' | 'holder' | 'trouble'> | undefined;
 }
 
@@ -115,16 +117,21 @@ function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): read
       : []),
     ...(discovery?.file?.lastError() === undefined ? [] : ['the endpoints file is refused']),
     ...(reload?.lastError() === undefined ? [] : ['the configuration file is refused']),
-    ...(parts.tls?.lastError() === undefined
-      ? []
-      : ['the certificate of the ext_proc port is refused']),
-    ...(parts.metricsTls?.lastError() === undefined
-      ? []
-      : ['the certificate of the metrics port is refused']),
+    ...certificateTroubles('the certificate of the ext_proc port', parts.tls),
+    ...certificateTroubles('the certificate of the metrics port', parts.metricsTls),
     ...(kubernetes === undefined || kubernetes.troubles.length === 0
       ? []
       : ['the Kubernetes API has troubles']),
     ...(election?.trouble === undefined ? [] : ['the Lease cannot be read or written']),
+  ];
+}
+
+/** Sentences about a certificate, by its name. */
+function certificateTroubles(name: string, tls: PortTls | undefined): readonly string[] {
+  const invalidity = tls?.invalidity();
+  return [
+    ...(tls?.lastError() === undefined ? [] : [`${name} is refused`]),
+    ...(invalidity === undefined ? [] : [`${name} ${invalidity}`]),
   ];
 }
 

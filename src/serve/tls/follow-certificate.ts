@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { Gauge, type Registry } from '../../runtime/prom-client.ts';
+import { invalidityOf } from './invalidity.ts';
 
 interface CertificateFiles {
   /** Undefined for a certificate that is in no file. */
@@ -16,6 +17,12 @@ interface CertificateFiles {
   /** Throws where a file cannot be used. */
   readonly read: () => TlsContext;
   readonly use: (context: TlsContext) => void;
+}
+
+/** A certificate that is followed. */
+export interface FollowedCertificate extends Following {
+  /** Why clients that verify it refuse it now; undefined while it is valid. */
+  readonly invalidity: () => string | undefined;
 }
 
 interface Parts {
@@ -33,7 +40,7 @@ const WARN_BEFORE_MS = 7 * 24 * 3_600_000;
  * then on; an invalid one is refused and logged while the last valid one continues to serve. Says
  * when the certificate expires.
  */
-export function followCertificate(followed: CertificateFiles, parts: Parts): Following {
+export function followCertificate(followed: CertificateFiles, parts: Parts): FollowedCertificate {
   const { certPath, clientCaFile, first, read, use } = followed;
   const { log } = parts;
   let used = first;
@@ -72,6 +79,7 @@ export function followCertificate(followed: CertificateFiles, parts: Parts): Fol
   });
   return {
     lastError: files.lastError,
+    invalidity: () => invalidityOf(used.cert, parts.clock.wallTime()),
     stop: async () => {
       validity.stop();
       await files.stop();

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../../bench/support/stack.ts';
 import { issue, newAuthority } from '../../../test/support/servers/certificates.ts';
 import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { createLog } from '../../runtime/log/log.ts';
 import { type AdminServer, startAdminServer } from '../admin/admin-server.ts';
 import { type MetricsTlsOptions, metricsTls } from './metrics-tls.ts';
@@ -15,6 +16,7 @@ import { type MetricsTlsOptions, metricsTls } from './metrics-tls.ts';
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-metrics-tls-'));
 const authorities = join(folder, 'clients.pem');
 const log = createLog('silent');
+const clock = new SimulatedClock({ epoch: Date.now() });
 let registry = new Registry();
 let authority: Certificate;
 let first: Certificate;
@@ -45,7 +47,7 @@ async function start(options: MetricsTlsOptions): Promise<void> {
     metricsPage: () => Promise.resolve({ contentType: 'text/plain', body: 'a_total 1\n' }),
     ready: () => ({ ok: true, state: 'ready', reasons: [], detail: {} }),
     documents: new Map(),
-    tls: metricsTls(options, { log, registry }),
+    tls: metricsTls(options, { log, registry, clock }),
   });
 }
 
@@ -85,16 +87,16 @@ test('[D102] it answers only clients with a certificate of its authorities', asy
 
 test('[D102] flags and files that cannot be used are refused by their names', () => {
   write(first);
-  expect(() => metricsTls({ metricsClientCaFile: authorities }, { log, registry })).toThrow(
+  expect(() => metricsTls({ metricsClientCaFile: authorities }, { log, registry, clock })).toThrow(
     '--metrics-client-ca-file: needs --metrics-cert-dir',
   );
   const odd = { metricsCertDir: folder, metricsClientCaFile: join(folder, 'tls.key') };
-  expect(() => metricsTls(odd, { log, registry })).toThrow('--metrics-client-ca-file');
+  expect(() => metricsTls(odd, { log, registry, clock })).toThrow('--metrics-client-ca-file');
   writeFileSync(join(folder, 'tls.key'), second.key);
-  expect(() => metricsTls({ metricsCertDir: folder }, { log, registry })).toThrow(
+  expect(() => metricsTls({ metricsCertDir: folder }, { log, registry, clock })).toThrow(
     '--metrics-cert-dir',
   );
-  expect(metricsTls({}, { log, registry })).toBeUndefined();
+  expect(metricsTls({}, { log, registry, clock })).toBeUndefined();
 });
 
 test('[V268] a bad change is one line in its log, and is counted, however many events it causes', async () => {
@@ -103,7 +105,7 @@ test('[V268] a bad change is one line in its log, and is counted, however many e
   const counted = Object.assign(createLog('silent'), {
     error: (line: unknown) => lines.push(line),
   });
-  const tls = metricsTls({ metricsCertDir: folder }, { log: counted, registry });
+  const tls = metricsTls({ metricsCertDir: folder }, { log: counted, registry, clock });
   let used = 0;
   const following = tls?.follow(() => {
     used += 1;
@@ -121,4 +123,20 @@ test('[V268] a bad change is one line in its log, and is counted, however many e
   await following?.stop();
   // One for the key alone, one for the certificate that is checked before it.
   expect([lines.length, used]).toEqual([2, 1]);
+});
+
+test('[V495] says that its certificate has expired, until another one is in its place', async () => {
+  const { cert, key } = await issue(authority, 'expiring.test', { expiresInDays: 2 });
+  write({ cert, key });
+  const tls = metricsTls({ metricsCertDir: folder }, { log, registry, clock });
+  const following = tls?.follow(() => undefined);
+  expect(tls?.invalidity()).toBeUndefined();
+  clock.advanceTo(clock.now() + 3 * 24 * 3_600_000);
+  expect(tls?.invalidity()).toBe('has expired');
+  write(await issue(authority, 'renewed.test', { expiresInDays: 9 }));
+  await eventually(
+    () => tls?.invalidity(),
+    (why) => why === undefined,
+  );
+  await following?.stop();
 });

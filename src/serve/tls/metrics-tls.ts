@@ -1,10 +1,14 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import type { Registry } from 'prom-client';
+import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import type { FollowedCertificate } from './follow-certificate.ts';
+import { invalidityOf } from './invalidity.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
 
 const CERTIFICATE = '--metrics-cert-dir';
@@ -19,12 +23,18 @@ export interface MetricsTlsOptions {
 }
 
 /** TLS of the metrics port. */
-export interface MetricsTls extends Pick<Following, 'lastError'> {
+export interface MetricsTls extends Omit<FollowedCertificate, 'stop'> {
   /** The context of the files as they are now. Throws what `metricsTls` throws. */
   readonly context: () => SecureContextOptions;
   readonly needsClientCertificate: boolean;
   /** Calls `use` with each valid change of the files, which counts for connections from then on. */
   follow(use: (context: SecureContextOptions) => void): Following;
+}
+
+interface Parts {
+  readonly log: Log;
+  readonly registry: Registry;
+  readonly clock: Clock;
 }
 
 /**
@@ -33,19 +43,20 @@ export interface MetricsTls extends Pick<Following, 'lastError'> {
  */
 export function metricsTls(
   { metricsCertDir: folder, metricsClientCaFile: authorities }: MetricsTlsOptions,
-  { log, registry }: { readonly log: Log; readonly registry: Registry },
+  { log, registry, clock }: Parts,
 ): MetricsTls | undefined {
   if (folder === undefined) {
     if (authorities === undefined) return undefined;
     const message = `needs ${CERTIFICATE}: without TLS clients have no certificate`;
     throw new ConfigError('command line', [{ path: AUTHORITIES, message }]);
   }
-  const context = (): SecureContextOptions => ({
+  const context = (): SecureContextOptions & Certificate => ({
     ...readCertificate(folder, CERTIFICATE),
     ...(authorities !== undefined && { ca: readAuthorities(authorities, AUTHORITIES) }),
     minVersion: 'TLSv1.2',
   });
   const first = context();
+  let used = first;
   const reloads = new Reloads({
     registry,
     name: 'pointsman_metrics_certificate_reloads_total',
@@ -58,12 +69,14 @@ export function metricsTls(
     context,
     needsClientCertificate: authorities !== undefined,
     lastError: () => following?.lastError(),
+    invalidity: () => invalidityOf(used.cert, clock.wallTime()),
     follow: (use) => {
       following = followFiles(paths, {
         first,
         read: context,
         use: (next) => {
           use(next);
+          used = next;
           reloads.adopted();
         },
         onRefused: (reason) => {

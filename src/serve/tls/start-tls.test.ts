@@ -157,14 +157,15 @@ describe('rotation', () => {
     expect(warnings()).toEqual(['the certificate expires soon: replace tls.crt and tls.key']);
   });
 
-  it('[O366] says that a certificate is not valid yet, and later that it expires, once each', async () => {
+  it('[O366] [V495] says that a certificate is not valid yet, and later that it expires, once each', async () => {
     const path = join(folder, 'early');
     mkdirSync(path);
     const options = { beginsInDays: 2, expiresInDays: 12 };
     const { cert, key } = await issue(authority, 'early.test', options);
     writeFileSync(join(path, 'tls.crt'), cert);
     writeFileSync(join(path, 'tls.key'), key);
-    const { metric, clock, lines } = await start({ certPath: path });
+    const { metric, clock, lines, invalidity } = await start({ certPath: path });
+    expect(invalidity()).toBe('is not valid yet');
     const beginsAtS = (await metric('pointsman_certificate_begin_timestamp_seconds')) ?? 0;
     expect(beginsAtS - clock.wallTime() / 1000).toBeGreaterThan(1.9 * 24 * 3600);
     const warnings = (): readonly string[] =>
@@ -175,6 +176,9 @@ describe('rotation', () => {
     expect(warnings().slice(1)).toEqual([
       'the certificate expires soon: replace tls.crt and tls.key',
     ]);
+    expect(invalidity()).toBeUndefined();
+    clock.advanceTo(13 * 24 * 3_600_000);
+    expect(invalidity()).toBe('has expired');
   });
 });
 

@@ -1,13 +1,12 @@
 import type { Registry } from 'prom-client';
 import type { ClientFault } from '../../extproc/server/port/client-faults.ts';
 import { type TlsContext, TlsCredentials } from '../../extproc/server/port/tls-credentials.ts';
-import type { Following } from '../../files/following/follow-files.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { clientFaultLog } from './client-fault-log.ts';
-import { followCertificate } from './follow-certificate.ts';
+import { type FollowedCertificate, followCertificate } from './follow-certificate.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
 import { ciphersOf, minVersionOf } from './tls-flags.ts';
 
@@ -22,7 +21,7 @@ export interface TlsOptions {
   readonly tlsCipherSuites?: string | undefined;
 }
 
-export interface ServeTls extends Following {
+export interface ServeTls extends FollowedCertificate {
   readonly credentials: TlsCredentials | 'plaintext';
   /** Counts a client that cannot connect, and logs it. */
   readonly onClientFault: (fault: ClientFault) => void;
@@ -58,7 +57,8 @@ export async function startTls(options: TlsOptions, parts: TlsParts): Promise<Se
       const message = '--cert-path has no effect: with --insecure ext_proc is served without TLS';
       parts.log.warn({ certPath }, message);
     }
-    const nothing = { lastError: () => undefined, stop: () => Promise.resolve() };
+    const none = (): undefined => undefined;
+    const nothing = { lastError: none, invalidity: none, stop: () => Promise.resolve() };
     return { credentials: 'plaintext', onClientFault, description: 'none', ...nothing };
   }
   const made = certPath === undefined ? await selfSignedCertificate() : undefined;

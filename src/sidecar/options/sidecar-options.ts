@@ -126,6 +126,8 @@ export interface ServingTls {
   follow(use: (context: SecureContextOptions) => void): { stop(): Promise<void> };
   /** Why the present files are refused; undefined where they are in use. */
   readonly lastError: () => string | undefined;
+  /** Why clients that verify the certificate refuse it now; undefined while it is valid. */
+  readonly invalidity: () => string | undefined;
 }
 
 export type HealthAnswerer = 'sidecar' | 'engine';

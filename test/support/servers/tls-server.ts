@@ -22,6 +22,8 @@ export interface TlsServer {
   readonly clock: SimulatedClock;
   /** Why the files of the certificate are refused. */
   readonly lastError: () => string | undefined;
+  /** Why clients refuse the certificate. */
+  readonly invalidity: () => string | undefined;
   stop(): Promise<void>;
 }
 
@@ -80,8 +82,8 @@ export async function startTlsServer(options: Partial<TlsOptions>): Promise<TlsS
     await closed;
     await tls.stop();
   };
-  const { lastError } = tls;
-  return { port: listener.port, lines, metric, clock, lastError, stop };
+  const { lastError, invalidity } = tls;
+  return { port: listener.port, lines, metric, clock, lastError, invalidity, stop };
 }
 
 /**
