@@ -203,6 +203,7 @@ describe('Engine', () => {
         expect(engine.kv.pool.held).toBe(0);
         expect(engine.runningCount + engine.waitingCount).toBe(0);
       }),
+      { seed: 860 },
     );
   });
 

@@ -102,7 +102,7 @@ describe('speculative decoding', () => {
         expect(engine.runningCount + engine.waitingCount).toBe(0);
         expect(stats.generatedTokens).toBe(tokens);
       }),
-      { numRuns: 200 },
+      { seed: 863, numRuns: 200 },
     );
   });
 

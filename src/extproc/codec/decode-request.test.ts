@@ -42,6 +42,7 @@ describe('a request decoded', () => {
         });
         if ('chunk' in event) expect(event.chunk.equals(body)).toBe(true);
       }),
+      { seed: 848 },
     );
   });
 
@@ -80,7 +81,7 @@ describe('a request decoded', () => {
           expect(error).toBeInstanceOf(RangeError);
         }
       }),
-      { numRuns: 2000 },
+      { seed: 849, numRuns: 2000 },
     );
   });
 
@@ -118,6 +119,7 @@ describe('a request decoded', () => {
         }
         expect(event.headers.get('no-such-header')).toBeUndefined();
       }),
+      { seed: 850 },
     );
   });
 

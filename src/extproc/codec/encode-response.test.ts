@@ -132,6 +132,7 @@ describe('a response encoded', () => {
           );
         }
       }),
+      { seed: 846 },
     );
   });
 

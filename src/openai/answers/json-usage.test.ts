@@ -105,7 +105,7 @@ describe('the usage of a JSON answer', () => {
         },
       ),
       // The first quote of the key is the last byte that leaves the window.
-      { examples: [[10_239, 6094, [1]]] },
+      { examples: [[10_239, 6094, [1]]], seed: 856 },
     );
   });
 });
