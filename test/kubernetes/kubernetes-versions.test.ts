@@ -27,12 +27,20 @@ import { UNPACED } from '../support/kubernetes/unpaced.ts';
 const binaries = kubernetesOrSkip();
 const [CURRENT, LEGACY] = RULE_GROUPS;
 const PLURAL = 'inferenceobjectives';
+const ANY = { type: 'object', x_kubernetes_preserve_unknown_fields: true };
+/** As the reference’s definitions have it: the server drops other fields. */
+const objective = (fields: object): object => ({
+  type: 'object',
+  properties: { priority: { type: 'integer' }, ...fields },
+});
+const POOL_REF = { type: 'object', properties: { name: { type: 'string' } } };
 
 describe.skipIf(binaries === undefined)('objectives whose versions come and go', () => {
   let server: ApiServer;
   let rules: RequestRules;
   let follower: RuleFollower;
   const ignored: string[] = [];
+  const reported: string[] = [];
 
   beforeAll(async () => {
     if (binaries === undefined) return;
@@ -46,32 +54,38 @@ describe.skipIf(binaries === undefined)('objectives whose versions come and go',
     await createVersioned('v1alpha2', 'older', { poolRef: { name: 'pool' }, priority: 1 });
     await createVersioned('v1', 'newer', { poolRefs: [{ name: 'pool' }], priority: 2 });
     rules = new RequestRules(seededRandom(1));
-    follower = followRules({
-      server: { access: kubeconfigAccess(server.config), pace: UNPACED },
-      pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
-      rules,
-      clock: hastyClock(),
-      random: seededRandom(1),
-      onSettled: () => undefined,
-      onTrouble: () => undefined,
-      onLeftOut: (sentence) => void ignored.push(sentence),
-    });
+    follower = follow(rules);
   });
   afterAll(async () => {
     follower?.stop();
     await server?.stop();
   });
 
+  function follow(followed: RequestRules): RuleFollower {
+    return followRules({
+      server: { access: kubeconfigAccess(server.config), pace: UNPACED },
+      pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
+      rules: followed,
+      clock: hastyClock(),
+      random: seededRandom(1),
+      onSettled: () => undefined,
+      onTrouble: (sentence) => void reported.push(sentence),
+      onLeftOut: (sentence) => void ignored.push(sentence),
+    });
+  }
+
   /** Objectives of the current group, served in these versions. */
-  async function serveVersions(served: Readonly<Record<RuleVersion, boolean>>): Promise<void> {
+  async function serveVersions(
+    served: Readonly<Record<RuleVersion, boolean>>,
+    specs: Readonly<Record<RuleVersion, object>> = { v1: ANY, v1alpha2: ANY },
+  ): Promise<void> {
     const api = server.config.makeApiClient(ApiextensionsV1Api);
     const name = `${PLURAL}.${CURRENT}`;
-    const openAPIV3Schema = { type: 'object', x_kubernetes_preserve_unknown_fields: true };
     const versions = (['v1', 'v1alpha2'] as const).map((version) => ({
       name: version,
       served: served[version],
       storage: version === 'v1',
-      schema: { openAPIV3Schema },
+      schema: { openAPIV3Schema: { type: 'object', properties: { spec: specs[version] } } },
     }));
     const names = { kind: 'InferenceObjective', singular: 'inferenceobjective', plural: PLURAL };
     const spec = { group: CURRENT, scope: 'Namespaced', names, versions };
@@ -134,5 +148,31 @@ describe.skipIf(binaries === undefined)('objectives whose versions come and go',
       () => follower.troubles,
       (left) => left.length === 0,
     );
+  });
+
+  it('[D549] are no trouble in the version whose fields they lack, unless they name a pool in neither', async () => {
+    const fields = {
+      v1: objective({ poolRefs: { type: 'array', items: POOL_REF } }),
+      v1alpha2: objective({ poolRef: POOL_REF }),
+    };
+    await serveVersions({ v1: true, v1alpha2: true }, fields);
+    reported.length = 0;
+    const later = new RequestRules(seededRandom(1));
+    const other = follow(later);
+    try {
+      await createVersioned('v1', 'newer', { poolRefs: [{ name: 'pool' }], priority: 2 });
+      await eventually(
+        () => later.priorityOf('newer'),
+        (found) => found === 2,
+      );
+      await createVersioned('v1alpha2', 'lost', { poolRef: { name: 'pool' }, priority: 3 });
+      await eventually(
+        () => reported.length,
+        (count) => count > 0,
+      );
+      expect(reported).toEqual([expect.stringMatching(/^InferenceObjective lost is not followed/)]);
+    } finally {
+      other.stop();
+    }
   });
 });

@@ -6,6 +6,8 @@ import { Informer, type ResourceSource } from '../watch/informer.ts';
 import { Spaced } from '../watch/spaced.ts';
 import { Troubles } from '../watch/troubles.ts';
 import {
+  namesWithoutPool,
+  olderOnly,
   type Parsed,
   prioritiesOf,
   prioritiesOfV1,
@@ -104,20 +106,32 @@ function followObjectives(
   parts: Pick<Kind<unknown>, 'settle' | 'troubles'>,
 ): readonly FollowedKind[] {
   const listed = new Map<RuleVersion, ReadonlyMap<string, number>>();
-  return (['v1', 'v1alpha2'] as const).map((version) =>
+  let withoutPool: ReadonlySet<string> = new Set();
+  const follow = (version: RuleVersion, parse: Kind<Priorities>['parse']): FollowedKind =>
     followKind(options, {
       plural: 'inferenceobjectives',
       version,
-      parse: version === 'v1' ? prioritiesOfV1 : prioritiesOf,
+      parse,
       apply: (priorities) => {
         listed.set(version, priorities);
         const [older = [], newer = []] = [listed.get('v1alpha2'), listed.get('v1')];
         options.rules.setObjectives(new Map([...older, ...newer]));
       },
       ...parts,
-    }),
+    });
+  const older = follow('v1alpha2', (objects, pool) =>
+    prioritiesOf(olderOnly(objects, withoutPool), pool),
   );
+  const newer = follow('v1', (objects, pool) => {
+    const all = [...objects];
+    withoutPool = namesWithoutPool(all);
+    older.again();
+    return prioritiesOfV1(all, pool);
+  });
+  return [newer, older];
 }
+
+type Priorities = ReadonlyMap<string, number>;
 
 interface Kind<T> {
   readonly plural: RuleSourceOptions['plural'];

@@ -1,5 +1,12 @@
 import { describe, expect, it, test } from 'vitest';
-import { prioritiesOf, prioritiesOfV1, type RuleObject, rewritesOf } from './rule-objects.ts';
+import {
+  namesWithoutPool,
+  olderOnly,
+  prioritiesOf,
+  prioritiesOfV1,
+  type RuleObject,
+  rewritesOf,
+} from './rule-objects.ts';
 
 const GROUP = 'inference.networking.k8s.io';
 const POOL = { namespace: 'n', name: 'pool', group: GROUP, version: 'v1' };
@@ -130,6 +137,19 @@ describe('InferenceObjectives of version v1', () => {
       'InferenceObjective empty is not followed: spec.poolSelector: selects every pool: give it a label',
     ]);
   });
+});
+
+test('[D549] objectives that a server shows in both versions, without the fields of the other, count as the one in which they name a pool', () => {
+  const inV1 = [made('newer', { poolRefs: [poolRef] }), made('older', {}), made('lost', {})];
+  const inV1Alpha2 = [made('newer', {}), made('older', { poolRef, priority: 2 }), made('lost', {})];
+  const older = olderOnly(inV1Alpha2, namesWithoutPool(inV1));
+  const { value, troubles } = prioritiesOf(older, POOL);
+  expect([...value]).toEqual([['older', 2]]);
+  expect(troubles).toEqual([
+    'InferenceObjective lost is not followed: spec.poolRef: name a pool; if the object names one, the API server has dropped that, because it stores this kind in another version: write the object in that version',
+  ]);
+  // Before v1 has been listed, it is not known which of them are of it.
+  expect(prioritiesOf(olderOnly(inV1Alpha2, new Set()), POOL).troubles).toEqual([]);
 });
 
 describe('InferenceModelRewrites', () => {

@@ -37,7 +37,14 @@ const poolRef = z.object({
   kind: z.string().optional(),
   name: z.string(),
 });
-const objectiveSpec = z.object({ poolRef, priority: priority.nullish() });
+const NO_POOL =
+  'name a pool; if the object names one, the API server has dropped that, because it stores this kind in another version: write the object in that version';
+const objectiveSpec = z.object({
+  poolRef: z.object(poolRef.shape, {
+    error: ({ input }) => (input === undefined ? NO_POOL : undefined),
+  }),
+  priority: priority.nullish(),
+});
 /** As version v1 has it. */
 const objectiveSpecV1 = z.object({
   poolRefs: z.array(poolRef).nullish(),
@@ -75,6 +82,30 @@ export function prioritiesOfV1(
     [...objects].filter(({ spec }) => isOfV1(spec)),
     pool,
   );
+}
+
+/** The names of objectives that name no pool in the version in which a server shows them. */
+export function namesWithoutPool(objects: readonly RuleObject[]): ReadonlySet<string> {
+  const without = objects.filter(({ spec }) => !namesPool(spec));
+  return new Set(without.map(({ metadata }) => metadata?.name ?? ''));
+}
+
+/**
+ * Objectives as `v1alpha2` shows them, without those of v1: a server that serves both versions shows
+ * each object in both, and drops the fields that a version does not have. Those that name no pool
+ * in v1 either are in error, and stay.
+ */
+export function olderOnly(
+  objects: Iterable<RuleObject>,
+  withoutPoolInV1: ReadonlySet<string>,
+): readonly RuleObject[] {
+  return [...objects].filter(
+    ({ metadata, spec }) => namesPool(spec) || withoutPoolInV1.has(metadata?.name ?? ''),
+  );
+}
+
+function namesPool(spec: unknown): boolean {
+  return typeof spec === 'object' && spec !== null && ('poolRef' in spec || isOfV1(spec));
 }
 
 function objectiveSchema(spec: unknown): z.ZodType<{ priority?: number | null | undefined }> {
