@@ -1,9 +1,13 @@
+import { readFile } from 'node:fs/promises';
 import { type KubeConfig, RequestContext } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 
-/** How the current context of a kubeconfig says that its API server is reached. */
-export function kubeconfigAccess(config: KubeConfig): ApiAccess {
+/**
+ * How the current context of a kubeconfig says that its API server is reached. The token in a
+ * `tokenFile` comes before others, and is read for each connection, because it may be replaced.
+ */
+export function kubeconfigAccess(config: KubeConfig, tokenFile?: string): ApiAccess {
   const server = config.getCurrentCluster()?.server ?? '';
   return {
     server,
@@ -11,7 +15,10 @@ export function kubeconfigAccess(config: KubeConfig): ApiAccess {
       const context = new RequestContext(server, 'GET');
       await config.applySecurityAuthentication(context);
       const dispatcher = context.getDispatcher() as unknown as Dispatcher | undefined;
-      return { headers: context.getHeaders(), dispatcher };
+      const headers = context.getHeaders();
+      if (tokenFile === undefined) return { headers, dispatcher };
+      const bearer = (await readFile(tokenFile, 'utf8')).trim();
+      return { headers: { ...headers, Authorization: `Bearer ${bearer}` }, dispatcher };
     },
   };
 }

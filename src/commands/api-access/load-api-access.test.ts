@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../framework/error.ts';
 import { loadApiAccess } from './load-api-access.ts';
+import { defaultKubeconfigs, tokenFileOf } from './token-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-kubeconfig-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -66,6 +67,27 @@ describe('a kubeconfig', () => {
     // The client reads the variable of the process, whose file may be missing or another one.
     const byVariable = of(undefined, { ...pod, KUBECONFIG: named }).catch(() => 'not the pod');
     expect(await byVariable).not.toBe('https://10.96.0.1:443');
+  });
+
+  it('[D550] may name a file with the token of its user, which is read for each connection', async () => {
+    const token = written('token', 'first\n');
+    const user = 'user: { token: t, tokenFile: token }';
+    const path = written('with-token-file', WHOLE.replace('user: { token: t }', user));
+    const access = await loadApiAccess(path);
+    const bearer = async (): Promise<unknown> => (await access.credentials()).headers;
+    expect(await bearer()).toEqual({ Authorization: 'Bearer first' });
+    writeFileSync(token, 'second');
+    expect(await bearer()).toEqual({ Authorization: 'Bearer second' });
+  });
+
+  it('[D550] has the token of the first of several kubeconfigs that have the user', () => {
+    const without = written('without', WHOLE);
+    const other = written('other', WHOLE.replace('name: u,', 'name: other,'));
+    const token = written('with', WHOLE.replace('token: t', 'tokenFile: /run/token'));
+    expect(tokenFileOf('u', [other, token])).toBe('/run/token');
+    expect(tokenFileOf('u', [without, token])).toBeUndefined();
+    expect(tokenFileOf('u', [join(folder, 'nowhere')])).toBeUndefined();
+    expect(defaultKubeconfigs({ KUBECONFIG: ['a', 'b'].join(delimiter) })).toEqual(['a', 'b']);
   });
 
   it('[O249] that is not there is refused, and named', async () => {

@@ -28,7 +28,9 @@ export async function loadApiAccess(
   const { kubeconfigAccess } = await import('./kubeconfig-access.ts');
   const config = new KubeConfig();
   load(config, file);
-  return kubeconfigAccess(config);
+  const { defaultKubeconfigs, tokenFileOf } = await import('./token-file.ts');
+  const files = file === undefined ? defaultKubeconfigs(environment) : [file];
+  return kubeconfigAccess(config, tokenFileOf(config.getCurrentUser()?.name ?? '', files));
 }
 
 function load(config: KubeConfig, file: string | undefined): void {
