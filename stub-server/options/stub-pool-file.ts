@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { otherPurpose } from '../../src/files/reading/file-purpose.ts';
 import { readYaml } from '../../src/files/reading/read-yaml.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
@@ -50,7 +51,10 @@ export function readPoolFile(
   source: string,
   places: object = {},
 ): readonly StubOptions[] {
-  const pool = parseOptions(schema, readYaml(text, source), { source, fallback: 'pool' });
+  const value = readYaml(text, source);
+  const other = otherPurpose(value, { field: 'servers', noun: 'pool of servers' });
+  if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
+  const pool = parseOptions(schema, value, { source, fallback: 'pool' });
   const { servers, chaos: random, ...common } = pool;
   const faults = [...pool.faults];
   const count = servers.reduce((sum, server) => sum + server.count, 0);

@@ -91,11 +91,11 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
     // This is the whole output: gRPC prints nothing in addition.
     [
       [...SERVE, '--insecure', '--extproc-port', 'BUSY'],
-      /^cannot listen on 127\.0\.0\.1:\d+: another process listens there already; stop it, or choose another port\n$/,
+      /^cannot listen on 127\.0\.0\.1:\d+: the port is taken: another process listens there already, or has a connection from it; stop it, or choose another port\n$/,
     ],
     [
       [...SERVE, '--insecure', '--extproc-port', '0', '--metrics-port', 'BUSY'],
-      /listens there already; stop it/,
+      /listens there already, or /,
     ],
     [['completion'], /^error: missing .*\nfor example: pointsman completion bash$/m],
     [
@@ -154,12 +154,12 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
       /--port: 65536 is no port: give a whole number from 0 to 65535$/m,
     ],
     [['stub', '--port=-1'], /--port: -1 is no port: give a whole number from 0 to 65535$/m],
-    [['gateway', '--port', 'BUSY'], /listens there already; stop it/],
-    [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already; stop it/],
-    [['stub', '--count', '1', '--port', 'BUSY'], /listens there already; stop it/],
+    [['gateway', '--port', 'BUSY'], /listens there already, or /],
+    [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already, or /],
+    [['stub', '--count', '1', '--port', 'BUSY'], /listens there already, or /],
     [
       ['stub', '--count', '1', '--port', '0', '--kv-events-port', 'BUSY'],
-      /cannot listen on tcp:.*: another process listens there already/,
+      /cannot listen on tcp:.*: the port is taken: another process listens/,
     ],
     [['stub', '--pool', 'missing.yaml'], /^missing\.yaml: is not there$/m],
     [['stub', '--pool', 'broken.yaml'], /line 2, column \d+: /],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { otherPurpose } from '../../files/reading/file-purpose.ts';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { YAML_1_1_SCALARS } from '../../files/reading/yaml-scalars.ts';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
@@ -223,11 +224,7 @@ function otherFile(value: unknown): string | undefined {
   if ('router' in value || 'inferenceExtension' in value)
     return `is a values file of a chart and no configuration: ${GIVE} pluginsCustomConfig`;
   if ('kind' in value) return undefined;
-  if ('servers' in value)
-    return 'is a pool of simulated servers and no configuration: pass it with --pool to `pointsman simulate`';
-  if ('endpoints' in value)
-    return 'is a list of endpoints and no configuration: pass it with --endpoints-file to `pointsman serve`';
-  return undefined;
+  return otherPurpose(value, { field: 'plugins', noun: 'configuration' });
 }
 
 function isConfig(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -3,6 +3,7 @@ import { LORA_DEFAULTS } from '../../../stub-server/engine/lora-slots.ts';
 import { scheduleIssues } from '../../../stub-server/faults/schedule-issues.ts';
 import { KV_LINK_DEFAULT } from '../../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
+import { otherPurpose } from '../../files/reading/file-purpose.ts';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
 import { ENGINE_COUNT_MAX } from '../../framework/attributes.ts';
@@ -63,7 +64,10 @@ const OF_THE_STUB = {
 
 /** Reads a pool of simulated servers from YAML. Throws ConfigError with every issue. */
 export function readPool(text: string, source: string): PoolSpec {
-  const parsed = file.safeParse(readYaml(text, source));
+  const value = readYaml(text, source);
+  const other = otherPurpose(value, { field: 'servers', noun: 'pool of servers' });
+  if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
+  const parsed = file.safeParse(value);
   if (!parsed.success) {
     const issues = zodIssues(parsed.error, { schema: file });
     const unknown = issues.some(({ message }) => message.startsWith('is not a known field'));

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { otherPurpose } from '../../../files/reading/file-purpose.ts';
 import { readYaml } from '../../../files/reading/read-yaml.ts';
 import { zodIssues } from '../../../files/reading/zod-issues.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
@@ -101,7 +102,10 @@ export function parseEndpoints(text: string, source: string): EndpointsList {
     const message = `has ${text.length} characters; at most ${FILE_BYTES_MAX} are read`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  const file = fileSchema.safeParse(readYaml(text, source));
+  const value = readYaml(text, source);
+  const other = otherPurpose(value, { field: 'endpoints', noun: 'list of endpoints' });
+  if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
+  const file = fileSchema.safeParse(value);
   if (!file.success) throw new ConfigError(source, zodIssues(file.error, { schema: fileSchema }));
   const issues: ConfigIssue[] = [];
   const specs = new Map<string, EndpointSpec>();

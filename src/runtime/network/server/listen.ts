@@ -2,7 +2,9 @@ import type { Server as HttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there already; stop it, or choose another port',
+  // A connection holds its own port, too: on Linux one of 32768 to 60999 unless it chooses one.
+  EADDRINUSE:
+    'the port is taken: another process listens there already, or has a connection from it; stop it, or choose another port',
   EADDRNOTAVAIL: 'this machine has no such address; choose one of its own',
   ENOTSUP: 'threads cannot share a port on this system; leave out --io-workers',
   EACCES: 'this user is not allowed to; choose a port of 1024 or more',
