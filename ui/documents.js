@@ -83,7 +83,7 @@ function Promotion({ promotion }) {
   return h(
     TableCard,
     { title: 'Promotion', heads, rows },
-    h('p', null, `${now} ${ruleText(promotion)}${keepText(promotion)}`),
+    h('p', null, `${now} ${ruleText(promotion)}${keepText(promotion)}${leftText(promotion)}`),
     conditions.length > 0 &&
       h(
         'ul',
@@ -140,6 +140,15 @@ function ruleText({ automatic, hasRule, shadow, percent, conditions }) {
   if (shadow === undefined || conditions.length > 0) return 'The rule is active.';
   const fault = percent < 100 ? 'its results get worse' : 'its requests fail more often';
   return `The rule has taken its last step, and demotes it when ${fault}.`;
+}
+
+/** Where a scheduler stands in place of the shadow's profiles. @param {PromotionStatus} status */
+function leftText({ shadow, outcomes }) {
+  if (shadow === undefined) return '';
+  const reasons = Object.entries(outcomes.challenger.undecided);
+  if (reasons.length === 0) return '';
+  const counted = reasons.map(([reason, n]) => `${reason} ${count(n)}`).join(', ');
+  return ` Its scheduler left requests to its profiles: ${counted}.`;
 }
 
 /** Where nothing more is to come. @param {PromotionStatus} status */

@@ -4,6 +4,9 @@ import type { InferenceRequest } from './request.ts';
 import type { Millis } from './runtime.ts';
 import type { Decision, SchedulingContext } from './scheduling.ts';
 
+/** The reason of a scheduler that works and leaves the request to the profiles on purpose. */
+export const NO_OPINION = 'no-opinion';
+
 /** Why a replacement leaves a request to the profiles. Few values: it labels a metric. */
 export interface Declined {
   readonly declined: string;

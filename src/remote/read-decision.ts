@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
-import type { Candidates, Declined } from '../framework/replacement.ts';
+import { type Candidates, type Declined, NO_OPINION } from '../framework/replacement.ts';
 import { NEWER_SERVER_HEADERS } from '../framework/routing.ts';
 import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
 import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation.ts';
@@ -41,7 +41,7 @@ export function checkDecision(
 ): CheckedDecision | Declined {
   const { refuse, prefillSlot } = decision;
   if (decision.targets.length === 0) {
-    if (!refuse) return { declined: 'no-opinion' };
+    if (!refuse) return { declined: NO_OPINION };
     return { refuse, targets: [], prefill: undefined, headers: new Map() };
   }
   const idOf = new Map(endpoints.map(({ slot, id }) => [slot, id]));

@@ -1,11 +1,12 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { SchedulerHost } from '../framework/plugin.ts';
-import type {
-  Candidates,
-  Declined,
-  ReplacementScheduler,
-  SchedulerStatus,
+import {
+  type Candidates,
+  type Declined,
+  NO_OPINION,
+  type ReplacementScheduler,
+  type SchedulerStatus,
 } from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
@@ -196,7 +197,7 @@ export class RemoteScheduler implements ReplacementScheduler {
       this.#pending.delete(decision.id);
       pending.deadline.cancel();
       const answer = checkDecision(decision, pending.candidates);
-      if ('declined' in answer && answer.declined !== 'no-opinion') {
+      if ('declined' in answer && answer.declined !== NO_OPINION) {
         this.#recordFailure(`its answer is ${answer.declined}`);
       } else this.#recordSuccess();
       this.#settle(pending, answer);

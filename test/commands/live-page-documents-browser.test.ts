@@ -7,6 +7,15 @@ import { pageFaults } from '../support/programs/page-faults.ts';
 
 const launch = await chromiumOrSkip('the live page in a real browser');
 
+/** One side of a promotion. */
+const LATE = {
+  requests: 90,
+  failed: 0,
+  aborted: 0,
+  undecided: { deadline: 40 },
+  latency: { count: 90, meanMs: 80, varianceMs2: 1, waitedMs: 0 },
+};
+
 /**
  * Documents of pickers that have these parts, and what the page shows of each. The last is left
  * out.
@@ -58,9 +67,11 @@ const PARTS: Readonly<Record<string, { readonly document: unknown; readonly show
   // Not asked for unless the picker names it.
   '/debug/promotion': {
     document: {
-      percent: 0,
+      shadow: 'default',
+      percent: 5,
       automatic: false,
       hasRule: true,
+      outcomes: { challenger: LATE, incumbent: { ...LATE, undecided: {} } },
       conditions: [],
       events: [
         {
@@ -138,6 +149,8 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     await page.reload();
     await page.getByText('The rule has ended, until the picker starts again.').waitFor();
     await page.getByText('mine.yaml demoted').waitFor();
+    // [G204] Its profiles decide in place of its scheduler.
+    await page.getByText('left requests to its profiles: deadline 40.').waitFor();
     await page.getByText('by rule: 122 of its latest 7328 requests failed').waitFor();
     expect(await pageFaults(page)).toEqual([]);
     await context.close();

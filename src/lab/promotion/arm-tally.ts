@@ -7,6 +7,11 @@ export interface ArmReport {
   /** Requests that the client aborted before it had an answer. */
   readonly aborted: number;
   /**
+   * Requests that the profiles decided in place of the configuration's scheduler, by reason. Empty
+   * where profiles decide all of them.
+   */
+  readonly undecided: Readonly<Record<string, number>>;
+  /**
    * Time to the first token, or to the whole answer where it was not streamed: with what the request
    * waited at the picker, because the two may let requests wait differently. One that the client
    * gave up on counts with the time until then: left out, a scheduler whose slow requests are all
@@ -22,6 +27,9 @@ export interface ArmReport {
   };
 }
 
+/** Further reasons count as `other`: a scheduler in a module may return any text. */
+const REASONS_MAX = 16;
+
 /** Adds up outcomes in constant memory. */
 export class ArmTally {
   #requests = 0;
@@ -31,10 +39,17 @@ export class ArmTally {
   #meanMs = 0;
   #squares = 0;
   #waitedMs = 0;
+  readonly #undecided = new Map<string, number>();
 
   ended(failed: boolean): void {
     this.#requests += 1;
     if (failed) this.#failed += 1;
+  }
+
+  undecided(reason: string): void {
+    const reasons = this.#undecided;
+    const key = reasons.has(reason) || reasons.size < REASONS_MAX ? reason : 'other';
+    reasons.set(key, (reasons.get(key) ?? 0) + 1);
   }
 
   aborted(afterMs: number, waitedMs: number): void {
@@ -56,6 +71,12 @@ export class ArmTally {
     const varianceMs2 = count < 2 ? 0 : this.#squares / (count - 1);
     const waitedMs = count === 0 ? 0 : this.#waitedMs / count;
     const latency = { count, meanMs: this.#meanMs, varianceMs2, waitedMs };
-    return { requests: this.#requests, failed: this.#failed, aborted: this.#aborted, latency };
+    return {
+      requests: this.#requests,
+      failed: this.#failed,
+      aborted: this.#aborted,
+      undecided: Object.fromEntries(this.#undecided),
+      latency,
+    };
   }
 }

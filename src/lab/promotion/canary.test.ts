@@ -3,6 +3,7 @@ import { makeDecision, makeEndpoint, makeRequest } from '../../../test/makers.ts
 import { RoutingError } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import type { Decision } from '../../framework/scheduling.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { CANARY_HEADER, Canary } from './canary.ts';
 import { RecentFailures } from './recent-failures.ts';
@@ -18,6 +19,11 @@ const routedOf = (request: InferenceRequest): Routed => ({
   load,
   firstTokenVisible: true,
 });
+const DECISION: Decision = {
+  primary: { kind: 'picked', profile: 'default', targets: [{ endpoint, score: 1 }] },
+  profiles: [],
+  headers: new Map(),
+};
 const asking = (id: string, wanted: string): InferenceRequest =>
   makeRequest({ id, headers: new Map([[CANARY_HEADER, wanted]]) });
 
@@ -77,6 +83,7 @@ describe('a canary', () => {
       requests: 4,
       failed: 2,
       aborted: 0,
+      undecided: {},
       latency: { count: 3, meanMs: 100, varianceMs2: 2500, waitedMs: 0 },
     });
   });
@@ -108,6 +115,54 @@ describe('a canary', () => {
     expect(canary.outcomes().incumbent.aborted).toBe(1);
   });
 
+  it('[G204] counts what its scheduler left to the profiles, but not where it had no opinion', () => {
+    const canary = new Canary(seededRandom(4));
+    canary.setShare(100);
+    const decided = (id: string, reason?: string): void => {
+      const request = makeRequest({ id });
+      canary.takes(request);
+      const insteadOf = reason === undefined ? undefined : { scheduler: 's', reason };
+      canary.onDecision(makeDecision({ request, decision: { ...DECISION, insteadOf } }));
+    };
+    decided('r1');
+    decided('r2', 'deadline');
+    decided('r3', 'no-opinion');
+    for (let n = 0; n < 40; n++) decided(`more${n}`, `reason ${n}`);
+    const { challenger, recent } = canary.outcomes();
+    expect(recent.undecided).toEqual({ requests: 43, failed: 41 });
+    expect(challenger.undecided).toMatchObject({ deadline: 1, 'reason 14': 1, other: 25 });
+    canary.setShare(50);
+    expect(canary.outcomes()).toMatchObject({
+      challenger: { undecided: {} },
+      recent: { undecided: { requests: 0 } },
+    });
+  });
+
+  it('[G204] gives a scheduler time to connect after its promotion, but not for ever', () => {
+    const canary = new Canary(seededRandom(4));
+    const insteadOf = { scheduler: 's', reason: 'disconnected' };
+    const decided = (at: number, by: Partial<Decision> = { insteadOf }): void => {
+      const request = makeRequest({ id: `at ${at}` });
+      canary.takes(request);
+      canary.onDecision(makeDecision({ at, request, decision: { ...DECISION, ...by } }));
+    };
+    const counted = (): unknown => canary.outcomes().recent.undecided;
+    canary.begin();
+    canary.setShare(5);
+    canary.setShare(100);
+    for (let at = 1000; at < 11_000; at += 1000) decided(at);
+    expect(counted()).toEqual({ requests: 0, failed: 0 });
+    expect(canary.outcomes().challenger.undecided).toEqual({ disconnected: 10 });
+    decided(11_000);
+    expect(counted()).toEqual({ requests: 1, failed: 1 });
+    canary.begin();
+    canary.setShare(100);
+    decided(20_000);
+    decided(20_001, {});
+    decided(20_002);
+    expect(counted()).toEqual({ requests: 2, failed: 1 });
+  });
+
   it('leaves a request to the plan in charge after its scheduler threw, and counts it as failed', () => {
     const canary = new Canary(seededRandom(4));
     canary.setShare(100);
@@ -135,6 +190,7 @@ describe('a canary', () => {
     expect(canary.outcomes().recent).toEqual({
       incumbent: { requests: 100, failed: 3 },
       challenger: { requests: 50, failed: 20 },
+      undecided: { requests: 0, failed: 0 },
     });
     const late = makeRequest({ id: 'late' });
     canary.takes(late);

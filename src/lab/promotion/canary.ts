@@ -1,5 +1,6 @@
 import { RoutingError } from '../../framework/error.ts';
 import type { Outcome, Routed } from '../../framework/observer.ts';
+import { NO_OPINION } from '../../framework/replacement.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis, Random } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
@@ -9,6 +10,9 @@ import { RecentFailures } from './recent-failures.ts';
 
 /** Request header: `challenger` or `incumbent` chooses which decides, whatever the share. */
 export const CANARY_HEADER = 'x-pointsman-canary';
+
+/** A scheduler in another process is connected to anew for a promotion; a hung one takes 5 s. */
+const CONNECT_MS = 10_000;
 
 type Arm = 'incumbent' | 'challenger';
 
@@ -30,6 +34,11 @@ export class Canary implements JournalSubscriber {
     incumbent: new RecentFailures(),
     challenger: new RecentFailures(),
   };
+  /** What the challenger's scheduler left to its profiles, once it has had time to connect. */
+  #undecided = new RecentFailures();
+  /** When the challenger decided first, and whether its scheduler has decided any request. */
+  #beganAt: Millis | undefined;
+  #connected = false;
   /** The tally of a request; none for requests from before a change of the share. */
   #counted = new WeakMap<InferenceRequest, ArmTally>();
   #answered = new WeakSet<Routed>();
@@ -48,8 +57,15 @@ export class Canary implements JournalSubscriber {
     this.#arms = new WeakMap();
     this.#tallies = { incumbent: new ArmTally(), challenger: new ArmTally() };
     this.#recent.challenger = new RecentFailures();
+    this.#undecided = new RecentFailures();
     this.#counted = new WeakMap();
     this.#answered = new WeakSet();
+  }
+
+  /** Another challenger begins: its scheduler has yet to connect. */
+  begin(): void {
+    this.#beganAt = undefined;
+    this.#connected = false;
   }
 
   /** Another configuration is in charge: the failures of the last one say nothing about it. */
@@ -65,6 +81,7 @@ export class Canary implements JournalSubscriber {
       recent: {
         challenger: this.#recent.challenger.report(),
         incumbent: this.#recent.incumbent.report(),
+        undecided: this.#undecided.report(),
       },
     };
   }
@@ -83,8 +100,18 @@ export class Canary implements JournalSubscriber {
   };
 
   /** A refused request is never routed: it counts as failed. */
-  onDecision({ request, error }: DecisionEvent): void {
+  onDecision({ at, request, decision, error }: DecisionEvent): void {
     if (error instanceof RoutingError) this.#ended(request, 'failed');
+    const tally = this.#counted.get(request);
+    if (tally === undefined || decision === undefined) return;
+    const reason = decision.insteadOf?.reason;
+    // A scheduler without an opinion works: to leave a request to the profiles was its decision.
+    const isUndecided = reason !== undefined && reason !== NO_OPINION;
+    if (isUndecided) tally.undecided(reason);
+    if (this.#arms.get(request) !== 'challenger') return;
+    this.#beganAt ??= at;
+    this.#connected ||= !isUndecided;
+    if (this.#connected || at - this.#beganAt >= CONNECT_MS) this.#undecided.ended(isUndecided);
   }
 
   /** Leaves the request to the plan in charge, and counts it as a failure of the challenger. */

@@ -2,11 +2,14 @@ import type { PromotionRule, ShadowEvidence } from './promotion-rule.ts';
 
 /** One thing that the rule asks for before a shadow decides more requests. */
 export interface PromotionCondition {
-  readonly name: 'decisions' | 'gain' | 'faults' | 'requests';
+  readonly name: 'decisions' | 'gain' | 'faults' | 'undecided' | 'requests';
   readonly met: boolean;
-  /** What there is: decisions, faults, requests, or the lower end of the interval in percent. */
+  /**
+   * What there is: decisions, faults, requests; in percent the lower end of the interval, and the
+   * share of undecided requests.
+   */
   readonly value: number;
-  /** The least value with which it is met; the largest for faults. */
+  /** The least value with which it is met; the largest for faults and undecided requests. */
   readonly needed: number;
   /** All of that, for a person. */
   readonly text: string;
@@ -21,13 +24,14 @@ const NOTHING_YET: ShadowEvidence = {
     highPercent: Number.NaN,
   },
   faults: 0,
+  undecided: undefined,
   restarts: 0,
 };
 
 /** The conditions under which a shadow may begin to decide. */
 export function beginConditions(
-  { promote }: PromotionRule,
-  { gain, faults, restarts }: ShadowEvidence = NOTHING_YET,
+  { promote, demote }: PromotionRule,
+  { gain, faults, undecided, restarts }: ShadowEvidence = NOTHING_YET,
 ): readonly PromotionCondition[] {
   // One that crashes again and again never runs long enough.
   const decisionsNeeded = promote.decisions * (1 + restarts);
@@ -60,7 +64,35 @@ export function beginConditions(
       met: faults === 0,
       value: faults,
       needed: 0,
-      text: faults === 0 ? 'no fault' : `${grouped(faults)} faults, there must be none`,
+      text:
+        faults === 0
+          ? 'no request that only one refuses'
+          : `${grouped(faults)} requests that only one refuses, there must be none`,
+    },
+    ...undecidedCondition(undecided, decisions, demote.failedMorePercent),
+  ];
+}
+
+/**
+ * A scheduler in another process is late now and then, on any machine: asking for none would mean
+ * that it is never promoted. Nothing where profiles decide.
+ */
+function undecidedCondition(
+  undecided: number | undefined,
+  decisions: number,
+  mostPercent: number,
+): readonly PromotionCondition[] {
+  if (undecided === undefined) return [];
+  const all = decisions + undecided;
+  const percent = all === 0 ? 0 : (100 * undecided) / all;
+  const share = `${grouped(undecided)} of ${grouped(all)} requests (${percent.toFixed(2)} %)`;
+  return [
+    {
+      name: 'undecided',
+      met: percent <= mostPercent,
+      value: percent,
+      needed: mostPercent,
+      text: `${share} left to its profiles, there may be ${mostPercent} %`,
     },
   ];
 }

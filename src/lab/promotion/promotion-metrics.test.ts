@@ -9,12 +9,14 @@ const NOTHING = {
   requests: 0,
   failed: 0,
   aborted: 0,
+  undecided: {},
   latency: { count: 0, meanMs: 0, varianceMs2: 0, waitedMs: 0 },
 };
 const SOME = {
   requests: 3,
   failed: 0,
   aborted: 0,
+  undecided: { deadline: 2 },
   latency: { count: 3, meanMs: 70, varianceMs2: 1, waitedMs: 0 },
 };
 
@@ -29,7 +31,7 @@ function pageOf(rule: PromotionRule | undefined): Promise<string> {
       outcomes: () => ({
         challenger: SOME,
         incumbent: NOTHING,
-        recent: { challenger: none, incumbent: none },
+        recent: { challenger: none, incumbent: none, undecided: none },
       }),
     },
     evidenceOf: () => undefined,
@@ -47,6 +49,12 @@ it('[O247] gives no mean of answers that there are none of', async () => {
   expect(page).toContain('pointsman_promotion_latency_mean_ms{arm="challenger"} 70\n');
   expect(page).not.toContain('latency_mean_ms{arm="incumbent"}');
   expect(page).toContain('pointsman_promotion_requests{arm="incumbent"} 0\n');
+});
+
+it('[G204] counts the requests that a scheduler left to its profiles, by reason', async () => {
+  const page = await pageOf(undefined);
+  const lines = page.split('\n').filter((line) => line.startsWith('pointsman_promotion_undecided'));
+  expect(lines).toEqual(['pointsman_promotion_undecided{arm="challenger",reason="deadline"} 2']);
 });
 
 it('shows for each condition of a rule what there is, what it needs, and whether it is met', async () => {

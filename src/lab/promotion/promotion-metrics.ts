@@ -5,24 +5,33 @@ import type { PromotionCondition } from './promotion-conditions.ts';
 
 /** Puts the share of a promoted shadow and the outcomes of both arms on the metrics page. */
 export function registerPromotionMetrics(registry: Registry, promotion: Promotion): void {
-  const registers = [registry];
+  registerShare(registry, promotion);
+  registerArms(registry, promotion);
+  registerUndecided(registry, promotion);
+  registerConditions(registry, promotion);
+}
+
+function registerShare(registry: Registry, promotion: Promotion): void {
   new Gauge({
     name: 'pointsman_promotion_percent',
     help: 'Percentage of requests that a promoted shadow decides.',
     labelNames: ['shadow'],
-    registers,
+    registers: [registry],
     collect() {
       this.reset();
       const { shadow, percent } = promotion.status();
       if (shadow !== undefined) this.set({ shadow }, percent);
     },
   });
+}
+
+function registerArms(registry: Registry, promotion: Promotion): void {
   const arms = (name: string, help: string, read: (arm: ArmReport) => number | undefined): void => {
     new Gauge({
       name: `pointsman_promotion_${name}`,
       help,
       labelNames: ['arm'],
-      registers,
+      registers: [registry],
       collect() {
         this.reset();
         const { challenger, incumbent } = promotion.status().outcomes;
@@ -52,7 +61,23 @@ export function registerPromotionMetrics(registry: Registry, promotion: Promotio
   arms('waited_mean_ms', 'What of that mean was waiting at the picker.', ({ latency }) =>
     latency.count === 0 ? undefined : latency.waitedMs,
   );
-  registerConditions(registry, promotion);
+}
+
+/** Nothing where profiles decide all requests, as they do without a scheduler in their place. */
+function registerUndecided(registry: Registry, promotion: Promotion): void {
+  new Gauge({
+    name: 'pointsman_promotion_undecided',
+    help: 'Requests that the scheduler left to the profiles of its configuration, by reason.',
+    labelNames: ['arm', 'reason'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      const { challenger, incumbent } = promotion.status().outcomes;
+      for (const [arm, { undecided }] of Object.entries({ challenger, incumbent })) {
+        for (const [reason, count] of Object.entries(undecided)) this.set({ arm, reason }, count);
+      }
+    },
+  });
 }
 
 /** One line for each condition of the rule; none while no rule is active. */

@@ -25,18 +25,19 @@ function arm(requests: number, meanMs: number, failed = 0, seed = 1): ArmReport 
 }
 
 const NONE: FailureCount = { requests: 0, failed: 0 };
-const recent = { challenger: NONE, incumbent: NONE };
+const recent = { challenger: NONE, incumbent: NONE, undecided: NONE };
+const profilesOnly = { faults: 0, undecided: undefined, restarts: 0 };
 
 describe('the rule of promotion', () => {
   it('promotes a shadow that was certainly better for long enough and without a fault', () => {
-    expect(promotionReason(rule, { gain, faults: 0, restarts: 0 })).toContain('5.0 % better');
+    expect(promotionReason(rule, { ...profilesOnly, gain })).toContain('5.0 % better');
   });
 
   it.each([
-    ['too few decisions', { gain: { ...gain, decisions: 9999 }, faults: 0, restarts: 0 }],
-    ['not better for certain', { gain: { ...gain, lowPercent: 2.9 }, faults: 0, restarts: 0 }],
-    ['nothing to tell by', { gain: { ...gain, lowPercent: Number.NaN }, faults: 0, restarts: 0 }],
-    ['a fault', { gain, faults: 1, restarts: 0 }],
+    ['too few decisions', { ...profilesOnly, gain: { ...gain, decisions: 9999 } }],
+    ['not better for certain', { ...profilesOnly, gain: { ...gain, lowPercent: 2.9 } }],
+    ['nothing to tell by', { ...profilesOnly, gain: { ...gain, lowPercent: Number.NaN } }],
+    ['a fault', { ...profilesOnly, gain, faults: 1 }],
   ])('does not let it begin with %s', (_, shown) => {
     expect(promotionReason(rule, shown)).toBeUndefined();
   });
@@ -109,7 +110,7 @@ describe('the rule of promotion', () => {
       const arms = {
         challenger: arm(300, 100),
         incumbent: arm(0, 100),
-        recent: { challenger: now, incumbent: before },
+        recent: { challenger: now, incumbent: before, undecided: NONE },
       };
       const expected = demotes
         ? `${now.failed} of its latest ${now.requests} requests failed, but only ${before.failed} of ${before.requests} of the configuration in charge before`
@@ -121,13 +122,13 @@ describe('the rule of promotion', () => {
   it('[V72] says what it waits for, in numbers', () => {
     const own = promotionRule.parse({ shadow: 'x', promote: { decisions: 5000 } });
     const young = { ...gain, decisions: 919, percent: 8, meanMs: 90, lowPercent: Number.NaN };
-    expect(waitsFor(beginConditions(own, { gain: young, faults: 2, restarts: 0 }))).toBe(
-      '919 of 5,000 decisions; gain 90.0 ms (8.0 %), 95 % interval not known yet (its lower end must be at least 3 %); 2 faults, there must be none',
+    expect(waitsFor(beginConditions(own, { ...profilesOnly, gain: young, faults: 2 }))).toBe(
+      '919 of 5,000 decisions; gain 90.0 ms (8.0 %), 95 % interval not known yet (its lower end must be at least 3 %); 2 requests that only one refuses, there must be none',
     );
     expect(waitsFor(beginConditions(own, undefined))).toContain(
       '0 of 5,000 decisions; gain not known',
     );
-    expect(waitsFor(beginConditions(own, { gain, faults: 0, restarts: 0 }))).toBe('');
+    expect(waitsFor(beginConditions(own, { ...profilesOnly, gain }))).toBe('');
     const step = stepCondition(own, { requests: 812, percent: 5, next: 25 });
     expect(waitsFor([step])).toBe('812 of 2,000 requests at 5 % before 25 %');
   });
@@ -135,11 +136,46 @@ describe('the rule of promotion', () => {
   it('[V235] counts what a shadow has shown since its restart, and asks for more after each', () => {
     const own = promotionRule.parse({ shadow: 'x', promote: { decisions: 5000 } });
     const after = (decisions: number, restarts: number): string =>
-      waitsFor(beginConditions(own, { gain: { ...gain, decisions }, faults: 0, restarts }));
+      waitsFor(beginConditions(own, { ...profilesOnly, gain: { ...gain, decisions }, restarts }));
     expect(after(9999, 1)).toBe('9,999 of 10,000 decisions since its last restart (1 in all)');
     expect(after(10_000, 1)).toBe('');
     expect(after(10_000, 2)).toBe('10,000 of 15,000 decisions since its last restart (2 in all)');
     expect(after(5000, 0)).toBe('');
+  });
+
+  it('[G203] lets a scheduler begin that leaves few requests to its profiles', () => {
+    const waits = (undecided: number): string =>
+      waitsFor(beginConditions(rule, { ...profilesOnly, gain, undecided }));
+    expect(waits(100)).toBe('');
+    expect(waits(200)).toBe(
+      '200 of 10,200 requests (1.96 %) left to its profiles, there may be 1 %',
+    );
+    const names = beginConditions(rule, { ...profilesOnly, gain }).map(({ name }) => name);
+    expect(names).toEqual(['decisions', 'gain', 'faults']);
+  });
+
+  it.each([
+    ['all of them', { requests: 200, failed: 200 }, true],
+    ['certainly more than may fail', { requests: 1000, failed: 50 }, true],
+    ['a few', { requests: 1000, failed: 12 }, false],
+    ['all of too few', { requests: 199, failed: 199 }, false],
+  ])(
+    '[G204] demotes a shadow for the requests left to its profiles: %s',
+    (_, undecided, demotes) => {
+      const challenger = { ...arm(500, 80), undecided: { disconnected: 2, deadline: 40 } };
+      const arms = { challenger, incumbent: arm(500, 100), recent: { ...recent, undecided } };
+      const { failed, requests } = undecided;
+      const expected = demotes
+        ? `its scheduler left ${failed} of its latest ${requests} requests to the profiles: deadline 40, disconnected 2`
+        : undefined;
+      expect(demotionReason(rule.demote, arms)).toBe(expected);
+    },
+  );
+
+  it('[G205] demotes a shadow whose scheduler has thrown, however few its requests are', () => {
+    const challenger = { ...arm(2, 80), undecided: { threw: 1 } };
+    const arms = { challenger, incumbent: arm(500, 100), recent };
+    expect(demotionReason(rule.demote, arms)).toBe('its scheduler threw, at 1 of its requests');
   });
 
   it('refuses steps that do not rise, and unknown fields', () => {

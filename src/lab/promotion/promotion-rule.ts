@@ -57,7 +57,8 @@ export interface PromotionRule {
     readonly requests: number;
     /**
      * Without enough requests beside it, as at 100 %: the shadow is demoted when its share of
-     * failed requests is certainly higher than before by more than this many percentage points.
+     * failed requests is certainly higher than before by more than this many percentage points. At
+     * any share, when its scheduler certainly leaves more than this to the profiles beside it.
      */
     readonly failedMorePercent: number;
   };
@@ -66,8 +67,10 @@ export interface PromotionRule {
 /** What is known of a shadow before it is promoted. */
 export interface ShadowEvidence {
   readonly gain: GainReport;
-  /** Requests that only one of the two refused, and undecided ones. */
+  /** Requests that only one of the two refused. */
   readonly faults: number;
+  /** Requests that its scheduler left to its profiles; undefined where it has only profiles. */
+  readonly undecided: number | undefined;
   /** How often it was started again. All else is known since the last time. */
   readonly restarts: number;
 }
@@ -76,7 +79,12 @@ export interface ArmReports {
   readonly challenger: ArmReport;
   readonly incumbent: ArmReport;
   /** Recent failures; those of the configuration in charge from before the promotion count, too. */
-  readonly recent: { readonly challenger: FailureCount; readonly incumbent: FailureCount };
+  readonly recent: {
+    readonly challenger: FailureCount;
+    readonly incumbent: FailureCount;
+    /** What the challenger's scheduler left to its profiles, without an answer of use. */
+    readonly undecided: FailureCount;
+  };
 }
 
 /** The comparison is repeated every second, so what is called certain must be far from chance. */
@@ -88,6 +96,8 @@ export function demotionReason(
   arms: ArmReports,
 ): string | undefined {
   const { challenger, incumbent, recent } = arms;
+  const undecided = leavesUndecided(arms, demote);
+  if (undecided !== undefined) return undecided;
   let fails: string | undefined;
   if (challenger.requests >= demote.requests) {
     fails =
@@ -122,6 +132,31 @@ function failsMoreThanBefore(
   const error = Math.sqrt(varianceOf(challenger) + varianceOf(incumbent));
   if (!(now - before - morePercent / 100 > STANDARD_ERRORS * error)) return undefined;
   return `${challenger.failed} of its latest ${challenger.requests} requests failed, but only ${incumbent.failed} of ${incumbent.requests} of the configuration in charge before`;
+}
+
+/**
+ * The profiles beside a scheduler keep requests safe, but only the scheduler has proved better: they
+ * must not decide in its place for long. A module that has thrown once will throw again.
+ */
+function leavesUndecided(
+  { challenger, recent: { undecided } }: ArmReports,
+  { requests, failedMorePercent }: PromotionRule['demote'],
+): string | undefined {
+  const { threw = 0 } = challenger.undecided;
+  if (threw > 0) return `its scheduler threw, at ${threw} of its requests`;
+  if (undecided.requests < requests) return undefined;
+  const error = Math.sqrt(varianceOf(undecided));
+  if (!(shareOf(undecided) - failedMorePercent / 100 > STANDARD_ERRORS * error)) return undefined;
+  const reasons = reasonsText(challenger.undecided);
+  return `its scheduler left ${undecided.failed} of its latest ${undecided.requests} requests to the profiles: ${reasons}`;
+}
+
+/** Such as `deadline 40, disconnected 2`, the most frequent first. */
+export function reasonsText(undecided: ArmReport['undecided']): string {
+  return Object.entries(undecided)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([reason, count]) => `${reason} ${count}`)
+    .join(', ');
 }
 
 function shareOf({ failed, requests }: FailureCount): number {

@@ -6,6 +6,7 @@ const arm = (requests: number) => ({
   requests,
   failed: 0,
   aborted: 0,
+  undecided: {},
   latency: { count: requests, meanMs: requests === 0 ? 0 : 80, varianceMs2: 1, waitedMs: 0 },
 });
 const status = (changes: Partial<PromotionStatus>): PromotionStatus => ({
@@ -20,6 +21,7 @@ const status = (changes: Partial<PromotionStatus>): PromotionStatus => ({
     recent: {
       challenger: { requests: 900, failed: 3 },
       incumbent: { requests: 8000, failed: 1 },
+      undecided: { requests: 0, failed: 0 },
     },
   },
   events: [],
@@ -60,6 +62,14 @@ it('[O388] says how many requests clients aborted before they had an answer', ()
   const outcomes = { ...status({}).outcomes, challenger: { ...arm(40), aborted: 7 } };
   expect(text({ percent: 50, outcomes })).toContain(
     '  shadow     40 requests, 0 failed, 80.0 ms to the first token, 7 aborted before it\n',
+  );
+});
+
+it('[G204] says how many requests a scheduler left to its profiles, and why', () => {
+  const undecided = { disconnected: 2, deadline: 40 };
+  const outcomes = { ...status({}).outcomes, challenger: { ...arm(90), undecided } };
+  expect(text({ percent: 50, outcomes })).toContain(
+    '  shadow     90 requests, 0 failed, 80.0 ms to the first token, left to its profiles: deadline 40, disconnected 2\n',
   );
 });
 

@@ -1,6 +1,6 @@
 import type { ArmReport } from './arm-tally.ts';
 import type { PromotionStatus } from './promotion.ts';
-import type { ArmReports } from './promotion-rule.ts';
+import { type ArmReports, reasonsText } from './promotion-rule.ts';
 import type { FailureCount } from './recent-failures.ts';
 
 /** The state and events of promotion as text. `dated` formats a time since the Unix epoch. */
@@ -14,7 +14,9 @@ export function promotionText(status: PromotionStatus, dated: (wallMs: number) =
     ({ met, text }) => `  ${met ? 'is met' : 'waits for'}`.padEnd(13) + text,
   );
   const arms =
-    shadow === undefined ? [] : [arm('shadow', outcomes.challenger), inCharge(percent, outcomes)];
+    shadow === undefined
+      ? []
+      : [armText('shadow', outcomes.challenger), inCharge(percent, outcomes)];
   const log = events.map(
     ({ wallMs, what, shadow: whose, percent: share, by, why }) =>
       `${dated(wallMs)}  ${what.padEnd(8)}  ${whose}  ${share} %  by ${by}: ${why}`,
@@ -43,18 +45,21 @@ function ruleText(status: PromotionStatus): string {
 
 /** Where nothing is left beside the shadow, it is compared with what failed before it. */
 function inCharge(percent: number, { incumbent, recent }: ArmReports): string {
-  if (percent < 100 || incumbent.requests > 0) return arm('in charge', incumbent);
+  if (percent < 100 || incumbent.requests > 0) return armText('in charge', incumbent);
   const counts = ({ requests, failed }: FailureCount) => `${failed} of ${requests} failed`;
   return `  latest     ${counts(recent.challenger)}; in charge before it ${counts(recent.incumbent)}`;
 }
 
 const SHOWN_MS = 0.05;
 
-function arm(name: string, { requests, failed, aborted, latency }: ArmReport): string {
+function armText(name: string, arm: ArmReport): string {
+  const { requests, failed, aborted, undecided, latency } = arm;
   const { count, meanMs, waitedMs } = latency;
   const waited = waitedMs < SHOWN_MS ? '' : `, ${waitedMs.toFixed(1)} ms of it waiting here`;
   const mean =
     count === 0 ? 'none answered yet' : `${meanMs.toFixed(1)} ms to the first token${waited}`;
   const left = aborted === 0 ? '' : `, ${aborted} aborted before it`;
-  return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, ${mean}${left}`;
+  const reasons = reasonsText(undecided);
+  const profiles = reasons === '' ? '' : `, left to its profiles: ${reasons}`;
+  return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, ${mean}${left}${profiles}`;
 }

@@ -8,6 +8,7 @@ const NOTHING: ArmReport = {
   requests: 0,
   failed: 0,
   aborted: 0,
+  undecided: {},
   latency: { count: 0, meanMs: 0, varianceMs2: 0, waitedMs: 0 },
 };
 const NO_FAILURES = { requests: 0, failed: 0 };
@@ -15,11 +16,13 @@ const good = (requests: number): ArmReport => ({
   requests,
   failed: 0,
   aborted: 0,
+  undecided: {},
   latency: { count: requests, meanMs: 100, varianceMs2: 100, waitedMs: 0 },
 });
 const BETTER: ShadowEvidence = {
   gain: { decisions: 20_000, percent: 8, meanMs: 9, lowPercent: 6, highPercent: 10 },
   faults: 0,
+  undecided: undefined,
   restarts: 0,
 };
 
@@ -27,7 +30,7 @@ function setUp({ withRule = true } = {}) {
   const clock = new SimulatedClock();
   const events: PromotionEvent[] = [];
   const calls: string[] = [];
-  const recent = { challenger: NO_FAILURES, incumbent: NO_FAILURES };
+  const recent = { challenger: NO_FAILURES, incumbent: NO_FAILURES, undecided: NO_FAILURES };
   let outcomes: ArmReports = { challenger: NOTHING, incumbent: NOTHING, recent };
   const waits: string[] = [];
   let shown: ShadowEvidence | undefined;

@@ -1,4 +1,4 @@
-/** How many of the latest requests failed. */
+/** How many of the latest requests failed, or were left undecided. */
 export interface FailureCount {
   readonly requests: number;
   readonly failed: number;

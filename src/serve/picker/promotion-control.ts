@@ -56,6 +56,7 @@ export class PromotionControl {
           const plan = plans.get(name);
           if (plan === undefined) throw new HttpError(404, unknownShadow(name, [...plans.keys()]));
           picker.challenge(plan, { name, takes: canary.takes, onThrown });
+          canary.begin();
         },
         setShare: (percent) => canary.setShare(percent),
         withdraw: () => {
@@ -132,6 +133,5 @@ function evidenceFrom(shadow: Shadow | undefined): ShadowEvidence | undefined {
   const { parity, restarts = 0 } = shadow?.status() ?? {};
   if (parity === undefined) return undefined;
   const { replacement, all, gain } = parity;
-  const undecided = replacement?.undecided ?? 0;
-  return { gain, faults: all.disputed + undecided, restarts };
+  return { gain, faults: all.disputed, undecided: replacement?.undecided, restarts };
 }
