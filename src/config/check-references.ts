@@ -12,8 +12,6 @@ const READS_FROM: ReadonlyMap<string, string> = new Map([
 
 /** What each of these types finds has one place, where a second plugin would write over it. */
 const READ_ONCE: ReadonlySet<string> = new Set([
-  'dcgm-data-source',
-  'models-data-source',
   'multicluster-metrics-data-source',
   'multicluster-metrics-extractor',
 ]);

@@ -3,7 +3,7 @@ import type { PlannedPlugin } from '../../picker/plan/picker-plan.ts';
 import type { DataLayerEntry } from '../schema/data-layer-schema.ts';
 import type { PluginTable } from './plugin-table.ts';
 
-const METRICS_SOURCE = 'metrics-data-source';
+export const METRICS_SOURCE = 'metrics-data-source';
 const METRICS_EXTRACTOR = 'core-metrics-extractor';
 const CLUSTER_SOURCE = 'multicluster-metrics-data-source';
 /** With an adaptive interval, samples of endpoints that do nothing are at most so old. */
@@ -89,7 +89,7 @@ function scrapes(table: PluginTable): object {
 }
 
 /** Takes out the plugins of a type that are not among `kept`, with a note for each. */
-function leaveOut(
+export function leaveOut(
   type: string,
   kept: readonly string[],
   { table, notes }: { readonly table: PluginTable; readonly notes: ConfigNote[] },
@@ -98,9 +98,9 @@ function leaveOut(
     if (definition.type !== type || kept.includes(name)) continue;
     const path = table.pathOf(name);
     const place =
-      type === METRICS_SOURCE
-        ? 'dataLayer.sources, with an extractor'
-        : 'the extractors of a metrics source in dataLayer.sources';
+      type === METRICS_EXTRACTOR
+        ? 'the extractors of a metrics source in dataLayer.sources'
+        : 'dataLayer.sources, with an extractor';
     const text = `${path}: ${name} has nothing to do; name it in ${place}, or leave it out`;
     notes.push({ path, reason: 'unused', text });
     table.leaveOut(name);

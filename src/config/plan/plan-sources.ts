@@ -4,7 +4,7 @@ import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../../framework/keys.
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { KnownPlugin, PlannedPlugin } from '../../picker/plan/picker-plan.ts';
 import type { DataLayerEntry } from '../schema/data-layer-schema.ts';
-import { planMetricsSources } from './plan-metrics-sources.ts';
+import { planJoinedSources } from './plan-joined-sources.ts';
 import type { PluginTable } from './plugin-table.ts';
 
 /** Facts that the picker itself provides, without a data source. */
@@ -29,7 +29,7 @@ export function planSources(
       table.find(extractor.pluginRef, `${path}.extractors[${at}].pluginRef`);
     });
   });
-  planMetricsSources(section, table, notes);
+  planJoinedSources(section, table, notes);
   // Injected producers have needs, too, and come up later in the same iteration.
   for (const plugin of table.plugins()) {
     for (const { name } of plugin.definition.needs?.(plugin.config as never) ?? []) {

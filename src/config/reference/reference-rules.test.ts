@@ -137,9 +137,9 @@ describe('profiles', () => {
   });
 
   test('[D503] two plugins that find the same of each endpoint are an error, which says what to do', () => {
-    const plugins = [{ type: 'dcgm-data-source' }, { type: 'dcgm-data-source', name: 'more' }];
-    expect(issuesOf({ plugins })).toEqual([
-      'plugins[1]: more would read the same of each endpoint as dcgm-data-source: one plugin of type dcgm-data-source does so; leave out one of them',
+    const type = 'multicluster-metrics-data-source';
+    expect(issuesOf({ plugins: [{ type }, { type, name: 'more' }] })).toEqual([
+      `plugins[1]: more would read the same of each endpoint as ${type}: one plugin of type ${type} does so; leave out one of them`,
     ]);
   });
 

@@ -80,7 +80,7 @@ export const clusterMetricsSource: DataSourceDefinition = defineDataSource<Clust
       timeoutMs: TIMEOUT_MS,
       bodyBytesMax: PAGE_BYTES_MAX,
       urlOf: (endpoint) => urlOf(parsed, endpoint),
-      take: (page, endpoint) => take(Buffer.from(page), endpoint, host),
+      sinkOf: (endpoint) => ({ take: (page) => take(Buffer.from(page), endpoint, host) }),
     }),
 });
 

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { GPU_UTILIZATION } from '../../framework/attributes.ts';
-import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
-import { pageFields, pollInterval } from '../scraping/page-fields.ts';
+import { JoinedSources } from '../scraping/joined-sources.ts';
+import { pageFields, pollInterval, sourceOrder } from '../scraping/page-fields.ts';
 import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
 
 const TYPE = 'dcgm-data-source';
@@ -21,6 +22,7 @@ interface DcgmConfig extends PollConfig {
   readonly path: string;
   readonly port: number;
   readonly useNodeAddress: boolean;
+  readonly order?: number | undefined;
 }
 
 const config = z.lazy(() =>
@@ -31,10 +33,21 @@ const config = z.lazy(() =>
       /** The exporter runs once on each node, and not beside each model server. */
       useNodeAddress: z.boolean().default(false),
       interval: pollInterval(INTERVAL_MS),
+      order: sourceOrder,
       ...httpTlsFields,
     })
     .refine(hasClientPair, CLIENT_PAIR),
 );
+
+/** Where several sources find the value, the first one counts. An equal value changes nothing. */
+const utilizations = new JoinedSources<number>((pool, id) => {
+  let last: number | undefined;
+  return ([utilization]) => {
+    if (utilization === last) return;
+    last = utilization;
+    pool.set(id, GPU_UTILIZATION, utilization);
+  };
+});
 
 /**
  * Reads how busy the GPUs of each endpoint are from NVIDIA's DCGM exporter: the busiest of its GPUs
@@ -43,26 +56,22 @@ const config = z.lazy(() =>
 export const dcgmSource: DataSourceDefinition = defineDataSource<DcgmConfig>({
   type: TYPE,
   config,
-  start(parsed, host) {
-    /** An equal value changes nothing. */
-    const last = new Map<EndpointId, number>();
-    return new PagePoller({
+  start: (parsed, host) =>
+    new PagePoller({
       config: parsed,
       host,
       sourceType: TYPE,
       timeoutMs: TIMEOUT_MS,
       bodyBytesMax: PAGE_BYTES_MAX,
       urlOf: (endpoint) => urlOf(parsed, endpoint),
-      take: (page, endpoint) => {
-        const { id } = endpoint;
-        const utilization = utilizationIn(new TextDecoder().decode(page), podOf(endpoint));
-        if (last.get(id) === utilization) return;
-        last.set(id, utilization);
-        host.pool.set(id, GPU_UTILIZATION, utilization);
+      sinkOf: (endpoint) => {
+        const part = utilizations.join(host.pool, endpoint.id, parsed.order);
+        const pod = podOf(endpoint);
+        const take = (page: Uint8Array): void =>
+          part.take(utilizationIn(new TextDecoder().decode(page), pod));
+        return { ...part, take };
       },
-      onRemoved: ({ id }) => last.delete(id),
-    });
-  },
+    }),
 });
 
 /** Accepted beside the source, which extracts the value itself. */

@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { CONTEXT_WINDOW, MODELS, type ServedModel } from '../../framework/attributes.ts';
-import type { EndpointId } from '../../framework/endpoint.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import { SERVED_MODELS, type ServedModelsView } from '../../framework/keys.ts';
 import {
   type CycleFact,
   type DataSourceDefinition,
+  type DataSourceHost,
   defineDataSource,
 } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
-import { pageFields, pollInterval } from '../scraping/page-fields.ts';
-import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
+import { JoinedSources } from '../scraping/joined-sources.ts';
+import { pageFields, pollInterval, sourceOrder } from '../scraping/page-fields.ts';
+import { PagePoller, type PageSink, type PollConfig } from '../scraping/page-poller.ts';
 
 const TYPE = 'models-data-source';
 /** Adapters are loaded by people and controllers: a second later is soon enough. */
@@ -22,6 +24,18 @@ const MODELS_MAX = 5000;
 
 interface ModelsConfig extends PollConfig {
   readonly path: string;
+  readonly order?: number | undefined;
+}
+
+/** What an answer says. */
+interface ModelList {
+  readonly answer: string;
+  readonly models: readonly ServedModel[];
+  /**
+   * The longest context window of those that are no adapters; undefined where one does not say its
+   * own.
+   */
+  readonly windowTokens: number | undefined;
 }
 
 const config = z.lazy(() =>
@@ -29,6 +43,7 @@ const config = z.lazy(() =>
     .strictObject({
       ...pageFields('http', '/v1/models'),
       interval: pollInterval(INTERVAL_MS),
+      order: sourceOrder,
       ...httpTlsFields,
     })
     .refine(hasClientPair, CLIENT_PAIR),
@@ -54,14 +69,23 @@ const page = z.lazy(() =>
 const VIEW: ServedModelsView = { modelsOf: (endpoint) => endpoint.attribute(MODELS) };
 const FACT: CycleFact<ServedModelsView> = { key: SERVED_MODELS, compute: () => VIEW };
 
+/** Where several sources have a list, the first one counts. An equal answer changes nothing. */
+const lists = new JoinedSources<ModelList>((pool, id) => {
+  let last: string | undefined;
+  return ([list]) => {
+    if (list === undefined || list.answer === last) return;
+    last = list.answer;
+    pool.set(id, MODELS, list.models);
+    if (list.windowTokens !== undefined) pool.set(id, CONTEXT_WINDOW, list.windowTokens);
+  };
+});
+
 /** Reads which models and adapters each endpoint serves, from its answer to `GET /v1/models`. */
 export const modelsSource: DataSourceDefinition = defineDataSource<ModelsConfig>({
   type: TYPE,
   config,
   provides: () => [SERVED_MODELS],
   start(parsed, host) {
-    /** The last page of each endpoint: an equal one changes nothing. */
-    const pages = new Map<EndpointId, string>();
     const poller = new PagePoller({
       config: parsed,
       host,
@@ -69,19 +93,22 @@ export const modelsSource: DataSourceDefinition = defineDataSource<ModelsConfig>
       timeoutMs: TIMEOUT_MS,
       bodyBytesMax: PAGE_BYTES_MAX,
       urlOf: ({ address }) => new URL(`${parsed.scheme}://${address}${parsed.path}`),
-      take: (body, { id }) => {
-        const answer = new TextDecoder().decode(body);
-        if (pages.get(id) === answer) return;
-        const { models, windowTokens } = modelsIn(answer);
-        host.pool.set(id, MODELS, models);
-        if (windowTokens !== undefined) host.pool.set(id, CONTEXT_WINDOW, windowTokens);
-        pages.set(id, answer);
-      },
-      onRemoved: ({ id }) => pages.delete(id),
+      sinkOf: (endpoint) => sinkOf(endpoint, host, parsed),
     });
     return Object.assign(poller, { facts: [FACT] });
   },
 });
+
+function sinkOf({ id }: Endpoint, { pool }: DataSourceHost, { order }: ModelsConfig): PageSink {
+  const part = lists.join(pool, id, order);
+  let list: ModelList | undefined;
+  const take = (page: Uint8Array): void => {
+    const answer = new TextDecoder().decode(page);
+    if (answer !== list?.answer) list = modelsIn(answer);
+    part.take(list);
+  };
+  return { ...part, take };
+}
 
 /** Accepted beside the source, which extracts the models itself. */
 export const modelsExtractor: DataSourceDefinition = defineDataSource({
@@ -90,14 +117,7 @@ export const modelsExtractor: DataSourceDefinition = defineDataSource({
   start: () => ({ stop: () => undefined }),
 });
 
-/**
- * The models of a list, and the longest context window of those that are no adapters, if each says
- * its own.
- */
-function modelsIn(answer: string): {
-  readonly models: readonly ServedModel[];
-  readonly windowTokens: number | undefined;
-} {
+function modelsIn(answer: string): ModelList {
   const value: unknown = JSON.parse(answer);
   const listed = (value as { readonly data?: unknown } | null)?.data;
   if (Array.isArray(listed) && listed.length > MODELS_MAX) {
@@ -113,5 +133,5 @@ function modelsIn(answer: string): {
   const bases = data.filter(({ parent = '' }) => parent === '');
   const windows = bases.flatMap(({ max_model_len: tokens }) => tokens ?? []);
   const areKnown = windows.length > 0 && windows.length === bases.length;
-  return { models, windowTokens: areKnown ? Math.max(...windows) : undefined };
+  return { answer, models, windowTokens: areKnown ? Math.max(...windows) : undefined };
 }

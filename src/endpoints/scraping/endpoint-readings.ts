@@ -7,6 +7,7 @@ import {
 } from '../../framework/attributes.ts';
 import type { EndpointId, EndpointMetrics } from '../../framework/endpoint.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
+import { JoinedSources, type SourcePart } from './joined-sources.ts';
 import {
   type DatedReading,
   hasLoad,
@@ -15,15 +16,11 @@ import {
   sameValues,
 } from './page/reading.ts';
 
-/** Where a source puts what it reads of one endpoint. */
-export interface ReadingSink {
-  /** Returns the load that the endpoint has now; undefined where none is known. */
-  take(dated: DatedReading): EndpointMetrics | undefined;
-  /** The last page could not be read. */
-  failed(): void;
-  /** The source reads no more. */
-  leave(): void;
-}
+/**
+ * Where a source puts what it reads of one endpoint. `take` returns the load that the endpoint has
+ * now; undefined where none is known.
+ */
+export type ReadingSink = SourcePart<DatedReading, EndpointMetrics | undefined>;
 
 /** Writes what is read of one endpoint into its pool. */
 export class ReadingWriter implements ReadingSink {
@@ -72,64 +69,25 @@ function loadOf(reading: PageReading, sampledAt: number): EndpointMetrics {
   };
 }
 
-/** What several sources read of one endpoint. */
-class JoinedReadings {
-  readonly #writer: ReadingWriter;
-  /** In the order in which they started, which is that of the configuration. */
-  readonly #parts = new Set<Part>();
-  #custom = CUSTOM_METRICS.initial;
-
-  constructor(pool: EndpointWriter, id: EndpointId) {
-    this.#writer = new ReadingWriter(pool, id);
-  }
-
-  /** A sink for one source. `onEmpty` is called when the last one has left. */
-  part(onEmpty: () => void): ReadingSink {
-    const part: Part = { dated: undefined, hasFailed: false };
-    this.#parts.add(part);
-    return {
-      take: (dated) => {
-        part.dated = dated;
-        part.hasFailed = false;
-        return this.#write();
-      },
-      failed: () => {
-        part.hasFailed = true;
-      },
-      leave: () => {
-        this.#parts.delete(part);
-        if (this.#parts.size === 0) onEmpty();
-      },
-    };
-  }
-
-  #write(): EndpointMetrics | undefined {
-    const parts = [...this.#parts];
-    const inOrder = [
-      ...parts.filter(({ hasFailed }) => !hasFailed),
-      ...parts.filter(({ hasFailed }) => hasFailed),
-    ];
-    const joined = joinReadings(inOrder.flatMap(({ dated }) => dated ?? []));
+/** Writes what several sources read of one endpoint into its pool. */
+function joinedWriter(
+  pool: EndpointWriter,
+  id: EndpointId,
+): (read: readonly DatedReading[]) => EndpointMetrics | undefined {
+  const writer = new ReadingWriter(pool, id);
+  let custom = CUSTOM_METRICS.initial;
+  return (read) => {
+    const joined = joinReadings(read);
     if (joined === undefined) return undefined;
     const { reading, sampledAt } = joined;
-    if (!sameValues(reading.custom, this.#custom)) this.#custom = reading.custom;
-    return this.#writer.take({ reading: { ...reading, custom: this.#custom }, sampledAt });
-  }
+    if (!sameValues(reading.custom, custom)) custom = reading.custom;
+    return writer.take({ reading: { ...reading, custom }, sampledAt });
+  };
 }
 
-interface Part {
-  dated: DatedReading | undefined;
-  /** Then what the other sources have counts first. */
-  hasFailed: boolean;
-}
-
-const joinedOf = new WeakMap<EndpointWriter, Map<EndpointId, JoinedReadings>>();
+const joinedReadings = new JoinedSources(joinedWriter);
 
 /** Where one of several sources of a pool puts what it reads of an endpoint. */
-export function sharedSink(pool: EndpointWriter, id: EndpointId): ReadingSink {
-  const byEndpoint = joinedOf.get(pool) ?? new Map<EndpointId, JoinedReadings>();
-  joinedOf.set(pool, byEndpoint);
-  const joined = byEndpoint.get(id) ?? new JoinedReadings(pool, id);
-  byEndpoint.set(id, joined);
-  return joined.part(() => byEndpoint.delete(id));
+export function sharedSink(pool: EndpointWriter, id: EndpointId, order?: number): ReadingSink {
+  return joinedReadings.join(pool, id, order);
 }

@@ -12,7 +12,7 @@ import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { optionalPort } from '../../plugins/parameters/optional-port.ts';
 import { extractorSchema } from './core-metrics-extractor.ts';
-import { pageFields } from './page-fields.ts';
+import { pageFields, sourceOrder } from './page-fields.ts';
 import { NewScrapes } from './rhythm/new-scrapes.ts';
 import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm/rhythm.ts';
 import { SlotTimers } from './rhythm/slot-timers.ts';
@@ -52,6 +52,7 @@ const config = z.lazy(() =>
        * the pool's extractor reads them.
        */
       extractors: z.array(extractorSchema).min(1).optional(),
+      order: sourceOrder,
       maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
       ...httpTlsFields,
     })

@@ -39,3 +39,9 @@ export function pollInterval(usual: Millis): z.ZodType<Millis> {
     .pipe(z.number().min(INTERVAL_MS_MIN, `must be at least ${INTERVAL_MS_MIN} ms`))
     .default(usual);
 }
+
+/**
+ * Which of several sources of one type counts where they find the same: that of the lowest order, 0
+ * when left out. A plan gives them that of `plugins`.
+ */
+export const sourceOrder: z.ZodOptional<z.ZodInt> = z.int().min(0).optional();

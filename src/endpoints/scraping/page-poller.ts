@@ -15,6 +15,16 @@ export interface PollConfig extends HttpTlsParameters {
   readonly interval: Millis;
 }
 
+/** Takes the pages of one endpoint. */
+export interface PageSink {
+  /** Throws an Error, whose message says what is wrong with the page. */
+  take(page: Uint8Array): void;
+  /** The last page could not be had or read. */
+  failed?(): void;
+  /** No more pages come. */
+  leave?(): void;
+}
+
 interface PagePollerOptions {
   readonly config: PollConfig;
   readonly host: DataSourceHost;
@@ -24,9 +34,7 @@ interface PagePollerOptions {
   readonly bodyBytesMax: number;
   /** Where the endpoint has its page; undefined where it has none. */
   readonly urlOf: (endpoint: Endpoint) => URL | undefined;
-  /** Takes a page. Throws an Error, whose message says what is wrong with it. */
-  readonly take: (page: Uint8Array, endpoint: Endpoint) => void;
-  readonly onRemoved?: ((endpoint: Endpoint) => void) | undefined;
+  readonly sinkOf: (endpoint: Endpoint) => PageSink;
 }
 
 /** Reads a page of each endpoint at once and then at the interval, one poll at a time. */
@@ -47,10 +55,9 @@ export class PagePoller implements DataSource {
     this.#polls.set(endpoint.id, new EndpointPoll(this.#options, { endpoint, url, random }));
   }
 
-  onEndpointRemoved(endpoint: Endpoint): void {
-    this.#polls.get(endpoint.id)?.stop();
-    this.#polls.delete(endpoint.id);
-    this.#options.onRemoved?.(endpoint);
+  onEndpointRemoved({ id }: Endpoint): void {
+    this.#polls.get(id)?.stop();
+    this.#polls.delete(id);
   }
 
   stop(): void {
@@ -69,6 +76,7 @@ class EndpointPoll {
   readonly #options: PagePollerOptions;
   readonly #target: PollTarget;
   readonly #getOptions: HttpGetOptions;
+  readonly #sink: PageSink;
   #failures = 0;
   #polls = 0;
   #timer: Timer;
@@ -81,12 +89,14 @@ class EndpointPoll {
     const serverName = config.serverName ?? target.endpoint.hostName;
     const tls = config.scheme === 'https' ? httpTlsOf({ ...config, serverName }) : undefined;
     this.#getOptions = { timeoutMs, bodyBytesMax, sourceType, ...(tls && { tls }) };
+    this.#sink = options.sinkOf(target.endpoint);
     this.#timer = options.host.runtime.clock.setTimer(0, this.#onTimer);
   }
 
   stop(): void {
     this.#stopped = true;
     this.#timer.cancel();
+    this.#sink.leave?.();
     scrapeErrorsOf(this.#options.host.pool).stopped(this, this.#target.endpoint.id);
   }
 
@@ -111,7 +121,7 @@ class EndpointPoll {
 
   #take(page: Uint8Array): readonly [ScrapeFailure, string] | undefined {
     try {
-      this.#options.take(page, this.#target.endpoint);
+      this.#sink.take(page);
       return undefined;
     } catch (error) {
       return ['no-series', `${this.#target.url.href}: ${messageOf(error)}`];
@@ -128,6 +138,7 @@ class EndpointPoll {
       this.#failures = 0;
       return;
     }
+    this.#sink.failed?.();
     const [failure, reason] = failed;
     this.#failures += 1;
     const inSuccession = this.#failures;

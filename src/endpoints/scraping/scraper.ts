@@ -30,6 +30,8 @@ export interface MetricsConfig extends HttpTlsParameters {
   readonly timeout: Millis;
   /** Undefined: the extractor of the pool. */
   readonly extractors?: readonly ExtractorConfig[] | undefined;
+  /** Where several sources find the same value, that of the lowest order counts. */
+  readonly order?: number | undefined;
   /** A larger page is not read. */
   readonly maxPageBytes: number;
 }
@@ -77,7 +79,7 @@ export class Scraper {
     this.#sink =
       extractors === undefined
         ? new ReadingWriter(host.pool, endpoint.id)
-        : sharedSink(host.pool, endpoint.id);
+        : sharedSink(host.pool, endpoint.id, config.order);
     const { timers: clock = host.runtime.clock } = host;
     this.timer = new ScrapeTimer({
       clock,
