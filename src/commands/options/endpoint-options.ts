@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { ENGINE_COUNT_MAX } from '../../framework/attributes.ts';
 import type { PoolOptions } from '../../serve/options/serve-options.ts';
-import { commaSeparated, wholeNumber } from './option-values.ts';
+import { commaSeparated, from1To, wholeNumber } from './option-values.ts';
 
 /** Longer than restarts of name servers take; the scrapes show which servers are gone. */
 const DNS_KEEP_MS = 300_000;
@@ -26,6 +27,13 @@ export function addEndpointOptions(command: Command): Command {
       'keep the last addresses of a host name this long while it cannot be resolved',
       wholeNumber,
       DNS_KEEP_MS,
+    )
+    .option(
+      '--data-parallel-size <n>',
+      'data-parallel ranks behind the address of each model server, as vLLM has them with this flag: ' +
+        'each is an endpoint, and a header names it to the server',
+      from1To(ENGINE_COUNT_MAX),
+      1,
     )
     .option(
       '--pool-name <name>',

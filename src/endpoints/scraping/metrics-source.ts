@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dataParallelRank } from '../../framework/data-parallel-rank.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
 import {
@@ -60,7 +61,7 @@ const config = z.lazy(() =>
 );
 
 /**
- * Scrapes each endpoint's metrics page at an interval, one scrape at a time, so that a slow one
+ * Scrapes each server's metrics page at an interval, one scrape at a time, so that a slow one
  * delays no others. A sample is dated by when its scrape was sent.
  */
 export const metricsSource: DataSourceDefinition = defineDataSource<MetricsConfig>({
@@ -77,6 +78,8 @@ class MetricsSource implements DataSource {
   readonly #slots: SlotTimers;
   readonly #newScrapes: NewScrapes;
   readonly #scrapers = new Map<Endpoint['id'], Scraper>();
+  /** By address: the one that reads all ranks of a server. */
+  readonly #ofRanks = new Map<string, Scraper>();
 
   constructor(parsed: MetricsConfig, host: DataSourceHost) {
     this.#config = parsed;
@@ -90,19 +93,24 @@ class MetricsSource implements DataSource {
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
-    const random = this.#random.fork(endpoint.id);
-    this.#scrapers.set(
-      endpoint.id,
-      new Scraper({
-        config: this.#config,
-        host: this.#host,
-        random,
-        rhythm: this.#rhythm,
-        slots: this.#slots,
-        newScrapes: this.#newScrapes,
-        endpoint,
-      }),
-    );
+    const isRank = dataParallelRank(endpoint) !== undefined;
+    const known = isRank ? this.#ofRanks.get(endpoint.address) : undefined;
+    known?.add(endpoint);
+    const scraper = known ?? this.#newScraper(endpoint);
+    this.#scrapers.set(endpoint.id, scraper);
+    if (isRank) this.#ofRanks.set(endpoint.address, scraper);
+  }
+
+  #newScraper(endpoint: Endpoint): Scraper {
+    return new Scraper({
+      config: this.#config,
+      host: this.#host,
+      random: this.#random.fork(endpoint.id),
+      rhythm: this.#rhythm,
+      slots: this.#slots,
+      newScrapes: this.#newScrapes,
+      endpoint,
+    });
   }
 
   onRouted({ endpoint, prefill, at }: Routed): void {
@@ -120,14 +128,17 @@ class MetricsSource implements DataSource {
     if (endpoint.labels !== previous.labels) this.#scrapers.get(endpoint.id)?.relabel(endpoint);
   }
 
-  onEndpointRemoved({ id }: Endpoint): void {
-    this.#scrapers.get(id)?.stop();
+  onEndpointRemoved({ id, address }: Endpoint): void {
+    const scraper = this.#scrapers.get(id);
     this.#scrapers.delete(id);
+    if (scraper === undefined || scraper.remove(id)) return;
+    if (this.#ofRanks.get(address) === scraper) this.#ofRanks.delete(address);
   }
 
   stop(): void {
     for (const scraper of this.#scrapers.values()) scraper.stop();
     this.#scrapers.clear();
+    this.#ofRanks.clear();
     this.#newScrapes.stop();
   }
 }

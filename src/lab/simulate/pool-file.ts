@@ -29,6 +29,8 @@ const server = z.strictObject({
     .default(KV_LINK_DEFAULT),
   /** Data-parallel ranks behind one address: memory and limits below are those of each. */
   engines: z.int().min(1).max(ENGINE_COUNT_MAX).default(1),
+  /** Whether each of them is an endpoint, and the picker names it to the server. */
+  steered: z.boolean().default(false),
   kvTokens: z.int().positive().optional(),
   contextTokensMax: z.int().positive().optional(),
   sequencesMax: z.int().positive().optional(),
@@ -93,7 +95,7 @@ function serverOf(group: z.infer<typeof server>): Omit<ServerSpec, 'id'> {
     kvLink,
     slowdown,
     jitter,
-    ...(group.engines > 1 && { engines: group.engines }),
+    ...(group.engines > 1 && { engines: group.engines, steered: group.steered }),
     labels: { ...(group.role !== 'both' && { [ROLE_LABEL]: group.role }), ...group.labels },
     kvTokens: group.kvTokens ?? preset.kvTokens,
     ...(group.contextTokensMax !== undefined && { contextTokensMax: group.contextTokensMax }),

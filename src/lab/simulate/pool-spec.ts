@@ -21,6 +21,8 @@ export interface ServerSpec {
    * one API server; 1 if not given.
    */
   readonly engines?: number;
+  /** Whether the picker chooses the engine of each request, as one of so many endpoints. */
+  readonly steered?: boolean;
   /** The memory of each engine. */
   readonly kvTokens: number;
   /** It refuses prompts that are not shorter; as long as its memory allows if not given. */

@@ -9,8 +9,8 @@ const SERVER = { ...presetServer('llama-3.1-8b-h100'), labels: {}, jitter: 0 };
 const TOKENS = 20_000;
 
 /** A server with so many engines for each number. */
-function poolOf(engines: readonly number[]): PoolSpec {
-  const servers = engines.map((each, n) => ({ ...SERVER, engines: each, id: `s${n}` }));
+function poolOf(engines: readonly number[], steered = false): PoolSpec {
+  const servers = engines.map((each, n) => ({ ...SERVER, engines: each, steered, id: `s${n}` }));
   return { servers, faults: [] };
 }
 
@@ -57,3 +57,29 @@ it.each([
     expect(ttftMs / byCountMs, `seed ${seed}`).toBeLessThan(1.15);
   }
 });
+
+it('[Q328] where the picker names the engine, prompts are found as on as many servers of one engine', () => {
+  const pools = { steered: poolOf([8], true), servers: poolOf(Array(8).fill(1)) };
+  const requests = chats(200, 4, 1);
+  const cached = (pool: PoolSpec): number => {
+    const workload = { blockTokens: 64, requests };
+    const result = simulate({ workload, pool, config: 'default', createPicker, seed: 1 });
+    expect(result.requests.every(({ completed }) => completed)).toBe(true);
+    return result.requests.reduce((sum, { cachedTokens }) => sum + cachedTokens, 0);
+  };
+  expect(cached(pools.steered) / cached(pools.servers)).toBeCloseTo(1, 1);
+  expect(cached(poolOf([8])) / cached(pools.servers)).toBeLessThan(0.7);
+});
+
+/** So many chats of so many turns, whose prompts are all that was said before. */
+function chats(count: number, turns: number, seed: number): readonly TraceRequest[] {
+  const random = seededRandom(seed);
+  const all = Array.from({ length: count * turns }, (_, n) => {
+    const chat = n % count;
+    const turn = Math.floor(n / count) + 1;
+    const blockIds = Array.from({ length: 20 * turn }, (__, block) => `${chat}/${block}`);
+    const atMs = 200 + turn * 20_000 + 20_000 * random.next();
+    return { atMs, model: 'm', promptTokens: 64 * 20 * turn, outputTokens: 50, blockIds };
+  });
+  return all.toSorted((a, b) => a.atMs - b.atMs);
+}

@@ -13,6 +13,7 @@ import type { Workload } from '../traces/workload.ts';
 import type { AskedSchedulers } from './asked-schedulers.ts';
 import { openPickers, type PickersOptions } from './open-pickers.ts';
 import type { PoolSpec, ServerSpec } from './pool-spec.ts';
+import { byEndpoint, type SimulatedEndpoint, simulatedEndpoints } from './simulated-endpoints.ts';
 import { type PlacedServer, type RequestParts, SimulatedRequest } from './simulated-request.ts';
 import { type ModelServer, type ServerParts, SimulatedServer } from './simulated-server.ts';
 
@@ -84,7 +85,7 @@ class Simulation {
     this.#arrivals = new Arrivals(workload, { clock, arrive: (each) => this.#arrive(each) });
     this.#parts = {
       clock,
-      servers: this.#servers,
+      servers: byEndpoint(this.#servers),
       exchange: this.#exchange,
       blockTokens,
       nextPicker: () => this.#nextPicker(),
@@ -150,14 +151,16 @@ class Simulation {
     this.#pickers.forEach((picker, replica) => {
       const ahead = replica / this.#pickers.length;
       for (const { server, place } of this.#servers.values()) {
-        const { id, labels, kvTokens, engines } = server.spec;
-        const cache = { blockTokens, blocks: Math.floor(kvTokens / blockTokens) };
-        picker.addEndpoint({ id, labels, cache, ...(engines !== undefined && { engines }) });
+        const cache = { blockTokens, blocks: Math.floor(server.spec.kvTokens / blockTokens) };
+        const endpoints = simulatedEndpoints(server.spec);
+        for (const { id, address, labels, engines } of endpoints) {
+          picker.addEndpoint({ id, address, labels, cache, ...(engines && { engines }) });
+        }
         const scrape = (): void => {
-          this.#scrape(picker, server);
+          this.#scrape(picker, server, endpoints);
           this.#clock.setTimer(this.#nextScrapeIn(scrapeIntervalMs), scrape);
         };
-        this.#scrape(picker, server);
+        this.#scrape(picker, server, endpoints);
         // Scrapes are spread over the interval, as in the real scraper.
         const share = (place + 1 - ahead) / this.#servers.size;
         this.#clock.setTimer(scrapeIntervalMs * share, scrape);
@@ -172,11 +175,17 @@ class Simulation {
     return intervalMs * Math.max(1, Math.floor(pauseMs / intervalMs));
   }
 
-  #scrape(picker: EmbeddedPicker, server: ModelServer): void {
+  #scrape(
+    picker: EmbeddedPicker,
+    server: ModelServer,
+    endpoints: readonly SimulatedEndpoint[],
+  ): void {
     const sampledAt = this.#clock.now();
-    const sample = server.sample();
-    if (sample === undefined) return;
-    this.#afterOneHop(() => picker.setMetrics(server.spec.id, { ...sample, sampledAt }));
+    for (const { id, rank } of endpoints) {
+      const sample = server.sample(rank);
+      if (sample === undefined) continue;
+      this.#afterOneHop(() => picker.setMetrics(id, { ...sample, sampledAt }));
+    }
   }
 
   /** The picker that decides the next request. */

@@ -1,10 +1,12 @@
 import type {
   FinishReason,
   RemoteKv,
+  SequenceRequest,
   SequenceUsage,
   Submission,
 } from '../../../stub-server/engine/sequence.ts';
 import type { KvExchange } from '../../../stub-server/pd/kv-exchange.ts';
+import { DATA_PARALLEL_RANK } from '../../framework/data-parallel-rank.ts';
 import { RoutingError } from '../../framework/error.ts';
 import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
 import type { Clock } from '../../framework/runtime.ts';
@@ -143,7 +145,8 @@ export class SimulatedRequest {
       afterOneHop(() => this.#refusedAsTooLong(leg, contextTokensMax));
       return;
     }
-    server.submit({
+    const rank = leg.routed.headers.get(DATA_PARALLEL_RANK);
+    const asked: SequenceRequest = {
       promptTokens: request.promptTokens,
       outputTokens: request.outputTokens,
       blockHashes: this.#blockHashes,
@@ -155,7 +158,8 @@ export class SimulatedRequest {
           leg.routed.firstToken();
         }),
       onDone: (reason, usage) => afterOneHop(() => this.#decoded(leg, reason, usage)),
-    });
+    };
+    server.submit(asked, rank === undefined ? undefined : Number(rank));
   }
 
   /** The client gets 400, which no gateway tries again. */

@@ -23,10 +23,15 @@ export interface ModelServer {
   readonly port: KvPort;
   /** From now on steps take so many times as long. */
   set slowdown(factor: number);
-  /** A request that is refused ends with `error` at once. */
-  submit(request: SequenceRequest): Submission;
-  /** What a scrape would read now; undefined if it would fail. */
-  sample(): MetricsSample | undefined;
+  /**
+   * A request that is refused ends with `error` at once. Without `rank` the server chooses the
+   * engine.
+   */
+  submit(request: SequenceRequest, rank?: number): Submission;
+  /**
+   * What a scrape would read now, of all its engines or of one; undefined if it would fail.
+   */
+  sample(rank?: number): MetricsSample | undefined;
   /** Ends all requests, and refuses those that come, until `restart`. */
   crash(): void;
   restart(): void;
@@ -66,19 +71,19 @@ export class SimulatedServer implements ModelServer {
     }
   }
 
-  submit(request: SequenceRequest): Submission {
+  submit(request: SequenceRequest, rank?: number): Submission {
     const [first] = this.#engines;
     const tokens = request.promptTokens + request.outputTokens;
     if (!this.#up || first === undefined || tokens > first.contextTokensMax) return refuse(request);
     const balancer = this.#balancer;
     if (balancer === undefined) return first.submit(request);
-    const index = balancer.choose();
+    const index = rank ?? balancer.choose();
     return balancer.submit(this.#engines[index] ?? first, index, request);
   }
 
-  sample(): MetricsSample | undefined {
+  sample(rank?: number): MetricsSample | undefined {
     if (!this.#up) return undefined;
-    const engines = this.#engines;
+    const engines = rank === undefined ? this.#engines : this.#engines.slice(rank, rank + 1);
     return {
       waitingQueueSize: sumOf(engines, ({ waitingCount }) => waitingCount),
       runningRequests: sumOf(engines, ({ runningCount }) => runningCount),

@@ -7,6 +7,7 @@ import type { Journal } from '../events/journal.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import { subsetOf } from '../pool/subset.ts';
 import { noCandidates } from './cycle.ts';
+import { headersWithRank } from './rank-destinations.ts';
 
 export interface AnywhereOptions {
   readonly pool: EndpointPool;
@@ -45,12 +46,13 @@ export class Anywhere {
 class PassedRequest implements RoutedRequest {
   readonly request: InferenceRequest;
   readonly endpoint: Endpoint;
-  readonly headers = NO_HEADERS;
+  readonly headers: ReadonlyMap<string, string>;
   readonly wantsAnswer = false;
 
   constructor(request: InferenceRequest, endpoint: Endpoint) {
     this.request = request;
     this.endpoint = endpoint;
+    this.headers = headersWithRank({ headers: NO_HEADERS }, endpoint);
   }
 
   get destinations(): readonly string[] {

@@ -19,6 +19,7 @@ import type { Reservation } from '../load/endpoint-reservation.ts';
 import type { OpenReservation, OpenReservations } from '../load/open-reservations.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import { addedHeaders, credible, reportedValues } from './answer-additions.ts';
+import { headersWithRank, targetsOf } from './rank-destinations.ts';
 
 export interface ReservedRequestParts {
   readonly routed: Routed;
@@ -74,9 +75,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   get destinations(): readonly string[] {
-    const { primary, destinations } = this.#parts.decision;
-    if (destinations !== undefined) return destinations;
-    return primary.kind === 'picked' ? primary.targets.map(({ endpoint }) => endpoint.address) : [];
+    return this.#parts.decision.destinations ?? this.#targets.map(({ address }) => address);
   }
 
   get scored(): readonly ScoredEndpoint[] {
@@ -86,7 +85,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   get headers(): ReadonlyMap<string, string> {
-    return this.#parts.decision.headers;
+    return headersWithRank(this.#parts.decision, this.endpoint);
   }
 
   responseHeaders(): ReadonlyMap<string, string> {
@@ -238,11 +237,14 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
 
   #endpointAt(address: string | undefined): Endpoint | undefined {
     if (address === undefined) return undefined;
-    const { pool, decision } = this.#parts;
-    const { primary } = decision;
-    const place = this.destinations.indexOf(address);
-    const target = primary.kind === 'picked' ? primary.targets[place]?.endpoint : undefined;
+    const { pool } = this.#parts;
+    const target = this.#targets[this.destinations.indexOf(address)];
     return target ?? pool.snapshot().find((endpoint) => endpoint.address === address);
+  }
+
+  get #targets(): readonly Endpoint[] {
+    const { decision, pool } = this.#parts;
+    return targetsOf(decision, () => pool.snapshot());
   }
 
   #settleIn(waitMs: Millis, ending: Ending): void {

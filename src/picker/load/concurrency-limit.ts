@@ -1,3 +1,4 @@
+import { addressOfRank } from '../../framework/data-parallel-rank.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { CapacityPlan } from '../plan/capacity-plan.ts';
 import { placesOf } from './capacity-part.ts';
@@ -45,7 +46,7 @@ export class ConcurrencyLimit {
     const capacity = this.of(endpoint);
     const part = this.#plan?.part;
     if (part === undefined) return capacity - this.#ledger.occupied(endpoint);
-    return placesOf(part, capacity, endpoint.address) - this.#ledger.occupiedHere(endpoint);
+    return placesOf(part, capacity, addressOfRank(endpoint)) - this.#ledger.occupiedHere(endpoint);
   }
 
   /** Those with room for one more; the same array where all have it. */

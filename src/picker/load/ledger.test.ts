@@ -115,3 +115,20 @@ describe('Ledger', () => {
     );
   });
 });
+
+it('[Q327] gives a rank that comes back what it had, and not what another rank of its server had', () => {
+  const { pool, ledger } = poolOf(0);
+  const put = (rank: number): void => {
+    const labels = new Map([['pointsman.dev/data-parallel-rank', String(rank)]]);
+    pool.upsert({ id: id(rank), address: '10.0.0.1:8000', labels });
+  };
+  put(0);
+  put(1);
+  const [first] = pool.snapshot();
+  if (first === undefined) throw new Error('the pool is empty');
+  ledger.reserve(first, { model: 'm', prefillTokens: 10, contextTokens: 40 });
+  for (const each of [0, 1]) pool.remove(id(each));
+  put(1);
+  put(0);
+  expect(pool.snapshot().map((each) => ledger.occupied(each))).toEqual([0, 1]);
+});

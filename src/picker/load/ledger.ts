@@ -1,3 +1,4 @@
+import { addressOfRank } from '../../framework/data-parallel-rank.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   IN_FLIGHT,
@@ -27,7 +28,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   readonly #entries: (EndpointEntry | undefined)[] = [];
   /** Grows each time that an endpoint becomes freer: then what waits is looked at again. */
   #freed = 0;
-  /** By address: endpoints that left the pool while they had requests. */
+  /** By place: endpoints that left the pool while they had requests. */
   readonly #left = new Map<string, EndpointEntry>();
 
   /** The ledger as facts for scorers and filters. */
@@ -43,8 +44,8 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   };
 
   onEndpointAdded(endpoint: Endpoint): void {
-    this.#entries[endpoint.slot] = new EndpointEntry(this.#left.get(endpoint.address));
-    this.#left.delete(endpoint.address);
+    this.#entries[endpoint.slot] = new EndpointEntry(this.#left.get(addressOfRank(endpoint)));
+    this.#left.delete(addressOfRank(endpoint));
     this.#freed += 1;
   }
 
@@ -53,11 +54,13 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     if (metrics.runningRequests > 0 && entry !== undefined) entry.reportsRunning = true;
   }
 
-  onEndpointRemoved({ slot, address }: Endpoint): void {
+  onEndpointRemoved(endpoint: Endpoint): void {
+    const { slot } = endpoint;
     const entry = this.#entries[slot];
     this.#entries[slot] = undefined;
     for (const [each, left] of this.#left) if (openIn(left, 'all') === 0) this.#left.delete(each);
-    if (entry !== undefined && openIn(entry, 'all') > 0) this.#left.set(address, entry);
+    if (entry !== undefined && openIn(entry, 'all') > 0)
+      this.#left.set(addressOfRank(endpoint), entry);
   }
 
   load(endpoint: Endpoint): InFlightLoad {

@@ -74,9 +74,9 @@ export class Doubts {
     let known: readonly Map<string, number>[] | undefined;
     const claims = (): readonly Map<string, number>[] => (known ??= claimants.map(claimsOf));
     const doubted: Doubted[] = [];
-    for (const endpoint of loads.pool.snapshot()) {
-      const { address } = endpoint;
-      const denies = this.#denies(endpoint, loads, claims);
+    const byAddress = Map.groupBy(loads.pool.snapshot(), (endpoint) => endpoint.address);
+    for (const [address, endpoints] of byAddress) {
+      const denies = this.#denies(address, endpoints, loads, claims);
       if (denies === undefined) continue;
       const looks = denies ? (this.#denied.get(address) ?? 0) + 1 : 0;
       if (looks > 0) this.#denied.set(address, looks);
@@ -91,20 +91,24 @@ export class Doubts {
     return doubted;
   }
 
-  /** Undefined where the endpoint's report says nothing of what others claim. */
+  /** Undefined where the reports of the address's ranks say nothing of what others claim. */
   #denies(
-    endpoint: Endpoint,
+    address: string,
+    endpoints: readonly Endpoint[],
     { ledger }: KnownLoads,
     claims: () => readonly Map<string, number>[],
   ): boolean | undefined {
-    const { address, metrics } = endpoint;
-    const reported = metrics.runningRequests + metrics.waitingQueueSize;
-    const here = ledger.occupiedHere(endpoint);
-    if (!isFresh(endpoint, this.#clock.now()) || here > reported) return undefined;
+    const now = this.#clock.now();
+    const reported = sumOf(
+      endpoints,
+      ({ metrics }) => metrics.runningRequests + metrics.waitingQueueSize,
+    );
+    const here = sumOf(endpoints, (each) => ledger.occupiedHere(each));
+    if (!endpoints.every((each) => isFresh(each, now)) || here > reported) return undefined;
     const possible = TIMES_REPORTED * reported;
     // The ledger also has requests whose prompts are still computed elsewhere, so its number is
     // only a bound: the claims themselves are counted where it is above what is possible.
-    if (ledger.occupied(endpoint) - here <= possible) return false;
+    if (sumOf(endpoints, (each) => ledger.occupied(each)) - here <= possible) return false;
     const claimed = claims().reduce((sum, each) => sum + (each.get(address) ?? 0), 0);
     return claimed > possible;
   }
@@ -117,6 +121,10 @@ export class Doubts {
     this.#doubted.set(address, { until: now + DOUBTED_MS, trusted });
     doubted.release(now, address);
   }
+}
+
+function sumOf(endpoints: readonly Endpoint[], value: (each: Endpoint) => number): number {
+  return endpoints.reduce((sum, each) => sum + value(each), 0);
 }
 
 function claimsOf(claimant: Claimant): Map<string, number> {

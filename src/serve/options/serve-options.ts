@@ -70,6 +70,11 @@ export interface PoolOptions {
   readonly endpointsFile: string | undefined;
   /** How long the last addresses of a host name are kept while it cannot be resolved. */
   readonly dnsKeepMs: number;
+  /**
+   * Data-parallel ranks of each server that has no label about it, 1 if not given: with several, each
+   * is an endpoint, and requests name it by a header.
+   */
+  readonly dataParallelSize?: number | undefined;
   /** The InferencePool to follow, or the pods of `spec`; there are no other endpoints then. */
   readonly kubernetes?:
     | {

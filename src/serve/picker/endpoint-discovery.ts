@@ -7,6 +7,7 @@ import { parseStaticEndpoints } from '../../endpoints/discovery/file/static-disc
 import type { KubernetesDiscovery } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
 import { ResolvedEndpoints } from '../../endpoints/discovery/names/resolved-endpoints.ts';
+import { RankedEndpoints } from '../../endpoints/discovery/ranks/ranked-endpoints.ts';
 import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import {
   labelNames,
@@ -51,7 +52,7 @@ interface FollowParts {
 
 /** Follows an InferencePool; undefined without --pool-namespace. */
 async function startKubernetesDiscovery(
-  { pool: { kubernetes }, plan, log }: ServeOptions,
+  { pool: { kubernetes, dataParallelSize: size = 1 }, plan, log }: ServeOptions,
   { picker, runtime, rules, serving }: Omit<FollowParts, 'metrics'>,
 ): Promise<KubernetesDiscovery | undefined> {
   if (kubernetes === undefined) return undefined;
@@ -62,7 +63,8 @@ async function startKubernetesDiscovery(
   const random = runtime.random.fork('kubernetes');
   const onAppProtocol = (appProtocol?: string): void => serving.speak(appProtocol);
   const onReady = (ready: boolean): void => serving.know(ready);
-  const parts = { endpoints: picker.pool, rules, clock: runtime.clock, random, log };
+  const ranks = new RankedEndpoints({ pool: picker.pool, size, log });
+  const parts = { endpoints: picker.pool, ranks, rules, clock: runtime.clock, random, log };
   const callbacks = { onAppProtocol, onReady };
   return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts, ...callbacks });
 }
@@ -85,9 +87,10 @@ async function startDiscovery(
   rules: RequestRules,
 ): Promise<ListedEndpoints> {
   const { log } = options;
-  const { endpoints, dnsKeepMs: keepMs } = options.pool;
+  const { endpoints, dnsKeepMs: keepMs, dataParallelSize: size = 1 } = options.pool;
   const resolve = (name: string): Promise<ResolvedName> => network.resolve(name);
-  const names = new ResolvedEndpoints({ pool, resolve, clock, keepMs, log });
+  const ranks = new RankedEndpoints({ pool, size, log });
+  const names = new ResolvedEndpoints({ pool: ranks, resolve, clock, keepMs, log });
   for (const spec of parseStaticEndpoints(endpoints)) names.upsert(spec);
   const file = startFile(options, names, rules);
   pool.filledBy({

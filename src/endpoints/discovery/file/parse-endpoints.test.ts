@@ -164,3 +164,10 @@ it('[D427] reads what Go reads as not given, and a place of metrics that is that
     'give the other port to metrics-data-source',
   );
 });
+
+it.each(['0', '257', 'eight'])('[Q322] refuses %s data-parallel ranks', (size) => {
+  const labels = `{pointsman.dev/data-parallel-size: "${size}"}`;
+  const text = `endpoints: [{name: a, address: 10.0.0.1, port: 80, labels: ${labels}}]`;
+  const [issue] = issuesOf(text);
+  expect(issue).toMatch(/data-parallel-size: .*must be the number of data-parallel ranks, from 1/);
+});

@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { otherPurpose } from '../../../files/reading/file-purpose.ts';
 import { readYaml } from '../../../files/reading/read-yaml.ts';
 import { zodIssues } from '../../../files/reading/zod-issues.ts';
+import { ENGINE_COUNT_MAX } from '../../../framework/attributes.ts';
+import { RANK_COUNT_LABEL } from '../../../framework/data-parallel-rank.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../../framework/error.ts';
 import { ROLE_LABEL } from '../../../framework/roles.ts';
 import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
+import { isRankCount } from '../ranks/ranked-endpoints.ts';
 import { hostPort, isHost, isPort } from './host-port.ts';
 
 /** The reference's bound; several thousand endpoints fit. */
@@ -84,6 +87,10 @@ const entrySchema = z.lazy(() =>
     .refine(({ role, labels }) => (role ?? labels[ROLE_LABEL]) === (labels[ROLE_LABEL] ?? role), {
       path: ['role'],
       message: `differs from the label ${ROLE_LABEL}; keep one of the two`,
+    })
+    .refine(({ labels }) => isRankCount(Number(labels[RANK_COUNT_LABEL] ?? 1)), {
+      path: ['labels', RANK_COUNT_LABEL],
+      message: `must be the number of data-parallel ranks, from 1 to ${ENGINE_COUNT_MAX}`,
     })
     .refine(
       ({ metricsHost, address, port }) => !metricsHost || metricsHost === hostPort(address, port),

@@ -10,6 +10,7 @@ import {
   A_SECOND_MIN,
   AT_ONCE_MIN,
   CLUSTER_ENDPOINTS_MAX,
+  type EndpointSink,
   HeldEndpoints,
   type WaitReason,
 } from './pool/held-endpoints.ts';
@@ -31,6 +32,8 @@ interface KubernetesOptions {
   /** Called with whether the pool exists, its endpoints are known, and requests can go to them. */
   readonly onReady?: ((ready: boolean) => void) | undefined;
   readonly endpoints: EndpointPool;
+  /** What puts a server's ranks into `endpoints`; undefined: each port is one endpoint. */
+  readonly ranks?: EndpointSink | undefined;
   /** Gets the InferenceObjectives and InferenceModelRewrites; undefined: they are not read. */
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
   readonly clock: Clock;
@@ -201,10 +204,10 @@ function paceOf(clock: Clock, follower: () => Pick<PoolFollower, 'synced' | 'not
 }
 
 function heldFor(
-  { endpoints, clock }: KubernetesOptions,
+  { endpoints, ranks = endpoints, clock }: KubernetesOptions,
   follower: () => Pick<PoolFollower, 'note'>,
 ): HeldEndpoints {
   const onWaiting = (why: WaitReason | undefined): void =>
     follower().note('endpoints', why && WAITING[why]);
-  return new HeldEndpoints({ pool: endpoints, clock, onWaiting });
+  return new HeldEndpoints({ pool: ranks, clock, onWaiting });
 }

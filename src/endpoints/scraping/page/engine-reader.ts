@@ -1,3 +1,4 @@
+import { dataParallelRank } from '../../../framework/data-parallel-rank.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import type { EngineMapping } from './engine-metrics.ts';
 import { PageReader } from './page-reader.ts';
@@ -35,7 +36,7 @@ export class EngineReader {
   read(page: Buffer, endpoint: Endpoint): PageReading | PageRefusal | undefined {
     this.#workBytes = 0;
     if (this.#readers.length === 0) {
-      const options = { loadOptional: this.#loadOptional };
+      const options = { loadOptional: this.#loadOptional, rank: dataParallelRank(endpoint) };
       this.#readers = this.#mappings(endpoint).map((mapping) => new PageReader(mapping, options));
     }
     for (const reader of this.#readers) {

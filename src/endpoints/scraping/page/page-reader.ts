@@ -14,7 +14,7 @@ import {
   SeriesFinder,
 } from './prometheus-scan.ts';
 import { type PageReading, type PageRefusal, sameValues } from './reading.ts';
-import { parseSpec } from './series-spec.ts';
+import { ENGINE_LABELS, parseSpec, type SeriesSpec } from './series-spec.ts';
 
 /** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
 const ADAPTERS_MAX = 1024;
@@ -32,11 +32,15 @@ const CONFIG_COUNT_MAX = 1e9;
 /** Seconds since the epoch, in the year 5138. */
 const STARTED_AT_MAX_S = 1e11;
 
-/** What vLLM and SGLang call the number of a data-parallel rank. */
-const ENGINE_LABELS = ['engine', 'dp_rank'];
-
 /** The name that every Prometheus client library uses. */
 const START_TIME = 'process_start_time_seconds';
+
+export interface PageReaderOptions {
+  /** A page may have other values than those of the load alone. */
+  readonly loadOptional?: boolean;
+  /** The data-parallel rank that is read; undefined: all of them. */
+  readonly rank?: number | undefined;
+}
 
 /** Reads the pages of one endpoint; faster from the second on, as positions are remembered. */
 export class PageReader {
@@ -52,16 +56,15 @@ export class PageReader {
   readonly #custom: (page: Buffer) => ReadonlyMap<string, number>;
   readonly #startedAt: SeriesFinder;
 
-  /** With `loadOptional`, a page may have other values than those of the load alone. */
-  constructor(
-    mapping: EngineMapping,
-    { loadOptional = false }: { readonly loadOptional?: boolean } = {},
-  ) {
+  constructor(mapping: EngineMapping, { loadOptional = false, rank }: PageReaderOptions = {}) {
     this.#loadOptional = loadOptional;
+    const ofRank = (orNone: boolean): Pick<SeriesSpec, 'rank'> =>
+      rank === undefined ? {} : { rank: { number: rank, orNone } };
+    // vLLM says of adapters and the process what is so of all ranks.
     const finderOf: FinderOf = (spec, everyPages) =>
-      new SeriesFinder(parseSpec(spec), this.#work, everyPages);
+      new SeriesFinder({ ...parseSpec(spec), ...ofRank(true) }, this.#work, everyPages);
     const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
-      specs.map((spec) => finderOf(spec));
+      specs.map((spec) => new SeriesFinder({ ...parseSpec(spec), ...ofRank(false) }, this.#work));
     this.#waiting = new LoadMetric(finders(mapping.waiting), add, WAITING_MAX);
     this.#running = new LoadMetric(finders(mapping.running), add, RUNNING_MAX);
     // Both find the same lines: one that has been found is not searched for again.

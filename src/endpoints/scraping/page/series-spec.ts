@@ -7,7 +7,18 @@ export interface SeriesSpec {
   readonly labels: Labels;
   /** Labels that it must not have. */
   readonly without?: Labels;
+  /** The data-parallel rank whose series are selected; undefined: those of all ranks. */
+  readonly rank?: RankSpec;
 }
+
+export interface RankSpec {
+  readonly number: number;
+  /** Whether a series that names no rank is selected, too: it is of the whole server. */
+  readonly orNone: boolean;
+}
+
+/** What vLLM and SGLang call the number of a data-parallel rank. */
+export const ENGINE_LABELS: readonly string[] = ['engine', 'dp_rank'];
 
 const SPEC = /^\s*([a-zA-Z_:][\w:]*)\s*(?:\{(.*)\}\s*)?$/s;
 /** One label; the reference allows values without quotes behind `=`. */
@@ -44,13 +55,19 @@ export function parseSpec(text: string): SeriesSpec {
 }
 
 /** Whether a series with these labels is selected. */
-export function selectsSeries({ labels, without }: SeriesSpec, of: Labels): boolean {
+export function selectsSeries({ labels, without, rank }: SeriesSpec, of: Labels): boolean {
+  if (rank !== undefined && !isOfRank(rank, of)) return false;
   for (const [name, value] of labels) if ((of.get(name) ?? '') !== value) return false;
   for (const [name, value] of without ?? []) if ((of.get(name) ?? '') === value) return false;
   return true;
 }
 
 /** Whether any series of the name is selected, whatever its labels are. */
-export function selectsEverySeries({ labels, without }: SeriesSpec): boolean {
-  return labels.size === 0 && without === undefined;
+export function selectsEverySeries({ labels, without, rank }: SeriesSpec): boolean {
+  return labels.size === 0 && without === undefined && rank === undefined;
+}
+
+function isOfRank({ number, orNone }: RankSpec, of: Labels): boolean {
+  const named = ENGINE_LABELS.map((label) => of.get(label)).find((value) => value !== undefined);
+  return named === undefined ? orNone : named === String(number);
 }

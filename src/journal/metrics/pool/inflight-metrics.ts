@@ -56,7 +56,9 @@ function countsOf(
     countOf(counts, id, { fairness_id: 'default-flow', priority: '0' });
   for (const { routed, servedBy, firstTokenAt } of open) {
     const { request, endpoint: picked, cachedTokens, prefill, prefillCachedTokens = 0 } = routed;
-    const { id } = (servedBy === undefined ? undefined : byAddress.get(servedBy)) ?? picked;
+    // Ranks of one server have one address.
+    const stayed = servedBy === undefined || servedBy === picked.address;
+    const { id } = (stayed ? undefined : byAddress.get(servedBy)) ?? picked;
     const fairness_id = fairnessIds.admit(request.fairnessId);
     const labels = { fairness_id, priority: String(request.priority) };
     const count = countOf(counts, id, labels);
