@@ -5,6 +5,7 @@ import type { CaptureRecord } from '../../../journal/capture/capture-record.ts';
 import { blockIdsOf } from '../prefix-numbers.ts';
 import type { TraceRequest } from '../trace.ts';
 import { TOKENS_MAX } from '../trace-format.ts';
+import { wholeMicros } from '../whole-micros.ts';
 import { AnswerLengths, type UncountedAnswer } from './answer-lengths.ts';
 
 const sizes = z.object({
@@ -178,8 +179,8 @@ export class CaptureRequests {
       ...(done !== undefined && {
         seen: {
           outcome: done.o,
-          ...(firstAt !== undefined && { ttftMs: firstAt - at }),
-          e2eMs: done.at - at,
+          ...(firstAt !== undefined && { ttftMs: wholeMicros(firstAt - at) }),
+          e2eMs: wholeMicros(done.at - at),
         },
       }),
     };

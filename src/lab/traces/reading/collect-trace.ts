@@ -1,5 +1,6 @@
 import { type Trace, TraceError, type TraceRequest } from '../trace.ts';
 import { REQUESTS_MAX, type ReadResult, SKIPPED } from '../trace-format.ts';
+import { wholeMicros } from '../whole-micros.ts';
 
 interface CollectOptions {
   readonly source: string;
@@ -104,7 +105,7 @@ export class TraceCollector {
       this.#latestMs = Math.max(this.#latestMs, atMs);
     }
     // Relative to the first request read, so that usually nothing has to be copied at the end.
-    this.#requests.push({ ...request, atMs: atMs - this.#firstMs });
+    this.#requests.push({ ...request, atMs: wholeMicros(atMs - this.#firstMs) });
     if (this.#requests.length > REQUESTS_MAX) {
       throw new TraceError(source, line, `more than ${REQUESTS_MAX} requests; shorten the trace`);
     }
@@ -146,5 +147,5 @@ function fromZero(requests: readonly TraceRequest[]): readonly TraceRequest[] {
   // At most 0, because the first request that was read is at 0.
   const startMs = requests[0]?.atMs ?? 0;
   if (startMs === 0) return requests;
-  return requests.map((request) => ({ ...request, atMs: request.atMs - startMs }));
+  return requests.map((request) => ({ ...request, atMs: wholeMicros(request.atMs - startMs) }));
 }

@@ -34,6 +34,13 @@ describe('the format of a trace', () => {
     );
   });
 
+  it('[G207] does not take a log in text, as Envoy writes it, for a JSON array', () => {
+    const log = '[2026-11-29T07:00:00.000Z] "POST /v1/completions HTTP/1.1" 200 - 812 3400 950\n';
+    expect(() => readBytes(log, { lenient: false })).toThrow(
+      /:1: "\[2026-11-29T07:00:00.*is neither JSON of objects nor a known CSV header/,
+    );
+  });
+
   it('[G198] names the fields of JSON that no format has; a damaged line of Mooncake’s stays one', () => {
     const log = '{"start_time":"2024-05-18T02:40:00Z","method":"POST","bytes_sent":3400}';
     expect(() => readBytes(log, { lenient: false })).toThrow(

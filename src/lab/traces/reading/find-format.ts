@@ -50,11 +50,16 @@ export function findFormat(firstLine: string): TraceFormat | string {
   const found =
     TRACE_FORMATS.find((each) => typeof each.firstLine === 'function' && each.firstLine(text)) ??
     noTraceOf(text) ??
-    TRACE_FORMATS.find((each) => each.firstLine === text[0]);
+    TRACE_FORMATS.find((each) => each.firstLine === bracketOf(text));
   if (found !== undefined) return found;
   const headers = TRACE_FORMATS.flatMap(({ csvHeader }) => csvHeader ?? []).join(' or ');
   const excerpt = JSON.stringify(text.slice(0, EXCERPT_CHARS));
-  return `${excerpt} is neither a JSON object nor a known CSV header: ${headers}; docs/trace-format.md has all formats`;
+  return `${excerpt} is neither JSON of objects nor a known CSV header: ${headers}; docs/trace-format.md has all formats`;
+}
+
+/** Undefined for lines of a log in text, which may begin with a time in brackets. */
+function bracketOf(text: string): string | undefined {
+  return /^(?:\{|\[\s*(?:\{|$))/.test(text) ? text[0] : undefined;
 }
 
 /** Why JSON of no known format cannot be read; undefined for what may be damaged or Mooncake's. */

@@ -67,6 +67,20 @@ describe('a capture read as a trace', () => {
     );
   });
 
+  it('[G206] has times with whole microseconds, as the capture has', () => {
+    const wallMs = 1_795_939_113_998.303;
+    capture(0, [
+      head(0, wallMs, 0.117),
+      asked(600.001, 0, request(64, [])),
+      asked(1323.471, 1, request(64, [])),
+      { e: 'first', t: 1400.1, n: 1 },
+      { e: 'done', t: 1500.7, n: 1, o: 'completed', u: [64, 20, 0] },
+    ]);
+    const [, second] = readTrace(folder, { lenient: false }).requests;
+    expect(second?.atMs).toBe(723.47);
+    expect(second?.seen).toEqual({ outcome: 'completed', ttftMs: 76.629, e2eMs: 177.229 });
+  });
+
   it('has the blocks, the tokens that servers counted, and what became of requests', () => {
     capture(
       0,
