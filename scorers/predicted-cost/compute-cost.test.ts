@@ -18,6 +18,7 @@ const STATE: EndpointState = {
   capacityTokens: 400_000,
   heldTokens: 30_000,
   adapterMs: 0,
+  slotMs: 0,
   suspectMs: 0,
   tooLongMs: 0,
   stale: false,

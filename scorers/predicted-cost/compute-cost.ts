@@ -40,6 +40,8 @@ export interface EndpointState {
   readonly heldTokens: number;
   /** The wait for the adapter's slot, or for its load. */
   readonly adapterMs: number;
+  /** The wait until one of the requests that the server runs has ended. */
+  readonly slotMs: number;
   /** The penalty for a recent failure. */
   readonly suspectMs: number;
   /** The penalty where the request is longer than what the endpoint takes. */
@@ -79,6 +81,8 @@ export type CostBreakdown = {
   /** By how much later requests wait longer for the memory that it holds. */
   memoryDelayForOthersMs: number;
   adapterMs: number;
+  /** The wait until one of the requests ends that the server runs: it has shown that it runs no more. */
+  slotMs: number;
   suspectMs: number;
   /** The endpoint would refuse it, because it is longer than the context window there. */
   tooLongMs: number;
@@ -98,7 +102,7 @@ export function computeCost(
   state: EndpointState,
   terms?: CostBreakdown,
 ): number {
-  const { load, engine, traffic, adapterMs, suspectMs, tooLongMs } = state;
+  const { load, engine, traffic, adapterMs, slotMs, suspectMs, tooLongMs } = state;
   const uncachedTokens = Math.max(0, request.promptTokens - state.cachedTokens);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
   const pendingMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
@@ -123,6 +127,7 @@ export function computeCost(
     memoryMs +
     memoryDelayMs +
     adapterMs +
+    slotMs +
     suspectMs +
     tooLongMs;
   if (terms === undefined) return costMs;
@@ -144,6 +149,7 @@ function copyKnown(terms: CostBreakdown, request: RequestCost, state: EndpointSt
   terms.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
   terms.overheadMs = state.engine.overheadMs;
   terms.adapterMs = state.adapterMs;
+  terms.slotMs = state.slotMs;
   terms.suspectMs = state.suspectMs;
   terms.tooLongMs = state.tooLongMs;
   terms.paidMs = 0;
@@ -242,6 +248,7 @@ export function emptyBreakdown(): CostBreakdown {
     memoryMs: 0,
     memoryDelayForOthersMs: 0,
     adapterMs: 0,
+    slotMs: 0,
     suspectMs: 0,
     tooLongMs: 0,
     paidMs: 0,

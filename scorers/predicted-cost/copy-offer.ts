@@ -113,14 +113,22 @@ function cheapestBelow(
  * they come: in a sum over all requests nothing shall be there twice.
  */
 function ownWaitMs(
-  { overheadMs, queuedPrefillMs, ownPrefillMs, stepsMs, memoryMs, adapterMs }: CostBreakdown,
+  {
+    overheadMs,
+    queuedPrefillMs,
+    ownPrefillMs,
+    stepsMs,
+    memoryMs,
+    adapterMs,
+    slotMs,
+  }: CostBreakdown,
   { load, engine }: EndpointState,
 ): Millis {
   const stepTokens = Math.min(load.pendingPrefillTokens, engine.prefillTokensMax);
   // The prompts of the step under way are half computed, in the mean.
   const computedMs = (engine.perPrefillTokenMs * stepTokens) / 2;
   const leftMs = Math.max(0, queuedPrefillMs - computedMs);
-  return overheadMs + leftMs + ownPrefillMs + stepsMs + memoryMs + adapterMs;
+  return overheadMs + leftMs + ownPrefillMs + stepsMs + memoryMs + adapterMs + slotMs;
 }
 
 /** How many requests that begin with so many tokens of this prompt wait for endpoints. */

@@ -1,7 +1,8 @@
 import { dividedLoad } from '../../src/cost-model/engine-load.ts';
 import type { Traffic } from '../../src/cost-model/queueing-delay.ts';
 import { shownCapacityTokens } from '../../src/cost-model/shown-capacity.ts';
-import { PRIOR_STEP_TIME } from '../../src/cost-model/step-time.ts';
+import { slotWaitMs, waitsForSlot } from '../../src/cost-model/slot-wait.ts';
+import { decodeStepMs, PRIOR_STEP_TIME } from '../../src/cost-model/step-time.ts';
 import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
 import {
   ENGINE_MODEL,
@@ -104,6 +105,7 @@ export function costCycle(
     state.heldTokens = begunTokens > usedTokens ? begunTokens : usedTokens;
     if (capacityTokens === 0) readUnknownMemory(state, endpoint, engines);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
+    state.slotMs = waitsForSlot(state.load) ? slotMs(state, outputTokens) : 0;
     state.tooLongMs = leastTokens > windowTokens ? TOO_LONG_COST_MS : 0;
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
@@ -121,6 +123,10 @@ export function costCycle(
 
 function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Millis {
   return inFlight.computedMs?.(endpoint, now) ?? 0;
+}
+
+function slotMs({ load, engine }: ReadState, outputTokens: number): Millis {
+  return slotWaitMs(load, outputTokens * decodeStepMs(load.requests, load.contextTokens, engine));
 }
 
 /** The memory of an engine that does not report its size. */
@@ -166,6 +172,7 @@ function emptyState(requestsPerToken: () => number): ReadState {
     capacityTokens: 0,
     heldTokens: 0,
     adapterMs: 0,
+    slotMs: 0,
     suspectMs: 0,
     tooLongMs: 0,
     stale: false,

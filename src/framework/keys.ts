@@ -84,6 +84,8 @@ export interface InFlightLoad {
   readonly sentPrefillTokens?: number | undefined;
   /** Requests whose first token has been seen; 0 if left out. */
   readonly begunRequests?: number | undefined;
+  /** How many requests the server runs at a time, as it has shown; any number if left out. */
+  readonly runningMax?: number | undefined;
 }
 
 /** The tokens in flight that detectors, filters and scorers of the reference compare. */

@@ -9,6 +9,7 @@ import { ConcurrencyLimit } from './load/concurrency-limit.ts';
 import { Ledger } from './load/ledger.ts';
 import { LostRequests } from './load/lost-requests.ts';
 import { OpenReservations } from './load/open-reservations.ts';
+import { RunningBounds } from './load/running-bounds.ts';
 import { EndpointPool } from './pool/endpoint-pool.ts';
 
 /** The state of a picker, without the parts that decide and those that let requests wait. */
@@ -23,6 +24,7 @@ export interface PickerParts {
   readonly limit: ConcurrencyLimit;
   readonly ejector: Ejector;
   readonly engineModel: EngineModel;
+  readonly runningBounds: RunningBounds;
   readonly candidates: CandidateRules;
   /** The requests in flight, where they have a maximum age. */
   readonly open: OpenReservations | undefined;
@@ -48,5 +50,7 @@ export function pickerParts(options: EndpointPickerOptions, owner: object): Pick
   const open = reservations && new OpenReservations({ ...reservations, clock: runtime.clock });
   const candidates = new CandidateRules(ejector, limit, lost);
   const engineModel = new EngineModel();
-  return { pool, faults, journal, clock, ledger, limit, ejector, engineModel, candidates, open };
+  const runningBounds = new RunningBounds({ ledger, engineModel });
+  const loads = { ledger, limit, runningBounds, open };
+  return { ...loads, pool, faults, journal, clock, ejector, engineModel, candidates };
 }

@@ -1,5 +1,6 @@
 import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
+import { waitsForSlot } from '../../cost-model/slot-wait.ts';
 import {
   attendedSquares,
   decodeStepMs,
@@ -228,8 +229,9 @@ function scaled(stepTime: StepTime, ratio: number): StepTime {
   };
 }
 
-/** Whether the first token may have waited for memory or an adapter's slot. */
+/** Whether the first token may have waited for the end of another request, or an adapter's slot. */
 export function mayWaitForResources({ endpoint, load, request }: Routed): boolean {
+  if (waitsForSlot(load)) return true;
   const lora = endpoint.attribute(LORA);
   if (lora !== undefined && (lora.waiting.size > 0 || !lora.running.has(request.model)))
     return true;

@@ -32,6 +32,11 @@ const OVERDUE_MS: Millis = 1000;
 const OVERDUE_TIMES = 2;
 /** A request may take so long to the engine, and into its metrics. */
 const ON_ITS_WAY_MS: Millis = 100;
+/**
+ * So many requests may wait at a server that runs no more at a time: they begin without a gap, and
+ * show whether it would run more.
+ */
+const SLOT_WAITERS = 1;
 /** How much of the mean size of prompts each new prompt changes. */
 const MEAN_SHARE = 0.02;
 
@@ -183,8 +188,11 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   isOpen(endpoint: Endpoint, at: Millis, needsRoom = false): boolean {
     const { ledger, engineModel, limit } = this.#options;
     if (limit.isFull(endpoint)) return false;
-    const { requests, pendingPrefillTokens } = ledger.load(endpoint);
+    const { requests, pendingPrefillTokens, runningMax } = ledger.load(endpoint);
     if (requests === 0 || this.#isIdle(endpoint)) return true;
+    if (runningMax !== undefined && requests >= runningMax + (needsRoom ? 0 : SLOT_WAITERS)) {
+      return false;
+    }
     if (this.#lacksMemory(endpoint, pendingPrefillTokens, at)) return false;
     const othersTokens = this.#claims.share(endpoint.slot) * this.#reportedTokens(endpoint, at);
     const tokens = pendingPrefillTokens + othersTokens;

@@ -26,6 +26,8 @@ export interface ListedReservation {
    * wait in front of the engine.
    */
   readonly countedFrom: Millis;
+  /** Tokens of its prompt that are not computed, until its first token. */
+  readonly pendingTokens: number;
   readonly lost: LostBy | undefined;
   /** Taken for lost, it is no load: until its first token comes, or it is found again. */
   setLost(lost: LostBy | undefined): void;
@@ -40,6 +42,7 @@ export class EndpointEntry {
     contextTokens: 0,
     countedTokens: 0,
     begunRequests: 0,
+    runningMax: Number.POSITIVE_INFINITY,
   };
   /** Model → requests, without those that are taken for lost. */
   readonly models: Map<string, number> = new Map();

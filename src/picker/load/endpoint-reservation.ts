@@ -102,6 +102,10 @@ export class EndpointReservation implements Reservation, ListedReservation {
     return sent.isCountedAtOnce && lateAt <= answeredSentAt ? lateAt : Number.POSITIVE_INFINITY;
   }
 
+  get pendingTokens(): number {
+    return this.#prefillTokens;
+  }
+
   get lost(): LostBy | undefined {
     return this.#lost;
   }

@@ -141,6 +141,7 @@ export function plus(load: InFlightLoad, held: HeldSum | undefined): InFlightLoa
     countedTokens: countedTokens(load) + prefillTokens,
     sentPrefillTokens: load.pendingPrefillTokens,
     begunRequests: load.begunRequests,
+    runningMax: load.runningMax,
   };
 }
 

@@ -33,6 +33,7 @@ describe('Ledger', () => {
       contextTokens: 40,
       countedTokens: 11,
       begunRequests: 0,
+      runningMax: Number.POSITIVE_INFINITY,
     });
     reservation.prefilled();
     reservation.prefilled();
@@ -47,6 +48,7 @@ describe('Ledger', () => {
       contextTokens: 0,
       countedTokens: 0,
       begunRequests: 0,
+      runningMax: Number.POSITIVE_INFINITY,
     });
   });
 
@@ -108,6 +110,7 @@ describe('Ledger', () => {
             contextTokens: 0,
             countedTokens: 0,
             begunRequests: 0,
+            runningMax: Number.POSITIVE_INFINITY,
           });
         }
       }),

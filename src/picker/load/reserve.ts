@@ -1,4 +1,5 @@
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
+import { slotWaitMs } from '../../cost-model/slot-wait.ts';
 import { decodeStepMs, predictedTtftMs } from '../../cost-model/step-time.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad } from '../../framework/keys.ts';
@@ -41,12 +42,16 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const cachedTokens = prefill?.cachedTokens ?? parts.cachedTokens;
   const prefillTokens = Math.max(0, promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
-  const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
-  const there = loadPerEngine(ledger.load(target), target);
+  const load = ledger.load(target);
+  const { requests, pendingPrefillTokens, contextTokens } = load;
+  const { runningMax = Number.POSITIVE_INFINITY } = load;
+  const there = loadPerEngine(load, target);
   const tpotMs = decodeStepMs(there.requests, there.contextTokens, engineModel.stepTime(target));
   const tokens = { promptTokens, uncachedTokens: prefillTokens };
   const before = loadPerEngine(ledger.load(computes), computes);
-  const ttftMs = predictedTtftMs(before, tokens, engineModel.stepTime(computes));
+  const ttftMs =
+    predictedTtftMs(before, tokens, engineModel.stepTime(computes)) +
+    slotWaitMs(there, outputTokens * tpotMs);
   const hereTokens = prefill === undefined ? prefillTokens : 0;
   // As the reference counts: also where the prompt is computed elsewhere.
   const countedTokens = Math.max(0, promptTokens - parts.cachedTokens);
@@ -62,7 +67,12 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   });
   return {
     // A copy, because the ledger changes its own object.
-    load: { requests, pendingPrefillTokens, contextTokens },
+    load: {
+      requests,
+      pendingPrefillTokens,
+      contextTokens,
+      ...(runningMax < Number.POSITIVE_INFINITY && { runningMax }),
+    },
     ttftMs,
     tpotMs,
     decodeMs: outputTokens * tpotMs,
