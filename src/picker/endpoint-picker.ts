@@ -71,7 +71,7 @@ export class EndpointPicker implements Router, BookingRouter {
   constructor(options: EndpointPickerOptions) {
     const { plan, runtime, subscribers = [], elsewhereObservers = [], stopwatch } = options;
     const known = pickerParts(options, this);
-    const { pool, faults, ledger, limit, clock, ejector, engineModel, runningBounds } = known;
+    const { pool, faults, ledger, limit, clock, ejector, engineModel } = known;
     this.pool = pool;
     this.faults = faults;
     this.ledger = ledger;
@@ -103,8 +103,7 @@ export class EndpointPicker implements Router, BookingRouter {
     const routing = { ...known, cores, cycles: this.#cycles, room: this.#room, anywhere };
     this.#routing = new PickerRouting(routing);
     this.route = this.#routing.route;
-    const own = [ledger, engineModel, runningBounds, ejector];
-    for (const each of [...own, ...subscribers]) pool.observeEndpoints(each);
+    for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
     const first = this.#createCore(plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
     const last = [engineModel, shares, backlog];

@@ -24,7 +24,6 @@ export interface PickerParts {
   readonly limit: ConcurrencyLimit;
   readonly ejector: Ejector;
   readonly engineModel: EngineModel;
-  readonly runningBounds: RunningBounds;
   readonly candidates: CandidateRules;
   /** The requests in flight, where they have a maximum age. */
   readonly open: OpenReservations | undefined;
@@ -42,15 +41,14 @@ export function pickerParts(options: EndpointPickerOptions, owner: object): Pick
     (error) => faults.report(owner, 'timer', error),
   );
   const ledger = new Ledger();
-  const lost = new LostRequests({ pool, ledger });
   const limit = new ConcurrencyLimit(ledger);
   limit.configure(plan.capacity);
   const ejector = new Ejector({ pool, onChange: onEjection });
   ejector.configure(plan.ejection);
   const open = reservations && new OpenReservations({ ...reservations, clock: runtime.clock });
-  const candidates = new CandidateRules(ejector, limit, lost);
   const engineModel = new EngineModel();
-  const runningBounds = new RunningBounds({ ledger, engineModel });
-  const loads = { ledger, limit, runningBounds, open };
-  return { ...loads, pool, faults, journal, clock, ejector, engineModel, candidates };
+  const lost = new LostRequests({ pool, ledger });
+  const bounds = new RunningBounds({ pool, ledger, engineModel });
+  const candidates = new CandidateRules(ejector, limit, [lost, bounds]);
+  return { pool, faults, journal, clock, ledger, limit, ejector, engineModel, candidates, open };
 }

@@ -2,7 +2,7 @@ import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { CACHE_CONFIG, LORA } from '../../src/framework/attributes.ts';
-import type { EndpointId } from '../../src/framework/endpoint.ts';
+import type { EndpointId, EndpointMetrics } from '../../src/framework/endpoint.ts';
 import { RoutingError } from '../../src/framework/error.ts';
 import type { InferenceRequest, PromptBlocks } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
@@ -78,6 +78,8 @@ interface TrafficOptions {
   readonly openMax?: number;
   /** The share of requests that never end, as if their server had lost them. */
   readonly lost?: number;
+  /** Servers run so many requests at a time, and report those that they have; else at random. */
+  readonly sequencesMax?: number;
 }
 
 /**
@@ -151,6 +153,14 @@ interface TrafficParts {
   readonly headerRandom: Random;
 }
 
+function drawnLoad(random: Random): Omit<EndpointMetrics, 'sampledAt'> {
+  return {
+    waitingQueueSize: Math.floor(random.next() * 5),
+    runningRequests: Math.floor(random.next() * 30),
+    kvCacheUsage: random.next(),
+  };
+}
+
 /** Endpoints, and requests to them, that do all that a picker can meet, at random. */
 class CapturedTraffic {
   readonly #picker: EndpointPicker;
@@ -170,6 +180,7 @@ class CapturedTraffic {
       tenants: 8,
       openMax: 40,
       lost: 0,
+      sequencesMax: 0,
     };
     this.#options = { ...usual, ...options };
     for (let at = 0; at < ENDPOINTS; at++) this.#add(at);
@@ -183,18 +194,23 @@ class CapturedTraffic {
     for (let at = 0; at < ENDPOINTS; at++) {
       if (random.next() > 0.3) continue;
       const id = `e${at}` as EndpointId;
-      pool.observe(id, {
-        waitingQueueSize: Math.floor(random.next() * 5),
-        runningRequests: Math.floor(random.next() * 30),
-        kvCacheUsage: random.next(),
-        sampledAt: clock.now(),
-      });
+      const load = this.#options.sequencesMax > 0 ? this.#runningAt(id) : drawnLoad(random);
+      pool.observe(id, { ...load, sampledAt: clock.now() });
       if (random.next() < 0.05) {
         pool.set(id, LORA, { running: new Set(['m1']), waiting: new Set<string>(), max: 2 });
       }
     }
     if (random.next() < 0.01 * churn) pool.remove(`e${n % ENDPOINTS}` as EndpointId);
     if (random.next() < 0.02 * churn) this.#add(n % ENDPOINTS);
+  }
+
+  /** What a server has, which begins the oldest of its requests first. */
+  #runningAt(id: EndpointId): Omit<EndpointMetrics, 'sampledAt'> {
+    const open = this.#open.filter(({ endpoint }) => endpoint.id === id);
+    const running = open.slice(0, this.#options.sequencesMax);
+    for (const each of running) each.firstToken();
+    const waitingQueueSize = open.length - running.length;
+    return { waitingQueueSize, runningRequests: running.length, kvCacheUsage: 0.1 };
   }
 
   /** Sends request `n`. */

@@ -2,12 +2,19 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Ejector } from '../ejection/ejector.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
-import type { LostRequests } from '../load/lost-requests.ts';
 import { sameEndpoints } from '../pool/subset.ts';
 
 /** Whether a request is placed now, or waits for the endpoint that is chosen. */
 export type Purpose = 'placing' | 'waiting';
 
+/** What is learned of the loads of servers when a request is placed. */
+export interface LoadLook {
+  /** Returns whether a load is another one now. */
+  look(at: Millis): boolean;
+}
+
+/** So often at most, by the time of the decisions. */
+const LOOK_MS: Millis = 100;
 const NONE: readonly Endpoint[] = [];
 
 /**
@@ -17,20 +24,21 @@ const NONE: readonly Endpoint[] = [];
 export class CandidateRules {
   readonly #ejector: Ejector;
   readonly #limit: ConcurrencyLimit;
-  readonly #lost: Pick<LostRequests, 'look'>;
+  readonly #looks: readonly LoadLook[];
+  #lookedAt: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(ejector: Ejector, limit: ConcurrencyLimit, lost: Pick<LostRequests, 'look'>) {
+  constructor(ejector: Ejector, limit: ConcurrencyLimit, looks: readonly LoadLook[]) {
     this.#ejector = ejector;
     this.#limit = limit;
-    this.#lost = lost;
+    this.#looks = looks;
   }
 
   /**
-   * What was decided for a request in this event does not count: some that were in flight have
-   * turned out to be lost, or the candidates are others by now.
+   * What was decided for a request in this event does not count: the loads have turned out to be
+   * others, or the candidates are others by now.
    */
   areOthers(candidates: readonly Endpoint[], all: readonly Endpoint[], at: Millis): boolean {
-    const hasChanged = this.#lost.look(at);
+    const hasChanged = this.#look(at);
     return !sameEndpoints(this.offerForPlacing(all, at), candidates) || hasChanged;
   }
 
@@ -40,7 +48,7 @@ export class CandidateRules {
    * give the same.
    */
   offerForPlacing(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
-    this.#lost.look(at);
+    this.#look(at);
     const trial = this.#ejector.offerTrial(all, at);
     const healthy = trial === undefined ? this.#ejector.remaining(all) : [trial];
     return this.#withRoom(healthy, all);
@@ -78,6 +86,14 @@ export class CandidateRules {
     if (wider === undefined || purpose === 'waiting') return wider;
     const open = this.#limit.withRoom(wider);
     return open.length === 0 || sameEndpoints(open, tried) ? undefined : open;
+  }
+
+  #look(at: Millis): boolean {
+    if (at - this.#lookedAt < LOOK_MS) return false;
+    this.#lookedAt = at;
+    let hasChanged = false;
+    for (const each of this.#looks) if (each.look(at)) hasChanged = true;
+    return hasChanged;
   }
 
   /** A trial at an ejected endpoint that is full is left for later. */

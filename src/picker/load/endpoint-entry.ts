@@ -26,6 +26,8 @@ export interface ListedReservation {
    * wait in front of the engine.
    */
   readonly countedFrom: Millis;
+  /** Whether its server counts it in its metrics as soon as it comes. */
+  readonly isCountedAtOnce: boolean;
   /** Tokens of its prompt that are not computed, until its first token. */
   readonly pendingTokens: number;
   readonly lost: LostBy | undefined;

@@ -102,6 +102,10 @@ export class EndpointReservation implements Reservation, ListedReservation {
     return sent.isCountedAtOnce && lateAt <= answeredSentAt ? lateAt : Number.POSITIVE_INFINITY;
   }
 
+  get isCountedAtOnce(): boolean {
+    return this.#sent?.isCountedAtOnce === true;
+  }
+
   get pendingTokens(): number {
     return this.#prefillTokens;
   }

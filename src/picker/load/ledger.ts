@@ -49,11 +49,6 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     this.#freed += 1;
   }
 
-  onEndpointChanged({ slot, metrics }: Endpoint): void {
-    const entry = this.#entries[slot];
-    if (metrics.runningRequests > 0 && entry !== undefined) entry.reportsRunning = true;
-  }
-
   onEndpointRemoved(endpoint: Endpoint): void {
     const { slot } = endpoint;
     const entry = this.#entries[slot];

@@ -8,8 +8,6 @@ export interface LostRequestsOptions {
   readonly ledger: Pick<Ledger, 'entryOf'>;
 }
 
-/** Endpoints are looked at so often, by the time of the decisions. */
-const CHECK_MS: Millis = 100;
 /** A request may take so long to the engine, and into its metrics. */
 const ON_ITS_WAY_MS: Millis = 100;
 /**
@@ -44,21 +42,19 @@ export class LostRequests {
   readonly #options: LostRequestsOptions;
   /** By slot. */
   readonly #shown: (Shown | undefined)[] = [];
-  #checkedAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(options: LostRequestsOptions) {
     this.#options = options;
   }
 
-  /** To be called when a request is placed. Returns whether the load of an endpoint has changed. */
+  /** Returns whether the load of an endpoint has changed. */
   look(at: Millis): boolean {
-    if (at - this.#checkedAt < CHECK_MS) return false;
-    this.#checkedAt = at;
     const { pool, ledger } = this.#options;
     let hasChanged = false;
     for (const endpoint of pool.snapshot()) {
       const entry = ledger.entryOf(endpoint);
       if (entry === undefined || entry.open === 0) continue;
+      if (endpoint.metrics.runningRequests > 0) entry.reportsRunning = true;
       if (findOvertaken(entry, endpoint, at)) hasChanged = true;
       if (this.#findMissing(entry, endpoint)) hasChanged = true;
     }

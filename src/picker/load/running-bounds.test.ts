@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeEndpoint, makeRouted, NOW } from '../../../test/makers.ts';
+import { makeEndpoint, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
 import { type World, worldOf } from '../../../test/support/waiting-bed.ts';
 import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
@@ -15,6 +15,16 @@ interface Sample {
   readonly id?: EndpointId;
 }
 
+const PROBE = 'probe' as EndpointId;
+
+/** A request that is placed at another server, and ends: bounds are learned at such times. */
+function place({ picker }: World): void {
+  const address = '10.9.9.9:80';
+  picker.pool.upsert({ id: PROBE, address, labels: new Map() });
+  picker.route(makeRequest(), { subset: [address] }).done('completed');
+  picker.pool.remove(PROBE);
+}
+
 /** What an endpoint reports after so long. */
 function report(
   world: World,
@@ -25,6 +35,7 @@ function report(
   clock.advanceTo(clock.now() + afterMs);
   const metrics = { waitingQueueSize: waiting, runningRequests: running, kvCacheUsage: usage };
   picker.pool.observe(id, { ...metrics, sampledAt: clock.now() });
+  place(world);
 }
 
 /** Sends a request; with its first token it is an answer under way. */
@@ -121,7 +132,7 @@ describe('how many requests a server runs at a time', () => {
     const world = knownServer();
     report(world, { running: 2, waiting: 0 });
     expect(boundOf(world)).toBe(2);
-    report(world, { running: 3, waiting: 0 });
+    report(world, { running: 3, waiting: 0 }, 100);
     expect(boundOf(world)).toBe(NONE);
     const left = knownServer();
     left.picker.pool.remove(SERVER);

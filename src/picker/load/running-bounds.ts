@@ -2,7 +2,6 @@ import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { EndpointObserver } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EndpointEntry, ListedReservation } from './endpoint-entry.ts';
@@ -18,6 +17,7 @@ const STEPS = 3;
 const MEMORY_SHARE_MAX = 0.8;
 
 export interface RunningBoundsOptions {
+  readonly pool: { snapshot(): readonly Endpoint[] };
   readonly ledger: Pick<Ledger, 'entryOf'>;
   readonly engineModel: Pick<EngineModel, 'stepTime'>;
 }
@@ -27,7 +27,7 @@ interface Waiting {
   readonly reservation: ListedReservation;
   /** How many requests ran in all of these samples. */
   readonly running: number;
-  /** The first of these samples. */
+  /** When the first of these samples was taken. */
   readonly since: Millis;
 }
 
@@ -35,9 +35,10 @@ interface Waiting {
  * Learns how many requests each server runs at a time. Engines do not report it (`max_num_seqs` of
  * vLLM, `--parallel` of llama.cpp), but it shows: sample after sample, for longer than its prompt
  * would take, a request of ours waits, while all that run are answers under way and memory is free.
- * So many as run then are the bound, until more are seen to run.
+ * So many as run then are the bound, until more are seen to run. It looks only when a request is
+ * placed, because a capture has the samples of these times alone.
  */
-export class RunningBounds implements EndpointObserver {
+export class RunningBounds {
   readonly #options: RunningBoundsOptions;
   /** By slot. */
   readonly #waiting: (Waiting | undefined)[] = [];
@@ -46,10 +47,22 @@ export class RunningBounds implements EndpointObserver {
     this.#options = options;
   }
 
-  onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
+  /** Returns whether a bound is known now that was not, or the other way round. */
+  look(): boolean {
+    const { pool, ledger } = this.#options;
+    let hasChanged = false;
+    for (const endpoint of pool.snapshot()) {
+      const entry = ledger.entryOf(endpoint);
+      if (entry === undefined) continue;
+      const { runningMax } = entry.load;
+      this.#lookAt(endpoint, entry);
+      if (entry.load.runningMax !== runningMax) hasChanged = true;
+    }
+    return hasChanged;
+  }
+
+  #lookAt(endpoint: Endpoint, entry: EndpointEntry): void {
     const { metrics, slot } = endpoint;
-    const entry = this.#options.ledger.entryOf(endpoint);
-    if (metrics === previous.metrics || entry === undefined) return;
     const { runningRequests: running, sampledAt } = metrics;
     const { load } = entry;
     if (running > load.runningMax) load.runningMax = Number.POSITIVE_INFINITY;
@@ -61,10 +74,6 @@ export class RunningBounds implements EndpointObserver {
     } else if (sampledAt - known.since > this.#dueMs(endpoint, entry, reservation)) {
       load.runningMax = running;
     }
-  }
-
-  onEndpointRemoved({ slot }: Endpoint): void {
-    this.#waiting[slot] = undefined;
   }
 
   /** An engine with a free slot would have computed the prompt by then. */
@@ -109,7 +118,7 @@ function mayLackMemory({ load }: EndpointEntry, endpoint: Endpoint): boolean {
 /** The oldest of those that owe a first token, and that the server counts as soon as they come. */
 function oldestOwed(entry: EndpointEntry): ListedReservation | undefined {
   for (let one = entry.oldest; one !== undefined; one = one.newer) {
-    const isOwed = Number.isFinite(one.owedAt) && Number.isFinite(one.countedFrom);
+    const isOwed = Number.isFinite(one.owedAt) && one.isCountedAtOnce;
     if (one.lost === undefined && isOwed) return one;
   }
   return undefined;
