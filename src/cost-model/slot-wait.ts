@@ -7,15 +7,12 @@ import type { Millis } from '../framework/runtime.ts';
  * bound. Requests that run have all ages, so one ends in each part of the time that an answer takes.
  */
 export function slotWaitMs(load: InFlightLoad, residenceMs: Millis): Millis {
-  const { requests, runningMax = Number.POSITIVE_INFINITY } = load;
-  if (requests < runningMax) return 0;
+  const { requests, runningMax } = load;
+  if (runningMax === undefined || requests < runningMax) return 0;
   return ((requests + 1 - runningMax) / runningMax) * residenceMs;
 }
 
 /** Whether one more request waits there until another one has ended. */
-export function waitsForSlot({
-  requests,
-  runningMax = Number.POSITIVE_INFINITY,
-}: InFlightLoad): boolean {
-  return requests >= runningMax;
+export function waitsForSlot({ requests, runningMax }: InFlightLoad): boolean {
+  return runningMax !== undefined && requests >= runningMax;
 }

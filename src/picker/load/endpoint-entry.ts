@@ -2,7 +2,7 @@ import type { InFlightLoad } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 type Counts = {
-  -readonly [Count in keyof Omit<InFlightLoad, 'sentPrefillTokens'>]-?: number;
+  -readonly [Count in keyof Omit<InFlightLoad, 'sentPrefillTokens' | 'runningMax'>]-?: number;
 };
 
 /**
@@ -38,13 +38,13 @@ export interface ListedReservation {
 /** What is in flight at one endpoint. */
 export class EndpointEntry {
   /** Without the requests that are taken for lost. */
-  readonly load: Counts = {
+  readonly load: Counts & { runningMax: number | undefined } = {
     requests: 0,
     pendingPrefillTokens: 0,
     contextTokens: 0,
     countedTokens: 0,
     begunRequests: 0,
-    runningMax: Number.POSITIVE_INFINITY,
+    runningMax: undefined,
   };
   /** Model → requests, without those that are taken for lost. */
   readonly models: Map<string, number> = new Map();

@@ -33,7 +33,6 @@ describe('Ledger', () => {
       contextTokens: 40,
       countedTokens: 11,
       begunRequests: 0,
-      runningMax: Number.POSITIVE_INFINITY,
     });
     reservation.prefilled();
     reservation.prefilled();
@@ -48,7 +47,6 @@ describe('Ledger', () => {
       contextTokens: 0,
       countedTokens: 0,
       begunRequests: 0,
-      runningMax: Number.POSITIVE_INFINITY,
     });
   });
 
@@ -110,7 +108,6 @@ describe('Ledger', () => {
             contextTokens: 0,
             countedTokens: 0,
             begunRequests: 0,
-            runningMax: Number.POSITIVE_INFINITY,
           });
         }
       }),

@@ -43,8 +43,7 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const prefillTokens = Math.max(0, promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
   const load = ledger.load(target);
-  const { requests, pendingPrefillTokens, contextTokens } = load;
-  const { runningMax = Number.POSITIVE_INFINITY } = load;
+  const { requests, pendingPrefillTokens, contextTokens, runningMax } = load;
   const there = loadPerEngine(load, target);
   const tpotMs = decodeStepMs(there.requests, there.contextTokens, engineModel.stepTime(target));
   const tokens = { promptTokens, uncachedTokens: prefillTokens };
@@ -71,7 +70,7 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
       requests,
       pendingPrefillTokens,
       contextTokens,
-      ...(runningMax < Number.POSITIVE_INFINITY && { runningMax }),
+      ...(runningMax !== undefined && { runningMax }),
     },
     ttftMs,
     tpotMs,

@@ -47,7 +47,6 @@ function send(world: World, id: string, isBegun: boolean): void {
 const serverOf = ({ picker }: World): Endpoint => picker.pool.get(SERVER) as Endpoint;
 const boundOf = (world: World): number | undefined =>
   world.picker.ledger.load(serverOf(world)).runningMax;
-const NONE = Number.POSITIVE_INFINITY;
 
 /** One server with two answers under way and one request of ours that waits. */
 function fullServer(endpoints = 1): World {
@@ -78,7 +77,7 @@ describe('how many requests a server runs at a time', () => {
     const world = fullServer();
     report(world, FULL);
     report(world, FULL);
-    expect(boundOf(world)).toBe(NONE);
+    expect(boundOf(world)).toBeUndefined();
     reportFor(world, 500, FULL);
     expect(boundOf(world)).toBe(2);
   });
@@ -91,28 +90,28 @@ describe('how many requests a server runs at a time', () => {
     ]) {
       const world = fullServer();
       reportFor(world, 2000, sample);
-      expect(boundOf(world)).toBe(NONE);
+      expect(boundOf(world)).toBeUndefined();
     }
     const onItsWay = fullServer();
     send(onItsWay, 'not there yet', false);
     reportFor(onItsWay, 2000, FULL);
-    expect(boundOf(onItsWay)).toBe(NONE);
+    expect(boundOf(onItsWay)).toBeUndefined();
     const large = fullServer();
     large.picker.pool.set(SERVER, CACHE_CONFIG, { blocks: 5, blockTokens: 16 });
     reportFor(large, 2000, FULL);
-    expect(boundOf(large)).toBe(NONE);
+    expect(boundOf(large)).toBeUndefined();
   });
 
   it('[Q333] does not show where several engines share the address, or an adapter waits for its slot', () => {
     const engines = fullServer();
     engines.picker.pool.set(SERVER, ENGINE_COUNT, 2);
     reportFor(engines, 2000, FULL);
-    expect(boundOf(engines)).toBe(NONE);
+    expect(boundOf(engines)).toBeUndefined();
     const adapters = fullServer();
     const lora = { running: new Set(['x']), waiting: new Set(['y']), max: 1 };
     adapters.picker.pool.set(SERVER, LORA, lora);
     reportFor(adapters, 2000, FULL);
-    expect(boundOf(adapters)).toBe(NONE);
+    expect(boundOf(adapters)).toBeUndefined();
   });
 
   it('[Q333] does not show while the requests that wait are others each time', () => {
@@ -125,7 +124,7 @@ describe('how many requests a server runs at a time', () => {
       waiting = `later ${n}`;
       send(world, waiting, false);
     }
-    expect(boundOf(world)).toBe(NONE);
+    expect(boundOf(world)).toBeUndefined();
   });
 
   it('[Q334] is unknown again as soon as more are seen to run, and when the endpoint has left', () => {
@@ -133,11 +132,11 @@ describe('how many requests a server runs at a time', () => {
     report(world, { running: 2, waiting: 0 });
     expect(boundOf(world)).toBe(2);
     report(world, { running: 3, waiting: 0 }, 100);
-    expect(boundOf(world)).toBe(NONE);
+    expect(boundOf(world)).toBeUndefined();
     const left = knownServer();
     left.picker.pool.remove(SERVER);
     left.picker.pool.upsert({ id: SERVER, address: '10.0.0.9:80', labels: new Map() });
-    expect(boundOf(left)).toBe(NONE);
+    expect(boundOf(left)).toBeUndefined();
   });
 
   it('[Q334] becomes smaller where one waits while fewer run', () => {

@@ -65,7 +65,7 @@ export class RunningBounds {
     const { metrics, slot } = endpoint;
     const { runningRequests: running, sampledAt } = metrics;
     const { load } = entry;
-    if (running > load.runningMax) load.runningMax = Number.POSITIVE_INFINITY;
+    if (load.runningMax !== undefined && running > load.runningMax) load.runningMax = undefined;
     const reservation = waitingForSlot(entry, endpoint);
     const known = this.#waiting[slot];
     if (reservation === undefined) this.#waiting[slot] = undefined;

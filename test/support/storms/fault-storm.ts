@@ -291,7 +291,9 @@ class FaultStorm {
   #drift(): readonly string[] {
     const { pool, ledger } = this.#picker;
     return pool.snapshot().flatMap((endpoint: Endpoint) => {
-      const left = { ...ledger.load(endpoint), models: ledger.models(endpoint).size };
+      // What a server has shown of itself is no load.
+      const { runningMax: _, ...load } = ledger.load(endpoint);
+      const left = { ...load, models: ledger.models(endpoint).size };
       return Object.entries(left).flatMap(([what, amount]) =>
         Object.is(amount, 0) ? [] : [`${endpoint.id} ${what} ${amount}`],
       );
