@@ -219,7 +219,7 @@ describe('pointsman trace convert', () => {
       const ambiguous = spawnSync(process.execPath, args, { encoding: 'utf8' });
       expect([ambiguous.status, ambiguous.stderr]).toEqual([
         2,
-        expect.stringContaining('neither a JSON'),
+        expect.stringContaining('neither JSON'),
       ]);
       const more = [...args, '--from', 'mooncake'];
       const result = spawnSync(process.execPath, more, { encoding: 'utf8' });

@@ -5,11 +5,11 @@ import { PageReader } from './page-reader.ts';
 const vllm = ENGINES.find(({ name }) => name === 'vllm') ?? expect.fail('vLLM is not known');
 
 it.each([
-  ['False', false],
-  ['True', undefined],
-  ['None', undefined],
-  ['', undefined],
-])('[Q331] enable_prefix_caching="%s" on the page of vLLM is read as %s', (said, kept) => {
+  ['False', 'no prefixes are kept', false],
+  ['True', 'not said', undefined],
+  ['None', 'not said', undefined],
+  ['', 'not said', undefined],
+])('[Q331] enable_prefix_caching="%s" on the page of vLLM means: %s', (said, _, kept) => {
   const lines = [
     'vllm:num_requests_running 1',
     `vllm:cache_config_info{block_size="16",enable_prefix_caching="${said}",num_gpu_blocks="9"} 1`,
