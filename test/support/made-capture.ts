@@ -173,16 +173,8 @@ class CapturedTraffic {
   constructor(picker: EndpointPicker, parts: TrafficParts, options: TrafficOptions) {
     this.#picker = picker;
     this.#parts = parts;
-    const usual = {
-      churn: 1,
-      tokensPerBlock: 64,
-      commonBlocks: 6,
-      tenants: 8,
-      openMax: 40,
-      lost: 0,
-      sequencesMax: 0,
-    };
-    this.#options = { ...usual, ...options };
+    const usual = { churn: 1, tokensPerBlock: 64, commonBlocks: 6, tenants: 8, openMax: 40 };
+    this.#options = { ...usual, lost: 0, sequencesMax: 0, ...options };
     for (let at = 0; at < ENDPOINTS; at++) this.#add(at);
   }
 

@@ -291,9 +291,11 @@ class FaultStorm {
   #drift(): readonly string[] {
     const { pool, ledger } = this.#picker;
     return pool.snapshot().flatMap((endpoint: Endpoint) => {
-      // What a server has shown of itself is no load.
-      const { runningMax: _, ...load } = ledger.load(endpoint);
-      const left = { ...load, models: ledger.models(endpoint).size };
+      const left = {
+        ...ledger.load(endpoint),
+        runningMax: 0,
+        models: ledger.models(endpoint).size,
+      };
       return Object.entries(left).flatMap(([what, amount]) =>
         Object.is(amount, 0) ? [] : [`${endpoint.id} ${what} ${amount}`],
       );
