@@ -291,13 +291,9 @@ class FaultStorm {
   #drift(): readonly string[] {
     const { pool, ledger } = this.#picker;
     return pool.snapshot().flatMap((endpoint: Endpoint) => {
-      const left = {
-        ...ledger.load(endpoint),
-        runningMax: 0,
-        models: ledger.models(endpoint).size,
-      };
-      return Object.entries(left).flatMap(([what, amount]) =>
-        Object.is(amount, 0) ? [] : [`${endpoint.id} ${what} ${amount}`],
+      const { runningMax: _, ...load } = ledger.load(endpoint);
+      return Object.entries({ ...load, models: ledger.models(endpoint).size }).flatMap(
+        ([what, amount]) => (Object.is(amount, 0) ? [] : [`${endpoint.id} ${what} ${amount}`]),
       );
     });
   }
