@@ -13,7 +13,7 @@ import { Decisions } from './decisions.js';
 import { Documents } from './documents.js';
 import { clock, count, duration, rate } from './format.js';
 import { PoolTable } from './pool-table.js';
-import { pace } from './state.js';
+import { followLatest, pace } from './state.js';
 
 /**
  * @typedef {object} PageProps
@@ -63,6 +63,13 @@ function useKeys(state, changed) {
       }
       if (event.key === 'p') {
         state.paused = !state.paused;
+        changed();
+      }
+      if (event.key === 'Escape') {
+        // Out of the list, which would move under the keys.
+        if (state.hasKeys)
+          /** @type {HTMLElement | null} */ (document.querySelector('#pause'))?.focus();
+        followLatest(state);
         changed();
       }
     };
@@ -219,7 +226,9 @@ function Footer({ state: { picker, totals } }) {
       ' pause · ',
       h('kbd', null, '↑'),
       h('kbd', null, '↓'),
-      ' decisions',
+      ' decisions · ',
+      h('kbd', null, 'Esc'),
+      ' latest',
     ),
   );
 }

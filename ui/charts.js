@@ -8,14 +8,9 @@
 import { h } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
+import { ChartKeys } from './chart-keys.js';
+import { CHART_HEIGHT, optionsFor } from './chart-options.js';
 import { clock, duration, rate } from './format.js';
-import { drawMarks, gapsOf, onlyValues } from './restarts.js';
-
-const HEIGHT = 180;
-/** A picker that has just started shows so much time at least. */
-const SPAN_SECONDS_MIN = 60;
-/** Seconds between two times below a chart. */
-const TIME_STEPS = [10, 30, 60, 120, 300, 600];
 
 /** @param {{ state: State }} props */
 export function RequestsChart({ state: { steps, restarts, picker } }) {
@@ -100,6 +95,7 @@ function perSecond(value) {
 function Chart({ title, times, seconds, restarts, lines, format }) {
   const holder = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {uPlot | null} */ (null));
+  const keys = useRef(new ChartKeys()).current;
   const begun = useRef(/** @type {Begun} */ ({ at: [], steps: [] }));
   const starts = restarts.map((ms) => ms / 1000);
   // A process begins within its first step.
@@ -111,7 +107,7 @@ function Chart({ title, times, seconds, restarts, lines, format }) {
     const made = new uPlot({ ...options, width: element.clientWidth || 300 }, [[]], element);
     plot.current = made;
     const resized = new ResizeObserver(() =>
-      made.setSize({ width: element.clientWidth, height: HEIGHT }),
+      made.setSize({ width: element.clientWidth, height: CHART_HEIGHT }),
     );
     resized.observe(element);
     const scheme = matchMedia('(prefers-color-scheme: dark)');
@@ -123,10 +119,13 @@ function Chart({ title, times, seconds, restarts, lines, format }) {
       made.destroy();
     };
   }, []);
-  useEffect(() => plot.current?.setData([times, ...lines.map(({ values }) => values)]), [times]);
-  const at = cursor ?? times.length - 1;
-  const latest = lines.map(({ label, values }) => `${label} ${format(values[at])}`);
-  const marks = restarts.map((ms) => `the picker started at ${clock(ms)}`);
+  useEffect(() => {
+    plot.current?.setData([times, ...lines.map(({ values }) => values)]);
+    // After uPlot, which scales its axes in a microtask, too.
+    queueMicrotask(() => keys.keep(plot.current));
+  }, [times]);
+  const last = times.length - 1;
+  const at = Math.min(cursor ?? last, last);
   return h(
     'section',
     { class: 'card chart' },
@@ -135,10 +134,38 @@ function Chart({ title, times, seconds, restarts, lines, format }) {
     h('div', {
       ref: holder,
       class: 'plot',
-      role: 'img',
-      'aria-label': `${title}: ${[...latest, ...marks].join(', ')}`,
+      'aria-label': [title, ...restarts.map((ms) => `the picker started at ${clock(ms)}`)].join(
+        ', ',
+      ),
+      ...spoken({ times, at, lines, format }),
+      onKeyDown: (/** @type {KeyboardEvent} */ event) => keys.press(event, plot.current),
+      onBlur: () => keys.leave(plot.current),
+      onPointerMove: () => keys.forget(),
     }),
   );
+}
+
+/**
+ * To keys and screen readers a chart is a slider: keys move along its lines, and the values there are spoken.
+ *
+ * @param {object} props
+ * @param {number[]} props.times
+ * @param {number} props.at the index under the cursor
+ * @param {Line[]} props.lines
+ * @param {(value: number | null | undefined) => string} props.format
+ */
+function spoken({ times, at, lines, format }) {
+  const time = times[at];
+  const when = time === undefined ? [] : [clock(1000 * time)];
+  const values = lines.map(({ label, values: all }) => `${label} ${format(all[at])}`);
+  return {
+    role: 'slider',
+    tabIndex: 0,
+    'aria-valuemin': 0,
+    'aria-valuemax': Math.max(0, times.length - 1),
+    'aria-valuenow': Math.max(0, at),
+    'aria-valuetext': [...when, ...values].join(', '),
+  };
 }
 
 /**
@@ -163,92 +190,4 @@ function Legend({ lines, at, format }) {
       ),
     ),
   );
-}
-
-/**
- * @param {Line[]} lines
- * @param {(value: number) => string} format
- * @param {{ setCursor: (at: number | null) => void, begun: () => Begun }} chart
- * @returns {Omit<uPlot.Options, 'width'>}
- */
-function optionsFor(lines, format, { setCursor, begun }) {
-  const muted = () => colourOf('--muted');
-  const grid = { stroke: () => colourOf('--line'), width: 1 };
-  const ticks = { show: false };
-  const font = '12px system-ui, sans-serif';
-  return {
-    height: HEIGHT,
-    legend: { show: false },
-    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
-    hooks: {
-      setCursor: [({ cursor }) => setCursor(cursor.idx ?? null)],
-      draw: [(plot) => drawMarks(plot, begun().at, muted())],
-    },
-    scales: {
-      x: { range: (_plot, min, max) => [Math.min(min, max - SPAN_SECONDS_MIN), max] },
-      y: { range: (_plot, _min, max) => [0, max > 0 ? 1.1 * max : 1] },
-    },
-    axes: [
-      {
-        stroke: muted,
-        grid: { show: false },
-        ticks,
-        font,
-        values: TIMES,
-        space: 80,
-        size: 26,
-        incrs: TIME_STEPS,
-      },
-      {
-        stroke: muted,
-        grid,
-        ticks,
-        font,
-        size: 58,
-        values: (_plot, values) => values.map((value) => format(value)),
-        space: 36,
-      },
-    ],
-    series: [{}, ...lines.map((line) => seriesOf(line, begun))],
-  };
-}
-
-/**
- * @param {Line} line
- * @param {() => Begun} begun
- * @returns {uPlot.Series}
- */
-function seriesOf({ label, colour, dashed }, begun) {
-  return {
-    label,
-    stroke: () => colourOf(colour),
-    width: 1.75,
-    gaps: (plot, series) => gapsOf(plot, series, begun().steps),
-    points: {
-      size: 5,
-      filter: (plot, series) => onlyValues(plot, series, begun().steps),
-      fill: () => colourOf(colour),
-    },
-    ...(dashed && { dash: [5, 4] }),
-  };
-}
-
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const CLOCK_SECONDS = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-
-/** Half of the width of a time: more to the left it would touch the figures beside the chart. */
-const TIME_PX = 28;
-
-/** @type {(plot: uPlot, values: number[]) => string[]} */
-function TIMES(plot, values) {
-  const isFine = values.length > 1 && (values[1] ?? 0) - (values[0] ?? 0) < 60;
-  const clockFormat = isFine ? CLOCK_SECONDS : CLOCK;
-  return values.map((value) =>
-    plot.valToPos(value, 'x') < TIME_PX ? '' : clockFormat.format(1000 * value),
-  );
-}
-
-/** A colour of the style sheet, which differs between light and dark. @param {string} name */
-function colourOf(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name);
 }

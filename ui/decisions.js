@@ -34,7 +34,11 @@ export function Decisions({ state, changed }) {
       h('h2', null, 'Decisions'),
       h('span', { class: 'hint' }, sampled),
       sampled === '' && h('span', { class: 'note wide' }, '“better”: than the runner-up'),
-      h('button', { type: 'button', 'aria-pressed': paused, onClick: onPause }, 'Pause'),
+      h(
+        'button',
+        { id: 'pause', type: 'button', 'aria-pressed': paused, onClick: onPause },
+        'Pause',
+      ),
     ),
     picker?.explains === false
       ? h('p', { class: 'hint' }, 'This picker keeps no decisions: --explain-decisions is 0.')
@@ -53,6 +57,7 @@ export function Decisions({ state, changed }) {
 /** @param {State} state */
 function sampling(state) {
   if (state.paused) return 'paused';
+  if (state.hasKeys) return 'paused while the keys are in it';
   const { perSecond, made, shown } = pace(state);
   if (made <= shown) return '';
   const [some, all] = [count((perSecond * shown) / made), count(perSecond)];
@@ -70,22 +75,18 @@ function List({ state, changed, nameOf }) {
     state.follows = false;
     changed();
   };
-  const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    // The list would move under the keys.
-    state.paused = true;
-    const at = listed.findIndex(({ id }) => id === selected?.id);
-    const next = Math.max(0, Math.min(listed.length - 1, at + step));
-    const decision = listed[next];
-    if (decision === undefined) return;
-    select(decision);
-    list.current?.querySelectorAll('button')[next]?.focus();
-  };
+  const chosen = Math.max(
+    0,
+    listed.findIndex(({ id }) => id === selected?.id),
+  );
   return h(
     'ul',
-    { class: 'list', ref: list, onKeyDown, 'aria-label': 'Latest decisions' },
+    {
+      class: 'list',
+      ref: list,
+      'aria-label': 'Latest decisions',
+      ...listKeys({ state, changed, list, listed, select }),
+    },
     listed.flatMap((decision, at) => {
       const isOlder = at > 0 && processOf(decision) !== processOf(listed[at - 1] ?? decision);
       const row = h(
@@ -96,6 +97,8 @@ function List({ state, changed, nameOf }) {
           {
             type: 'button',
             'aria-pressed': decision.id === selected?.id,
+            // One stop for all: the arrow keys go on from there.
+            tabIndex: at === chosen ? 0 : -1,
             onClick: () => select(decision),
           },
           h('span', { class: 'time' }, clock(decision.wallMs)),
@@ -107,6 +110,42 @@ function List({ state, changed, nameOf }) {
       return isOlder ? [h('li', { key: processOf(decision), class: 'older' }, OLDER), row] : [row];
     }),
   );
+}
+
+/**
+ * @param {object} props
+ * @param {State} props.state
+ * @param {() => void} props.changed
+ * @param {{ readonly current: HTMLUListElement | null }} props.list
+ * @param {readonly LiveDecision[]} props.listed
+ * @param {(decision: LiveDecision) => void} props.select
+ */
+function listKeys({ state, changed, list, listed, select }) {
+  const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    // The list would move under the keys.
+    state.paused = true;
+    const at = listed.findIndex(({ id }) => id === state.selected?.id);
+    const next = Math.max(0, Math.min(listed.length - 1, at + step));
+    const decision = listed[next];
+    if (decision === undefined) return;
+    select(decision);
+    list.current?.querySelectorAll('button')[next]?.focus();
+  };
+  const setKeys = (/** @type {boolean} */ hasKeys) => {
+    if (state.hasKeys === hasKeys) return;
+    state.hasKeys = hasKeys;
+    changed();
+  };
+  return {
+    onKeyDown,
+    // A click focuses, too: then the list goes on.
+    onFocusIn: (/** @type {FocusEvent} */ { target }) =>
+      setKeys(/** @type {Element} */ (target).matches(':focus-visible')),
+    onFocusOut: () => setKeys(false),
+  };
 }
 
 /** Decisions of one process are numbered. @param {LiveDecision} decision */

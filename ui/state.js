@@ -26,12 +26,14 @@ const RATE_MESSAGES = 5;
  * @property {number[]} restarts when other processes of the picker began, in milliseconds since the epoch
  * @property {LivePool} pool
  * @property {Map<string, readonly string[]>} labels by endpoint
- * @property {LiveDecision[]} decisions latest first
+ * @property {LiveDecision[]} decisions that are listed, latest first
+ * @property {LiveDecision[]} unlisted those that came while the list stood still, latest first
  * @property {{ made: number, shown: number, seconds: number }[]} paces of the latest messages
  * @property {number} toldMs when the last message was made, in milliseconds since the epoch
  * @property {LiveDecision | undefined} selected
  * @property {boolean} follows whether the latest decision is selected
  * @property {boolean} paused whether the list of decisions stands still
+ * @property {boolean} hasKeys whether the keys are in that list, which stands still then, too
  * @property {Map<string, unknown>} documents by path
  * @property {{ text: string, sort: string, down: boolean, page: number, labels: boolean }} table
  */
@@ -48,11 +50,13 @@ export function emptyState() {
     pool: { rows: [], notShown: 0 },
     labels: new Map(),
     decisions: [],
+    unlisted: [],
     paces: [],
     toldMs: 0,
     selected: undefined,
     follows: true,
     paused: false,
+    hasKeys: false,
     documents: new Map(),
     table: { text: '', sort: 'state', down: true, page: 0, labels: false },
   };
@@ -87,12 +91,25 @@ export function receive(state, message) {
     state.paces = [...state.paces, pace].slice(-RATE_MESSAGES);
   }
   state.toldMs = wallMs;
-  if (!state.paused) {
-    const known = new Set(state.decisions.map(({ id }) => id));
-    const news = decisions.shown.filter(({ id }) => !known.has(id));
-    state.decisions = [...news, ...state.decisions].slice(0, DECISIONS_MAX);
-    if (state.follows) state.selected = state.decisions[0];
-  }
+  const known = new Set([...state.unlisted, ...state.decisions].map(({ id }) => id));
+  const unknown = decisions.shown.filter(({ id }) => !known.has(id));
+  state.unlisted = [...unknown, ...state.unlisted].slice(0, DECISIONS_MAX);
+  list(state);
+}
+
+/** Lists what has come, unless the list stands still. @param {State} state */
+function list(state) {
+  if (state.paused || state.hasKeys) return;
+  state.decisions = [...state.unlisted, ...state.decisions].slice(0, DECISIONS_MAX);
+  state.unlisted = [];
+  if (state.follows) state.selected = state.decisions[0];
+}
+
+/** Lets the list of decisions go on, with the latest one explained. @param {State} state */
+export function followLatest(state) {
+  state.paused = false;
+  state.follows = true;
+  list(state);
 }
 
 /**

@@ -9,8 +9,10 @@ import { h } from 'preact';
  * @param {import('preact').ComponentChildren} [props.children] what stands above the table
  */
 export function TableCard({ title, heads, rows, children }) {
+  const classOf = (/** @type {number} */ at) =>
+    rows.some((row) => isWord(row[at])) ? '' : 'number';
   const cellsOf = (/** @type {readonly string[]} */ cells) =>
-    cells.map((cell, at) => h('td', { key: at, class: 'number' }, cell));
+    cells.map((cell, at) => h('td', { key: at, class: classOf(at + 1) }, cell));
   return h(
     'section',
     { class: 'card' },
@@ -30,7 +32,7 @@ export function TableCard({ title, heads, rows, children }) {
               'tr',
               null,
               heads.map((head, at) =>
-                h('th', { scope: 'col', key: head, class: at === 0 ? '' : 'number' }, head),
+                h('th', { scope: 'col', key: head, class: at === 0 ? '' : classOf(at) }, head),
               ),
             ),
           ),
@@ -44,4 +46,9 @@ export function TableCard({ title, heads, rows, children }) {
         ),
       ),
   );
+}
+
+/** Numbers may have a sign, and a dash stands for none. @param {string | undefined} cell */
+function isWord(cell = '') {
+  return cell !== '' && !/^[\d+\-–−]/.test(cell);
 }

@@ -214,7 +214,7 @@ describe.skipIf(launch === undefined)('the live page', () => {
     // What it has from before is marked.
     await page.getByText('Before the picker started anew:').waitFor();
     await page
-      .getByRole('img', { name: /the picker started at \d\d:\d\d:\d\d/ })
+      .getByRole('slider', { name: /the picker started at \d\d:\d\d:\d\d/ })
       .first()
       .waitFor();
     await close();

@@ -25,6 +25,8 @@ const OWN_STYLES: readonly string[] = [
 const OWN: Readonly<Record<string, string>> = {
   'main.js': SCRIPT,
   'app.js': SCRIPT,
+  'chart-keys.js': SCRIPT,
+  'chart-options.js': SCRIPT,
   'charts.js': SCRIPT,
   'connection.js': SCRIPT,
   'decisions.js': SCRIPT,
