@@ -50,7 +50,8 @@ const REFRESH_ANSWERS = 10;
 
 /**
  * Learns from first tokens how fast the pool's engines are, and from them and from whole answers
- * whose first tokens are not seen how each endpoint differs from the rest. So mixed accelerators, unknown models and engines that slow down need no setting.
+ * whose first tokens are not seen how each endpoint differs from the rest. So mixed accelerators,
+ * unknown models and engines that slow down need no setting.
  */
 export class EngineModel implements RequestObserver, EndpointObserver, EngineModelView {
   readonly fact: CycleFact<EngineModelView> = { key: ENGINE_MODEL, compute: () => this };
