@@ -46,17 +46,19 @@ export async function measureAgainst(
 ): Promise<AgainstResult> {
   const ours: Figures[] = [];
   const others: Figures[] = [];
+  const ratios: Figures[] = [];
   let failedShare = 0;
   for (let pair = 0; pair < tools.pairs; pair++) {
     const result = await measureRow(row, timing, tools);
     if (result.other === undefined) throw new Error(`row ${row.id} was measured on one side only`);
     ours.push(medians(result.ours));
     others.push(medians(result.other));
+    ratios.push(ratioOf(result.ours.rounds, result.other.rounds));
     failedShare = Math.max(failedShare, result.ours.failedShare, result.other.failedShare);
   }
   return {
     row,
-    ratios: ratiosOf(ours, others),
+    ratios: summarizeAll(ratios),
     ours: summarizeAll(ours),
     other: summarizeAll(others),
     failedShare,
@@ -67,14 +69,17 @@ function medians({ figures }: SideResult): Figures {
   return Object.fromEntries(Object.entries(figures).map(([name, { median }]) => [name, median]));
 }
 
-/** Without figures that are 0 at the other side, such as a count of collections. */
-function ratiosOf(ours: readonly Figures[], others: readonly Figures[]): Summaries {
-  const ratios: Partial<Record<FigureName, Summary>> = {};
+/**
+ * The median of the ratios of rounds that were next to each other, for each figure. Without figures
+ * that are 0 at the other side, such as a count of collections.
+ */
+function ratioOf(ours: readonly Figures[], others: readonly Figures[]): Figures {
+  const ratios: Partial<Record<FigureName, number>> = {};
   for (const name of FIGURE_NAMES) {
     const values = ours.map(
-      (figures, index) => (figures[name] ?? 0) / (others[index]?.[name] ?? 0),
+      (figures, round) => (figures[name] ?? 0) / (others[round]?.[name] ?? 0),
     );
-    if (values.every(Number.isFinite)) ratios[name] = summarize(values);
+    if (values.length > 0 && values.every(Number.isFinite)) ratios[name] = summarize(values).median;
   }
   return ratios;
 }

@@ -27,7 +27,7 @@ figures and with a bare Go echo (the yardstick).
   --verbose          print the output of the processes
 `;
 
-const TIMING: Timing = { warmUpMs: 4000, warmUpRequests: 20_000, windowMs: 2500, rounds: 4 };
+const TIMING: Timing = { warmUpMs: 4000, warmUpRequests: 30_000, windowMs: 2500, rounds: 4 };
 const QUICK: Timing = { warmUpMs: 2000, warmUpRequests: 10_000, windowMs: 1200, rounds: 3 };
 
 const OPTIONS = {

@@ -9,6 +9,7 @@ import { askedOf, verdictOf } from './verdict.ts';
 function side(figures: Figures, failedShare = 0): SideResult {
   return {
     figures: summarizeAll([figures]),
+    rounds: [figures],
     perSecond: 100,
     scrapesPerSecond: 160,
     failedShare,
