@@ -50,6 +50,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   #servedBy: Endpoint;
   /** The address that the proxy reports. */
   #reported: string | undefined;
+  #destinations: readonly string[] | undefined;
 
   constructor(parts: ReservedRequestParts) {
     this.#parts = parts;
@@ -75,7 +76,10 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   get destinations(): readonly string[] {
-    return this.#parts.decision.destinations ?? this.#targets.map(({ address }) => address);
+    // Asked for once as it is sent, and once for each address that the proxy reports.
+    this.#destinations ??=
+      this.#parts.decision.destinations ?? this.#targets.map(({ address }) => address);
+    return this.#destinations;
   }
 
   get scored(): readonly ScoredEndpoint[] {

@@ -139,10 +139,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const log = Math.log(observedMs / (this.#ratios.ratio(slot) * predictedMs));
     this.#unseen = Math.min(this.#unseen + 1, 1 / FADING);
     this.#unseenLog += (log - this.#unseenLog) / this.#unseen;
-    const times = Math.exp(this.#unseenLog);
-    const scaledFeatures = features.map((feature) => times * feature);
-    const answer = { features: scaledFeatures, observedMs, predictedMs: times * predictedMs };
-    this.#ratios.observe(slot, answer);
+    const usualMs = observedMs / Math.exp(this.#unseenLog);
+    this.#ratios.observe(slot, { features, observedMs: usualMs, predictedMs });
     this.#answered();
   }
 
