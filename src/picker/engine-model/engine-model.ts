@@ -121,8 +121,11 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#outputLength.onDone(routed, at, outcome, usage);
-    if (outcome !== 'completed' || usage === undefined) return;
-    if (!routed.firstTokenVisible) this.#endedUnseen(routed, at, usage.completionTokens);
+    if (outcome !== 'completed' || usage === undefined || routed.firstTokenVisible) return;
+    const { completionTokens } = usage;
+    // Embeddings and rankings have no tokens: they are whole when their prompts are computed.
+    if (completionTokens === 0 || completionTokens === 1) this.onFirstToken(routed, at);
+    else this.#endedUnseen(routed, at, completionTokens);
   }
 
   /**

@@ -101,7 +101,6 @@ describe('answers whose first token is not seen', () => {
     ['whose first token was seen', { fields: { firstTokenVisible: true } }],
     ['that failed', { outcome: 'failed' }],
     ['without usage', { usage: () => undefined }],
-    ['without tokens', { usage: (usage) => ({ ...usage, completionTokens: 0 }) }],
     ['whose prompt was computed elsewhere', { fields: { prefill: d } }],
   ])('[Q332] do not count %s', (_, answers) => {
     const model = new EngineModel();
@@ -141,4 +140,45 @@ describe('answers whose first token is not seen', () => {
       });
     },
   );
+});
+
+describe('an answer that is whole with its first token', () => {
+  /** Ends 100 answers of so many tokens at each endpoint; two of them take three times as long. */
+  function taught(completionTokens: number, isSeen: boolean): EngineModel {
+    const model = new EngineModel();
+    const random = seededRandom(5);
+    for (let n = 0; n < 400; n++) {
+      const at = n % 4;
+      const promptTokens = Math.round(50 + 2000 * random.next());
+      const load = { requests: n % 7, pendingPrefillTokens: 100 * (n % 5), contextTokens: 900 };
+      const request = makeRequest({ promptTokens, streaming: isSeen });
+      const endpoint = [a, b, c, d][at] as Endpoint;
+      const routed = makeRouted(endpoint, { request, load, firstTokenVisible: isSeen });
+      const prompt = { promptTokens, uncachedTokens: promptTokens };
+      const endsAt = routed.at + (at < 2 ? 2 : 6) * predictedTtftMs(load, prompt);
+      const usage = { promptTokens, completionTokens, cachedTokens: undefined };
+      if (isSeen) model.onFirstToken(routed, endsAt);
+      model.onDone(routed, endsAt, 'completed', usage);
+    }
+    return model;
+  }
+
+  it.each([0, 1])(
+    '[Q349] shows by its end what the first token would have shown, of its endpoint and of the pool: %i tokens',
+    (tokens) => {
+      const [unseen, seen] = [taught(tokens, false), taught(tokens, true)];
+      for (const each of [a, b, c, d]) expect(unseen.stepTime(each)).toEqual(seen.stepTime(each));
+      const ratio = unseen.stepTime(c).perPrefillTokenMs / unseen.stepTime(a).perPrefillTokenMs;
+      expect(ratio).toBeGreaterThan(2.6);
+      expect(ratio).toBeLessThan(3.4);
+    },
+  );
+
+  it('[Q349] counts once where its first token was seen, too', () => {
+    const model = new EngineModel();
+    const routed = makeRouted(a, { firstTokenVisible: true });
+    const usage = { promptTokens: 100, completionTokens: 1, cachedTokens: undefined };
+    model.onDone(routed, routed.at + 5000, 'completed', usage);
+    expect(model.stepTime(a)).toEqual(PRIOR_STEP_TIME);
+  });
 });
