@@ -159,6 +159,7 @@ function processOf({ id }) {
  */
 function whereOf({ outcome }, nameOf) {
   if (outcome.kind === 'threw') return 'no decision';
+  if (outcome.kind === 'refused') return 'refused';
   if (outcome.kind === 'exhausted') return 'no endpoint was left';
   // With a space at which no line ends.
   return `→\u00a0${ending(nameOf(outcome.endpoint), NAME_CHARS)}`;
@@ -181,6 +182,7 @@ function sizeOf({ promptTokens, model }, withModel) {
 /** The main reason in a few words, and who decided, where it is another. @param {LiveDecision} decision */
 export function becauseOf({ outcome, profiles, held }) {
   const wait = held === undefined ? [] : [`held ${duration(held.ms)}`];
+  if (outcome.kind === 'refused') return [...wait, `by ${outcome.refusedBy}`].join(' · ');
   if (outcome.kind !== 'picked') return [...wait, 'refused'].join(' · ');
   const { decidedBy } = outcome;
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};

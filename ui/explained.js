@@ -74,6 +74,7 @@ function isUnusedPrefill({ profile, filters }, outcome) {
 /** @param {LiveDecision} decision @param {(id: string) => string} nameOf */
 export function headline({ outcome, profiles }, nameOf) {
   if (outcome.kind === 'threw') return 'No decision: the scheduler failed';
+  if (outcome.kind === 'refused') return `Refused by the scheduler ${outcome.refusedBy}`;
   if (outcome.kind === 'exhausted') return 'Refused: the filters left no endpoint';
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
   const picked = nameOf(outcome.endpoint);

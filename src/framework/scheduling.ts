@@ -149,6 +149,8 @@ export type ProfileResult =
       readonly candidates: number;
       /** No profile ran: screening left no endpoint. */
       readonly screened?: true | undefined;
+      /** The replacement that refused the request; no filter was asked. */
+      readonly refusedBy?: string | undefined;
       readonly run?: ProfileRun | undefined;
     };
 

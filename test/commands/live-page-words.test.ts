@@ -81,6 +81,12 @@ it('[O385] the live page says why also of what a promoted shadow decides, and wh
   expect(list.becauseOf({ outcome, profiles: none, held })).toBe('held 30.0 ms · by mine.yaml');
 });
 
+it('[G208] the live page names the scheduler that refused a request', () => {
+  const decision = { outcome: { kind: 'refused', refusedBy: 'mine' }, profiles: [] };
+  expect(list.becauseOf(decision)).toBe('by mine');
+  expect(explained.headline(decision, (id) => id)).toBe('Refused by the scheduler mine');
+});
+
 it('[O216] the live page leaves out what all endpoints’ names begin with, also of a single one', () => {
   expect(sharedStart(['default/10.0.0.1:8000'])).toBe('default/');
   expect(sharedStart(['a/b/pod-1', 'a/c/pod-2'])).toBe('a/');

@@ -50,6 +50,7 @@ export function shortened(text: string, chars: number): string {
 
 function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => string): string {
   if (outcome.kind === 'threw') return 'the scheduler failed';
+  if (outcome.kind === 'refused') return `${outcome.refusedBy} refused it`;
   if (outcome.kind === 'exhausted') return 'the filters left none';
   const { decidedBy, profile: used } = outcome;
   const runnerUp = profiles.find(({ profile }) => profile === used)?.runnerUp;

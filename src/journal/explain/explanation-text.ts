@@ -53,6 +53,9 @@ function waitText({ waitedMs, endpoint, cachedTokens }: ExplainedWait): string {
 /** The endpoint that was picked, or why none was. */
 export function outcomeText(outcome: ExplainedOutcome): string {
   if (outcome.kind === 'threw') return 'no endpoint: the scheduler failed';
+  if (outcome.kind === 'refused') {
+    return `no endpoint: the scheduler ${outcome.refusedBy} refused the request`;
+  }
   if (outcome.kind === 'exhausted')
     return `no endpoint: the filters of profile ${outcome.profile} left none`;
   const { endpoint, score, prefill, decidedBy } = outcome;

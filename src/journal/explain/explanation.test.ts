@@ -23,6 +23,23 @@ describe('an explanation', () => {
     expect(test.explained('in time')).not.toHaveProperty('insteadOf');
   });
 
+  it('[G208] names the scheduler that refused a request, and no filters', () => {
+    const test = recordedPicker('default');
+    test.add('a');
+    const primary = { kind: 'exhausted', profile: 'remote', candidates: 1 } as const;
+    test.decisions.change = (decision) => ({
+      ...decision,
+      primary: { ...primary, refusedBy: 'mine' },
+      profiles: [primary],
+    });
+    test.picker.route(makeRequest({ id: 'refused' }));
+    const refused = test.explained('refused') as Explanation;
+    expect(refused.outcome).toEqual({ kind: 'refused', refusedBy: 'mine' });
+    expect(explanationText(refused, { all: false, time: '' })).toContain(
+      'no endpoint: the scheduler mine refused the request\n',
+    );
+  });
+
   it('[Q82] says how long a request has waited, for which endpoint, and what that has of its prompt', () => {
     const test = recordedPicker('default');
     test.add('pod-a');

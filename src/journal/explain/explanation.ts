@@ -50,6 +50,8 @@ export type ExplainedOutcome =
       readonly decidedBy?: string;
     }
   | { readonly kind: 'exhausted'; readonly profile: string }
+  /** The scheduler that stands in place of the profiles refused the request. */
+  | { readonly kind: 'refused'; readonly refusedBy: string }
   | { readonly kind: 'threw' };
 
 export interface ExplainedProfile {
@@ -133,7 +135,7 @@ function waitOf({ waitedMs, slot, cachedTokens }: RecordedWait, segment: Segment
 
 /** How a decision ended, with the names of profile and endpoint. */
 export function outcomeOf(ending: RecordedEnding, segment: Segment): ExplainedOutcome {
-  if (ending.kind === 'threw') return ending;
+  if (ending.kind === 'threw' || ending.kind === 'refused') return ending;
   const profile = segment.layout[ending.profile]?.name ?? '';
   if (ending.kind === 'exhausted') return { kind: 'exhausted', profile };
   const { slot, score, prefill, decidedBy } = ending;

@@ -15,6 +15,7 @@ export type RecordedEnding =
       readonly decidedBy: string;
     }
   | { readonly kind: 'exhausted'; readonly profile: number }
+  | { readonly kind: 'refused'; readonly refusedBy: string }
   | { readonly kind: 'threw' };
 
 /** Writes endings one after another, each score as what differs from the one before. */
@@ -39,6 +40,11 @@ export class EndingWriter {
       return;
     }
     const { primary, prefill, decidedBy = '' } = decision;
+    if (primary.kind === 'exhausted' && primary.refusedBy !== undefined) {
+      log.u8(ENDING.refused);
+      log.text(primary.refusedBy);
+      return;
+    }
     const target = primary.kind === 'picked' ? primary.targets[0] : undefined;
     log.u8(target === undefined ? ENDING.exhausted : ENDING.picked);
     log.u8(profile ?? NO_NUMBER);
@@ -55,6 +61,7 @@ export class EndingWriter {
 export function readEnding(reader: RecordReader, last: Float64Array): RecordedEnding {
   const kind = reader.u8();
   if (kind === ENDING.threw) return { kind: 'threw' };
+  if (kind === ENDING.refused) return { kind: 'refused', refusedBy: reader.text() };
   const profile = reader.u8();
   if (kind === ENDING.exhausted) return { kind: 'exhausted', profile };
   const slot = reader.u16();

@@ -41,6 +41,8 @@ export const ENDING = {
   /** u8 profile or `NO_NUMBER`: its filters left none. */
   exhausted: 1,
   threw: 2,
+  /** text: the replacement that refused the request. */
+  refused: 3,
 } as const;
 
 /** Whether the scores of all endpoints are kept that the filters left, or those of the best. */

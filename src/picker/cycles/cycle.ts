@@ -115,8 +115,8 @@ export function noCandidates(
 }
 
 /**
- * The endpoint that serves the request. Throws `saturated` where the filters left none, and
- * `no-endpoints` where screening did.
+ * The endpoint that serves the request. Throws `saturated` where the filters left none or a
+ * replacement refused, and `no-endpoints` where screening left none.
  */
 export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
   const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
@@ -126,6 +126,9 @@ export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
       'no-endpoints',
       `no endpoint can serve this request: screening left none of ${candidates} endpoints`,
     );
+  }
+  if (primary.kind === 'exhausted' && primary.refusedBy !== undefined) {
+    throw new RoutingError('saturated', 'the scheduler refused this request');
   }
   throw new RoutingError(
     'saturated',

@@ -228,6 +228,16 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: test-scorer }, { pl
     expect(picker.route(makeRequest()).endpoint.id).toBe('e2');
   });
 
+  it('[G208] says of a scheduler that refuses a request that it was the scheduler, not a filter', () => {
+    const body = `${profileOf('queue-scorer')}scheduler: { type: test-scheduler }\n`;
+    const primary = { kind: 'exhausted', profile: 'mine', candidates: 2 } as const;
+    const refusal = { primary, profiles: [primary], headers: new Map() };
+    const { picker } = preferringE2({ scheduler: { schedule: () => refusal } }, body);
+    expect(() => picker.route(makeRequest())).toThrow(
+      '[saturated] the scheduler refused this request',
+    );
+  });
+
   it.each<readonly [string, string, FaultyPlugins]>([
     ['scorer', 'test-scorer', { scorer: { score: refuse } }],
     ['filter', 'test-filter', { filter: { filter: refuse } }],

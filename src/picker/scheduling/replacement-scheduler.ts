@@ -62,7 +62,10 @@ function attempt(
     if ('declined' in answer) return { declined: String(answer.declined) };
     const fault = faultOf(answer, endpoints);
     if (fault !== undefined) return { declined: fault };
-    return { decidedBy: replacement.status?.().name ?? 'module', ...answer };
+    const name = replacement.status?.().name ?? 'module';
+    const { primary } = answer;
+    if (primary.kind === 'picked') return { decidedBy: name, ...answer };
+    return { decidedBy: name, ...answer, primary: { ...primary, refusedBy: name } };
   } catch (error) {
     faults.report(replacement, 'schedule', error);
     return { declined: 'threw' };
