@@ -39,7 +39,7 @@ export class CandidateRules {
    */
   areOthers(candidates: readonly Endpoint[], all: readonly Endpoint[], at: Millis): boolean {
     const hasChanged = this.#look(at);
-    return !sameEndpoints(this.offerForPlacing(all, at), candidates) || hasChanged;
+    return !sameEndpoints(this.#offer(all, at), candidates) || hasChanged;
   }
 
   /**
@@ -49,9 +49,7 @@ export class CandidateRules {
    */
   offerForPlacing(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
     this.#look(at);
-    const trial = this.#ejector.offerTrial(all, at);
-    const healthy = trial === undefined ? this.#ejector.remaining(all) : [trial];
-    return this.#withRoom(healthy, all);
+    return this.#offer(all, at);
   }
 
   /**
@@ -86,6 +84,12 @@ export class CandidateRules {
     if (wider === undefined || purpose === 'waiting') return wider;
     const open = this.#limit.withRoom(wider);
     return open.length === 0 || sameEndpoints(open, tried) ? undefined : open;
+  }
+
+  #offer(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
+    const trial = this.#ejector.offerTrial(all, at);
+    const healthy = trial === undefined ? this.#ejector.remaining(all) : [trial];
+    return this.#withRoom(healthy, all);
   }
 
   #look(at: Millis): boolean {
