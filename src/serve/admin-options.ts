@@ -13,7 +13,6 @@ import type { RealRuntime } from '../runtime/real-runtime.ts';
 import { adminAccess } from './admin/admin-access.ts';
 import type { AdminServerOptions } from './admin/admin-server.ts';
 import { debugDocuments } from './admin/debug-documents.ts';
-import { describeEndpoints } from './admin/describe-endpoints.ts';
 import { withLogLevel } from './admin/log-level.ts';
 import { profilePages } from './admin/profiles.ts';
 import type { LeaderElection } from './election/leader-election.ts';
@@ -58,14 +57,10 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
   const { admin, listen, policy = '', log } = options;
   const { poolName, readyMinFresh, kubernetes } = options.pool;
   const { metricsStaleMs } = options.metrics;
-  const { metrics, runtime, rules, promotion } = parts;
+  const { metrics, runtime, promotion } = parts;
   const { clock } = runtime;
   const now = (): number => clock.now();
-  const documents = new Map([
-    ['/debug/endpoints', () => describeEndpoints(parts, now())],
-    ['/debug/rules', () => rules.describe()],
-    ...debugDocuments({ ...parts, now }),
-  ]);
+  const documents = debugDocuments(parts, now);
   const tls = metricsTls(admin, { log, registry: metrics.registry, clock });
   const bounds = { readyMinFresh, metricsStaleMs };
   const about = { pool: poolName, policy, documents: [...documents.keys()] };

@@ -1,41 +1,40 @@
+import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
 import type { Promotion } from '../../lab/promotion/promotion.ts';
 import type { Shadow } from '../../lab/shadow/start-shadow.ts';
-import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
 import type { Replica } from '../../replicas/replica.ts';
 import { isoTime } from '../../runtime/clock/iso-time.ts';
 import { headroomDocument } from '../autoscaling/headroom-document.ts';
 import type { AdminRoute } from './admin-routes.ts';
 import { decisionDocuments } from './decision-documents.ts';
+import { type DescribedParts, describeEndpoints } from './describe-endpoints.ts';
 import { describePlugins } from './describe-plugins.ts';
 import { describeWaiting } from './describe-waiting.ts';
 
-/** Documents about schedulers, shadows, recent decisions and a promotion, by path. */
-export function debugDocuments({
-  picker,
-  router,
-  shadows,
-  now,
-  recorder,
-  promotion,
-  headroom,
-  replica,
-}: {
-  readonly picker: EndpointPicker;
+interface DocumentParts extends DescribedParts {
   /** The picker behind flow control. */
   readonly router: Pick<ControlledRouter, 'waitingRequests'>;
-  readonly now: () => Millis;
+  readonly rules: Pick<RequestRules, 'describe'>;
   readonly shadows: readonly Shadow[];
   readonly recorder: DecisionRecorder | undefined;
   readonly promotion: Promotion | undefined;
   readonly headroom: Headroom;
   readonly replica: Replica | undefined;
-}): ReadonlyMap<string, AdminRoute> {
+}
+
+/** All documents under `/debug`, by path. */
+export function debugDocuments(
+  parts: DocumentParts,
+  now: () => Millis,
+): ReadonlyMap<string, AdminRoute> {
+  const { picker, router, rules, shadows, recorder, promotion, headroom, replica } = parts;
   return new Map<string, AdminRoute>([
+    ['/debug/endpoints', () => describeEndpoints(parts, now())],
+    ['/debug/rules', () => rules.describe()],
     ['/debug/scheduler', () => describeReplacement(picker.replacement())],
     ['/debug/replicas', () => replica?.status() ?? { shares: false }],
     ['/debug/plugins/state', () => describePlugins(picker)],

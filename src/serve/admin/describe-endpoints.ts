@@ -22,7 +22,7 @@ import { isoTime } from '../../runtime/clock/iso-time.ts';
 /** Names of each kind at each endpoint. Servers may have thousands of adapters. */
 const MODEL_NAMES_MAX = 100;
 
-interface DescribedParts {
+export interface DescribedParts {
   readonly picker: EndpointPicker;
   readonly server: { sessions(): number };
   readonly discovery: { readonly names: { names(): readonly FollowedName[] } } | undefined;
