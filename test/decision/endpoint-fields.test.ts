@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 import * as attributes from '../../src/framework/attributes.ts';
 import type { AttributeKey, EndpointId, EndpointMetrics } from '../../src/framework/endpoint.ts';
+import { CaptureLines } from '../../src/journal/capture/capture-lines.ts';
 import { poolRecords } from '../../src/journal/capture/endpoint-records.ts';
-import { applyEndpointRecord } from '../../src/lab/redecide/captured-inputs.ts';
+import { recordOf } from '../../src/journal/capture/record-of.ts';
+import { applyEndpointRecord, metricsOf } from '../../src/lab/redecide/captured-inputs.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import { PendingUpdates } from '../../src/remote/pending-updates.ts';
 import { expectNoFault } from '../house/faults.ts';
@@ -13,7 +15,7 @@ import { expectNoFault } from '../house/faults.ts';
  * `attributes.ts` to `EVERY_ATTRIBUTE`; then each way must carry it, or say here that it does not, and
  * why.
  */
-const EVERY_FIELD: EndpointMetrics = {
+const EVERY_FIELD: Required<EndpointMetrics> = {
   waitingQueueSize: 4,
   runningRequests: 7,
   kvCacheUsage: 0.5,
@@ -38,6 +40,8 @@ const EVERY_ATTRIBUTE: ReadonlyMap<AttributeKey<unknown>, unknown> = new Map<
 /** Where a capture gets it, and gives it back. */
 const CAPTURED_BY =
   'a record in capture-record.ts, written by endpoint-records.ts (both in src/journal/capture), read by captured-inputs.ts of src/lab/redecide';
+/** Where a capture gets each new sample. */
+const SAMPLED_BY = 'src/journal/capture/capture-lines.ts writes it in `sampled`';
 
 /** Where a scheduler in another process gets it. */
 const SENT_BY =
@@ -79,6 +83,19 @@ it('[T22] captures all that is known of an endpoint, and gives it back when it i
       isDerived ? key.initial : value,
     );
   }
+});
+
+it('[T84] captures all of each new sample, and gives it back when it is decided again', () => {
+  const lines = new CaptureLines();
+  let text = '';
+  lines.listen((bytes) => {
+    text += new TextDecoder().decode(bytes);
+  });
+  for (const endpoint of fullPool().snapshot()) lines.sampled(endpoint);
+  lines.drain();
+  const record = recordOf(text.trimEnd());
+  const sample = record.e === 'm' ? metricsOf(record.m) : undefined;
+  expect(sample, SAMPLED_BY).toEqual(EVERY_FIELD);
 });
 
 it('[T22] sends a scheduler in another process what its contract has', () => {

@@ -21,7 +21,7 @@ export type CapturedText = readonly [blocks: BlockRuns, rest?: number];
 type CapturedUsage = readonly [prompt: number, completion: number, cached: number | null];
 
 /** The load of an endpoint, and when the endpoint reported it. */
-type CapturedSample = readonly [
+export type CapturedSample = readonly [
   waiting: number,
   running: number,
   kvCacheUsage: number,

@@ -10,7 +10,7 @@ import {
   type ServedModel,
   STARTED_AT,
 } from '../../framework/attributes.ts';
-import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import type { Endpoint, EndpointId, EndpointMetrics } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { Decision } from '../../framework/scheduling.ts';
@@ -18,6 +18,7 @@ import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
 import type {
   CapturedDecision,
   CapturedRequest,
+  CapturedSample,
   CaptureRecord,
   EndpointRecord,
 } from '../../journal/capture/capture-record.ts';
@@ -45,11 +46,9 @@ export function applyEndpointRecord(
     case 'labels':
       pool.upsert({ id, address: pool.get(id)?.address ?? '', labels: mapOf(record.labels) });
       return;
-    case 'm': {
-      const [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt] = record.m;
-      pool.observe(id, { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt });
+    case 'm':
+      pool.observe(id, metricsOf(record.m));
       return;
-    }
     case 'cache':
       pool.set(id, CACHE_CONFIG, cacheConfigOf(record));
       return;
@@ -76,6 +75,15 @@ export function applyEndpointRecord(
     case 'window':
       pool.set(id, CONTEXT_WINDOW, record.tokens);
   }
+}
+
+export function metricsOf([
+  waitingQueueSize,
+  runningRequests,
+  kvCacheUsage,
+  sampledAt,
+]: CapturedSample): EndpointMetrics {
+  return { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt };
 }
 
 function mapOf<Value>(values: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {

@@ -4,6 +4,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { CaptureRecord } from '../../journal/capture/capture-record.ts';
 import type { DecidedCycle } from '../../picker/cycles/cycle.ts';
+import { metricsOf } from './captured-inputs.ts';
 import { bestOf, rankIn, scoreIn } from './ranking.ts';
 
 /** How an observed decision stands to the one made here, the first that holds. */
@@ -41,9 +42,8 @@ export class ObservedDifferences {
   note(record: CaptureRecord): void {
     if (record.e === '-') this.#samples.delete(record.id);
     if (record.e !== 'm') return;
-    const [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt] = record.m;
     const known = this.#samples.get(record.id) ?? [];
-    known.unshift({ waitingQueueSize, runningRequests, kvCacheUsage, sampledAt });
+    known.unshift(metricsOf(record.m));
     known.length = Math.min(known.length, SAMPLES);
     this.#samples.set(record.id, known);
   }
