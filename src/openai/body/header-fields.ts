@@ -7,23 +7,44 @@ export const FAIRNESS_HEADERS = [
   'x-gateway-inference-fairness-id',
 ] as const;
 
-type HeaderFields = Pick<InferenceRequest, 'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs'>;
+/** The priority of requests with an objective, or with none. */
+export type PriorityOf = (objective: string | undefined) => number;
 
-/** Current header names win over older ones. `hash` shortens long values: clients choose them. */
+interface HeaderOptions {
+  /** Shortens long values: clients choose them. */
+  readonly hash: KeyedHash;
+  readonly priorityOf: PriorityOf;
+}
+
+type HeaderFields = Pick<
+  InferenceRequest,
+  'priority' | 'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs' | 'headers'
+>;
+
+/** What the headers say, for requests of every API. Current header names win over older ones. */
 export function readHeaderFields(
   headers: ReadonlyMap<string, string>,
-  hash: KeyedHash,
+  { hash, priorityOf }: HeaderOptions,
 ): HeaderFields {
   const first = (...names: readonly string[]): string | undefined => {
     const value = firstOf(headers, names);
     return value === undefined ? undefined : hash.bounded(value);
   };
+  const objective = first('x-llm-d-inference-objective', 'x-gateway-inference-objective');
   return {
-    objective: first('x-llm-d-inference-objective', 'x-gateway-inference-objective'),
-    fairnessId: first(...FAIRNESS_HEADERS) ?? DEFAULT_FLOW,
+    priority: priorityOf(objective),
+    objective,
+    fairnessId: readFairnessId(headers, hash),
     ttftSloMs: positive(first('x-llm-d-slo-ttft-ms', 'x-slo-ttft-ms')),
     tpotSloMs: positive(first('x-llm-d-slo-tpot-ms', 'x-slo-tpot-ms')),
+    headers,
   };
+}
+
+/** `hash` shortens long values: clients choose them. */
+export function readFairnessId(headers: ReadonlyMap<string, string>, hash: KeyedHash): string {
+  const given = firstOf(headers, FAIRNESS_HEADERS);
+  return given === undefined ? DEFAULT_FLOW : hash.bounded(given);
 }
 
 /** The model that a header asks for in place of the one in the body. */

@@ -124,11 +124,11 @@ export class JsonBodyReader implements BodyReader {
   }
 
   #request(bodyBytes: number, unreadTokens: number, chain: typeof chainRuns): InferenceRequest {
-    const { head, hash, priorityOf } = this.#options;
+    const { head, hash } = this.#options;
     const { values, mediaItems } = this.#fields;
     const runs = this.#reference === undefined ? this.#fields.runs : [this.#reference.run()];
     const { model, rewrite } = this.#target.resolve(this.#fields, this.complete);
-    const named = readHeaderFields(head.headers, hash);
+    const named = readHeaderFields(head.headers, this.#options);
     const answerLength = this.#lengths?.answerLength;
     let promptBytes = 0;
     for (const run of runs) promptBytes += run.bytes;
@@ -142,9 +142,7 @@ export class JsonBodyReader implements BodyReader {
       prompt: chain(runs, this.#root(), hash),
       ...(mediaItems > 0 && { mediaItems }),
       ...(answerLength !== undefined && { answerLength }),
-      priority: priorityOf(named.objective),
       ...named,
-      headers: head.headers,
       bodyBytes,
     };
   }
@@ -196,15 +194,10 @@ export class JsonBodyReader implements BodyReader {
 }
 
 /** Undefined where the body keeps the priority that it has, as APIs without a model do. */
-function priorityFieldOf({
-  head,
-  hash,
-  shape,
-  priorityOf,
-  propagatesPriority,
-}: JsonBodyOptions): PriorityField | undefined {
+function priorityFieldOf(options: JsonBodyOptions): PriorityField | undefined {
+  const { head, shape, propagatesPriority } = options;
   if (propagatesPriority !== true || !shape.takesModel) return undefined;
-  return new PriorityField(priorityOf(readHeaderFields(head.headers, hash).objective));
+  return new PriorityField(readHeaderFields(head.headers, options).priority);
 }
 
 function text(value: unknown): string {

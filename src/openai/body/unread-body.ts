@@ -4,11 +4,11 @@ import { JsonUsage } from '../answers/json-usage.ts';
 import type { UsageReader } from '../answers/usage-reader.ts';
 import { BYTES_PER_TOKEN } from '../prompts/content-blocks.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
-import { readHeaderFields } from './header-fields.ts';
+import { type PriorityOf, readHeaderFields } from './header-fields.ts';
 
 interface UnreadOptions {
   readonly head: RequestHead;
-  readonly priorityOf: (objective: string | undefined) => number;
+  readonly priorityOf: PriorityOf;
   readonly hash: KeyedHash;
 }
 
@@ -46,8 +46,7 @@ export class UnreadBody implements BodyReader {
   }
 
   #request(bodyBytes: number): InferenceRequest {
-    const { head, priorityOf, hash } = this.#options;
-    const fields = readHeaderFields(head.headers, hash);
+    const { head } = this.#options;
     return {
       id: head.id,
       model: '',
@@ -55,9 +54,7 @@ export class UnreadBody implements BodyReader {
       outputTokensMax: undefined,
       promptTokens: Math.ceil(bodyBytes / BYTES_PER_TOKEN),
       prompt: NO_BLOCKS,
-      priority: priorityOf(fields.objective),
-      ...fields,
-      headers: head.headers,
+      ...readHeaderFields(head.headers, this.#options),
       bodyBytes,
     };
   }

@@ -3,6 +3,7 @@ import type { ParserType } from '../../framework/parser-type.ts';
 import type { PromptReading } from '../../framework/prompt-reading.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { type BodyReader, checkBodyBytes, type RequestHead } from '../body/body-reader.ts';
+import type { PriorityOf } from '../body/header-fields.ts';
 import type { RewriteOf } from '../body/model-target.ts';
 import { UnreadBody } from '../body/unread-body.ts';
 import { withoutControls } from '../control-headers.ts';
@@ -31,8 +32,6 @@ export interface OpenBodyOptions {
 }
 
 const USUAL: readonly ParserType[] = [];
-
-type PriorityOf = (objective: string | undefined) => number;
 
 /**
  * Makes readers by path. They throw RoutingError `body-too-large`, and `invalid-request` for a path

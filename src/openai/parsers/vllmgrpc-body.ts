@@ -163,8 +163,8 @@ export class VllmGrpcBody implements BodyReader, ProtoHandler {
   }
 
   #request(bodyBytes: number, unreadTokens: number, chain: typeof chainRuns): InferenceRequest {
-    const { head, hash, priorityOf } = this.#parts;
-    const named = readHeaderFields(head.headers, hash);
+    const { head, hash } = this.#parts;
+    const named = readHeaderFields(head.headers, this.#parts);
     const tokens = Math.max(1, Math.ceil(this.#prompt.bytes / BYTES_PER_TOKEN));
     return {
       id: head.id,
@@ -174,9 +174,7 @@ export class VllmGrpcBody implements BodyReader, ProtoHandler {
       promptTokens: tokens + unreadTokens,
       prompt: chain([this.#prompt], this.#root(), hash),
       ...(this.#mediaItems > 0 && { mediaItems: this.#mediaItems }),
-      priority: priorityOf(named.objective),
       ...named,
-      headers: head.headers,
       bodyBytes,
     };
   }

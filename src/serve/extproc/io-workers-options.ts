@@ -4,7 +4,7 @@ import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { IoWorkersOptions } from '../../io-workers/io-workers.ts';
 import type { Preparing } from '../../io-workers/remote-router.ts';
-import { readHeaderFields } from '../../openai/body/header-fields.ts';
+import { readFairnessId } from '../../openai/body/header-fields.ts';
 import type { ServeOptions } from '../options/serve-options.ts';
 import { type ExtProcParts, sessionSettings } from './ext-proc-options.ts';
 import { identityBy } from './served-readers.ts';
@@ -100,6 +100,6 @@ function identifiedRequests(
     const { id, headers: sent } = request;
     const { headers } = identified({ id, path: sent.get(':path') ?? '/', headers: sent });
     if (headers === sent) return request;
-    return { ...request, headers, fairnessId: readHeaderFields(headers, hash).fairnessId };
+    return { ...request, headers, fairnessId: readFairnessId(headers, hash) };
   };
 }
