@@ -1,5 +1,6 @@
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { API_VERSION_V1, CONFIG_KIND } from '../schema/schema.ts';
+import { type Fields, isFields, listOf, valueAt, without, withValue } from './fields.ts';
 import {
   DETECTOR_FIELDS,
   ENGINE_PARAMETERS,
@@ -10,8 +11,8 @@ import {
   type OlderChoice,
   type Rename,
 } from './older-names.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { OlderNotes } from './older-notes.ts';
+import { splitLatencyScorers } from './split-latency-scorers.ts';
 
 /** Older releases counted characters where the newest counts tokens. */
 const CHARACTERS_PER_TOKEN = 4;
@@ -37,7 +38,7 @@ export function fromOlderReleases(value: unknown): Newer {
 }
 
 class OlderReading {
-  readonly notes: ConfigNote[] = [];
+  readonly #notes = new OlderNotes();
   /** Undefined where the configuration has no list of plugins that can be read. */
   readonly #plugins: unknown[] | undefined;
   #config: Fields;
@@ -51,6 +52,11 @@ class OlderReading {
       if (isFields(entry)) all[index] = this.#plugin(entry, `plugins[${index}]`);
     });
     this.#detector();
+    this.#latencyScorers();
+  }
+
+  get notes(): readonly ConfigNote[] {
+    return this.#notes.list;
   }
 
   get config(): Fields {
@@ -58,27 +64,16 @@ class OlderReading {
     return { ...this.#config, plugins: this.#plugins };
   }
 
-  #says(path: string, write: string): void {
-    const text = `${path} is of an older release of the reference picker, and works; write ${write}`;
-    this.notes.push({ path, reason: 'deprecated', text });
-  }
-
-  #leavesOut(path: string, instead: string | undefined): void {
-    const why = instead ?? 'it is of an older release of the reference picker';
-    const text = `${path} has no effect: ${why}; leave it out`;
-    this.notes.push({ path, reason: instead === undefined ? 'obsolete' : 'own-way', text });
-  }
-
   #sections(): void {
     const { data, discovery, ...rest } = this.#config;
     if (isFields(data) && rest['dataLayer'] === undefined) {
       this.#config = without({ ...this.#config, dataLayer: data }, 'data');
-      this.#says('data', 'dataLayer');
+      this.#notes.works('data', 'dataLayer');
     }
     const layer = this.#config['dataLayer'] ?? {};
     if (!isFields(discovery) || !isFields(layer) || layer['discovery'] !== undefined) return;
     this.#config = without({ ...this.#config, dataLayer: { ...layer, discovery } }, 'discovery');
-    this.#says('discovery', 'dataLayer.discovery');
+    this.#notes.works('discovery', 'dataLayer.discovery');
   }
 
   #plugin(given: Fields, path: string): Fields {
@@ -87,7 +82,7 @@ class OlderReading {
     const newer = OLDER_TYPE_NAMES.get(type);
     if (newer !== undefined) {
       entry = { ...entry, type: newer, name: entry['name'] || type };
-      this.#says(`${path}.type`, newer);
+      this.#notes.works(`${path}.type`, newer);
     }
     if (newer === undefined) entry = this.#byMode(entry, path);
     const now = String(entry['type']);
@@ -113,11 +108,11 @@ class OlderReading {
     const at = `${path}.parameters.mode`;
     const rest = without(parameters, 'mode');
     if (parameters['mode'] === 'estimate') {
-      this.#says(at, 'nothing, because it is the only mode');
+      this.#notes.works(at, 'nothing, because it is the only mode');
       return { ...entry, parameters: rest };
     }
     if (parameters['mode'] !== 'cache_tracking') return entry;
-    this.#says(at, `${PRECISE_SCORER_TYPE} as the type`);
+    this.#notes.works(at, `${PRECISE_SCORER_TYPE} as the type`);
     const name = entry['name'] || type;
     return { ...entry, type: PRECISE_SCORER_TYPE, name, parameters: rest };
   }
@@ -126,7 +121,7 @@ class OlderReading {
     if (choice === undefined || parameters[choice.to] !== undefined) return parameters;
     const newer = choice.values.get(String(parameters[choice.from]));
     if (newer === undefined) return parameters;
-    this.#says(`${at}.${choice.from}`, `${choice.to}: ${newer}`);
+    this.#notes.works(`${at}.${choice.from}`, `${choice.to}: ${newer}`);
     return { ...without(parameters, choice.from), [choice.to]: newer };
   }
 
@@ -137,8 +132,8 @@ class OlderReading {
       if (value === undefined || (to !== undefined && valueAt(result, to) !== undefined)) continue;
       result = withValue(result, from, undefined);
       if (to !== undefined) result = withValue(result, to, value);
-      if (to === undefined) this.#leavesOut(`${at}.${from}`, instead);
-      else this.#says(`${at}.${from}`, to);
+      if (to === undefined) this.#notes.leavesOut(`${at}.${from}`, instead);
+      else this.#notes.works(`${at}.${from}`, to);
     }
     return result;
   }
@@ -149,7 +144,7 @@ class OlderReading {
     if (typeof hashBlockSize !== 'number' || rest['blockSizeTokens'] !== undefined)
       return parameters;
     const tokens = Math.max(1, Math.round(hashBlockSize / CHARACTERS_PER_TOKEN));
-    this.#says(
+    this.#notes.works(
       `${at}.hashBlockSize`,
       `blockSizeTokens: ${tokens} and autoTune: false in an ${INDEX}`,
     );
@@ -171,7 +166,7 @@ class OlderReading {
     };
     this.#plugins?.push({ type: INDEX, parameters: this.#inTokens(given, at) });
     for (const name of own.filter((each) => each !== 'hashBlockSize')) {
-      this.#says(`${at}.${name}`, `it in an ${INDEX}`);
+      this.#notes.works(`${at}.${name}`, `it in an ${INDEX}`);
     }
     return { ...entry, parameters: without(parameters, ...own) };
   }
@@ -179,7 +174,7 @@ class OlderReading {
   #engines(parameters: Fields, at: string): Fields {
     const own = ENGINE_PARAMETERS.filter((name) => parameters[name] !== undefined);
     if (own.length === 0 || parameters['engineConfigs'] !== undefined) return parameters;
-    for (const name of own) this.#says(`${at}.${name}`, 'it in an entry of engineConfigs');
+    for (const name of own) this.#notes.works(`${at}.${name}`, 'it in an entry of engineConfigs');
     const given = Object.fromEntries(own.map((name) => [name, parameters[name]]));
     const name = parameters['defaultEngine'] ?? 'vllm';
     return { ...without(parameters, ...own), engineConfigs: [{ name, ...given }] };
@@ -202,8 +197,21 @@ class OlderReading {
         : { type: 'always-disagg-pd-decider' };
     if (!this.#has(decider.type)) this.#plugins.push(decider);
     const at = parameters['threshold'] === undefined ? path : `${path}.parameters.threshold`;
-    this.#says(at, `${decider.type} as the decider of disagg-profile-handler`);
+    this.#notes.works(at, `${decider.type} as the decider of disagg-profile-handler`);
     return { ...entry, parameters: { ...rest, deciderPluginName: decider.type } };
+  }
+
+  /** One scorer predicted, filtered, scored and picked by latency. */
+  #latencyScorers(): void {
+    if (this.#plugins === undefined) return;
+    const split = splitLatencyScorers(
+      this.#plugins,
+      this.#config['schedulingProfiles'],
+      this.#notes,
+    );
+    if (split === undefined) return;
+    this.#plugins.splice(0, this.#plugins.length, ...split.plugins);
+    this.#config = { ...this.#config, schedulingProfiles: split.schedulingProfiles };
   }
 
   #has(name: string): boolean {
@@ -220,7 +228,7 @@ class OlderReading {
     const own = DETECTOR_FIELDS.filter((name) => given[name] !== undefined);
     const type = 'utilization-detector';
     if (own.length === 0 || this.#has(type)) return;
-    for (const name of own) this.#says(`saturationDetector.${name}`, `it in a ${type}`);
+    for (const name of own) this.#notes.works(`saturationDetector.${name}`, `it in a ${type}`);
     const parameters = Object.fromEntries(own.map((name) => [name, given[name]]));
     this.#plugins.push({ type, parameters });
     const saturationDetector = { ...without(given, ...own), pluginRef: type };
@@ -231,28 +239,3 @@ class OlderReading {
 const PRECISE_SCORER_TYPE = 'precise-prefix-cache-scorer';
 const DECIDER = 'prefix-based-pd-decider';
 const INDEX = 'approx-prefix-cache-producer';
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function listOf(value: unknown): unknown[] | undefined {
-  return Array.isArray(value) ? [...(value as unknown[])] : undefined;
-}
-
-function without(fields: Fields, ...names: readonly string[]): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
-}
-
-function valueAt(fields: Fields, path: string): unknown {
-  return path.split('.').reduce<unknown>((at, key) => (isFields(at) ? at[key] : undefined), fields);
-}
-
-/** A copy of `fields` with `value` at a path of names; without it where it is undefined. */
-function withValue(fields: Fields, path: string, value: unknown): Fields {
-  const [first = '', ...others] = path.split('.');
-  const inner = fields[first];
-  const next =
-    others.length === 0 ? value : withValue(isFields(inner) ? inner : {}, others.join('.'), value);
-  return next === undefined ? without(fields, first) : { ...fields, [first]: next };
-}
