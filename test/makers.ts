@@ -103,6 +103,7 @@ export function makeDecision(fields: Partial<DecisionEvent> = {}): DecisionEvent
     error: undefined,
     heldBefore: undefined,
     crowdedOut: false,
+    lostRequests: 0,
     faults: [],
     durationMs: undefined,
     ...fields,

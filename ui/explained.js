@@ -15,6 +15,7 @@ import { reasonsOf, termsOf } from './terms.js';
  */
 export function Explained({ decision, nameOf }) {
   const { id, requestId, outcome, candidates, profiles, held, faults, insteadOf } = decision;
+  const { lostRequests } = decision;
   const name = requestId === '' ? id : requestId;
   return h(
     'article',
@@ -46,6 +47,11 @@ export function Explained({ decision, nameOf }) {
       outcome.kind === 'picked' &&
         outcome.prefill !== undefined &&
         h(Fact, { name: 'Prefill', value: `at ${nameOf(outcome.prefill)}` }),
+      lostRequests !== undefined &&
+        h(Fact, {
+          name: 'Lost there',
+          value: `${count(lostRequests)} in flight, which are no load`,
+        }),
       insteadOf !== undefined && h(Fact, { name: 'In place of', value: insteadOf }),
       faults !== undefined && h(Fact, { name: 'Without', value: faults }),
     ),

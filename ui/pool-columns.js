@@ -57,10 +57,11 @@ const COLUMNS = [
   {
     key: 'inFlight',
     name: 'In flight',
-    about: 'Sent by this picker and not ended',
+    about: 'Sent by this picker and not ended; those taken for lost are no load',
     kind: 'number',
     valueOf: ({ inFlight }) => inFlight,
-    cellOf: ({ inFlight }) => count(inFlight),
+    cellOf: ({ inFlight, lost }) =>
+      lost === undefined ? count(inFlight) : `${count(inFlight)}, ${count(lost)} lost`,
   },
   {
     key: 'prefillTokens',

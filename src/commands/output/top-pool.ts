@@ -31,7 +31,7 @@ const AGE: Column = {
 const COLUMNS: readonly Column[] = [
   { head: 'state', chars: 11, isText: true, textOf: ({ state }) => state },
   ROLE,
-  { head: 'in flight', chars: 9, textOf: ({ inFlight }) => String(inFlight) },
+  { head: 'in flight', chars: 9, textOf: inFlightText },
   PREFILL,
   RUNNING,
   { head: 'queue', chars: 5, textOf: ({ sample }) => String(sample?.waiting ?? '-') },
@@ -91,6 +91,10 @@ export function poolLines(
     row.why === undefined ? [] : [`  ${shortName(row)} is ${row.state}: ${whyText(row.why, row)}`],
   );
   return [...table, ...why];
+}
+
+function inFlightText({ inFlight, lost }: LiveEndpoint): string {
+  return lost === undefined ? String(inFlight) : `${inFlight}, ${lost} lost`;
 }
 
 /** Why an endpoint is not well, without its address where a URL of it is named. */

@@ -26,12 +26,14 @@ interface TextOptions {
 export function explanationText(explanation: Explanation, options: TextOptions): string {
   const { id, requestId, model, promptTokens, faults, insteadOf, waited, candidates, profiles } =
     explanation;
+  const { lostRequests } = explanation;
   const also = requestId === '' || requestId === id ? '' : ` (${id})`;
   const lines = [
     `request    ${requestId || id}${also}, decision ${explanation.number}`,
     `asked      ${options.time}  model ${model || '?'}  ${promptTokens} prompt tokens`,
     ...(waited === undefined ? [] : [`waited     ${waitText(waited)}`]),
     `went to    ${outcomeText(explanation.outcome)}`,
+    ...(lostRequests === undefined ? [] : [`lost       ${lostText(lostRequests)}`]),
     ...(insteadOf === undefined ? [] : [`by         the profiles, in place of ${insteadOf}`]),
     ...(faults === undefined ? [] : [`without    ${faults}`]),
     `out of     ${candidates.length} ${candidates.length === 1 ? 'endpoint' : 'endpoints'}`,
@@ -48,6 +50,13 @@ function waitText({ waitedMs, endpoint, cachedTokens }: ExplainedWait): string {
   if (endpoint === undefined) return duration;
   const holds = Math.round(cachedTokens).toLocaleString('en');
   return `${duration} for ${endpoint}, which has ${holds} of its tokens`;
+}
+
+/** Why an endpoint gets requests though many seem to be in flight there. */
+function lostText(lost: number): string {
+  return lost === 1
+    ? '1 request in flight there seems lost: it is no load'
+    : `${lost.toLocaleString('en')} requests in flight there seem lost: they are no load`;
 }
 
 /** The endpoint that was picked, or why none was. */

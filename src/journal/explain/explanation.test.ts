@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { drive, recordedPicker, WITH_FILTERS } from '../../../test/support/explain-bed.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
 import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
 import { type Explanation } from './explanation.ts';
 import { explanationText } from './explanation-text.ts';
@@ -57,6 +58,27 @@ describe('an explanation', () => {
     const gone = { ...waited, endpoint: undefined };
     test.picker.route(makeRequest({ id: 'unknown' }), { waited: gone });
     expect(test.explained('unknown')?.waited).toEqual({ waitedMs: 1234.5, cachedTokens: 30_000 });
+  });
+
+  it('[V496] says how many requests in flight at the pick were taken for lost', () => {
+    const test = recordedPicker('default');
+    test.add('pod-a');
+    const send = (id: string): RoutedRequest =>
+      test.picker.route(makeRequest({ id, streaming: true }), { firstTokenVisible: true });
+    send('first');
+    test.clock.advanceTo(10_000);
+    send('second').firstToken();
+    test.clock.advanceTo(11_000);
+    send('third');
+    send('fourth');
+    expect(test.explained('second')).not.toHaveProperty('lostRequests');
+    const third = test.explained('third');
+    expect(third).toMatchObject({ lostRequests: 1 });
+    expect(third && explanationText(third, { all: false, time: '' })).toContain(
+      '\nlost       1 request in flight there seems lost: it is no load\n',
+    );
+    // What stands behind it in the record is read, too.
+    expect(test.explained('fourth')).toMatchObject({ lostRequests: 1, outcome: third?.outcome });
   });
 
   it('names what filters dropped, also where they left none', () => {

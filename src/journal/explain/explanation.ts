@@ -26,6 +26,11 @@ export interface Explanation {
   readonly insteadOf?: string;
   /** How long the request waited at the picker, and for what. Left out where it did not wait. */
   readonly waited?: ExplainedWait;
+  /**
+   * How many requests in flight at the pick were taken for lost: they were no load in the
+   * decision. Left out where none were.
+   */
+  readonly lostRequests?: number;
   readonly candidates: readonly EndpointName[];
   readonly outcome: ExplainedOutcome;
   readonly profiles: readonly ExplainedProfile[];
@@ -110,7 +115,7 @@ export interface RunnerUp {
 /** What the bytes of a decision say, with the names of endpoints and plugins. */
 export function explain({ segment, number, decision }: FoundDecision): Explanation {
   const { id, requestId, at, model, promptTokens, streaming, candidates, runs, ending } = decision;
-  const { faults, insteadOf, waited } = decision;
+  const { faults, insteadOf, waited, lostRequests } = decision;
   return {
     number,
     id,
@@ -122,6 +127,7 @@ export function explain({ segment, number, decision }: FoundDecision): Explanati
     ...(faults !== '' && { faults }),
     ...(insteadOf !== '' && { insteadOf }),
     ...(waited !== undefined && { waited: waitOf(waited, segment) }),
+    ...(lostRequests > 0 && { lostRequests }),
     candidates: Array.from(candidates, (slot) => nameOf(segment, slot)),
     outcome: outcomeOf(ending, segment),
     profiles: runs.map((run) => profileOf(run, segment)),

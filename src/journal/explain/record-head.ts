@@ -22,6 +22,8 @@ export interface RecordedHead {
   readonly insteadOf: string;
   /** Undefined where the request did not wait. */
   readonly waited: RecordedWait | undefined;
+  /** Requests in flight at the pick that were taken for lost. */
+  readonly lostRequests: number;
   readonly candidates: Uint16Array;
 }
 
@@ -45,6 +47,9 @@ interface HeadOptions {
   readonly inFull: boolean;
 }
 
+/** As much as two bytes hold. */
+const LOST_MAX = 65_535;
+
 /** Writes heads one after another, each as what differs from the one before. */
 export class HeadWriter {
   readonly #log: ByteLog;
@@ -63,7 +68,7 @@ export class HeadWriter {
   }
 
   write(
-    { request, candidates, decision, faults, options: { waited }, at }: DecisionEvent,
+    { request, candidates, decision, faults, lostRequests, options: { waited }, at }: DecisionEvent,
     { list, sameList, inFull }: HeadOptions,
   ): void {
     const log = this.#log;
@@ -77,7 +82,8 @@ export class HeadWriter {
         (request.streaming ? RECORD_FLAG.streaming : 0) |
         (faults.length > 0 ? RECORD_FLAG.faulty : 0) |
         (insteadOf === undefined ? 0 : RECORD_FLAG.instead) |
-        (waited === undefined ? 0 : RECORD_FLAG.waited),
+        (waited === undefined ? 0 : RECORD_FLAG.waited) |
+        (lostRequests > 0 ? RECORD_FLAG.lost : 0),
     );
     const shared = inFull ? 0 : sharedLength(request.id, this.#id);
     this.#id = request.id;
@@ -88,6 +94,7 @@ export class HeadWriter {
     if (faults.length > 0) log.text(faults.join('; '));
     if (insteadOf !== undefined) log.text(`${insteadOf.scheduler}: ${insteadOf.reason}`);
     if (waited !== undefined) writeWait(log, waited, candidates);
+    if (lostRequests > 0) log.u16(Math.min(lostRequests, LOST_MAX));
     this.#numbers[0] = request.promptTokens;
     this.#numbers[1] = at;
     writeNumbers(log, this.#numbers, HEAD, this.#last);
@@ -119,12 +126,14 @@ export class HeadReader {
     const faults = has(RECORD_FLAG.faulty) ? reader.text() : '';
     const insteadOf = has(RECORD_FLAG.instead) ? reader.text() : '';
     const waited = has(RECORD_FLAG.waited) ? readWait(reader) : undefined;
+    const lostRequests = has(RECORD_FLAG.lost) ? reader.u16() : 0;
     readNumbers(reader, HEAD, this.#last);
     const [promptTokens = 0, at = 0] = this.#last;
     if (!has(RECORD_FLAG.sameList)) this.#candidates = readSlots(reader);
     const about = { id: this.#id, requestId, model: this.#model, promptTokens, at };
     const streaming = has(RECORD_FLAG.streaming);
-    return { ...about, streaming, faults, insteadOf, waited, candidates: this.#candidates };
+    const why = { faults, insteadOf, waited, lostRequests };
+    return { ...about, streaming, ...why, candidates: this.#candidates };
   }
 }
 

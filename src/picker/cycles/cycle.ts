@@ -22,6 +22,7 @@ export interface Cycle extends DecisionEvent {
   error: unknown;
   heldBefore: readonly HeldSum[] | undefined;
   crowdedOut: boolean;
+  lostRequests: number;
   faults: readonly string[];
   durationMs: Millis | undefined;
 }
@@ -52,6 +53,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     error: undefined,
     heldBefore: undefined,
     crowdedOut: false,
+    lostRequests: 0,
     faults: NO_FAULTS,
     durationMs: undefined,
   };

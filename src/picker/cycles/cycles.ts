@@ -6,6 +6,7 @@ import type { Decision, SchedulingContext } from '../../framework/scheduling.ts'
 import type { ActiveCores } from '../cores/active-cores.ts';
 import type { Journal } from '../events/journal.ts';
 import type { HeldLoads } from '../load/held-loads.ts';
+import type { Ledger } from '../load/ledger.ts';
 import { subsetOf } from '../pool/subset.ts';
 import type { CandidateRules, Purpose } from './candidates.ts';
 import {
@@ -26,6 +27,7 @@ export interface CyclesOptions {
   readonly cores: () => ActiveCores;
   readonly parts: ReserveParts;
   readonly loads: HeldLoads;
+  readonly ledger: Pick<Ledger, 'lost'>;
   readonly candidates: CandidateRules;
   readonly stopwatch?: Pick<Clock, 'now'> | undefined;
 }
@@ -93,6 +95,7 @@ export class Cycles {
       throw this.#refusedAsDecided(cycle, error);
     }
     cycle.decision = this.#withFallbacks(cycle, decision);
+    cycle.lostRequests = this.#options.ledger.lost(endpoint);
     this.#publish(cycle);
     return reserveRequest(cycle, { decision: cycle.decision, endpoint }, this.#options.parts);
   }

@@ -32,6 +32,10 @@ export interface DecisionEvent {
   readonly heldBefore: readonly HeldSum[] | undefined;
   /** See `InFlightView.isCrowdedOut`. */
   readonly crowdedOut: boolean;
+  /**
+   * How many requests in flight at the pick are taken for lost: they were no load in the decision.
+   */
+  readonly lostRequests: number;
   /** One sentence for each failure of a plugin, which the decision was made without. */
   readonly faults: readonly string[];
   /** Time that the scheduler took; undefined without a stopwatch. */

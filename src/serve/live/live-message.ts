@@ -76,6 +76,8 @@ export interface LiveEndpoint {
   readonly labels?: readonly string[];
   /** How many requests this picker has sent there whose end it has not seen. */
   readonly inFlight: number;
+  /** How many of them are taken for lost, and are no load in decisions; left out for none. */
+  readonly lost?: number;
   /** Prompt tokens of these requests that are not computed yet. */
   readonly prefillTokens: number;
   /** By the last sample; null where there is none. */

@@ -7,6 +7,7 @@ import {
 } from '../../../test/support/servers/fake-servers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
 import { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
@@ -115,6 +116,24 @@ it('[O206] says of requests before the first viewer how long they were held, too
   source.begin();
   const [first] = source.first().decisions.shown;
   expect(first).toMatchObject({ id: 'r', held: { ms: 30, endpoint: 'a' } });
+  picker.stop();
+});
+
+it('[V496] counts requests that a server has lost among those in flight, and says how many they are', () => {
+  const { clock, picker, source } = setUp({ a: {} });
+  source.begin();
+  const send = (): RoutedRequest =>
+    picker.route(makeRequest({ streaming: true }), { firstTokenVisible: true });
+  send();
+  expect(source.first().pool?.rows[0]).not.toHaveProperty('lost');
+  clock.advanceTo(10_000);
+  send().firstToken();
+  clock.advanceTo(11_000);
+  send();
+  const { pool, totals, decisions } = source.first();
+  expect(pool?.rows[0]).toMatchObject({ inFlight: 3, lost: 1 });
+  expect(totals.inFlight).toBe(3);
+  expect(decisions.shown[0]).toMatchObject({ lostRequests: 1 });
   picker.stop();
 });
 

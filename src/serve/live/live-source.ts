@@ -88,7 +88,11 @@ export class LiveSource implements MessageSource {
   #frame(): Pick<LiveMessage, 'wallMs' | 'totals'> {
     const { picker, clock, viewers, router } = this.#parts;
     const endpoints = picker.pool.snapshot();
-    const inFlight = endpoints.reduce((sum, each) => sum + picker.ledger.load(each).requests, 0);
+    const { ledger } = picker;
+    const inFlight = endpoints.reduce(
+      (sum, each) => sum + ledger.load(each).requests + ledger.lost(each),
+      0,
+    );
     return {
       wallMs: Math.round(clock.wallTime()),
       totals: {

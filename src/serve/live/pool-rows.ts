@@ -63,13 +63,15 @@ function rowOf(
 ): LiveEndpoint {
   const { id, address, metrics } = endpoint;
   const { requests, pendingPrefillTokens } = picker.ledger.load(endpoint);
+  const lost = picker.ledger.lost(endpoint);
   const role = endpoint.labels.get(ROLE_LABEL);
   const hitRate = hits.rate(endpoint, now);
   return {
     id,
     address,
     ...(role !== undefined && { role }),
-    inFlight: requests,
+    inFlight: requests + lost,
+    ...(lost > 0 && { lost }),
     prefillTokens: pendingPrefillTokens,
     sample: Number.isFinite(metrics.sampledAt)
       ? {

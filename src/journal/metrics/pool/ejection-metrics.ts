@@ -6,12 +6,13 @@ import { endpointLabels, showMetric } from '../page/family.ts';
 
 /**
  * Shows which endpoints are out of the candidates, how often endpoints were ejected, how many are
- * ejected or fail their scrapes, and how many requests were not served by their pick. An endpoint
+ * ejected or fail their scrapes, what they have lost, and how many requests were not served by
+ * their pick. An endpoint
  * that is gone is mostly both, so that sums of the two would count it twice.
  */
 export function registerEjectionMetrics(
   registry: Registry,
-  { ejector, pool }: Pick<EndpointPicker, 'ejector' | 'pool'>,
+  { ejector, pool, ledger }: Pick<EndpointPicker, 'ejector' | 'pool' | 'ledger'>,
   isFailing: (id: EndpointId) => boolean,
 ): void {
   const ejected = '1 for an endpoint that is out of the candidates because it fails, else 0.';
@@ -27,6 +28,16 @@ export function registerEjectionMetrics(
       ejector.ejected(endpoint) !== undefined || isFailing(endpoint.id);
     return [{ labels: {}, value: pool.snapshot().filter(isLost).length }];
   });
+  const gone = 'Requests in flight that are taken for lost by their server: they are no load.';
+  showMetric(
+    registry,
+    { name: 'pointsman_endpoint_lost_requests', help: gone, type: 'gauge' },
+    () =>
+      pool.snapshot().map((endpoint) => ({
+        labels: endpointLabels(endpoint.id),
+        value: ledger.lost(endpoint),
+      })),
+  );
   const ejections = 'Ejections of endpoints, by reason; failed trials count, too.';
   showMetric(
     registry,
