@@ -1,13 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { type EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
+import { byteSource } from '../support/byte-source.ts';
 import { chat, JSON_TYPE, postChat } from '../support/servers/chat-request.ts';
 import { sendRaw } from '../support/servers/raw-http.ts';
 import { sha256, startUpstream, type Upstream } from '../support/servers/upstream.ts';
+
+const drawBytes = byteSource(22);
 
 const binary = await envoyBinary();
 const WIRINGS: readonly EnvoyConfigOptions['wiring'][] = ['envoy', 'envoy-efficient'];
@@ -27,7 +29,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)('on the wire behind %s.yaml'
   });
 
   it('delivers a body that arrives in small pieces over many turns', async () => {
-    const body = chat(randomBytes(300_000).toString('hex'));
+    const body = chat(drawBytes(300_000).toString('hex'));
     const { hostname, port } = new URL(stack.url);
     const request = httpRequest({
       hostname,

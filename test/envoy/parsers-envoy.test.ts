@@ -1,14 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { PARSER_TYPES, type ParserType } from '../../src/framework/parser-type.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
+import { byteSource } from '../support/byte-source.ts';
 import { type GrpcCaller, grpcCaller } from '../support/grpc/grpc-caller.ts';
 import { methodOf, PREDICTION_SERVICE, VLLM_ENGINE } from '../support/grpc/grpc-services.ts';
 import { type GrpcUpstream, sha256, startGrpcUpstream } from '../support/grpc/grpc-upstream.ts';
 import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
+
+const drawBytes = byteSource(21);
 
 const binary = await envoyBinary();
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -27,7 +29,7 @@ async function metricsOf(stack: Stack): Promise<string> {
   return (await fetch(`http://127.0.0.1:${stack.serving.metricsPort}/metrics`)).text();
 }
 
-const text = (bytes: number): string => randomBytes(bytes / 2).toString('hex');
+const text = (bytes: number): string => drawBytes(bytes / 2).toString('hex');
 
 /** By path: a body of about so many bytes. */
 const BODIES: Readonly<Record<string, (bytes: number) => object>> = {
@@ -102,8 +104,8 @@ describe.skipIf(binary === undefined)('behind a real Envoy', () => {
       ['nothing', Buffer.from('')],
       ['an empty object', Buffer.from('{}')],
       ['no JSON', Buffer.from('{"model":')],
-      ['400 KB', randomBytes(400_000)],
-      ['more than is read', randomBytes(8_000_000)],
+      ['400 KB', drawBytes(400_000)],
+      ['more than is read', drawBytes(8_000_000)],
     ])('[D33] sends %s to a path of OpenAI’s on', async (_, body) => {
       const url = `${stack.url}/v1/chat/completions`;
       const response = await fetch(url, { method: 'POST', body, headers: JSON_TYPE });
@@ -179,7 +181,7 @@ describe.skipIf(binary === undefined)('behind a real Envoy', () => {
           { text: text(bytes) },
           {
             tokenized: { input_ids: [1] },
-            mm_inputs: { pixel_values: { data: randomBytes(bytes) } },
+            mm_inputs: { pixel_values: { data: drawBytes(bytes) } },
           },
         ].map((message) => generate.requestSerialize(message));
         for (const message of messages) {

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,8 +10,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, waitForPickers } from '../../bench/support/stack.ts';
 import { CONNECTION_MANAGER, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
+import { byteSource } from '../support/byte-source.ts';
 import { sha256 } from '../support/grpc/grpc-upstream.ts';
 import { PROGRAM } from '../support/programs/program.ts';
+
+const drawBytes = byteSource(23);
 
 /**
  * The program as the reference's chart starts it, behind an Envoy wired as in that chart: TLS of a
@@ -49,7 +51,7 @@ const stream = Array.from(
 /** By the request's header `x-answer`: what the engine answers. */
 const ANSWERS: Readonly<Record<string, { type: string; encoding?: string; body: Buffer }>> = {
   small: { type: 'application/json', body: Buffer.from('{"ok":true}') },
-  large: { type: 'application/octet-stream', body: randomBytes(ANSWER_BYTES) },
+  large: { type: 'application/octet-stream', body: drawBytes(ANSWER_BYTES) },
   zipped: { type: 'application/json', encoding: 'gzip', body: gzipSync('{"usage":{}}') },
   stream: {
     type: 'text/event-stream',
@@ -119,13 +121,13 @@ function ask(url: string, body: Buffer, { method = 'POST', ...given }: Asked): P
   });
 }
 
-const text = (bytes: number): string => randomBytes(bytes / 2).toString('hex');
+const text = (bytes: number): string => drawBytes(bytes / 2).toString('hex');
 const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 const prompt = (bytes: number): Buffer => json({ model: 'm', prompt: text(bytes) });
 const multipart = (bytes: number): Buffer =>
   Buffer.concat([
     Buffer.from('--B\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n'),
-    randomBytes(bytes),
+    drawBytes(bytes),
     Buffer.from('\r\n--B--\r\n'),
   ]);
 const FORM = { 'content-type': 'multipart/form-data; boundary=B' };

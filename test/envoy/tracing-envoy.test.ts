@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Document } from 'yaml';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
@@ -16,6 +15,8 @@ import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 const envoy = await envoyBinary();
 const otelcol = await fetchCollector();
+/** Envoy samples only requests whose id is one. */
+const UUID = '3e1f9a52-7c04-4d8b-9a61-5b2c8d7e0f13';
 const PARENT = 'aaaaaaaaaaaaaaaa';
 const PHASES = [
   'read_request',
@@ -179,8 +180,7 @@ describe.skipIf(envoy === undefined || otelcol === undefined)('traces behind Env
     const port = new URL(collector.grpcUrl).port;
     const stack = await start(plan(collector, 'grpc'), tracedBy(port));
     const traceId = newTraceId();
-    // Envoy samples only requests whose id is a UUID.
-    const headers = { traceparent: `00-${traceId}-${PARENT}-01`, 'x-request-id': randomUUID() };
+    const headers = { traceparent: `00-${traceId}-${PARENT}-01`, 'x-request-id': UUID };
     expect((await ask(stack, headers, BODY)).status).toBe(200);
     const whole = (await spansOf(traceId)).find(({ name }) => name === 'gateway.request');
     const envoys = await eventually(

@@ -18,11 +18,10 @@ const POLICIES: ReadonlyMap<string, () => Fairness> = new Map([
   ['turns', () => turnPriority(PROGRAMS, { timeWeight: 0.05, inactivityMs: 120_000 })],
 ]);
 
-test('[Q43] any policy serves all requests of all flows', () => {
-  const policies = fc.constantFrom(...POLICIES.keys());
+test.each([...POLICIES.keys()])('[Q43] %s serves all requests of all flows', (policy) => {
   const flows = fc.array(fc.constantFrom('one', 'two', 'four', 'a', 'b'), { maxLength: 60 });
   fc.assert(
-    fc.property(policies, flows, (policy, ids) => {
+    fc.property(flows, (ids) => {
       const defaultBand = makeBand({ fairness: policy });
       const bench = new FlowControlBench({ defaultBand, fairness: POLICIES }, 3);
       const waiting = ids.map((fairnessId) => bench.wait({ fairnessId }));
@@ -36,6 +35,6 @@ test('[Q43] any policy serves all requests of all flows', () => {
       expect(new Set(placed)).toEqual(new Set(waiting));
       expect(placed).toHaveLength(waiting.length);
     }),
-    { seed: SEED, numRuns: 200 },
+    { seed: SEED, numRuns: 100 },
   );
 });
