@@ -1,13 +1,12 @@
 import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
-import { waitsForSlot } from '../../cost-model/slot-wait.ts';
 import {
   attendedSquares,
   decodeStepMs,
   PRIOR_STEP_TIME,
   prefillSteps,
 } from '../../cost-model/step-time.ts';
-import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/attributes.ts';
+import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { StepTime } from '../../framework/keys.ts';
 import { type Demand, ENGINE_MODEL, type EngineModelView } from '../../framework/keys.ts';
@@ -22,8 +21,10 @@ import {
 import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { AdapterNames } from './adapter-names.ts';
 import { OutputLength } from './output-length.ts';
 import { RecentDemand } from './recent-demand.ts';
+import { mayWaitForResources } from './resource-waits.ts';
 import { SpeedRatios } from './speed-ratios.ts';
 
 /**
@@ -42,8 +43,6 @@ const NOISE_MS = 10;
 const NOISE_SHARE = 0.25;
 /** Residuals beyond this many deviations count as if they were at this distance (Huber). */
 const OUTLIER_DEVIATIONS = 2;
-/** With more KV memory in use, a request may wait for memory, which says nothing about speed. */
-const MEMORY_SHARE_MAX = 0.85;
 /** After this many answers the step times are updated only with every `REFRESH_ANSWERS`th. */
 const SETTLED_ANSWERS = 100;
 const REFRESH_ANSWERS = 10;
@@ -55,6 +54,7 @@ const REFRESH_ANSWERS = 10;
  */
 export class EngineModel implements RequestObserver, EndpointObserver, EngineModelView {
   readonly fact: CycleFact<EngineModelView> = { key: ENGINE_MODEL, compute: () => this };
+  readonly adapters: AdapterNames = new AdapterNames();
   readonly #outputLength = new OutputLength();
   readonly #fit = new DecayingFit(PRIOR);
   readonly #ratios = new SpeedRatios((features) => this.#predict(features));
@@ -84,6 +84,10 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     return this.#outputLength.expected(request);
   }
 
+  onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
+    this.adapters.onEndpointChanged(endpoint, previous);
+  }
+
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#demand.forget(slot);
     this.#ratios.forget(slot);
@@ -103,7 +107,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onFirstToken(routed: Routed, at: Millis): void {
     // With two engines and a transfer between them, the time shows the speed of neither.
-    if (routed.prefill !== undefined || mayWaitForResources(routed)) return;
+    if (routed.prefill !== undefined || mayWaitForResources(routed, this.adapters)) return;
     const { endpoint } = routed;
     const features = featuresOf(routed);
     const ratio = this.#ratios.ratio(endpoint.slot);
@@ -134,7 +138,12 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
    * compares with other such answers counts, which shows how fast its endpoint is beside others.
    */
   #endedUnseen(routed: Routed, at: Millis, outputTokens: number): void {
-    if (routed.prefill !== undefined || mayWaitForResources(routed) || !(outputTokens > 0)) return;
+    if (
+      routed.prefill !== undefined ||
+      mayWaitForResources(routed, this.adapters) ||
+      !(outputTokens > 0)
+    )
+      return;
     const { slot } = routed.endpoint;
     const features = featuresOf(routed, outputTokens);
     const predictedMs = this.#predict(features);
@@ -229,17 +238,4 @@ function scaled(stepTime: StepTime, ratio: number): StepTime {
     perContextTokenMs: ratio * stepTime.perContextTokenMs,
     prefillTokensMax: stepTime.prefillTokensMax,
   };
-}
-
-/** Whether the first token may have waited for the end of another request, or an adapter's slot. */
-export function mayWaitForResources({ endpoint, load, request }: Routed): boolean {
-  if (waitsForSlot(load)) return true;
-  const lora = endpoint.attribute(LORA);
-  if (lora !== undefined && (lora.waiting.size > 0 || !lora.running.has(request.model)))
-    return true;
-  const cache = endpoint.attribute(CACHE_CONFIG);
-  if (cache === undefined) return false;
-  const { contextTokens } = loadPerEngine(load, endpoint);
-  const neededTokens = contextTokens + request.promptTokens;
-  return neededTokens > MEMORY_SHARE_MAX * cache.blocks * cache.blockTokens;
 }

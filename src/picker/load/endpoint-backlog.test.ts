@@ -28,7 +28,7 @@ function makeWorld(fields: readonly EndpointFields[] = [{}, {}]): World {
   for (const each of [endpoint, prefill]) ledger.onEndpointAdded(each);
   const engineModel = new EngineModel();
   const limit = new ConcurrencyLimit(ledger);
-  const slots = new AdapterSlots(ledger);
+  const slots = new AdapterSlots(ledger, engineModel.adapters);
   const backlog = new EndpointBacklog({ ledger, engineModel, limit, slots });
   for (const each of [endpoint, prefill]) backlog.onEndpointAdded(each);
   return { endpoint, prefill, ledger, limit, backlog };

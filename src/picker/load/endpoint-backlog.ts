@@ -84,11 +84,12 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   /** By slot. */
   readonly #work: (Work | undefined)[] = [];
   readonly #engines = new EngineCounts();
-  readonly #claims = new WaitingClaims();
+  readonly #claims: WaitingClaims;
   #meanTokens = 0;
 
   constructor(options: EndpointBacklogOptions) {
     this.#options = options;
+    this.#claims = new WaitingClaims(options.engineModel.adapters);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {

@@ -3,6 +3,7 @@ import { makePool, makeRouted, NOW } from '../../../test/makers.ts';
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
+import { AdapterNames } from '../engine-model/adapter-names.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
 const CLAIM_MS = 2000;
@@ -10,7 +11,7 @@ const EXPECTED_MS = 80;
 const [endpoint] = makePool([{}]) as [Endpoint];
 
 function afterAnswers(count: number, delayMs: number, fields: Partial<Routed> = {}): number {
-  const claims = new WaitingClaims();
+  const claims = new WaitingClaims(new AdapterNames());
   for (let n = 0; n < count; n++) {
     const routed = makeRouted(endpoint, { expectedTtftMs: EXPECTED_MS, ...fields });
     claims.sent(routed, CLAIM_MS);
@@ -20,7 +21,7 @@ function afterAnswers(count: number, delayMs: number, fields: Partial<Routed> = 
 }
 
 it('[Q251] What an endpoint reports as waiting counts in full until answers say otherwise', () => {
-  expect(new WaitingClaims().share(0)).toBe(1);
+  expect(new WaitingClaims(new AdapterNames()).share(0)).toBe(1);
   expect(afterAnswers(40, CLAIM_MS)).toBe(1);
 });
 
@@ -30,7 +31,7 @@ it('[Q251] It counts for as much as it delays first tokens, which a few answers 
 });
 
 it('[Q251] Answers in one piece show it, too', () => {
-  const claims = new WaitingClaims();
+  const claims = new WaitingClaims(new AdapterNames());
   for (let n = 0; n < 5; n++) {
     const routed = makeRouted(endpoint, {
       firstTokenVisible: false,
@@ -54,7 +55,7 @@ it('[Q251] A request that may wait for memory shows nothing of it', () => {
 });
 
 it('[Q251] A new endpoint with the number of one that has gone counts as any other', () => {
-  const claims = new WaitingClaims();
+  const claims = new WaitingClaims(new AdapterNames());
   const routed = makeRouted(endpoint, { expectedTtftMs: EXPECTED_MS });
   claims.sent(routed, CLAIM_MS);
   claims.onFirstToken(routed, NOW + EXPECTED_MS);

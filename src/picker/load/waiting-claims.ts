@@ -1,6 +1,7 @@
 import type { Outcome, RequestObserver, Routed, Usage } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import { mayWaitForResources } from '../engine-model/engine-model.ts';
+import type { AdapterNames } from '../engine-model/adapter-names.ts';
+import { mayWaitForResources } from '../engine-model/resource-waits.ts';
 
 /** What is taken for granted at first: two requests that were delayed by all that was reported. */
 const PRIOR = 2 * 100 ** 2;
@@ -22,10 +23,15 @@ interface Claims {
  * would keep an idle server closed.
  */
 export class WaitingClaims implements RequestObserver {
+  readonly #adapters: Pick<AdapterNames, 'has'>;
   /** By slot. */
   readonly #claims: (Claims | undefined)[] = [];
   /** Milliseconds of others' prompts that were reported when each request was sent. */
   readonly #reportedMs = new WeakMap<Routed, Millis>();
+
+  constructor(adapters: Pick<AdapterNames, 'has'>) {
+    this.#adapters = adapters;
+  }
 
   /** The share of the reported prompts that is to be expected there. */
   share(slot: number): number {
@@ -35,7 +41,8 @@ export class WaitingClaims implements RequestObserver {
 
   /** A request that may wait there for memory or an adapter shows nothing. */
   sent(routed: Routed, reportedMs: Millis): void {
-    if (reportedMs > 0 && !mayWaitForResources(routed)) this.#reportedMs.set(routed, reportedMs);
+    if (reportedMs <= 0 || mayWaitForResources(routed, this.#adapters)) return;
+    this.#reportedMs.set(routed, reportedMs);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {

@@ -83,7 +83,7 @@ export class WaitingRoom {
   constructor(options: WaitingRoomOptions) {
     const { pool, ledger, engineModel, clock, timers } = options;
     this.#options = options;
-    const slots = new AdapterSlots(ledger);
+    const slots = new AdapterSlots(ledger, engineModel.adapters);
     this.backlog = new EndpointBacklog({ ...options, slots });
     const { computedMs } = this.backlog;
     const known = { crowdedFrom: this.#crowdedFrom, computedMs };
@@ -101,7 +101,6 @@ export class WaitingRoom {
       place: (held, cycle, at) => this.#departures.place(held, cycle, at),
     });
     pool.observeEndpoints(this.backlog);
-    pool.observeEndpoints(slots);
     pool.observeEndpoints({ onEndpointRemoved: (endpoint) => this.loads.forget(endpoint) });
     const look = (): void => {
       this.#mustLook = true;
