@@ -58,7 +58,7 @@ profiler-config pt-load-map-location quantization ray-workers-use-nsight reasoni
 reasoning-parser reasoning-parser-plugin render-timeout render-url renderer-num-workers
 response-role return-tokens-as-token-ids revision root-path runner safetensors-load-strategy
 safetensors-prefetch-block-size safetensors-prefetch-num-threads scheduler-cls
-scheduler-reserve-full-isl show-hidden-metrics-for-version shutdown-timeout skip-headers
+show-hidden-metrics-for-version shutdown-timeout skip-headers
 skip-log-headers skip-mm-profiling skip-tokenizer-init skip-tool-validation
 specialize-active-lora spec-method spec-model spec-tokens speculative-config ssl-ca-certs
 ssl-cert-reqs ssl-ciphers stderrthreshold stream-interval strict-openapi structured-outputs-config

@@ -34,6 +34,13 @@ describe('flags of vLLM and llm-d-inference-sim', () => {
     expect(optionsOf(...args)).toMatchObject({ requestIdHeaders: expected });
   });
 
+  test.each([
+    ['--scheduler-reserve-full-isl', true],
+    ['--no-scheduler-reserve-full-isl', false],
+  ])('[B260] say whether a whole prompt must fit: %s', (arg, expected) => {
+    expect(optionsOf(arg)).toMatchObject({ wholePromptMustFit: expected });
+  });
+
   test('[B11] take several values after one name, and names that repeat', () => {
     const adapters = ['--lora-modules', '{"name":"a","path":"/a"}', 'b=/b', '--lora-modules=c'];
     expect(optionsOf(...adapters, '--max-loras', '2')).toMatchObject({

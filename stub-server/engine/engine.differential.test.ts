@@ -72,6 +72,7 @@ const shape = fc.record({
   batchedTokensMax: fc.integer({ min: 8, max: 120 }),
   loraSlots: fc.integer({ min: 1, max: 2 }),
   policy: fc.constantFrom('fcfs' as const, 'priority' as const),
+  wholePromptMustFit: fc.boolean(),
 });
 
 describe('Engine against the scheduler’s description taken literally', () => {

@@ -43,6 +43,12 @@ export interface EngineOptions extends SchedulerParts {
    * answers, too; not by default. Needed where hashes are only those of prompts.
    */
   readonly namesOwnBlocks?: boolean;
+  /**
+   * Whether a sequence is admitted only where all that it has to compute fits in free memory, as by
+   * default in vLLM since 0.19 (`scheduler_reserve_full_isl`); true by default. If not, memory for
+   * its first chunk is enough, and several long prompts may evict each other.
+   */
+  readonly wholePromptMustFit?: boolean;
   /** Speculative decoding; none by default. Needs `random`. */
   readonly speculative?: SpeculationOptions | undefined;
   /** Log-normal spread of step times, 0 by default; engines show 0.05 to 0.1. Needs `random`. */

@@ -10,6 +10,7 @@ interface KvCacheOptions {
   readonly sink?: BlockSink | undefined;
   readonly host?: HostTier | undefined;
   readonly namesOwnBlocks?: boolean | undefined;
+  readonly wholePromptMustFit?: boolean | undefined;
 }
 
 /** Names of own blocks are negative, and so none is a hash of text; a sequence has so many. */
@@ -23,11 +24,12 @@ export function kvCacheOf(options: {
   readonly hostTier?: HostTierOptions | undefined;
   readonly blockSink?: BlockSink | undefined;
   readonly namesOwnBlocks?: boolean | undefined;
+  readonly wholePromptMustFit?: boolean | undefined;
 }): KvCache {
   const { clock, kvBlocks: blocks, hostTier, blockSink: sink, ...rest } = options;
-  const { blockTokens, namesOwnBlocks } = rest;
+  const { blockTokens, namesOwnBlocks, wholePromptMustFit } = rest;
   const host = hostTier && new HostTier({ ...hostTier, blockTokens, clock, sink });
-  return new KvCache({ blocks, blockTokens, sink, host, namesOwnBlocks });
+  return new KvCache({ blocks, blockTokens, sink, host, namesOwnBlocks, wholePromptMustFit });
 }
 
 /** Assigns KV blocks to sequences and finds blocks that earlier sequences have filled. */
@@ -37,17 +39,20 @@ export class KvCache {
   readonly host: HostTier | undefined;
   readonly #sink: BlockSink | undefined;
   readonly #namesOwnBlocks: boolean;
+  readonly #wholePromptMustFit: boolean;
   /** Sequences whose own blocks have been named. */
   #named = 0;
   /** The blocks found by the last `#match`. */
   #matched: number[] = [];
 
-  constructor({ blocks, blockTokens, sink, host, namesOwnBlocks = false }: KvCacheOptions) {
+  constructor({ blocks, blockTokens, sink, host, ...rules }: KvCacheOptions) {
+    const { namesOwnBlocks = false, wholePromptMustFit = true } = rules;
     this.pool = new BlockPool(blocks, sink && ((hash) => sink.removed(hash)));
     this.blockTokens = blockTokens;
     this.host = host;
     this.#sink = sink;
     this.#namesOwnBlocks = namesOwnBlocks;
+    this.#wholePromptMustFit = wholePromptMustFit;
   }
 
   /**
@@ -60,7 +65,8 @@ export class KvCache {
     const hits = this.#match(sequence);
     const cachedTokens = hits * this.blockTokens;
     const tokens = Math.min(sequence.targetTokens - cachedTokens, budget);
-    if (!this.#hold(sequence, hits, cachedTokens + tokens)) return 0;
+    const mustFit = this.#wholePromptMustFit ? sequence.targetTokens : cachedTokens + tokens;
+    if (!this.#hold(sequence, hits, mustFit)) return 0;
     this.extend(sequence, tokens);
     return tokens;
   }

@@ -40,6 +40,8 @@ export interface StubOptions extends Omit<Preset, 'accelerators'>, ServedOptions
   readonly jitter: number;
   readonly blockTokens: number;
   readonly policy: 'fcfs' | 'priority';
+  /** Whether a request is admitted only where its whole prompt fits in free memory. */
+  readonly wholePromptMustFit: boolean;
   readonly speculative?: SpeculationOptions | undefined;
   /** For contracts that distinguish the legs of a request by their server. */
   readonly role: ServerRole;
@@ -122,6 +124,8 @@ const SERVER_FIELDS = {
   sequencesMax: positive,
   batchedTokensMax: positive,
   policy: z.enum(['fcfs', 'priority']).default('fcfs'),
+  /** By default as the engine whose metrics it shows. */
+  wholePromptMustFit: z.boolean().optional(),
   speculative: z
     .strictObject({
       tokens: z.int().min(1).max(SPECULATION_TOKENS_MAX),
@@ -208,6 +212,7 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
     return {
       ...rest,
       hostTier: hostTierOf(input),
+      wholePromptMustFit: input.wholePromptMustFit ?? input.engine !== 'vllm-2025',
       latency: { ...latency, ...Object.fromEntries(given) },
       kvBlocks: input.kvBlocks ?? preset.kvBlocks,
       sequencesMax: input.sequencesMax ?? preset.sequencesMax,

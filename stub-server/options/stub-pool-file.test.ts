@@ -27,6 +27,19 @@ faults:
     expect(each[0]?.faults).toHaveLength(1);
   });
 
+  it('[B260] admits prompts as a whole, but where it shows the metrics of vLLM in 2025', () => {
+    const each = readPoolFile(
+      `servers: [{}, {engine: sglang}, {engine: vllm-2025}, {engine: vllm-2025, wholePromptMustFit: true}]`,
+      'pool.yaml',
+    );
+    expect(each.slice(-4).map(({ wholePromptMustFit }) => wholePromptMustFit)).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ]);
+  });
+
   it('[O212] lets servers listen where the command line says', () => {
     const file = '{port: 8000, servers: [{count: 2}, {host: 127.0.0.9}]}';
     const each = readPoolFile(file, 'pool.yaml', { host: '127.0.0.1', port: 9000 });

@@ -24,6 +24,8 @@ export interface NaiveOptions {
   readonly sequencesMax: number;
   readonly loraSlots: number;
   readonly policy: 'fcfs' | 'priority';
+  /** Whether all that a sequence has to compute must fit before it is admitted. */
+  readonly wholePromptMustFit: boolean;
   readonly stepMs: (load: {
     readonly prefillTokens: number;
     readonly prefillSequences: number;
@@ -139,7 +141,7 @@ class NaiveEngine {
   }
 
   #admitWaiting(): void {
-    const { sequencesMax, loraSlots, blockTokens } = this.#options;
+    const { sequencesMax, loraSlots, blockTokens, wholePromptMustFit } = this.#options;
     for (let index = 0; this.#budget > 0 && this.#running.length < sequencesMax; ) {
       const one = this.#waiting[index];
       if (one === undefined) return;
@@ -154,7 +156,8 @@ class NaiveEngine {
       const cached = found.length * blockTokens;
       const tokens = Math.min(target(one) - cached, this.#budget);
       const idle = found.filter(({ holders }) => holders === 0);
-      const fresh = Math.ceil((cached + tokens) / blockTokens) - found.length;
+      const wanted = wholePromptMustFit ? target(one) : cached + tokens;
+      const fresh = Math.ceil(wanted / blockTokens) - found.length;
       if (fresh + idle.length > this.#free.length) return;
       for (const block of idle) this.#free.splice(this.#free.indexOf(block), 1);
       for (const block of found) block.holders += 1;

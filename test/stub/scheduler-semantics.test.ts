@@ -133,6 +133,23 @@ describe('the engine schedules as vLLM V1', () => {
     ]);
   });
 
+  it.each([
+    { wholePromptMustFit: true, prefilled: 500 + 600, preemptions: 0 },
+    // It begins at once, and loses what it has computed when the memory is full.
+    { wholePromptMustFit: false, prefilled: 2288, preemptions: 3 },
+  ])(
+    '[B260] admission: memory must suffice for a whole prompt ($wholePromptMustFit), not for a chunk',
+    ({ wholePromptMustFit, ...wanted }) => {
+      const { steps, log, submit, run } = bench({ wholePromptMustFit });
+      submit('holds', { promptTokens: 500, outputTokens: 20 });
+      submit('long', { promptTokens: 600, outputTokens: 1 });
+      run();
+      const prefilled = steps.reduce((sum, step) => sum + Number.parseInt(step, 10), 0);
+      const preemptions = log.filter((line) => line.includes('preempted')).length;
+      expect({ prefilled, preemptions }).toEqual(wanted);
+    },
+  );
+
   it('eviction: the tail of a prompt goes before its head', () => {
     const { engine, submit, run } = bench({ kvBlocks: 8 });
     submit('old', { promptTokens: 51, blockHashes: hashes(1, 5) });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, number, type SettingTypes } from './setting-types.ts';
+import { count, flag, number, type SettingTypes } from './setting-types.ts';
 
 /** Which requests run together, and which wait. */
 export interface SchedulerArgs {
@@ -7,6 +7,7 @@ export interface SchedulerArgs {
   readonly 'max-num-batched-tokens'?: number | undefined;
   readonly 'max-waiting-queue-length'?: number | undefined;
   readonly 'scheduling-policy'?: 'fcfs' | 'priority' | undefined;
+  readonly 'scheduler-reserve-full-isl'?: boolean | undefined;
   readonly 'global-cache-hit-threshold'?: number | undefined;
 }
 
@@ -15,6 +16,7 @@ export const SCHEDULER_TYPES: SettingTypes<SchedulerArgs> = {
   'max-num-batched-tokens': count,
   'max-waiting-queue-length': count,
   'scheduling-policy': z.enum(['fcfs', 'priority']),
+  'scheduler-reserve-full-isl': flag,
   'global-cache-hit-threshold': number.pipe(z.number().min(0).max(1)),
 };
 
@@ -28,6 +30,7 @@ export function schedulerOptions(args: SchedulerArgs): object {
       batchedTokensMax ?? (sequencesMax === undefined ? undefined : Math.max(2048, sequencesMax)),
     waitingMax: args['max-waiting-queue-length'],
     policy: args['scheduling-policy'],
+    wholePromptMustFit: args['scheduler-reserve-full-isl'],
     cacheHitThreshold: args['global-cache-hit-threshold'],
   };
 }
