@@ -14,47 +14,13 @@ import { reasonsOf, termsOf } from './terms.js';
  * @param {(id: string) => string} props.nameOf an endpoint's name without what all names begin with
  */
 export function Explained({ decision, nameOf }) {
-  const { id, requestId, outcome, candidates, profiles, held, faults, insteadOf } = decision;
-  const { lostRequests } = decision;
-  const name = requestId === '' ? id : requestId;
+  const { outcome, profiles } = decision;
   return h(
     'article',
     { class: 'explained', 'aria-label': 'Why this one' },
     h('h3', null, headline(decision, nameOf)),
     h('p', { class: 'reasons' }, reasons(decision)),
-    h(
-      'dl',
-      null,
-      h(Fact, { name: 'Request', value: name }),
-      h(Fact, {
-        name: 'At',
-        value: `${clock(decision.wallMs)}, decision ${count(decision.number)}`,
-      }),
-      h(Fact, {
-        name: 'Out of',
-        value: `${count(candidates)} ${candidates === 1 ? 'endpoint' : 'endpoints'}`,
-      }),
-      held !== undefined &&
-        h(Fact, {
-          name: 'Held',
-          value: `${duration(held.ms)}${held.endpoint === undefined ? '' : ` until ${nameOf(held.endpoint)} could begin it`}`,
-        }),
-      decision.expectedTtftMs !== undefined &&
-        h(Fact, {
-          name: 'First token',
-          value: `expected after ${duration(decision.expectedTtftMs)}`,
-        }),
-      outcome.kind === 'picked' &&
-        outcome.prefill !== undefined &&
-        h(Fact, { name: 'Prefill', value: `at ${nameOf(outcome.prefill)}` }),
-      lostRequests !== undefined &&
-        h(Fact, {
-          name: 'Lost there',
-          value: `${count(lostRequests)} in flight, which are no load`,
-        }),
-      insteadOf !== undefined && h(Fact, { name: 'In place of', value: insteadOf }),
-      faults !== undefined && h(Fact, { name: 'Without', value: faults }),
-    ),
+    h(Facts, { decision, nameOf }),
     profiles.map((profile) =>
       h(Profile, {
         key: profile.profile,
@@ -64,6 +30,51 @@ export function Explained({ decision, nameOf }) {
         nameOf,
       }),
     ),
+  );
+}
+
+/**
+ * What is known of the request, and what happened to it.
+ *
+ * @param {object} props
+ * @param {LiveDecision} props.decision
+ * @param {(id: string) => string} props.nameOf
+ */
+function Facts({ decision, nameOf }) {
+  const { id, requestId, outcome, candidates, held, faults, insteadOf, lostRequests } = decision;
+  const name = requestId === '' ? id : requestId;
+  return h(
+    'dl',
+    null,
+    h(Fact, { name: 'Request', value: name }),
+    h(Fact, {
+      name: 'At',
+      value: `${clock(decision.wallMs)}, decision ${count(decision.number)}`,
+    }),
+    h(Fact, {
+      name: 'Out of',
+      value: `${count(candidates)} ${candidates === 1 ? 'endpoint' : 'endpoints'}`,
+    }),
+    held !== undefined &&
+      h(Fact, {
+        name: 'Held',
+        value: `${duration(held.ms)}${held.endpoint === undefined ? '' : ` until ${nameOf(held.endpoint)} could begin it`}`,
+      }),
+    decision.expectedTtftMs !== undefined &&
+      h(Fact, {
+        name: 'First token',
+        value: `expected after ${duration(decision.expectedTtftMs)}`,
+      }),
+    outcome.kind === 'picked' &&
+      outcome.prefill !== undefined &&
+      h(Fact, { name: 'Prefill', value: `at ${nameOf(outcome.prefill)}` }),
+    lostRequests !== undefined &&
+      h(Fact, {
+        name: 'Lost there',
+        value: `${count(lostRequests)} in flight, which are no load`,
+      }),
+    insteadOf !== undefined && h(Fact, { name: 'In place of', value: insteadOf }),
+    faults !== undefined && h(Fact, { name: 'Without', value: faults }),
   );
 }
 

@@ -160,10 +160,13 @@ it('[V495] is degraded while the certificates of its ports have expired', async 
   const { cert, key } = await issue(authority, 'expired', { expiresInDays: -1 });
   writeFileSync(join(folder, 'tls.key'), key);
   writeFileSync(join(folder, 'tls.crt'), cert);
+  const flags = `--host 127.0.0.1 --port 0 --engine ${engine.address} --secure-serving`;
   const started = await startProgram<{ readonly metricsPort: number }>([
-    ...['sidecar', '--host', '127.0.0.1', '--port', '0', '--metrics-port', '0'],
-    ...['--engine', engine.address, '--secure-serving', '--cert-path', folder],
-    ...['--metrics-cert-dir', folder],
+    ...`sidecar ${flags} --metrics-port 0`.split(' '),
+    '--cert-path',
+    folder,
+    '--metrics-cert-dir',
+    folder,
   ]);
   children.push(started.child);
   const page = await new Promise<string>((resolve, reject) => {

@@ -79,20 +79,30 @@ export function metricsTls(
           used = next;
           reloads.adopted();
         },
-        onRefused: (reason) => {
-          reloads.refused();
-          log.error(
-            { reason },
-            'certificate of the metrics port refused; the previous one continues to serve',
-          );
-        },
-        onUnwatched: (error) =>
-          log.warn(
-            { error: messageOf(error) },
-            'the certificate of the metrics port cannot be watched; it is looked at once a second',
-          ),
+        ...refusals(log, reloads),
       });
       return following;
     },
+  };
+}
+
+/** What is counted and logged where the files cannot be used, or not be watched. */
+function refusals(
+  log: Log,
+  reloads: Reloads,
+): { onRefused(reason: string): void; onUnwatched(error: unknown): void } {
+  return {
+    onRefused: (reason) => {
+      reloads.refused();
+      log.error(
+        { reason },
+        'certificate of the metrics port refused; the previous one continues to serve',
+      );
+    },
+    onUnwatched: (error) =>
+      log.warn(
+        { error: messageOf(error) },
+        'the certificate of the metrics port cannot be watched; it is looked at once a second',
+      ),
   };
 }
