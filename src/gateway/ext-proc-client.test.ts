@@ -30,6 +30,35 @@ it('[V454] a picker whose headers do not end loses its connection before Node re
   expect(error.message).toContain('the server sends headers of over 9 frames');
 });
 
+it('[V497] a stream whose connection ends before an answer is sent once more, and not twice', async () => {
+  let opened = 0;
+  picker = await startRawHttp2Server((socket) => {
+    opened += 1;
+    socket.destroy();
+  });
+  const address = `127.0.0.1:${picker.port}`;
+  client = createExtProcClient({ address, tls: false, clock: new SimulatedClock() });
+  const stream = client.process();
+  stream.write({});
+  const error = await new Promise<Error>((resolve) => void stream.on('error', resolve));
+  expect(error.message).toContain('UNAVAILABLE');
+  expect(opened).toBe(2);
+});
+
+it('[V497] a stream whose connection ends after an answer has begun is not sent again', async () => {
+  let opened = 0;
+  picker = await startRawHttp2Server((socket) => {
+    opened += 1;
+    socket.end(frame(1, 4, 1, GRPC_HEADERS));
+  });
+  const address = `127.0.0.1:${picker.port}`;
+  client = createExtProcClient({ address, tls: false, clock: new SimulatedClock() });
+  const stream = client.process();
+  stream.write({});
+  await new Promise<Error>((resolve) => void stream.on('error', resolve));
+  expect(opened).toBe(1);
+});
+
 it('[V481] a picker that takes no connection for 5 s fails the requests that wait, and is tried anew', async () => {
   full = await startFullServer();
   const clock = new SimulatedClock();

@@ -77,6 +77,26 @@ const CONNECT_MS: Millis = 5000;
 /** A picker answers each piece of each answer with a frame, for all requests on one connection. */
 const FRAMES = { perSecond: 200_000, atOnce: 100_000 };
 
+/**
+ * A stream whose connection ends before the picker has begun to answer is sent once more: such as
+ * where this process stood still, and the picker has closed the connection meanwhile. gRPC keeps
+ * the first 1 MiB of a stream for that, and no more than 16 MiB in all.
+ */
+const AGAIN = JSON.stringify({
+  methodConfig: [
+    {
+      name: [{}],
+      retryPolicy: {
+        maxAttempts: 2,
+        initialBackoff: '0.01s',
+        maxBackoff: '0.01s',
+        backoffMultiplier: 1,
+        retryableStatusCodes: ['UNAVAILABLE'],
+      },
+    },
+  ],
+});
+
 /** The data plane's side of ext_proc, with the package's proto files. Connects when first used. */
 export function createExtProcClient({ address, tls, clock }: ExtProcClientOptions): ExtProcClient {
   const Processor = processorClient();
@@ -122,6 +142,7 @@ function connectTo(
 ): Client & { Process(): ExtProcStream } {
   return new Processor(address, channel, {
     'grpc.max_receive_message_length': -1,
+    'grpc.service_config': AGAIN,
     // The name in self-signed certificates; by default gRPC sends the address, which TLS forbids.
     ...(tls && { 'grpc.ssl_target_name_override': 'pointsman' }),
     // Reconnects to a restarted picker after at most a second; grpc-js's default is two minutes.
