@@ -12,6 +12,7 @@ import { RequestsChart, TtftChart } from './charts.js';
 import { Decisions } from './decisions.js';
 import { Documents } from './documents.js';
 import { clock, count, duration, rate } from './format.js';
+import { connectionClass, connectionWords, HealthNotice } from './picker-health.js';
 import { PoolTable } from './pool-table.js';
 import { followLatest, pace } from './state.js';
 
@@ -35,6 +36,7 @@ export function App({ connection, state, changed }) {
       h(
         'main',
         null,
+        h(HealthNotice, { state }),
         h(Tiles, { state }),
         h('div', { class: 'charts' }, h(RequestsChart, { state }), h(TtftChart, { state })),
         h(
@@ -78,16 +80,9 @@ function useKeys(state, changed) {
   }, []);
 }
 
-const CONNECTION_WORDS = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'connection lost, trying again',
-  token: 'token needed',
-  refused: 'refused',
-};
-
 /** @param {{ state: State }} props */
-function Header({ state: { connection, picker } }) {
+function Header({ state }) {
+  const { picker } = state;
   const named = [
     ['pool', picker?.pool],
     ['configuration', picker?.policy],
@@ -99,9 +94,9 @@ function Header({ state: { connection, picker } }) {
     h('span', { class: 'about' }, named.join(' · ')),
     h(
       'span',
-      { class: `connection ${connection}`, role: 'status' },
+      { class: connectionClass(state), role: 'status' },
       h('span', { class: 'dot', 'aria-hidden': 'true' }),
-      CONNECTION_WORDS[connection],
+      connectionWords(state),
     ),
   );
 }

@@ -17,8 +17,8 @@ export function Replicas({ status: { id, connected, sinceMs, open, peers } }) {
   ]);
   const heads = ['Peer', 'In flight', 'Lag', 'Silent for'];
   const state = connected
-    ? `${id} has been connected for ${duration(sinceMs)}, with ${count(open)} requests of its own in flight.`
-    : `${id} has not been connected for ${duration(sinceMs)}: it decides by what it knows itself.`;
+    ? `${id} has been connected to NATS for ${duration(sinceMs)}, with ${count(open)} requests of its own in flight.`
+    : `${id} has had no connection to NATS for ${duration(sinceMs)}: it decides by what it knows itself.`;
   return h(
     TableCard,
     { title: 'Replicas', heads, rows },

@@ -3,7 +3,7 @@
  * anew, at most once a frame.
  *
  * @import {
- *   LiveDecision, LiveMessage, LivePicker, LivePool, LiveStep, LiveTotals
+ *   LiveDecision, LiveHealth, LiveMessage, LivePicker, LivePool, LiveStep, LiveTotals
  * } from '../src/serve/live/live-message.ts'
  */
 
@@ -22,6 +22,7 @@ const RATE_MESSAGES = 5;
  * @property {string} reason why it is not live
  * @property {LivePicker | undefined} picker
  * @property {LiveTotals | undefined} totals
+ * @property {LiveHealth} health
  * @property {LiveStep[]} steps
  * @property {number[]} restarts when other processes of the picker began, in milliseconds since the epoch
  * @property {LivePool} pool
@@ -45,6 +46,7 @@ export function emptyState() {
     reason: '',
     picker: undefined,
     totals: undefined,
+    health: { state: 'ready', reasons: [] },
     steps: [],
     restarts: [],
     pool: { rows: [], notShown: 0 },
@@ -67,7 +69,7 @@ export function emptyState() {
  * @param {LiveMessage} message
  */
 export function receive(state, message) {
-  const { picker, totals, steps, pool, decisions, wallMs } = message;
+  const { picker, totals, health, steps, pool, decisions, wallMs } = message;
   if (picker !== undefined) {
     // Perhaps another process: its steps follow those that were seen of the one before.
     const first = steps[0]?.wallMs ?? wallMs;
@@ -79,6 +81,7 @@ export function receive(state, message) {
     state.documents = new Map();
   }
   state.totals = totals;
+  state.health = health;
   // A viewer that has just come may get a step twice.
   const last = (state.steps.at(-1)?.wallMs ?? 0) + (state.picker?.stepMs ?? 0) / 2;
   const news = steps.filter((step) => step.wallMs > last);

@@ -5,6 +5,7 @@ import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { LiveCounts } from '../../src/serve/live/live-counts.ts';
+import type { LiveHealth } from '../../src/serve/live/live-message.ts';
 import { LiveSource } from '../../src/serve/live/live-source.ts';
 import { requestOf } from './decisions.ts';
 
@@ -30,7 +31,9 @@ export function messageShare(endpoints: number): {
     subscribers: [recorder, counts],
   });
   const about = { pool: 'bench', policy: 'default', documents: [] };
-  const source = new LiveSource({ picker, counts, recorder, clock, viewers: () => 1, about });
+  const viewers = (): number => 1;
+  const health = (): LiveHealth => ({ state: 'ready', reasons: [] });
+  const source = new LiveSource({ picker, counts, recorder, clock, viewers, about, health });
   for (let at = 0; at < endpoints; at++) {
     picker.pool.upsert({
       id: `pod-${at}` as EndpointId,

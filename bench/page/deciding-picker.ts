@@ -6,6 +6,7 @@ import { DecisionRecorder } from '../../src/journal/explain/decision-recorder.ts
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import type { Readiness } from '../../src/serve/admin/admin-routes.ts';
 import { startAdminServer } from '../../src/serve/admin/admin-server.ts';
 import { LiveCounts } from '../../src/serve/live/live-counts.ts';
 import { livePage } from '../../src/serve/live/live-page.ts';
@@ -112,13 +113,14 @@ sample();
 setInterval(sample, SAMPLE_EVERY_MS);
 setInterval(decide, TICK_MS);
 const about = { pool: 'bench', policy: 'default', documents: [] };
-const page = livePage({ picker, counts, recorder, clock, about });
+const ready = (): Readiness => ({ ok: true, state: 'ready', reasons: [], detail: {} });
+const page = livePage({ picker, counts, recorder, clock, about, health: ready });
 const { port } = await startAdminServer({
   host: '127.0.0.1',
   port: 0,
   documents: new Map(),
   metricsPage: () => Promise.resolve({ contentType: 'text/plain', body: '' }),
-  ready: () => ({ ok: true, state: 'ready', reasons: [], detail: {} }),
+  ready,
   ...page,
 });
 process.stdout.write(`${JSON.stringify({ port })}\n`);

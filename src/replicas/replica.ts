@@ -158,6 +158,13 @@ export class Replica {
     return this.#connection.state === 'connected';
   }
 
+  /** What it has lost, as a sentence; undefined while it is connected, or connects first. */
+  get trouble(): string | undefined {
+    return this.#connection.state === 'lost'
+      ? 'no connection to NATS: this picker decides without the other replicas'
+      : undefined;
+  }
+
   #onConnected(): void {
     if (this.isConnected) return;
     this.#connection = { state: 'connected', changedAt: this.#options.clock.now() };

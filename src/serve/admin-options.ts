@@ -11,6 +11,7 @@ import type { Replica } from '../replicas/replica.ts';
 import { createProfiler } from '../runtime/process/profiler.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import { adminAccess } from './admin/admin-access.ts';
+import type { Readiness } from './admin/admin-routes.ts';
 import type { AdminServerOptions } from './admin/admin-server.ts';
 import { debugDocuments } from './admin/debug-documents.ts';
 import { withLogLevel } from './admin/log-level.ts';
@@ -63,6 +64,8 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
   const documents = debugDocuments(parts, now);
   const tls = metricsTls(admin, { log, registry: metrics.registry, clock });
   const bounds = { readyMinFresh, metricsStaleMs };
+  const ready = (): Readiness =>
+    parts.drain.readiness ?? readiness({ ...bounds, ...parts, metricsTls: tls }, now());
   const about = { pool: poolName, policy, documents: [...documents.keys()] };
   return {
     host: listen.host,
@@ -72,10 +75,9 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
       const format = formatFor(accept);
       return { contentType: format.contentType, body: await metrics.pageBytes(format) };
     },
-    ready: () =>
-      parts.drain.readiness ?? readiness({ ...bounds, ...parts, metricsTls: tls }, now()),
+    ready,
     documents,
-    ...livePage({ ...parts, counts: parts.live, clock, about }),
+    ...livePage({ ...parts, counts: parts.live, clock, about, health: ready }),
     actions: withLogLevel(log, promotion && promotionActions(promotion)),
     slowPages: admin.pprof === true ? profilePages(createProfiler(clock)) : undefined,
     tls,

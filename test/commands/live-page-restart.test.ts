@@ -37,6 +37,7 @@ function message(startedMs: number, wallMs: number, isFirst: boolean): LiveMessa
     wallMs,
     ...(isFirst && { picker }),
     totals: { endpoints: 1, inFlight: 0, waiting: 0, viewers: 1 },
+    health: { state: 'ready', reasons: [] },
     steps,
     decisions: { made: 0, shown: [] },
   };

@@ -17,6 +17,10 @@ const list = (await ui('decisions.js')) as { becauseOf(decision: object): string
 const explained = (await ui('explained.js')) as {
   headline(decision: object, nameOf: (id: string) => string): string;
 };
+const health = (await ui('picker-health.js')) as Record<
+  'connectionWords' | 'connectionClass' | 'healthSentence',
+  (shown: object) => string
+>;
 const { sharedStart, sharedStartOfPods } = (await ui('format.js')) as Record<
   'sharedStart' | 'sharedStartOfPods',
   (names: string[]) => string
@@ -111,4 +115,20 @@ it('[O282] the live page names an endpoint in its decisions as in the table of t
   // One that has left the pool since.
   expect(nameOf('ns/other')).toBe('ns/other');
   expect(shortener(['ns/vllm-1', 'ns/vllm-2'])('ns/vllm-1')).toBe('vllm-1');
+});
+
+it('[O436] the live page says that the picker is not ready, and why, while the connection is live', () => {
+  const reasons = ['the picker is draining', 'the endpoints file is refused'];
+  const draining = { connection: 'live', health: { state: 'not ready', reasons } };
+  expect(health.connectionWords(draining)).toBe('live, not ready');
+  expect(health.connectionClass(draining)).toBe('connection live not-ready');
+  expect(health.healthSentence(draining)).toBe(
+    'The picker is not ready: the picker is draining; the endpoints file is refused.',
+  );
+  const lost = { ...draining, connection: 'lost' };
+  expect(health.connectionWords(lost)).toBe('connection lost, trying again');
+  expect(health.healthSentence(lost)).toBe('');
+  const well = { connection: 'live', health: { state: 'ready', reasons: [] } };
+  expect(health.connectionWords(well)).toBe('live');
+  expect(health.healthSentence(well)).toBe('');
 });

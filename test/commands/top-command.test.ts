@@ -47,8 +47,10 @@ it('[O10] [O237] follows the picker, and keeps the rows that a message leaves ou
   const ids = await stack.send(1);
   let state: TopState | undefined;
   await readEvents<LiveMessage>({ admin: stack.admin }, '/debug/live', (message) => {
-    const { pool: _left, ...withoutPool } = message;
-    state = afterMessage(state, state === undefined ? message : withoutPool);
+    // How late the event loop is depends on the machine, and each reason takes a line.
+    const well: LiveMessage = { ...message, health: { state: 'ready', reasons: [] } };
+    const { pool: _left, ...withoutPool } = well;
+    state = afterMessage(state, state === undefined ? well : withoutPool);
     return (state?.steps.length ?? 0) < 2 || message.picker !== undefined;
   });
   const text = state === undefined ? '' : topText(state, { lines: 16, columns: 160 });
@@ -121,6 +123,7 @@ function decided(
   const message = {
     picker: { pool: 'p', policy: 'default', version: '1', stepMs: 1000, explains: true },
     totals: { endpoints: 2, inFlight: 0, waiting: 0, viewers: 1 },
+    health: { state: 'ready', reasons: [] },
     steps: [],
     pool: {
       rows: [
@@ -211,6 +214,22 @@ it('[O370] draws no more lines than the terminal has, and says first what is wro
   expect(topText(empty, { lines: 23, columns: 80 })).toContain('endpoints 0: the endpoints file');
 });
 
+it('[O436] says what /readyz says, a line for each reason, and takes their room from the pool', () => {
+  const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] });
+  const [row] = state.rows;
+  if (row === undefined) throw new Error('the state has no endpoint');
+  const rows = Array.from({ length: 30 }, () => row);
+  const reasons = ['the picker is draining', 'the endpoints file is refused'];
+  const message: LiveMessage = { ...state.message, health: { state: 'not ready', reasons } };
+  const lines = topText({ ...state, message, rows }, { lines: 23, columns: 80 }).split('\n');
+  expect(lines.slice(1, 4)).toEqual([
+    'not ready: the picker is draining',
+    'not ready: the endpoints file is refused',
+    '',
+  ]);
+  expect(lines.some((line) => line.includes('better than'))).toBe(true);
+});
+
 it.each([
   [0, [{ more: 0.04 }], 'as good as '],
   [0.0004, [], 'as good as '],
@@ -232,6 +251,7 @@ it('[T57] fits the names of endpoints beside all columns, that of roles too', ()
   const message = {
     picker: { pool: 'p', policy: 'default', version: '1', stepMs: 1000, explains: false },
     totals: { endpoints: 1, inFlight: 0, waiting: 0, viewers: 1 },
+    health: { state: 'ready', reasons: [] },
     steps: [],
     pool: { rows: [{ ...row, id, role: 'prefill' }], notShown: 0 },
     decisions: { made: 0, shown: [] },
@@ -249,6 +269,7 @@ it('[O250] says since when there were no first tokens, not the last time as that
   const message = {
     picker: { pool: 'p', policy: 'default', version: '1', stepMs: 1000, explains: true },
     totals: { endpoints: 1, inFlight: 0, waiting: 0, viewers: 1 },
+    health: { state: 'ready', reasons: [] },
     decisions: { made: 0, shown: [] },
   };
   const textOf = (lastMs: number): string => {

@@ -200,6 +200,8 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
     await until(() => expect([total(a), total(b)]).toEqual([2, 2]));
     await own.kill();
     await until(() => expect(a.replica.status().connected).toBe(false));
+    // [O437] `/readyz` says it.
+    expect(a.replica.trouble).toMatch(/^no connection to NATS: /);
     for (let n = 0; n < 500; n++) a.route(blocksOf(5, n)).done('completed');
     await until(() => expect([total(a), total(b)]).toEqual([1, 1]), GONE_MS + 10_000);
     const back = await startNatsServer(own.port);
@@ -207,6 +209,7 @@ authorization: { users: [{ user: u, password: p, permissions: ${none} }] }`,
       await until(() => expect([total(a), total(b)]).toEqual([2, 2]));
       for (const each of open) each.done('completed');
       await until(() => expect([total(a), total(b)]).toEqual([0, 0]));
+      expect(a.replica.trouble).toBeUndefined();
       const kinds = a.notices.map(({ kind }) => kind);
       expect(kinds.filter((kind) => kind === 'disconnected')).toHaveLength(1);
     } finally {

@@ -1,6 +1,7 @@
 import type {
   LiveDecision,
   LiveEndpoint,
+  LiveHealth,
   LiveMessage,
   LivePicker,
   LiveStep,
@@ -66,10 +67,13 @@ export function topText(state: TopState, { lines: linesMax, columns }: TopSize):
   const { totals } = message;
   const nameOf = namesOf(rows.map(({ id }) => id));
   const sorted = rows.toSorted(byTrouble);
-  const shown = fittingRows(sorted, linesMax - OTHER_LINES - DECISIONS_MIN);
+  const troubles = healthLines(message.health);
+  const linesLeft = linesMax - OTHER_LINES - troubles.length - DECISIONS_MIN;
+  const shown = fittingRows(sorted, linesLeft);
   const hidden = rows.length - shown.length + notShown;
   const lines = [
     headLine(picker),
+    ...troubles,
     '',
     `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}${healthOf(state)}`,
     ...requestLines(state, columns),
@@ -89,6 +93,11 @@ function healthOf({ message: { totals }, rows, whyEmpty = '/readyz says why' }: 
   if (totals.endpoints === 0) return `: ${whyEmpty}`;
   const troubled = rows.filter((row) => row.state !== 'ok').length;
   return troubled === 0 ? ', all well' : `, ${troubled} with trouble`;
+}
+
+/** A line for each reason of `/readyz`. */
+function healthLines({ state, reasons }: LiveHealth): readonly string[] {
+  return reasons.map((reason) => `${state}: ${reason}`);
 }
 
 function headLine({ pool, policy, version }: LivePicker): string {

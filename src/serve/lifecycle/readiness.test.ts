@@ -139,6 +139,17 @@ describe('readiness', () => {
     expect(stateOf(poolOf(2, 6), { readyMinFresh: 2 })).toMatchObject({ ok: true });
   });
 
+  it('[O437] is degraded while there is no connection to the other replicas', () => {
+    const trouble = 'no connection to NATS: this picker decides without the other replicas';
+    expect(stateOf(poolOf(1, 0), { replica: { trouble } })).toMatchObject({
+      ok: true,
+      state: 'degraded',
+      reasons: [trouble],
+    });
+    const connected = { replica: { trouble: undefined } };
+    expect(stateOf(poolOf(1, 0), connected)).toMatchObject({ state: 'ready' });
+  });
+
   it('[V44] [V488] [V495] is degraded while a file is refused or a certificate has expired, and not ready while another picker leads', () => {
     const refused = { lastError: () => 'line 3 is no YAML', invalidity: () => undefined };
     const bad = { name: 'nosuch', addresses: [], error: 'ENOTFOUND', since: 0 };

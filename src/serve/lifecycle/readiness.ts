@@ -4,6 +4,7 @@ import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { Replica } from '../../replicas/replica.ts';
 import type { Readiness } from '../admin/admin-routes.ts';
 import type { LeaderElection } from '../election/leader-election.ts';
 import type { FollowedCertificate } from '../tls/follow-certificate.ts';
@@ -35,6 +36,7 @@ export interface ReadinessParts {
   /** TLS of the ext_proc port, and of the metrics port where it has any. */
   readonly tls?: PortTls;
   readonly metricsTls?: PortTls | undefined;
+  readonly replica?: Pick<Replica, 'trouble'> | undefined;
   readonly election: Pick<LeaderElection, 'leading' | 'holder' | 'trouble'> | undefined;
 }
 
@@ -100,7 +102,7 @@ function whyNotReady(
 }
 
 function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): readonly string[] {
-  const { discovery, kubernetes, reload, election, process, picker } = parts;
+  const { discovery, kubernetes, reload, election, process, picker, replica } = parts;
   const { ejector, pool } = picker;
   const ejected = pool.snapshot().filter((each) => ejector.ejected(each) !== undefined).length;
   const unresolved = failingNames(parts).length;
@@ -122,6 +124,7 @@ function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): read
     ...(kubernetes === undefined || kubernetes.troubles.length === 0
       ? []
       : ['the Kubernetes API has troubles']),
+    ...(replica?.trouble === undefined ? [] : [replica.trouble]),
     ...(election?.trouble === undefined ? [] : ['the Lease cannot be read or written']),
   ];
 }

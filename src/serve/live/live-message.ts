@@ -1,4 +1,5 @@
 import type { ExplainedProfile, Explanation } from '../../journal/explain/explanation.ts';
+import type { Readiness } from '../admin/admin-routes.ts';
 
 /** What the live page and `pointsman top` read from `/debug/live`: one object for each event. */
 export interface LiveMessage {
@@ -7,6 +8,7 @@ export interface LiveMessage {
   /** It is only in the first message of a viewer. */
   readonly picker?: LivePicker;
   readonly totals: LiveTotals;
+  readonly health: LiveHealth;
   /** Steps that have ended since the last message, oldest first; all that are kept in the first. */
   readonly steps: readonly LiveStep[];
   /** Left out where the pool is large and was sent a moment ago. */
@@ -35,6 +37,9 @@ export interface LiveTotals {
   readonly waiting: number;
   readonly viewers: number;
 }
+
+/** What `/readyz` says at the same time. */
+export type LiveHealth = Pick<Readiness, 'state' | 'reasons'>;
 
 /** What happened in one step of time. */
 export interface LiveStep {

@@ -13,6 +13,7 @@ import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { LiveCounts } from './live-counts.ts';
+import type { LiveHealth } from './live-message.ts';
 import { LiveSource } from './live-source.ts';
 
 function setUp(servers: Readonly<Record<string, Partial<FakeServer>>>) {
@@ -35,7 +36,8 @@ function setUp(servers: Readonly<Record<string, Partial<FakeServer>>>) {
     picker.pool.upsert({ id: name as EndpointId, address: `${name}:8000`, labels });
   }
   const about = { pool: 'p', policy: 'default', documents: ['/debug/shadows'] };
-  const parts = { picker, counts, recorder, clock, viewers: () => 1, about };
+  const health = (): LiveHealth => ({ state: 'ready', reasons: [] });
+  const parts = { picker, counts, recorder, clock, viewers: () => 1, about, health };
   return { clock, picker, parts, source: new LiveSource(parts) };
 }
 
@@ -169,4 +171,15 @@ it('[O7] sends large pools less often, and of more than 1,000 endpoints those th
   expect(source.next()).not.toHaveProperty('pool');
   clock.advanceTo(2600);
   expect(source.next()).toHaveProperty('pool');
+});
+
+it('[O436] says in each message what /readyz says at that time', () => {
+  const { picker, parts } = setUp({});
+  let health: LiveHealth = { state: 'ready', reasons: [] };
+  const source = new LiveSource({ ...parts, health: () => health });
+  source.begin();
+  expect(source.first().health).toEqual({ state: 'ready', reasons: [] });
+  health = { state: 'not ready', reasons: ['the picker is draining'] };
+  expect(source.next().health).toEqual(health);
+  picker.stop();
 });

@@ -4,7 +4,7 @@ import type { DecisionRecorder } from '../../journal/explain/decision-recorder.t
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { latestDecisions } from './latest-decisions.ts';
 import { type LiveCounts, STEP_MS } from './live-counts.ts';
-import type { LiveMessage, LivePicker, LivePool } from './live-message.ts';
+import type { LiveHealth, LiveMessage, LivePicker, LivePool } from './live-message.ts';
 import { poolRows } from './pool-rows.ts';
 import type { MessageSource } from './viewers.ts';
 
@@ -21,6 +21,8 @@ export interface LiveSourceParts {
   readonly recorder: DecisionRecorder | undefined;
   readonly clock: Clock;
   readonly viewers: () => number;
+  /** What `/readyz` says. */
+  readonly health: () => LiveHealth;
   readonly about: Omit<LivePicker, 'version' | 'stepMs' | 'startedMs' | 'explains'>;
 }
 
@@ -85,8 +87,9 @@ export class LiveSource implements MessageSource {
     };
   }
 
-  #frame(): Pick<LiveMessage, 'wallMs' | 'totals'> {
+  #frame(): Pick<LiveMessage, 'wallMs' | 'totals' | 'health'> {
     const { picker, clock, viewers, router } = this.#parts;
+    const { state, reasons } = this.#parts.health();
     const endpoints = picker.pool.snapshot();
     const { ledger } = picker;
     const inFlight = endpoints.reduce(
@@ -101,6 +104,7 @@ export class LiveSource implements MessageSource {
         waiting: picker.waiting.requests + [...(router?.waitingRequests ?? [])].length,
         viewers: viewers(),
       },
+      health: { state, reasons },
     };
   }
 

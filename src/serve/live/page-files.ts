@@ -36,6 +36,7 @@ const OWN: Readonly<Record<string, string>> = {
   'headroom.js': SCRIPT,
   'page.js': SCRIPT,
   'pager.js': SCRIPT,
+  'picker-health.js': SCRIPT,
   'pool-columns.js': SCRIPT,
   'pool-table.js': SCRIPT,
   'replicas.js': SCRIPT,
