@@ -4,17 +4,15 @@ import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
 import { writeWhole } from '../files/writing/write-whole.ts';
 import type { PromotionStatus } from '../lab/promotion/promotion.ts';
 import { promotionText } from '../lab/promotion/promotion-text.ts';
-import { explainedText } from '../lab/shadow/explained-decisions.ts';
-import type { Parity } from '../lab/shadow/parity.ts';
-import { parityFigures } from '../lab/shadow/parity-figures.ts';
-import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
+import type { ShadowStatus } from '../lab/shadow/start-shadow.ts';
 import { needPackages } from '../runtime/need-packages.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { percent as percentOf } from './options/option-values.ts';
 import { endAtKey } from './output/end-at-key.ts';
-import { fittingColumns, GAP, leftOutNote, stdoutColumns } from './output/fitting-columns.ts';
+import { stdoutColumns } from './output/fitting-columns.ts';
 import { originFacts } from './output/report-facts.ts';
+import { shadowTable } from './output/shadow-table.ts';
 
 interface Flags extends AdminFlags {
   readonly json: boolean;
@@ -36,7 +34,7 @@ export function shadowCommand(): Command {
       do {
         const shadows = await ask(flags);
         if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
-        else process.stdout.write((again ? CLEAR : '') + shadowTable(shadows, stdoutColumns()));
+        else process.stdout.write((again ? CLEAR : '') + tableOf(shadows));
         if (again) await sleep(REFRESH_MS);
       } while (again);
     });
@@ -65,6 +63,11 @@ export function shadowCommand(): Command {
 }
 
 const NO_SHADOWS = 'no shadows: start the picker with --shadow <file|name>';
+
+function tableOf(shadows: readonly ShadowStatus[]): string {
+  return shadows.length === 0 ? `${NO_SHADOWS}\n` : shadowTable(shadows, stdoutColumns());
+}
+
 const NO_PROMOTION =
   'this picker promotes nothing: start it with --shadow <file|name> and --promotion; see docs/promotion.md';
 
@@ -102,100 +105,4 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
 async function ask(flags: AdminFlags): Promise<readonly ShadowStatus[]> {
   const question = { ...flags, path: '/debug/shadows' };
   return (await askPicker<{ shadows: readonly ShadowStatus[] }>(question)).shadows;
-}
-
-/** The shadow's predicted time to first token minus that of the picker in charge. */
-const TTFT = 'TTFT difference';
-const HEADS: readonly string[] = [
-  'shadow',
-  'decisions',
-  'same endpoint',
-  'scored best',
-  'in best 3',
-  TTFT,
-  'regret',
-  'observed/predicted',
-  'restarts',
-  'dropped',
-];
-
-/** The columns, the most important first: a narrow terminal has no room for the last ones. */
-const IMPORTANCE = [
-  'shadow',
-  'decisions',
-  TTFT,
-  'same endpoint',
-  'scored best',
-  'observed/predicted',
-  'regret',
-  'in best 3',
-  'restarts',
-  'dropped',
-];
-
-/**
- * The comparison as text: for each shadow a line over all decisions, then one for each kind.
- * Columns that do not fit into `columnsMax` characters are left out and named.
- */
-export function shadowTable(
-  shadows: readonly ShadowStatus[],
-  columnsMax: number = Number.POSITIVE_INFINITY,
-): string {
-  if (shadows.length === 0) return `${NO_SHADOWS}\n`;
-  const lines: (readonly string[])[] = [HEADS];
-  const notes: string[] = [];
-  for (const { name, running, parity, restarts, dropped } of shadows) {
-    const state = running ? '' : ' (down)';
-    const all = parity === undefined ? HEADS.slice(1, -2).map(() => '-') : withInterval(parity);
-    lines.push([`${name}${state}`, ...all, String(restarts), String(dropped)]);
-    const { undecided = 0 } = parity?.replacement ?? {};
-    if (undecided > 0) lines.push([`  undecided ${undecided}`]);
-    const own = parity?.ownDecisions ?? 0;
-    if (own > 0) lines.push([`  decided by itself ${own}, not compared`]);
-    if (parity?.explained !== undefined) notes.push(`${name}: ${explainedText(parity.explained)}`);
-    for (const [kind, each] of Object.entries(parity?.kinds ?? {})) {
-      lines.push([`  ${kind}`, ...cellsOf(each)]);
-    }
-  }
-  const widths = HEADS.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
-  const padded = (cell: string, at: number): string =>
-    at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
-  const shown = fittingColumns(HEADS, widths, IMPORTANCE, columnsMax);
-  const table = lines.map((line) =>
-    line
-      .map(padded)
-      .filter((_, at) => shown.has(HEADS[at] ?? ''))
-      .join(GAP)
-      .trimEnd(),
-  );
-  notes.push(...leftOutNote(HEADS, shown));
-  return `${[...table, ...notes, TABLE_NOTE].join('\n')}\n`;
-}
-
-const TABLE_NOTE = `TTFT difference: predicted time to first token where the shadow would send
-requests, minus that where they went; below 0 the shadow is better`;
-
-/** The cells over all decisions, with the 95 % interval. A kind often has too few for one. */
-function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowReport): string[] {
-  // An interval that cannot be given yet is NaN, which JSON turns into null.
-  if (!Number.isFinite(lowPercent)) return cellsOf(all);
-  const interval = `(${(-highPercent).toFixed(1)} to ${(-lowPercent).toFixed(1)} %)`;
-  return cellsOf(all).map((cell, at) => (HEADS[at + 1] === TTFT ? `${cell} ${interval}` : cell));
-}
-
-function cellsOf(parity: Parity): string[] {
-  const figures = parityFigures(parity);
-  const share = (value: number | undefined): string =>
-    value === undefined ? '-' : `${(100 * value).toFixed(1)} %`;
-  const ms = (value: number | undefined): string =>
-    value === undefined ? '-' : `${value.toFixed(1)} ms`;
-  return [
-    String(parity.decisions),
-    share(figures.agreement),
-    share(figures.topOne),
-    share(figures.topThree),
-    ms(figures.ttftDifferenceMs),
-    ms(figures.shadowRegretMs),
-    figures.observedOverPredicted?.toFixed(2) ?? '-',
-  ];
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shadowTable } from '../../src/commands/shadow-command.ts';
+import { shadowTable } from '../../src/commands/output/shadow-table.ts';
 import { parityPage } from '../../src/lab/report/parity-page.ts';
 import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
 import { PROGRAM } from '../support/programs/program.ts';

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { expect, it } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import { SHADOW_HEADS } from '../../src/commands/output/shadow-table.ts';
 import { ENGINES } from '../../src/endpoints/scraping/page/engine-metrics.ts';
 import { policySources } from '../../src/flow/control/policy-types.ts';
 import { TRACE_FORMATS } from '../../src/lab/traces/reading/find-format.ts';
@@ -61,6 +62,31 @@ it('[T77] docs/access.md has a row for each document under /debug, and for no ot
   const missing = [...served].filter((path) => !known.includes(path));
   expectNoFault(missing, 'add a row for these paths to docs/access.md');
   expect(known.toSorted()).toEqual([...served].toSorted());
+});
+
+it('[T85] docs/shadows.md has a row for each column of `shadow top`, in their order', () => {
+  const [, after = ''] = readText('docs/shadows.md').split('\n| column ');
+  const [table = ''] = after.split('\n\n');
+  const rows = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, head]) => head);
+  // The first column has the names.
+  expect(rows).toEqual(SHADOW_HEADS.slice(1));
+});
+
+it('[T86] docs/configuration.md names each path that a parser reads', () => {
+  const [, after = ''] = readText('docs/configuration.md').split('\n## How requests are read\n');
+  const [section = ''] = after.split('\n## ');
+  const files = sourceFiles().filter((path) => /\/parsers\/[a-z]+-parser\.ts$/.test(path));
+  const paths = files.flatMap((file) =>
+    [...readText(file).matchAll(/^ {2}'(\/[^']+)':/gm)].map(([, path = '']) => ({ file, path })),
+  );
+  expect(paths.length).toBeGreaterThan(15);
+  const missing = paths.filter(
+    ({ path }) => !section.includes(`${path.replace(/\/render$/, '')}\``),
+  );
+  expectNoFault(
+    missing.map(({ file, path }) => `${file}: ${path}`),
+    'write these paths into docs/configuration.md',
+  );
 });
 
 it('[T78] docs/trace-format.md has each kind of record of a capture, and no other', () => {

@@ -11,7 +11,7 @@ import {
 } from '../../bench/support/example-schedulers.ts';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
-import { shadowTable } from '../../src/commands/shadow-command.ts';
+import { shadowTable } from '../../src/commands/output/shadow-table.ts';
 import { readCapture } from '../../src/journal/capture/read-capture.ts';
 import { redecide } from '../../src/lab/redecide/redecide.ts';
 import { sameDecision } from '../../src/lab/redecide/redecision.ts';
