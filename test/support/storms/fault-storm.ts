@@ -7,13 +7,13 @@ import type { RoutedRequest } from '../../../src/framework/routing.ts';
 import type { Random } from '../../../src/framework/runtime.ts';
 import { DEFAULT_EJECTION, withEjection } from '../../../src/picker/ejection/ejection-plan.ts';
 import { EndpointPicker } from '../../../src/picker/endpoint-picker.ts';
-import type { JournalSubscriber } from '../../../src/picker/events/journal.ts';
 import type { PickerPlan } from '../../../src/picker/plan/picker-plan.ts';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../../makers.ts';
-import { type FaultyPlugins, planWith, TEST_FACT } from '../plugins/faulty-plugins.ts';
+import { planWith } from '../plugins/faulty-plugins.ts';
 import { FAULTY_PLANS } from './faulty-plans.ts';
+import { RandomFaults } from './random-faults.ts';
 
 /** What a storm has seen, so that a test can say that every kind of fault happened. */
 export interface Storm {
@@ -36,7 +36,6 @@ const MAX_AGE_MS = 60_000;
 const BODY = [new Uint8Array(1)];
 /** For so many requests the same endpoint fails all that it gets; then it is another one. */
 const FAILING_FOR = 2000;
-const BAD_NUMBERS = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 1e300];
 
 /** Requests through the decision core while everything around it fails, all by one seed. */
 export function faultStorm(seed: number, requests: number): Storm {
@@ -45,6 +44,7 @@ export function faultStorm(seed: number, requests: number): Storm {
 
 class FaultStorm {
   readonly #random: Random;
+  readonly #faults: RandomFaults;
   readonly #clock = new SimulatedClock();
   readonly #picker: EndpointPicker;
   readonly #plans: readonly PickerPlan[];
@@ -56,7 +56,8 @@ class FaultStorm {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    const plugins = this.#plugins();
+    this.#faults = new RandomFaults(this.#random);
+    const plugins = this.#faults.plugins();
     this.#plans = FAULTY_PLANS.map((body) =>
       withEjection(planWith(body, plugins), DEFAULT_EJECTION),
     );
@@ -64,7 +65,7 @@ class FaultStorm {
     this.#picker = new EndpointPicker({
       plan: this.#plans.at(-1) as PickerPlan,
       runtime: { clock: this.#clock, random: seededRandom(seed + 1), network },
-      subscribers: [this.#observer()],
+      subscribers: [this.#faults.observer()],
       reservations: { maxAgeMs: MAX_AGE_MS },
     });
     for (let at = 0; at < ENDPOINTS; at++) this.#addEndpoint(at);
@@ -72,7 +73,7 @@ class FaultStorm {
 
   run(requests: number): Storm {
     for (let n = 0; n < requests; n++) {
-      if (n % FAILING_FOR === 0) this.#failing = `e${this.#below(ENDPOINTS)}`;
+      if (n % FAILING_FOR === 0) this.#failing = `e${this.#faults.below(ENDPOINTS)}`;
       this.#changeSomething();
       this.#send(n);
       while (this.#open.length > 300 * this.#random.next()) this.#end();
@@ -101,98 +102,8 @@ class FaultStorm {
     };
   }
 
-  #chance(probability: number): boolean {
-    return this.#random.next() < probability;
-  }
-
-  #below(bound: number): number {
-    return Math.floor(this.#random.next() * bound);
-  }
-
   #plan(): PickerPlan {
-    return this.#plans[this.#below(this.#plans.length)] as PickerPlan;
-  }
-
-  #badNumber(): number {
-    return BAD_NUMBERS[this.#below(BAD_NUMBERS.length)] ?? Number.NaN;
-  }
-
-  /** Throws, seldom. */
-  readonly #mayThrow = (): void => {
-    if (this.#chance(0.02)) throw new Error('broken on purpose');
-    if (this.#chance(0.001)) throw new RoutingError('saturated', 'refused on purpose');
-  };
-
-  #observer(): JournalSubscriber & { responseHeaders(): Iterable<[string, string]> } {
-    const may = this.#mayThrow;
-    return {
-      onDecision: may,
-      onRouted: may,
-      onServed: may,
-      onBodyRead: may,
-      onFirstToken: may,
-      onAnswered: may,
-      onEnded: may,
-      onDone: may,
-      onTimer: may,
-      onAdopted: may,
-      onPrepared: may,
-      onEndpointAdded: may,
-      onEndpointRemoved: may,
-      onEndpointChanged: may,
-      responseHeaders: () => {
-        may();
-        return [['x', 'y']];
-      },
-    };
-  }
-
-  #plugins(): FaultyPlugins {
-    const may = this.#mayThrow;
-    const observes = this.#observer();
-    const garbage = <T>(sound: T): T => {
-      may();
-      return this.#chance(0.01) ? (undefined as T) : sound;
-    };
-    return {
-      filter: {
-        ...observes,
-        filter: (endpoints) =>
-          garbage(this.#chance(0.02) ? [] : endpoints.filter(() => this.#chance(0.8))),
-      },
-      scorer: {
-        ...observes,
-        score: (endpoints, context) => {
-          const fact = context.get(TEST_FACT);
-          return garbage(endpoints.map(() => (this.#chance(0.002) ? this.#badNumber() : fact / 2)));
-        },
-      },
-      picker: {
-        ...observes,
-        pick: (candidates) => garbage(this.#chance(0.01) ? [] : candidates.slice(0, 2)),
-      },
-      decider: { ...observes, separates: () => garbage(this.#chance(0.5)) },
-      source: ({ clock }) => {
-        if (this.#chance(0.2)) throw new Error('it does not start');
-        clock.setTimer(10, () => {
-          throw new Error('broken on purpose');
-        });
-        return {
-          ...observes,
-          facts: [{ key: TEST_FACT, compute: () => garbage(this.#random.next()) }],
-          prepare: (_request, _body, ready) => {
-            for (let call = this.#below(3); call > 0 && this.#chance(0.3); call--) ready();
-            may();
-            for (let call = this.#below(3); call > 0; call--)
-              clock.setTimer(this.#below(30), ready);
-            return this.#chance(0.5);
-          },
-          stop: () => {
-            if (this.#chance(0.5)) throw new Error('broken on purpose');
-          },
-        };
-      },
-    };
+    return this.#plans[this.#faults.below(this.#plans.length)] as PickerPlan;
   }
 
   #addEndpoint(at: number): void {
@@ -206,34 +117,34 @@ class FaultStorm {
   /** Endpoints vanish and return; configurations are adopted, challenged and withdrawn. */
   #changeSomething(): void {
     const picker = this.#picker;
-    if (this.#chance(0.002)) {
-      const at = this.#below(ENDPOINTS);
+    if (this.#faults.chance(0.002)) {
+      const at = this.#faults.below(ENDPOINTS);
       picker.pool.remove(`e${at}` as EndpointId);
-      if (this.#chance(0.5)) this.#addEndpoint(at);
+      if (this.#faults.chance(0.5)) this.#addEndpoint(at);
       else this.#clock.setTimer(200, () => this.#addEndpoint(at));
     }
     try {
-      if (this.#chance(0.002)) picker.adopt(this.#plan());
-      if (this.#chance(0.002)) {
+      if (this.#faults.chance(0.002)) picker.adopt(this.#plan());
+      if (this.#faults.chance(0.002)) {
         picker.challenge(this.#plan(), {
           name: 'canary',
           takes: ({ bodyBytes }) => bodyBytes % 2 === 0,
-          onThrown: this.#mayThrow,
+          onThrown: this.#faults.mayThrow,
         });
       }
     } catch (error) {
       if (!String(error).includes('does not start')) throw error;
     }
-    if (this.#chance(0.002)) picker.withdraw();
+    if (this.#faults.chance(0.002)) picker.withdraw();
   }
 
   #send(n: number): void {
     const request = makeRequest({
       id: `r${n}`,
       bodyBytes: n,
-      promptTokens: 1 + this.#below(5000),
-      streaming: this.#chance(0.8),
-      ...(this.#chance(0.1) && { mediaItems: 2 }),
+      promptTokens: 1 + this.#faults.below(5000),
+      streaming: this.#faults.chance(0.8),
+      ...(this.#faults.chance(0.1) && { mediaItems: 2 }),
     });
     let times = 0;
     const pick = (): void => {
@@ -245,15 +156,18 @@ class FaultStorm {
   }
 
   #route(request: InferenceRequest): void {
-    const options = { firstTokenVisible: this.#chance(0.7), endVisible: this.#chance(0.8) };
+    const options = {
+      firstTokenVisible: this.#faults.chance(0.7),
+      endVisible: this.#faults.chance(0.8),
+    };
     try {
-      const destination = `10.0.0.${this.#below(ENDPOINTS)}:8000`;
-      const routed = this.#chance(0.1)
+      const destination = `10.0.0.${this.#faults.below(ENDPOINTS)}:8000`;
+      const routed = this.#faults.chance(0.1)
         ? this.#picker.book(request, { destination }, options)
         : this.#picker.route(request, options);
       this.#decided += 1;
       // The gateway of some has vanished: nothing more is reported.
-      if (this.#chance(0.99)) this.#open.push(routed);
+      if (this.#faults.chance(0.99)) this.#open.push(routed);
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
       this.#refused += 1;
@@ -262,29 +176,30 @@ class FaultStorm {
 
   /** Reports what becomes of one request, in any order and more than once. */
   #end(): void {
-    const [routed] = this.#open.splice(this.#below(this.#open.length), 1);
+    const [routed] = this.#open.splice(this.#faults.below(this.#open.length), 1);
     if (routed === undefined) return;
-    if (this.#chance(0.1)) routed.bodyRead(routed.request);
-    if (this.#chance(0.1)) routed.served(`10.0.0.${this.#below(2 * ENDPOINTS)}:8000`);
+    if (this.#faults.chance(0.1)) routed.bodyRead(routed.request);
+    if (this.#faults.chance(0.1)) routed.served(`10.0.0.${this.#faults.below(2 * ENDPOINTS)}:8000`);
     const fails = routed.endpoint.id === this.#failing;
-    if (!fails && this.#chance(0.7)) routed.firstToken();
-    if (this.#chance(0.5)) routed.responseHeaders();
-    if (this.#chance(0.3)) routed.answered(NO_BLOCKS);
+    if (!fails && this.#faults.chance(0.7)) routed.firstToken();
+    if (this.#faults.chance(0.5)) routed.responseHeaders();
+    if (this.#faults.chance(0.3)) routed.answered(NO_BLOCKS);
     const end = (): void => routed.done(fails ? 'failed' : this.#outcome(), this.#usage());
     end();
-    if (this.#chance(0.2)) end();
-    if (this.#chance(0.1)) routed.firstToken();
-    if (this.#chance(0.1)) routed.served(`10.0.0.${this.#below(ENDPOINTS)}:8000`);
+    if (this.#faults.chance(0.2)) end();
+    if (this.#faults.chance(0.1)) routed.firstToken();
+    if (this.#faults.chance(0.1)) routed.served(`10.0.0.${this.#faults.below(ENDPOINTS)}:8000`);
   }
 
   #outcome(): Outcome {
-    if (this.#chance(0.1)) return 'failed';
-    return this.#chance(0.3) ? 'aborted' : 'completed';
+    if (this.#faults.chance(0.1)) return 'failed';
+    return this.#faults.chance(0.3) ? 'aborted' : 'completed';
   }
 
   #usage(): Usage | undefined {
-    if (this.#chance(0.1)) return undefined;
-    const count = (sound: number): number => (this.#chance(0.02) ? this.#badNumber() : sound);
+    if (this.#faults.chance(0.1)) return undefined;
+    const count = (sound: number): number =>
+      this.#faults.chance(0.02) ? this.#faults.badNumber() : sound;
     return { promptTokens: count(100), completionTokens: count(50), cachedTokens: count(0) };
   }
 
