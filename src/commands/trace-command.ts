@@ -13,6 +13,8 @@ import {
 import type { OptionalField, TraceFormat } from '../lab/traces/trace-format.ts';
 import { writeTrace } from '../lab/traces/write-trace.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
+import { describeTrace } from './trace/describe-trace.ts';
+import { descriptionText } from './trace/description-text.ts';
 
 /** As commander has them where there is no terminal. */
 const HELP_COLUMNS = 80;
@@ -51,8 +53,28 @@ export function traceCommand(): Command {
       output.write(flags.json ? `${JSON.stringify(summary)}\n` : textOf(to, summary));
     });
   return new Command('trace')
-    .description('convert traces and captures to other formats')
+    .description('describe traces and captures, and convert them to other formats')
+    .addCommand(addTraceOptions(describeCommand()))
     .addCommand(addTraceOptions(convert));
+}
+
+interface DescribeFlags extends TraceFlags {
+  readonly json: boolean;
+}
+
+function describeCommand(): Command {
+  return new Command('describe')
+    .description(
+      'say what is in a trace or a capture: rates, lengths, shared prefixes, sessions, models, outcomes',
+    )
+    .argument('<in>', 'a trace, plain, .zst or .gz, or a folder that `serve --capture` has written')
+    .option('--json', 'print one JSON document', false)
+    .action((from: string, flags: DescribeFlags) => {
+      const description = describeTrace(loadTrace(from, loadOptionsOf(flags)));
+      process.stdout.write(
+        flags.json ? `${JSON.stringify(description)}\n` : descriptionText(description),
+      );
+    });
 }
 
 /** A list as that of the options, as wide as the help. */

@@ -26,6 +26,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   redecide: ['pointsman redecide day/', 'pointsman redecide day/ --config mine.yaml'],
   replay: ['pointsman replay --target http://127.0.0.1:8081 --trace trace.jsonl'],
+  'trace describe': ['pointsman trace describe day/'],
   'trace convert': ['pointsman trace convert day/ trace.jsonl --to mooncake'],
   'scheduler check': ['pointsman scheduler check 127.0.0.1:9100'],
   completion: ['pointsman completion bash'],

@@ -1,4 +1,4 @@
-import { PrefixNumbers } from './prefix-numbers.ts';
+import { prefixKeys } from './prefix-keys.ts';
 import type { Trace, TraceRequest } from './trace.ts';
 
 /** A single common block may be a system prompt, which does not make a conversation. */
@@ -9,12 +9,11 @@ const BLOCKS_MIN = 2;
  * contains the whole of an earlier prompt and more is the next turn of its conversation.
  */
 export function withSessions(trace: Trace): Trace {
-  const prefixes = new PrefixNumbers();
-  /** By the last block of each conversation so far. */
+  /** By the key of the last block of each conversation so far. */
   const ends = new Map<number, { readonly session: string; readonly promptTokens: number }>();
   const requests = trace.requests.map((request, index): TraceRequest => {
     if (request.session !== undefined) return request;
-    const blocks = prefixes.of(request);
+    const blocks = prefixKeys(request);
     const { promptTokens } = request;
     const before = blocks.findLast(
       (block, place) =>

@@ -89,7 +89,7 @@ export function rateText(perSecond: number): string {
 }
 
 /** In the largest unit of which there are at least two. */
-function spanText(ms: Millis): string {
+export function spanText(ms: Millis): string {
   const units = [
     ['days', 86_400_000],
     ['h', 3_600_000],
