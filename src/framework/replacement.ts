@@ -43,6 +43,11 @@ export interface ReplacementReport extends Partial<SchedulerStatus> {
   readonly declined: ReadonlyMap<string, number>;
 }
 
+/** That of the scheduler of a challenger, such as a promoted shadow, with the challenger's name. */
+export interface ChallengerReport extends ReplacementReport {
+  readonly challenger: string;
+}
+
 /** Decides in place of a configuration's profiles, which decide what it declines. */
 export interface ReplacementScheduler extends Observer {
   /**

@@ -1,6 +1,6 @@
 import type { FairShares } from '../flow/fair-shares.ts';
 import type { Observer } from '../framework/observer.ts';
-import type { ReplacementReport } from '../framework/replacement.ts';
+import type { ChallengerReport, ReplacementReport } from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type {
   BookingRouter,
@@ -174,6 +174,13 @@ export class EndpointPicker implements Router, BookingRouter {
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined {
     return this.#cores.core.replacement();
+  }
+
+  /** As `replacement`, of the challenger; undefined also where there is none. */
+  challengerReplacement(): ChallengerReport | undefined {
+    const { name, core } = this.#cores.challenger ?? {};
+    const report = core?.replacement();
+    return report && { ...report, challenger: name ?? '' };
   }
 
   /** Stops the data sources. Requests in flight can still be reported. */

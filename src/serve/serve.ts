@@ -9,7 +9,7 @@ import type { PromptReading } from '../framework/prompt-reading.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
-import { logScheduler } from '../journal/metrics/process/log-scheduler.ts';
+import { logSchedulers } from '../journal/metrics/process/log-scheduler.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-metrics.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
@@ -72,7 +72,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const shadows = startShadows(options, { ...started, shadowLog });
   const promotion = promotionControl?.start(picker, shadows);
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
-  const states = logScheduler(() => picker.replacement(), { clock, log });
+  const states = logSchedulers(picker, { clock, log });
   registerPool(options, { picker, router, metrics, runtime });
   const scaled = { ...options.autoscaling, host: options.listen.host, log };
   const scaling = await startAutoscaling(scaled, { headroom, metrics, clock });
@@ -238,7 +238,7 @@ function reloadOf(
     router.configure(adopted.flowControl);
     Object.assign(deciding, decidingOf(next, options));
     refresh();
-    registerSchedulerMetrics(registry, () => picker.replacement());
+    registerSchedulerMetrics(registry, { inCharge: () => picker.replacement() });
     const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
     metrics.observePrefixIndexes(picker, snapshot);
   };

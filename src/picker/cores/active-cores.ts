@@ -70,6 +70,12 @@ export class ActiveCores {
     return this.#inCharge.core;
   }
 
+  /** The core of the challenger, and its name. */
+  get challenger(): { readonly name: string; readonly core: SchedulingCore } | undefined {
+    const { core, challenger } = this.#challenging ?? {};
+    return core && challenger && { name: challenger.name, core };
+  }
+
   /** Whether any core that decides ever has to prepare something. */
   get prepares(): boolean {
     return (

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { BODY, gatedCores } from '../../../test/support/gated-cores.ts';
+import { faultyPicker, planWith, profileOf } from '../../../test/support/plugins/faulty-plugins.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 
 describe('challenge', () => {
@@ -65,4 +66,21 @@ describe('challenge', () => {
     expect(() => picker.challenge(broken, takesB)).toThrow('gate x does not open');
     expect([picker.route(makeRequest({ id: 'b' })).endpoint.id, running.size]).toEqual(['e0', 1]);
   });
+});
+
+it('[G210] reports the scheduler of a challenger while that decides, beside the one in charge', () => {
+  const body = profileOf('queue-scorer', 'max-score-picker');
+  const picker = faultyPicker(body, {});
+  const plan = planWith(`${body}scheduler: { type: test-scheduler }\n`, {});
+  expect(picker.challengerReplacement()).toBe(undefined);
+  picker.challenge(plan, { name: 'mine.yaml', takes: () => true, onThrown: () => undefined });
+  picker.route(makeRequest());
+  expect(picker.challengerReplacement()).toMatchObject({
+    challenger: 'mine.yaml',
+    decided: 0,
+    declined: new Map([['none', 1]]),
+  });
+  expect(picker.replacement()).toBe(undefined);
+  picker.withdraw();
+  expect(picker.challengerReplacement()).toBe(undefined);
 });

@@ -35,7 +35,7 @@ export function debugDocuments(
   return new Map<string, AdminRoute>([
     ['/debug/endpoints', () => describeEndpoints(parts, now())],
     ['/debug/rules', () => rules.describe()],
-    ['/debug/scheduler', () => describeReplacement(picker.replacement())],
+    ['/debug/scheduler', () => describeSchedulers(picker)],
     ['/debug/replicas', () => replica?.status() ?? { shares: false }],
     ['/debug/plugins/state', () => describePlugins(picker)],
     ['/debug/headroom', () => headroomDocument(headroom)],
@@ -50,6 +50,15 @@ export function debugDocuments(
     ...(recorder === undefined ? [] : decisionDocuments(recorder)),
     ...(promotion === undefined ? [] : ([['/debug/promotion', () => promotion.status()]] as const)),
   ]);
+}
+
+/** What is in charge, and what a promoted shadow decides with, where that is a scheduler. */
+function describeSchedulers(picker: EndpointPicker): object {
+  const { challenger, ...report } = picker.challengerReplacement() ?? {};
+  const promoted = challenger !== undefined && {
+    promoted: { shadow: challenger, ...describeReplacement(report as ReplacementReport) },
+  };
+  return { ...describeReplacement(picker.replacement()), ...promoted };
 }
 
 /** What decides, as JSON: `profiles`, or the state of the scheduler in their place. */

@@ -53,7 +53,10 @@ export function registerSchedulers(
   { picker, shadows, promotion }: SchedulerParts,
 ): void {
   registerShadowMetrics(registry, shadows);
-  registerSchedulerMetrics(registry, () => picker.replacement());
+  registerSchedulerMetrics(registry, {
+    inCharge: () => picker.replacement(),
+    promoted: promotion && (() => picker.challengerReplacement()),
+  });
   if (promotion !== undefined) registerPromotionMetrics(registry, promotion);
 }
 

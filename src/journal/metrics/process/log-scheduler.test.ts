@@ -5,10 +5,16 @@ import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
 import { logScheduler } from './log-scheduler.ts';
 import { registerSchedulerMetrics } from './scheduler-metrics.ts';
 
-function setUp() {
+function setUp(challenger?: string) {
   const clock = new SimulatedClock();
   const changes = new Map<SchedulerState, number>();
-  let report: ReplacementReport = { decided: 0, declined: new Map(), name: 'mine', changes };
+  let report: ReplacementReport = {
+    decided: 0,
+    declined: new Map(),
+    name: 'mine',
+    changes,
+    ...(challenger !== undefined && { challenger }),
+  };
   const lines: unknown[] = [];
   const note = (level: string) => (fields: object, line: string) =>
     void lines.push({ level, ...fields, line });
@@ -54,9 +60,33 @@ it('[V78] shows the state of a scheduler on the metrics page', async () => {
   const { become, report } = setUp();
   become('gone', 'connection refused');
   const registry = new Registry();
-  registerSchedulerMetrics(registry, report);
+  registerSchedulerMetrics(registry, { inCharge: report });
   const page = await registry.metrics();
   expect(page).toContain('pointsman_scheduler_state{state="gone"} 1\n');
   expect(page).toContain('pointsman_scheduler_state{state="connected"} 0\n');
   expect(page).toContain('pointsman_scheduler_changes_total{state="gone"} 1\n');
+});
+
+it('[G210] names the promoted shadow whose scheduler it is, on the page and in the log', async () => {
+  const { lines, become, later, report } = setUp('mine.yaml');
+  become('gone', 'connection refused');
+  later();
+  expect(lines).toMatchObject([
+    {
+      shadow: 'mine.yaml',
+      state: 'gone',
+      line: 'the scheduler of a promoted shadow is gone: the profiles decide',
+    },
+  ]);
+  const registry = new Registry();
+  let promoted = false;
+  registerSchedulerMetrics(registry, {
+    inCharge: () => undefined,
+    promoted: () => (promoted ? { ...report(), challenger: 'mine.yaml' } : undefined),
+  });
+  expect(await registry.metrics()).not.toContain('\npointsman_scheduler');
+  promoted = true;
+  const page = await registry.metrics();
+  expect(page).toContain('pointsman_scheduler_state{state="gone",shadow="mine.yaml"} 1\n');
+  expect(page).toContain('pointsman_scheduler_decided_total{shadow="mine.yaml"} 0\n');
 });

@@ -1,33 +1,61 @@
-import type { ReplacementReport } from '../../../framework/replacement.ts';
+import type { ChallengerReport, ReplacementReport } from '../../../framework/replacement.ts';
 import type { Clock, Timer } from '../../../framework/runtime.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 
 /** A scheduler that comes and goes many times a second has one line a second. */
 const INTERVAL_MS = 1000;
 
+interface LogOptions {
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
+
+interface Schedulers {
+  replacement(): ReplacementReport | undefined;
+  challengerReplacement(): ChallengerReport | undefined;
+}
+
+/** As `logScheduler`, of the scheduler in charge and of that of a promoted shadow. */
+export function logSchedulers(schedulers: Schedulers, options: LogOptions): { stop(): void } {
+  const logs = [
+    logScheduler(() => schedulers.replacement(), options),
+    logScheduler(() => schedulers.challengerReplacement(), options),
+  ];
+  return {
+    stop: () => {
+      for (const each of logs) each.stop();
+    },
+  };
+}
+
 /**
- * Logs when the scheduler in place of the profiles gets into another state, with the cause and how
- * often that happened since the last line.
+ * Logs when the scheduler in place of the profiles, or that of a promoted shadow, gets into another
+ * state, with the cause and how often that happened since the last line.
  */
 export function logScheduler(
-  replacement: () => ReplacementReport | undefined,
-  { clock, log }: { readonly clock: Clock; readonly log: Pick<Log, 'info' | 'warn'> },
+  replacement: () => ReplacementReport | ChallengerReport | undefined,
+  { clock, log }: LogOptions,
 ): { stop(): void } {
   let timer: Timer;
   let logged = '';
   let changesLogged = 0;
   const look = (): void => {
     timer = clock.setTimer(INTERVAL_MS, look);
-    const { name, state, cause, since, changes = new Map() } = replacement() ?? {};
+    const report = replacement();
+    const { name, state, cause, since, changes = new Map() } = report ?? {};
+    const changesNow = [...changes.values()].reduce((sum, count) => sum + count, 0);
+    // Another scheduler counts from 0 again.
+    if (changesNow < changesLogged) changesLogged = 0;
     if (state === undefined || state === 'connecting') return;
-    const key = `${state} ${since}`;
+    const key = `${name} ${state} ${since}`;
     if (key === logged) return;
     logged = key;
-    const changesNow = [...changes.values()].reduce((sum, count) => sum + count, 0);
-    const fields = { scheduler: name, state, cause, changes: changesNow - changesLogged };
+    const shadow = report !== undefined && 'challenger' in report ? report.challenger : undefined;
+    const fields = { scheduler: name, shadow, state, cause, changes: changesNow - changesLogged };
     changesLogged = changesNow;
-    if (state === 'connected') log.info(fields, 'the scheduler decides');
-    else log.warn(fields, `the scheduler is ${state}: the profiles decide`);
+    const which = shadow === undefined ? 'the scheduler' : 'the scheduler of a promoted shadow';
+    if (state === 'connected') log.info(fields, `${which} decides`);
+    else log.warn(fields, `${which} is ${state}: the profiles decide`);
   };
   timer = clock.setTimer(INTERVAL_MS, look);
   return { stop: () => timer.cancel() };

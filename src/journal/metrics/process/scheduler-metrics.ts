@@ -1,25 +1,42 @@
 import type { Registry } from 'prom-client';
-import type { ReplacementReport } from '../../../framework/replacement.ts';
+import type { ChallengerReport, ReplacementReport } from '../../../framework/replacement.ts';
 import { type MetricSample, showMetric } from '../page/family.ts';
 
 const STATES = ['connecting', 'connected', 'slow', 'gone'] as const;
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 
-/** Shows the scheduler that stands in place of the profiles on the page, if there is one. */
+type ReadSamples = (report: ReplacementReport) => readonly MetricSample[];
+
+interface ShownSchedulers {
+  readonly inCharge: () => ReplacementReport | undefined;
+  /** Undefined where shadows are never promoted. */
+  readonly promoted?: (() => ChallengerReport | undefined) | undefined;
+}
+
+/**
+ * Shows the schedulers that stand in place of profiles on the page: that in charge, and that of a
+ * promoted shadow with the label `shadow`.
+ */
 export function registerSchedulerMetrics(
   registry: Registry,
-  replacement: () => ReplacementReport | undefined,
+  { inCharge, promoted }: ShownSchedulers,
 ): void {
-  if (replacement() === undefined) return;
+  if (inCharge() === undefined && promoted === undefined) return;
   if (registry.getSingleMetric('pointsman_scheduler_connected') !== undefined) return;
-  const show = (
-    type: 'counter' | 'gauge',
-    name: string,
-    help: string,
-    samples: (report: Partial<ReplacementReport>) => readonly MetricSample[],
-  ): void =>
+  const samplesOf = (read: ReadSamples): readonly MetricSample[] => {
+    const [report, beside] = [inCharge(), promoted?.()];
+    const own = report === undefined ? [] : read(report);
+    if (beside === undefined) return own;
+    const shadow = beside.challenger;
+    const others = read(beside).map(({ labels, value }) => ({
+      labels: { ...labels, shadow },
+      value,
+    }));
+    return [...own, ...others];
+  };
+  const show = (type: 'counter' | 'gauge', name: string, help: string, read: ReadSamples): void =>
     showMetric(registry, { name: `pointsman_scheduler_${name}`, help, type }, () =>
-      samples(replacement() ?? {}),
+      samplesOf(read),
     );
   show(
     'counter',
