@@ -95,7 +95,8 @@ export async function live({ trace, stubs, speed, envoy }: Inputs, name: string)
   });
   try {
     const what = ['--target', path.url, '--trace', trace, '--speed', String(speed)];
-    const how = ['--name', name, '--salt', 'bench', '--timeout', '240'];
+    // In a simulation the picker does not know how long an answer will be.
+    const how = ['--name', name, '--salt', 'bench', '--timeout', '240', '--stub-lengths'];
     const { results } = (await runCommand(['replay', ...what, ...how])) as {
       readonly results: readonly [LiveRun];
     };

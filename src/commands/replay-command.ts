@@ -35,6 +35,7 @@ interface ReplayFlags extends TraceFlags {
   readonly header: Readonly<Record<string, string>>;
   readonly servedBy: string;
   readonly templateTokens: number;
+  readonly stubLengths: boolean;
   readonly salt?: string;
   readonly concurrency: number;
   /** In seconds. */
@@ -64,6 +65,7 @@ export function replayCommand(): Command {
     .option('--header <line>', '`name: value` to send, too; may be repeated', header, {})
     .option('--served-by <header>', 'the response header that names the server', SERVED_BY_HEADER)
     .option('--template-tokens <n>', 'tokens that the target adds to a prompt', wholeNumber, 0)
+    .option('--stub-lengths', 'hide the lengths of answers from a picker before stubs', false)
     .option('--salt <text>', 'the same salt makes the same prompts; random if not given')
     .option('--concurrency <n>', 'do not send requests beyond so many at once', atLeastOne, 4096)
     .option('--timeout <s>', 'cancel an answer this long after its request was due', above0, 600)
@@ -121,6 +123,7 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
       headers: flags.header,
       servedByHeader: flags.servedBy.toLowerCase(),
       templateTokens: flags.templateTokens,
+      stubLengths: flags.stubLengths,
       concurrencyMax: flags.concurrency,
       timeoutMs: 1000 * flags.timeout,
       signal,

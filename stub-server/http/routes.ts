@@ -12,7 +12,7 @@ import { renderChat, renderCompletion } from './apis/render.ts';
 import { readSglang, sglangRecipient } from './apis/sglang-generate.ts';
 import { ApiError, parseBody, sendJson } from './replica/api-error.ts';
 import { type Replica, ranksAtAddress, stateOf } from './replica/replica.ts';
-import type { Call, Route } from './requests/call.ts';
+import { type Call, forcedTokens, type Route } from './requests/call.ts';
 import { type BytesOf, chatTokenIds } from './requests/chat-prompt.ts';
 import type { GenerationRequest } from './requests/read-generation.ts';
 import { readChat, readCompletion } from './requests/read-generation.ts';
@@ -50,7 +50,7 @@ const loraSchema = z.looseObject({
 
 export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /v1/chat/completions', (call) => generateFrom(call, readChat, 'chat')],
-  ['POST /v1/completions', (call) => generateFrom(call, readCompletion, 'completions')],
+  ['POST /v1/completions', completeText],
   ['POST /v1/responses', (call) => generateFrom(call, readResponses)],
   ['POST /v1/messages', (call) => generateFrom(call, readMessages)],
   ['POST /v1/messages/count_tokens', ({ json }) => ({ input_tokens: countMessageTokens(json()) })],
@@ -126,6 +126,13 @@ function generateFrom(
   const { value, bytesOf } = call.longTexts();
   if (checked !== undefined) checkStrictly(value, call, checked);
   generate(read(value, bytesOf), call, httpRecipient(call));
+}
+
+function completeText(call: Call): undefined {
+  const tokens = forcedTokens(call.headers);
+  const read = (raw: unknown, bytesOf: BytesOf): GenerationRequest =>
+    readCompletion(raw, bytesOf, tokens);
+  return generateFrom(call, read, 'completions');
 }
 
 function generateTokens(call: Call): undefined {

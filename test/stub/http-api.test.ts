@@ -186,6 +186,19 @@ describe('the stub’s HTTP face', () => {
     expect(JSON.parse(ignored.body)).toMatchObject({ usage: { completion_tokens: 33 } });
   });
 
+  it('[S22] gives the tokens of the header where a completion does not say how many', async () => {
+    const tokensOf = async (headers: Record<string, string>): Promise<unknown> => {
+      const body = JSON.stringify({ model: 'm', prompt: 'x', ignore_eos: true });
+      const answer = await fetch(stub.url('/v1/completions'), { method: 'POST', headers, body });
+      return ((await answer.json()) as { usage: { completion_tokens: number } }).usage;
+    };
+    expect(await tokensOf({ 'x-stub-output-tokens': '40' })).toMatchObject({
+      completion_tokens: 40,
+    });
+    // The default of the API.
+    expect(await tokensOf({})).toMatchObject({ completion_tokens: 16 });
+  });
+
   it('holds requests while it sleeps and forgets its cache', async () => {
     await post('/sleep', {});
     expect(JSON.parse((await get('/is_sleeping')).body)).toEqual({ is_sleeping: true });

@@ -28,6 +28,11 @@ export interface TargetOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** The response header that names the server, in lower case. */
   readonly servedByHeader: string;
+  /**
+   * Whether the length of an answer is said by a header that the stub knows: then a picker does not
+   * learn it. By `max_tokens` if left out.
+   */
+  readonly stubLengths?: boolean;
 }
 
 export interface CompletionTarget {
@@ -43,6 +48,8 @@ const PATHS: Readonly<Record<Api, string>> = {
   completions: '/v1/completions',
   chat: '/v1/chat/completions',
 };
+/** Sets the length of an answer of the stub. */
+const STUB_LENGTH_HEADER = 'x-stub-output-tokens';
 const MODELS_TIMEOUT_MS = 10_000;
 const ERROR_CHARS_MAX = 200;
 const models = z.object({ data: z.array(z.object({ id: z.string() })).min(1) });
@@ -53,15 +60,19 @@ export function createCompletionTarget({
   api,
   headers,
   servedByHeader,
+  stubLengths = false,
 }: TargetOptions): CompletionTarget {
   // The open loop has a timeout of its own.
   const agent = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
   const { origin } = url;
   const base = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
   const sent = { 'content-type': 'application/json', accept: 'text/event-stream', ...headers };
-  // A session's name may contain characters that a header may not.
-  const headersOf = ({ session }: PreparedRequest): Record<string, string> =>
-    session === undefined ? sent : { ...sent, 'x-session-id': encodeURIComponent(session) };
+  const headersOf = ({ session, outputTokens }: PreparedRequest): Record<string, string> => ({
+    ...sent,
+    // A session's name may contain characters that a header may not.
+    ...(session !== undefined && { 'x-session-id': encodeURIComponent(session) }),
+    ...(stubLengths && { [STUB_LENGTH_HEADER]: String(outputTokens) }),
+  });
   return {
     firstModel: async () => {
       const answer = await agent.request({
@@ -80,7 +91,7 @@ export function createCompletionTarget({
     send: (request, hooks) => {
       const exchange = new AnswerExchange(hooks, servedByHeader);
       const path = `${base}${PATHS[api]}`;
-      const body = bodyOf(request, api);
+      const body = bodyOf(request, { api, stubLengths });
       agent.dispatch({ origin, path, method: 'POST', headers: headersOf(request), body }, exchange);
       return exchange;
     },
@@ -89,8 +100,12 @@ export function createCompletionTarget({
 }
 
 /** The prompt's bytes are inserted as they are, because they need no escape. */
-function bodyOf({ model, prompt, outputTokens }: PreparedRequest, api: Api): Buffer {
-  const head = `{"model":${JSON.stringify(model)},"max_tokens":${outputTokens},"ignore_eos":true,"temperature":0,"stream":true,"stream_options":{"include_usage":true},`;
+function bodyOf(
+  { model, prompt, outputTokens }: PreparedRequest,
+  { api, stubLengths }: Required<Pick<TargetOptions, 'api' | 'stubLengths'>>,
+): Buffer {
+  const length = stubLengths ? '' : `"max_tokens":${outputTokens},"ignore_eos":true,`;
+  const head = `{"model":${JSON.stringify(model)},${length}"temperature":0,"stream":true,"stream_options":{"include_usage":true},`;
   const [before, after] =
     api === 'chat' ? ['"messages":[{"role":"user","content":"', '"}]}'] : ['"prompt":"', '"}'];
   return Buffer.concat([Buffer.from(head + before), prompt, Buffer.from(after)]);

@@ -149,15 +149,24 @@ export function readChat(raw: unknown, bytesOf?: BytesOf): GenerationRequest {
   };
 }
 
-/** Reads a completion as vLLM does. Throws ApiError. */
-export function readCompletion(raw: unknown, bytesOf?: BytesOf): GenerationRequest {
+/** The default of the API and of vLLM. */
+const COMPLETION_TOKENS = 16;
+
+/**
+ * Reads a completion as vLLM does; `tokens` are its answer's where it does not say it. Throws
+ * ApiError.
+ */
+export function readCompletion(
+  raw: unknown,
+  bytesOf?: BytesOf,
+  tokens: number = COMPLETION_TOKENS,
+): GenerationRequest {
   const data = parseBody(completionSchema, raw);
   return {
     ...commonTerms(data, 'completions'),
     prompts: promptTokenIds(data.prompt, bytesOf),
     asked: (index) => promptTextAt(data.prompt, index, bytesOf),
-    // The default of the API and of vLLM.
-    outputTokensMax: data.max_tokens ?? 16,
+    outputTokensMax: data.max_tokens ?? tokens,
     logprobs: data.logprobs ?? undefined,
     tools: [],
     mustCallTool: false,
