@@ -3,6 +3,7 @@ import type { LoraOptions } from '../../../stub-server/engine/lora-slots.ts';
 import type { KvLink } from '../../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
 
 /** One simulated model server. */
@@ -25,7 +26,7 @@ export interface ServerSpec {
   readonly steered?: boolean;
   /** The memory of each engine. */
   readonly kvTokens: number;
-  /** It refuses prompts that are not shorter; as long as its memory allows if not given. */
+  /** The most tokens of prompt and answer; as many as its memory has room for if not given. */
   readonly contextTokensMax?: number | undefined;
   readonly sequencesMax: number;
   readonly batchedTokensMax: number;
@@ -62,23 +63,35 @@ export function uniformPool(count: number, server: Omit<ServerSpec, 'id'>): Pool
   return { servers, faults: [] };
 }
 
-/** A sentence about the requests that no server of the pool has memory for, if there are any. */
+/** The tokens of prompt and answer that a server takes: more are refused. */
+export function windowOf(
+  { contextTokensMax = Number.POSITIVE_INFINITY, kvTokens }: ServerSpec,
+  blockTokens: number,
+): number {
+  return Math.min(contextTokensMax, Math.floor(kvTokens / blockTokens) * blockTokens);
+}
+
+/** Whether a server with this window refuses a request, as vLLM does where it has `max_tokens`. */
+export function isTooLong(
+  { promptTokens, outputTokens }: Pick<TraceRequest, 'promptTokens' | 'outputTokens'>,
+  windowTokens: number,
+): boolean {
+  return promptTokens + outputTokens > windowTokens;
+}
+
+/** A sentence about the requests that every server of the pool refuses, if there are any. */
 export function noteTooLong(
   { requests, blockTokens }: Pick<Workload, 'requests' | 'blockTokens'>,
   { servers }: PoolSpec,
 ): readonly string[] {
-  const blocks = Math.max(...servers.map(({ kvTokens }) => Math.floor(kvTokens / blockTokens)));
-  const tokensMax = blocks * blockTokens;
-  const { length } = requests.filter(
-    ({ promptTokens, outputTokens }) => promptTokens + outputTokens > tokensMax,
-  );
+  const tokensMax = Math.max(...servers.map((server) => windowOf(server, blockTokens)));
+  const { length } = requests.filter((request) => isTooLong(request, tokensMax));
   if (length === 0) return [];
-  const memory = `${tokensMax.toLocaleString('en')} tokens of KV memory`;
-  const most = 'that a server of the pool has at most';
+  const most = `${tokensMax.toLocaleString('en')} tokens that a server of the pool takes at most, by its KV memory or contextTokensMax`;
   return [
     length === 1
-      ? `1 request fails: with its answer it is longer than the ${memory} ${most}`
-      : `${length.toLocaleString('en')} requests fail: with their answers they are longer than the ${memory} ${most}`,
+      ? `1 request fails: with its answer it is longer than the ${most}`
+      : `${length.toLocaleString('en')} requests fail: with their answers they are longer than the ${most}`,
   ];
 }
 

@@ -148,7 +148,7 @@ describe('simulate', () => {
     const pool = uniformPool(2, SERVER);
     expect(summarize(run(workload, pool)).failed).toBe(3);
     expect(noteTooLong(workload, pool)).toEqual([
-      '3 requests fail: with their answers they are longer than the 200,000 tokens of KV memory that a server of the pool has at most',
+      '3 requests fail: with their answers they are longer than the 200,000 tokens that a server of the pool takes at most, by its KV memory or contextTokensMax',
     ]);
     expect(noteTooLong(workloadOf(20), pool)).toEqual([]);
   });

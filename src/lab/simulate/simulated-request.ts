@@ -14,6 +14,7 @@ import type { EmbeddedPicker } from '../../library/create-picker.ts';
 import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
 import type { RequestResult } from '../run-summary/run-result.ts';
 import type { TraceRequest } from '../traces/trace.ts';
+import { isTooLong, windowOf } from './pool-spec.ts';
 import type { ModelServer } from './simulated-server.ts';
 
 /** A server, and its place among those of the pool, as results name it. */
@@ -137,12 +138,12 @@ export class SimulatedRequest {
 
   #decode(leg: DecodeLeg): void {
     const { result } = this;
-    const { clock, afterOneHop } = this.#parts;
+    const { clock, afterOneHop, blockTokens } = this.#parts;
     const { request } = result;
     const { server } = leg;
-    const { contextTokensMax = Number.POSITIVE_INFINITY } = server.spec;
-    if (request.promptTokens >= contextTokensMax) {
-      afterOneHop(() => this.#refusedAsTooLong(leg, contextTokensMax));
+    const windowTokens = windowOf(server.spec, blockTokens);
+    if (isTooLong(request, windowTokens)) {
+      afterOneHop(() => this.#refusedAsTooLong(leg, windowTokens));
       return;
     }
     const rank = leg.routed.headers.get(DATA_PARALLEL_RANK);
@@ -163,9 +164,9 @@ export class SimulatedRequest {
   }
 
   /** The client gets 400, which no gateway tries again. */
-  #refusedAsTooLong({ routed, key }: DecodeLeg, contextTokensMax: number): void {
+  #refusedAsTooLong({ routed, key }: DecodeLeg, windowTokens: number): void {
     if (key !== undefined) this.#parts.exchange.drop(key);
-    routed.windowReported?.(contextTokensMax);
+    routed.windowReported?.(windowTokens);
     routed.done('completed');
     this.#end();
   }
