@@ -184,7 +184,8 @@ describe('predicted-cost-scorer', () => {
     scorer.onDone?.(routed, NOW, 'failed', undefined);
     expect(prefers(NOW + 499)).toBe(1);
     expect(prefers(NOW + 501)).toBe(0);
-    scorer.onDone?.(routed, NOW + 501, 'failed', undefined);
+    const next = makeRouted(endpoint, { at: NOW + 500 });
+    scorer.onDone?.(next, NOW + 501, 'failed', undefined);
     expect(prefers(NOW + 1400)).toBe(1);
     scorer.onDone?.(routed, NOW + 1400, 'completed', undefined);
     expect(prefers(NOW + 1400)).toBe(0);

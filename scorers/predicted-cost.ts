@@ -86,7 +86,7 @@ export const predictedCost: ScorerDefinition = defineScorer({
         const { endpoint, at: sentAt } = routed;
         copies.ended(routed);
         if (outcome === 'completed') signs.answered(endpoint, sentAt);
-        streaks.ended(endpoint, at, outcome);
+        streaks.ended(routed, at, outcome);
       },
       onEndpointRemoved(endpoint: Endpoint) {
         for (const each of [streaks, samples, held, signs]) each.forget(endpoint);

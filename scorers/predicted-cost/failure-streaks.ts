@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../src/framework/endpoint.ts';
-import type { Outcome } from '../../src/framework/observer.ts';
+import type { Outcome, Routed } from '../../src/framework/observer.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
 /** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
@@ -9,6 +9,8 @@ const STREAK_MAX = 5;
 
 interface FailureStreak {
   readonly failures: number;
+  /** When the last of them was seen, without those of requests that were sent before it. */
+  readonly failedAt: Millis;
   readonly suspectUntil: Millis;
 }
 
@@ -17,11 +19,16 @@ export class FailureStreaks {
   /** By slot. */
   readonly #streaks: (FailureStreak | undefined)[] = [];
 
-  ended({ slot }: Endpoint, at: Millis, outcome: Outcome): void {
+  ended({ endpoint: { slot }, at: sentAt }: Routed, at: Millis, outcome: Outcome): void {
     if (outcome === 'completed') this.#streaks[slot] = undefined;
     if (outcome !== 'failed') return;
-    const failures = Math.min((this.#streaks[slot]?.failures ?? 0) + 1, STREAK_MAX);
-    this.#streaks[slot] = { failures, suspectUntil: at + SUSPECT_MS * 2 ** (failures - 1) };
+    const known = this.#streaks[slot];
+    // A crash ends all that is under way at once: only what was sent since is one more failure.
+    const isSame = known !== undefined && sentAt <= known.failedAt;
+    const failures = isSame ? known.failures : Math.min((known?.failures ?? 0) + 1, STREAK_MAX);
+    const failedAt = isSame ? known.failedAt : at;
+    const suspectUntil = at + SUSPECT_MS * 2 ** (failures - 1);
+    this.#streaks[slot] = { failures, failedAt, suspectUntil };
   }
 
   isSuspect({ slot }: Endpoint, now: Millis): boolean {
