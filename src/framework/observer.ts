@@ -26,6 +26,8 @@ export interface Routed {
   readonly estimatedOutputTokens?: number | undefined;
   /** What was in flight at the endpoint when the pick was made, without this request. */
   readonly load: InFlightLoad;
+  /** What was in flight at `prefill` then, without this request, as this picker has counted it. */
+  readonly prefillLoad?: InFlightLoad | undefined;
   /** What the engine model expected at the pick, where the picker itself decided. */
   readonly expectedTtftMs?: Millis | undefined;
   readonly expectedTpotMs?: Millis | undefined;

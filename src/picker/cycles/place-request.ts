@@ -140,7 +140,7 @@ function reserveLoad(placed: PlacedRequest, { ledger, engineModel }: ReservePart
   });
 }
 
-function routedOf(placed: PlacedRequest, { load, ttftMs, tpotMs }: Reserved): Routed {
+function routedOf(placed: PlacedRequest, { load, prefillLoad, ttftMs, tpotMs }: Reserved): Routed {
   const { number, at, request, endpoint, prefill, heldMs, cachedTokens } = placed;
   return {
     number,
@@ -151,6 +151,7 @@ function routedOf(placed: PlacedRequest, { load, ttftMs, tpotMs }: Reserved): Ro
     prefillCachedTokens: prefill && placed.prefillCachedTokens,
     estimatedOutputTokens: placed.estimatedOutputTokens,
     load: placed.load ?? load,
+    prefillLoad,
     at,
     heldMs,
     expectedTtftMs: ttftMs,

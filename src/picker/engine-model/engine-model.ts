@@ -1,11 +1,5 @@
 import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
-import { loadPerEngine } from '../../cost-model/engine-load.ts';
-import {
-  attendedSquares,
-  decodeStepMs,
-  PRIOR_STEP_TIME,
-  prefillSteps,
-} from '../../cost-model/step-time.ts';
+import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
 import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { StepTime } from '../../framework/keys.ts';
@@ -22,27 +16,19 @@ import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { AdapterNames } from './adapter-names.ts';
+import { FADING, noiseMs, withoutOutlier } from './first-token-noise.ts';
 import { OutputLength } from './output-length.ts';
+import { PrefillSpeeds } from './prefill-speeds.ts';
+import { bounded, predictMs, promptFeatures, scaled, stepTimeOf } from './prompt-features.ts';
 import { RecentDemand } from './recent-demand.ts';
 import { mayWaitForResources } from './resource-waits.ts';
 import { SpeedRatios } from './speed-ratios.ts';
 
 /**
- * The features are: the time to compute the prompt tokens at the prior's speed; the time of the
- * steps at the prior's length; 1, for a fixed overhead in milliseconds; and the time of attention
- * within the prompt at the prior's speed. Coefficients of 1, 1, 0 and 1 are the prior itself. A
- * large model on an old accelerator is ten times slower, so the prior is weak.
+ * The coefficients of `promptFeatures`. A large model on an old accelerator is ten times slower, so
+ * the prior is weak.
  */
 const PRIOR: FitPrior = { means: [1, 1, 0, 1], deviations: [2, 2, 20, 2] };
-const COEFFICIENT_MIN = 0.02;
-/** Remembers about a thousand answers of the pool: it follows a drifting engine in minutes. */
-const FADING = 1 / 1000;
-/** Least standard deviation of a first token from its prediction: half a step, and the network. */
-const NOISE_MS = 10;
-/** Plus this share of the prediction, because chunks share steps with later requests. */
-const NOISE_SHARE = 0.25;
-/** Residuals beyond this many deviations count as if they were at this distance (Huber). */
-const OUTLIER_DEVIATIONS = 2;
 /** After this many answers the step times are updated only with every `REFRESH_ANSWERS`th. */
 const SETTLED_ANSWERS = 100;
 const REFRESH_ANSWERS = 10;
@@ -57,7 +43,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly adapters: AdapterNames = new AdapterNames();
   readonly #outputLength = new OutputLength();
   readonly #fit = new DecayingFit(PRIOR);
-  readonly #ratios = new SpeedRatios((features) => this.#predict(features));
+  readonly #ratios = new SpeedRatios((features) => predictMs(features, this.#coefficients));
+  readonly #prefill = new PrefillSpeeds();
+  #coefficients = PRIOR.means;
   /** The step time of an endpoint whose ratio is 1, and of one that has not answered yet. */
   #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
@@ -91,6 +79,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#demand.forget(slot);
     this.#ratios.forget(slot);
+    this.#prefill.forget(slot);
     this.#updateStepTimes();
   }
 
@@ -106,20 +95,25 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
-    // With two engines and a transfer between them, the time shows the speed of neither.
-    if (routed.prefill !== undefined || mayWaitForResources(routed, this.adapters)) return;
+    if (mayWaitForResources(routed, this.adapters)) return;
     const { endpoint } = routed;
+    if (routed.prefill !== undefined) {
+      this.#prefill.onFirstToken(routed, at, this.#coefficients);
+      this.#answered();
+      return;
+    }
     const features = featuresOf(routed);
     const ratio = this.#ratios.ratio(endpoint.slot);
     const ttftMs = at - routed.at;
-    const predictedMs = this.#predict(features);
+    const predictedMs = predictMs(features, this.#coefficients);
     this.#ratios.observe(endpoint.slot, { features, observedMs: ttftMs, predictedMs });
     // Divided by the endpoint's own ratio, the time says something about the pool.
     const value = ttftMs / ratio;
-    const deviation = NOISE_MS + NOISE_SHARE * predictedMs;
-    const limit = OUTLIER_DEVIATIONS * deviation;
-    const pulled = predictedMs + Math.max(-limit, Math.min(limit, value - predictedMs));
-    this.#fit.observe(features, { value: pulled, deviation, fading: FADING });
+    this.#fit.observe(features, {
+      value: withoutOutlier(value, predictedMs),
+      deviation: noiseMs(predictedMs),
+      fading: FADING,
+    });
     this.#answered();
   }
 
@@ -146,7 +140,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       return;
     const { slot } = routed.endpoint;
     const features = featuresOf(routed, outputTokens);
-    const predictedMs = this.#predict(features);
+    const predictedMs = predictMs(features, this.#coefficients);
     const observedMs = Math.max(1e-3, at - routed.at);
     const log = Math.log(observedMs / (this.#ratios.ratio(slot) * predictedMs));
     this.#unseen = Math.min(this.#unseen + 1, 1 / FADING);
@@ -159,8 +153,10 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   #answered(): void {
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
-    this.#pool = stepTimeOf(this.#fit.solve());
+    this.#coefficients = bounded(this.#fit.solve());
+    this.#pool = stepTimeOf(this.#coefficients);
     this.#ratios.update();
+    this.#prefill.update();
     this.#updateStepTimes();
   }
 
@@ -172,6 +168,10 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   #updateStepTimes(): void {
     this.#stepTimes = [];
+    for (const slot of this.#prefill.slots()) {
+      this.#stepTimes[slot] = scaled(this.#pool, this.#prefill.ratio(slot));
+    }
+    // What a server does for itself shows its speed without a transfer.
     for (const slot of this.#ratios.slots()) {
       const ratio = this.#ratios.ratio(slot);
       this.#stepTimes[slot] = scaled(this.#pool, ratio);
@@ -185,57 +185,14 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const contextTokens = request.promptTokens + outputTokens / 2;
     return outputTokens * (perSequenceMs + perContextTokenMs * contextTokens);
   }
-
-  #predict(features: readonly number[]): Millis {
-    const { perPrefillTokenMs, perSquaredTokenMs, baseMs, overheadMs } = this.#pool;
-    const [tokensMs = 0, stepsMs = 0, overheads = 0, squaresMs = 0] = features;
-    return (
-      (perPrefillTokenMs / PRIOR_STEP_TIME.perPrefillTokenMs) * tokensMs +
-      (baseMs / PRIOR_STEP_TIME.baseMs) * stepsMs +
-      overheadMs * overheads +
-      (perSquaredTokenMs / PRIOR_STEP_TIME.perSquaredTokenMs) * squaresMs
-    );
-  }
 }
 
-/** What the time to so many tokens of an answer depends on: see `PRIOR`. */
-function featuresOf(routed: Routed, outputTokens = 1): readonly number[] {
-  const { promptTokens } = routed.request;
-  const load = loadPerEngine(routed.load, routed.endpoint);
-  const uncachedTokens = Math.max(0, promptTokens - routed.cachedTokens);
-  const tokens = load.pendingPrefillTokens + uncachedTokens;
-  const steps = prefillSteps(tokens, PRIOR_STEP_TIME) + outputTokens - 1;
-  return [
-    PRIOR_STEP_TIME.perPrefillTokenMs * tokens,
-    steps * decodeStepMs(load.requests, load.contextTokens),
-    1,
-    PRIOR_STEP_TIME.perSquaredTokenMs * attendedSquares({ promptTokens, uncachedTokens }),
-  ];
-}
-
-/** The prior with what was learned. */
-function stepTimeOf(coefficients: readonly number[]): StepTime {
-  const [prefill, step, overheadMs, square] = coefficients.map((value, index) =>
-    Math.max(index < 2 ? COEFFICIENT_MIN : 0, value),
-  ) as [number, number, number, number];
-  const { perPrefillTokenMs, perSquaredTokenMs } = PRIOR_STEP_TIME;
-  return {
-    ...scaled(PRIOR_STEP_TIME, step),
-    overheadMs,
-    perPrefillTokenMs: prefill * perPrefillTokenMs,
-    perSquaredTokenMs: square * perSquaredTokenMs,
-  };
-}
-
-/** A slow engine does not make the network slower: the overhead stays. */
-function scaled(stepTime: StepTime, ratio: number): StepTime {
-  return {
-    overheadMs: stepTime.overheadMs,
-    baseMs: ratio * stepTime.baseMs,
-    perPrefillTokenMs: ratio * stepTime.perPrefillTokenMs,
-    perSquaredTokenMs: ratio * stepTime.perSquaredTokenMs,
-    perSequenceMs: ratio * stepTime.perSequenceMs,
-    perContextTokenMs: ratio * stepTime.perContextTokenMs,
-    prefillTokensMax: stepTime.prefillTokensMax,
-  };
+/** What the time to so many tokens of an answer depends on. */
+function featuresOf(
+  { request, load, endpoint, cachedTokens }: Routed,
+  outputTokens = 1,
+): readonly number[] {
+  const { promptTokens } = request;
+  const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
+  return promptFeatures({ load, endpoint }, { promptTokens, uncachedTokens }, outputTokens);
 }

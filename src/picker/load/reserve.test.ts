@@ -36,6 +36,15 @@ describe('reserve', () => {
     expect(held()).toBe(0);
   });
 
+  it('[Q339] says what was in flight where the prompt is computed, as it was before the request', () => {
+    const { decode, prefill, parts } = setUp();
+    const split = { ...parts, encoders: [], prefill: { endpoint: prefill, cachedTokens: 200 } };
+    const [first, second] = [reserve(decode, split), reserve(decode, split)];
+    expect(first.prefillLoad).toMatchObject({ requests: 0, pendingPrefillTokens: 0 });
+    expect(second.prefillLoad).toMatchObject({ requests: 1, pendingPrefillTokens: 800 });
+    expect(reserve(decode, { ...split, prefill: undefined }).prefillLoad).toBeUndefined();
+  });
+
   it('[D327] counts the estimated answer and the prompt until the end, and a prompt elsewhere until its first token', () => {
     const { ledger, decode, prefill, parts } = setUp();
     const estimated = { ...parts, encoders: [], estimatedOutputTokens: 300 };

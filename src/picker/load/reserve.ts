@@ -24,6 +24,8 @@ export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens
 export interface Reserved {
   /** What was in flight at the endpoint before this request. */
   readonly load: InFlightLoad;
+  /** What was in flight before this request where its prompt is computed, if elsewhere. */
+  readonly prefillLoad: InFlightLoad | undefined;
   /** Expected time to the first token, and from there to the end. */
   readonly ttftMs: Millis;
   readonly tpotMs: Millis;
@@ -43,7 +45,6 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const prefillTokens = Math.max(0, promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
   const load = ledger.load(target);
-  const { requests, pendingPrefillTokens, contextTokens, runningMax } = load;
   const there = loadPerEngine(load, target);
   const tpotMs = decodeStepMs(there.requests, there.contextTokens, engineModel.stepTime(target));
   const tokens = { promptTokens, uncachedTokens: prefillTokens };
@@ -56,6 +57,7 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const countedTokens = Math.max(0, promptTokens - parts.cachedTokens);
   const estimated = parts.estimatedOutputTokens;
   const sent = knownWhenSent(parts, ttftMs);
+  const [loadNow, prefillLoad] = [copyOf(load), prefill && copyOf(ledger.load(prefill.endpoint))];
   const decode = ledger.reserve(target, {
     model,
     prefillTokens: hereTokens,
@@ -65,13 +67,8 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
     sent,
   });
   return {
-    // A copy, because the ledger changes its own object.
-    load: {
-      requests,
-      pendingPrefillTokens,
-      contextTokens,
-      ...(runningMax !== undefined && { runningMax }),
-    },
+    load: loadNow,
+    prefillLoad,
     ttftMs,
     tpotMs,
     decodeMs: outputTokens * tpotMs,
@@ -79,6 +76,21 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
       prefill === undefined && encoders.length === 0
         ? decode
         : combined(decode, reserveBefore(parts, prefillTokens, sent)),
+  };
+}
+
+/** The ledger changes its own object. */
+function copyOf({
+  requests,
+  pendingPrefillTokens,
+  contextTokens,
+  runningMax,
+}: InFlightLoad): InFlightLoad {
+  return {
+    requests,
+    pendingPrefillTokens,
+    contextTokens,
+    ...(runningMax !== undefined && { runningMax }),
   };
 }
 

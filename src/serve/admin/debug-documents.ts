@@ -5,6 +5,7 @@ import type { DecisionRecorder } from '../../journal/explain/decision-recorder.t
 import type { Headroom } from '../../journal/headroom/headroom.ts';
 import type { Promotion } from '../../lab/promotion/promotion.ts';
 import type { Shadow } from '../../lab/shadow/start-shadow.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
 import type { Replica } from '../../replicas/replica.ts';
 import { isoTime } from '../../runtime/clock/iso-time.ts';
