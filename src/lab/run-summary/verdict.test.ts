@@ -103,6 +103,14 @@ describe('[O40] the verdict of a report', () => {
     expect(headline).toContain('40 of 1,000 requests fail with b, 0 with a.');
   });
 
+  it('[O438] says that as many requests fail with each configuration, and not only with the soonest', () => {
+    const equal = { failed: 1 };
+    const { headline } = verdictOf([...runs('a', SLOW, equal), ...runs('b', [100, 101], equal)]);
+    expect(headline).toMatch(/ 1 of 1,000 requests fails with each configuration\.$/);
+    const alone = verdictOf(runs('a', SLOW, { failed: 2 })).headline;
+    expect(alone).toMatch(/ 2 of 1,000 requests fail with a\.$/);
+  });
+
   it('speaks of what has answered where others, or all, have not', () => {
     const none = runs('none', [Number.NaN], { goodput: 0, failed: 1000 });
     expect(verdictOf(none).headline).toBe('No configuration has answered a request.');

@@ -84,9 +84,6 @@ function drawbacks(
 ): readonly string[] {
   const { goodput, failed } = best.figures;
   const [better] = reports.toSorted((a, b) => b.figures.goodput.mean - a.figures.goodput.mean);
-  const [fewest] = reports.toSorted((a, b) => a.figures.failed.mean - b.figures.failed.mean);
-  const fails = Math.round(failed.mean);
-  const least = Math.round(fewest?.figures.failed.mean ?? 0);
   const requests = runs[0]?.summary.requests ?? 0;
   return [
     ...(better !== undefined && better.figures.goodput.mean - goodput.mean >= 0.001
@@ -94,12 +91,19 @@ function drawbacks(
           `But ${better.name} has more good answers: ${percent(better.figures.goodput.mean)} against ${percent(goodput.mean)}.`,
         ]
       : []),
-    ...(fails > 0
-      ? [
-          `${count(fails)} of ${count(requests)} requests fail with ${best.name}${fewest !== undefined && least < fails ? `, ${count(least)} with ${fewest.name}` : ''}.`,
-        ]
-      : []),
+    ...(Math.round(failed.mean) > 0 ? [failures(reports, best, requests)] : []),
   ];
+}
+
+/** How many requests fail with the soonest configuration, and whether another has fewer of them. */
+function failures(reports: readonly ConfigReport[], best: ConfigReport, requests: number): string {
+  const failed = ({ figures }: ConfigReport): number => Math.round(figures.failed.mean);
+  const fails = failed(best);
+  const [fewest = best] = reports.toSorted((a, b) => failed(a) - failed(b));
+  const areEqual = reports.length > 1 && reports.every((each) => failed(each) === fails);
+  const whose = areEqual ? 'each configuration' : best.name;
+  const fewer = failed(fewest) < fails ? `, ${count(failed(fewest))} with ${fewest.name}` : '';
+  return `${count(fails)} of ${count(requests)} requests ${fails === 1 ? 'fails' : 'fail'} with ${whose}${fewer}.`;
 }
 
 function cautionsOf(reports: readonly ConfigReport[]): readonly string[] {
