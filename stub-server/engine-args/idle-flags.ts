@@ -31,7 +31,7 @@ event-batch-size exclude-tools-when-tool-choice-none expert-placement-strategy
 fail-on-environ-validation fake-metrics-refresh-interval fingerprint-mode fingerprint-value
 force-dummy-tokenizer fully-sharded-loras gdn-prefill-backend generation-config
 gpu-memory-utilization grpc h11-max-header-count h11-max-incomplete-event-size hash-seed headless
-hf-config-path hf-overrides hf-token ignore-patterns image-emission-rate interleave-mm-strings
+hf-config-path hf-overrides hf-token ignore-patterns interleave-mm-strings
 io-processor-plugin ir-op-priority jit-monitor-mode jit-monitor-verbose kernel-config kv-cache-dtype
 kv-cache-dtype-skip-layers kv-cache-memory-bytes kv-cache-metrics kv-cache-metrics-sample
 kv-offloading-backend kv-sharing-fast-prefill
@@ -50,7 +50,7 @@ mm-encoder-tp-mode mm-ipc-gpu-memory-gb mm-processor-cache-gb
 mm-processor-cache-type mm-processor-kwargs mm-render-timeout mm-shm-cache-max-object-size-mb
 mm-tensor-ipc model-class-overrides model-impl model-loader-extra-config moe-backend nnodes
 node-rank numa-bind numa-bind-cpus numa-bind-nodes object-tool-call-not-required-field-probability
-offload-backend offload-group-size offload-num-in-group offload-params offload-prefetch-step omni
+offload-backend offload-group-size offload-num-in-group offload-params offload-prefetch-step 
 one-output optimization-level otlp-traces-endpoint override-attention-dtype
 override-generation-config performance-mode pipeline-parallel-size pooler-config
 prefill-context-parallel-size prefill-schedule-interval prefix-caching-hash-algo prefix-match-unit
@@ -62,7 +62,7 @@ show-hidden-metrics-for-version shutdown-timeout skip-headers
 skip-log-headers skip-mm-profiling skip-tokenizer-init skip-tool-validation
 specialize-active-lora spec-method spec-model spec-tokens speculative-config ssl-ca-certs
 ssl-cert-reqs ssl-ciphers stderrthreshold stream-interval strict-openapi structured-outputs-config
-swap-space task tensor-parallel-size time-to-generate-image time-to-generate-image-std-dev
+swap-space task tensor-parallel-size 
 tokenizer tokenizer-mode tokenizer-revision tokenizers-cache-dir tokens-only
 tool-call-extra-call-probability tool-call-not-required-param-probability tool-call-parser
 tool-parser-plugin tool-server trust-remote-code trust-request-chat-template ubatch-size uds

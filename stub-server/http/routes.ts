@@ -89,6 +89,7 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   // Paths of llm-d-inference-sim.
   ['GET /admin/config', ({ replica }) => adminConfig(replica)],
   ['POST /admin/config', ({ replica, json }) => changeConfig(json(), replica)],
+  ['POST /fake_metrics', changeFakes],
   // Not in vLLM: the state of this server, and its faults.
   ['POST /stub/faults', beginFault],
   ['DELETE /stub/faults', endFaults],
@@ -98,6 +99,12 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['GET /is_sleeping', ({ replica }) => ({ is_sleeping: replica.engine.asleep })],
   ['POST /reset_prefix_cache', resetPrefixCache],
 ]);
+
+/** The simulator's path before `/admin/config`. */
+function changeFakes({ replica, json, response }: Call): undefined {
+  changeConfig({ 'fake-metrics': json() }, replica);
+  response.writeHead(204).end();
+}
 
 /** A route that changes the engines and answers with an empty object. */
 function changing(change: (engine: ModelEngine) => unknown): Route {

@@ -12,6 +12,15 @@ export interface FailureInjection {
   readonly types: readonly FailureType[];
 }
 
+/** Images behind the text of chats, as of a model that makes both. */
+export interface ChatImages {
+  /** In percent of the chats that do not ask for an image. */
+  readonly percent: number;
+  /** How long an image takes. */
+  readonly ms: number;
+  readonly deviationMs: number;
+}
+
 /** Where KV events go, where it is not one port for each server. */
 export interface KvEventsTarget {
   /** A ZMQ address; vLLM's rule says whether to bind or to connect. Ranks add to its port. */
@@ -52,6 +61,8 @@ export interface ServedOptions {
   readonly dataset?: string | undefined;
   readonly failures: FailureInjection;
   readonly fakeMetrics?: FakeMetrics | undefined;
+  /** Undefined for a server that answers chats with text alone. */
+  readonly images?: ChatImages | undefined;
   readonly requestIdHeaders: boolean;
   /** Whether chats and completions are refused that vLLM refuses and a lenient server serves. */
   readonly strict: boolean;
@@ -113,6 +124,23 @@ const timingsSchema: z.ZodType<Timings> = z
     }
   });
 
+const imagesSchema: z.ZodType<ChatImages> = z
+  .strictObject({
+    percent: z.number().min(0).max(100).default(0),
+    ms: ms.default(0),
+    deviationMs: ms.default(0),
+  })
+  .superRefine((images, context) => {
+    if (images.deviationMs <= DEVIATION_MAX * images.ms) return;
+    const message = `is ${images.deviationMs} ms, more than 30 % of ms (${images.ms} ms): lower it`;
+    context.addIssue({ code: 'custom', path: ['deviationMs'], message });
+  });
+
+/** Checks images as a whole. Throws ZodError. */
+export function checkImages(given: unknown): ChatImages {
+  return imagesSchema.parse(given);
+}
+
 /** Checks times as a whole. Throws ZodError. */
 export function checkTimings(given: unknown): Timings {
   return timingsSchema.parse(given);
@@ -139,6 +167,7 @@ export const SERVED_FIELDS: Readonly<{
     })
     .default({ rate: 0, types: [] }),
   fakeMetrics: fakeMetricsSchema.optional(),
+  images: imagesSchema.optional(),
   requestIdHeaders: z.boolean().default(false),
   strict: z.boolean().default(false),
   bodyBytesMax: z.int().positive().optional(),

@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import { near } from '../../engine/normal.ts';
 import type { SequenceUsage } from '../../engine/sequence.ts';
 import { ApiError, sendJson } from '../replica/api-error.ts';
 import type { GenerateCall } from '../requests/call.ts';
 import { encodingsOf } from '../requests/media.ts';
 import type { GenerationApi, GenerationTerms } from '../requests/read-generation.ts';
+import { hasImage } from './chat-image.ts';
 import { type EventFormat, EventReply } from './event-reply.ts';
 import { loadReport } from './load-report.ts';
 import { MessagesFormat } from './messages-format.ts';
@@ -120,6 +122,22 @@ function formatOf(
   return api === 'messages' ? new MessagesFormat(envelope, only.answer) : undefined;
 }
 
+/** The reply ends later by the time that its image takes. */
+function afterImage(reply: Reply, { replica, response }: ReplyCall): Reply {
+  const { clock, random, live } = replica;
+  return {
+    token: (index, count) => reply.token(index, count),
+    fail: (message) => reply.fail(message),
+    end: (usage, kvTransfer) => {
+      const { ms = 0, deviationMs = 0 } = live.images ?? {};
+      const timer = clock.setTimer(near(ms, deviationMs, random), () => {
+        reply.end(usage, kvTransfer);
+      });
+      response.on('close', () => timer.cancel());
+    },
+  };
+}
+
 /** Who gets the answer to a request. */
 export interface Recipient {
   /** Called once, when the answer is planned and before any of it is generated. */
@@ -135,7 +153,10 @@ export function httpRecipient(call: ReplyCall): Recipient {
   const { response } = call;
   let isCut = false;
   return {
-    begin: (terms, sequences) => replyTo(terms, call, sequences),
+    begin: (terms, sequences) => {
+      if (!hasImage(terms, call)) return replyTo(terms, call, sequences);
+      return afterImage(replyTo({ ...terms, withImage: true }, call, sequences), call);
+    },
     cut: () => {
       // It still sends the tokens before. Each call would add a listener.
       if (!isCut) response.socket?.destroySoon();

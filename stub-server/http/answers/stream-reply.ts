@@ -2,10 +2,11 @@ import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../../engine/sequence.ts';
 import { ApiError, beginEventStream } from '../replica/api-error.ts';
 import type { GenerationTerms } from '../requests/read-generation.ts';
+import { IMAGE_PART } from './chat-image.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
 import { type Piece, TokenPieces } from './token-pieces.ts';
-import { type Envelope, toolCallId, usageObject } from './whole-reply.ts';
+import { type Envelope, textPart, toolCallId, usageObject } from './whole-reply.ts';
 
 interface StreamParts {
   readonly response: ServerResponse;
@@ -53,6 +54,7 @@ export class StreamReply {
   }
 
   end(usage: SequenceUsage, kvTransfer: object | undefined): void {
+    if (this.#request.withImage === true) this.#images();
     if (this.#request.includeUsage || kvTransfer !== undefined) {
       const chunk = {
         ...this.#parts.envelope,
@@ -72,6 +74,16 @@ export class StreamReply {
     this.#parts.response.end(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`);
   }
 
+  /** A chunk with an image for each answer. */
+  #images(): void {
+    const object = 'chat.completion.chunk';
+    for (const index of this.#choices.keys()) {
+      const choices = [{ index, delta: { content: [IMAGE_PART] }, finish_reason: null }];
+      const chunk = { ...this.#parts.envelope, object, choices, modality: 'image' };
+      this.#parts.response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    }
+  }
+
   #write(index: number, rest: string, completionTokens: number): void {
     const usage = this.#request.continuousUsage
       ? `,"usage":${JSON.stringify(this.#usageSoFar(index, completionTokens))}`
@@ -85,8 +97,9 @@ export class StreamReply {
   }
 
   #piece({ answer }: Choice, { tokens, last, offset }: Piece): string {
-    const text = JSON.stringify(tokens.join(''));
-    const { api, logprobs: top } = this.#request;
+    const { api, logprobs: top, withImage = false } = this.#request;
+    const joined = tokens.join('');
+    const text = JSON.stringify(joined);
     const finish = last
       ? `"${answer.end}","stop_reason":${JSON.stringify(answer.stoppedBy ?? null)}`
       : 'null';
@@ -98,7 +111,7 @@ export class StreamReply {
     const logprobs = top === undefined ? 'null' : JSON.stringify(chatLogprobs(tokens, top));
     const delta =
       answer.toolName === undefined
-        ? `{"content":${text}}`
+        ? `{"content":${withImage ? JSON.stringify([textPart(joined)]) : text}}`
         : `{"tool_calls":[{"index":0,"function":{"arguments":${text}}}]}`;
     return `"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}`;
   }

@@ -1,5 +1,6 @@
 import type { SequenceUsage } from '../../engine/sequence.ts';
 import type { GenerationTerms } from '../requests/read-generation.ts';
+import { IMAGE_PART } from './chat-image.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
 
@@ -34,7 +35,7 @@ function choiceOf(request: GenerationTerms, answer: Answer, index: number): obje
   const tokens = Array.from({ length: answer.tokens }, (_, at) => answer.text(at));
   const text = tokens.join('');
   const end = { finish_reason: answer.end, stop_reason: answer.stoppedBy ?? null };
-  const { api, logprobs: top } = request;
+  const { api, logprobs: top, withImage = false } = request;
   if (api === 'completions') {
     const logprobs = top === undefined ? null : completionLogprobs(tokens, top, 0);
     return { index, text, logprobs, ...end };
@@ -43,10 +44,19 @@ function choiceOf(request: GenerationTerms, answer: Answer, index: number): obje
   const call = { id: toolCallId(index), type: 'function', function: { name, arguments: text } };
   const message =
     name === undefined
-      ? { role: 'assistant', content: text, tool_calls: [] }
-      : { role: 'assistant', content: null, tool_calls: [call] };
+      ? {
+          role: 'assistant',
+          content: withImage ? [textPart(text), IMAGE_PART] : text,
+          tool_calls: [],
+        }
+      : { role: 'assistant', content: withImage ? [IMAGE_PART] : null, tool_calls: [call] };
   const logprobs = top === undefined ? null : chatLogprobs(tokens, top);
   return { index, message, logprobs, ...end };
+}
+
+/** A text as a part of the content of a message. */
+export function textPart(text: string): object {
+  return { type: 'text', text };
 }
 
 /** All of an answer's text. */

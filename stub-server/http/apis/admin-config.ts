@@ -3,20 +3,28 @@ import { ConfigError } from '../../../src/framework/error.ts';
 import { NO_TIME } from '../../engine/timings.ts';
 import { checkEngineArgs } from '../../engine-args/check-engine-args.ts';
 import type { EngineArgs } from '../../engine-args/engine-args.ts';
+import { imageChanges } from '../../engine-args/groups/answer-args.ts';
 import { TIMING_FIELDS, timingChanges } from '../../engine-args/groups/timing-args.ts';
 import { goDurationText } from '../../go-values/flag-values.ts';
 import { changedFakes } from '../../metrics/fake-metrics.ts';
-import { checkTimings } from '../../options/served-options.ts';
+import { checkImages, checkTimings } from '../../options/served-options.ts';
 import { ApiError, parseBody } from '../replica/api-error.ts';
 import type { Replica } from '../replica/replica.ts';
 
 /** Settings of times that are no durations. */
 const PLAIN_TIMES: ReadonlySet<string> = new Set(['latency-calculator', 'time-factor-under-load']);
+const IMAGE_TIMES = ['time-to-generate-image', 'time-to-generate-image-std-dev'] as const;
+const IMAGE_SETTINGS = ['image-emission-rate', ...IMAGE_TIMES] as const;
 const CHANGEABLE: ReadonlySet<string> = new Set<keyof EngineArgs>([
   'failure-injection-rate',
   'failure-types',
   'fake-metrics',
+  ...IMAGE_SETTINGS,
   ...(Object.keys(TIMING_FIELDS) as (keyof EngineArgs)[]),
+]);
+const DURATIONS: ReadonlySet<string> = new Set([
+  ...Object.keys(TIMING_FIELDS).filter((name) => !PLAIN_TIMES.has(name)),
+  ...IMAGE_TIMES,
 ]);
 const NANOSECONDS = 1e-6;
 
@@ -47,6 +55,10 @@ export function adminConfig({ options, live, loras, address, contextTokensMax }:
     'failure-injection-rate': live.failures.rate,
     'failure-types': live.failures.types,
     'fake-metrics': live.fakeMetrics ?? null,
+    omni: live.images !== undefined,
+    'image-emission-rate': live.images?.percent ?? 0,
+    'time-to-generate-image': goDurationText(live.images?.ms ?? 0),
+    'time-to-generate-image-std-dev': goDurationText(live.images?.deviationMs ?? 0),
     ...Object.fromEntries(times),
   };
 }
@@ -82,8 +94,15 @@ function change(args: EngineArgs, { live }: Replica): void {
   if (fakes !== undefined && live.fakeMetrics === undefined) {
     throw new ApiError(400, 'this server shows true metrics: start it with fake-metrics');
   }
+  const images = imageChanges(args);
+  const changesImages = Object.keys(images).length > 0;
+  if (changesImages && live.images === undefined) {
+    throw new ApiError(400, 'this server answers chats without images: start it with omni');
+  }
+  const changed = changesImages ? checkImages({ ...live.images, ...images }) : live.images;
   if (changesTimes) live.timings = checkTimings({ ...live.timings, ...times });
   if (fakes !== undefined) live.fakeMetrics = changedFakes(live.fakeMetrics ?? {}, fakes);
+  live.images = changed;
   live.failures = {
     rate: args['failure-injection-rate'] ?? live.failures.rate,
     types: args['failure-types'] ?? live.failures.types,
@@ -93,7 +112,7 @@ function change(args: EngineArgs, { live }: Replica): void {
 /** A duration that is a number has nanoseconds here, as in Go's JSON. */
 function inMilliseconds(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(given).map(([name, value]) => {
-    const isTime = Object.hasOwn(TIMING_FIELDS, name) && !PLAIN_TIMES.has(name);
+    const isTime = DURATIONS.has(name);
     return [name, isTime && typeof value === 'number' ? value * NANOSECONDS : value];
   });
   return Object.fromEntries(entries) as Record<string, unknown>;

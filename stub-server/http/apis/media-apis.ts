@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PIXEL } from '../answers/chat-image.ts';
 import { textOfAnswer } from '../answers/whole-reply.ts';
 import { ApiError, parseBody, sendError, sendJson } from '../replica/api-error.ts';
 import type { Call } from '../requests/call.ts';
@@ -7,9 +8,6 @@ import { tokenIdsOf } from '../requests/tokenizer.ts';
 import { compute, requestOf } from './compute.ts';
 import { SPEECH_TYPES, type SpeechFormat, silence } from './silence.ts';
 
-/** An image of one transparent pixel. */
-const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 /** People say about three words of five letters each second. */
 const CHARACTERS_PER_SECOND = 15;
 const WORDS_MAX = 200;

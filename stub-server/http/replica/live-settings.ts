@@ -2,7 +2,7 @@ import type { Random } from '../../../src/framework/runtime.ts';
 import type { Timings } from '../../engine/timings.ts';
 import { FAILURE_TYPES, FAILURES } from '../../faults/failure-types.ts';
 import type { FakeMetrics } from '../../metrics/fake-metrics.ts';
-import type { FailureInjection } from '../../options/served-options.ts';
+import type { ChatImages, FailureInjection } from '../../options/served-options.ts';
 import type { StubOptions } from '../../options/stub-options.ts';
 import { ApiError } from './api-error.ts';
 
@@ -13,11 +13,14 @@ export class LiveSettings {
   failures: FailureInjection;
   /** Undefined for a server that shows true metrics. */
   fakeMetrics: FakeMetrics | undefined;
+  /** Undefined for a server that answers chats with text alone. */
+  images: ChatImages | undefined;
 
-  constructor({ timings, failures, fakeMetrics }: StubOptions) {
+  constructor({ timings, failures, fakeMetrics, images }: StubOptions) {
     this.timings = timings;
     this.failures = failures;
     this.fakeMetrics = fakeMetrics;
+    this.images = images;
   }
 
   /** Draws whether a request fails. Draws nothing where none is to fail. */

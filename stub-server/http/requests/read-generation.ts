@@ -42,6 +42,8 @@ export interface GenerationTerms extends Tools {
   readonly media?: readonly PromptMedia[];
   /** Hashes of media that an encoder has computed elsewhere. */
   readonly encodedElsewhere?: ReadonlySet<string>;
+  /** Whether the answer to a chat has an image behind its text. */
+  readonly withImage?: boolean;
 }
 
 export interface GenerationRequest extends GenerationTerms {
