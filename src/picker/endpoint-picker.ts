@@ -176,7 +176,7 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#cores.core.replacement();
   }
 
-  /** As `replacement`, of the challenger; undefined also where there is none. */
+  /** The report of `replacement` for the challenger; undefined also where there is none. */
   challengerReplacement(): ChallengerReport | undefined {
     const { name, core } = this.#cores.challenger ?? {};
     const report = core?.replacement();

@@ -15,7 +15,7 @@ interface Schedulers {
   challengerReplacement(): ChallengerReport | undefined;
 }
 
-/** As `logScheduler`, of the scheduler in charge and of that of a promoted shadow. */
+/** Logs the changes of the scheduler in charge, and of that of a promoted shadow. */
 export function logSchedulers(schedulers: Schedulers, options: LogOptions): { stop(): void } {
   const logs = [
     logScheduler(() => schedulers.replacement(), options),
