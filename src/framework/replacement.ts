@@ -43,7 +43,7 @@ export interface ReplacementReport extends Partial<SchedulerStatus> {
   readonly declined: ReadonlyMap<string, number>;
 }
 
-/** That of the scheduler of a challenger, such as a promoted shadow, with the challenger's name. */
+/** The report of a challenger’s scheduler, such as a promoted shadow, with the challenger's name. */
 export interface ChallengerReport extends ReplacementReport {
   readonly challenger: string;
 }
