@@ -159,8 +159,8 @@ function processOf({ id }) {
  */
 function whereOf({ outcome }, nameOf) {
   if (outcome.kind === 'threw') return 'no decision';
-  if (outcome.kind === 'refused') return 'refused';
-  if (outcome.kind === 'exhausted') return 'no endpoint was left';
+  if (outcome.kind === 'refused' || outcome.kind === 'rejected') return 'refused';
+  if (outcome.kind !== 'picked') return 'no endpoint was left';
   // With a space at which no line ends.
   return `→\u00a0${ending(nameOf(outcome.endpoint), NAME_CHARS)}`;
 }
@@ -183,6 +183,7 @@ function sizeOf({ promptTokens, model }, withModel) {
 export function becauseOf({ outcome, profiles, held }) {
   const wait = held === undefined ? [] : [`held ${duration(held.ms)}`];
   if (outcome.kind === 'refused') return [...wait, `by ${outcome.refusedBy}`].join(' · ');
+  if (outcome.kind === 'rejected') return [...wait, 'by a plugin'].join(' · ');
   if (outcome.kind !== 'picked') return [...wait, 'refused'].join(' · ');
   const { decidedBy } = outcome;
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};

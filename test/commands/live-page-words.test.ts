@@ -91,6 +91,15 @@ it('[G208] the live page names the scheduler that refused a request', () => {
   expect(explained.headline(decision, (id) => id)).toBe('Refused by the scheduler mine');
 });
 
+it('[G211] [G212] the live page says that screening or a plugin refused a request', () => {
+  const screened = { outcome: { kind: 'screened' }, profiles: [] };
+  expect(list.becauseOf(screened)).toBe('refused');
+  expect(explained.headline(screened, (id) => id)).toBe('Refused: screening left no endpoint');
+  const rejected = { outcome: { kind: 'rejected', why: 'too many wait' }, profiles: [] };
+  expect(list.becauseOf(rejected)).toBe('by a plugin');
+  expect(explained.headline(rejected, (id) => id)).toBe('Refused by a plugin: too many wait');
+});
+
 it('[O216] the live page leaves out what all endpoints’ names begin with, also of a single one', () => {
   expect(sharedStart(['default/10.0.0.1:8000'])).toBe('default/');
   expect(sharedStart(['a/b/pod-1', 'a/c/pod-2'])).toBe('a/');

@@ -39,6 +39,14 @@ schedulingProfiles:
   - {pluginRef: max-score-picker}
 `;
 
+/** Refuses requests of low priority while no endpoint has been sampled. */
+export const WITH_ADMITTER = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: probabilistic-admitter
+- type: queue-scorer
+`;
+
 export interface Seen {
   readonly id: string;
   readonly endpoint: string;

@@ -92,7 +92,7 @@ export class DecisionRecorder implements JournalSubscriber {
       if (result.run !== undefined) this.#runs.write(result.run, targets, this.#list);
     }
     const run = decision?.primary.run;
-    this.#ending.write(decision, run && this.#runs.numberOf(run.profile));
+    this.#ending.write(event, run && this.#runs.numberOf(run.profile));
     this.ring.end(this.#head.idHash, this.#head.requestIdHash);
   }
 

@@ -65,6 +65,8 @@ export function outcomeText(outcome: ExplainedOutcome): string {
   if (outcome.kind === 'refused') {
     return `no endpoint: the scheduler ${outcome.refusedBy} refused the request`;
   }
+  if (outcome.kind === 'screened') return 'no endpoint: screening left none';
+  if (outcome.kind === 'rejected') return `no endpoint: a plugin refused it: ${outcome.why}`;
   if (outcome.kind === 'exhausted')
     return `no endpoint: the filters of profile ${outcome.profile} left none`;
   const { endpoint, score, prefill, decidedBy } = outcome;

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
-import { drive, recordedPicker, WITH_FILTERS } from '../../../test/support/explain-bed.ts';
+import {
+  drive,
+  recordedPicker,
+  WITH_ADMITTER,
+  WITH_FILTERS,
+} from '../../../test/support/explain-bed.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
 import { type Explanation } from './explanation.ts';
-import { explanationText } from './explanation-text.ts';
+import { explanationText, outcomeText } from './explanation-text.ts';
 
 describe('an explanation', () => {
   it('[V78] says in place of which scheduler the profiles decided, and why', () => {
@@ -38,6 +43,34 @@ describe('an explanation', () => {
     expect(refused.outcome).toEqual({ kind: 'refused', refusedBy: 'mine' });
     expect(explanationText(refused, { all: false, time: '' })).toContain(
       'no endpoint: the scheduler mine refused the request\n',
+    );
+  });
+
+  it('[G211] says that screening left no endpoint, and names no profile', () => {
+    const test = recordedPicker('default');
+    test.add('a');
+    const primary = { kind: 'exhausted', profile: 'screening', candidates: 1 } as const;
+    test.decisions.change = (decision) => ({
+      ...decision,
+      primary: { ...primary, screened: true },
+      profiles: [primary],
+    });
+    test.picker.route(makeRequest({ id: 'screened' }));
+    const screened = test.explained('screened') as Explanation;
+    expect(screened.outcome).toEqual({ kind: 'screened' });
+    expect(explanationText(screened, { all: false, time: '' })).toContain(
+      '\nwent to    no endpoint: screening left none\n',
+    );
+  });
+
+  it('[G212] says that a plugin refused a request on purpose, and with which words', () => {
+    const test = recordedPicker(WITH_ADMITTER);
+    test.add('never-sampled');
+    expect(() => test.picker.route(makeRequest({ id: 'low', priority: -1 }))).toThrow('saturated');
+    const { outcome } = test.explained('low') as Explanation;
+    expect(outcome).toMatchObject({ kind: 'rejected' });
+    expect(outcomeText(outcome)).toMatch(
+      /^no endpoint: a plugin refused it: the pool is 100 % saturated and the priority of this/,
     );
   });
 

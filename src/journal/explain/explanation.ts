@@ -57,6 +57,10 @@ export type ExplainedOutcome =
   | { readonly kind: 'exhausted'; readonly profile: string }
   /** The scheduler that stands in place of the profiles refused the request. */
   | { readonly kind: 'refused'; readonly refusedBy: string }
+  /** Screening left no endpoint; no profile ran. */
+  | { readonly kind: 'screened' }
+  /** A plugin refused the request on purpose. */
+  | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'threw' };
 
 export interface ExplainedProfile {
@@ -141,7 +145,7 @@ function waitOf({ waitedMs, slot, cachedTokens }: RecordedWait, segment: Segment
 
 /** How a decision ended, with the names of profile and endpoint. */
 export function outcomeOf(ending: RecordedEnding, segment: Segment): ExplainedOutcome {
-  if (ending.kind === 'threw' || ending.kind === 'refused') return ending;
+  if (ending.kind !== 'picked' && ending.kind !== 'exhausted') return ending;
   const profile = segment.layout[ending.profile]?.name ?? '';
   if (ending.kind === 'exhausted') return { kind: 'exhausted', profile };
   const { slot, score, prefill, decidedBy } = ending;

@@ -1,4 +1,6 @@
+import { RoutingError } from '../../framework/error.ts';
 import type { Decision } from '../../framework/scheduling.ts';
+import type { DecisionEvent } from '../../picker/events/journal.ts';
 import type { ByteLog, RecordReader } from './bytes.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
 import { ENDING, FIXED_BYTES_MAX, HEAD, NO_NUMBER, NO_SLOT, SCORE } from './record-format.ts';
@@ -16,6 +18,8 @@ export type RecordedEnding =
     }
   | { readonly kind: 'exhausted'; readonly profile: number }
   | { readonly kind: 'refused'; readonly refusedBy: string }
+  | { readonly kind: 'screened' }
+  | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'threw' };
 
 /** Writes endings one after another, each score as what differs from the one before. */
@@ -31,29 +35,53 @@ export class EndingWriter {
   }
 
   /** `profile` is the number of the primary's profile; undefined where that has none. */
-  write(decision: Decision | undefined, profile: number | undefined): void {
+  write(
+    { decision, error }: Pick<DecisionEvent, 'decision' | 'error'>,
+    profile: number | undefined,
+  ): void {
     const log = this.#log;
     log.reserve(FIXED_BYTES_MAX);
     log.u8(NO_NUMBER);
     if (decision === undefined) {
-      log.u8(ENDING.threw);
+      this.#writeThrown(error);
       return;
     }
     const { primary, prefill, decidedBy = '' } = decision;
-    if (primary.kind === 'exhausted' && primary.refusedBy !== undefined) {
-      log.u8(ENDING.refused);
-      log.text(primary.refusedBy);
+    const target = primary.kind === 'picked' ? primary.targets[0] : undefined;
+    if (target === undefined) {
+      this.#writeNone(primary, profile);
       return;
     }
-    const target = primary.kind === 'picked' ? primary.targets[0] : undefined;
-    log.u8(target === undefined ? ENDING.exhausted : ENDING.picked);
+    log.u8(ENDING.picked);
     log.u8(profile ?? NO_NUMBER);
-    if (target === undefined) return;
     log.u16(target.endpoint.slot);
     this.#score[0] = target.score;
     writeNumbers(log, this.#score, SCORE, this.#last);
     log.u16(prefill?.slot ?? NO_SLOT);
     log.text(decidedBy);
+  }
+
+  /** A plugin refuses a request by a RoutingError; anything else is a fault. */
+  #writeThrown(error: unknown): void {
+    if (!(error instanceof RoutingError)) {
+      this.#log.u8(ENDING.threw);
+      return;
+    }
+    this.#log.u8(ENDING.rejected);
+    this.#log.text(error.sentence);
+  }
+
+  #writeNone(primary: Decision['primary'], profile: number | undefined): void {
+    const log = this.#log;
+    if (primary.kind === 'exhausted' && primary.refusedBy !== undefined) {
+      log.u8(ENDING.refused);
+      log.text(primary.refusedBy);
+    } else if (primary.kind === 'exhausted' && primary.screened === true) {
+      log.u8(ENDING.screened);
+    } else {
+      log.u8(ENDING.exhausted);
+      log.u8(profile ?? NO_NUMBER);
+    }
   }
 }
 
@@ -62,6 +90,8 @@ export function readEnding(reader: RecordReader, last: Float64Array): RecordedEn
   const kind = reader.u8();
   if (kind === ENDING.threw) return { kind: 'threw' };
   if (kind === ENDING.refused) return { kind: 'refused', refusedBy: reader.text() };
+  if (kind === ENDING.screened) return { kind: 'screened' };
+  if (kind === ENDING.rejected) return { kind: 'rejected', why: reader.text() };
   const profile = reader.u8();
   if (kind === ENDING.exhausted) return { kind: 'exhausted', profile };
   const slot = reader.u16();

@@ -45,6 +45,10 @@ export const ENDING = {
   threw: 2,
   /** text: the replacement that refused the request. */
   refused: 3,
+  /** No profile ran: screening left no endpoint. */
+  screened: 4,
+  /** text: with what a plugin refused the request on purpose. */
+  rejected: 5,
 } as const;
 
 /** Whether the scores of all endpoints are kept that the filters left, or those of the best. */
