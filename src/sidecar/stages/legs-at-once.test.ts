@@ -66,9 +66,11 @@ describe('both legs at once', () => {
     const sidecar = await started({ connector: 'sglang' });
     const answer = ask(sidecar);
     const [prefill, decode] = [await bed.prefiller.next(), await bed.engine.next()];
-    decode.response.writeHead(429).end('{"error":1}');
-    expect((await answer).status).toBe(429);
+    decode.response.writeHead(429).write('{"error"');
+    const response = await answer;
     await prefill.closed;
+    decode.response.end(':1}');
+    expect([response.status, await response.text()]).toEqual([429, '{"error":1}']);
     expect(sidecar.counts.fellBack).toBe(0);
   });
 

@@ -34,15 +34,16 @@ export async function legsAtOnce(
   const { options, bounds, signal } = exchange;
   const { clock } = options;
   const time = { clock, limitMs: bounds.prefillTimeoutMs, signal, what: 'did not answer' };
-  const stop = new AbortController();
+  const endPrefill = new AbortController();
+  const endDecode = new AbortController();
   let failure: unknown;
   const prefilled = within(time, (own) =>
-    runPrefill(asked.prefiller, legs.prefill, AbortSignal.any([own, stop.signal]), exchange),
+    runPrefill(asked.prefiller, legs.prefill, AbortSignal.any([own, endPrefill.signal]), exchange),
   ).then(onPrefilled, (error: unknown) => {
     failure = error ?? new Error('failed');
   });
   const decodedSince = clock.now();
-  const either = AbortSignal.any([signal, stop.signal]);
+  const either = AbortSignal.any([signal, endDecode.signal]);
   const decoding = forward(legs.decode(Buffer.alloc(0)), exchange, either);
   decoding.catch(() => undefined);
   const failed = prefilled.then(() => failure !== undefined);
@@ -55,13 +56,13 @@ export async function legsAtOnce(
   const silence = { clock, limitMs: bounds.idleTimeoutMs, signal, what: 'sent nothing' };
   const afterPrefill = failed.then((has) => has || within(silence, () => begun.then(() => false)));
   if (await Promise.race([begun.then(() => false), afterPrefill])) {
-    stop.abort(new Error('the prefilling server failed'));
+    endDecode.abort(new Error('the prefilling server failed'));
     return leave(failure);
   }
   const answer = await decoding;
   if (answer.statusCode < REFUSED) return { ...answer, decodedSince };
-  // Nobody takes the KV any more.
-  stop.abort(new Error('the decoding server refused'));
+  // Nobody takes the KV any more. The refusal itself is still to be read.
+  endPrefill.abort(new Error('the decoding server refused'));
   return answer.statusCode < SERVER_ERROR ? answer : fallBackToHere(answer, exchange, here);
 }
 

@@ -9,18 +9,20 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly path?: string;
+  readonly redirect?: 'manual';
 }
 
 /** A POST; by default a completion with the body `ASKED`. */
 export function complete(
   sidecar: Sidecar,
-  { body = ASKED, headers, signal, path }: Sent = {},
+  { body = ASKED, headers, signal, path, redirect }: Sent = {},
 ): Promise<Response> {
   return fetch(`http://${sidecar.address}${path ?? '/v1/completions'}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
     ...(signal && { signal }),
+    ...(redirect && { redirect }),
   });
 }
 
