@@ -15,6 +15,11 @@ interface JsonPost {
   readonly signal: AbortSignal;
 }
 
+/**
+ * For requests whose answers the sidecar reads itself: the client's encodings do not count there.
+ */
+export const UNCOMPRESSED = { 'accept-encoding': 'identity' };
+
 /** A server has answered with another status than 200. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
@@ -35,7 +40,7 @@ export async function postJson(
   role: UpstreamServer,
   request: JsonPost,
 ): Promise<Buffer> {
-  const headers = { ...request.headers, 'content-type': 'application/json' };
+  const headers = { ...request.headers, ...UNCOMPRESSED, 'content-type': 'application/json' };
   const answer = await upstreams.request(role, { ...request, method: 'POST', headers });
   const text = await readAnswer(answer.statusCode, answer.body);
   if (!isJsonObject(text)) throw new Error('answered no JSON object');

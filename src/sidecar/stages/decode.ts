@@ -4,6 +4,7 @@ import type { EngineAnswer } from '../answers/engine-answer.ts';
 import type { GenerationApi } from '../body/generation-api.ts';
 import type { Leg } from '../contracts/kv-contract.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
+import { UNCOMPRESSED } from '../servers/post-json.ts';
 import { chunkedDecode } from './chunked-decode.ts';
 
 /** Has an answer decoded by the engine, in pieces where the operator has set that. */
@@ -15,7 +16,7 @@ export async function decode(
   const { decodeChunkTokens } = exchange.options;
   if (decodeChunkTokens > 0 && api.name === 'chat_completions') {
     const chunked = await chunkedDecode(leg.body, decodeChunkTokens, (body) =>
-      forward({ ...leg, body }, exchange),
+      forward({ body, headers: { ...leg.headers, ...UNCOMPRESSED } }, exchange),
     );
     if (chunked !== undefined) return chunked;
   }

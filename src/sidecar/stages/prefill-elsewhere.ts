@@ -5,6 +5,7 @@ import type { EngineAnswer } from '../answers/engine-answer.ts';
 import type { Asked, Legs } from '../contracts/kv-contract.ts';
 import { HIT_THRESHOLD } from '../contracts/shared-storage.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
+import { UNCOMPRESSED } from '../servers/post-json.ts';
 import { answeredFromCache } from './answered-from-cache.ts';
 import { decode, forward } from './decode.ts';
 import { fallBack, fallBackToHere, SERVER_ERROR } from './fall-back.ts';
@@ -27,7 +28,7 @@ export async function prefilledElsewhere(
   const { body, prefiller } = asked;
   if (contract.decodesFirst && memberOf(body, HIT_THRESHOLD) !== undefined) {
     const cached = await answeredFromCache(
-      await forward({ body, headers: {} }, exchange),
+      await forward({ body, headers: UNCOMPRESSED }, exchange),
       exchange,
     );
     if (cached !== undefined) return cached;
