@@ -3,6 +3,7 @@ import {
   type ChannelCredentials,
   type Client,
   type ClientDuplexStream,
+  type ClientWritableStream,
   credentials,
   loadPackageDefinition,
   type ServiceClientConstructor,
@@ -55,9 +56,32 @@ export interface ProcessingResponse
 
 export type ExtProcStream = ClientDuplexStream<ProcessingRequest, ProcessingResponse>;
 
+/** The part of an entry of Envoy's access log that the picker reads. */
+export interface AccessLogMessage {
+  readonly identifier: { readonly log_name: string };
+  readonly http_logs: {
+    readonly log_entry: readonly {
+      readonly common_properties: {
+        readonly response_flags: { readonly upstream_connection_termination: boolean };
+      };
+      readonly request: { readonly request_id: string };
+    }[];
+  };
+}
+
+export type AccessLogCall = Pick<
+  ClientWritableStream<AccessLogMessage>,
+  'write' | 'end' | 'cancel'
+>;
+
 export interface ExtProcClient {
   /** Opens the stream of one HTTP request. */
   process(): ExtProcStream;
+  /**
+   * Opens a call of the access log, on the connection of the streams. `onOver` is called once,
+   * later: when the picker has answered, or has failed, or the call is cancelled.
+   */
+  accessLog(onOver: () => void): AccessLogCall;
   close(): void;
 }
 
@@ -99,30 +123,28 @@ const AGAIN = JSON.stringify({
 
 /** The data plane's side of ext_proc, with the package's proto files. Connects when first used. */
 export function createExtProcClient({ address, tls, clock }: ExtProcClientOptions): ExtProcClient {
-  const Processor = processorClient();
+  const services = [processorClient(), accessLogClient()] as const;
   const channel = tls
     ? credentials.createSsl(null, null, null, { rejectUnauthorized: false })
     : credentials.createInsecure();
   const guarded = guardCredentials(channel, clock, FRAMES);
-  let client = connectTo(address, Processor, guarded, tls);
+  let client = connectTo(address, services, guarded, tls);
   /** Requests that wait for a connection fail with it, and later ones try another. */
   const renew = (): void => {
     client.close();
-    client = connectTo(address, Processor, guarded, tls);
+    client = connectTo(address, services, guarded, tls);
     whenStuck(client.getChannel(), { clock, limitMs: CONNECT_MS }, renew);
   };
   whenStuck(client.getChannel(), { clock, limitMs: CONNECT_MS }, renew);
-  return { process: () => client.Process(), close: () => client.close() };
+  return {
+    process: () => client.process(),
+    accessLog: (onOver) => client.accessLog(onOver),
+    close: () => client.close(),
+  };
 }
 
 function processorClient(): ServiceClientConstructor {
-  const folder = packageFile('proto');
-  const definition = loadSync(join(folder, 'envoy/service/ext_proc/v3/external_processor.proto'), {
-    keepCase: true,
-    enums: String,
-    includeDirs: [folder],
-  });
-  const Service = loadPackageDefinition(definition) as unknown as {
+  const { envoy } = loadEnvoy('ext_proc/v3/external_processor.proto') as {
     readonly envoy: {
       readonly service: {
         readonly ext_proc: {
@@ -131,16 +153,37 @@ function processorClient(): ServiceClientConstructor {
       };
     };
   };
-  return Service.envoy.service.ext_proc.v3.ExternalProcessor;
+  return envoy.service.ext_proc.v3.ExternalProcessor;
 }
+
+function accessLogClient(): ServiceClientConstructor {
+  const { envoy } = loadEnvoy('accesslog/v3/als.proto') as {
+    readonly envoy: {
+      readonly service: {
+        readonly accesslog: {
+          readonly v3: { readonly AccessLogService: ServiceClientConstructor };
+        };
+      };
+    };
+  };
+  return envoy.service.accesslog.v3.AccessLogService;
+}
+
+function loadEnvoy(file: string): unknown {
+  const folder = packageFile('proto');
+  const options = { keepCase: true, enums: String, includeDirs: [folder] };
+  return loadPackageDefinition(loadSync(join(folder, 'envoy/service', file), options));
+}
+
+type Connected = ExtProcClient & Pick<Client, 'getChannel'>;
 
 function connectTo(
   address: string,
-  Processor: ServiceClientConstructor,
+  [Processor, AccessLog]: readonly [ServiceClientConstructor, ServiceClientConstructor],
   channel: ChannelCredentials,
   tls: boolean,
-): Client & { Process(): ExtProcStream } {
-  return new Processor(address, channel, {
+): Connected {
+  const processor = new Processor(address, channel, {
     'grpc.max_receive_message_length': -1,
     'grpc.service_config': AGAIN,
     // The name in self-signed certificates; by default gRPC sends the address, which TLS forbids.
@@ -153,4 +196,14 @@ function connectTo(
     // A client that is made anew would get the connection that is stuck.
     'grpc.use_local_subchannel_pool': 1,
   }) as unknown as Client & { Process(): ExtProcStream };
+  const log = new AccessLog(address, channel, {
+    channelOverride: processor.getChannel(),
+  }) as unknown as { StreamAccessLogs(onOver: () => void): ClientWritableStream<AccessLogMessage> };
+  return {
+    process: () => processor.Process(),
+    // Writing to a call that has failed is an error of its own; `onOver` follows in any case.
+    accessLog: (onOver) => log.StreamAccessLogs(onOver).on('error', () => undefined),
+    getChannel: () => processor.getChannel(),
+    close: () => processor.close(),
+  };
 }

@@ -4,19 +4,20 @@ import { endUpload, type FrontExchange } from '../runtime/network/server/http-fr
 import { mergedPieces } from '../runtime/network/server/merged-pieces.ts';
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
 import { askEndpoints } from './ask-endpoints.ts';
+import type { CutAnswers } from './cut-answers.ts';
 import { ExchangeLimits } from './exchange-limits.ts';
 import type { ExtProcClient, ProcessingRequest, ProcessingResponse } from './ext-proc-client.ts';
 import type { GatewayBounds } from './gateway-bounds.ts';
-import { applyMutation, endToEndHeaders, type HeaderPair } from './header-mutation.ts';
+import { applyMutation, type HeaderPair } from './header-mutation.ts';
 import { PickerStream } from './picker-stream.ts';
 import { type KeptBytes, SentBody } from './sent-body.ts';
 import {
-  DESTINATION,
   endpointFailure,
   errorBody,
   ownHead,
   pickerFailure,
   requestHead,
+  requestHeaders,
   responseEnd,
   responseHead,
   responseHeaders,
@@ -24,6 +25,7 @@ import {
 
 interface ExchangeOptions extends FrontExchange {
   readonly extProc: ExtProcClient;
+  readonly cutAnswers: CutAnswers;
   readonly upstreams: Dispatcher;
   readonly bounds: GatewayBounds;
   readonly clock: Clock;
@@ -49,18 +51,20 @@ export class GatewayExchange {
   #over = false;
 
   constructor(options: ExchangeOptions) {
-    const { request, response, signal, extProc, bounds, keptBytes } = options;
+    const { request, response, signal, extProc, cutAnswers, bounds, keptBytes } = options;
     this.#options = options;
     this.#toUpstream = new SentBody({ bytesMax: bounds.retryBodyBytes, all: keptBytes });
     this.#limits = new ExchangeLimits({
       ...options,
       onPassed: (status, sentence) => this.#fail(status, sentence),
     });
-    // Only the picker may set the destination.
-    this.#headers = endToEndHeaders(request.rawHeaders).filter(([name]) => name !== DESTINATION);
+    const { headers, requestId } = requestHeaders(request);
+    this.#headers = headers;
     this.#hasBody =
       'transfer-encoding' in request.headers || Number(request.headers['content-length'] ?? 0) > 0;
     this.#picker = new PickerStream(extProc.process(), {
+      requestId,
+      cutAnswers,
       limits: this.#limits,
       signal: this.#abort.signal,
       onAnswer: (answer) => this.#onAnswer(answer),
@@ -181,9 +185,10 @@ export class GatewayExchange {
       },
     });
     this.#upstream = upstream;
-    upstream.body.on('error', () =>
-      this.#fail(502, 'the picked endpoint closed the connection before its response ended'),
-    );
+    upstream.body.on('error', () => {
+      this.#picker.answerIsCut = true;
+      this.#fail(502, 'the picked endpoint closed the connection before its response ended');
+    });
     if (this.#picker.hasLeft) await this.#passResponse(upstream);
     else await this.#askPicker(upstream);
   }

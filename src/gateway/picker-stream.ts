@@ -1,8 +1,12 @@
 import { once } from 'node:events';
+import type { CutAnswers } from './cut-answers.ts';
 import type { ExchangeLimits } from './exchange-limits.ts';
 import type { ExtProcStream, ProcessingRequest, ProcessingResponse } from './ext-proc-client.ts';
 
 interface PickerStreamOptions {
+  /** The `x-request-id` of its request. */
+  readonly requestId: string;
+  readonly cutAnswers: CutAnswers;
   readonly limits: ExchangeLimits;
   /** Aborted at the end of the exchange. */
   readonly signal: AbortSignal;
@@ -22,6 +26,8 @@ export class PickerStream {
    * It has ended its stream and gets nothing any more: the rest of the response does not pass it.
    */
   hasLeft = false;
+  /** Whether the endpoint has broken off its answer, which the picker learns at the end. */
+  answerIsCut = false;
   readonly #stream: ExtProcStream;
   readonly #options: PickerStreamOptions;
 
@@ -65,7 +71,11 @@ export class PickerStream {
   }
 
   cancel(): void {
-    this.#stream.cancel();
+    const { cutAnswers, requestId } = this.#options;
+    const cancel = (): void => this.#stream.cancel();
+    // Without a stream it knows of no such request.
+    if (this.answerIsCut && !this.hasLeft) void cutAnswers.report(requestId).then(cancel);
+    else cancel();
   }
 
   #take(answer: ProcessingResponse): void {

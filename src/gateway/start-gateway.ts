@@ -4,6 +4,7 @@ import { LineLimit } from '../runtime/log/limited-log.ts';
 import { connectWithin } from '../runtime/network/client/connect-within.ts';
 import { PacedAgent } from '../runtime/network/client/paced-agent.ts';
 import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
+import { CutAnswers } from './cut-answers.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds, KEPT_BYTES_MAX } from './gateway-bounds.ts';
 import { GatewayExchange } from './gateway-exchange.ts';
@@ -42,6 +43,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port, extProcAddress, extProcTls, clock, log } = options;
   const bounds = { ...GATEWAY_BOUNDS, ...options.bounds };
   const extProc = createExtProcClient({ address: extProcAddress, tls: extProcTls, clock });
+  const cutAnswers = new CutAnswers({ extProc, clock });
   const upstreams = new PacedAgent({
     clock,
     keepAliveTimeout: UPSTREAM_IDLE_MS,
@@ -58,7 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         .writeHead(status, { 'content-type': 'application/json' })
         .end(errorBody(status, message)),
     onRequest: (exchange: FrontExchange) => {
-      const own = { extProc, upstreams, bounds, clock, keptBytes, onFallback };
+      const own = { extProc, cutAnswers, upstreams, bounds, clock, keptBytes, onFallback };
       const running = new GatewayExchange({ ...exchange, ...own });
       // The client or the picker closed its connection; the exchange has handled that already.
       running.run().catch(() => undefined);
@@ -68,6 +70,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const where = `listening on ${host}:${bound}, picker at ${extProcAddress}`;
   log(`this is the embedded gateway, not Envoy, for trials only: ${where}`);
   const close = async (): Promise<void> => {
+    cutAnswers.close();
     extProc.close();
     await upstreams.destroy();
   };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
@@ -9,8 +10,25 @@ import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 
 /** The messages that the gateway sends to the picker about a request and its response. */
 
-export const DESTINATION = 'x-gateway-destination-endpoint';
+const DESTINATION = 'x-gateway-destination-endpoint';
+const REQUEST_ID = 'x-request-id';
 const SERVED = 'x-gateway-destination-endpoint-served';
+
+/**
+ * The headers of a request that are meant for its endpoint, and its id: that of its client, or a
+ * new one. Only the picker may set the destination.
+ */
+export function requestHeaders({ rawHeaders }: IncomingMessage): {
+  readonly headers: readonly HeaderPair[];
+  readonly requestId: string;
+} {
+  const headers = endToEndHeaders(rawHeaders).filter(([name]) => name !== DESTINATION);
+  const given = headers.findLast(([name]) => name === REQUEST_ID)?.[1] ?? '';
+  if (given !== '') return { headers, requestId: given };
+  const requestId = randomUUID();
+  const others = headers.filter(([name]) => name !== REQUEST_ID);
+  return { headers: [...others, [REQUEST_ID, requestId]], requestId };
+}
 
 /** The first message of a request. It asks for both bodies in full duplex. */
 export function requestHead(

@@ -1,10 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { envoyBinary, eventually } from '../../bench/support/stack.ts';
+import { envoyBinary, eventually, startStack } from '../../bench/support/stack.ts';
 import {
   type AnswersBed,
   type AnswerWay,
+  CLOSES,
+  ejectedWhileSomeLeave,
   IS_LEFT,
   PART,
+  RESETS,
+  SENDS_NO_CHUNK,
   startAnswersBed,
   WHOLE,
 } from '../support/answers-bed.ts';
@@ -13,18 +17,6 @@ import {
 
 const binary = await envoyBinary();
 const ENDS_TOO_SOON: AnswerWay = (response) => void response.end(PART);
-/** After a piece that Envoy has passed on. */
-const cut =
-  (way: AnswerWay): AnswerWay =>
-  (response) => {
-    response.write(PART);
-    setTimeout(way, 20, response);
-  };
-const RESETS = cut(({ socket }) => socket?.resetAndDestroy());
-const CLOSES = cut(({ socket }) => socket?.destroy());
-const SENDS_NO_CHUNK = cut(({ socket }) => socket?.write('no chunk\r\n'));
-/** More than an endpoint is ejected after, by far. */
-const LEAVING = 40;
 
 describe.skipIf(binary === undefined)('a server whose answers break off', () => {
   let bed: AnswersBed | undefined;
@@ -39,15 +31,10 @@ describe.skipIf(binary === undefined)('a server whose answers break off', () => 
   ] as const)(
     '[V431] %s is ejected, and one that clients leave is not',
     async (_, way, wiring) => {
-      bed = await startAnswersBed(binary ?? '', [WHOLE, WHOLE, way, IS_LEFT], wiring);
-      let left = 0;
-      const out = new Set<string>();
-      for (let sent = 0; sent < 2000 && (left < LEAVING || out.size === 0); sent++) {
-        if ((await bed.ask()) === 'left') left += 1;
-        for (const address of await bed.ejected()) out.add(address);
-      }
-      expect(left).toBeGreaterThanOrEqual(LEAVING);
-      expect([...out]).toEqual([bed.addresses[2]]);
+      bed = await startAnswersBed([WHOLE, WHOLE, way, IS_LEFT], (options) =>
+        startStack(binary ?? '', { ...options, envoy: wiring }),
+      );
+      expect(await ejectedWhileSomeLeave(bed)).toEqual([bed.addresses[2]]);
       await eventually(
         () => bed?.inFlight() ?? Promise.resolve(0),
         (requests) => requests === 0,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type StackOptions, startStack } from '../../bench/support/stack.ts';
+import type { Stack, StackOptions } from '../../bench/support/stack.ts';
 
 /** How a server answers a request for a stream; its headers have been sent. */
 export type AnswerWay = (response: ServerResponse) => void;
@@ -11,6 +11,19 @@ export const WHOLE: AnswerWay = (response) => void response.end(`${PART}data: [D
 const LEAVE = 'data: {"choices":[{"text":"leave"}]}\n\n';
 /** Clients leave within its answers, which have no end. */
 export const IS_LEFT: AnswerWay = (response) => void response.write(LEAVE);
+
+/** After a piece that the gateway has passed on. */
+const cut =
+  (way: AnswerWay): AnswerWay =>
+  (response) => {
+    response.write(PART);
+    setTimeout(way, 20, response);
+  };
+export const RESETS: AnswerWay = cut(({ socket }) => socket?.resetAndDestroy());
+export const CLOSES: AnswerWay = cut(({ socket }) => socket?.destroy());
+export const SENDS_NO_CHUNK: AnswerWay = cut(({ socket }) => socket?.write('no chunk\r\n'));
+/** More than an endpoint is ejected after, by far. */
+const LEAVING = 40;
 
 export interface AnswersBed {
   readonly addresses: readonly string[];
@@ -22,15 +35,14 @@ export interface AnswersBed {
   stop(): Promise<void>;
 }
 
-/** A server for each way to answer, behind a real Envoy that asks a picker in turn. */
+/** A server for each way to answer, behind a gateway whose picker takes them in turn. */
 export async function startAnswersBed(
-  binary: string,
   ways: readonly AnswerWay[],
-  envoy: StackOptions['envoy'] = 'envoy',
+  startGateway: (options: Required<Pick<StackOptions, 'endpoints' | 'config'>>) => Promise<Stack>,
 ): Promise<AnswersBed> {
   const servers = await Promise.all(ways.map(startServer));
   const addresses = servers.map((server) => `127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const stack = await startStack(binary, { envoy, endpoints: addresses, config: 'round-robin' });
+  const stack = await startGateway({ endpoints: addresses, config: 'round-robin' });
   return {
     addresses,
     ask: () => ask(stack.url),
@@ -42,6 +54,18 @@ export async function startAnswersBed(
       for (const server of servers) server.close();
     },
   };
+}
+
+/** The endpoints that are ejected until clients have left many answers and one endpoint is out. */
+export async function ejectedWhileSomeLeave(bed: AnswersBed): Promise<readonly string[]> {
+  const out = new Set<string>();
+  let left = 0;
+  for (let sent = 0; sent < 2000 && (left < LEAVING || out.size === 0); sent++) {
+    if ((await bed.ask()) === 'left') left += 1;
+    for (const address of await bed.ejected()) out.add(address);
+  }
+  if (left < LEAVING) throw new Error(`of ${LEAVING} answers only ${left} were left`);
+  return [...out];
 }
 
 async function startServer(answer: AnswerWay): Promise<Server> {
