@@ -134,9 +134,10 @@ function armRows(shadow, share, { challenger, incumbent, recent }) {
 }
 
 /** @param {PromotionStatus} status */
-function ruleText({ automatic, hasRule, shadow, percent, conditions }) {
+function ruleText({ automatic, hasRule, ruleEnded, shadow, percent, conditions }) {
   if (!hasRule) return 'No rule was given.';
-  if (!automatic) return 'The rule has ended, until the picker starts again.';
+  const why = ruleEnded === undefined ? '' : ` (${ruleEnded})`;
+  if (!automatic) return `The rule has ended${why}, until the picker starts again.`;
   if (shadow === undefined || conditions.length > 0) return 'The rule is active.';
   const fault = percent < 100 ? 'its results get worse' : 'its requests fail more often';
   return `The rule has taken its last step, and demotes it when ${fault}.`;

@@ -160,13 +160,13 @@ describe('the rule of promotion', () => {
     ['a few', { requests: 1000, failed: 12 }, false],
     ['all of too few', { requests: 199, failed: 199 }, false],
   ])(
-    '[G204] demotes a shadow for the requests left to its profiles: %s',
+    '[G204] [G213] demotes a shadow for the requests left to its profiles: %s',
     (_, undecided, demotes) => {
       const challenger = { ...arm(500, 80), undecided: { disconnected: 2, deadline: 40 } };
       const arms = { challenger, incumbent: arm(500, 100), recent: { ...recent, undecided } };
       const { failed, requests } = undecided;
       const expected = demotes
-        ? `its scheduler left ${failed} of its latest ${requests} requests to the profiles: deadline 40, disconnected 2`
+        ? `its scheduler left ${failed} of its latest ${requests} requests to the profiles: deadline, disconnected`
         : undefined;
       expect(demotionReason(rule.demote, arms)).toBe(expected);
     },

@@ -147,16 +147,20 @@ function leavesUndecided(
   if (undecided.requests < requests) return undefined;
   const error = Math.sqrt(varianceOf(undecided));
   if (!(shareOf(undecided) - failedMorePercent / 100 > STANDARD_ERRORS * error)) return undefined;
-  const reasons = reasonsText(challenger.undecided);
-  return `its scheduler left ${undecided.failed} of its latest ${undecided.requests} requests to the profiles: ${reasons}`;
+  // Without counts: those of the arm are of other requests than the latest.
+  const reasons = mostFrequentFirst(challenger.undecided).map(([reason]) => reason);
+  return `its scheduler left ${undecided.failed} of its latest ${undecided.requests} requests to the profiles: ${reasons.join(', ')}`;
 }
 
 /** Such as `deadline 40, disconnected 2`, the most frequent first. */
 export function reasonsText(undecided: ArmReport['undecided']): string {
-  return Object.entries(undecided)
-    .toSorted(([, one], [, other]) => other - one)
+  return mostFrequentFirst(undecided)
     .map(([reason, count]) => `${reason} ${count}`)
     .join(', ');
+}
+
+function mostFrequentFirst(undecided: ArmReport['undecided']): readonly [string, number][] {
+  return Object.entries(undecided).toSorted(([, one], [, other]) => other - one);
 }
 
 function shareOf({ failed, requests }: FailureCount): number {

@@ -73,9 +73,13 @@ it('[G204] says how many requests a scheduler left to its profiles, and why', ()
   );
 });
 
-it('[O246] says that a rule has ended, and that none was given', () => {
+it('[O246] [G215] says that a rule has ended, why, and that none was given', () => {
   const ended = { shadow: undefined, percent: 0, automatic: false };
   expect(text(ended)).toContain('; the rule has ended, until the picker starts again\n');
+  const ruleEnded = 'the configuration in charge has changed';
+  expect(text({ ...ended, ruleEnded })).toContain(
+    '; the rule has ended (the configuration in charge has changed), until the picker starts again\n',
+  );
   expect(text({ ...ended, hasRule: false })).toContain('; no rule was given\n');
 });
 

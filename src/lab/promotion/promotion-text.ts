@@ -35,9 +35,10 @@ function isAtItsEnd({ shadow, percent, automatic, conditions }: PromotionStatus)
 }
 
 function ruleText(status: PromotionStatus): string {
-  const { automatic, hasRule, shadow, percent, conditions } = status;
+  const { automatic, hasRule, ruleEnded, shadow, percent, conditions } = status;
   if (!hasRule) return 'no rule was given';
-  if (!automatic) return 'the rule has ended, until the picker starts again';
+  const why = ruleEnded === undefined ? '' : ` (${ruleEnded})`;
+  if (!automatic) return `the rule has ended${why}, until the picker starts again`;
   if (shadow === undefined || conditions.length > 0) return 'the rule is active';
   const fault = percent < 100 ? 'its results get worse' : 'its requests fail more often';
   return `the rule has taken its last step, and demotes it when ${fault}`;

@@ -33,6 +33,7 @@ function setUp({ withRule = true } = {}) {
   const recent = { challenger: NO_FAILURES, incumbent: NO_FAILURES, undecided: NO_FAILURES };
   let outcomes: ArmReports = { challenger: NOTHING, incumbent: NOTHING, recent };
   const waits: string[] = [];
+  const ends: string[] = [];
   let shown: ShadowEvidence | undefined;
   let refuses = false;
   const promotion = new Promotion({
@@ -50,6 +51,7 @@ function setUp({ withRule = true } = {}) {
     clock,
     onEvent: (event) => void events.push(event),
     onWaiting: (text) => void waits.push(text),
+    onRuleEnded: (why) => void ends.push(why),
   });
   const look = (): void => void clock.step(clock.now() + 1000);
   return {
@@ -57,6 +59,7 @@ function setUp({ withRule = true } = {}) {
     events,
     calls,
     waits,
+    ends,
     look,
     has: (arms: Partial<ArmReports>) => void (outcomes = { ...outcomes, ...arms }),
     shows: (now: ShadowEvidence | undefined) => void (shown = now),
@@ -65,6 +68,23 @@ function setUp({ withRule = true } = {}) {
 }
 
 describe('promotion', () => {
+  it('[G215] reports why the rule ends where nothing is promoted, once', () => {
+    const { promotion, ends, events } = setUp();
+    promotion.fail('the configuration in charge has changed');
+    promotion.fail('the configuration in charge has changed');
+    promotion.demote();
+    expect(ends).toEqual(['the configuration in charge has changed']);
+    expect(promotion.status().ruleEnded).toBe('the configuration in charge has changed');
+    expect(events).toEqual([]);
+    const byHand = setUp();
+    byHand.promotion.promote('mine', 5);
+    expect(byHand.promotion.status().ruleEnded).toBe('a change by hand');
+    const none = setUp({ withRule: false });
+    none.promotion.demote();
+    expect([none.ends, none.promotion.status()]).toMatchObject([[], { hasRule: false }]);
+    expect(none.promotion.status()).not.toHaveProperty('ruleEnded');
+  });
+
   it('by rule goes step by step, and leaves some requests for comparison', () => {
     const { calls, look, has, shows } = setUp();
     look();

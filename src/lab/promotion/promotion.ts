@@ -37,6 +37,8 @@ export interface PromotionOptions {
   readonly onEvent: (event: PromotionEvent) => void;
   /** Called when the rule waits for something else than before, with all that it waits for. */
   readonly onWaiting?: ((text: string) => void) | undefined;
+  /** Called when the rule ends while no shadow is promoted: no other event says so. */
+  readonly onRuleEnded?: ((why: string) => void) | undefined;
 }
 
 export interface PromotionEvent {
@@ -60,6 +62,8 @@ export interface PromotionStatus {
    * again.
    */
   readonly hasRule: boolean;
+  /** Why the rule has ended. */
+  readonly ruleEnded?: string | undefined;
   /** What the rule asks for before it promotes further; empty where it does not. */
   readonly conditions: readonly PromotionCondition[];
   readonly outcomes: ArmReports;
@@ -68,6 +72,7 @@ export interface PromotionStatus {
 
 const CHECK_INTERVAL_MS = 1000;
 const EVENTS_MAX = 100;
+const BY_HAND = 'a change by hand';
 const PICKER_ENDS =
   'the picker ends; it begins with the configuration in charge when it starts again';
 
@@ -79,6 +84,7 @@ export class Promotion {
   #shadow: string | undefined;
   #percent = 0;
   #automatic: boolean;
+  #ruleEnded: string | undefined;
   #events: PromotionEvent[] = [];
   /** The conditions that were unmet when `onWaiting` was called last. */
   #unmet = '';
@@ -96,6 +102,7 @@ export class Promotion {
       percent: this.#percent,
       automatic: this.#automatic,
       hasRule: this.#options.rule !== undefined,
+      ...(this.#ruleEnded !== undefined && { ruleEnded: this.#ruleEnded }),
       conditions: this.#conditions(),
       outcomes: this.#options.challenger.outcomes(),
       events: this.#events,
@@ -108,19 +115,26 @@ export class Promotion {
    */
   promote(shadow: string, percent: number): void {
     this.#move(shadow, percent, 'hand', 'asked for');
-    this.#automatic = false;
+    this.#endRule(BY_HAND);
   }
 
   /** Manually. Returns false where no shadow was promoted. */
   demote(): boolean {
-    this.#automatic = false;
+    this.#endRule(BY_HAND);
     return this.#end('hand', 'asked for');
   }
 
   /** Demotes the shadow after an event that excludes it. */
   fail(why: string): void {
-    this.#automatic = false;
+    this.#endRule(why);
     this.#end('rule', why);
+  }
+
+  #endRule(why: string): void {
+    if (!this.#automatic) return;
+    this.#automatic = false;
+    this.#ruleEnded = why;
+    if (this.#shadow === undefined) this.#options.onRuleEnded?.(why);
   }
 
   /** The picker ends, and a promotion with it: the log has its end, as it has its steps. */

@@ -72,6 +72,11 @@ export class PromotionControl {
         what === 'demoted' ? log.warn(event, 'shadow demoted') : log.info(event, 'shadow promoted'),
       onWaiting: (waitsFor) =>
         log.info({ shadow: rule?.shadow, waitsFor }, 'the promotion rule waits'),
+      onRuleEnded: (why) =>
+        log.warn(
+          { shadow: rule?.shadow, why },
+          'the promotion rule has ended, until the picker starts again',
+        ),
     });
     return this.#promotion;
   }

@@ -22,7 +22,8 @@ function setUp(challenger?: string) {
   const { stop } = logScheduler(() => report, { clock, log });
   const become = (state: SchedulerState, cause: string): void => {
     changes.set(state, (changes.get(state) ?? 0) + 1);
-    report = { ...report, state, cause, since: clock.wallTime() };
+    const lastError = state === 'connected' ? report.lastError : cause;
+    report = { ...report, state, cause, lastError, since: clock.wallTime() };
   };
   const later = (): void => {
     clock.step(clock.now() + 1000);
@@ -51,9 +52,30 @@ it('[V78] logs each change of a scheduler once, with its cause', () => {
       state: 'slow',
       cause: 'it did not answer within 5 ms',
       changes: 3,
-      line: 'the scheduler is slow: the profiles decide',
+      line: 'the scheduler is not asked, because its answers are late or wrong: the profiles decide',
     },
   ]);
+});
+
+it('[G214] warns of a scheduler that was gone and came back between two lines, and says why', () => {
+  const { lines, become, later } = setUp();
+  become('gone', 'connection refused');
+  become('connected', 'it has connected');
+  later();
+  for (let turn = 0; turn < 2; turn++) {
+    become('gone', 'it sent no message');
+    become('connected', 'it has connected');
+    later();
+  }
+  later();
+  const again = {
+    level: 'warn',
+    state: 'connected',
+    changes: 2,
+    lastError: 'it sent no message',
+    line: 'the scheduler was not asked for a moment',
+  };
+  expect(lines).toMatchObject([{ level: 'info', line: 'the scheduler decides' }, again, again]);
 });
 
 it('[V78] shows the state of a scheduler on the metrics page', async () => {
