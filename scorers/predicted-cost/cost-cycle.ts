@@ -1,4 +1,5 @@
 import { dividedLoad } from '../../src/cost-model/engine-load.ts';
+import { heldShare } from '../../src/cost-model/held-memory.ts';
 import type { Traffic } from '../../src/cost-model/queueing-delay.ts';
 import { shownCapacityTokens } from '../../src/cost-model/shown-capacity.ts';
 import { slotWaitMs, waitsForSlot } from '../../src/cost-model/slot-wait.ts';
@@ -103,7 +104,8 @@ export function costCycle(
     // memory takes it again before a new request.
     const begunTokens = (state.load.begunRequests ?? 0) * usedByEach;
     state.heldTokens = begunTokens > usedTokens ? begunTokens : usedTokens;
-    if (capacityTokens === 0) readUnknownMemory(state, endpoint, engines);
+    if (capacityTokens === 0 || state.load.keptShare !== undefined)
+      readMemory(state, endpoint, engines);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.slotMs = waitsForSlot(state.load) ? slotMs(state, outputTokens) : 0;
     state.tooLongMs = leastTokens > windowTokens ? TOO_LONG_COST_MS : 0;
@@ -129,12 +131,12 @@ function slotMs({ load, engine }: ReadState, outputTokens: number): Millis {
   return slotWaitMs(load, outputTokens * decodeStepMs(load.requests, load.contextTokens, engine));
 }
 
-/** The memory of an engine that does not report its size. */
-function readUnknownMemory(state: ReadState, endpoint: Endpoint, engines: number): void {
-  const { kvCacheUsage, runningRequests } = endpoint.metrics;
-  state.capacityTokens = unknownCapacityTokens(state.load, endpoint);
-  const usedTokens = kvCacheUsage * state.capacityTokens;
-  const usedByEach = tokensByEach(usedTokens, runningRequests / engines);
+/** The memory of an engine that does not report its size, or counts what no request holds as in use. */
+function readMemory(state: ReadState, endpoint: Endpoint, engines: number): void {
+  state.capacityTokens ||= unknownCapacityTokens(state.load, endpoint);
+  const { load, capacityTokens } = state;
+  const usedTokens = heldShare(load, endpoint, capacityTokens) * capacityTokens;
+  const usedByEach = tokensByEach(usedTokens, endpoint.metrics.runningRequests / engines);
   state.heldTokens = Math.max(usedTokens, (state.load.begunRequests ?? 0) * usedByEach);
 }
 

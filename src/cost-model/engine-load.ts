@@ -21,5 +21,6 @@ export function dividedLoad(load: InFlightLoad, engines: number): InFlightLoad {
       sentPrefillTokens: load.sentPrefillTokens / engines,
     }),
     begunRequests: (load.begunRequests ?? 0) / engines,
+    keptShare: load.keptShare,
   };
 }

@@ -7,15 +7,17 @@ const USE_MIN = 0.2;
 
 /**
  * The KV memory of each engine of an endpoint that does not report its size: the requests that run
- * there, as large as ours are, hold the share of it that is in use. Undefined where that shows
+ * there, as large as ours are, hold the share of it that is in use, without what no
+ * request holds. Undefined where that shows
  * nothing.
  */
 export function shownCapacityTokens(
-  { requests, contextTokens }: InFlightLoad,
+  { requests, contextTokens, keptShare = 0 }: InFlightLoad,
   endpoint: Endpoint,
 ): number | undefined {
   const { runningRequests, kvCacheUsage } = endpoint.metrics;
-  if (requests === 0 || kvCacheUsage < USE_MIN) return undefined;
-  const tokens = ((contextTokens / requests) * runningRequests) / kvCacheUsage;
+  const usage = kvCacheUsage - keptShare;
+  if (requests === 0 || usage < USE_MIN) return undefined;
+  const tokens = ((contextTokens / requests) * runningRequests) / usage;
   return tokens > 0 ? tokens / endpoint.attribute(ENGINE_COUNT) : undefined;
 }

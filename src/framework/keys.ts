@@ -86,6 +86,11 @@ export interface InFlightLoad {
   readonly begunRequests?: number | undefined;
   /** How many requests the server runs at a time, as it has shown; any number if left out. */
   readonly runningMax?: number | undefined;
+  /**
+   * The share of KV memory that the server counts as in use although no request holds it, as it has
+   * shown; left out for none.
+   */
+  readonly keptShare?: number | undefined;
 }
 
 /** The tokens in flight that detectors, filters and scorers of the reference compare. */

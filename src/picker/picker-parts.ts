@@ -6,6 +6,7 @@ import { EventClock } from './events/event-clock.ts';
 import { Journal } from './events/journal.ts';
 import { PluginFaults } from './faults/plugin-faults.ts';
 import { ConcurrencyLimit } from './load/concurrency-limit.ts';
+import { KeptMemory } from './load/kept-memory.ts';
 import { Ledger } from './load/ledger.ts';
 import { LostRequests } from './load/lost-requests.ts';
 import { OpenReservations } from './load/open-reservations.ts';
@@ -48,7 +49,8 @@ export function pickerParts(options: EndpointPickerOptions, owner: object): Pick
   const open = reservations && new OpenReservations({ ...reservations, clock: runtime.clock });
   const engineModel = new EngineModel();
   const lost = new LostRequests({ pool, ledger });
+  const memory = new KeptMemory({ pool, ledger });
   const bounds = new RunningBounds({ pool, ledger, engineModel });
-  const candidates = new CandidateRules(ejector, limit, [lost, bounds]);
+  const candidates = new CandidateRules(ejector, limit, [lost, memory, bounds]);
   return { pool, faults, journal, clock, ledger, limit, ejector, engineModel, candidates, open };
 }

@@ -1,4 +1,5 @@
-import { dividedLoad } from '../../cost-model/engine-load.ts';
+import { dividedLoad, loadPerEngine } from '../../cost-model/engine-load.ts';
+import { heldShare } from '../../cost-model/held-memory.ts';
 import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
@@ -224,16 +225,15 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
    * free.
    */
   #lacksMemory(endpoint: Endpoint, pendingTokens: number, at: Millis): boolean {
-    const { waitingQueueSize, kvCacheUsage } = endpoint.metrics;
-    if (waitingQueueSize === 0 || !isFresh(endpoint, at)) return false;
+    if (endpoint.metrics.waitingQueueSize === 0 || !isFresh(endpoint, at)) return false;
     if (this.#options.ledger.pendingRequests(endpoint) === 0) return false;
     const cache = endpoint.attribute(CACHE_CONFIG);
+    const load = this.#options.ledger.load(endpoint);
     const memoryTokens =
-      cache === undefined
-        ? shownCapacityTokens(this.#options.ledger.load(endpoint), endpoint)
-        : cache.blocks * cache.blockTokens;
+      cache === undefined ? shownCapacityTokens(load, endpoint) : cache.blocks * cache.blockTokens;
     if (memoryTokens === undefined) return false;
-    return pendingTokens / this.#engines.of(endpoint) >= (1 - kvCacheUsage) * memoryTokens;
+    const share = heldShare(loadPerEngine(load, endpoint), endpoint, memoryTokens);
+    return pendingTokens / this.#engines.of(endpoint) >= (1 - share) * memoryTokens;
   }
 
   /** What others, such as further pickers, have sent there, as far as the engine reports it. */

@@ -2,8 +2,11 @@ import type { InFlightLoad } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 type Counts = {
-  -readonly [Count in keyof Omit<InFlightLoad, 'sentPrefillTokens' | 'runningMax'>]-?: number;
+  -readonly [Count in keyof Omit<InFlightLoad, 'sentPrefillTokens' | keyof Shown>]-?: number;
 };
+
+/** What samples have shown of the server. */
+type Shown = Pick<InFlightLoad, 'runningMax' | 'keptShare'>;
 
 /**
  * Why a request is taken for lost: a later one has overtaken it, or the metrics of its server have
@@ -38,13 +41,14 @@ export interface ListedReservation {
 /** What is in flight at one endpoint. */
 export class EndpointEntry {
   /** Without the requests that are taken for lost. */
-  readonly load: Counts & { runningMax: number | undefined } = {
+  readonly load: Counts & { -readonly [Name in keyof Shown]-?: number | undefined } = {
     requests: 0,
     pendingPrefillTokens: 0,
     contextTokens: 0,
     countedTokens: 0,
     begunRequests: 0,
     runningMax: undefined,
+    keptShare: undefined,
   };
   /** Model → requests, without those that are taken for lost. */
   readonly models: Map<string, number> = new Map();

@@ -142,6 +142,7 @@ export function plus(load: InFlightLoad, held: HeldSum | undefined): InFlightLoa
     sentPrefillTokens: load.pendingPrefillTokens,
     begunRequests: load.begunRequests,
     runningMax: load.runningMax,
+    keptShare: load.keptShare,
   };
 }
 

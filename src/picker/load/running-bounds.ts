@@ -1,3 +1,4 @@
+import { heldShare } from '../../cost-model/held-memory.ts';
 import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/attributes.ts';
@@ -111,8 +112,9 @@ function waitsForAdapter(endpoint: Endpoint): boolean {
 function mayLackMemory({ load }: EndpointEntry, endpoint: Endpoint): boolean {
   const cache = endpoint.attribute(CACHE_CONFIG);
   const tokens = cache ? cache.blocks * cache.blockTokens : shownCapacityTokens(load, endpoint);
-  const share = tokens === undefined ? 0 : load.pendingPrefillTokens / tokens;
-  return endpoint.metrics.kvCacheUsage + share > MEMORY_SHARE_MAX;
+  const pendingShare = tokens === undefined ? 0 : load.pendingPrefillTokens / tokens;
+  const share = heldShare(load, endpoint, tokens ?? Number.POSITIVE_INFINITY);
+  return share + pendingShare > MEMORY_SHARE_MAX;
 }
 
 /** The oldest of those that owe a first token, and that the server counts as soon as they come. */

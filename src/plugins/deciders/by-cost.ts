@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
+import { heldShare } from '../../cost-model/held-memory.ts';
 import { queueingDelayForOthersMs, trafficOf } from '../../cost-model/queueing-delay.ts';
 import {
   decodeStepMs,
@@ -7,6 +8,7 @@ import {
   predictedTtftMs,
   promptMs,
 } from '../../cost-model/step-time.ts';
+import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
@@ -56,8 +58,11 @@ export const byCost: DeciderDefinition = defineDecider({
         const readyMs = handover.expected(arrivesAfterMs, overheadMs);
         const there =
           handedOverMs(decode, context, readyMs) +
-          delaysMs(prefill, context, answersWeight(prefill));
-        return there < ttftMs(decode, context) + delaysMs(decode, context, answersWeight(decode));
+          delaysMs(prefill, context, answersWeight(prefill, context));
+        return (
+          there <
+          ttftMs(decode, context) + delaysMs(decode, context, answersWeight(decode, context))
+        );
       },
       onFirstToken(routed: Routed, at: Millis) {
         const { prefill, request, cachedTokens, load, expectedTtftMs, expectedTpotMs = 0 } = routed;
@@ -73,8 +78,12 @@ export const byCost: DeciderDefinition = defineDecider({
 });
 
 /** From 0, while memory is comfortably free, to 1 where it is full. */
-function memoryShortage({ metrics: { kvCacheUsage } }: Endpoint): number {
-  const over = (kvCacheUsage - COMFORTABLE_MEMORY_SHARE) / (1 - COMFORTABLE_MEMORY_SHARE);
+function memoryShortage(endpoint: Endpoint, context: SchedulingContext): number {
+  const load = loadPerEngine(context.get(IN_FLIGHT).load(endpoint), endpoint);
+  const cache = endpoint.attribute(CACHE_CONFIG);
+  const capacityTokens = cache ? cache.blocks * cache.blockTokens : Number.POSITIVE_INFINITY;
+  const share = heldShare(load, endpoint, capacityTokens);
+  const over = (share - COMFORTABLE_MEMORY_SHARE) / (1 - COMFORTABLE_MEMORY_SHARE);
   return Math.min(1, Math.max(0, over));
 }
 

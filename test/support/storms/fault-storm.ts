@@ -206,7 +206,7 @@ class FaultStorm {
   #drift(): readonly string[] {
     const { pool, ledger } = this.#picker;
     return pool.snapshot().flatMap((endpoint: Endpoint) => {
-      const { runningMax: _, ...load } = ledger.load(endpoint);
+      const { runningMax: _, keptShare: __, ...load } = ledger.load(endpoint);
       return Object.entries({ ...load, models: ledger.models(endpoint).size }).flatMap(
         ([what, amount]) => (Object.is(amount, 0) ? [] : [`${endpoint.id} ${what} ${amount}`]),
       );
