@@ -75,7 +75,7 @@ it('[Q1] begins a prompt elsewhere while two steps wait there, or should have be
     ledger.reserve(prefill, { model: 'm', prefillTokens: promptTokens, contextTokens: 0 });
   };
   sendThere(2 * prefillTokensMax - 1);
-  expect([false, true].map((room) => backlog.isOpenFor(places, 0, room))).toEqual([true, false]);
+  expect([undefined, 1].map((below) => backlog.isOpenFor(places, 0, below))).toEqual([true, false]);
   sendThere(8 * prefillTokensMax);
   expect(backlog.isOpenFor(places, 0)).toBe(false);
   const sentMs = 10 * prefillTokensMax * perPrefillTokenMs;

@@ -17,6 +17,7 @@ import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { AdapterSlots } from './adapter-slots.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { EngineCounts, promptsForAll } from './engine-counts.ts';
+import { InTimeRequests } from './in-time-requests.ts';
 import type { Ledger } from './ledger.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
@@ -38,6 +39,8 @@ const ON_ITS_WAY_MS: Millis = 100;
  * show whether it would run more.
  */
 const SLOT_WAITERS = 1;
+/** As `pendingBelow`: no prompt may be pending. */
+export const NOTHING_PENDING = 1;
 /** How much of the mean size of prompts each new prompt changes. */
 const MEAN_SHARE = 0.02;
 
@@ -86,6 +89,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   readonly #work: (Work | undefined)[] = [];
   readonly #engines = new EngineCounts();
   readonly #claims: WaitingClaims;
+  readonly #inTime = new InTimeRequests();
   #meanTokens = 0;
 
   constructor(options: EndpointBacklogOptions) {
@@ -107,6 +111,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#work[slot] = undefined;
     this.#claims.forget(slot);
+    this.#inTime.forget(slot);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
@@ -115,6 +120,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#claims.onDone(routed, at, outcome, usage);
+    this.#inTime.onDone(routed);
   }
 
   /** The request has been sent there. */
@@ -127,6 +133,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const { requests, contextTokens } = dividedLoad(ledger.load(computes), engines);
     const tokens = tokensToCompute(routed);
     const reportedMs = engine.perPrefillTokenMs * this.#reportedTokens(computes, at);
+    this.#inTime.sent(routed, engine);
     this.#claims.sent(routed, reportedMs / engines);
     const ownMs = engine.perPrefillTokenMs * tokens + decodeStepMs(requests, contextTokens, engine);
     this.#meanTokens += MEAN_SHARE * (tokens - this.#meanTokens);
@@ -137,22 +144,33 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   }
 
   /**
-   * Whether the request can begin now; with `needsRoom`, whether it can where nothing else would be
-   * computed before it.
+   * Whether the request can begin now; with `pendingBelow`, whether it can where fewer tokens of
+   * prompts are pending.
    */
-  isOpenFor({ endpoint, prefill, adapter }: Places, at: Millis, needsRoom = false): boolean {
+  isOpenFor({ endpoint, prefill, adapter }: Places, at: Millis, pendingBelow?: number): boolean {
     if (prefill === undefined) {
-      return this.isOpen(endpoint, at, needsRoom) && this.hasSlot(endpoint, adapter);
+      return this.isOpen(endpoint, at, pendingBelow) && this.hasSlot(endpoint, adapter);
     }
     const { limit } = this.#options;
     if (limit.isFull(endpoint) || limit.isFull(prefill)) return false;
-    return this.#canPrefill(prefill, at, needsRoom);
+    return this.#canPrefill(prefill, at, pendingBelow);
   }
 
   /** Whether a request with this adapter, if any, can run beside what is in flight there. */
   hasSlot(endpoint: Endpoint, adapter: string | undefined): boolean {
     if (adapter === undefined || this.#isIdle(endpoint)) return true;
     return this.#options.slots.hasRoom(endpoint, adapter);
+  }
+
+  /**
+   * What `pendingBelow` is for a late request with so many tokens to compute: nothing may be pending
+   * where an answer under way is in time, because it should not be slowed down for one that is not.
+   * Where none is, late requests share a step as far as they fit in it.
+   */
+  pendingBelowForLate(endpoint: Endpoint, tokens: number): number {
+    if (this.#inTime.someRunAt(endpoint)) return NOTHING_PENDING;
+    const { prefillTokensMax } = this.#options.engineModel.stepTime(endpoint);
+    return Math.max(NOTHING_PENDING, prefillTokensMax * this.#engines.of(endpoint) - tokens + 1);
   }
 
   /** From so many pending tokens on, one flow would crowd out the others of so many endpoints. */
@@ -187,19 +205,18 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   }
 
   /** For requests that are computed and answered there. */
-  isOpen(endpoint: Endpoint, at: Millis, needsRoom = false): boolean {
+  isOpen(endpoint: Endpoint, at: Millis, pendingBelow?: number): boolean {
     const { ledger, engineModel, limit } = this.#options;
     if (limit.isFull(endpoint)) return false;
     const { requests, pendingPrefillTokens, runningMax } = ledger.load(endpoint);
     if (requests === 0 || this.#isIdle(endpoint)) return true;
-    if (runningMax !== undefined && requests >= runningMax + (needsRoom ? 0 : SLOT_WAITERS)) {
-      return false;
-    }
+    const waiters = pendingBelow === NOTHING_PENDING ? 0 : SLOT_WAITERS;
+    if (runningMax !== undefined && requests >= runningMax + waiters) return false;
     if (this.#lacksMemory(endpoint, pendingPrefillTokens, at)) return false;
     const othersTokens = this.#claims.share(endpoint.slot) * this.#reportedTokens(endpoint, at);
     const tokens = pendingPrefillTokens + othersTokens;
     const { prefillTokensMax } = engineModel.stepTime(endpoint);
-    const tokensMax = needsRoom ? 1 : STEPS * prefillTokensMax * this.#engines.of(endpoint);
+    const tokensMax = pendingBelow ?? STEPS * prefillTokensMax * this.#engines.of(endpoint);
     if (tokens < tokensMax || this.#hasFreeEngine(endpoint, at)) return true;
     return this.#isOverdue(endpoint, at);
   }
@@ -208,11 +225,13 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
    * For prompts that are computed there and answered elsewhere. Their first tokens come from
    * elsewhere, too, and late, so the time that they should take counts as well.
    */
-  #canPrefill(endpoint: Endpoint, at: Millis, needsRoom: boolean): boolean {
+  #canPrefill(endpoint: Endpoint, at: Millis, pendingBelow: number | undefined): boolean {
     const { ledger, engineModel } = this.#options;
     const { prefillTokensMax, perPrefillTokenMs } = engineModel.stepTime(endpoint);
-    const tokensMax = needsRoom ? 1 : STEPS * prefillTokensMax;
-    const pending = ledger.load(endpoint).pendingPrefillTokens / this.#engines.of(endpoint);
+    const engines = this.#engines.of(endpoint);
+    const tokensMax =
+      pendingBelow === undefined ? STEPS * prefillTokensMax : pendingBelow / engines;
+    const pending = ledger.load(endpoint).pendingPrefillTokens / engines;
     if (pending < tokensMax || this.#hasFreeEngine(endpoint, at)) return true;
     const leftMs = (this.#work[endpoint.slot]?.sharedUntil ?? at) - at;
     return leftMs < tokensMax * perPrefillTokenMs;

@@ -53,7 +53,7 @@ function worldOf(waiting: number): World {
       isOpenFor: () => false,
       hasSlot: () => true,
     },
-    needsRoom: () => false,
+    pendingBelow: () => undefined,
     queue,
     decideAnew: (held, at) => {
       world.decided += 1;

@@ -9,8 +9,8 @@ import type { HeldRequest, Target } from './held-request.ts';
 export interface DispatchOptions {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
   readonly backlog: Pick<EndpointBacklog, 'isOpen' | 'isOpenFor' | 'hasSlot'>;
-  /** Whether it goes only where no prompt waits. */
-  readonly needsRoom: (held: HeldRequest, at: Millis) => boolean;
+  /** It goes only where fewer tokens of prompts are pending; undefined for two steps. */
+  readonly pendingBelow: (held: HeldRequest, at: Millis) => number | undefined;
   readonly queue: WaitingQueue<HeldRequest>;
   /** Decides the request as of now, and moves it to the endpoint for which it waits now. */
   readonly decideAnew: (held: HeldRequest, at: Millis) => DecidedCycle | undefined;
@@ -103,9 +103,11 @@ export class Dispatch {
 
   /** Where the target can begin a request: whether it can begin this one. */
   #canBeginNow(held: HeldRequest, at: Millis): boolean {
-    const { backlog, needsRoom } = this.#options;
+    const { backlog, pendingBelow } = this.#options;
     const { target } = held;
-    return target === undefined || !needsRoom(held, at) || backlog.isOpenFor(target, at, true);
+    if (target === undefined) return true;
+    const below = pendingBelow(held, at);
+    return below === undefined || backlog.isOpenFor(target, at, below);
   }
 
   #hasSlot({ endpoint: { id }, adapter }: Target): boolean {

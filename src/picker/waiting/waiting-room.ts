@@ -11,7 +11,7 @@ import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EventClock } from '../events/event-clock.ts';
 import { AdapterSlots } from '../load/adapter-slots.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
-import { EndpointBacklog } from '../load/endpoint-backlog.ts';
+import { EndpointBacklog, NOTHING_PENDING } from '../load/endpoint-backlog.ts';
 import { HeldLoads } from '../load/held-loads.ts';
 import type { Ledger } from '../load/ledger.ts';
 import { DEFAULT_HOLD, type HoldPlan } from '../plan/hold-plan.ts';
@@ -95,7 +95,7 @@ export class WaitingRoom {
     this.#dispatch = new Dispatch({
       pool,
       backlog: this.backlog,
-      needsRoom: (held, at) => this.#needsRoom(held.waiting.request, held, at),
+      pendingBelow: (held, at) => this.#pendingBelow(held.waiting.request, held, at),
       queue: this.#queue,
       decideAnew: (held, at) => this.#decideAnew(held, at),
       place: (held, cycle, at) => this.#departures.place(held, cycle, at),
@@ -145,8 +145,8 @@ export class WaitingRoom {
     const target = decision && targetOf(decision, cycle, this.#known);
     if (target === undefined) return false;
     const share = this.shares.of(request);
-    const needsRoom = this.#needsRoom(request, { target, share }, at);
-    if (this.backlog.isOpenFor(target, at, needsRoom)) return false;
+    const pendingBelow = this.#pendingBelow(request, { target, share }, at);
+    if (this.backlog.isOpenFor(target, at, pendingBelow)) return false;
     const { bodyBytes: bytes } = request;
     this.#queue.admit(bytes, this.#plan ?? DEFAULT_HOLD);
     const waiting = { request, since: at, bytes, candidates: all.length };
@@ -200,15 +200,19 @@ export class WaitingRoom {
   }
 
   /**
-   * Whether a request goes only where no prompt waits: its flow crowds out another one, or is late
-   * there, and answers that run should not be slowed down for one that cannot be in time.
+   * Fewer tokens of prompts must be pending where a request goes: none where its flow crowds out
+   * another one, or is late there while answers in time run. Undefined for the usual two steps.
    */
-  #needsRoom(
+  #pendingBelow(
     { priority }: InferenceRequest,
     { target, share }: Pick<HeldRequest, 'target' | 'share'>,
     at: Millis,
-  ): boolean {
-    return this.#crowds(share) || this.#queue.isLate(priority, placeOf(target), share, at);
+  ): number | undefined {
+    if (this.#crowds(share)) return NOTHING_PENDING;
+    if (!this.#queue.isLate(priority, placeOf(target), share, at)) return undefined;
+    if (target === undefined) return NOTHING_PENDING;
+    const { endpoint, prefillTokens } = target.load;
+    return this.backlog.pendingBelowForLate(endpoint, prefillTokens);
   }
 
   /**
