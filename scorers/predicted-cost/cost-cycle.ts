@@ -95,8 +95,7 @@ export function costCycle(
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
     const sample = samples.of(endpoint);
-    const { engines, capacityTokens, usedTokens, usedByEach, windowTokens, lora, sampledAt } =
-      sample;
+    const { engines, capacityTokens, usedTokens, usedByEach, lora, sampledAt } = sample;
     // The request goes to one engine, and the cost is that of this one.
     if (engines !== 1) state.load = dividedLoad(state.load, engines);
     state.capacityTokens = capacityTokens;
@@ -104,11 +103,11 @@ export function costCycle(
     // memory takes it again before a new request.
     const begunTokens = (state.load.begunRequests ?? 0) * usedByEach;
     state.heldTokens = begunTokens > usedTokens ? begunTokens : usedTokens;
-    if (capacityTokens === 0 || state.load.keptShare !== undefined)
-      readMemory(state, endpoint, engines);
+    const { keptShare } = state.load;
+    if (capacityTokens === 0 || keptShare !== undefined) readMemory(state, endpoint, engines);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.slotMs = waitsForSlot(state.load) ? slotMs(state, outputTokens) : 0;
-    state.tooLongMs = leastTokens > windowTokens ? TOO_LONG_COST_MS : 0;
+    state.tooLongMs = leastTokens > sample.windowTokens ? TOO_LONG_COST_MS : 0;
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
     state.stale = isOld && isSilent(endpoint);
