@@ -12,14 +12,14 @@ import { startMixedPool } from '../../stub-server/pool.ts';
 import { eventually, inFlightAt, serveOptions } from '../support/stack.ts';
 import { type Agreement, agreementOf, type Pages } from './compare.ts';
 import { HeldPages, type Hold, type Readable, readableIn } from './held-pages.ts';
-import { type InCharge, startInCharge } from './reference.ts';
+import { type InCharge, type Reference, startInCharge } from './reference.ts';
 import { numberOf, type RequestOptions, sendAll } from './requests.ts';
 
 export interface LiveOptions extends RequestOptions {
   /** The path of a real Envoy. */
   readonly envoy: string;
-  /** The path of the reference picker; undefined: another Pointsman stands in. */
-  readonly reference: string | undefined;
+  /** The reference picker; undefined: another Pointsman stands in. */
+  readonly reference: Reference | undefined;
   /** The configuration that the stand-in decides by. */
   readonly standIn: string;
   readonly servers: number;
@@ -31,6 +31,11 @@ export interface LiveAgreement extends Agreement {
 
 /** The pages are taken anew when so many requests were answered since both pickers knew them. */
 const ANSWERS_PER_PAGE = 100;
+/**
+ * Blocks of the servers. The reference's releases cut prompts alike then: newer ones, and we, never
+ * count in smaller blocks, and older ones count in the engine's.
+ */
+const BLOCK_TOKENS = 64;
 const CAPTURE_BYTES_MAX = 1e9;
 
 /**
@@ -42,7 +47,8 @@ export async function measureAgreement(options: LiveOptions): Promise<LiveAgreem
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-agreement-'));
   const stops: (() => unknown)[] = [];
   try {
-    const stub = stubOptions.parse({ count: 1, port: 0, speed: 1, model: 'm' });
+    const shape = { blockTokens: BLOCK_TOKENS, model: 'm' };
+    const stub = stubOptions.parse({ count: 1, port: 0, speed: 1, ...shape });
     const servers = Array.from({ length: options.servers }, () => stub);
     const pool = await startMixedPool(servers, { controlPort: 0 });
     stops.push(() => pool.stop());

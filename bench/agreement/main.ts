@@ -1,13 +1,19 @@
 import { parseArgs } from 'node:util';
+import { buildKubernetes } from '../support/kubernetes-binaries.ts';
+import { buildReferenceEpp } from '../support/reference-epp.ts';
 import { envoyBinary } from '../support/stack.ts';
 import type { Difference } from './compare.ts';
+import { PORTS_MAX } from './endpoints-for.ts';
 import { type LiveAgreement, measureAgreement } from './live.ts';
+import type { Reference } from './reference.ts';
 
 const HELP = `npm run bench -- agreement [options]
 
 Sends requests through a real Envoy with two ext_proc filters: a picker that decides, and a Pointsman
 with --observe. Compares each decision with what reference-default makes of the same inputs.
-POINTSMAN_REFERENCE_EPP names the reference picker's program; without it another Pointsman with
+With --go the reference picker decides: that of the Gateway API Inference Extension, which is built
+with Go once and finds the servers by an InferencePool at a real API server. POINTSMAN_REFERENCE_EPP
+names another program of it, which reads them from a file; with neither, another Pointsman with
 reference-default decides. Then the same with two other policies in charge.
 
 Two pickers scrape at different times, and what the other one has read is not known. So the metrics
@@ -19,6 +25,7 @@ Ends with code 1 where less than 98 % of all decisions are the same or explained
 98 % of those made while the pages stood still are the same or a tie, where these are less than a
 quarter of all, or where another policy passes.
 
+  --go             build and start the real reference picker; needs Go, at most 8 servers
   --requests <n>   requests for each policy (2000)
   --servers <n>    model servers, stubs (4)
   --clients <n>    clients at the same time (16)
@@ -40,6 +47,7 @@ async function main(): Promise<void> {
       seed: { type: 'string', default: '1' },
       others: { type: 'string', default: 'least-queue,random' },
       json: { type: 'boolean', default: false },
+      go: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -52,17 +60,25 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const measure = (standIn: string, reference?: string): Promise<LiveAgreement> =>
+  const servers = count('servers', values.servers);
+  if (values.go && servers > PORTS_MAX) {
+    throw new Error(`--servers is ${servers}, and must be at most ${PORTS_MAX} with --go`);
+  }
+  const reference = await referencePicker(values.go);
+  if (reference === 'none') {
+    process.exitCode = 2;
+    return;
+  }
+  const measure = (standIn: string, reference?: Reference): Promise<LiveAgreement> =>
     measureAgreement({
       envoy,
       reference,
       standIn,
       requests: count('requests', values.requests),
-      servers: count('servers', values.servers),
+      servers,
       clients: count('clients', values.clients),
       seed: count('seed', values.seed),
     });
-  const reference = process.env['POINTSMAN_REFERENCE_EPP'] || undefined;
   const results = [await measure('reference-default', reference)];
   for (const other of values.others === 'none' ? [] : values.others.split(',')) {
     results.push(await measure(other));
@@ -70,6 +86,19 @@ async function main(): Promise<void> {
   process.stdout.write(values.json ? `${JSON.stringify(results)}\n` : asText(results));
   const [asked, ...others] = results.map(passes);
   if (asked !== true || others.includes(true)) process.exitCode = 1;
+}
+
+/** The reference's program where one is wanted; "none" with a message where it cannot be had. */
+async function referencePicker(fromGo: boolean): Promise<Reference | undefined | 'none'> {
+  const path = process.env['POINTSMAN_REFERENCE_EPP'] ?? '';
+  if (!fromGo) return path === '' ? undefined : { name: path, path };
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const [kubernetes, built] = [await buildKubernetes(log), await buildReferenceEpp(log)];
+  if (!('unavailable' in kubernetes) && !('unavailable' in built)) {
+    return { name: built.version, path: built.path, kubernetes };
+  }
+  for (const each of [kubernetes, built]) if ('unavailable' in each) log(each.unavailable);
+  return 'none';
 }
 
 function passes({ decisions, others, still }: LiveAgreement): boolean {

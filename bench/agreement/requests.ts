@@ -14,6 +14,11 @@ export interface RequestTimes {
 
 /** Prompts that begin alike, so that prefixes count, of one to about twenty blocks. */
 const FAMILIES = 12;
+/**
+ * Prompts are whole blocks of 64 tokens of four bytes: not all releases of the reference count the
+ * rest behind the last whole block.
+ */
+const BLOCK_BYTES = 256;
 
 /**
  * Sends requests by clients in a closed loop, each of which waits for its answer. Returns their
@@ -50,7 +55,9 @@ export async function sendAll(
 
 function promptOf(n: number, family: number, length: number): string {
   const beginning = `family ${Math.floor(FAMILIES * family)} `;
-  return `${beginning.repeat(20 + Math.floor(400 * length))} ${n}`;
+  const end = ` ${n}`;
+  const blocks = 1 + Math.floor(18 * length);
+  return `${beginning.repeat(BLOCK_BYTES * blocks).slice(0, BLOCK_BYTES * blocks - end.length)}${end}`;
 }
 
 /** A capture has no text and no name of a client, so the size of the body says which one it is. */

@@ -78,6 +78,7 @@ const OF_OTHERS = new Set([
   '--model-server-metrics-',
   // bench
   '--features',
+  '--go',
   '--others',
   '--help',
 ]);
