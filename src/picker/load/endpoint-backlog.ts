@@ -39,7 +39,7 @@ const ON_ITS_WAY_MS: Millis = 100;
  * show whether it would run more.
  */
 const SLOT_WAITERS = 1;
-/** As `pendingBelow`: no prompt may be pending. */
+/** The `pendingBelow` with which no prompt may be pending. */
 export const NOTHING_PENDING = 1;
 /** How much of the mean size of prompts each new prompt changes. */
 const MEAN_SHARE = 0.02;
