@@ -195,7 +195,8 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       await forgetLease(server.config);
       const reasons: string[] = [];
       const write = (line: string): void => {
-        reasons.push(String((JSON.parse(line) as { readonly reason?: unknown }).reason));
+        const { reason, msg } = JSON.parse(line) as Readonly<Record<'reason' | 'msg', unknown>>;
+        reasons.push(String(reason ?? msg));
       };
       const pool = { namespace: NAMESPACE, name: POOL, group: INFERENCE_GROUP, version: 'v1' };
       const serving = await startServe(

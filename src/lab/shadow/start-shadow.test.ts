@@ -128,8 +128,11 @@ plugins:
 
 it('begins with the state at the time when it is ready, if more came before than is kept', async () => {
   const { initialRecords, lines } = capturedLines(9000);
+  const later = lines.slice(0, 20);
+  const expected = later.filter((line) => textOf(line).includes('"e":"q"')).length;
   let begun = 0;
-  const decided = await new Promise<number>((resolve) => {
+  let decided = 0;
+  await new Promise<void>((resolve) => {
     shadow = startShadow({
       ...shadowFrom('random'),
       name: 'random',
@@ -139,15 +142,15 @@ it('begins with the state at the time when it is ready, if more came before than
       },
       log: createLog('silent'),
       onDecisions: (text) => {
-        if (text !== '') resolve(text.split('\n').length - 1);
-        else if (begun === 2) for (const line of lines.slice(0, 20)) shadow?.receive(line, 1);
+        if (text === '' && begun === 2) for (const line of later) shadow?.receive(line, 1);
+        // A busy shadow gives them a few at a time.
+        decided += text.split('\n').length - 1;
+        if (decided >= expected) resolve();
       },
     });
     for (const line of lines) shadow.receive(line, 1);
   });
-  expect(decided).toBe(
-    lines.slice(0, 20).filter((line) => textOf(line).includes('"e":"q"')).length,
-  );
+  expect(decided).toBe(expected);
   expect(shadow?.status()).toMatchObject({ running: true, restarts: 0 });
   expect(shadow?.status().dropped).toBeGreaterThanOrEqual(lines.length);
 });
