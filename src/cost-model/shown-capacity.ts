@@ -7,9 +7,8 @@ const USE_MIN = 0.2;
 
 /**
  * The KV memory of each engine of an endpoint that does not report its size: the requests that run
- * there, as large as ours are, hold the share of it that is in use, without what no
- * request holds. Undefined where that shows
- * nothing.
+ * there, as large as ours are, hold the share of it that is in use, without what no request holds.
+ * Undefined where that shows nothing.
  */
 export function shownCapacityTokens(
   { requests, contextTokens, keptShare = 0 }: InFlightLoad,

@@ -7,8 +7,8 @@ import { endpointLabels, showMetric } from '../page/family.ts';
 /**
  * Shows which endpoints are out of the candidates, how often endpoints were ejected, how many are
  * ejected or fail their scrapes, what they have lost, and how many requests were not served by
- * their pick. An endpoint
- * that is gone is mostly both, so that sums of the two would count it twice.
+ * their pick. An endpoint that is gone is mostly both, ejected and failing: sums would count it
+ * twice.
  */
 export function registerEjectionMetrics(
   registry: Registry,
