@@ -123,7 +123,13 @@ const AGAIN = JSON.stringify({
 
 /** The data plane's side of ext_proc, with the package's proto files. Connects when first used. */
 export function createExtProcClient({ address, tls, clock }: ExtProcClientOptions): ExtProcClient {
-  const services = [processorClient(), accessLogClient()] as const;
+  const services = [
+    serviceOf(
+      'ext_proc/v3/external_processor.proto',
+      'envoy.service.ext_proc.v3.ExternalProcessor',
+    ),
+    serviceOf('accesslog/v3/als.proto', 'envoy.service.accesslog.v3.AccessLogService'),
+  ] as const;
   const channel = tls
     ? credentials.createSsl(null, null, null, { rejectUnauthorized: false })
     : credentials.createInsecure();
@@ -143,36 +149,17 @@ export function createExtProcClient({ address, tls, clock }: ExtProcClientOption
   };
 }
 
-function processorClient(): ServiceClientConstructor {
-  const { envoy } = loadEnvoy('ext_proc/v3/external_processor.proto') as {
-    readonly envoy: {
-      readonly service: {
-        readonly ext_proc: {
-          readonly v3: { readonly ExternalProcessor: ServiceClientConstructor };
-        };
-      };
-    };
-  };
-  return envoy.service.ext_proc.v3.ExternalProcessor;
-}
-
-function accessLogClient(): ServiceClientConstructor {
-  const { envoy } = loadEnvoy('accesslog/v3/als.proto') as {
-    readonly envoy: {
-      readonly service: {
-        readonly accesslog: {
-          readonly v3: { readonly AccessLogService: ServiceClientConstructor };
-        };
-      };
-    };
-  };
-  return envoy.service.accesslog.v3.AccessLogService;
-}
-
-function loadEnvoy(file: string): unknown {
+/** A service of the package's proto files, by its full name. */
+function serviceOf(file: string, fullName: string): ServiceClientConstructor {
   const folder = packageFile('proto');
   const options = { keepCase: true, enums: String, includeDirs: [folder] };
-  return loadPackageDefinition(loadSync(join(folder, 'envoy/service', file), options));
+  const loaded: unknown = loadPackageDefinition(
+    loadSync(join(folder, 'envoy/service', file), options),
+  );
+  const found = fullName
+    .split('.')
+    .reduce((at, name) => (at as Readonly<Record<string, unknown>>)[name], loaded);
+  return found as ServiceClientConstructor;
 }
 
 type Connected = ExtProcClient & Pick<Client, 'getChannel'>;
