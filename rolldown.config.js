@@ -9,7 +9,7 @@ const ENTRIES = [
   'src/config/config-thread',
   'src/endpoints/discovery/file/endpoints-thread',
   'src/io-workers/io-worker',
-  'src/lab/shadow/shadow-worker',
+  'src/shadow/shadow-worker',
   'src/lab/simulate/worker',
 ];
 

@@ -2,8 +2,8 @@
  * What only some pickers have: shadows, a promotion, requests that wait, headroom and replicas.
  * Each part is shown where the picker answers its document with something in it.
  *
- * @import { ShadowStatus } from '../src/lab/shadow/start-shadow.ts'
- * @import { PromotionStatus } from '../src/lab/promotion/promotion.ts'
+ * @import { ShadowStatus } from '../src/shadow/start-shadow.ts'
+ * @import { PromotionStatus } from '../src/promotion/promotion.ts'
  * @import { StageHeadroom } from '../src/journal/headroom/headroom-report.ts'
  * @import { ReplicaStatus } from '../src/replicas/replica-status.ts'
  * @import { State } from './state.js'

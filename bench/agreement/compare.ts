@@ -1,6 +1,6 @@
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import type { CaptureRecord } from '../../src/journal/capture/capture-record.ts';
-import { type RunRedecision, redecide } from '../../src/lab/redecide/redecide.ts';
+import { type RunRedecision, redecide } from '../../src/redecide/redecide.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import type { Readable } from './held-pages.ts';
 

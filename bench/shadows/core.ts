@@ -6,13 +6,13 @@ import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { CaptureRecorder } from '../../src/journal/capture/capture-recorder.ts';
 import { startCapture } from '../../src/journal/capture/start-capture.ts';
-import { shadowFrom } from '../../src/lab/shadow/shadow-data.ts';
-import { type Shadow, startShadow } from '../../src/lab/shadow/start-shadow.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { createLog } from '../../src/runtime/log/log.ts';
 import { createRealRuntime } from '../../src/runtime/real-runtime.ts';
+import { shadowFrom } from '../../src/shadow/shadow-data.ts';
+import { type Shadow, startShadow } from '../../src/shadow/start-shadow.ts';
 
 const ENDPOINTS = 16;
 export const SEED = 1;

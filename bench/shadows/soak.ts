@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
-import type { Shadow } from '../../src/lab/shadow/start-shadow.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import type { Shadow } from '../../src/shadow/start-shadow.ts';
 import { makeRequest, SEED, sampleEndpoints, startCore } from './core.ts';
 import type { Outcome } from './live.ts';
 

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { configFileOf, type PlanAdditions, planFromPlugins } from '../catalogue/plan.ts';
 import { ConfigError } from '../framework/error.ts';
-import { shadowFrom } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createLog, type Log } from '../runtime/log/log.ts';
 import { exitAtLatest, untilSignal, untilUncaught } from '../runtime/process/process-end.ts';
@@ -12,6 +11,7 @@ import {
 } from '../serve/options/serve-options.ts';
 import { readPromotionRule } from '../serve/picker/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
+import { shadowFrom } from '../shadow/shadow-data.ts';
 import { limitsFrom } from './options/limit-options.ts';
 import { refuseSharedPorts } from './options/listen-options.ts';
 import { asObserver } from './options/observer-flags.ts';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shadowTable } from '../../src/commands/output/shadow-table.ts';
 import { parityPage } from '../../src/lab/report/parity-page.ts';
-import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
+import type { ShadowStatus } from '../../src/shadow/start-shadow.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
 const run = promisify(execFile);

@@ -4,8 +4,8 @@ import type { AttributeKey, EndpointId, EndpointMetrics } from '../../src/framew
 import { CaptureLines } from '../../src/journal/capture/capture-lines.ts';
 import { poolRecords } from '../../src/journal/capture/endpoint-records.ts';
 import { recordOf } from '../../src/journal/capture/record-of.ts';
-import { applyEndpointRecord, metricsOf } from '../../src/lab/redecide/captured-inputs.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
+import { applyEndpointRecord, metricsOf } from '../../src/redecide/captured-inputs.ts';
 import { PendingUpdates } from '../../src/remote/pending-updates.ts';
 import { expectNoFault } from '../house/faults.ts';
 
@@ -39,7 +39,7 @@ const EVERY_ATTRIBUTE: ReadonlyMap<AttributeKey<unknown>, unknown> = new Map<
 
 /** Where a capture gets it, and gives it back. */
 const CAPTURED_BY =
-  'a record in capture-record.ts, written by endpoint-records.ts (both in src/journal/capture), read by captured-inputs.ts of src/lab/redecide';
+  'a record in capture-record.ts, written by endpoint-records.ts (both in src/journal/capture), read by captured-inputs.ts of src/redecide';
 /** Where a capture gets each new sample. */
 const SAMPLED_BY = 'src/journal/capture/capture-lines.ts writes it in `sampled`';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sameDecision } from '../../src/lab/redecide/redecision.ts';
+import { sameDecision } from '../../src/redecide/redecision.ts';
 import { REDECIDE_OPTIONS, redecideAll } from '../support/made-capture.ts';
 import { MANNERS } from '../support/storms/lying-server.ts';
 import { memoryStorm } from '../support/storms/memory-storm.ts';

@@ -4,7 +4,7 @@ import { BatchReader, BatchWriter } from '../../src/io-workers/batch.ts';
 import { readRequest, writeRequest } from '../../src/io-workers/request-facts.ts';
 import { CaptureLines } from '../../src/journal/capture/capture-lines.ts';
 import { recordOf } from '../../src/journal/capture/record-of.ts';
-import { requestOf } from '../../src/lab/redecide/captured-inputs.ts';
+import { requestOf } from '../../src/redecide/captured-inputs.ts';
 import { toRequestMessage } from '../../src/remote/request-message.ts';
 import type { RoutedEntry } from '../../src/replicas/messages/entries.ts';
 import { readTexts, TextTable } from '../../src/replicas/messages/message.ts';
@@ -72,7 +72,7 @@ it('[T13] captures every field of a request, its blocks as numbers that are equa
   const record = recordOf(text.trimEnd());
   const request = record.e === 'body' ? requestOf(record.r) : undefined;
   const by =
-    'a field of capture-record.ts, written by request-bytes.ts (both in src/journal/capture), read by captured-inputs.ts of src/lab/redecide';
+    'a field of capture-record.ts, written by request-bytes.ts (both in src/journal/capture), read by captured-inputs.ts of src/redecide';
   expect(request, by).toMatchObject(without(['prompt']));
   const others = EVERY_FIELD.prompt.others?.map(({ words: _words, ...counts }) => counts);
   expect(request?.prompt).toMatchObject({ count: 2, blockTokens: 16, others });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { parseEndpoints } from '../../src/endpoints/discovery/file/parse-endpoints.ts';
-import { promotionRule } from '../../src/lab/promotion/promotion-rule.ts';
+import { promotionRule } from '../../src/promotion/promotion-rule.ts';
 import { readText } from '../house/source-tree.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 import { configurationReferencePage } from './configuration-reference-page.ts';

@@ -10,12 +10,12 @@ import { envoyBinary, eventually, inFlightAt } from '../../bench/support/stack.t
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { readCapture } from '../../src/journal/capture/read-capture.ts';
 import { CONNECTION_MANAGER } from '../../src/lab/envoy/render-config.ts';
-import { redecide } from '../../src/lab/redecide/redecide.ts';
-import { sameDecision } from '../../src/lab/redecide/redecision.ts';
-import { shadowFrom } from '../../src/lab/shadow/shadow-data.ts';
-import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
+import { redecide } from '../../src/redecide/redecide.ts';
+import { sameDecision } from '../../src/redecide/redecision.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { type Serving } from '../../src/serve/serve.ts';
+import { shadowFrom } from '../../src/shadow/shadow-data.ts';
+import type { ShadowStatus } from '../../src/shadow/start-shadow.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { planFromPlugins } from '../../src/catalogue/plan.ts';
 import { readToken } from '../../src/files/following/token-file.ts';
-import { CANARY_HEADER } from '../../src/lab/promotion/canary.ts';
-import type { PromotionStatus } from '../../src/lab/promotion/promotion.ts';
-import { promotionRule } from '../../src/lab/promotion/promotion-rule.ts';
-import { shadowFrom } from '../../src/lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
+import { CANARY_HEADER } from '../../src/promotion/canary.ts';
+import type { PromotionStatus } from '../../src/promotion/promotion.ts';
+import { promotionRule } from '../../src/promotion/promotion-rule.ts';
+import { shadowFrom } from '../../src/shadow/shadow-data.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 

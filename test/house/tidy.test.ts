@@ -22,7 +22,7 @@ const ENTRY_POINTS: readonly string[] = [
   'src/config/config-thread.ts',
   'src/endpoints/discovery/file/endpoints-thread.ts',
   'src/io-workers/io-worker.ts',
-  'src/lab/shadow/shadow-worker.ts',
+  'src/shadow/shadow-worker.ts',
   'ui/main.js',
 ];
 

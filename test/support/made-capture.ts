@@ -13,11 +13,11 @@ import {
 } from '../../src/journal/capture/capture-record.ts';
 import { recordOf } from '../../src/journal/capture/record-of.ts';
 import { inMicroseconds, startCapture } from '../../src/journal/capture/start-capture.ts';
-import { type RunOptions, type RunRedecision, redecide } from '../../src/lab/redecide/redecide.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
+import { type RunOptions, type RunRedecision, redecide } from '../../src/redecide/redecide.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../makers.ts';

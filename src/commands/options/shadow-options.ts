@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { ShadowData } from '../../lab/shadow/shadow-data.ts';
+import type { ShadowData } from '../../shadow/shadow-data.ts';
 import { collect, writtenBytes } from './option-values.ts';
 
 /** Some millions of decisions. */

@@ -1,7 +1,7 @@
-import { explainedText } from '../../lab/shadow/explained-decisions.ts';
-import type { Parity } from '../../lab/shadow/parity.ts';
-import { parityFigures } from '../../lab/shadow/parity-figures.ts';
-import type { ShadowReport, ShadowStatus } from '../../lab/shadow/start-shadow.ts';
+import { explainedText } from '../../shadow/explained-decisions.ts';
+import type { Parity } from '../../shadow/parity.ts';
+import { parityFigures } from '../../shadow/parity-figures.ts';
+import type { ShadowReport, ShadowStatus } from '../../shadow/start-shadow.ts';
 import { fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
 
 /** A column beside the names of shadows. */

@@ -1,4 +1,4 @@
-import type { CalibrationRow, Parity } from '../shadow/parity.ts';
+import type { CalibrationRow, Parity } from '../../shadow/parity.ts';
 import { axis, colour, figureChart, lineStyle, symbolOf } from './chart.ts';
 
 /** One shadow with the data of its charts. */

@@ -1,7 +1,7 @@
-import { explainedText } from '../shadow/explained-decisions.ts';
-import type { Parity } from '../shadow/parity.ts';
-import { type ParityFigures, parityFigures } from '../shadow/parity-figures.ts';
-import type { ShadowStatus } from '../shadow/start-shadow.ts';
+import { explainedText } from '../../shadow/explained-decisions.ts';
+import type { Parity } from '../../shadow/parity.ts';
+import { type ParityFigures, parityFigures } from '../../shadow/parity-figures.ts';
+import type { ShadowStatus } from '../../shadow/start-shadow.ts';
 import { escaped, type Facts, factBox, figure, htmlPage, htmlTable, legend } from './page.ts';
 import { calibrationChart, type DrawnShadow, placesChart } from './parity-charts.ts';
 

@@ -4,11 +4,11 @@ import type { InferencePoolSpec } from '../../endpoints/discovery/kubernetes/poo
 import type { PoolName } from '../../endpoints/discovery/kubernetes/pool/pool-sources.ts';
 import type { ServerLimits } from '../../extproc/server/port/server-limits.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { PromotionRule } from '../../lab/promotion/promotion-rule.ts';
-import type { ShadowData } from '../../lab/shadow/shadow-data.ts';
 import type { CapacityPart } from '../../picker/plan/capacity-plan.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import type { PromotionRule } from '../../promotion/promotion-rule.ts';
 import type { LevelledLog, Log } from '../../runtime/log/log.ts';
+import type { ShadowData } from '../../shadow/shadow-data.ts';
 import type { TelemetryOptions } from '../../telemetry/start-telemetry.ts';
 import type { AdminAccessOptions } from '../admin/admin-access.ts';
 import type { AutoscalingOptions } from '../autoscaling/start-autoscaling.ts';

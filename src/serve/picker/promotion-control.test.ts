@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { planFrom } from '../../catalogue/plan.ts';
-import type { Promotion } from '../../lab/promotion/promotion.ts';
+import type { Promotion } from '../../promotion/promotion.ts';
 import { promotionActions, readPromotionRule } from './promotion-control.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-rule-'));

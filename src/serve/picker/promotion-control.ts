@@ -5,18 +5,18 @@ import { ConfigError, messageOf } from '../../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Clock, Random } from '../../framework/runtime.ts';
-import { Canary } from '../../lab/promotion/canary.ts';
-import { Promotion, type PromotionStatus } from '../../lab/promotion/promotion.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { JournalSubscriber } from '../../picker/events/journal.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import { Canary } from '../../promotion/canary.ts';
+import { Promotion, type PromotionStatus } from '../../promotion/promotion.ts';
 import {
   type PromotionRule,
   promotionRule,
   type ShadowEvidence,
-} from '../../lab/promotion/promotion-rule.ts';
-import type { Shadow } from '../../lab/shadow/start-shadow.ts';
-import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
-import type { JournalSubscriber } from '../../picker/events/journal.ts';
-import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+} from '../../promotion/promotion-rule.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import type { Shadow } from '../../shadow/start-shadow.ts';
 import { HttpError } from '../admin/admin-routes.ts';
 
 export interface PromotionControlOptions {

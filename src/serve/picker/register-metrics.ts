@@ -26,12 +26,12 @@ import {
 } from '../../journal/metrics/process/fault-metrics.ts';
 import { registerSchedulerMetrics } from '../../journal/metrics/process/scheduler-metrics.ts';
 import { registerWaitingMetrics } from '../../journal/metrics/waiting/waiting-metrics.ts';
-import type { Promotion } from '../../lab/promotion/promotion.ts';
-import { registerPromotionMetrics } from '../../lab/promotion/promotion-metrics.ts';
-import { registerShadowMetrics } from '../../lab/shadow/shadow-metrics.ts';
-import type { Shadow } from '../../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { Promotion } from '../../promotion/promotion.ts';
+import { registerPromotionMetrics } from '../../promotion/promotion-metrics.ts';
 import type { RealRuntime } from '../../runtime/real-runtime.ts';
+import { registerShadowMetrics } from '../../shadow/shadow-metrics.ts';
+import type { Shadow } from '../../shadow/start-shadow.ts';
 import type { ServeOptions } from '../options/serve-options.ts';
 
 interface SchedulerParts {

@@ -3,8 +3,8 @@ import type { Registry } from 'prom-client';
 import { PRIVATE_FOLDER, requireFolder } from '../../files/folders.ts';
 import { CaptureWriter } from '../../journal/capture/capture-writer.ts';
 import { registerCaptureMetrics } from '../../journal/metrics/process/capture-metrics.ts';
-import { ShadowLog } from '../../lab/shadow/shadow-log.ts';
-import { type Shadow, startShadow } from '../../lab/shadow/start-shadow.ts';
+import { ShadowLog } from '../../shadow/shadow-log.ts';
+import { type Shadow, startShadow } from '../../shadow/start-shadow.ts';
 import type { ServeOptions } from '../options/serve-options.ts';
 import type { StartedPicker } from './start-picker.ts';
 

@@ -1,0 +1,41 @@
+import { loadConfig } from '../config/load.ts';
+import { ejection } from '../config/schema/ejection-schema.ts';
+import type { PluginCatalogue } from '../framework/plugin.ts';
+import { withEjection } from '../picker/ejection/ejection-plan.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+
+interface CapturedPlanOptions {
+  readonly catalogue: PluginCatalogue;
+  /** Another configuration as text; without it the capture's own. */
+  readonly config?: GivenConfig | undefined;
+}
+
+/** A configuration as text. */
+export interface GivenConfig {
+  readonly text: string;
+  /** Its name in errors. */
+  readonly source: string;
+  /** Gates that come after its own. */
+  readonly featureGates?: readonly string[] | undefined;
+}
+
+/**
+ * The plan of a configuration in a capture, or of another one in its place. Where that says nothing
+ * of ejection, endpoints are ejected as they were when the capture was taken. Throws ConfigError.
+ */
+export function capturedPlan(
+  captured: unknown,
+  { catalogue, config }: CapturedPlanOptions,
+): PickerPlan {
+  const plan = loadConfig({
+    text: config?.text ?? JSON.stringify(captured),
+    source: config?.source ?? 'the captured configuration',
+    catalogue,
+    featureGates: config?.featureGates,
+  });
+  const own = (captured as { readonly ejection?: object } | null)?.ejection;
+  // What a capture from before a setting does not have was not done.
+  const then = own && ejection.safeParse({ silenceMs: 0, ...own }).data;
+  const asCaptured = config === undefined && then !== undefined;
+  return asCaptured ? { ...plan, ejection: then } : withEjection(plan, then);
+}

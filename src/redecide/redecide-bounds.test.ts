@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import {
+  DEFAULT_CONFIG,
+  madeCapture,
+  REDECIDE_OPTIONS,
+  redecideAll,
+} from '../../test/support/made-capture.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import { sameDecision } from './redecision.ts';
+
+it.each([1, 2])(
+  '[Q338] a capture gives the same decisions again where servers have shown how many requests they run at a time, seed %i',
+  async (seed) => {
+    let known = 0;
+    const watch = ({ pool, ledger }: EndpointPicker): void => {
+      const bounded = pool.snapshot().filter((each) => ledger.load(each).runningMax === 2);
+      known = Math.max(known, bounded.length);
+    };
+    const records = madeCapture(DEFAULT_CONFIG, 2000, seed, {
+      sequencesMax: 2,
+      openMax: 100,
+      churn: 0,
+      watch,
+    });
+    expect(known).toBeGreaterThan(3);
+    const decided = await redecideAll(records, REDECIDE_OPTIONS);
+    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+  },
+);

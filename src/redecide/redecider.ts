@@ -1,0 +1,277 @@
+import type { Endpoint } from '../framework/endpoint.ts';
+import { PluginFailure, type PluginFault, RoutingError } from '../framework/error.ts';
+import type { PluginCatalogue } from '../framework/plugin.ts';
+import type { ReplacementReport } from '../framework/replacement.ts';
+import type { InferenceRequest } from '../framework/request.ts';
+import type { RoutedRequest } from '../framework/routing.ts';
+import { type Millis, noNetwork, type Random, type Runtime } from '../framework/runtime.ts';
+import type { Decision } from '../framework/scheduling.ts';
+import { promptOfRuns } from '../journal/capture/block-numbers.ts';
+import {
+  type CapturedDecision,
+  type CapturedRequest,
+  type CaptureHead,
+  type CaptureRecord,
+  decisionOf,
+} from '../journal/capture/capture-record.ts';
+import { withoutNetwork } from '../library/create-picker.ts';
+import { OBSERVED } from '../picker/cycles/cycle.ts';
+import { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import {
+  applyEndpointRecord,
+  applyRecordedDecision,
+  type DecidedRecord,
+  optionsOf,
+  requestOf,
+} from './captured-inputs.ts';
+import { capturedPlan, type GivenConfig } from './captured-plan.ts';
+import { type Comparison, compareDecision, predictsTimes } from './compare-decision.ts';
+import { type Explained, ObservedDifferences } from './observed-differences.ts';
+import type { FirstToken, Redecision } from './redecision.ts';
+import { ReplayClock } from './replay-clock.ts';
+
+export interface RedecideOptions {
+  readonly catalogue: PluginCatalogue;
+  /** Another configuration as text; without it the capture's own decides. */
+  readonly config?: GivenConfig | undefined;
+  readonly randomOf: (seed: number) => Random;
+  /** Later decisions build on where requests went, or where this core would have sent them. */
+  readonly state?: 'as-it-happened' | 'as-if-decided';
+  /** Called for each first token that is seen and was predicted; only with `as-it-happened`. */
+  readonly onFirstToken?: ((token: FirstToken) => void) | undefined;
+  /** Whether decisions that differ are explained. */
+  readonly explains?: boolean | undefined;
+  /** Whether each decision names all endpoints with the highest score. */
+  readonly namesBest?: boolean | undefined;
+  /** For a scheduler in another process, which is asked only with it. */
+  readonly schedulerRuntime?: Runtime;
+}
+
+/** A request that has not ended yet. */
+interface OpenRequest {
+  readonly routed: RoutedRequest;
+  /** Undefined after the first token, and where none is predicted. */
+  readonly expected?: {
+    readonly request: CapturedRequest;
+    readonly at: Millis;
+    readonly predictedMs: Millis;
+  };
+}
+
+/** A decision core that gets the recorded inputs of another one. */
+export class Redecider {
+  readonly #options: RedecideOptions;
+  readonly #clock: ReplayClock;
+  readonly #picker: EndpointPicker;
+  readonly #open = new Map<number, OpenRequest>();
+  readonly #differences = new ObservedDifferences();
+  readonly #planOf: (captured: unknown) => PickerPlan;
+  /** Whether it decides by the capture's own configurations. */
+  readonly #isOwn: boolean;
+  #predicts: boolean;
+  #isReplaced: boolean;
+  /** The first failure of a plugin. */
+  #fault: PluginFault | undefined;
+  /** The request that another process was asked about. The answer belongs to this very object. */
+  #prepared: { readonly n: number; readonly request: InferenceRequest } | undefined;
+
+  constructor(head: CaptureHead, options: RedecideOptions) {
+    const { seed, config: captured, timers, t, pool = [] } = head;
+    const { catalogue, config, randomOf, schedulerRuntime } = options;
+    this.#options = options;
+    this.#clock = new ReplayClock(timers);
+    const offline = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
+    this.#planOf = (own) => capturedPlan(own, { catalogue: offline, config });
+    this.#isOwn = config === undefined;
+    const plan = this.#planOf(captured);
+    this.#predicts = predictsTimes(plan);
+    this.#isReplaced = plan.scheduler !== undefined;
+    const network = noNetwork('a replay');
+    this.#picker = new EndpointPicker({
+      plan,
+      runtime: { clock: this.#clock, random: randomOf(seed), network },
+      ...(schedulerRuntime && { schedulerRuntime }),
+      onFault: (fault) => {
+        this.#fault ??= fault;
+      },
+    });
+    if (pool.length > 0) {
+      this.#clock.setUp(t, () => {
+        for (const record of pool) applyEndpointRecord(this.#picker, record);
+      });
+    }
+  }
+
+  /**
+   * Call before `take` for a request that another process decides. Resolves when the process has
+   * answered or has failed to; at once where nothing has to be waited for.
+   */
+  async prepare({ t, n, r, subset }: DecidedRecord): Promise<void> {
+    const request = requestOf(r);
+    this.#prepared = { n, request };
+    await new Promise<void>((resolve) => {
+      const ask = (): boolean => this.#picker.prepare?.(request, [], resolve, { subset }) ?? false;
+      if (!this.#clock.runEvent(t, ask)) resolve();
+    });
+  }
+
+  /**
+   * Applies a record. Returns a decision for a request's record only. Throws where a plugin of
+   * another configuration than the capture's own fails: without it, the decisions are not those of
+   * the configuration.
+   */
+  take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
+    this.#differences.note(record);
+    const redecision = this.#apply(record);
+    if (this.#fault !== undefined && !this.#isOwn) throw new PluginFailure(this.#fault);
+    return redecision;
+  }
+
+  #apply(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
+    // Only records of endpoints have an id.
+    if ('id' in record) {
+      applyEndpointRecord(this.#picker, record);
+      return undefined;
+    }
+    switch (record.e) {
+      case 'q':
+        return this.#clock.runEvent(record.t, () => this.#decide(record));
+      case 'timer':
+        this.#clock.fire(record.i, record.t);
+        return undefined;
+      case 'first':
+      case 'served':
+      case 'body':
+      case 'answer':
+      case 'done':
+        this.#clock.runEvent(record.t, () => this.#applyOutcome(record));
+        return undefined;
+      case 'adopt':
+        this.#adopt(record);
+        return undefined;
+      case 'gap':
+        return undefined;
+    }
+  }
+
+  /** Whether a replacement decides in place of the profiles. */
+  get isReplaced(): boolean {
+    return this.#isReplaced;
+  }
+
+  /** Stops the plugins, and closes the connection to a scheduler in another process. */
+  stop(): void {
+    this.#picker.stop();
+  }
+
+  /** The state of the replacement; undefined where the profiles decide. */
+  replacement(): ReplacementReport | undefined {
+    return this.#picker.replacement();
+  }
+
+  /** Follows the capture's own configuration; a given one stays. */
+  #adopt({ t, config }: Extract<CaptureRecord, { e: 'adopt' }>): void {
+    if (!this.#isOwn) return;
+    const plan = this.#planOf(config);
+    this.#clock.setUp(t, () => this.#picker.adopt(plan));
+    this.#predicts = predictsTimes(plan);
+    this.#isReplaced = plan.scheduler !== undefined;
+  }
+
+  #decide(record: DecidedRecord): Redecision {
+    const { n, r, d: was } = record;
+    // How long requests wait is no part of a decision: the capture says it. Such a one went
+    // nowhere.
+    const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
+    let own: Decision | undefined;
+    let comparison: Comparison = {};
+    let explained: Explained | undefined;
+    let failed: RoutingError | undefined;
+    try {
+      const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
+      const cycle = this.#picker.decideOnly(request, optionsOf(record));
+      const { all } = cycle;
+      // What another process decided is taken from the capture.
+      const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
+      own = recorded ? applyRecordedDecision(cycle.decision, all, was) : cycle.decision;
+      comparison = compareDecision(own, was, cycle, {
+        predicts: this.#predicts,
+        explains: this.#options.explains === true,
+        namesBest: this.#options.namesBest === true,
+        inFlight: this.#picker.ledger,
+      });
+      const actual = this.#explainable(was, all);
+      explained = actual && this.#differences.explain(actual, cycle);
+      if (!isTimeout) {
+        const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
+        const routed = this.#picker.reserveOnly(cycle, placed);
+        if ('error' in was) routed.done('aborted');
+        else this.#open.set(n, { routed, ...this.#expectation(record, comparison) });
+      }
+    } catch (error) {
+      if (!(error instanceof RoutingError)) throw error;
+      failed = error;
+    }
+    const decided: CapturedDecision = (own && decisionOf(own)) ?? {
+      error: failed?.code ?? 'saturated',
+    };
+    const is = isTimeout ? was : decided;
+    // Decisions of the capture's own replacement come from the capture, so they always count.
+    const undecided = this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
+    const said = { ...(explained && { explained }), ...(undecided && { undecided }) };
+    return { n, request: r, was, is, ...comparison, ...said };
+  }
+
+  /** Where an observed picker, whose samples are not known, sent a request that profiles decide. */
+  #explainable(was: CapturedDecision, all: readonly Endpoint[]): Endpoint | undefined {
+    if ('error' in was || was.by !== OBSERVED || this.#isOwn || this.#isReplaced) return undefined;
+    return all.find(({ id }) => id === was.endpoint);
+  }
+
+  /** Whether later decisions build on where requests really went. */
+  get #keepsHistory(): boolean {
+    return this.#options.state !== 'as-if-decided';
+  }
+
+  /** What comparing the first token needs. Empty if none can be seen or it is not needed. */
+  #expectation(
+    { t, r, firstTokenSeen }: DecidedRecord,
+    { ttftMs }: Comparison,
+  ): Pick<OpenRequest, 'expected'> {
+    const { onFirstToken } = this.#options;
+    if (onFirstToken === undefined || !this.#keepsHistory || ttftMs === undefined) return {};
+    if (!firstTokenSeen || !r.streaming) return {};
+    return { expected: { request: r, at: t, predictedMs: ttftMs.was } };
+  }
+
+  #applyOutcome(
+    record: Extract<CaptureRecord, { e: 'first' | 'served' | 'body' | 'answer' | 'done' }>,
+  ): void {
+    const open = this.#open.get(record.n);
+    if (open === undefined) return;
+    const { routed } = open;
+    if (record.e === 'first') this.#firstToken(record, open);
+    else if (record.e === 'served') routed.served(record.address);
+    else if (record.e === 'body') routed.bodyRead(requestOf(record.r));
+    else if (record.e === 'answer') {
+      routed.answered(promptOfRuns(record.blocks, record.blockTokens));
+    } else {
+      this.#open.delete(record.n);
+      const [promptTokens, completionTokens, cached] = record.u ?? [0, 0, null];
+      const usage = { promptTokens, completionTokens, cachedTokens: cached ?? undefined };
+      routed.done(record.o, record.u && usage, record.bytes);
+    }
+  }
+
+  #firstToken(
+    { n, t }: Extract<CaptureRecord, { e: 'first' }>,
+    { routed, expected }: OpenRequest,
+  ): void {
+    routed.firstToken();
+    if (expected === undefined) return;
+    this.#open.set(n, { routed });
+    const { request, at, predictedMs } = expected;
+    this.#options.onFirstToken?.({ request, predictedMs, observedMs: t - at });
+  }
+}

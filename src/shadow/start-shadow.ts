@@ -1,0 +1,245 @@
+import { Worker } from 'node:worker_threads';
+import { programFile } from '../files/folders.ts';
+import type { GainReport } from '../promotion/paired-gain.ts';
+import type { Log } from '../runtime/log/log.ts';
+import type { ExplainedDecisions } from './explained-decisions.ts';
+import type { ParityReport } from './parity.ts';
+import type { ShadowData } from './shadow-data.ts';
+
+export interface ShadowReport extends ParityReport {
+  /** By its own predictions. */
+  readonly gain: GainReport;
+  /** Decisions that it made itself as a promoted shadow; they are left out of the comparison. */
+  readonly ownDecisions: number;
+  /** Why some decisions of an observed picker differ; left out before the first. */
+  readonly explained?: ExplainedDecisions | undefined;
+  /** The replacement, where there is one: its name, and how many requests it declined. */
+  readonly replacement?: { readonly name: string; readonly undecided: number };
+}
+
+/** What the thread sends after each batch, and once a second during a long one. */
+export interface ShadowMessage {
+  readonly report: ShadowReport;
+  /** The batch's decisions as JSON Lines, if they were asked for. */
+  readonly lines: string;
+  /** Whether the batch is complete. */
+  readonly batchDone: boolean;
+}
+
+export interface ShadowOptions extends Omit<ShadowData, 'reportsDecisions'> {
+  readonly name: string;
+  /** Receives each decision as a line of JSON. */
+  readonly onDecisions?: ((lines: string) => void) | undefined;
+  /** The records with which the shadow starts: the state of the picker at that time. */
+  readonly initialRecords: () => Uint8Array;
+  /** Called before records are sent, so that the recorder hands over what it has buffered. */
+  readonly drain?: (() => void) | undefined;
+  readonly log: Log;
+}
+
+export interface ShadowStatus {
+  readonly name: string;
+  readonly running: boolean;
+  /** Since the last start; undefined before the first report. */
+  readonly parity: ShadowReport | undefined;
+  /** How often it was restarted because it crashed, hung or fell behind. */
+  readonly restarts: number;
+  /** Records that it did not receive because it had fallen behind or was not running. */
+  readonly dropped: number;
+}
+
+export interface Shadow {
+  /** Receives whole lines and the number of records in them. It copies the lines. */
+  readonly receive: (lines: Uint8Array, records: number) => void;
+  status(): ShadowStatus;
+  stop(): Promise<void>;
+}
+
+interface Batch {
+  readonly lines: Uint8Array;
+  readonly records: number;
+}
+
+/** The interval between batches. */
+const BATCH_MS = 50;
+/** The most bytes of one batch, so that a slow shadow still answers before it is taken to hang. */
+const BATCH_BYTES_MAX = 512 * 1024;
+/** If a shadow does not answer within this time, it hangs or the machine is too busy for it. */
+const HANG_MS = 30_000;
+/**
+ * A thread that has not begun within this time hangs: on a busy machine, eight threads take long to
+ * load.
+ */
+const BEGIN_MS = 60_000;
+/** A shadow that is further behind than this is restarted: its state would be too old. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024;
+/** The wait before a restart, doubled each time up to the maximum. */
+const RESTART_MS = 1000;
+const RESTART_MS_MAX = 60_000;
+
+/**
+ * Starts a second scheduler in its own thread, with the same inputs as the picker. If it crashes,
+ * hangs or is slow, it is restarted, what it missed is counted, and the picker is not affected.
+ */
+export function startShadow(options: ShadowOptions): Shadow {
+  return new ShadowThread(options);
+}
+
+class ShadowThread implements Shadow {
+  readonly #options: ShadowOptions;
+  readonly #timer: NodeJS.Timeout;
+  #worker: Worker | undefined;
+  #batches: Batch[] = [];
+  #bytes = 0;
+  /** The thread is loaded and answers. */
+  #ready = false;
+  /** More records came before it was ready than are kept: it starts from the state at that time. */
+  #overflowed = false;
+  /** When the unanswered batch was sent; undefined without one. */
+  #sentAt: number | undefined;
+  #parity: ShadowReport | undefined;
+  #restarts = 0;
+  #dropped = 0;
+  #restartAt = 0;
+
+  constructor(options: ShadowOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#tick(), BATCH_MS);
+    this.#timer.unref();
+    this.#start();
+  }
+
+  readonly receive = (lines: Uint8Array, records: number): void => {
+    if (this.#worker === undefined || this.#overflowed) {
+      this.#dropped += records;
+      return;
+    }
+    this.#batches.push({ lines: lines.slice(), records });
+    this.#bytes += lines.length;
+    if (this.#bytes <= WAITING_BYTES_MAX) return;
+    if (this.#ready) this.#fail('has fallen behind');
+    else {
+      this.#overflowed = true;
+      this.#dropQueue();
+    }
+  };
+
+  status(): ShadowStatus {
+    return {
+      name: this.#options.name,
+      running: this.#worker !== undefined,
+      parity: this.#parity,
+      restarts: this.#restarts,
+      dropped: this.#dropped,
+    };
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    const worker = this.#worker;
+    // First, so that its end is not taken for a crash.
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  #start(): void {
+    const { config, source, featureGates, plugins, state, initialRecords, onDecisions } =
+      this.#options;
+    const reportsDecisions = onDecisions !== undefined;
+    const workerData: ShadowData = {
+      config,
+      source,
+      featureGates,
+      plugins,
+      state,
+      reportsDecisions,
+    };
+    const worker = new Worker(programFile('src/shadow/shadow-worker'), { workerData });
+    worker.unref();
+    // Queued before any other record: earlier records are part of this state.
+    this.#queueFirst(initialRecords());
+    this.#worker = worker;
+    this.#parity = undefined;
+    this.#ready = false;
+    this.#overflowed = false;
+    this.#sentAt = performance.now();
+    worker.on('message', ({ report: answer, lines, batchDone: ended }: ShadowMessage) => {
+      if (this.#worker !== worker) return;
+      this.#ready = true;
+      this.#parity = answer;
+      this.#sentAt = ended ? undefined : performance.now();
+      if (this.#overflowed) {
+        const first = initialRecords();
+        this.#overflowed = false;
+        this.#queueFirst(first);
+      }
+      // The shadow is behind: send the next batch at once.
+      if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker, performance.now());
+      onDecisions?.(lines);
+    });
+    worker.on('error', (error) => {
+      if (this.#worker === worker) this.#fail(`has crashed: ${error.message}`);
+    });
+    // A plugin may end its thread without an error.
+    worker.on('exit', (code) => {
+      if (this.#worker === worker) this.#fail(`has ended with code ${code}`);
+    });
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    if (this.#worker === undefined) {
+      if (now >= this.#restartAt) this.#start();
+      return;
+    }
+    if (this.#sentAt !== undefined) {
+      const patienceMs = this.#ready ? HANG_MS : BEGIN_MS;
+      if (now - this.#sentAt > patienceMs) this.#fail(`has not answered for ${patienceMs} ms`);
+      return;
+    }
+    this.#options.drain?.();
+    if (this.#batches.length === 0) return;
+    this.#send(this.#worker, now);
+  }
+
+  #queueFirst(lines: Uint8Array): void {
+    this.#batches = [{ lines, records: 0 }];
+    this.#bytes = lines.length;
+  }
+
+  #send(worker: Worker, now: number): void {
+    let count = 0;
+    let bytes = 0;
+    for (const { lines } of this.#batches) {
+      if (count > 0 && bytes + lines.length > BATCH_BYTES_MAX) break;
+      count += 1;
+      bytes += lines.length;
+    }
+    const batch = new Uint8Array(bytes);
+    let at = 0;
+    for (const { lines } of this.#batches.splice(0, count)) {
+      batch.set(lines, at);
+      at += lines.length;
+    }
+    worker.postMessage(batch, [batch.buffer]);
+    this.#bytes -= bytes;
+    this.#sentAt = now;
+  }
+
+  #dropQueue(): void {
+    for (const { records } of this.#batches) this.#dropped += records;
+    this.#batches = [];
+    this.#bytes = 0;
+  }
+
+  #fail(reason: string): void {
+    const { name, log } = this.#options;
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+    this.#dropQueue();
+    const waitMs = Math.min(RESTART_MS_MAX, RESTART_MS * 2 ** Math.min(this.#restarts, 10));
+    this.#restarts += 1;
+    this.#restartAt = performance.now() + waitMs;
+    log.warn({ shadow: name, reason, restartInMs: waitMs }, 'a shadow is restarted');
+  }
+}
