@@ -1,19 +1,17 @@
+import { CLUSTER_EXTRACTOR, CLUSTER_SOURCE } from './plan/plan-cluster-sources.ts';
+import type { PageTypes } from './plan/plan-readings.ts';
 import type { PluginTable } from './plan/plugin-table.ts';
 import { REFERENCE_TYPES } from './reference/reference-table.ts';
 import { replicaReferences } from './schema/data-layer-schema.ts';
 import type { EndpointPickerConfig } from './schema/schema.ts';
 import { UNREADABLE } from './schema/without-faults.ts';
 
-/** By type, the type of a plugin that finds what it reads, and that nothing adds by itself. */
-const READS_FROM: ReadonlyMap<string, string> = new Map([
-  ['multicluster-queue-scorer', 'multicluster-metrics-extractor'],
-  ['multicluster-kv-cache-utilization-scorer', 'multicluster-metrics-extractor'],
-]);
+const CLUSTERS: PageTypes = { source: CLUSTER_SOURCE, extractor: CLUSTER_EXTRACTOR };
 
-/** What each of these types finds has one place, where a second plugin would write over it. */
-const READ_ONCE: ReadonlySet<string> = new Set([
-  'multicluster-metrics-data-source',
-  'multicluster-metrics-extractor',
+/** By type, what finds what it reads, and is not added by itself. */
+const READS_FROM: ReadonlyMap<string, PageTypes> = new Map([
+  ['multicluster-queue-scorer', CLUSTERS],
+  ['multicluster-kv-cache-utilization-scorer', CLUSTERS],
 ]);
 
 /**
@@ -31,29 +29,24 @@ export function checkReferences(config: EndpointPickerConfig, table: PluginTable
     table.find(pluginRef, path);
   }
   checkBeside(config, table);
-  checkReadOnce(config, table);
-}
-
-function checkReadOnce({ plugins }: EndpointPickerConfig, table: PluginTable): void {
-  plugins.forEach(({ type, name = type }, index) => {
-    const first = plugins.findIndex((each) => each.type === type);
-    if (!READ_ONCE.has(type) || first === index) return;
-    const message = `${name} would read the same of each endpoint as ${plugins[first]?.name ?? type}: one plugin of type ${type} does so; leave out one of them`;
-    table.issue(`plugins[${index}]`, message);
-  });
 }
 
 function checkBeside({ plugins }: EndpointPickerConfig, table: PluginTable): void {
   plugins.forEach(({ type }, index) => {
     const needed = READS_FROM.get(type);
-    if (
-      needed === undefined ||
-      plugins.some(({ type: each }) => each === needed || each === UNREADABLE)
-    )
-      return;
-    const message = `reads what ${needed} finds, which is not in plugins; list it, and name it in dataLayer.sources[].extractors`;
+    if (needed === undefined || plugins.some((each) => finds(each, needed))) return;
+    const message = `reads what ${needed.extractor} finds, which is not in plugins; list it, and name it in dataLayer.sources[].extractors`;
     table.issue(`plugins[${index}]`, message);
   });
+}
+
+/** Whether the plugin is the extractor, or a source with extractors of its own. */
+function finds(
+  { type, parameters }: EndpointPickerConfig['plugins'][number],
+  { source, extractor }: PageTypes,
+): boolean {
+  if (type === extractor || type === UNREADABLE) return true;
+  return type === source && Object.hasOwn(parameters ?? {}, 'extractors');
 }
 
 /** The parsers in force: the deprecated `parser` counts only where the list is empty. */

@@ -1,18 +1,24 @@
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
-import type { PlannedPlugin } from '../../picker/plan/picker-plan.ts';
 import type { DataLayerEntry } from '../schema/data-layer-schema.ts';
-import { leaveOut, METRICS_SOURCE, planMetricsSources } from './plan-metrics-sources.ts';
+import { CLUSTER_SOURCE, planClusterSources } from './plan-cluster-sources.ts';
+import { METRICS_SOURCE, planMetricsSources } from './plan-metrics-sources.ts';
+import { leaveOutSources, namedReadings, type PageTypes } from './plan-readings.ts';
 import type { PluginTable } from './plugin-table.ts';
 
-/** By type of source, the type of the extractor without which the reference keeps nothing of it. */
-const EXTRACTORS: ReadonlyMap<string, string> = new Map([
-  ['dcgm-data-source', 'dcgm-extractor'],
-  ['models-data-source', 'models-data-extractor'],
-]);
+/** Each with the type of the extractor without which the reference keeps nothing of it. */
+const WITHOUT_CHOICE: readonly PageTypes[] = [
+  { source: 'dcgm-data-source', extractor: 'dcgm-extractor' },
+  { source: 'models-data-source', extractor: 'models-data-extractor' },
+];
+/** Sources of the types of one row may find the same values. */
+const JOINED: readonly (readonly string[])[] = [
+  [METRICS_SOURCE, CLUSTER_SOURCE],
+  ...WITHOUT_CHOICE.map(({ source }) => [source]),
+];
 
 /**
- * Finds which sources run where several of one type may find the same value, and gives each its
- * order, which is that of `plugins`: what the first finds counts.
+ * Finds which sources run where several may find the same value, and gives each its order, which is
+ * that of `plugins`: what the first finds counts.
  */
 export function planJoinedSources(
   section: DataLayerEntry,
@@ -20,38 +26,26 @@ export function planJoinedSources(
   notes: ConfigNote[],
 ): void {
   planMetricsSources(section, table, notes);
-  for (const type of EXTRACTORS.keys()) leaveOutUnnamed(type, section, { table, notes });
-  for (const type of [METRICS_SOURCE, ...EXTRACTORS.keys()]) giveOrder(type, table);
+  planClusterSources(section, table, notes);
+  for (const types of WITHOUT_CHOICE) leaveOutUnnamed(types, section, { table, notes });
+  for (const types of JOINED) giveOrder(types, table);
 }
 
 /** Where the section names some of several, the others have nothing to do, as in the reference. */
 function leaveOutUnnamed(
-  type: string,
-  { sources }: DataLayerEntry,
+  types: PageTypes,
+  section: DataLayerEntry,
   to: { readonly table: PluginTable; readonly notes: ConfigNote[] },
 ): void {
-  const { table } = to;
-  const isOf = (name: string, wanted: string | undefined): boolean =>
-    table.planned(name)?.definition.type === wanted;
-  const named = sources.filter(
-    ({ pluginRef, extractors }) =>
-      isOf(pluginRef, type) &&
-      extractors.some((each) => isOf(each.pluginRef, EXTRACTORS.get(type))),
-  );
-  if (named.length === 0) return;
-  leaveOut(
-    type,
-    named.map(({ pluginRef }) => pluginRef),
-    to,
-  );
+  const named = namedReadings(section, types, to.table)
+    .filter(({ extractors }) => extractors.length > 0)
+    .map(({ source }) => source);
+  if (named.length > 0) leaveOutSources(types.source, named, to);
 }
 
-function giveOrder(type: string, table: PluginTable): void {
-  sourcesOf(type, table).forEach((source, order) => {
+function giveOrder(types: readonly string[], table: PluginTable): void {
+  const sources = [...table.plugins()].filter(({ definition }) => types.includes(definition.type));
+  sources.forEach((source, order) => {
     if (order > 0 && !table.gives(source.name, 'order')) table.extend(source, { order });
   });
-}
-
-function sourcesOf(type: string, table: PluginTable): readonly PlannedPlugin[] {
-  return [...table.plugins()].filter(({ definition }) => definition.type === type);
 }

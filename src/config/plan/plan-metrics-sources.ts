@@ -1,19 +1,24 @@
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { PlannedPlugin } from '../../picker/plan/picker-plan.ts';
 import type { DataLayerEntry } from '../schema/data-layer-schema.ts';
+import { CLUSTER_SOURCE } from './plan-cluster-sources.ts';
+import {
+  bindExtractors,
+  leaveOutExtractors,
+  leaveOutSources,
+  namedReadings,
+  type PageTypes,
+  plannedOf,
+  type SourceReading,
+} from './plan-readings.ts';
 import type { PluginTable } from './plugin-table.ts';
 
 export const METRICS_SOURCE = 'metrics-data-source';
 const METRICS_EXTRACTOR = 'core-metrics-extractor';
-const CLUSTER_SOURCE = 'multicluster-metrics-data-source';
 /** With an adaptive interval, samples of endpoints that do nothing are at most so old. */
 const ADAPTIVE_AGE_MS = 200;
 
-/** A source that runs, and the extractors that read its pages, by name. */
-interface Reading {
-  readonly source: string;
-  readonly extractors: readonly string[];
-}
+const TYPES: PageTypes = { source: METRICS_SOURCE, extractor: METRICS_EXTRACTOR };
 
 /**
  * Finds which pages of metrics are read, and by which extractors, by the reference's rules: the
@@ -26,46 +31,38 @@ export function planMetricsSources(
   table: PluginTable,
   notes: ConfigNote[],
 ): void {
-  const named = namedReadings(section, table);
+  const named = namedReadings(section, TYPES, table);
   const usual = section.injectDefaults ? usualReading(named, table) : [];
   const all = [...usual, ...named];
   // Without both, as in a configuration that was filled in, each listed source reads.
   if (all.length === 0) return;
   const readings = all.filter(({ extractors }) => all.length === 1 || extractors.length > 0);
-  leaveOut(
+  const to = { table, notes };
+  leaveOutSources(
     METRICS_SOURCE,
     readings.map(({ source }) => source),
-    { table, notes },
+    to,
   );
   const extractors = readings.flatMap((each) => each.extractors);
   // The reference would read nothing at all.
   if (extractors.length === 0) return;
-  leaveOut(METRICS_EXTRACTOR, extractors, { table, notes });
-  if (readings.length === 1 && extractors.length === 1) return;
-  for (const reading of readings) bind(reading, table);
-  for (const each of new Set(extractors)) table.leaveOut(each);
-}
-
-/** The sources of the section. One that is named twice has the extractors of both places. */
-function namedReadings({ sources }: DataLayerEntry, table: PluginTable): readonly Reading[] {
-  const named = new Map<string, string[]>();
-  for (const { pluginRef, extractors } of sources) {
-    if (table.planned(pluginRef)?.definition.type !== METRICS_SOURCE) continue;
-    const names = extractors.map((each) => each.pluginRef);
-    const read = names.filter((each) => isExtractor(table.planned(each)));
-    named.set(pluginRef, [...(named.get(pluginRef) ?? []), ...read]);
-  }
-  return [...named].map(([source, extractors]) => ({ source, extractors }));
+  leaveOutExtractors(METRICS_EXTRACTOR, extractors, to);
+  // A source without extractors of its own writes over what another source finds.
+  const isAlone = readings.length === 1 && plannedOf(CLUSTER_SOURCE, table).length === 0;
+  if (isAlone && extractors.length === 1) return;
+  bindExtractors(readings, table);
 }
 
 /** The source that the reference adds, where it reads a page that no other one reads. */
-function usualReading(named: readonly Reading[], table: PluginTable): readonly Reading[] {
-  // Clusters have no metrics page of an engine.
-  const hasClusters = [...table.plugins()].some(
-    ({ definition }) => definition.type === CLUSTER_SOURCE,
-  );
-  if (hasClusters || named.some(({ source }) => source === METRICS_SOURCE)) return [];
+function usualReading(
+  named: readonly SourceReading[],
+  table: PluginTable,
+): readonly SourceReading[] {
+  if (named.some(({ source }) => source === METRICS_SOURCE)) return [];
   const isListed = table.planned(METRICS_SOURCE) !== undefined;
+  // Clusters have no metrics page of an engine.
+  const hasClusters = plannedOf(CLUSTER_SOURCE, table).length > 0;
+  if (!isListed && hasClusters) return [];
   if (!isListed && named.some(({ source }) => isUsualPage(table.planned(source)))) return [];
   table.inject(METRICS_SOURCE, isListed ? {} : scrapes(table));
   table.inject(METRICS_EXTRACTOR);
@@ -86,33 +83,4 @@ function scrapes(table: PluginTable): object {
     return metricsStalenessThreshold < ADAPTIVE_AGE_MS;
   };
   return [...table.plugins()].some(isShorter) ? {} : { interval: 'adaptive' };
-}
-
-/** Takes out the plugins of a type that are not among `kept`, with a note for each. */
-export function leaveOut(
-  type: string,
-  kept: readonly string[],
-  { table, notes }: { readonly table: PluginTable; readonly notes: ConfigNote[] },
-): void {
-  for (const { name, definition } of table.plugins()) {
-    if (definition.type !== type || kept.includes(name)) continue;
-    const path = table.pathOf(name);
-    const place =
-      type === METRICS_EXTRACTOR
-        ? 'the extractors of a metrics source in dataLayer.sources'
-        : 'dataLayer.sources, with an extractor';
-    const text = `${path}: ${name} has nothing to do; name it in ${place}, or leave it out`;
-    notes.push({ path, reason: 'unused', text });
-    table.leaveOut(name);
-  }
-}
-
-function bind({ source, extractors }: Reading, table: PluginTable): void {
-  const plugin = table.planned(source);
-  if (plugin === undefined) return;
-  table.extend(plugin, { extractors: extractors.map((each) => table.planned(each)?.written) });
-}
-
-function isExtractor(plugin: PlannedPlugin | undefined): boolean {
-  return plugin?.definition.type === METRICS_EXTRACTOR;
 }

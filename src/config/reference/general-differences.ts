@@ -29,7 +29,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'A changed body keeps every byte that did not have to change; there the whole JSON is written again, in another order.',
   'A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of `check` and at start; there the picker starts and refuses each request.',
   'A plugin that has the name of another built-in type, such as a scorer named `max-score-picker`, is an error where that type is needed.',
-  'Where several data sources of one type find the same value, that of the first one in `plugins` counts while its page can be read, and the load is as old as the oldest page that a part of it comes from; there the value that was read last counts, in an order that differs from start to start, and any page makes all values new. Two `multicluster-metrics-data-source`s are an error.',
+  'Where several data sources of one type find the same value, that of the first one in `plugins` counts while its page can be read, and the load is as old as the oldest page that a part of it comes from; there the value that was read last counts, in an order that differs from start to start, and any page makes all values new.',
   'An extractor that is listed under a data source of another kind works; there it is an error.',
   'A matcher `!=` in the specification of a metric leaves out the series that have the value; there it is read and has no effect.',
   'A second document in a configuration file, and in an endpoints file fields that are not known and two endpoints of one name or address, are errors; there they are passed over. Where a later version of that file has an error, the former list stays; there its other endpoints count.',

@@ -136,13 +136,6 @@ describe('profiles', () => {
     expect(issuesOf(plain, 'llm-d.ai/v1')[0]).toContain('parameters.password');
   });
 
-  test('[D503] two plugins that find the same of each endpoint are an error, which says what to do', () => {
-    const type = 'multicluster-metrics-data-source';
-    expect(issuesOf({ plugins: [{ type }, { type, name: 'more' }] })).toEqual([
-      `plugins[1]: more would read the same of each endpoint as ${type}: one plugin of type ${type} does so; leave out one of them`,
-    ]);
-  });
-
   test('[D3] several profiles need a profile handler', () => {
     const two = { schedulingProfiles: [{ name: 'a' }, { name: 'b' }] };
     expect(issuesOf(two)[0]).toContain('there are 2 profiles and no profile handler');

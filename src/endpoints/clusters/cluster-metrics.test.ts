@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { scrapedPool } from '../../../test/support/scraping-bed.ts';
 import { FakeServers } from '../../../test/support/servers/fake-servers.ts';
 import { CUSTOM_METRICS } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
@@ -65,6 +66,41 @@ describe('multicluster-metrics-data-source', () => {
     const at = 'east.example';
     for (const queueSizeMetric of ['queue{name=b}', 'queue{name="b"}']) {
       expect(await read(page, { extractor: { queueSizeMetric }, at })).toEqual({ [QUEUE]: 5 });
+    }
+  });
+
+  test('[D554] of several extractors of one source the last that finds a value counts', async () => {
+    const source = {
+      extractors: [{ kvCacheUtilizationMetric: 'mine_kv' }, { queueSizeMetric: 'mine_queue' }],
+    };
+    // The second extractor finds the usual KV usage, and the first the usual queue.
+    expect(await read(PAGE, { source, at: 'east.example' })).toEqual({ [KV]: 0.4, [QUEUE]: 7 });
+    const page = 'mine_kv 0.1\n';
+    expect(await read(page, { source, at: 'east.example' })).toEqual({ [KV]: 0.1 });
+  });
+
+  test('[D554] what it finds stands beside what a metrics source finds', async () => {
+    const bed = scrapedPool({
+      extractors: [
+        {
+          engineConfigs: [
+            { name: 'vllm', customMetrics: [{ attributeKey: 'Heat', metricSpec: 'heat' }] },
+          ],
+        },
+      ],
+      port: 9,
+    });
+    const { pool, runtime, network, clock } = bed;
+    const parsed = clusterMetricsSource.config.parse({ scheme: 'http', port: 7, order: 1 });
+    pool.observeEndpoints(clusterMetricsSource.start(parsed, { name: 'm', pool, runtime }));
+    const answering = { delayMs: 1, dead: false, status: 200 };
+    network.servers.set('east:9', { ...answering, page: 'heat 71\n' });
+    network.servers.set('east:7', { ...answering, page: PAGE });
+    bed.add('east:8000');
+    for (let at = 500; at <= 5000; at += 90) {
+      await clock.run(at);
+      const found = Object.fromEntries(bed.get('east:8000').attribute(CUSTOM_METRICS));
+      expect(found).toEqual({ Heat: 71, [KV]: 0.4, [QUEUE]: 7 });
     }
   });
 });

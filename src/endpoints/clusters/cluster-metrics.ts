@@ -1,9 +1,5 @@
 import { z } from 'zod';
-import {
-  CLUSTER_KV_CACHE_USAGE,
-  CLUSTER_QUEUE_SIZE,
-  CUSTOM_METRICS,
-} from '../../framework/attributes.ts';
+import { CLUSTER_KV_CACHE_USAGE, CLUSTER_QUEUE_SIZE } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   type DataSourceDefinition,
@@ -13,10 +9,12 @@ import {
 } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { optionalPort } from '../../plugins/parameters/optional-port.ts';
+import { sharedSink } from '../scraping/endpoint-readings.ts';
 import { SeriesFinder } from '../scraping/page/prometheus-scan.ts';
+import type { PageReading } from '../scraping/page/reading.ts';
 import { parseSpec } from '../scraping/page/series-spec.ts';
-import { pageFields, pollInterval } from '../scraping/page-fields.ts';
-import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
+import { pageFields, pollInterval, sourceOrder } from '../scraping/page-fields.ts';
+import { PagePoller, type PageSink, type PollConfig } from '../scraping/page-poller.ts';
 
 const TYPE = 'multicluster-metrics-data-source';
 /** A picker brings its averages up to date every few seconds. */
@@ -27,6 +25,9 @@ const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 interface ClusterMetricsConfig extends PollConfig {
   readonly path: string;
   readonly port?: number | undefined;
+  /** Undefined: the extractor of the pool. */
+  readonly extractors?: readonly ClusterMetricNames[] | undefined;
+  readonly order?: number | undefined;
 }
 
 /** The metrics of a cluster's picker that say how loaded its pool is. */
@@ -34,19 +35,6 @@ interface ClusterMetricNames {
   readonly kvCacheUtilizationMetric: string;
   readonly queueSizeMetric: string;
 }
-
-const config = z.lazy(() =>
-  z
-    .strictObject({
-      ...pageFields('https', '/metrics'),
-      port: optionalPort,
-      /** Read for compatibility, without effect: only the lines that count are read anyway. */
-      families: z.array(z.string()).optional(),
-      interval: pollInterval(INTERVAL_MS),
-      ...httpTlsFields,
-    })
-    .refine(hasClientPair, CLIENT_PAIR),
-);
 
 const metricName = (byDefault: string): z.ZodType<string, string | undefined> =>
   z
@@ -65,6 +53,25 @@ const names = z.lazy(() =>
   }),
 );
 
+const config = z.lazy(() =>
+  z
+    .strictObject({
+      ...pageFields('https', '/metrics'),
+      port: optionalPort,
+      /** Read for compatibility, without effect: only the lines that count are read anyway. */
+      families: z.array(z.string()).optional(),
+      interval: pollInterval(INTERVAL_MS),
+      /**
+       * The extractors of this source's own pages, where a configuration has several; else the
+       * pool's extractor reads them.
+       */
+      extractors: z.array(names).min(1).optional(),
+      order: sourceOrder,
+      ...httpTlsFields,
+    })
+    .refine(hasClientPair, CLIENT_PAIR),
+);
+
 // By pool, as the pool's metrics source may start before or after the extractor.
 const configured = new WeakMap<EndpointWriter, ClusterMetricNames>();
 
@@ -80,7 +87,7 @@ export const clusterMetricsSource: DataSourceDefinition = defineDataSource<Clust
       timeoutMs: TIMEOUT_MS,
       bodyBytesMax: PAGE_BYTES_MAX,
       urlOf: (endpoint) => urlOf(parsed, endpoint),
-      sinkOf: (endpoint) => ({ take: (page) => take(Buffer.from(page), endpoint, host) }),
+      sinkOf: (endpoint) => sinkOf(parsed, endpoint, host),
     }),
 });
 
@@ -103,20 +110,37 @@ function urlOf({ scheme, path, port }: ClusterMetricsConfig, { address, labels }
   return url;
 }
 
-function take(page: Buffer, { id }: Endpoint, { pool, runtime }: DataSourceHost): void {
-  const { kvCacheUtilizationMetric, queueSizeMetric } = configured.get(pool) ?? names.parse({});
-  const kvCacheUsage = valueIn(page, kvCacheUtilizationMetric);
-  const waitingQueueSize = valueIn(page, queueSizeMetric);
-  const values: [string, number][] = [];
-  if (kvCacheUsage !== undefined) values.push([CLUSTER_KV_CACHE_USAGE, kvCacheUsage]);
-  if (waitingQueueSize !== undefined) values.push([CLUSTER_QUEUE_SIZE, waitingQueueSize]);
-  if (values.length === 0) {
-    throw new Error(`has neither ${kvCacheUtilizationMetric} nor ${queueSizeMetric}`);
-  }
-  pool.set(id, CUSTOM_METRICS, new Map(values));
-  const load = { kvCacheUsage: kvCacheUsage ?? 0, waitingQueueSize: waitingQueueSize ?? 0 };
-  pool.observe(id, { ...load, runningRequests: 0, sampledAt: runtime.clock.now() });
+/** Throws where a page has none of the metrics. */
+function sinkOf(
+  { extractors, order }: ClusterMetricsConfig,
+  { id }: Endpoint,
+  { pool, runtime }: DataSourceHost,
+): PageSink {
+  const sink = sharedSink(pool, id, order);
+  const take = (page: Uint8Array): void => {
+    const wanted = extractors ?? [configured.get(pool) ?? names.parse({})];
+    const reading = readingOf(Buffer.from(page), wanted);
+    sink.take({ reading, sampledAt: runtime.clock.now() });
+  };
+  return { ...sink, take };
 }
+
+/** Where several extractors find the same, the last one counts, as in the reference. */
+function readingOf(page: Buffer, wanted: readonly ClusterMetricNames[]): PageReading {
+  const last = (nameOf: (names: ClusterMetricNames) => string): number | undefined =>
+    wanted.map((each) => valueIn(page, nameOf(each))).findLast((value) => value !== undefined);
+  const kvUsage = last((each) => each.kvCacheUtilizationMetric);
+  const waiting = last((each) => each.queueSizeMetric);
+  const custom = new Map<string, number>();
+  if (kvUsage !== undefined) custom.set(CLUSTER_KV_CACHE_USAGE, kvUsage);
+  if (waiting !== undefined) custom.set(CLUSTER_QUEUE_SIZE, waiting);
+  if (custom.size === 0) throw new Error(`has ${wanted.map(neitherOf).join(', and ')}`);
+  const others = { running: undefined, engines: undefined, lora: undefined, cache: undefined };
+  return { ...others, waiting, kvUsage, custom, startedAtS: undefined };
+}
+
+const neitherOf = ({ kvCacheUtilizationMetric, queueSizeMetric }: ClusterMetricNames): string =>
+  `neither ${kvCacheUtilizationMetric} nor ${queueSizeMetric}`;
 
 /** Undefined where the page has no such number, or one that cannot be. */
 function valueIn(page: Buffer, name: string): number | undefined {

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { load } from '../../../test/support/load-text.ts';
 import { vllmPage } from '../../../test/support/servers/fake-servers.ts';
-import { CONTEXT_WINDOW, GPU_UTILIZATION, MODELS } from '../../framework/attributes.ts';
+import {
+  CLUSTER_QUEUE_SIZE,
+  CONTEXT_WINDOW,
+  CUSTOM_METRICS,
+  GPU_UTILIZATION,
+  MODELS,
+} from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { HttpResponse } from '../../framework/runtime.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -46,6 +52,16 @@ const KINDS: readonly Kind[] = [
     page: vllmPage,
     valueOf: ({ metrics }) => metrics.runningRequests,
   },
+  {
+    type: 'multicluster-metrics-data-source',
+    extractor: 'multicluster-metrics-extractor',
+    page: (value) => `llm_d_epp_average_queue_size{name="pool"} ${value}\n`,
+    valueOf: (endpoint) => {
+      const queue = endpoint.attribute(CUSTOM_METRICS).get(CLUSTER_QUEUE_SIZE);
+      expect(endpoint.metrics.waitingQueueSize).toBe(queue);
+      return queue;
+    },
+  },
 ];
 
 /** The picker of one endpoint, with a source for each path, in this order. */
@@ -82,7 +98,7 @@ function setUp({ type, extractor, page, valueOf }: Kind, ...paths: readonly stri
   return { clock, pages, picker, planOf, add, value };
 }
 
-describe.each(KINDS)('[D560] of two sources of type $type', (kind) => {
+describe.each(KINDS)('[D560] [D554] of two sources of type $type', (kind) => {
   test('the first in plugins counts, whichever is read last, and the other while it fails', async () => {
     const { clock, pages, value } = setUp(kind, '/a', '/b');
     pages.set('/b', 20);
