@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
  * this is why.
  */
 export const OWN_PROCESS: Readonly<Record<string, string>> = {
+  'bench/support/go-program.test.ts': 'sets variables of the environment',
   'src/commands/options/pool-options.test.ts': 'sets variables of the environment',
   'src/extproc/http2/connection.test.ts': 'watches a method of all connections',
   'src/extproc/http2/stream-sending.test.ts': 'watches a method of all streams',
