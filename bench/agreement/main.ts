@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { buildKubernetes } from '../support/kubernetes-binaries.ts';
 import { buildReferenceEpp } from '../support/reference-epp.ts';
+import { PORTS_MAX } from '../support/reference-pools.ts';
 import { envoyBinary } from '../support/stack.ts';
 import type { Difference } from './compare.ts';
-import { PORTS_MAX } from './endpoints-for.ts';
 import { type LiveAgreement, measureAgreement } from './live.ts';
 import type { Reference } from './reference.ts';
 

@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServe } from '../../src/serve/serve.ts';
 import type { KubernetesBinaries } from '../support/kubernetes-binaries.ts';
-import { eventually, serveOptions } from '../support/stack.ts';
-import { endpointsAsPod, endpointsInFile, type Found } from './endpoints-for.ts';
+import { startReferencePools } from '../support/reference-pools.ts';
+import { type Found, startReferenceProgram } from '../support/reference-program.ts';
+import { serveOptions } from '../support/stack.ts';
+import { endpointsInFile } from './endpoints-in-file.ts';
 
 /** The picker in charge. */
 export interface InCharge {
@@ -24,8 +23,7 @@ export interface Reference {
   readonly kubernetes?: KubernetesBinaries;
 }
 
-const STOP_MS = 5000;
-const LOG_CHARS_SHOWN = 2000;
+const POOL = 'agreement';
 
 /** The reference picker where there is one; else another Pointsman in its place. */
 export function startInCharge(
@@ -53,87 +51,19 @@ async function startReference(
     for (const each of stops.splice(0).reverse()) await each();
   };
   try {
-    const found =
-      kubernetes === undefined
-        ? endpointsInFile(folder, endpoints)
-        : await endpointsAsPod(folder, endpoints, kubernetes);
-    stops.push(() => found.stop());
-    const extProcPort = await startProgram(path, { found, servers: endpoints.length, stops });
+    const found = async (): Promise<Found> => {
+      if (kubernetes === undefined) return endpointsInFile(folder, endpoints);
+      const pools = await startReferencePools(folder, kubernetes);
+      stops.push(() => pools.stop());
+      return pools.createPool(POOL, endpoints);
+    };
+    const servers = endpoints.length;
+    const program = await startReferenceProgram(path, { found: await found(), servers });
+    stops.push(() => program.stop());
+    const { extProcPort } = program;
     return { name, extProcPort, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-interface ProgramOptions {
-  readonly found: Found;
-  readonly servers: number;
-  readonly stops: (() => unknown)[];
-}
-
-/** Returns its port for gateways when it has all model servers. */
-async function startProgram(
-  path: string,
-  { found, servers, stops }: ProgramOptions,
-): Promise<number> {
-  const [grpc, health, metrics] = [await freePort(), await freePort(), await freePort()];
-  const args = [
-    ...found.args,
-    `--grpc-port=${grpc}`,
-    `--grpc-health-port=${health}`,
-    `--metrics-port=${metrics}`,
-    '--metrics-endpoint-auth=false',
-    '--secure-serving=false',
-  ];
-  const env = { ...process.env, ...found.env };
-  const child = spawn(path, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  stops.push(() => end(child));
-  let log = '';
-  let hasEnded = false;
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    log = (log + text).slice(-LOG_CHARS_SHOWN);
-  });
-  child.on('error', ({ message }) => {
-    log += message;
-    hasEnded = true;
-  });
-  // Not at its exit: some of its log may not have been read then.
-  child.on('close', () => {
-    hasEnded = true;
-  });
-  const isReady = async (): Promise<boolean> => (await serversOf(metrics)) === servers;
-  const ready = await eventually(isReady, (yes) => yes || hasEnded).catch(() => false);
-  if (!ready) throw new Error(`${path} does not have ${servers} model servers: ${log}`);
-  return grpc;
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  const hasStarted = child.pid !== undefined;
-  if (!hasStarted || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  const killing = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-  await ended;
-  clearTimeout(killing);
-}
-
-const READY = /^(?:llm_d_epp_ready_endpoints|inference_pool_ready_pods)\{[^}]*\} (\d+)/m;
-
-/** How many endpoints its metrics page says are ready. */
-async function serversOf(metricsPort: number): Promise<number> {
-  try {
-    const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-    return Number(READY.exec(page)?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -36,6 +36,8 @@ export interface BedOptions {
   readonly answerChunks: number;
   /** Milliseconds between two chunks; 0 for answers that are written at once. */
   readonly chunkGapMs?: number;
+  /** Each model server on an address of its own, all with the same port, as pods are. */
+  readonly asPods?: boolean;
   /** Default: full duplex. */
   readonly wiring?: Wiring;
   /** Have the picker's Node report what it collects. */
@@ -50,7 +52,7 @@ export type Wiring = 'envoy' | 'envoy-efficient' | 'envoy-partial';
 
 /** An ext_proc server behind an Envoy that no other server uses. */
 export interface Side {
-  /** Process id of the ext_proc server. */
+  /** Process id of the ext_proc server, whose CPU and memory are measured. */
   readonly pid: number;
   /** Port where Envoy takes requests. */
   readonly port: number;
@@ -95,10 +97,10 @@ export function startUpstream(
   options: Omit<BedOptions, 'config'>,
   { log }: Pick<Tools, 'log'>,
 ): Promise<Child> {
-  const { endpoints, page, answerChunks, chunkGapMs = CHUNK_GAP_MS } = options;
+  const { endpoints, page, answerChunks, chunkGapMs = CHUNK_GAP_MS, asPods = false } = options;
   const flags =
     `--endpoints ${endpoints} --page ${page} --chunks ${answerChunks} ` +
-    `--chunk-gap-ms ${chunkGapMs}`;
+    `--chunk-gap-ms ${chunkGapMs}${asPods ? ' --as-pods' : ''}`;
   return startChild({
     name: 'upstream',
     command: process.execPath,
@@ -109,11 +111,11 @@ export function startUpstream(
 
 /** Addresses of the model servers that `startUpstream` has started. */
 export function addressesOf({ said }: Child): readonly string[] {
-  const { ports } = said as { readonly ports: readonly number[] };
-  return ports.map((port) => `127.0.0.1:${port}`);
+  return (said as { readonly addresses: readonly string[] }).addresses;
 }
 
-async function scrapesSeen(address: string): Promise<number> {
+/** How many metrics pages all model servers of an upstream have served so far, asked of one. */
+export async function scrapesSeen(address: string): Promise<number> {
   const { body } = await request(`http://${address}/scrapes`);
   return Number(await body.text());
 }
@@ -183,7 +185,7 @@ export function startPicker(
  * Starts an Envoy in front of an ext_proc server, in full duplex unless another wiring is given.
  */
 export async function behindEnvoy(
-  child: Child,
+  child: Omit<Child, 'stop'>,
   port: number,
   {
     envoyPath,
@@ -214,7 +216,7 @@ export async function behindEnvoy(
   };
 }
 
-async function sampleAgesOf({ said }: Child): Promise<readonly number[]> {
+async function sampleAgesOf({ said }: Pick<Child, 'said'>): Promise<readonly number[]> {
   const { metricsPort } = said as { readonly metricsPort?: number };
   if (metricsPort === undefined) return [];
   const { body } = await request(`http://127.0.0.1:${metricsPort}/debug/endpoints`);

@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
 import {
   answer,
@@ -10,9 +10,12 @@ import {
 } from './answers.ts';
 import { HttpReader } from './http-reader.ts';
 
-// Model servers that use very little CPU: one process, one port for each server, prepared answers.
-// A separate process, so that its CPU is not counted. Prints its ports as JSON when it listens, and
-// ends when its stdin closes.
+/** Addresses from 127.0.1.1 to 127.0.1.250, then from 127.0.2.1 on. */
+const PODS_OF_A_NET = 250;
+
+// Model servers that use very little CPU: one process, an address for each server, prepared answers.
+// A separate process, so that its CPU is not counted. Prints its addresses as JSON when it listens,
+// and ends when its stdin closes.
 
 const { values } = parseArgs({
   options: {
@@ -22,6 +25,8 @@ const { values } = parseArgs({
     chunks: { type: 'string', default: '0' },
     /** Milliseconds between two chunks; 0: the whole answer is written at once. */
     'chunk-gap-ms': { type: 'string', default: '10' },
+    /** As pods have it: each server on a loopback address of its own, all with the same port. */
+    'as-pods': { type: 'boolean', default: false },
   },
 });
 const pages = metricsAnswers(pageKind(values.page));
@@ -56,18 +61,36 @@ function streamTo(socket: Socket): void {
   }, chunkGapMs);
 }
 
-function listen(): Promise<Server> {
+/** Listens and returns `host:port`; port 0 is a free one. */
+function listen(host: string, port = 0): Promise<string> {
   const server = createServer({ noDelay: true }, (socket) => {
     const reader = new HttpReader(({ head }) => onRequest(socket, head));
     socket.on('data', (data: Buffer) => reader.push(data));
     socket.on('error', () => socket.destroy());
   });
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve(server));
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      resolve(`${host}:${(server.address() as AddressInfo).port}`);
+    });
   });
 }
 
-const servers = await Promise.all(Array.from({ length: Number(values.endpoints) }, listen));
-const ports = servers.map((server) => (server.address() as AddressInfo).port);
-process.stdout.write(`${JSON.stringify({ ports })}\n`);
+/** Linux has all of 127.0.0.0/8 on the loopback. */
+function podHost(index: number): string {
+  return `127.0.${1 + Math.floor(index / PODS_OF_A_NET)}.${1 + (index % PODS_OF_A_NET)}`;
+}
+
+async function listenAsPods(count: number): Promise<readonly string[]> {
+  const first = await listen(podHost(0));
+  const port = Number(first.split(':')[1]);
+  const others = Array.from({ length: count - 1 }, (_, at) => listen(podHost(at + 1), port));
+  return [first, ...(await Promise.all(others))];
+}
+
+const count = Number(values.endpoints);
+const addresses = values['as-pods']
+  ? await listenAsPods(count)
+  : await Promise.all(Array.from({ length: count }, () => listen('127.0.0.1')));
+process.stdout.write(`${JSON.stringify({ addresses })}\n`);
 process.stdin.on('end', () => process.exit(0)).resume();
