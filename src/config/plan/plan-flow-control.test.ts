@@ -44,6 +44,15 @@ describe('flowControl', () => {
     expect(JSON.stringify(planOf(empty))).toEqual(JSON.stringify(planOf(given)));
   });
 
+  test('[D555] a priority of null is 0, as Go reads it', () => {
+    for (const priority of ['null', '~', '']) {
+      const plan = planOf(`{priorityBands: [{priority: ${priority}, maxRequests: 7}]}`);
+      expect([...(plan?.bands.keys() ?? [])]).toEqual([0]);
+      const template = `{defaultPriorityBand: {priority: ${priority}, maxRequests: 7}}`;
+      expect(limitsOf(planOf(template)?.defaultBand)).toEqual([7, 1e9, undefined]);
+    }
+  });
+
   test('[Q62] reads all its fields, with quantities and durations as in Kubernetes', () => {
     const plan = planOf(
       `{maxBytes: 10Gi, maxRequests: 1k, defaultRequestTTL: 5s, enableEviction: true,

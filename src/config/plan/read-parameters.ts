@@ -86,9 +86,9 @@ function asGoReads(value: unknown, schema: unknown): unknown {
   const names = new Map(Object.keys(fields).map((name) => [name.toLowerCase(), name]));
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, each]) => {
-      if (each === null) return [];
-      const name = key in fields ? key : (names.get(key.toLowerCase()) ?? key);
-      return [[name, asGoReads(each, fields[name])]];
+      const name = key in fields ? key : names.get(key.toLowerCase());
+      if (name === undefined) return [[key, each]];
+      return each === null ? [] : [[name, asGoReads(each, fields[name])]];
     }),
   );
 }

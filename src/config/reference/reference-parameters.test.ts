@@ -126,6 +126,16 @@ describe("the reference's parameters", () => {
     expect(() => load('queue-scorer', [1])).toThrow('must be a map with fields, not a list');
   });
 
+  test('[D555] a parameter that a type does not have is an error, also where it is null', () => {
+    const given = { threshold: null, treshold: null };
+    expect(() => load('load-aware-scorer', given)).toThrow('plugins[0].parameters.treshold');
+    expect(parsed('load-aware-scorer', { THRESHOLD: null })).toEqual(
+      parsed('load-aware-scorer', {}),
+    );
+    const { notes } = load('queue-scorer', { treshold: null });
+    expect(notes.map(({ reason }) => reason)).toEqual(['no-such-parameter']);
+  });
+
   test.each<readonly [type: string, parameters: object, path: string]>([
     ['predicted-latency-producer', { samplingMean: 0 }, 'samplingMean'],
     [

@@ -66,7 +66,14 @@ export interface FlowControlEntry {
   readonly enableEviction?: boolean | null | undefined;
 }
 
-const template = z.strictObject({ priority: z.int().optional(), ...bandFields });
+/** As Go leaves a number alone where the value is null. */
+const priority = (byDefault: number | undefined): z.ZodType<number | undefined> =>
+  z
+    .int()
+    .nullish()
+    .transform((given) => given ?? byDefault);
+const template = z.strictObject({ priority: priority(undefined), ...bandFields });
+const band = z.strictObject({ priority: priority(0), ...bandFields });
 
 export const flowControl: z.ZodType<FlowControlEntry> = z.strictObject({
   maxBytes: quantity.nullish(),
@@ -75,7 +82,7 @@ export const flowControl: z.ZodType<FlowControlEntry> = z.strictObject({
   noEndpointRequestTTL: duration.nullish(),
   defaultPriorityBand: template.nullish(),
   defaultNegativePriorityBand: template.nullish(),
-  priorityBands: z.array(z.strictObject({ priority: z.int().default(0), ...bandFields })).nullish(),
+  priorityBands: z.array(band).nullish(),
   usageLimitPolicyPluginRef: name,
   saturationDetector: z.strictObject({ pluginRef: name }).nullish(),
   enableEviction: z.boolean().nullish(),

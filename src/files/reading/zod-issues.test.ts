@@ -32,6 +32,9 @@ it('[V331] says of a wrong type which one it must be, and which one it is', () =
     'servers[1].count: must be a whole number',
     'weight: must be a number, not Infinity',
   ]);
+  expect(messages({ weight: Number.NEGATIVE_INFINITY })).toEqual([
+    'weight: must be a number, not -Infinity',
+  ]);
   expect(messages([])).toEqual(['(top level): must be a map with fields, not a list']);
 });
 

@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 /** Zod's own text about a type. */
-const WRONG_TYPE = /^Invalid input: expected \w+, received (\w+)$/;
+const WRONG_TYPE = /^Invalid input: expected \w+, received (-?\w+)$/;
 
 /** `at` is the path of the parsed value, such as `plugins[0].parameters`. */
 export function zodIssues(
