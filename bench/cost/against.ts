@@ -6,6 +6,7 @@ import {
   FIGURES,
   type FigureName,
   type Figures,
+  figureUnit,
   type Summaries,
   type Summary,
   summarize,
@@ -90,7 +91,7 @@ export function againstLines({ row, ratios, ours, other, failedShare }: AgainstR
   const lines = FIGURE_NAMES.flatMap((name) => {
     const [mine, theirs, ratio] = [ours[name], other[name], ratios[name]];
     if (mine === undefined || theirs === undefined) return [];
-    const unit = name === 'cost' ? unitOf(row) : FIGURES[name].unit;
+    const unit = figureUnit(name, unitOf(row));
     const times = ratio === undefined ? '–' : `${ratio.median.toFixed(3)} × (${ranged(ratio)})`;
     const values = `${mine.median.toPrecision(3)} and ${theirs.median.toPrecision(3)} ${unit}`;
     return [`  ${FIGURES[name].name.padEnd(26)}${times}, ${values.trimEnd()}`];

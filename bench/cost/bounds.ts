@@ -1,4 +1,4 @@
-import { FIGURES, type FigureName } from './figures.ts';
+import { FIGURES, type FigureName, figureUnit } from './figures.ts';
 
 /** What a figure of a row may be at most. */
 export interface Bound {
@@ -22,7 +22,7 @@ export function ofRow(figure: FigureName, row: string, max: number): Bound {
 
 /** A text such as `p99 ≤ 4 ms` or `CPU ≤ 2.5 × echo`. `costUnit` is that of the row. */
 export function boundText({ figure, max, times }: Bound, costUnit: string): string {
-  const { name, unit } = FIGURES[figure];
+  const { name } = FIGURES[figure];
   if (times !== undefined) return `${name} ≤ ${max} × ${times === 'echo' ? 'echo' : times.row}`;
-  return `${name} ≤ ${max} ${figure === 'cost' ? costUnit : unit}`.trimEnd();
+  return `${name} ≤ ${max} ${figureUnit(figure, costUnit)}`.trimEnd();
 }

@@ -3,6 +3,8 @@ import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
 /** What a round measures of one side; each row has some of them. */
 export const FIGURES = {
   cost: { name: 'CPU', unit: '' },
+  userCost: { name: 'CPU in user mode', unit: '' },
+  systemCost: { name: 'CPU in the kernel', unit: '' },
   p50Ms: { name: 'p50', unit: 'ms' },
   p99Ms: { name: 'p99', unit: 'ms' },
   residentMb: { name: 'memory', unit: 'MB' },
@@ -14,6 +16,11 @@ export const FIGURES = {
 export type FigureName = keyof typeof FIGURES;
 
 export const FIGURE_NAMES: readonly FigureName[] = Object.keys(FIGURES) as FigureName[];
+
+/** The unit of a figure; `costUnit` is that of the row's CPU. */
+export function figureUnit(name: FigureName, costUnit: string): string {
+  return /cost$/i.test(name) ? costUnit : FIGURES[name].unit;
+}
 
 /** Median and extremes of rounds, or of pairs of processes. */
 export interface Summary {

@@ -4,6 +4,7 @@ import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import type { Tools } from '../load/bed.ts';
 import { buildYardstick } from '../yardstick/build.ts';
 import { type AgainstResult, againstLines, measureAgainst } from './against.ts';
+import { type GoOptions, goHolds, goText, measureBesideGo } from './beside-go/beside-go.ts';
 import { builtMain } from './build.ts';
 import { measureRow, type RowResult } from './measure-row.ts';
 import { type CostOptions, costOptions } from './options.ts';
@@ -39,7 +40,41 @@ async function main(): Promise<number> {
     await printAgainst(options, { ...common, other, pairs });
     return 0;
   }
+  if (options.go !== undefined) {
+    return printBesideGo(options.go, {
+      ...common,
+      json: options.json,
+      envoyVersion: envoy.version,
+    });
+  }
   return printCosts(options, { ...common, envoyVersion: envoy.version });
+}
+
+async function printBesideGo(
+  options: GoOptions,
+  {
+    json,
+    envoyVersion,
+    ...tools
+  }: Omit<Tools, 'other'> & { readonly json: boolean; readonly envoyVersion: string },
+): Promise<number> {
+  const report = await measureBesideGo(options, tools, say);
+  if ('unavailable' in report) {
+    say(report.unavailable);
+    return 2;
+  }
+  const { goVersion: go, ...rest } = report;
+  const machine = { ...machineOf(envoyVersion), go };
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ bench: 'cost', besideGo: true, machine, ...rest }, undefined, 2)}\n`
+      : goText(report),
+  );
+  return goHolds(report) ? 0 : 1;
+}
+
+function machineOf(envoy: string): object {
+  return { cores: cpus().length, cpu: cpus()[0]?.model, node: process.version, envoy };
 }
 
 async function printCosts(
@@ -57,13 +92,8 @@ async function printCosts(
     nodeFlags: [...common.nodeFlags, ...profiling],
     other: 'path' in yardstick ? { kind: 'yardstick', path: yardstick.path } : undefined,
   });
-  const machine = {
-    cores: cpus().length,
-    cpu: cpus()[0]?.model,
-    node: process.version,
-    envoy: envoyVersion,
-    go: 'goVersion' in yardstick ? yardstick.goVersion : undefined,
-  };
+  const go = 'goVersion' in yardstick ? yardstick.goVersion : undefined;
+  const machine = { ...machineOf(envoyVersion), go };
   const rows = results.map((result) => asJson(result, results));
   process.stdout.write(
     json

@@ -78,21 +78,21 @@ async function measureRounds(
     const sides = [bed.ours, ...(bed.other === undefined ? [] : [bed.other])];
     const rounds = new Map<Side, Round[]>(sides.map((side) => [side, []]));
     const next = promptsOf(row);
-    if (bed.other !== undefined) for (const side of sides) side.pause();
+    const { scrapes } = bed;
+    const inTurn = bed.other !== undefined;
+    const measure = (side: Side, windowMs: number): Promise<Round> =>
+      measureSide({ side, scrapes, inTurn, row, next, windowMs });
+    if (inTurn) for (const side of sides) side.pause();
     for (const side of sides) {
       const compiled = side !== bed.ours && tools.other?.kind !== 'picker';
-      const warmUp = (windowMs: number): Promise<Round> =>
-        measureSide({ side, bed, row, next, windowMs });
-      if (compiled) await warmUp(COMPILED_WARM_UP_MS);
-      else await warmUpPicker(row, timing, () => warmUp(timing.warmUpMs));
+      if (compiled) await measure(side, COMPILED_WARM_UP_MS);
+      else await warmUpPicker(row, timing, () => measure(side, timing.warmUpMs));
     }
     const turns = turnsOf(row, timing, tools);
     for (let index = 0; index < turns.rounds; index++) {
       // Each side comes first as often as the other: the first of two is at a disadvantage.
-      const inTurn = index % 2 === 0 ? [...rounds] : [...rounds].toReversed();
-      for (const [side, done] of inTurn) {
-        done.push(await measureSide({ side, bed, row, next, windowMs: turns.windowMs }));
-      }
+      const ordered = index % 2 === 0 ? [...rounds] : [...rounds].toReversed();
+      for (const [side, done] of ordered) done.push(await measure(side, turns.windowMs));
     }
     return [...rounds.values()];
   } finally {
@@ -127,14 +127,15 @@ async function warmUpPicker(
   }
 }
 
-function promptsOf({ load, answerChunks, sharedPart }: CostRow): () => Buffer {
+/** Requests of the row's size, the same in each run. */
+export function promptsOf({ load, answerChunks, sharedPart }: CostRow): () => Buffer {
   if (!('bodyBytes' in load)) return () => Buffer.alloc(0);
   const random = seededRandom(SEED);
   const shared = sharedPart === undefined ? {} : { sharedPart };
   return createPrompts({ bodyBytes: load.bodyBytes, stream: answerChunks > 0, random, ...shared });
 }
 
-function sideResult(rounds: readonly Round[]): SideResult {
+export function sideResult(rounds: readonly Round[]): SideResult {
   const sum = (pick: (round: Round) => number): number =>
     rounds.reduce((total, round) => total + pick(round), 0);
   const completed = sum((round) => round.completed);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
-import type { Bed, Side } from '../load/bed.ts';
+import type { Side } from '../load/bed.ts';
 import { type Load, type LoadCounts, startClosedLoop, startOpenLoop } from '../load/load.ts';
 import { type Figures, p50And99 } from './figures.ts';
-import { processCpuMs, residentMb } from './proc.ts';
+import { type CpuTimes, processCpuTimes, residentMb } from './proc.ts';
 import type { CostRow } from './row.ts';
 
 /** One round of one side. */
@@ -18,7 +18,10 @@ export interface Round {
 
 interface SideOptions {
   readonly side: Side;
-  readonly bed: Bed;
+  /** How many metrics pages the model servers have served so far. */
+  readonly scrapes: () => Promise<number>;
+  /** Other sides are measured in turn with this one, which stands still meanwhile. */
+  readonly inTurn: boolean;
   readonly row: CostRow;
   readonly next: () => Buffer;
   readonly windowMs: number;
@@ -31,9 +34,9 @@ const COLLECTIONS_MS = 10_000;
 const HEALTHY_MS = 300;
 const HEALTHY_ATTEMPTS_MAX = 60;
 
-/** The other side is paused meanwhile: it would scrape and take CPU from the measured one. */
+/** Other sides stand still meanwhile: they would scrape and take CPU from the measured one. */
 export async function measureSide(options: SideOptions): Promise<Round> {
-  const { side, bed, row, next } = options;
+  const { side, inTurn, row, next } = options;
   side.resume();
   const latencies: number[] = [];
   const load = startLoad(side, row, { next, onLatency: (ms) => void latencies.push(ms) });
@@ -43,7 +46,7 @@ export async function measureSide(options: SideOptions): Promise<Round> {
     return await measureWindow(options, load, latencies);
   } finally {
     load?.stop();
-    if (bed.other !== undefined) side.pause();
+    if (inTurn) side.pause();
   }
 }
 
@@ -61,25 +64,29 @@ async function untilHealthy(load: Load | undefined): Promise<void> {
 }
 
 async function measureWindow(
-  { side, bed, row, windowMs }: SideOptions,
+  { side, scrapes: scrapesSoFar, row, windowMs }: SideOptions,
   load: Load | undefined,
   latencies: number[],
 ): Promise<Round> {
-  const scrapesBefore = await bed.scrapes();
+  const scrapesBefore = await scrapesSoFar();
   const before = sample(side, load);
   latencies.length = 0;
   await sleep(windowMs);
   const after = sample(side, load);
-  const scrapes = (await bed.scrapes()) - scrapesBefore;
+  const scrapes = (await scrapesSoFar()) - scrapesBefore;
   const completed = after.completed - before.completed;
   const pieces = after.pieces - before.pieces;
-  const cpuMs = after.cpuMs - before.cpuMs;
   const wallMs = after.at - before.at;
   const requests = row.load.kind === 'streams' ? pieces / row.answerChunks : completed;
+  const divisor = load === undefined ? wallMs : requests;
+  const userCost = (after.userMs - before.userMs) / divisor;
+  const systemCost = (after.systemMs - before.systemMs) / divisor;
   const collections = after.collections - before.collections;
   return {
     figures: {
-      cost: cpuMs / (load === undefined ? wallMs : requests),
+      cost: userCost + systemCost,
+      userCost,
+      systemCost,
       ...p50And99(latencies),
       residentMb: residentMb(side.pid),
       ...(row.collections === true && { collections: (collections * COLLECTIONS_MS) / wallMs }),
@@ -98,8 +105,7 @@ async function sampleAge(side: Side): Promise<Figures> {
   return ages.length === 0 ? {} : { sampleAgeMs: quantile(sorted(ages), 0.99) };
 }
 
-interface Sampled extends LoadCounts {
-  readonly cpuMs: number;
+interface Sampled extends LoadCounts, CpuTimes {
   readonly collections: number;
   readonly at: number;
 }
@@ -107,7 +113,7 @@ interface Sampled extends LoadCounts {
 function sample(side: Side, load: Load | undefined): Sampled {
   const counts = load?.counts() ?? { completed: 0, failed: 0, pieces: 0, skipped: 0 };
   const collections = side.collections();
-  return { ...counts, collections, cpuMs: processCpuMs(side.pid), at: performance.now() };
+  return { ...counts, ...processCpuTimes(side.pid), collections, at: performance.now() };
 }
 
 function startLoad(

@@ -3,16 +3,28 @@ import { readFileSync } from 'node:fs';
 /** The unit of CPU times in /proc (USER_HZ), on every architecture that Linux supports. */
 const TICKS_PER_SECOND = 100;
 
+/** CPU time of all threads of a process, including those that have ended. */
+export interface CpuTimes {
+  readonly userMs: number;
+  readonly systemMs: number;
+}
+
 /**
- * CPU time of a process so far: user and kernel, all threads including those that have ended
- * (fields 14 and 15 of `/proc/<pid>/stat`), in steps of 10 ms. Throws where there is no such
- * process or no /proc.
+ * CPU times of a process so far (fields 14 and 15 of `/proc/<pid>/stat`), in steps of 10 ms. Throws
+ * where there is no such process or no /proc.
  */
-export function processCpuMs(pid: number): number {
+export function processCpuTimes(pid: number): CpuTimes {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   // The second field is the program's name in brackets; it may contain spaces and brackets.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
+  const ms = (field: string | undefined): number => (Number(field) * 1000) / TICKS_PER_SECOND;
+  return { userMs: ms(fields[11]), systemMs: ms(fields[12]) };
+}
+
+/** User and kernel time of a process so far; see `processCpuTimes`. */
+export function processCpuMs(pid: number): number {
+  const { userMs, systemMs } = processCpuTimes(pid);
+  return userMs + systemMs;
 }
 
 /**

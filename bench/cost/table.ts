@@ -38,7 +38,8 @@ export function costTable(results: readonly RowResult[], yardstickMissing?: stri
   return [...measured, '', ...judged, '', ...notes(yardstickMissing)].join('\n');
 }
 
-function table(
+/** Aligned columns, the first ones of which are text. */
+export function table(
   headings: readonly string[],
   textColumns: number,
   rows: readonly (readonly string[])[],

@@ -3,7 +3,7 @@ import type { RowResult } from './measure-row.ts';
 import { type CostRow, unitOf } from './row.ts';
 
 /** A row with a larger share of failed requests measures failures, not cost. */
-const FAILED_SHARE_MAX = 0.001;
+export const FAILED_SHARE_MAX = 0.001;
 
 export interface Verdict {
   /** False where a bound is missed or requests failed; true where a bound could not be measured. */

@@ -26,7 +26,16 @@ const LOG_CHARS_SHOWN = 2000;
  */
 export async function startReferenceProgram(
   path: string,
-  { found, servers }: { readonly found: Found; readonly servers: number },
+  {
+    found,
+    servers,
+    log: onLog,
+  }: {
+    readonly found: Found;
+    readonly servers: number;
+    /** Gets its log as it comes, in parts of one or several lines. */
+    readonly log?: (text: string) => void;
+  },
 ): Promise<ReferenceProgram> {
   const [grpc, health, metrics] = [await freePort(), await freePort(), await freePort()];
   const args = [
@@ -49,6 +58,7 @@ export async function startReferenceProgram(
   let hasEnded = false;
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log = (log + text).slice(-LOG_CHARS_SHOWN);
+    onLog?.(text.trimEnd());
   });
   child.on('error', ({ message }) => {
     log += message;

@@ -21,20 +21,25 @@ export interface Ratio {
 /** 95 % of a normal distribution are within so many standard deviations of its mean. */
 const DEVIATIONS = 1.96;
 
+/** The median of the blocks' ratios. */
+export function ratioOf(blocks: readonly Block[]): Ratio {
+  const ratios = blocks.map((block) => sum(block.with) / sum(block.without));
+  return { ...medianOf(ratios), blocks: blocks.length };
+}
+
 /**
- * The median of the blocks' ratios. How many of n values are below the median is binomial, with the
+ * The median and its 95 % interval. How many of n values are below the median is binomial, with the
  * deviation √n / 2: the interval goes from the value of that rank below it to the one above.
  */
-export function ratioOf(blocks: readonly Block[]): Ratio {
-  const ratios = sorted(blocks.map((block) => sum(block.with) / sum(block.without)));
-  const { length } = ratios;
+export function medianOf(values: readonly number[]): Omit<Ratio, 'blocks'> {
+  const ordered = sorted(values);
+  const { length } = ordered;
   const away = (DEVIATIONS * Math.sqrt(length)) / 2;
   const at = (rank: number): number =>
-    ratios[Math.min(length - 1, Math.max(0, rank))] ?? Number.NaN;
+    ordered[Math.min(length - 1, Math.max(0, rank))] ?? Number.NaN;
   return {
-    median: quantile(ratios, 0.5),
+    median: quantile(ordered, 0.5),
     low: at(Math.floor(length / 2 - away)),
     high: at(Math.ceil(length / 2 + away) - 1),
-    blocks: length,
   };
 }
