@@ -1,6 +1,8 @@
+import type { JsonObject } from '../openai/json/json-object.ts';
 import type { EngineAnswer } from './answers/engine-answer.ts';
 import { checkedBody } from './body/client-body.ts';
 import { apiOf, type GenerationApi, withTransfer } from './body/generation-api.ts';
+import { TurnsReader } from './body/read-in-turns.ts';
 import { kvSourceParams } from './contracts/offloading.ts';
 import { HeldUpload } from './exchange/held-upload.ts';
 import { namedEncoders, namedKvSource, namedPrefiller } from './exchange/named-servers.ts';
@@ -33,17 +35,21 @@ async function answerTo(upload: Buffer, exchange: Exchange): Promise<EngineAnswe
   const [path = ''] = (request.url ?? '').split('?', 1);
   const api = request.method === 'POST' ? apiOf(path) : undefined;
   const isJson = api !== undefined || /[/+]json\b/i.test(request.headers['content-type'] ?? '');
-  const checks = isJson && upload.length > 0;
-  const body = checks ? await checkedBody(upload, { reserved, signal }) : upload;
-  if (api === undefined) return forward({ body, headers: {} }, exchange);
-  metrics.onGeneration(api.name);
-  const prefiller = namedPrefiller(exchange);
-  const answer = await generate({ body, api, prefiller }, exchange);
-  return computedAhead({ body, api, prefiller }, answer, exchange);
+  const { bytes, object } =
+    isJson && upload.length > 0
+      ? await checkedBody(upload, reserved, new TurnsReader(signal))
+      : { bytes: upload };
+  if (api !== undefined) metrics.onGeneration(api.name);
+  const prefiller = api && namedPrefiller(exchange);
+  if (api === undefined || object === undefined) {
+    return forward({ body: bytes, headers: {} }, exchange);
+  }
+  const answer = await generate({ body: object, api, prefiller }, exchange);
+  return computedAhead({ body: object, api, prefiller }, answer, exchange);
 }
 
 interface Generation {
-  readonly body: Buffer;
+  readonly body: JsonObject;
   readonly api: GenerationApi;
   readonly prefiller: string | undefined;
 }
@@ -58,8 +64,7 @@ async function generate(
   const kvSource = named === (prefiller ?? ownServer(exchange)) ? undefined : named;
   const here = (): Promise<EngineAnswer> => decode({ body, headers: {} }, api, exchange);
   const apart = prefiller !== undefined || encoders.length > 0 || kvSource !== undefined;
-  // Reading the body takes time in proportion to it: only where other servers have a part.
-  if (!apart || !isObjectText(body)) return here();
+  if (!apart) return here();
   const encoded = encoders.length > 0 ? await encodedElsewhere(body, encoders, exchange) : body;
   if (prefiller !== undefined) {
     const asked = { body: encoded, api, prefiller, kvSource, signal: exchange.signal };
@@ -83,17 +88,12 @@ function ownServer({ options, engine, engines }: Exchange): string | undefined {
 
 /** The request by which the engine takes cached blocks from a peer; unchanged without one. */
 function fromPeer(
-  body: Buffer,
+  body: JsonObject,
   api: GenerationApi,
   source: string | undefined,
   { peerPorts }: Exchange,
-): Buffer {
+): JsonObject {
   if (source === undefined) return body;
   const params = JSON.stringify(kvSourceParams(source, peerPorts));
   return withTransfer(body, api, { kv_transfer_params: params });
-}
-
-/** Whether a text that has been checked is an object. */
-function isObjectText(json: Buffer): boolean {
-  return json.find((byte) => byte > 0x20) === 0x7b;
 }

@@ -18,6 +18,7 @@ export const OWN_PROCESS: Readonly<Record<string, string>> = {
   'src/runtime/network/zmq/zmq-connect.test.ts': 'holds the timers of the process',
   'src/runtime/network/zmq/zmtp-connection.test.ts': 'holds the timers of the process',
   'src/sidecar/bounds.test.ts': 'measures the memory of the process',
+  'src/sidecar/long-bodies.test.ts': 'watches a method of all scanners',
   'src/telemetry/tracing/renewed-sender.test.ts': 'sets variables of the environment',
   'test/commands/check-command.test.ts': 'reads what the process writes',
   'test/docs/code-blocks.test.ts': 'reads what the process writes',

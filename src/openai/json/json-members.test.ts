@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { elementsOf, memberOf, valueOf, withElement, withMembers } from './json-members.ts';
+import { elementsOf, memberOf, valueOf, withElements, withMembers } from './json-members.ts';
 
 const edited = (text: string, edits: Parameters<typeof withMembers>[1]): string =>
   withMembers(Buffer.from(text), edits).toString();
@@ -113,7 +113,7 @@ describe('parts of a JSON text', () => {
   });
 
   it('[B60] an array takes another element at its end', () => {
-    expect(withElement(Buffer.from('[1.0]'), '2').toString()).toBe('[1.0,2]');
-    expect(withElement(Buffer.from('[ ]'), '2').toString()).toBe('[ 2]');
+    expect(withElements(Buffer.from('[1.0]'), '2').toString()).toBe('[1.0,2]');
+    expect(withElements(Buffer.from('[ ]'), '2').toString()).toBe('[ 2]');
   });
 });

@@ -167,7 +167,7 @@ export class JsonScanner {
     this.#open.push(isObject);
     this.#state = isObject ? 'first-key' : 'first-value';
     if (isObject) this.#handler.beginObject(this.#offset + at + 1);
-    else this.#handler.beginArray();
+    else this.#handler.beginArray(this.#offset + at + 1);
   }
 
   #close(byte: number, at: number): void {

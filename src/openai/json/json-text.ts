@@ -41,7 +41,7 @@ export interface JsonHandler {
   // `end` is an offset in the whole text: behind the brace, bracket, name or value.
   beginObject(end: number): void;
   endObject(end: number): void;
-  beginArray(): void;
+  beginArray(end: number): void;
   endArray(end: number): void;
   key(name: string, end: number): void;
   /**

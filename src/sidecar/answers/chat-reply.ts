@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
-import { memberOf, valueOf } from '../../openai/json/json-members.ts';
-import { isObject, type Json, objectIn } from '../body/client-body.ts';
-
-/** Names and arguments of functions beyond this leave the answer without a digest. */
-const CALLS_LENGTH_MAX = 64 * 1024;
+import { isObject, objectIn } from '../body/client-body.ts';
+import { CALLS_LENGTH_MAX, callParts, messageDigest } from './message-digest.ts';
 
 interface Call {
   id: string;
@@ -46,22 +43,6 @@ export class ChatReply {
     });
   }
 
-  /**
-   * The digest of a message of a request. What clients add to an answer that they send back does
-   * not count: only the role, the names, the content and the calls, from which prompts are made.
-   */
-  static digestOf(message: Buffer): string {
-    const role = valueOf(message, 'role');
-    const content = memberOf(message, 'content');
-    const calls = memberOf(message, 'tool_calls');
-    return messageDigest({
-      role: typeof role === 'string' ? role : '',
-      names: ['name', 'tool_call_id'].map((each) => memberOf(message, each)?.toString() ?? ''),
-      content: content === undefined ? '' : contentDigest(content),
-      calls: calls === undefined ? [] : callsIn(calls),
-    });
-  }
-
   #add(text: string): void {
     this.#length += text.length;
     // A character may be split over two events, which only UTF-16 keeps apart without loss.
@@ -76,7 +57,7 @@ export class ChatReply {
     else {
       while (this.#calls.length <= index) this.#calls.push({ id: '', name: '', arguments: '' });
       const known = this.#calls[index] as Call;
-      const [id, name, text] = partsOf(call);
+      const [id, name, text] = callParts(call);
       this.#callsLength += id.length + name.length + text.length;
       if (this.#callsLength > CALLS_LENGTH_MAX) return;
       known.id += id;
@@ -84,43 +65,4 @@ export class ChatReply {
       known.arguments += text;
     }
   }
-}
-
-interface MessageParts {
-  readonly role: string;
-  /** As JSON texts. */
-  readonly names?: readonly string[];
-  /** Empty for no content. */
-  readonly content: string;
-  readonly calls: readonly (readonly string[])[];
-}
-
-function messageDigest({ role, names = ['', ''], content, calls }: MessageParts): string {
-  return createHash('sha256')
-    .update(JSON.stringify([role, names, content, calls]))
-    .digest('base64');
-}
-
-/** A text counts by its characters, and parts of other kinds by their bytes. */
-function contentDigest(content: Buffer): string {
-  if (content[0] !== 0x22) {
-    return content.toString() === 'null' ? '' : `bytes ${hashOf(content)}`;
-  }
-  const text = JSON.parse(content.toString('utf8')) as string;
-  return text === '' ? '' : hashOf(Buffer.from(text, 'utf16le'));
-}
-
-function hashOf(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('base64');
-}
-
-function callsIn(json: Buffer): readonly (readonly string[])[] {
-  const calls = JSON.parse(json.toString('utf8')) as unknown;
-  return Array.isArray(calls) ? calls.map((call) => partsOf(isObject(call) ? call : {})) : [];
-}
-
-function partsOf(call: Json): readonly [id: string, name: string, text: string] {
-  const called = isObject(call['function']) ? call['function'] : {};
-  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-  return [text(call['id']), text(called['name']), text(called['arguments'])];
 }

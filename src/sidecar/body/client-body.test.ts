@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { TimeSlices } from '../../runtime/clock/time-slices.ts';
 import { checkedBody, objectIn, reservedFor } from './client-body.ts';
+import { TurnsReader } from './read-in-turns.ts';
 
 const RESERVED = reservedFor('nixlv2');
-const afterCheck = (body: Buffer, reserved = RESERVED): Promise<Buffer> =>
-  checkedBody(body, { reserved });
+const afterCheck = async (body: Buffer, reserved = RESERVED): Promise<Buffer> =>
+  (await checkedBody(body, reserved, new TurnsReader())).bytes;
 const checkedText = async (text: string): Promise<string> =>
   (await afterCheck(Buffer.from(text))).toString();
 const checked = async (text: string): Promise<unknown> => JSON.parse(await checkedText(text));
@@ -87,8 +88,8 @@ describe('the check of a long body', () => {
         order.push('other event');
       }
     };
-    const slices = new TimeSlices(0);
-    const check = checkedBody(body(10), { reserved: RESERVED, slices });
+    const inTurns = new TurnsReader(undefined, new TimeSlices(0));
+    const check = checkedBody(body(10), RESERVED, inTurns);
     await Promise.all([check.then(() => order.push('checked')), others()]);
     expect(order.indexOf('checked')).toBe(8);
   });
@@ -96,8 +97,7 @@ describe('the check of a long body', () => {
   it('[V494] ends between its slices when the client has gone', async () => {
     const leaving = new AbortController();
     const { signal } = leaving;
-    const slices = new TimeSlices(0);
-    const check = checkedBody(body(10), { reserved: RESERVED, slices, signal });
+    const check = checkedBody(body(10), RESERVED, new TurnsReader(signal, new TimeSlices(0)));
     leaving.abort(new Error('gone'));
     await expect(check).rejects.toThrow('gone');
   });

@@ -1,8 +1,8 @@
 import { RoutingError } from '../../framework/error.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import { JsonScanner } from '../../openai/json/json-scanner.ts';
-import { SharedTurns } from '../../runtime/clock/shared-turns.ts';
-import { TimeSlices } from '../../runtime/clock/time-slices.ts';
 import { ParameterReader } from './parameter-reader.ts';
+import type { TurnsReader } from './read-in-turns.ts';
 import { Refusal } from './refusal.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -20,39 +20,34 @@ export function reservedFor(connector: string): ReadonlySet<string> {
   return new Set(connector === 'atom' ? [...RESERVED, 'data_parallel_rank'] : RESERVED);
 }
 
-/** One piece is read within a slice of time, however many values are in it. */
-const PIECE_BYTES = 16 * 1024;
-/** All bodies that are checked at the same time take turns. */
-const turns = new SharedTurns();
-
-interface CheckOptions {
-  /** The parameters to drop. */
-  readonly reserved: ReadonlySet<string>;
-  /** Ends the check with its reason. */
-  readonly signal?: AbortSignal;
-  readonly slices?: TimeSlices;
+/** A body of a client after its check. */
+export interface CheckedBody {
+  /** The same bytes where nothing is dropped, and else every other byte as it was. */
+  readonly bytes: Buffer;
+  /** Undefined for another value, and for more members than any API has. */
+  readonly object: JsonObject | undefined;
 }
 
 /**
- * Checks a JSON body of a client, and drops the parameters that only the sidecar may set. The same
- * bytes where there are none, and else every other byte as it was. Rejects with a Refusal 400 for
+ * Checks a JSON body of a client, and drops the parameters that only the sidecar may set. Rejects with a Refusal 400 for
  * what is no JSON, or nested too deeply. Other requests are served meanwhile.
  *
  * Bodies that a lenient engine reads (`NaN`, UTF-16) are refused, as they could hide parameters.
  */
 export async function checkedBody(
   body: Buffer,
-  { reserved, signal, slices = new TimeSlices(undefined, () => turns.next()) }: CheckOptions,
-): Promise<Buffer> {
+  reserved: ReadonlySet<string>,
+  inTurns: TurnsReader,
+): Promise<CheckedBody> {
   const reader = new ParameterReader(body, reserved);
-  const scanner = new JsonScanner(reader);
-  for (let at = 0; at < body.length; at += PIECE_BYTES) {
-    if (slices.isOver) await slices.next();
-    signal?.throwIfAborted();
-    refusing(() => scanner.push(body.subarray(at, at + PIECE_BYTES)));
+  try {
+    await inTurns.scan(body, reader);
+  } catch (error) {
+    if (error instanceof RoutingError) throw new Refusal(400, error.sentence);
+    throw error;
   }
-  refusing(() => scanner.end());
-  return reader.rest();
+  const bytes = reader.rest();
+  return { bytes, object: reader.objectIn(bytes) };
 }
 
 /** Whether a text from another server is a JSON object within bounds. */
@@ -77,14 +72,4 @@ const NONE: ReadonlySet<string> = new Set();
 
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Throws a Refusal 400 for what the scanner does not take. */
-function refusing(scan: () => void): void {
-  try {
-    scan();
-  } catch (error) {
-    if (error instanceof RoutingError) throw new Refusal(400, error.sentence);
-    throw error;
-  }
 }

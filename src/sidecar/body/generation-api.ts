@@ -1,5 +1,5 @@
 import { apiPath } from '../../openai/api-path.ts';
-import { memberOf, withMembers } from '../../openai/json/json-members.ts';
+import { JsonObject } from '../../openai/json/json-object.ts';
 
 /** An API that generates tokens, as far as its two legs differ from those of other APIs. */
 export interface GenerationApi {
@@ -53,39 +53,40 @@ type Transfer = Readonly<Record<string, Buffer | string>>;
  * the parameters of a transfer as in `withTransfer`.
  */
 export function cappedToOneToken(
-  body: Buffer,
+  body: JsonObject,
   api: GenerationApi,
   transfer: Transfer = {},
-): Buffer {
+): JsonObject {
   const { caps, nested, stores } = api;
-  const whole = {
+  const whole = body.with({
     stream: 'false',
     stream_options: undefined,
     ...(stores && { store: 'false' }),
     ...transfer,
-  };
+  });
   // `min_tokens` would be above the cap.
   const limits = { ...Object.fromEntries(caps.map((cap) => [cap, '1'])), min_tokens: undefined };
-  // Each edit reads the whole body, so there is one for all.
-  if (!nested) return withMembers(body, { ...whole, ...limits });
-  const sampling = withExtra(withMembers(objectAt(body), limits), transfer);
-  return withMembers(body, { ...whole, sampling_params: sampling });
+  if (!nested) return whole.with(limits);
+  const sampling = objectAt(body, 'sampling_params').with(limits);
+  return whole.with({ sampling_params: withExtra(sampling, transfer) });
 }
 
 /** The request with parameters of a transfer where servers of this API read them. */
-export function withTransfer(body: Buffer, api: GenerationApi, transfer: Transfer): Buffer {
-  if (!api.nested) return withMembers(body, transfer);
-  const sampling = withExtra(objectAt(body), transfer);
-  return withMembers(body, { ...transfer, sampling_params: sampling });
+export function withTransfer(
+  body: JsonObject,
+  { nested }: GenerationApi,
+  transfer: Transfer,
+): JsonObject {
+  const whole = body.with(transfer);
+  if (!nested) return whole;
+  return whole.with({ sampling_params: withExtra(objectAt(body, 'sampling_params'), transfer) });
 }
 
-function withExtra(sampling: Buffer, transfer: Transfer): Buffer {
+function withExtra(sampling: JsonObject, transfer: Transfer): JsonObject {
   if (Object.keys(transfer).length === 0) return sampling;
-  const extra = withMembers(objectAt(sampling, 'extra_args'), transfer);
-  return withMembers(sampling, { extra_args: extra });
+  return sampling.with({ extra_args: objectAt(sampling, 'extra_args').with(transfer) });
 }
 
-function objectAt(body: Buffer, name = 'sampling_params'): Buffer {
-  const found = memberOf(body, name);
-  return found?.[0] === 0x7b ? found : Buffer.from('{}');
+function objectAt(object: JsonObject, name: string): JsonObject {
+  return object.object(name) ?? JsonObject.EMPTY;
 }

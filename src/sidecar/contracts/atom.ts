@@ -18,7 +18,7 @@ export function atomContract(ranks: number): KvContract {
     countsCached: true,
     legsOf: ({ body, api }) => {
       const data_parallel_rank = String(rankOf(randomUUID(), ranks));
-      const ranked = withMembers(body, { data_parallel_rank });
+      const ranked = body.with({ data_parallel_rank });
       return {
         atOnce: false,
         prefill: {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { checkedObject } from '../../../test/support/sidecar/checked-object.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import { apiOf, cappedToOneToken } from '../body/generation-api.ts';
 import { atomContract } from './atom.ts';
 import type { Asked, KvContract, Legs } from './kv-contract.ts';
@@ -23,7 +25,7 @@ function asked(
   if (api === undefined) throw new Error(path);
   const { signal } = new AbortController();
   return {
-    body: Buffer.from(body),
+    body: checkedObject(body),
     api,
     prefiller: PREFILLER,
     kvSource: undefined,
@@ -40,8 +42,8 @@ interface Shown {
 
 async function legsOf(contract: KvContract, request: Asked, answer = '{}'): Promise<Shown> {
   const legs = await contract.legsOf(request);
-  const read = (text: Buffer): Record<string, unknown> =>
-    JSON.parse(text.toString()) as Record<string, unknown>;
+  const read = ({ bytes }: JsonObject): Record<string, unknown> =>
+    JSON.parse(bytes.toString()) as Record<string, unknown>;
   return {
     prefill: read(legs.prefill.body),
     decode: read(legs.decode(Buffer.from(answer)).body),
@@ -68,7 +70,7 @@ describe('the leg that only computes a prompt', () => {
     ['/generate', '{"text":"p"}', { text: 'p', sampling_params: { max_new_tokens: 1 } }],
   ])('[B61] of %s has one token, in one piece: %s', (path, body, expected) => {
     const { api } = asked({ path });
-    const capped = cappedToOneToken(Buffer.from(body), api).toString();
+    const capped = cappedToOneToken(checkedObject(body), api).bytes.toString();
     expect(JSON.parse(capped)).toEqual({ stream: false, ...expected });
   });
 });
@@ -90,7 +92,7 @@ describe('NIXL', () => {
     });
     expect([prefill['max_tokens'], prefill['stream'], legs.atOnce]).toEqual([1, false, false]);
     const { body } = legs.decode(Buffer.from(`{ "kv_transfer_params" : ${params} }`));
-    expect(body.toString()).toBe(`${BODY.slice(0, -1)},"kv_transfer_params":${params}}`);
+    expect(body.bytes.toString()).toBe(`${BODY.slice(0, -1)},"kv_transfer_params":${params}}`);
   });
 
   it.each(['{}', '{"kv_transfer_params":null}', '{"kv_transfer_params":[]}'])(

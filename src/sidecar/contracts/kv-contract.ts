@@ -1,9 +1,10 @@
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import type { GenerationApi } from '../body/generation-api.ts';
 
 /** A request whose prompt is to be computed elsewhere. */
 export interface Asked {
-  /** A JSON object, without parameters that only the sidecar may set. */
-  readonly body: Buffer;
+  /** Without parameters that only the sidecar may set. */
+  readonly body: JsonObject;
   readonly api: GenerationApi;
   /** The prefilling server, `host:port`. */
   readonly prefiller: string;
@@ -18,7 +19,7 @@ export interface Asked {
 
 /** One of the two requests that a client's request becomes. */
 export interface Leg {
-  readonly body: Buffer;
+  readonly body: JsonObject;
   /** Beside the headers of the client. */
   readonly headers: Readonly<Record<string, string>>;
 }

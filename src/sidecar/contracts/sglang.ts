@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { withMembers } from '../../openai/json/json-members.ts';
 import { hostOf, type KvContract } from './kv-contract.ts';
 
 /** Readers of JSON keep every digit of it, and two requests do not get the same by chance. */
@@ -14,7 +13,7 @@ export function sglangContract(bootstrapPort: number): KvContract {
     decodesFirst: false,
     countsCached: false,
     legsOf: ({ body, prefiller }) => {
-      const sent = withMembers(body, {
+      const sent = body.with({
         bootstrap_host: JSON.stringify(hostOf(prefiller)),
         bootstrap_port: String(bootstrapPort),
         bootstrap_room: String(randomInt(ROOMS)),

@@ -1,4 +1,3 @@
-import { withMembers } from '../../openai/json/json-members.ts';
 import { cappedToOneToken } from '../body/generation-api.ts';
 import type { KvContract } from './kv-contract.ts';
 
@@ -14,7 +13,7 @@ export const sharedStorageContract: KvContract = {
   decodesFirst: true,
   countsCached: false,
   legsOf: ({ body, api }) => {
-    const whatever = withMembers(body, { [HIT_THRESHOLD]: '0' });
+    const whatever = body.with({ [HIT_THRESHOLD]: '0' });
     return {
       atOnce: false,
       prefill: { body: cappedToOneToken(body, api, { [HIT_THRESHOLD]: '0' }), headers: {} },

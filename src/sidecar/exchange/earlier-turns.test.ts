@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { checkedObject } from '../../../test/support/sidecar/checked-object.ts';
 import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { apiOf } from '../body/generation-api.ts';
 import type { SidecarOptions } from '../options/sidecar-options.ts';
@@ -225,12 +227,12 @@ describe('the KV of a turn that the engine still holds', () => {
   });
 });
 
-it('[V493] follows no conversation of more than 4,096 messages, which would stop the others', () => {
+it('[V493] follows no conversation of more than 4,096 messages, which would stop the others', async () => {
   const turns = new EarlierTurns(new SimulatedClock(), { turnsMax: 2, keepMs: 1_000 });
   const api = apiOf('/v1/chat/completions');
   if (api === undefined) throw new Error('there is no API of chats');
-  const bodyOf = (messages: number): Buffer =>
-    Buffer.from(`{"messages":[${Array.from({ length: messages }, () => '1').join()}]}`);
-  expect(turns.turnOf(bodyOf(4096), api)).toBeDefined();
-  expect(turns.turnOf(bodyOf(4097), api)).toBeUndefined();
+  const bodyOf = (messages: number): JsonObject =>
+    checkedObject(`{"messages":[${Array.from({ length: messages }, () => '1').join()}]}`);
+  expect(await turns.turnOf(bodyOf(4096), api)).toBeDefined();
+  expect(await turns.turnOf(bodyOf(4097), api)).toBeUndefined();
 });

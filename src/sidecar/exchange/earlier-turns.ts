@@ -1,10 +1,13 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Clock, Millis } from '../../framework/runtime.ts';
-import { elementsOf, memberOf, valueOf, withMembers } from '../../openai/json/json-members.ts';
+import { memberOf, withMembers } from '../../openai/json/json-members.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import { ChatReply } from '../answers/chat-reply.ts';
 import { type EngineAnswer, editedAnswer } from '../answers/engine-answer.ts';
+import { type DigestedMessage, digestedMessage } from '../answers/message-digest.ts';
 import { isObject, objectIn } from '../body/client-body.ts';
 import type { GenerationApi } from '../body/generation-api.ts';
+import { TurnsReader } from '../body/read-in-turns.ts';
 import type { EarlierTurnsOptions } from '../options/sidecar-options.ts';
 
 /** Long prompts have thousands of block ids; a turn with more is not kept. */
@@ -64,16 +67,26 @@ export class EarlierTurns {
     this.#options = options;
   }
 
-  /** The turn that a request is; undefined for one that cannot take part. */
-  turnOf(body: Buffer, api: GenerationApi): Turn | undefined {
+  /**
+   * The turn that a request is; undefined for one that cannot take part. Others are served while it
+   * is read. Rejects with the signal's reason.
+   */
+  async turnOf(
+    body: JsonObject,
+    api: GenerationApi,
+    signal?: AbortSignal,
+  ): Promise<Turn | undefined> {
     if (api.name !== 'chat_completions') return undefined;
     if (!isUnset(body, 'truncate_prompt_tokens')) return undefined;
-    const choices = memberOf(body, 'n')?.toString() ?? 'null';
-    if (choices !== '1' && choices !== 'null') return undefined;
-    const found = memberOf(body, 'messages') ?? Buffer.from('[]');
-    const messages = elementsOf(found, MESSAGES_MAX + 1);
-    if (messages.length === 0 || messages.length > MESSAGES_MAX) return undefined;
-    return new Turn(this, digestsOf(body, messages), messages);
+    if (!isUnset(body, 'n') && !body.is('n', '1')) return undefined;
+    const found = body.member('messages');
+    if (found === undefined) return undefined;
+    const inTurns = new TurnsReader(signal);
+    const texts = await inTurns.elementsOf(found, MESSAGES_MAX + 1);
+    if (texts.length === 0 || texts.length > MESSAGES_MAX) return undefined;
+    const messages: DigestedMessage[] = [];
+    for (const text of texts) messages.push(await digestedMessage(text, inTurns));
+    return new Turn(this, await digestsOf(body, messages, inTurns), messages);
   }
 
   /** What the engine said of the blocks after this conversation, once: reading frees them. */
@@ -99,9 +112,13 @@ export class Turn {
   readonly #turns: EarlierTurns;
   /** One for each message: the digest of the conversation up to and including it. */
   readonly #digests: readonly string[];
-  readonly #messages: readonly Buffer[];
+  readonly #messages: readonly DigestedMessage[];
 
-  constructor(turns: EarlierTurns, digests: readonly string[], messages: readonly Buffer[]) {
+  constructor(
+    turns: EarlierTurns,
+    digests: readonly string[],
+    messages: readonly DigestedMessage[],
+  ) {
     this.#turns = turns;
     this.#digests = digests;
     this.#messages = messages;
@@ -112,7 +129,7 @@ export class Turn {
     // A conversation that ends in an answer has no new message.
     for (let index = this.#messages.length - 2; index >= 0; index--) {
       const digest = this.#digests[index] ?? '';
-      if (valueOf(this.#messages[index] as Buffer, 'role') !== 'assistant') continue;
+      if (this.#messages[index]?.role !== 'assistant') continue;
       const params = this.#turns.take(digest);
       if (params !== undefined) return params;
     }
@@ -141,19 +158,23 @@ export class Turn {
   }
 }
 
-function digestsOf(body: Buffer, messages: readonly Buffer[]): readonly string[] {
+async function digestsOf(
+  body: JsonObject,
+  messages: readonly DigestedMessage[],
+  inTurns: TurnsReader,
+): Promise<readonly string[]> {
   const scope = createHash('sha256');
-  for (const name of SCOPE) addPart(scope, memberOf(body, name));
-  let digest = scope.digest('base64');
-  return messages.map((message) => {
-    digest = continued(digest, ChatReply.digestOf(message));
-    return digest;
+  for (const name of SCOPE) {
+    const part = body.member(name);
+    // The length goes before the part, so that two parts cannot be mistaken for others.
+    scope.update(`${part?.length ?? -1}:`);
+    if (part !== undefined) await inTurns.hash(part, scope);
+  }
+  let said = scope.digest('base64');
+  return messages.map(({ digest }) => {
+    said = continued(said, digest);
+    return said;
   });
-}
-
-/** The length goes before the part, so that two parts cannot be mistaken for others. */
-function addPart(hash: Hash, part: Buffer | undefined): void {
-  hash.update(`${part?.length ?? -1}:`).update(part ?? '');
 }
 
 function continued(digest: string, message: string): string {
@@ -174,6 +195,6 @@ function usable(said: Buffer): Buffer | undefined {
   return text.length <= PARAMS_BYTES_MAX ? text : undefined;
 }
 
-function isUnset(body: Buffer, name: string): boolean {
-  return (memberOf(body, name)?.toString() ?? 'null') === 'null';
+function isUnset(body: JsonObject, name: string): boolean {
+  return body.member(name) === undefined || body.is(name, 'null');
 }

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
+import { checkedObject } from '../../../test/support/sidecar/checked-object.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import type { EngineAnswer } from '../answers/engine-answer.ts';
 import { chunkedDecode } from './chunked-decode.ts';
 
@@ -10,8 +12,8 @@ const HEADERS: IncomingHttpHeaders = { 'content-type': 'application/json', 'x-po
 function engineOf(words: readonly string[], fault: Readonly<Record<number, number>> = {}) {
   const asked: Record<string, unknown>[] = [];
   let at = 0;
-  const ask = async (body: Buffer): Promise<EngineAnswer> => {
-    const request = JSON.parse(body.toString()) as Record<string, unknown>;
+  const ask = async ({ bytes }: JsonObject): Promise<EngineAnswer> => {
+    const request = JSON.parse(bytes.toString()) as Record<string, unknown>;
     asked.push(request);
     const status = fault[asked.length];
     const tokens = Math.min(Number(request['max_tokens']), words.length - at);
@@ -37,7 +39,8 @@ const CHAT = {
   max_completion_tokens: 100,
   kv_transfer_params: { a: 1 },
 };
-const bodyOf = (extra: object = {}): Buffer => Buffer.from(JSON.stringify({ ...CHAT, ...extra }));
+const bodyOf = (extra: object = {}): JsonObject =>
+  checkedObject(JSON.stringify({ ...CHAT, ...extra }));
 const textOf = async (answer: EngineAnswer | undefined): Promise<string> =>
   Buffer.concat(await (answer?.body ?? Readable.from([])).toArray()).toString();
 

@@ -3,15 +3,16 @@ import {
   elementsOf,
   memberOf,
   valueOf,
-  withElement,
+  withElements,
   withMembers,
 } from '../../openai/json/json-members.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import type { EngineAnswer } from '../answers/engine-answer.ts';
 import { readWhole } from '../answers/read-whole.ts';
 import { isJsonObject } from '../body/client-body.ts';
 
 /** Sends a body to the engine. */
-type Ask = (body: Buffer) => Promise<EngineAnswer>;
+type Ask = (body: JsonObject) => Promise<EngineAnswer>;
 
 /**
  * Requests with one of these are decoded in one piece: an answer that is put together from several
@@ -47,18 +48,16 @@ interface Piece {
  * engine at the first piece is its answer; a later one breaks the answer off.
  */
 export async function chunkedDecode(
-  body: Buffer,
+  body: JsonObject,
   chunkTokens: number,
   ask: Ask,
 ): Promise<EngineAnswer | undefined> {
   const budget = budgetOf(body);
-  if (budget === undefined || budget <= chunkTokens || !canBeSplit(body, chunkTokens)) {
-    return undefined;
-  }
+  if (budget <= chunkTokens || !canBeSplit(body, chunkTokens)) return undefined;
   const first = await ask(pieceBody(body, Math.min(chunkTokens, budget), undefined));
   if (first.statusCode !== 200) return first;
   const pieces = piecesOf({ body, budget, chunkTokens, first }, ask);
-  const streamed = valueOf(body, 'stream') === true;
+  const streamed = body.is('stream', 'true');
   const type = streamed ? 'text/event-stream; charset=utf-8' : 'application/json';
   const bytes = streamed ? events(pieces, usageWanted(body)) : whole(pieces);
   return {
@@ -70,7 +69,7 @@ export async function chunkedDecode(
 }
 
 interface Run {
-  readonly body: Buffer;
+  readonly body: JsonObject;
   readonly budget: number;
   readonly chunkTokens: number;
   readonly first: EngineAnswer;
@@ -106,8 +105,8 @@ async function* piecesOf({ body, budget, chunkTokens, first }: Run, ask: Ask) {
 type Pieces = AsyncGenerator<Piece & { readonly last: boolean }>;
 
 /** The request for one piece. `text` is the answer so far; undefined for the first piece. */
-function pieceBody(body: Buffer, tokens: number, text: string | undefined): Buffer {
-  const bounded = withMembers(body, {
+function pieceBody(body: JsonObject, tokens: number, text: string | undefined): JsonObject {
+  const bounded = body.with({
     max_tokens: String(tokens),
     max_completion_tokens: String(tokens),
     stream: 'false',
@@ -115,8 +114,8 @@ function pieceBody(body: Buffer, tokens: number, text: string | undefined): Buff
   });
   if (text === undefined) return bounded;
   const said = JSON.stringify({ role: 'assistant', content: text });
-  return withMembers(bounded, {
-    messages: withElement(memberOf(body, 'messages') ?? Buffer.from('[]'), said),
+  return bounded.with({
+    messages: withElements(body.member('messages') ?? NONE, said),
     // The engine has the KV of the prompt by now.
     kv_transfer_params: undefined,
     ec_transfer_params: undefined,
@@ -202,28 +201,23 @@ function pieceIn(json: Buffer): Piece {
   };
 }
 
-/** The most tokens that the answer may have, infinite without a bound; undefined for no object. */
-function budgetOf(body: Buffer): number | undefined {
-  if (!isJsonObject(body)) return undefined;
+/** The most tokens that the answer may have, infinite without a bound. */
+function budgetOf(body: JsonObject): number {
   for (const name of ['max_completion_tokens', 'max_tokens']) {
-    const value = valueOf(body, name);
-    if (typeof value === 'number' && value > 0) return value;
+    const value = body.number(name);
+    if (value !== undefined && value > 0) return value;
   }
   return Number.POSITIVE_INFINITY;
 }
 
-function canBeSplit(body: Buffer, chunkTokens: number): boolean {
-  const least = valueOf(body, 'min_tokens');
-  const count = valueOf(body, 'n');
-  if (typeof least === 'number' && least > chunkTokens) return false;
-  if (typeof count === 'number' && count > 1) return false;
-  return WHOLE.every((name) => {
-    const value = valueOf(body, name);
-    return value === undefined || value === null || value === false;
-  });
+function canBeSplit(body: JsonObject, chunkTokens: number): boolean {
+  if ((body.number('min_tokens') ?? 0) > chunkTokens) return false;
+  if ((body.number('n') ?? 1) > 1) return false;
+  return WHOLE.every(
+    (name) => body.member(name) === undefined || body.is(name, 'null') || body.is(name, 'false'),
+  );
 }
 
-function usageWanted(body: Buffer): boolean {
-  const options = memberOf(body, 'stream_options');
-  return options !== undefined && valueOf(options, 'include_usage') === true;
+function usageWanted(body: JsonObject): boolean {
+  return body.object('stream_options')?.is('include_usage', 'true') === true;
 }

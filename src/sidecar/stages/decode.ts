@@ -15,17 +15,20 @@ export async function decode(
 ): Promise<EngineAnswer> {
   const { decodeChunkTokens } = exchange.options;
   if (decodeChunkTokens > 0 && api.name === 'chat_completions') {
-    const chunked = await chunkedDecode(leg.body, decodeChunkTokens, (body) =>
-      forward({ body, headers: { ...leg.headers, ...UNCOMPRESSED } }, exchange),
+    const chunked = await chunkedDecode(leg.body, decodeChunkTokens, ({ bytes }) =>
+      forward({ body: bytes, headers: { ...leg.headers, ...UNCOMPRESSED } }, exchange),
     );
     if (chunked !== undefined) return chunked;
   }
-  return forward(leg, exchange);
+  return forward({ ...leg, body: leg.body.bytes }, exchange);
 }
+
+/** A request to a server as it is sent. */
+type Sent = Omit<Leg, 'body'> & { readonly body: Buffer };
 
 /** Sends a request to the engine as it is. Rejects where no headers of an answer come in time. */
 export function forward(
-  leg: Leg,
+  sent: Sent,
   exchange: Exchange,
   signal: AbortSignal = exchange.signal,
 ): Promise<EngineAnswer> {
@@ -39,8 +42,8 @@ export function forward(
         server: engine,
         path: request.url ?? '/',
         method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
-        headers: { ...headers, ...leg.headers },
-        body: leg.body,
+        headers: { ...headers, ...sent.headers },
+        body: sent.body,
         signal: own,
       }),
   );

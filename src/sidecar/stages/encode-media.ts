@@ -1,11 +1,7 @@
-import {
-  elementsOf,
-  entriesOf,
-  memberOf,
-  valueOf,
-  withMembers,
-} from '../../openai/json/json-members.ts';
+import { entriesOf, memberOf } from '../../openai/json/json-members.ts';
+import { JsonObject } from '../../openai/json/json-object.ts';
 import { within } from '../../runtime/clock/deadline.ts';
+import { TurnsReader } from '../body/read-in-turns.ts';
 import { HIT_THRESHOLD } from '../contracts/shared-storage.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
 import { postJson } from '../servers/post-json.ts';
@@ -35,10 +31,10 @@ const KEPT: readonly string[] = ['model', 'mm_processor_kwargs'];
 
 /** Undefined without media. Rejects at the first failure, and aborts the other requests. */
 async function encodeMedia(
-  chat: Buffer,
+  chat: JsonObject,
   { upstreams, encoders, headers, collects, signal }: EncodeOptions,
-): Promise<Buffer | undefined> {
-  const items = mediaIn(chat);
+): Promise<JsonObject | undefined> {
+  const items = await mediaIn(chat, new TurnsReader(signal));
   if (items.length === 0) return undefined;
   if (items.length > ITEMS_MAX) throw new Error(`${items.length} items, more than ${ITEMS_MAX}`);
   const requestId = headers[REQUEST_ID] ?? '';
@@ -66,51 +62,60 @@ async function encodeMedia(
 const PARTS_MAX = 10_000;
 
 /** The media parts of all messages in order, in their bytes, without duplicates. */
-function mediaIn(chat: Buffer): readonly Buffer[] {
+async function mediaIn(chat: JsonObject, inTurns: TurnsReader): Promise<readonly Buffer[]> {
   const found = new Map<string, Buffer>();
-  for (const message of elementsOf(memberOf(chat, 'messages') ?? EMPTY, PARTS_MAX)) {
-    for (const part of elementsOf(memberOf(message, 'content') ?? EMPTY, PARTS_MAX)) {
-      if (part[0] !== OPEN_BRACE) continue;
-      const type = valueOf(part, 'type');
-      if (!MEDIA.has(type)) continue;
-      found.set(`${String(type)} ${memberOf(part, String(type))?.toString('latin1')}`, part);
+  for (const text of await inTurns.elementsOf(chat.member('messages') ?? EMPTY, PARTS_MAX)) {
+    const message = await inTurns.objectIn(text);
+    for (const part of await inTurns.elementsOf(message?.member('content') ?? EMPTY, PARTS_MAX)) {
+      const object = await inTurns.objectIn(part);
+      const type = object && typeOf(object);
+      if (type === undefined || !MEDIA.has(type)) continue;
+      found.set(`${type} ${object?.member(type)?.toString('latin1')}`, part);
     }
   }
   return [...found.values()];
 }
 
 const EMPTY = Buffer.from('[]');
-const OPEN_BRACE = 0x7b;
+const QUOTE = 0x22;
+/** More than the longest type takes, with each of its characters escaped. */
+const TYPE_BYTES_MAX = 100;
+
+function typeOf(part: JsonObject): string | undefined {
+  const type = part.member('type');
+  if (type?.[0] !== QUOTE || type.length > TYPE_BYTES_MAX) return undefined;
+  return JSON.parse(type.toString('utf8')) as string;
+}
 
 /** A request that encodes one item and generates as little as possible. */
-function encodeRequest(chat: Buffer, item: Buffer): Buffer {
-  const kept = KEPT.map((name) => [name, memberOf(chat, name)] as const);
-  return withMembers(Buffer.from('{}'), {
+function encodeRequest(chat: JsonObject, item: Buffer): Buffer {
+  const kept = KEPT.map((name) => [name, chat.member(name)] as const);
+  return JsonObject.EMPTY.with({
     ...Object.fromEntries(kept),
     messages: Buffer.concat([Buffer.from('[{"role":"user","content":['), item, Buffer.from(']}]')]),
     max_tokens: '1',
     max_completion_tokens: '1',
     stream: 'false',
-  });
+  }).bytes;
 }
 
 /** By item hash. Encoders that share storage with the decoding server return none. */
-function withTransferParams(chat: Buffer, answers: readonly Buffer[]): Buffer {
+function withTransferParams(chat: JsonObject, answers: readonly Buffer[]): JsonObject {
   const params = answers.flatMap((answer) => {
     const found = memberOf(answer, 'ec_transfer_params');
     return found === undefined ? [] : entriesOf(found);
   });
   if (params.length === 0) return chat;
-  const merged = withMembers(Buffer.from('{}'), Object.fromEntries(params));
-  return withMembers(chat, { ec_transfer_params: merged });
+  const merged = JsonObject.EMPTY.with(Object.fromEntries(params));
+  return chat.with({ ec_transfer_params: merged });
 }
 
 /** The body with its encoders' answers; unchanged if it has no media or an encoder fails. */
 export async function encodedElsewhere(
-  body: Buffer,
+  body: JsonObject,
   encoders: readonly string[],
   exchange: Exchange,
-): Promise<Buffer> {
+): Promise<JsonObject> {
   const { headers, upstreams, options, metrics, contract } = exchange;
   const { encodeTimeoutMs: limitMs } = exchange.bounds;
   const { clock, ecConnector } = options;
@@ -118,14 +123,14 @@ export async function encodedElsewhere(
   const begun = clock.now();
   try {
     const collects = ecConnector !== 'ec-example';
-    const work = (signal: AbortSignal): Promise<Buffer | undefined> =>
+    const work = (signal: AbortSignal): Promise<JsonObject | undefined> =>
       encodeMedia(body, { upstreams, encoders, headers, collects, signal });
     const sent = await within(time, work);
     if (sent === undefined) return body;
     metrics.onStage('encode', 'done');
     metrics.onDuration('encode', clock.now() - begun);
     // Nothing of the media is cached where the answer is decoded.
-    return contract.decodesFirst ? withMembers(sent, { [HIT_THRESHOLD]: '0' }) : sent;
+    return contract.decodesFirst ? sent.with({ [HIT_THRESHOLD]: '0' }) : sent;
   } catch (error) {
     fallBack('encode', error, exchange, `encode at ${encoders.join(', ')} failed, encoding here`);
     return body;

@@ -44,7 +44,8 @@ export async function legsAtOnce(
   });
   const decodedSince = clock.now();
   const either = AbortSignal.any([signal, endDecode.signal]);
-  const decoding = forward(legs.decode(Buffer.alloc(0)), exchange, either);
+  const leg = legs.decode(Buffer.alloc(0));
+  const decoding = forward({ ...leg, body: leg.body.bytes }, exchange, either);
   decoding.catch(() => undefined);
   const failed = prefilled.then(() => failure !== undefined);
   // Headers alone may come before the KV.
@@ -78,7 +79,7 @@ async function runPrefill(
     path: request.url ?? '/',
     method: 'POST',
     headers: { ...headers, ...leg.headers },
-    body: leg.body,
+    body: leg.body.bytes,
     signal,
   });
   if (answer.statusCode < 200 || answer.statusCode >= 300) {

@@ -1,4 +1,3 @@
-import { memberOf } from '../../openai/json/json-members.ts';
 import { within } from '../../runtime/clock/deadline.ts';
 import { cachedTokensIn, withCachedTokens } from '../answers/cached-tokens.ts';
 import type { EngineAnswer } from '../answers/engine-answer.ts';
@@ -25,16 +24,16 @@ export async function prefilledElsewhere(
   here: ComputeHere,
 ): Promise<EngineAnswer | undefined> {
   const { contract, metrics } = exchange;
-  const { body, prefiller } = asked;
-  if (contract.decodesFirst && memberOf(body, HIT_THRESHOLD) !== undefined) {
+  const { body, prefiller, signal } = asked;
+  if (contract.decodesFirst && body.member(HIT_THRESHOLD) !== undefined) {
     const cached = await answeredFromCache(
-      await forward({ body, headers: UNCOMPRESSED }, exchange),
+      await forward({ body: body.bytes, headers: UNCOMPRESSED }, exchange),
       exchange,
     );
     if (cached !== undefined) return cached;
   }
   metrics.onApart();
-  const turn = exchange.earlierTurns?.turnOf(body, asked.api);
+  const turn = await exchange.earlierTurns?.turnOf(body, asked.api, signal);
   let legs: Legs;
   try {
     legs = await contract.legsOf({ ...asked, earlierKv: turn?.take() });

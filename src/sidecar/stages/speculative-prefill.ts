@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { messageOf } from '../../framework/error.ts';
-import { memberOf, withMembers } from '../../openai/json/json-members.ts';
+import { hasElements, withElements } from '../../openai/json/json-members.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import { within } from '../../runtime/clock/deadline.ts';
 import { type EngineAnswer, eventIn, isEventStream, isPlain } from '../answers/engine-answer.ts';
 import { isObject, objectIn } from '../body/client-body.ts';
@@ -22,7 +23,7 @@ const NEXT_USER = JSON.stringify({ role: 'user', content: ' ' });
 
 /** A chat that has been answered. */
 interface Turn {
-  readonly body: Buffer;
+  readonly body: JsonObject;
   readonly api: GenerationApi;
   /** Where prompts of this chat are computed; undefined: by the engine. */
   readonly prefiller: string | undefined;
@@ -60,7 +61,7 @@ async function* passed(
   speculation.underWay = true;
   const kept: Buffer[] = [];
   let bytes = 0;
-  let prompt: Buffer | undefined;
+  let prompt: JsonObject | undefined;
   try {
     for await (const chunk of body) {
       bytes += chunk.length;
@@ -79,7 +80,7 @@ async function* passed(
   });
 }
 
-async function compute(body: Buffer, turn: Turn, exchange: Exchange): Promise<void> {
+async function compute(body: JsonObject, turn: Turn, exchange: Exchange): Promise<void> {
   const { options, log } = exchange;
   // The client may have gone by then.
   const { signal } = new AbortController();
@@ -96,15 +97,21 @@ function asks(headers: IncomingHttpHeaders): boolean {
 }
 
 async function send(
-  body: Buffer,
+  body: JsonObject,
   { api, prefiller }: Turn,
   { upstreams, engine, contract }: Exchange,
   signal: AbortSignal,
 ): Promise<void> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const post = (role: 'prefiller' | 'decoder', server: string, sent: Buffer): Promise<Buffer> =>
-    postJson(upstreams, role, { server, path: CHAT_PATH, headers: {}, body: sent, signal: either });
+  const post = (role: 'prefiller' | 'decoder', server: string, sent: JsonObject): Promise<Buffer> =>
+    postJson(upstreams, role, {
+      server,
+      path: CHAT_PATH,
+      headers: {},
+      body: sent.bytes,
+      signal: either,
+    });
   if (prefiller === undefined) {
     await post('decoder', engine, body);
     return;
@@ -129,20 +136,12 @@ async function send(
 /**
  * The request for one token after the conversation; undefined where it lacks messages or answer.
  */
-function nextPrompt({ body, api }: Turn, text: string): Buffer | undefined {
-  const messages = memberOf(body, 'messages');
-  const end = messages?.lastIndexOf(']') ?? -1;
-  if (
-    text === '' ||
-    messages?.[0] !== 0x5b ||
-    messages.subarray(1, end).toString('utf8').trim() === ''
-  ) {
-    return undefined;
-  }
+function nextPrompt({ body, api }: Turn, text: string): JsonObject | undefined {
+  const messages = body.member('messages');
+  if (text === '' || messages === undefined || !hasElements(messages)) return undefined;
   const answer = JSON.stringify({ role: 'assistant', content: text });
-  const added = Buffer.from(`,${answer},${NEXT_USER}]`);
-  const all = Buffer.concat([messages.subarray(0, end), added]);
-  return cappedToOneToken(withMembers(body, { messages: all }), api);
+  const all = withElements(messages, `${answer},${NEXT_USER}`);
+  return cappedToOneToken(body.with({ messages: all }), api);
 }
 
 /** The text of a chat's first answer; empty where there is none. */

@@ -1,0 +1,66 @@
+import type { Hash } from 'node:crypto';
+import { JsonObject } from '../../openai/json/json-object.ts';
+import { JsonScanner } from '../../openai/json/json-scanner.ts';
+import type { JsonHandler } from '../../openai/json/json-text.ts';
+import { PartsReader } from '../../openai/json/parts-reader.ts';
+import { SharedTurns } from '../../runtime/clock/shared-turns.ts';
+import { TimeSlices } from '../../runtime/clock/time-slices.ts';
+
+/** One piece is read within a slice of time, however many values are in it. */
+const PIECE_BYTES = 16 * 1024;
+/** All texts that are read at the same time take turns. */
+const turns = new SharedTurns();
+
+/**
+ * Reads long texts of clients, one request's at a time, in slices between which other requests are
+ * served. Rejects with the signal's reason once that has aborted.
+ */
+export class TurnsReader {
+  readonly #signal: AbortSignal | undefined;
+  readonly #slices: TimeSlices;
+
+  constructor(
+    signal?: AbortSignal,
+    slices: TimeSlices = new TimeSlices(undefined, () => turns.next()),
+  ) {
+    this.#signal = signal;
+    this.#slices = slices;
+  }
+
+  /** Calls `read` with each piece in turn. */
+  async pieces(text: Buffer, read: (piece: Buffer) => void): Promise<void> {
+    for (let at = 0; at < text.length; at += PIECE_BYTES) {
+      if (this.#slices.isOver) await this.#slices.next();
+      this.#signal?.throwIfAborted();
+      read(text.subarray(at, at + PIECE_BYTES));
+    }
+  }
+
+  /** Throws RoutingError `invalid-request` for what is no JSON. */
+  async scan(text: Buffer, handler: JsonHandler): Promise<void> {
+    const scanner = new JsonScanner(handler);
+    await this.pieces(text, (piece) => scanner.push(piece));
+    scanner.end();
+  }
+
+  /** The first elements of an array, at most so many, each in its bytes; none for another value. */
+  async elementsOf(text: Buffer, elementsMax: number): Promise<readonly Buffer[]> {
+    const reader = new PartsReader(text, elementsMax);
+    await this.scan(text, reader);
+    if (reader.kind !== 'array') return [];
+    return reader.parts.map(({ start, end }) => text.subarray(start, end));
+  }
+
+  /** The object that a text is; undefined for another value. */
+  async objectIn(text: Buffer): Promise<JsonObject | undefined> {
+    const reader = new PartsReader(text, 0);
+    await this.scan(text, reader);
+    return reader.kind === 'object' ? new JsonObject(text, reader.index) : undefined;
+  }
+
+  /** Adds bytes to a hash. */
+  async hash(bytes: Buffer, hash: Hash): Promise<Hash> {
+    await this.pieces(bytes, (piece) => hash.update(piece));
+    return hash;
+  }
+}

@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import {
+  type ScriptedServer,
+  startScriptedServer,
+  type Visit,
+} from '../../test/support/sidecar/scripted-server.ts';
+import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
+import { portOf, said } from '../../test/support/sidecar/walks.ts';
+import { JsonScanner } from '../openai/json/json-scanner.ts';
+import { type SidecarOptions } from './options/sidecar-options.ts';
+
+/**
+ * A scan of 40 MB of numbers takes seconds. It may stop other requests only where it is cut into
+ * pieces, between which the event loop goes on when their slice of time is over.
+ */
+
+const PIECE_BYTES = 16 * 1024;
+const NUMBERS = `[${'1.5,'.repeat(20_000)}1]`;
+const OBJECT = `{"a":${NUMBERS}}`;
+const MEDIA = '{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}';
+const PART = `{"type":"text","text":"hello","more":${NUMBERS}}`;
+const CALLS = `[{"id":"c","function":{"name":"f","arguments":"{}"},"more":${NUMBERS}}]`;
+/** Long in every place that the sidecar looks at. */
+const CHAT = `{"model":"m","max_tokens":9,"stream_options":${OBJECT},"tool_choice":${OBJECT},
+  "messages":[{"role":"user","content":[${PART},${MEDIA}],"name":${OBJECT}},
+    {"role":"assistant","content":"${'x'.repeat(40_000)}","tool_calls":${CALLS}},
+    {"role":"tool","tool_call_id":"c","content":"hello"}],
+  "kv_transfer_params":${OBJECT}}`;
+const GENERATE = `{"model":"m","token_ids":${NUMBERS},"sampling_params":{"max_tokens":9,"x":${NUMBERS},
+  "extra_args":{"y":${NUMBERS},"kv_transfer_params":${OBJECT}}}}`;
+
+const bed = sidecarBed();
+let encoder: ScriptedServer;
+let bootstrap: ScriptedServer;
+const atEngine: Visit[] = [];
+const atPrefiller: Visit[] = [];
+
+beforeEach(async () => {
+  [encoder, bootstrap] = [await startScriptedServer(), await startScriptedServer()];
+  bed.stops.push(encoder.stop, bootstrap.stop);
+  atEngine.length = 0;
+  atPrefiller.length = 0;
+  void answerAll(encoder, '{"ec_transfer_params":{}}');
+  void answerAll(bootstrap, '{"0":{"engine_id":"e"}}');
+  void answerAll(bed.prefiller, '{"kv_transfer_params":{"remote_host":"h"}}', atPrefiller);
+  void answerAll(bed.engine, said('length'), atEngine);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+async function answerAll(server: ScriptedServer, text: string, visits: Visit[] = []) {
+  for (;;) {
+    const visit = await server.next();
+    visits.push(visit);
+    visit.response.setHeader('content-type', 'application/json').end(text);
+  }
+}
+
+/** The longest texts that were scanned at once. */
+async function longestScans(
+  options: Partial<SidecarOptions>,
+  { path, body, headers = {} }: { path: string; body: string; headers?: Record<string, string> },
+): Promise<readonly number[]> {
+  const ports = {
+    mooncakeBootstrapPort: portOf(bootstrap.address),
+    sglangBootstrapPort: portOf(bootstrap.address),
+  };
+  const sidecar = await bed.started({ ...ports, ...options });
+  const scans = vi.spyOn(JsonScanner.prototype, 'push');
+  const answer = await fetch(`http://${sidecar.address}${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-prefiller-host-port': bed.prefiller.address,
+      'x-encoder-hosts-ports': encoder.address,
+      ...headers,
+    },
+    body,
+  });
+  expect([answer.status, (await answer.text()) !== '']).toEqual([200, true]);
+  return scans.mock.calls.map(([{ length }]) => length).filter((length) => length > PIECE_BYTES);
+}
+
+const CONNECTORS = [
+  'nixlv2',
+  'sglang',
+  'mooncake',
+  'offloading',
+  'atom',
+  'shared-storage',
+] as const;
+const REQUESTS: readonly (readonly [path: string, body: string])[] = [
+  ['/v1/chat/completions', CHAT],
+  ['/inference/v1/generate', GENERATE],
+];
+
+it.each(
+  CONNECTORS.flatMap((connector) =>
+    REQUESTS.map(([path, body]) => [connector, path, body] as const),
+  ),
+)('[V508] no long body is scanned in one go with %s at %s', async (connector, path, body) => {
+  expect(await longestScans({ connector }, { path, body })).toEqual([]);
+  expect(atEngine.length).toBeGreaterThan(0);
+});
+
+it.each([
+  ['a threshold of the cache', { connector: 'shared-storage' }, { cache_hit_threshold: 0.5 }],
+  ['pieces', { decodeChunkTokens: 4 }, {}],
+  ['earlier turns', { earlierTurns: { turnsMax: 9, keepMs: 1_000 } }, {}],
+  ['chats computed ahead', { speculativePrefill: true }, {}],
+] as const)('[V508] no long body is scanned in one go with %s', async (_, options, more) => {
+  const body = CHAT.replace(
+    '{',
+    `{${JSON.stringify(more).slice(1, -1)}${'cache_hit_threshold' in more ? ',' : ''}`,
+  );
+  const headers = { 'x-speculative-prefill': 'true' };
+  expect(await longestScans(options, { path: '/v1/chat/completions', body, headers })).toEqual([]);
+});
+
+it('[V510] a body with more than 1,000 members goes to the engine as it is', async () => {
+  const bodyOf = (members: number): string =>
+    `{"prompt":"p",${Array.from({ length: members - 1 }, (_, at) => `"a${at}":1`).join()}}`;
+  await longestScans({}, { path: '/v1/completions', body: bodyOf(1_000) });
+  expect(atPrefiller).toHaveLength(1);
+  await longestScans({}, { path: '/v1/completions', body: bodyOf(1_001) });
+  expect([atPrefiller.length, atEngine.at(-1)?.body]).toEqual([1, bodyOf(1_001)]);
+});
