@@ -159,7 +159,7 @@ function processOf({ id }) {
  */
 function whereOf({ outcome }, nameOf) {
   if (outcome.kind === 'threw') return 'no decision';
-  if (outcome.kind === 'refused' || outcome.kind === 'rejected') return 'refused';
+  if (['refused', 'rejected', 'expired'].includes(outcome.kind)) return 'refused';
   if (outcome.kind !== 'picked') return 'no endpoint was left';
   // With a space at which no line ends.
   return `→\u00a0${ending(nameOf(outcome.endpoint), NAME_CHARS)}`;
@@ -184,6 +184,7 @@ export function becauseOf({ outcome, profiles, held }) {
   const wait = held === undefined ? [] : [`held ${duration(held.ms)}`];
   if (outcome.kind === 'refused') return [...wait, `by ${outcome.refusedBy}`].join(' · ');
   if (outcome.kind === 'rejected') return [...wait, 'by a plugin'].join(' · ');
+  if (outcome.kind === 'expired') return [...wait, 'in vain'].join(' · ');
   if (outcome.kind !== 'picked') return [...wait, 'refused'].join(' · ');
   const { decidedBy } = outcome;
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};

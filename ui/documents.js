@@ -12,12 +12,13 @@
 import { h } from 'preact';
 import { clock, count, duration, percent } from './format.js';
 import { Headroom } from './headroom.js';
+import { Refused } from './refused.js';
 import { Replicas } from './replicas.js';
 import { TableCard } from './table-card.js';
 import { Waiting } from './waiting.js';
 
 /** @param {{ state: State }} props */
-export function Documents({ state: { documents } }) {
+export function Documents({ state: { documents, refused } }) {
   const shadows = /** @type {{ shadows?: ShadowStatus[] } | undefined} */ (
     documents.get('/debug/shadows')
   )?.shadows;
@@ -34,6 +35,7 @@ export function Documents({ state: { documents } }) {
     'div',
     { class: 'parts' },
     waiting !== undefined && waiting.requests > 0 && h(Waiting, { waiting }),
+    refused.length > 0 && h(Refused, { refused }),
     headroom?.active === true && h(Headroom, { stages: headroom.stages }),
     replicas?.peers !== undefined &&
       h(Replicas, { status: /** @type {ReplicaStatus} */ (replicas) }),

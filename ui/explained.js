@@ -1,7 +1,7 @@
 /**
  * Why one decision was made: a bar for each term of the pick and of the runner-up.
  *
- * @import { LiveDecision, LiveProfile } from '../src/serve/live/live-message.ts'
+ * @import { LiveDecision, LiveHeld, LiveProfile } from '../src/serve/live/live-message.ts'
  * @import { Term } from './terms.js'
  */
 import { h } from 'preact';
@@ -20,6 +20,7 @@ export function Explained({ decision, nameOf }) {
     { class: 'explained', 'aria-label': 'Why this one' },
     h('h3', null, headline(decision, nameOf)),
     h('p', { class: 'reasons' }, reasons(decision)),
+    decision.held?.why !== undefined && h('p', { class: 'reasons' }, whyHeld(decision.held.why)),
     h(Facts, { decision, nameOf }),
     profiles.map((profile) =>
       h(Profile, {
@@ -55,11 +56,7 @@ function Facts({ decision, nameOf }) {
       name: 'Out of',
       value: `${count(candidates)} ${candidates === 1 ? 'endpoint' : 'endpoints'}`,
     }),
-    held !== undefined &&
-      h(Fact, {
-        name: 'Held',
-        value: `${duration(held.ms)}${held.endpoint === undefined ? '' : ` until ${nameOf(held.endpoint)} could begin it`}`,
-      }),
+    held !== undefined && h(Fact, { name: 'Held', value: heldText(held, nameOf) }),
     decision.expectedTtftMs !== undefined &&
       h(Fact, {
         name: 'First token',
@@ -79,6 +76,20 @@ function Facts({ decision, nameOf }) {
 }
 
 /**
+ * @param {LiveHeld} held
+ * @param {(id: string) => string} nameOf
+ */
+export function heldText({ ms, endpoint, why }, nameOf) {
+  const until = endpoint === undefined ? '' : ` until ${nameOf(endpoint)} could begin it`;
+  return `${duration(ms)}${until}${why === undefined ? '' : ' by flow control'}`;
+}
+
+/** What flow control says, as sentences. @param {readonly string[]} why */
+export function whyHeld(why) {
+  return why.map((part) => `${part.charAt(0).toUpperCase()}${part.slice(1)}.`).join(' ');
+}
+
+/**
  * Whether this profile picked where to compute the prompt, and it is computed where it is decoded.
  * @param {LiveProfile} profile
  * @param {LiveDecision['outcome']} outcome
@@ -93,6 +104,7 @@ export function headline({ outcome, profiles }, nameOf) {
   if (outcome.kind === 'threw') return 'No decision: the scheduler failed';
   if (outcome.kind === 'refused') return `Refused by the scheduler ${outcome.refusedBy}`;
   if (outcome.kind === 'rejected') return `Refused by a plugin: ${outcome.why}`;
+  if (outcome.kind === 'expired') return `Refused: ${outcome.why}`;
   if (outcome.kind === 'screened') return 'Refused: screening left no endpoint';
   if (outcome.kind === 'exhausted') return 'Refused: the filters left no endpoint';
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};

@@ -3,7 +3,7 @@
  * anew, at most once a frame.
  *
  * @import {
- *   LiveDecision, LiveHealth, LiveMessage, LivePicker, LivePool, LiveStep, LiveTotals
+ *   LiveDecision, LiveHealth, LiveMessage, LivePicker, LivePool, LiveRefusal, LiveStep, LiveTotals
  * } from '../src/serve/live/live-message.ts'
  */
 
@@ -26,6 +26,7 @@ const RATE_MESSAGES = 5;
  * @property {LiveStep[]} steps
  * @property {number[]} restarts when other processes of the picker began, in milliseconds since the epoch
  * @property {LivePool} pool
+ * @property {readonly LiveRefusal[]} refused by flow control, the latest first
  * @property {Map<string, readonly string[]>} labels by endpoint
  * @property {LiveDecision[]} decisions that are listed, latest first
  * @property {LiveDecision[]} unlisted those that came while the list stood still, latest first
@@ -50,6 +51,7 @@ export function emptyState() {
     steps: [],
     restarts: [],
     pool: { rows: [], notShown: 0 },
+    refused: [],
     labels: new Map(),
     decisions: [],
     unlisted: [],
@@ -69,7 +71,7 @@ export function emptyState() {
  * @param {LiveMessage} message
  */
 export function receive(state, message) {
-  const { picker, totals, health, steps, pool, decisions, wallMs } = message;
+  const { picker, totals, health, steps, pool, decisions, refused = [], wallMs } = message;
   if (picker !== undefined) {
     // Perhaps another process: its steps follow those that were seen of the one before.
     const first = steps[0]?.wallMs ?? wallMs;
@@ -82,6 +84,7 @@ export function receive(state, message) {
   }
   state.totals = totals;
   state.health = health;
+  state.refused = refused;
   // A viewer that has just come may get a step twice.
   const last = (state.steps.at(-1)?.wallMs ?? 0) + (state.picker?.stepMs ?? 0) / 2;
   const news = steps.filter((step) => step.wallMs > last);

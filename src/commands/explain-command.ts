@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import type { Explanation } from '../journal/explain/explanation.ts';
-import { explanationText } from '../journal/explain/explanation-text.ts';
+import { explanationText, flowRecordText } from '../journal/explain/explanation-text.ts';
 import type { DecisionList } from '../serve/admin/decision-documents.ts';
+import type { ExplainedRequest } from '../serve/admin/explained-request.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
 import { decisionListText } from './output/decision-list-text.ts';
 import { stdoutColumns } from './output/fitting-columns.ts';
@@ -31,16 +31,15 @@ export function explainCommand(): Command {
         return;
       }
       const path = `/debug/explain?id=${encodeURIComponent(id)}`;
-      const explanation = await askPicker<Explanation>({ ...flags, path });
-      const text = explanationText(explanation, {
-        all,
-        time: timeOf(explanation),
-        columns,
-      });
-      process.stdout.write(json ? `${JSON.stringify(explanation)}\n` : text);
+      const found = await askPicker<ExplainedRequest>({ ...flags, path });
+      const text =
+        'outcome' in found
+          ? explanationText(found, { all, time: timeText(found.wallMs), columns })
+          : flowRecordText(found, timeText(found.wallMs - found.flowControl.waitedMs));
+      process.stdout.write(json ? `${JSON.stringify(found)}\n` : text);
     });
 }
 
-function timeOf({ wallMs }: Pick<Explanation, 'wallMs'>): string {
+function timeText(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }

@@ -16,6 +16,8 @@ const page = (await ui('terms.js')) as { reasonsOf(terms: readonly Term[]): stri
 const list = (await ui('decisions.js')) as { becauseOf(decision: object): string };
 const explained = (await ui('explained.js')) as {
   headline(decision: object, nameOf: (id: string) => string): string;
+  heldText(held: object, nameOf: (id: string) => string): string;
+  whyHeld(why: readonly string[]): string;
 };
 const health = (await ui('picker-health.js')) as Record<
   'connectionWords' | 'connectionClass' | 'healthSentence',
@@ -98,6 +100,23 @@ it('[G211] [G212] the live page says that screening or a plugin refused a reques
   const rejected = { outcome: { kind: 'rejected', why: 'too many wait' }, profiles: [] };
   expect(list.becauseOf(rejected)).toBe('by a plugin');
   expect(explained.headline(rejected, (id) => id)).toBe('Refused by a plugin: too many wait');
+});
+
+it('[O441] the live page says that a request waited in vain, and with which words it was refused', () => {
+  const expired = { outcome: { kind: 'expired', why: 'no endpoint could begin it' }, profiles: [] };
+  const held = { ms: 600_000 };
+  expect(list.becauseOf({ ...expired, held })).toBe('held 10.0 min · in vain');
+  expect(explained.headline(expired, (id) => id)).toBe('Refused: no endpoint could begin it');
+});
+
+it('[O440] the live page says what flow control says of a request that it held', () => {
+  const name = (id: string): string => id;
+  const why = ['when it came, it was full', 'let go'];
+  expect(explained.heldText({ ms: 30, why }, name)).toBe('30.0 ms by flow control');
+  expect(explained.whyHeld(why)).toBe('When it came, it was full. Let go.');
+  expect(explained.heldText({ ms: 30, endpoint: 'pod-a' }, name)).toBe(
+    '30.0 ms until pod-a could begin it',
+  );
 });
 
 it('[O216] the live page leaves out what all endpoints’ names begin with, also of a single one', () => {

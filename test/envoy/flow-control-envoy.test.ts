@@ -176,6 +176,38 @@ describe.skipIf(binary === undefined).each([0, 2])(
       await Promise.all([busy, next]);
     });
 
+    test('[O439] explain says why a request waited and what let it go, or why it was refused', async () => {
+      const explained = async (id: string): Promise<unknown> =>
+        (
+          await fetch(`http://127.0.0.1:${stack.serving.metricsPort}/debug/explain?id=${id}`)
+        ).json();
+      const named = (id: string): Sent => ({ id, headers: { 'x-request-id': `explained-${id}` } });
+      void send({ id: 'busy' });
+      await received('busy');
+      const held = send(named('held'));
+      await eventually(waiting, (requests) => requests === 1);
+      const came = { endpoints: 1, saturation: 1, ceiling: 1, samePriority: 0 };
+      expect(await explained('explained-held')).toMatchObject({ flowControl: { came } });
+      const others = ['x', 'y', 'z'].map((id) => send({ id }));
+      await eventually(waiting, (requests) => requests === 4);
+      expect((await send(named('beyond'))).status).toBe(429);
+      const full = 'the queue is full: it holds at most 4 requests in all bands';
+      expect(await explained('explained-beyond')).toMatchObject({
+        flowControl: { left: { kind: 'refused', status: 429, why: full } },
+      });
+      answer('busy');
+      await received('held');
+      expect(await explained('explained-held')).toMatchObject({
+        outcome: { kind: 'picked' },
+        flowControl: { came, left: { kind: 'let-go', after: expect.arrayContaining(['end']) } },
+      });
+      for (const id of ['held', 'x', 'y', 'z']) {
+        await received(id);
+        answer(id);
+      }
+      await Promise.all([held, ...others]);
+    });
+
     test('[Q66] a request that has waited too long is refused with its reason', async () => {
       void send({ id: 'busy' });
       await received('busy');

@@ -62,6 +62,7 @@ export interface ControlledBenchOptions {
   readonly inThreads?: boolean;
   readonly capacity?: CapacityPlan;
   readonly measured?: ControlledRouterOptions['measured'];
+  readonly onStay?: ControlledRouterOptions['onStay'];
   /** Which requests cannot be placed. */
   readonly fails?: (request: InferenceRequest) => boolean;
 }
@@ -92,10 +93,11 @@ export class ControlledBench {
     inThreads = false,
     capacity,
     measured,
+    onStay,
     fails = () => false,
   }: ControlledBenchOptions = {}) {
     this.#inThreads = inThreads;
-    this.router = new ControlledRouter({ clock: this.clock, measured });
+    this.router = new ControlledRouter({ clock: this.clock, measured, onStay });
     const { pool } = this;
     pool.observeEndpoints(this.#ledger);
     const [endpoint] = this.join() as [Endpoint];

@@ -18,6 +18,25 @@ it('[O409] names the columns that a narrow terminal has no room for', () => {
   expect(listText(Number.POSITIVE_INFINITY)[0]?.split(/ +/)).toHaveLength(8);
 });
 
+it('[O439] lists what flow control refused among the decisions, also where there is none', () => {
+  const outcome = { kind: 'picked', profile: 'default', endpoint: 'pod', score: 1 };
+  const line = { requestId: '', model: 'm', promptTokens: 1 };
+  const left = { kind: 'refused', status: 429, reason: 'rejected-saturated', why: 'it is full' };
+  const refused = [{ ...line, id: 'b', wallMs: 500, flowControl: { waitedMs: 30, left } }];
+  const decisions = [
+    { ...line, id: 'c', wallMs: 900, outcome },
+    { ...line, id: 'a', wallMs: 0, outcome },
+  ];
+  const rows = (list: object): readonly string[] =>
+    decisionListText({ wallMs: 1000, ...list } as unknown as DecisionList, 200).split('\n');
+  expect(rows({ decisions, refused }).slice(1, 4)).toEqual([
+    expect.stringMatching(/^c +0\.1 s +pod /),
+    expect.stringMatching(/^b +0\.5 s +refused with 429 by flow control .* 30 ms$/),
+    expect.stringMatching(/^a +1\.0 s +pod /),
+  ]);
+  expect(rows({ decisions: [], refused })[1]).toMatch(/^b .* 30 ms$/);
+});
+
 it('[O409] shows the ends of long names of pods where a terminal is narrow', () => {
   const endpoint = 'ns/vllm-llama-3-70b-instruct-decode-7c9f8d6b5-3wnwg-rank-0';
   const outcome = { kind: 'picked', profile: 'default', endpoint, score: 1 };

@@ -1,5 +1,6 @@
 import { outcomeText } from '../../journal/explain/explanation-text.ts';
-import type { DecisionList } from '../../serve/admin/decision-documents.ts';
+import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
+import type { DecisionLine, DecisionList } from '../../serve/admin/decision-documents.ts';
 import { namesOf } from './endpoint-names.ts';
 import { fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
 import { ending, NAME_CHARS_MIN } from './top-pool.ts';
@@ -23,21 +24,26 @@ const IMPORTANCE = [
   'model',
 ];
 
-/** A line for each decision, latest first, of at most `columns` characters where ids allow. */
-export function decisionListText({ decisions, wallMs }: DecisionList, columns: number): string {
-  if (decisions.length === 0) return 'no decisions yet\n';
+/** As many are asked for. */
+const LISTED_MIN = 20;
+
+/** A line for each decision and each refusal by flow control, latest first, of at most `columns` characters where ids allow. */
+export function decisionListText(list: DecisionList, columns: number): string {
+  const { decisions, refused = [], wallMs } = list;
+  const listed = [...decisions, ...refused]
+    .toSorted((a, b) => b.wallMs - a.wallMs)
+    .slice(0, Math.max(decisions.length, LISTED_MIN));
+  if (listed.length === 0) return 'no decisions yet\n';
   const nameOf = namesOf(
     decisions.flatMap(({ outcome }) => (outcome.kind === 'picked' ? [outcome.endpoint] : [])),
   );
-  const whole = decisions.map((line) => [
+  const whole = listed.map((line) => [
     line.requestId || line.id,
     ageText(wallMs - line.wallMs),
-    line.outcome.kind === 'picked' ? nameOf(line.outcome.endpoint) : outcomeText(line.outcome),
+    becameText(line, nameOf),
     line.model || '?',
     line.promptTokens.toLocaleString('en'),
-    durationText(line.times?.predictedTtftMs),
-    durationText(line.times?.observedTtftMs),
-    durationText(line.times?.waitedMs),
+    ...timesOf(line),
   ]);
   const beside = widthsOf(whole).reduce(
     (sum, width, at) => sum + (at === NAME ? 0 : width + GAP.length),
@@ -58,6 +64,21 @@ export function decisionListText({ decisions, wallMs }: DecisionList, columns: n
       .trimEnd(),
   );
   return `${[...lines, ...leftOutNote(HEAD, shown), ...LIST_NOTE].join('\n')}\n`;
+}
+
+function becameText(line: DecisionLine | FlowRecord, nameOf: (id: string) => string): string {
+  if ('flowControl' in line && !('outcome' in line)) {
+    const { left } = line.flowControl;
+    return left?.kind === 'refused' ? `refused with ${left.status} by flow control` : '';
+  }
+  const { outcome } = line as DecisionLine;
+  return outcome.kind === 'picked' ? nameOf(outcome.endpoint) : outcomeText(outcome);
+}
+
+/** Predicted and observed time to the first token, and the time at the picker. */
+function timesOf(line: DecisionLine | FlowRecord): readonly string[] {
+  const times = 'outcome' in line ? line.times : { waitedMs: line.flowControl.waitedMs };
+  return [times?.predictedTtftMs, times?.observedTtftMs, times?.waitedMs].map(durationText);
 }
 
 function widthsOf(rows: readonly (readonly string[])[]): readonly number[] {

@@ -68,7 +68,8 @@ export function topText(state: TopState, { lines: linesMax, columns }: TopSize):
   const nameOf = namesOf(rows.map(({ id }) => id));
   const sorted = rows.toSorted(byTrouble);
   const troubles = healthLines(message.health);
-  const linesLeft = linesMax - OTHER_LINES - troubles.length - DECISIONS_MIN;
+  const others = OTHER_LINES + troubles.length + refusedLines(message).length;
+  const linesLeft = linesMax - others - DECISIONS_MIN;
   const shown = fittingRows(sorted, linesLeft);
   const hidden = rows.length - shown.length + notShown;
   const lines = [
@@ -77,6 +78,7 @@ export function topText(state: TopState, { lines: linesMax, columns }: TopSize):
     '',
     `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}${healthOf(state)}`,
     ...requestLines(state, columns),
+    ...refusedLines(message),
     '',
     ...poolLines(shown, nameOf, columns),
     ...(hidden === 0 ? [] : [`… and ${hidden} more endpoints`]),
@@ -98,6 +100,16 @@ function healthOf({ message: { totals }, rows, whyEmpty = '/readyz says why' }: 
 /** A line for each reason of `/readyz`. */
 function healthLines({ state, reasons }: LiveHealth): readonly string[] {
   return reasons.map((reason) => `${state}: ${reason}`);
+}
+
+/** The latest request that flow control refused, and why. */
+function refusedLines({ refused: [latest] = [], wallMs }: LiveMessage): readonly string[] {
+  if (latest === undefined) return [];
+  const { priority, fairnessId, status, why } = latest;
+  const agoS = Math.max(0, (wallMs - latest.wallMs) / 1000).toFixed(0);
+  return [
+    `refused by flow control ${agoS} s ago: ${status}, priority ${priority}, fairness id ${fairnessId}: ${why}`,
+  ];
 }
 
 function headLine({ pool, policy, version }: LivePicker): string {

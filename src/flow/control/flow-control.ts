@@ -10,6 +10,7 @@ import { Bands } from './bands.ts';
 import { Expiry } from './expiry.ts';
 import type { Item } from './fairness/flow.ts';
 import type { FlowControlParts } from './flow-control-parts.ts';
+import { type FlowPlace, placeIn } from './flow-place.ts';
 import { Reclamation } from './reclamation.ts';
 import { requestTtlMs } from './request-ttl.ts';
 import { RunningRequests } from './running-requests.ts';
@@ -100,6 +101,19 @@ export class FlowControl implements QueueDiscipline {
   saturationAt(at: Millis, detector: Detector = this.detector): PoolSaturation {
     const { takersAmong } = this.#deps;
     return poolSaturation(detector, { takersAmong })(this.endpoints, at);
+  }
+
+  /** Where a request stands by the last look at the gate; undefined where it does not wait. */
+  placeOf(waiting: Waiting): FlowPlace | undefined {
+    const known = this.#items.get(waiting);
+    if (known === undefined) return undefined;
+    const [{ flow }, band] = known;
+    const { gate } = this;
+    return placeIn(band, flow.size, {
+      gate,
+      bands: this.bands.all,
+      endpoints: this.endpoints.length,
+    });
   }
 
   add(waiting: Waiting, at: Millis): void {

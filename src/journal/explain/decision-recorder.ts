@@ -4,6 +4,7 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { DecisionRing } from './decision-ring.ts';
+import { LastFlowStays } from './last-flow-stays.ts';
 import { EndingWriter } from './record-ending.ts';
 import { HEAD, NO_SLOT, SCORE } from './record-format.ts';
 import { HeadWriter } from './record-head.ts';
@@ -36,6 +37,8 @@ const NO_PROFILES: Decision['profiles'] = [];
 export class DecisionRecorder implements JournalSubscriber {
   readonly ring: DecisionRing;
   readonly times: LastRequestTimes = new LastRequestTimes();
+  /** What flow control kept or refused. */
+  readonly stays: LastFlowStays;
   readonly #clock: Clock;
   readonly #wallOffsetMs: () => Millis;
   readonly #runs: RunWriter;
@@ -51,6 +54,7 @@ export class DecisionRecorder implements JournalSubscriber {
     const { clock, decisionsMax = DECISIONS_MAX, bytesMax = BYTES_MAX } = options;
     this.ring = new DecisionRing({ decisionsMax, bytesMax });
     this.#clock = clock;
+    this.stays = new LastFlowStays(clock);
     this.#wallOffsetMs = (): Millis => clock.wallTime() - clock.now();
     this.#head = new HeadWriter(this.ring.log, this.#last);
     this.#ending = new EndingWriter(this.ring.log, this.#last);

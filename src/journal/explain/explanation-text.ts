@@ -8,6 +8,8 @@ import type {
   Explanation,
   RunnerUp,
 } from './explanation.ts';
+import { flowLines } from './flow-text.ts';
+import type { ExplainedFlow, FlowRecord } from './last-flow-stays.ts';
 
 /** The rows and names that are shown unless `all` asks for the others. */
 const ENDPOINTS_SHOWN = 12;
@@ -24,15 +26,14 @@ interface TextOptions {
 
 /** A decision as a page for a terminal. */
 export function explanationText(explanation: Explanation, options: TextOptions): string {
-  const { id, requestId, model, promptTokens, faults, insteadOf, waited, candidates, profiles } =
-    explanation;
-  const { lostRequests } = explanation;
-  const also = requestId === '' || requestId === id ? '' : ` (${id})`;
+  const { faults, insteadOf, waited, candidates, profiles } = explanation;
+  const { lostRequests, flowControl, evicted } = explanation;
   const lines = [
-    `request    ${requestId || id}${also}, decision ${explanation.number}`,
-    `asked      ${options.time}  model ${model || '?'}  ${promptTokens} prompt tokens`,
-    ...(waited === undefined ? [] : [`waited     ${waitText(waited)}`]),
+    `request    ${namesText(explanation)}, decision ${explanation.number}`,
+    askedText(explanation, options.time),
+    ...waitLines(flowControl, waited),
     `went to    ${outcomeText(explanation.outcome)}`,
+    ...(evicted === undefined ? [] : [`evicted    ${evicted}`]),
     ...(lostRequests === undefined ? [] : [`lost       ${lostText(lostRequests)}`]),
     ...(insteadOf === undefined ? [] : [`by         the profiles, in place of ${insteadOf}`]),
     ...(faults === undefined ? [] : [`without    ${faults}`]),
@@ -42,6 +43,36 @@ export function explanationText(explanation: Explanation, options: TextOptions):
     ),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** A request that flow control keeps, or that left it without a decision, for a terminal. */
+export function flowRecordText(record: FlowRecord, time: string): string {
+  const lines = [
+    `request    ${namesText(record)}, not decided`,
+    askedText(record, time),
+    ...waitLines(record.flowControl),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function namesText({ id, requestId }: Pick<FlowRecord, 'id' | 'requestId'>): string {
+  const also = requestId === '' || requestId === id ? '' : ` (${id})`;
+  return `${requestId || id}${also}`;
+}
+
+function askedText(
+  { model, promptTokens }: Pick<FlowRecord, 'model' | 'promptTokens'>,
+  time: string,
+): string {
+  return `asked      ${time}  model ${model || '?'}  ${promptTokens} prompt tokens`;
+}
+
+/** What flow control says where it kept the request; else for which endpoint it waited. */
+function waitLines(flow: ExplainedFlow | undefined, waited?: ExplainedWait): readonly string[] {
+  if (flow !== undefined) {
+    return flowLines(flow).map((line, at) => `${at === 0 ? 'waited   ' : '         '}  ${line}`);
+  }
+  return waited === undefined ? [] : [`waited     ${waitText(waited)}`];
 }
 
 /** How long a request waited at the picker, and for what. */
@@ -67,6 +98,7 @@ export function outcomeText(outcome: ExplainedOutcome): string {
   }
   if (outcome.kind === 'screened') return 'no endpoint: screening left none';
   if (outcome.kind === 'rejected') return `no endpoint: a plugin refused it: ${outcome.why}`;
+  if (outcome.kind === 'expired') return `no endpoint: ${outcome.why}`;
   if (outcome.kind === 'exhausted')
     return `no endpoint: the filters of profile ${outcome.profile} left none`;
   const { endpoint, score, prefill, decidedBy } = outcome;

@@ -6,11 +6,14 @@ import {
   WITH_ADMITTER,
   WITH_FILTERS,
 } from '../../../test/support/explain-bed.ts';
+import { worldOf } from '../../../test/support/waiting-bed.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
-import { type Explanation } from './explanation.ts';
+import { DecisionRecorder } from './decision-recorder.ts';
+import { type Explanation, explain } from './explanation.ts';
 import { explanationText, outcomeText } from './explanation-text.ts';
+import { findDecision } from './find-decision.ts';
 
 describe('an explanation', () => {
   it('[V78] says in place of which scheduler the profiles decided, and why', () => {
@@ -72,6 +75,21 @@ describe('an explanation', () => {
     expect(outcomeText(outcome)).toMatch(
       /^no endpoint: a plugin refused it: the pool is 100 % saturated and the priority of this/,
     );
+  });
+
+  it('[O441] says of a request that waited in vain what its client was told, and names no plugin', () => {
+    const world = worldOf(1, { maxWaitMs: 1000 });
+    world.send({ id: 'first', promptTokens: 200_000 });
+    world.send({ id: 'late', promptTokens: 200_000 });
+    world.clock.advanceTo(world.clock.now() + 2000);
+    expect(world.order).toContain('!late');
+    const recorder = new DecisionRecorder({ clock: world.clock });
+    for (const event of world.decided) recorder.onDecision(event);
+    const found = findDecision(recorder.ring.segments(), 'late');
+    const outcome = found && explain(found).outcome;
+    const why = 'no endpoint could begin the request in 1 s, and it may wait no longer';
+    expect(outcome).toEqual({ kind: 'expired', why });
+    expect(outcome && outcomeText(outcome)).toBe(`no endpoint: ${why}`);
   });
 
   it('[Q82] says how long a request has waited, for which endpoint, and what that has of its prompt', () => {

@@ -1,5 +1,6 @@
 import type { EndpointName, Segment } from './decision-ring.ts';
 import type { FoundDecision } from './find-decision.ts';
+import type { ExplainedFlow } from './last-flow-stays.ts';
 import type { ProfileLayout, ScorerLayout } from './layout.ts';
 import type { RecordedEnding } from './record-ending.ts';
 import type { RecordedWait } from './record-head.ts';
@@ -26,6 +27,10 @@ export interface Explanation {
   readonly insteadOf?: string;
   /** How long the request waited at the picker, and for what. Left out where it did not wait. */
   readonly waited?: ExplainedWait;
+  /** What flow control did with the request. Left out where it let it go at once. */
+  readonly flowControl?: ExplainedFlow;
+  /** Why it was ended for others after its pick. Left out where it was not. */
+  readonly evicted?: string;
   /**
    * How many requests in flight at the pick were taken for lost: they were no load in the
    * decision. Left out where none were.
@@ -61,6 +66,8 @@ export type ExplainedOutcome =
   | { readonly kind: 'screened' }
   /** A plugin refused the request on purpose. */
   | { readonly kind: 'rejected'; readonly why: string }
+  /** No endpoint could begin the request in the time for which it may wait. */
+  | { readonly kind: 'expired'; readonly why: string }
   | { readonly kind: 'threw' };
 
 export interface ExplainedProfile {

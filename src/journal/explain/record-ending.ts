@@ -20,6 +20,7 @@ export type RecordedEnding =
   | { readonly kind: 'refused'; readonly refusedBy: string }
   | { readonly kind: 'screened' }
   | { readonly kind: 'rejected'; readonly why: string }
+  | { readonly kind: 'expired'; readonly why: string }
   | { readonly kind: 'threw' };
 
 /** Writes endings one after another, each score as what differs from the one before. */
@@ -61,13 +62,13 @@ export class EndingWriter {
     log.text(decidedBy);
   }
 
-  /** A plugin refuses a request by a RoutingError; anything else is a fault. */
+  /** Plugins and waiting rooms refuse a request by a RoutingError; anything else is a fault. */
   #writeThrown(error: unknown): void {
     if (!(error instanceof RoutingError)) {
       this.#log.u8(ENDING.threw);
       return;
     }
-    this.#log.u8(ENDING.rejected);
+    this.#log.u8(error.code === 'queue-timeout' ? ENDING.expired : ENDING.rejected);
     this.#log.text(error.sentence);
   }
 
@@ -92,6 +93,7 @@ export function readEnding(reader: RecordReader, last: Float64Array): RecordedEn
   if (kind === ENDING.refused) return { kind: 'refused', refusedBy: reader.text() };
   if (kind === ENDING.screened) return { kind: 'screened' };
   if (kind === ENDING.rejected) return { kind: 'rejected', why: reader.text() };
+  if (kind === ENDING.expired) return { kind: 'expired', why: reader.text() };
   const profile = reader.u8();
   if (kind === ENDING.exhausted) return { kind: 'exhausted', profile };
   const slot = reader.u16();

@@ -49,6 +49,8 @@ export const ENDING = {
   screened: 4,
   /** text: with what a plugin refused the request on purpose. */
   rejected: 5,
+  /** text: no endpoint could begin it in the time for which it may wait. */
+  expired: 6,
 } as const;
 
 /** Whether the scores of all endpoints are kept that the filters left, or those of the best. */

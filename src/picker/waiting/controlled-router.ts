@@ -9,6 +9,8 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
 import { type ControlledPicker, flowControlOver } from './controlled-picker.ts';
 import { PICKER_ENDS } from './departures.ts';
+import { FlowReports } from './flow-reports.ts';
+import type { FlowEvent, FlowStay } from './flow-stay.ts';
 import { KeptRequest } from './kept-request.ts';
 import { KeptRequests } from './kept-requests.ts';
 import { LetThrough } from './let-through.ts';
@@ -23,6 +25,8 @@ export interface ControlledRouterOptions {
   readonly objectives?: (() => ReadonlyMap<string, number>) | undefined;
   /** Puts meters around flow control. */
   readonly measured?: ((control: FlowControl) => QueueDiscipline) | undefined;
+  /** Learns of each request that was kept for a while or refused. */
+  readonly onStay?: ((stay: FlowStay) => void) | undefined;
 }
 
 /** What waits is looked at so often, also where no event is seen: samples age without one. */
@@ -43,15 +47,18 @@ export class ControlledRouter implements Router {
   /** Flow control with its meters. */
   #discipline: QueueDiscipline | undefined;
   readonly #next: NextLook;
+  readonly #reports: FlowReports;
   #isBusy = false;
 
   constructor(options: ControlledRouterOptions) {
     this.#options = options;
     this.#next = new NextLook(options.clock, () => this.#look());
+    this.#reports = new FlowReports({ clock: options.clock, onStay: options.onStay });
     this.#letThrough = new LetThrough({
       ...options,
       discipline: () => this.#discipline,
-      onRoom: () => this.#lookSoon(),
+      onRoom: (event) => this.#lookSoon(event),
+      onEvicted: (request, error) => this.#reports.refused(request, error),
     });
   }
 
@@ -69,11 +76,11 @@ export class ControlledRouter implements Router {
   attach(picker: ControlledPicker): void {
     this.#attached = picker;
     this.#pickerRoute = picker.route.bind(picker);
-    const changed = (): void => this.#lookSoon();
+    const otherPool = (): void => this.#lookSoon('endpoints');
     picker.pool.observeEndpoints({
-      onEndpointAdded: changed,
-      onEndpointChanged: changed,
-      onEndpointRemoved: changed,
+      onEndpointAdded: otherPool,
+      onEndpointChanged: () => this.#lookSoon('sample'),
+      onEndpointRemoved: otherPool,
     });
   }
 
@@ -92,6 +99,7 @@ export class ControlledRouter implements Router {
     // A copy, because a request that goes on may bring others that are not to be added again.
     const keptHere = [...this.#keptHere.values()];
     for (const kept of keptHere) this.#addAgain(kept);
+    if (control !== undefined) this.#reports.saw('configuration');
     this.#look();
   }
 
@@ -163,6 +171,7 @@ export class ControlledRouter implements Router {
     const kept = this.#keptHere.ofRequest(request);
     if (kept !== undefined) {
       this.#keptHere.abandon(kept);
+      this.#reports.left(kept, { kind: 'client-gone' });
       this.#discipline?.remove(kept.waiting, this.#options.clock.now());
       return;
     }
@@ -175,11 +184,17 @@ export class ControlledRouter implements Router {
     return this.#keptHere.waiting;
   }
 
+  /** What is known of a request that waits, by our own id or `x-request-id`. */
+  stayOf(id: string): FlowStay | undefined {
+    const kept = this.#keptHere.find(id);
+    return kept && this.#reports.ofWaiting(kept);
+  }
+
   /** Refuses what still waits. */
   stop(): void {
     this.#next.cancel();
     const error = new RoutingError('shutting-down', PICKER_ENDS);
-    for (const kept of this.#keptHere.values()) this.#keptHere.drop(kept, error);
+    for (const kept of this.#keptHere.values()) this.#drop(kept, error);
   }
 
   readonly #prepare: Required<Router>['prepare'] = (request, body, ready, options = {}) => {
@@ -194,13 +209,13 @@ export class ControlledRouter implements Router {
     const share = picker.shares.of(request);
     const kept = new KeptRequest({ waiting, share, body, ready, options });
     this.#keptHere.countArrival();
-    this.#discipline.add(waiting, at);
+    this.#reports.add(waiting, this.#discipline, at);
     this.#keptHere.add(kept);
     this.#look();
     if (kept.isPlaced) return picker.prepare?.(request, body, ready, options) ?? false;
     // `route` throws its error.
     if (this.#keptHere.isDropped(request)) return false;
-    kept.beginWaiting();
+    kept.beginWaiting(this.#control?.placeOf(waiting));
     return true;
   };
 
@@ -209,9 +224,12 @@ export class ControlledRouter implements Router {
     const discipline = this.#discipline;
     if (this.#isBusy || discipline === undefined) return;
     this.#isBusy = true;
+    this.#reports.beginLook();
     const at = this.#options.clock.now();
     try {
-      for (const { waiting, error } of discipline.expired(at)) this.#dropWaiting(waiting, error);
+      for (const { waiting, error } of discipline.expired(at)) {
+        this.#drop(this.#keptHere.of(waiting), error);
+      }
       for (const { requests } of discipline.ready(at)) {
         for (const waiting of requests) this.#place(waiting, at);
       }
@@ -223,13 +241,15 @@ export class ControlledRouter implements Router {
   }
 
   #place(waiting: Waiting, at: Millis): void {
-    const { request } = waiting;
     const kept = this.#keptHere.of(waiting);
+    const isNew = kept?.isNew === true;
+    const place = isNew ? undefined : this.#control?.placeOf(waiting);
     this.#discipline?.placed(waiting, at);
     if (kept === undefined) return;
-    const { isNew } = kept;
     this.#keptHere.placed(kept);
-    this.#letThrough.add(request, { refuse: kept.options.refuse, heldMs: at - waiting.since });
+    if (!isNew) this.#reports.letGo(kept, place);
+    const heldMs = isNew ? 0 : at - waiting.since;
+    this.#letThrough.add(waiting.request, { refuse: kept.options.refuse, heldMs });
     if (!isNew) this.#goOn(kept);
   }
 
@@ -249,15 +269,17 @@ export class ControlledRouter implements Router {
     for (const { waiting } of this.#keptHere.values()) this.#discipline?.placed(waiting, at);
   }
 
-  #dropWaiting(waiting: Waiting, error: RoutingError): void {
-    const kept = this.#keptHere.of(waiting);
-    if (kept !== undefined) this.#keptHere.drop(kept, error);
+  #drop(kept: KeptRequest | undefined, error: RoutingError): void {
+    if (kept === undefined) return;
+    this.#reports.left(kept, { kind: 'refused', error });
+    this.#keptHere.drop(kept, error);
   }
 
   #addAgain(kept: KeptRequest): void {
     const at = this.#options.clock.now();
     if (this.#discipline === undefined) {
       this.#keptHere.placed(kept);
+      this.#reports.letGo(kept, undefined);
       this.#goOn(kept);
       return;
     }
@@ -265,11 +287,13 @@ export class ControlledRouter implements Router {
       this.#discipline.add(kept.waiting, at);
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
-      this.#keptHere.drop(kept, error);
+      this.#drop(kept, error);
     }
   }
 
-  #lookSoon(): void {
-    if (this.#keptHere.size > 0) this.#next.after(0);
+  #lookSoon(event: FlowEvent): void {
+    if (this.#keptHere.size === 0) return;
+    this.#reports.saw(event);
+    this.#next.after(0);
   }
 }

@@ -1,3 +1,4 @@
+import type { FlowPlace } from '../../flow/control/flow-place.ts';
 import type { Waiting } from '../../flow/discipline.ts';
 import type { Share } from '../../flow/fair-shares.ts';
 import type { PrepareOptions } from '../../framework/routing.ts';
@@ -22,6 +23,8 @@ export class KeptRequest implements KeptRequestParts {
   readonly body: readonly Uint8Array[];
   readonly ready: () => void;
   readonly options: PrepareOptions;
+  /** What it found when it began to wait. */
+  place: FlowPlace | undefined;
   #state: 'new' | 'waits' | 'placed' | 'gone' = 'new';
 
   constructor({ waiting, share, body, ready, options }: KeptRequestParts) {
@@ -42,7 +45,8 @@ export class KeptRequest implements KeptRequestParts {
   }
 
   /** The call in which it came ends without a placement or a refusal. */
-  beginWaiting(): void {
+  beginWaiting(place: FlowPlace | undefined): void {
+    this.place = place;
     if (this.#state === 'new') this.#state = 'waits';
   }
 

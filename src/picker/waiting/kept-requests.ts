@@ -52,6 +52,15 @@ export class KeptRequests {
     return this.#byId.get(id);
   }
 
+  /** By our own id or `x-request-id`. */
+  find(id: string): KeptRequest | undefined {
+    for (const kept of this.#kept.values()) {
+      const { request } = kept.waiting;
+      if (request.id === id || request.headers.get('x-request-id') === id) return kept;
+    }
+    return undefined;
+  }
+
   /** A request has come to wait. It may be refused before `add` is called. */
   countArrival(): void {
     this.#came += 1;

@@ -5,6 +5,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { FirstBand, PrepareOptions } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { servedOf } from './controlled-picker.ts';
+import type { FlowEvent } from './flow-stay.ts';
 import { LeftToOthers } from './left-to-others.ts';
 
 const NOTHING: Served = { promptTokens: 0, outputTokens: 0, latencyMs: 0 };
@@ -27,7 +28,9 @@ interface LetThroughOptions {
   /**
    * Called after a first token or an end, here or at another replica: an endpoint may have room.
    */
-  readonly onRoom: () => void;
+  readonly onRoom: (event: FlowEvent) => void;
+  /** A request that was let through is ended for others. */
+  readonly onEvicted: (request: InferenceRequest, error: RoutingError) => void;
 }
 
 /** The requests that flow control has let go on, by id, until each of them has ended. */
@@ -41,7 +44,7 @@ export class LetThrough {
 
   /** Observes the requests of the picker. */
   readonly observer: RequestObserver = {
-    onFirstToken: () => this.#options.onRoom(),
+    onFirstToken: () => this.#options.onRoom('first-token'),
     onDone: (routed, at, _outcome, usage) => {
       if (this.#forget(routed.request)) this.#end(routed.request, servedOf(routed, at, usage));
     },
@@ -53,11 +56,11 @@ export class LetThrough {
       this.#placesLeft.taken();
       this.#options.discipline()?.placedElsewhere?.(request, at);
     },
-    onFirstToken: () => this.#options.onRoom(),
+    onFirstToken: () => this.#options.onRoom('first-token'),
     onDone: (routed, at, _outcome, usage) => {
       const served = servedOf(routed, at, usage);
       this.#options.discipline()?.endedElsewhere?.(routed.request, served, at);
-      this.#options.onRoom();
+      this.#options.onRoom('end');
     },
   };
 
@@ -110,9 +113,11 @@ export class LetThrough {
   }
 
   /** Ends it with an answer to its client. */
-  evict({ id, priority }: InferenceRequest): void {
+  evict(request: InferenceRequest): void {
+    const { id, priority } = request;
     const sentence = `requests of a higher priority than ${priority} need the room of this one`;
     const error = new RoutingError('evicted', `the request was ended: ${sentence}`);
+    this.#options.onEvicted(request, error);
     this.#refusals.get(id)?.(error);
   }
 
@@ -136,6 +141,6 @@ export class LetThrough {
     discipline()?.ended(request, served, at);
     const others = waitingElsewhere?.() ?? [];
     if (others.length > 0) this.#placesLeft.freed(discipline()?.firstBand, others, at);
-    onRoom();
+    onRoom('end');
   }
 }

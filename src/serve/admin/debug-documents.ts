@@ -18,7 +18,7 @@ import { describeWaiting } from './describe-waiting.ts';
 
 interface DocumentParts extends DescribedParts {
   /** The picker behind flow control. */
-  readonly router: Pick<ControlledRouter, 'waitingRequests'>;
+  readonly router: Pick<ControlledRouter, 'waitingRequests' | 'stayOf'>;
   readonly rules: Pick<RequestRules, 'describe'>;
   readonly shadows: readonly Shadow[];
   readonly recorder: DecisionRecorder | undefined;
@@ -48,7 +48,7 @@ export function debugDocuments(
       },
     ],
     ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
-    ...(recorder === undefined ? [] : decisionDocuments(recorder)),
+    ...(recorder === undefined ? [] : decisionDocuments(recorder, router)),
     ...(promotion === undefined ? [] : ([['/debug/promotion', () => promotion.status()]] as const)),
   ]);
 }

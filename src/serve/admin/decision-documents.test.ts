@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
+import { ControlledBench, PLAN } from '../../../test/support/controlled-bench.ts';
 import { drive, recordedPicker } from '../../../test/support/explain-bed.ts';
+import { RoutingError } from '../../framework/error.ts';
 import { type DecisionList, decisionDocuments } from './decision-documents.ts';
 
 describe('/debug/decisions', () => {
@@ -62,5 +64,88 @@ describe('/debug/decisions', () => {
     );
     expect(() => explainDocument?.(new URLSearchParams(''))).toThrow('no request is named');
     expect(() => explainDocument?.(new URLSearchParams('id=x'))).toThrow('no request "x"');
+  });
+});
+
+describe('/debug/explain of what flow control kept', () => {
+  /** A picker for decisions, and flow control before another one, which share a recorder. */
+  const setUp = () => {
+    const test = recordedPicker('default');
+    test.add('pod');
+    const { recorder, picker } = test;
+    const bench = new ControlledBench({
+      plan: { ...PLAN, maxRequests: 1 },
+      onStay: recorder.stays.onStay,
+    });
+    const headers = (id: string) =>
+      new Map([
+        [':method', 'POST'],
+        ['x-request-id', id],
+      ]);
+    const send = (id: string, own: string): void => {
+      try {
+        bench.send(own, { headers: headers(id) });
+      } catch (error) {
+        expect(error).toBeInstanceOf(RoutingError);
+      }
+    };
+    const decide = (id: string, own: string): void =>
+      void picker.route(makeRequest({ id: own, headers: headers(id) }));
+    const documents = decisionDocuments(recorder, bench.router);
+    const ask = (id: string) => documents.get('/debug/explain')?.(new URLSearchParams({ id }));
+    return { bench, recorder, clock: test.clock, send, decide, ask };
+  };
+
+  it('[O439] has what it kept, while the request waits and with its decision', () => {
+    const { bench, send, decide, ask } = setUp();
+    const first = bench.send('first');
+    send('theirs', 'own');
+    const waits = { id: 'own', requestId: 'theirs', flowControl: { came: { samePriority: 0 } } };
+    expect(ask('theirs')).toMatchObject(waits);
+    expect(ask('theirs')).not.toHaveProperty('outcome');
+    bench.end(first);
+    decide('theirs', 'own');
+    const left = { kind: 'let-go', after: ['end'] };
+    expect(ask('theirs')).toMatchObject({ outcome: { endpoint: 'pod' }, flowControl: { left } });
+    decide('other', 'at once');
+    expect(ask('other')).not.toHaveProperty('flowControl');
+  });
+
+  it('[O439] has the refusal, or the decision of a later try with the same id', () => {
+    const { bench, clock, send, decide, ask } = setUp();
+    bench.send('first');
+    send('waits', 'own-1');
+    send('again', 'own-2');
+    const left = { kind: 'refused', status: 429, reason: 'rejected-saturated' };
+    expect(ask('again')).toMatchObject({ id: 'own-2', flowControl: { waitedMs: 0, left } });
+    clock.advanceTo(clock.now() + 50);
+    decide('again', 'own-3');
+    expect(ask('again')).toMatchObject({ id: 'own-3', outcome: { endpoint: 'pod' } });
+    expect(ask('own-2')).toMatchObject({ id: 'own-2', flowControl: { left } });
+  });
+
+  it('[O439] says that a request was ended for others after its pick', () => {
+    const { recorder, decide, ask } = setUp();
+    decide('theirs', 'own');
+    const request = makeRequest({ id: 'own' });
+    const error = new RoutingError('evicted', 'the request was ended: others need the room');
+    const end = { kind: 'refused', error } as const;
+    recorder.stays.onStay({ request, since: 0, at: 0, place: undefined, end });
+    expect(ask('own')).toMatchObject({
+      outcome: { endpoint: 'pod' },
+      evicted: 'the request was ended: others need the room',
+    });
+  });
+
+  it('[O439] keeps the last 16,384', () => {
+    const { recorder } = setUp();
+    for (let n = 0; n <= 16_384; n++) {
+      const end = { kind: 'client-gone' } as const;
+      const request = makeRequest({ id: `r${n}` });
+      recorder.stays.onStay({ request, since: 0, at: 0, place: undefined, end });
+    }
+    expect(recorder.stays.find('r0')).toBeUndefined();
+    expect(recorder.stays.find('r1')).toBeDefined();
+    expect([...recorder.stays.latestFirst()]).toHaveLength(16_384);
   });
 });

@@ -1,10 +1,12 @@
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Segment } from '../../journal/explain/decision-ring.ts';
-import { type Explanation, explain, outcomeOf } from '../../journal/explain/explanation.ts';
-import { findDecision } from '../../journal/explain/find-decision.ts';
+import { type Explanation, outcomeOf } from '../../journal/explain/explanation.ts';
+import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { RequestTimes } from '../../journal/explain/request-times.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
+import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
 import { HttpError } from './admin-routes.ts';
+import { type ExplainedRequest, explainedRequest } from './explained-request.ts';
 
 /** An explanation without its details. */
 export interface DecisionLine extends Omit<Explanation, 'streaming' | 'candidates' | 'profiles'> {
@@ -20,6 +22,11 @@ export interface DecisionList {
   readonly held: { readonly decisions: number; readonly bytes: number };
   /** Latest first. */
   readonly decisions: readonly DecisionLine[];
+  /**
+   * Requests that flow control refused since the first of these decisions, the latest first, so
+   * that there is none; left out for none, and where earlier decisions are asked for.
+   */
+  readonly refused?: readonly FlowRecord[];
   /** The value of `before` that asks for earlier ones; absent where there are none. */
   readonly before?: number;
 }
@@ -33,6 +40,7 @@ const PARAMETERS = ['limit', 'before', 'endpoint', 'model', 'outcome'];
 /** The metrics port's documents about decisions, by path. They throw HttpError. */
 export function decisionDocuments(
   recorder: DecisionRecorder,
+  router?: Pick<ControlledRouter, 'stayOf'>,
 ): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
   const { ring, times } = recorder;
   return new Map<string, (query: URLSearchParams) => unknown>([
@@ -49,17 +57,18 @@ export function decisionDocuments(
             const found = known.get(line.id);
             return found === undefined ? line : { ...line, times: found };
           }),
+          ...refusedSince(recorder, decisions.at(-1), query),
         };
       },
     ],
     [
       '/debug/explain',
-      (query): Explanation => {
+      (query): ExplainedRequest => {
         const id = query.get('id') ?? '';
         if (id === '')
           throw new HttpError(400, 'no request is named: ask for /debug/explain?id=<request id>');
-        const found = findDecision(ring.segments(), id);
-        if (found !== undefined) return explain(found);
+        const found = explainedRequest(id, recorder, router);
+        if (found !== undefined) return found;
         const { decisions } = ring.stats();
         throw new HttpError(
           404,
@@ -68,6 +77,20 @@ export function decisionDocuments(
       },
     ],
   ]);
+}
+
+/** With decisions of one endpoint, model or outcome alone, nothing else is listed. */
+function refusedSince(
+  { stays }: DecisionRecorder,
+  first: DecisionLine | undefined,
+  query: URLSearchParams,
+): Pick<DecisionList, 'refused'> {
+  if ([...query.keys()].some((key) => key !== 'limit')) return {};
+  const refused = stays.refusedSince(
+    first?.wallMs ?? Number.NEGATIVE_INFINITY,
+    wholeNumber(query, 'limit', LIMIT_DEFAULT),
+  );
+  return refused.length === 0 ? {} : { refused };
 }
 
 function listed(

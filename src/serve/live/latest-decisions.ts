@@ -1,5 +1,8 @@
-import type { DecisionRing, Segment } from '../../journal/explain/decision-ring.ts';
+import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
+import type { Segment } from '../../journal/explain/decision-ring.ts';
 import { type ExplainedProfile, explain } from '../../journal/explain/explanation.ts';
+import { flowLines } from '../../journal/explain/flow-text.ts';
+import type { LastFlowStays } from '../../journal/explain/last-flow-stays.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
 import { HELD_MS_MIN } from './live-counts.ts';
 import type { LiveDecision, LiveProfile } from './live-message.ts';
@@ -12,7 +15,7 @@ const ENDPOINTS_MAX = 6;
 
 /** The latest decisions from number `from` on, newest first, and the number of the next one. */
 export function latestDecisions(
-  ring: DecisionRing,
+  { ring, stays }: Pick<DecisionRecorder, 'ring' | 'stays'>,
   picks: RecentPicks,
   from: number,
 ): { readonly next: number; readonly shown: readonly LiveDecision[] } {
@@ -20,7 +23,10 @@ export function latestDecisions(
   const last = segments.at(-1);
   const next = last === undefined ? 0 : last.first + last.count;
   const first = Math.max(from, next - SHOWN_MAX);
-  const shown = segments.flatMap((segment) => decisionsFrom(segment, first, picks)).reverse();
+  const shown = segments
+    .flatMap((segment) => decisionsFrom(segment, first, picks))
+    .map((decision) => withFlow(decision, stays))
+    .reverse();
   return { next, shown };
 }
 
@@ -64,6 +70,15 @@ function describe(
       }),
     ...(expectedTtftMs !== undefined && { expectedTtftMs }),
   };
+}
+
+/** Where flow control held it, with what that says. */
+function withFlow(decision: LiveDecision, stays: LastFlowStays): LiveDecision {
+  if (decision.held === undefined || decision.held.endpoint !== undefined) return decision;
+  const flow = stays.find(decision.id)?.flowControl;
+  if (flow === undefined) return decision;
+  // How long it waited is known.
+  return { ...decision, held: { ...decision.held, why: flowLines(flow).slice(1) } };
 }
 
 function shortened({ filters, endpoints, picked, ...rest }: ExplainedProfile): LiveProfile {

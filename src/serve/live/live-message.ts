@@ -14,6 +14,11 @@ export interface LiveMessage {
   /** Left out where the pool is large and was sent a moment ago. */
   readonly pool?: LivePool;
   readonly decisions: LiveDecisions;
+  /**
+   * The latest few that flow control refused in the last ten minutes, the latest first; left out
+   * for none.
+   */
+  readonly refused?: readonly LiveRefusal[];
 }
 
 export interface LivePicker {
@@ -105,14 +110,32 @@ export interface LiveDecisions {
   readonly shown: readonly LiveDecision[];
 }
 
+/** A request that flow control refused. */
+export interface LiveRefusal {
+  readonly requestId: string;
+  readonly wallMs: number;
+  readonly priority: number;
+  readonly fairnessId: string;
+  readonly waitedMs: number;
+  readonly status: number;
+  readonly why: string;
+}
+
 /** An explanation with the best endpoints only, and how long the request was held. */
 export interface LiveDecision
   extends Omit<Explanation, 'candidates' | 'profiles' | 'streaming' | 'waited'> {
   readonly candidates: number;
   readonly profiles: readonly LiveProfile[];
-  /** How long the request waited at the picker, and for which endpoint. */
-  readonly held?: { readonly ms: number; readonly endpoint?: string };
+  /** How long the request waited at the picker, and for which endpoint or why. */
+  readonly held?: LiveHeld;
   readonly expectedTtftMs?: number;
+}
+
+export interface LiveHeld {
+  readonly ms: number;
+  readonly endpoint?: string;
+  /** What flow control says of it, in parts of a sentence. */
+  readonly why?: readonly string[];
 }
 
 export interface LiveProfile extends Omit<ExplainedProfile, 'filters' | 'picked'> {

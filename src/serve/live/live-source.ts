@@ -1,10 +1,11 @@
 import { packageVersion } from '../../files/folders.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
+import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { latestDecisions } from './latest-decisions.ts';
 import { type LiveCounts, STEP_MS } from './live-counts.ts';
-import type { LiveHealth, LiveMessage, LivePicker, LivePool } from './live-message.ts';
+import type { LiveHealth, LiveMessage, LivePicker, LivePool, LiveRefusal } from './live-message.ts';
 import { poolRows } from './pool-rows.ts';
 import type { MessageSource } from './viewers.ts';
 
@@ -12,6 +13,10 @@ import type { MessageSource } from './viewers.ts';
 const ROWS_PER_SECOND = 500;
 /** Labels seldom change. */
 const LABELS_EVERY_MS: Millis = 30_000;
+
+/** Refusals by flow control that are shown. */
+const REFUSED_SHOWN = 5;
+const REFUSED_AGE_MS: Millis = 600_000;
 
 export interface LiveSourceParts {
   readonly picker: EndpointPicker;
@@ -87,7 +92,7 @@ export class LiveSource implements MessageSource {
     };
   }
 
-  #frame(): Pick<LiveMessage, 'wallMs' | 'totals' | 'health'> {
+  #frame(): Pick<LiveMessage, 'wallMs' | 'totals' | 'health' | 'refused'> {
     const { picker, clock, viewers, router } = this.#parts;
     const { state, reasons } = this.#parts.health();
     const endpoints = picker.pool.snapshot();
@@ -105,7 +110,15 @@ export class LiveSource implements MessageSource {
         viewers: viewers(),
       },
       health: { state, reasons },
+      ...this.#refused(),
     };
+  }
+
+  #refused(): Pick<LiveMessage, 'refused'> {
+    const { recorder, clock } = this.#parts;
+    const since = clock.wallTime() - REFUSED_AGE_MS;
+    const refused = recorder?.stays.refusedSince(since, REFUSED_SHOWN) ?? [];
+    return refused.length === 0 ? {} : { refused: refused.flatMap(refusalOf) };
   }
 
   #pool(which: 'with-labels' | 'without'): LivePool {
@@ -121,6 +134,13 @@ export class LiveSource implements MessageSource {
     const { recorder, counts } = this.#parts;
     return recorder === undefined
       ? { next: 0, shown: [] }
-      : latestDecisions(recorder.ring, counts.picks, from);
+      : latestDecisions(recorder, counts.picks, from);
   }
+}
+
+function refusalOf({ id, requestId, wallMs, flowControl }: FlowRecord): readonly LiveRefusal[] {
+  const { priority, fairnessId, waitedMs, left } = flowControl;
+  if (left?.kind !== 'refused') return [];
+  const { status, why } = left;
+  return [{ requestId: requestId || id, wallMs, priority, fairnessId, waitedMs, status, why }];
 }

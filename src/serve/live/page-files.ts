@@ -39,6 +39,7 @@ const OWN: Readonly<Record<string, string>> = {
   'picker-health.js': SCRIPT,
   'pool-columns.js': SCRIPT,
   'pool-table.js': SCRIPT,
+  'refused.js': SCRIPT,
   'replicas.js': SCRIPT,
   'restarts.js': SCRIPT,
   'state.js': SCRIPT,

@@ -56,13 +56,13 @@ export interface StartedPicker {
 
 /** Starts the decision core with the real clock and network, and its subscribers. */
 export function startPicker(options: ServeOptions, parts: StartPickerParts): StartedPicker {
-  const { seed, runtime, rules, metrics, promotionControl } = parts;
+  const { seed, runtime, metrics, promotionControl } = parts;
   const { log } = options;
   const { shadows = [], shadowPlans } = options.shadowing;
   const plan = servingPlan(options.plan, options.pool.capacityPart);
   const { clock } = runtime;
   const live = new LiveCounts(clock);
-  const { router, replica } = startRouter(options, { clock, rules, metrics });
+  const { router, replica } = startRouter(options, parts);
   const scaled = (): ScaledParts => ({ picker: started.picker, router, replica });
   const headroom = createHeadroom(options.autoscaling, clock, plan, scaled);
   const start = (capture?: CaptureRecorder): EndpointPicker =>
@@ -120,11 +120,7 @@ function reportingSubscribers(
 /** Flow control, and the exchange of waiting requests between it and the other replicas. */
 function startRouter(
   options: ServeOptions,
-  {
-    clock,
-    rules,
-    metrics,
-  }: Pick<StartPickerParts, 'rules' | 'metrics'> & { readonly clock: Clock },
+  { runtime: { clock }, rules, metrics, recorder }: StartPickerParts,
 ): Pick<StartedPicker, 'router' | 'replica'> {
   const { poolName } = options.pool;
   const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
@@ -136,6 +132,7 @@ function startRouter(
     measured,
     waitingElsewhere,
     objectives: () => rules.priorities,
+    onStay: recorder?.stays.onStay,
   });
   return { router, replica };
 }

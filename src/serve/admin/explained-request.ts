@@ -1,0 +1,40 @@
+import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
+import { type Explanation, explain } from '../../journal/explain/explanation.ts';
+import { findDecision } from '../../journal/explain/find-decision.ts';
+import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
+import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
+
+/** A decision, or a request that flow control keeps or refused, which has none. */
+export type ExplainedRequest = Explanation | FlowRecord;
+
+/**
+ * The latest request with this id, our own or that of client or proxy; undefined where none is
+ * known.
+ */
+export function explainedRequest(
+  id: string,
+  { ring, stays }: Pick<DecisionRecorder, 'ring' | 'stays'>,
+  router: Pick<ControlledRouter, 'stayOf'> | undefined,
+): ExplainedRequest | undefined {
+  const waiting = router?.stayOf(id);
+  if (waiting !== undefined) return stays.recordOf(waiting);
+  const kept = stays.find(id);
+  const found = findDecision(ring.segments(), id);
+  if (found === undefined) return kept;
+  const decided = explain(found);
+  // A client that was refused may have asked again, or may have been refused when it did.
+  const isOther = kept !== undefined && kept.id !== decided.id;
+  return isOther && kept.wallMs >= decided.wallMs ? kept : withFlow(decided, stays.of(decided.id));
+}
+
+/** With what flow control did with the request before the decision, and after it. */
+function withFlow(decided: Explanation, records: readonly FlowRecord[]): Explanation {
+  const flowControl = records.find(({ flowControl: { came } }) => came !== undefined)?.flowControl;
+  const end = records.map(({ flowControl: { left } }) => left);
+  const evicted = end.find((left) => left?.kind === 'refused' && left.reason === 'evicted');
+  return {
+    ...decided,
+    ...(flowControl !== undefined && { flowControl }),
+    ...(evicted?.kind === 'refused' && { evicted: evicted.why }),
+  };
+}
