@@ -100,7 +100,7 @@ export class KeyedHash {
     if (text.length <= KEPT_CHARS_MAX) return text;
     this.text(text);
     const hash = `${hex(this.high)}${hex(this.low)}`;
-    return `${copied(text.slice(0, HEAD_CHARS))}…${hash}`;
+    return `${keptBeginning(text, HEAD_CHARS)}…${hash}`;
   }
 }
 
@@ -109,11 +109,13 @@ function keyOf(secret: HashSecret): Int32Array {
   return Int32Array.of(secret, secret ^ 0x9e3779b9, secret ^ 0x243f6a88, secret ^ 0xb7e15162);
 }
 
-/** A copy of a part of a text: the part itself would keep the whole text in memory. */
-function copied(part: string): string {
-  return String.fromCharCode(
-    ...Array.from({ length: part.length }, (_, at) => part.charCodeAt(at)),
-  );
+/**
+ * At most the first `charsMax` UTF-16 units of a text, to be stored: a copy where they are cut off,
+ * because V8 makes a part of a text that keeps the whole text in memory.
+ */
+export function keptBeginning(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  return String.fromCharCode(...Array.from({ length: charsMax }, (_, at) => text.charCodeAt(at)));
 }
 
 function hex(word: number): string {

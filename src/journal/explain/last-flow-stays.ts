@@ -1,5 +1,6 @@
 import type { FlowPlace } from '../../flow/control/flow-place.ts';
 import { ERRORS } from '../../framework/error.ts';
+import { keptBeginning } from '../../framework/keyed-hash.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { FlowEnd, FlowEvent, FlowStay } from '../../picker/waiting/flow-stay.ts';
 import { TEXT_MAX } from './bytes.ts';
@@ -99,14 +100,14 @@ export class LastFlowStays {
     const left = end && endOf(end);
     return {
       id,
-      requestId: (headers.get('x-request-id') ?? '').slice(0, TEXT_MAX),
+      requestId: keptBeginning(headers.get('x-request-id') ?? '', TEXT_MAX),
       wallMs: at + this.#clock.wallTime() - this.#clock.now(),
-      model: model.slice(0, TEXT_MAX),
+      model: keptBeginning(model, TEXT_MAX),
       promptTokens,
       streaming,
       flowControl: {
         priority,
-        fairnessId: fairnessId.slice(0, TEXT_MAX),
+        fairnessId: keptBeginning(fairnessId, TEXT_MAX),
         waitedMs: at - since,
         ...(place !== undefined && { came: place }),
         ...(left !== undefined && { left }),
