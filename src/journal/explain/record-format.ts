@@ -20,8 +20,8 @@ import type { SlotList } from './numbers.ts';
  * - unless the filters left none: u8 `KEPT` and with `best` the slot list of the endpoints whose
  *   scores are kept; for each scorer numbers, the scores of those; slot list of the targets, the
  *   pick first; and where there is a pick: u16 slot of the runner-up or `NO_SLOT`, then for each
- *   scorer u8 count of terms and, unless that is 0, numbers: those of the pick, and those of the
- *   runner-up if there is one
+ *   scorer u8 count of terms and, unless that is 0, numbers, rounded to 32-bit floats: those of the
+ *   pick, and those of the runner-up if there is one
  * - u8 `NO_NUMBER`, u8 `ENDING`, and what belongs to the ending
  */
 export const RECORD_FLAG = {

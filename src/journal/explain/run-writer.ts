@@ -172,9 +172,10 @@ export class RunWriter {
     }
   }
 
+  /** Terms only say why, and seven digits do; as 64-bit floats they would be half of a record. */
   #fillInTerms(terms: ScoreTerms, names: readonly string[]): void {
     for (let at = 0; at < names.length; at++) {
-      this.#values[at] = terms[names[at] as string] ?? Number.NaN;
+      this.#values[at] = Math.fround(terms[names[at] as string] ?? Number.NaN);
     }
   }
 
