@@ -170,6 +170,7 @@ export function startPicker(
   return startChild({
     name: 'picker',
     command: process.execPath,
+    env: environmentOfImage(),
     args: [
       ...nodeFlags,
       ...(collections ? ['--trace-gc'] : []),
@@ -179,6 +180,15 @@ export function startPicker(
     ],
     log,
   });
+}
+
+/**
+ * With what deploy/Dockerfile sets, and without the certificates that this machine may add to
+ * Node's: they take memory where no container has them.
+ */
+function environmentOfImage(): NodeJS.ProcessEnv {
+  const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
+  return { ...env, MALLOC_ARENA_MAX: '2' };
 }
 
 /**

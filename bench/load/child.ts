@@ -20,6 +20,8 @@ export interface ChildOptions {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** Default: that of this process. */
+  readonly env?: NodeJS.ProcessEnv;
   /** Gets the lines of its stderr. */
   readonly log: (line: string) => void;
 }
@@ -59,8 +61,8 @@ const TERM_TIMEOUT_MS = 3_000;
  * minute.
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
-  const { name, command, args, log } = options;
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const { name, command, args, env, log } = options;
+  const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('exit', () => resolve());
