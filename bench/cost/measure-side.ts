@@ -16,7 +16,7 @@ export interface Round {
   readonly seconds: number;
 }
 
-interface SideOptions {
+export interface SideOptions {
   readonly side: Side;
   /** How many metrics pages the model servers have served so far. */
   readonly scrapes: () => Promise<number>;

@@ -1,4 +1,4 @@
-import { quantile, sorted, sum } from '../../src/lab/run-summary/statistics.ts';
+import { sorted, sum } from '../../src/lab/run-summary/statistics.ts';
 
 /**
  * Four segments: without, with, with, without, so that a machine that gets slower harms both alike.
@@ -38,7 +38,7 @@ export function medianOf(values: readonly number[]): Omit<Ratio, 'blocks'> {
   const at = (rank: number): number =>
     ordered[Math.min(length - 1, Math.max(0, rank))] ?? Number.NaN;
   return {
-    median: quantile(ordered, 0.5),
+    median: (at(Math.floor((length - 1) / 2)) + at(Math.ceil((length - 1) / 2))) / 2,
     low: at(Math.floor(length / 2 - away)),
     high: at(Math.ceil(length / 2 + away) - 1),
   };

@@ -1,6 +1,5 @@
-import { quantile, sorted } from '../../../src/lab/run-summary/statistics.ts';
 import { medianOf } from '../../toggle/ratio.ts';
-import type { FigureName, Figures } from '../figures.ts';
+import { type FigureName, type Figures, summarize } from '../figures.ts';
 import type { Round } from '../measure-side.ts';
 
 /** A median, and between which values it is with 95 %. */
@@ -54,7 +53,7 @@ export function cpuRatio(pairs: Beside, name: FigureName, perSecond = 0): Interv
 /** The median over all turns of the CPU of a request; undefined where no turn has it. */
 export function medianCpu(rounds: readonly Round[], name: FigureName): number | undefined {
   const values = rounds.map((round) => cpuOf(round, name)).filter(Number.isFinite);
-  return values.length === 0 ? undefined : quantile(sorted(values), 0.5);
+  return values.length === 0 ? undefined : summarize(values).median;
 }
 
 /** NaN where the turn does not have it. */
@@ -73,7 +72,7 @@ export function addedBy(
       const ms = (figures[name] ?? Number.NaN) - (without[turn]?.figures[name] ?? Number.NaN);
       return Number.isFinite(ms) ? [ms] : [];
     });
-    return values.length === 0 ? {} : { [name]: quantile(sorted(values), 0.5) };
+    return values.length === 0 ? {} : { [name]: summarize(values).median };
   };
   return { ...added('p50Ms'), ...added('p99Ms') };
 }

@@ -17,6 +17,7 @@ const HEADINGS = [
 ];
 /** Row and picker are text. */
 const TEXT_COLUMNS = 2;
+
 /** The results as tables for a terminal, with notes that explain them. */
 export function goTable(results: readonly GoResult[], version: string): string {
   const rows = results.flatMap(({ row, pickers }) =>
@@ -72,6 +73,7 @@ function notes(version: string): readonly string[] {
     '÷ Go: the median of turns next to each other, and its 95 % interval, widened to the medians of the',
     'pairs of processes. adds: p50 and p99 without those of an Envoy that has no picker, median of turns.',
     '* did not keep up with the rate. CPU is for each answer; in ÷ Go the Go picker’s is for each request',
-    'that came, so that the ratio is too high rather than too low. –: a side had less than ten answers a turn.',
+    'that came, so that the ratio is too high rather than too low. There is none where a side had less than ten',
+    'answers in each turn.',
   ];
 }

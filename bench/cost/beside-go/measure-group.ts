@@ -1,6 +1,6 @@
 import type { Side } from '../../load/bed.ts';
 import { promptsOf } from '../measure-row.ts';
-import { measureSide, type Round } from '../measure-side.ts';
+import { measureSide, type Round, type SideOptions } from '../measure-side.ts';
 import type { GoGroup, GoRow } from './rows.ts';
 import { type GoTools, type SideName, type Sides, startSides } from './sides.ts';
 import type { Site } from './site.ts';
@@ -20,11 +20,14 @@ export interface MeasuredRow {
   readonly pairs: readonly Turns[];
 }
 
+/** What all turns of a pair of processes share. */
+type Common = Pick<SideOptions, 'next' | 'scrapes' | 'inTurn'>;
+
 /** Short, as a shared machine changes its speed within seconds. */
 const CLOSED_MS = 600;
 /** A p99 needs some hundred requests. */
-const OPEN_MS = 1500;
-const WARM_UP_MS = 1500;
+const OPEN_MS = 1200;
+const WARM_UP_MS = 1200;
 const WARM_UP_WINDOWS_MAX = 3;
 /** V8 compiles what ran often. */
 const WARM_UP_REQUESTS = 10_000;
@@ -42,10 +45,11 @@ export async function measureGroup(
     const bed = await startSides(site, first.endpoints, tools);
     try {
       for (const side of bed.sides.values()) side.pause();
-      const scrapes = (): Promise<number> => site.scrapes();
-      await warmUp(bed.sides, first, scrapes);
+      // All of a pair's requests are of one sequence: no prompt comes twice.
+      const common = { next: promptsOf(first), scrapes: () => site.scrapes(), inTurn: true };
+      await warmUp(bed.sides, first, common);
       for (const { row, pairs: done } of measured) {
-        done.push(await measureTurns(bed.sides, { row, timing, scrapes }));
+        done.push(await measureTurns(bed.sides, { row, timing, common }));
       }
     } finally {
       await bed.stop();
@@ -55,15 +59,15 @@ export async function measureGroup(
 }
 
 /** Every picker gets the same: code is compiled, connections are open, the prefix index is full. */
-async function warmUp(sides: Sides, row: GoRow, scrapes: () => Promise<number>): Promise<void> {
-  const next = promptsOf(row);
+async function warmUp(sides: Sides, row: GoRow, common: Common): Promise<void> {
   // At full speed also before rows at a constant rate: a picker in use has served many requests.
   const load = { kind: 'closed', connections: 8, bodyBytes: bytesOf(row) } as const;
-  for (const side of sides.values()) {
+  for (const [name, side] of sides) {
     let answered = 0;
-    for (let window = 0; window < WARM_UP_WINDOWS_MAX && answered < WARM_UP_REQUESTS; window++) {
-      const turn = { side, scrapes, inTurn: true, next, windowMs: WARM_UP_MS };
-      answered += (await measureSide({ ...turn, row: { ...row, load } })).completed;
+    const windowsMax = name === 'none' ? 1 : WARM_UP_WINDOWS_MAX;
+    for (let window = 0; window < windowsMax && answered < WARM_UP_REQUESTS; window++) {
+      const turn = { ...common, side, windowMs: WARM_UP_MS, row: { ...row, load } };
+      answered += (await measureSide(turn)).completed;
     }
   }
 }
@@ -73,22 +77,16 @@ async function measureTurns(
   {
     row,
     timing,
-    scrapes,
-  }: {
-    readonly row: GoRow;
-    readonly timing: GoTiming;
-    readonly scrapes: () => Promise<number>;
-  },
+    common,
+  }: { readonly row: GoRow; readonly timing: GoTiming; readonly common: Common },
 ): Promise<Turns> {
   const isOpen = row.load.kind === 'open';
-  const next = promptsOf(row);
   // Without a picker it is the time that counts, which saturated rows do not have.
   const measured = [...sides].filter(([name]) => isOpen || name !== 'none');
   const turns = new Map<SideName, Round[]>(measured.map(([name]) => [name, []]));
   const windowMs = (isOpen ? OPEN_MS : CLOSED_MS) * (row.lengthened ?? 1);
   const measure = async ([name, side]: readonly [SideName, Side]): Promise<void> => {
-    const round = await measureSide({ side, scrapes, inTurn: true, row, next, windowMs });
-    turns.get(name)?.push(round);
+    turns.get(name)?.push(await measureSide({ ...common, side, row, windowMs }));
   };
   for (let turn = 0; turn < (isOpen ? timing.openTurns : timing.closedTurns); turn++) {
     // Each side comes early as often as late.
