@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import { afterEach, expect, it } from 'vitest';
 import { pickOf, startScriptedPicker } from '../../test/support/grpc/scripted-picker.ts';
 import { startCuttableProxy } from '../../test/support/servers/cuttable-proxy.ts';
@@ -10,7 +11,8 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-it('[V497] a picker whose connection ends before it has answered gets the request once more', async () => {
+/** A gateway before a picker that a test scripts, and one endpoint. */
+async function setUp() {
   const endpoint = await startScriptedServer();
   stops.push(() => endpoint.stop());
   const picker = await startScriptedPicker(endpoint.address);
@@ -26,19 +28,30 @@ it('[V497] a picker whose connection ends before it has answered gets the reques
     log: () => undefined,
   });
   stops.push(() => gateway.stop());
-  let isFirst = true;
-  picker.script((input, stream) => {
-    if (!isFirst) pickOf(endpoint.address)(input, stream);
-    else if (input.request_body?.end_of_stream === true) {
-      isFirst = false;
-      proxy.cut();
-    }
-  });
-  const body = '{"model":"m","prompt":"hello"}';
-  const visit = endpoint.next();
-  void visit.then(({ response }) => response.end('{"ok":true}'));
-  const url = `http://127.0.0.1:${gateway.port}/v1/completions`;
-  const answer = await fetch(url, { method: 'POST', body });
-  expect([answer.status, await answer.text()]).toEqual([200, '{"ok":true}']);
-  expect((await visit).body).toBe(body);
-});
+  return { endpoint, picker, proxy, url: `http://127.0.0.1:${gateway.port}/v1/completions` };
+}
+
+it.each([
+  ['whose connection ends', 'cut'],
+  ['whose connection ends while it is written to, which gRPC calls INTERNAL', 'internal'],
+] as const)(
+  '[V497] [V512] a picker %s before it has answered gets the request once more',
+  async (_, how) => {
+    const { endpoint, picker, proxy, url } = await setUp();
+    let isFirst = true;
+    picker.script((input, stream) => {
+      if (!isFirst) pickOf(endpoint.address)(input, stream);
+      else if (input.request_body?.end_of_stream === true) {
+        isFirst = false;
+        if (how === 'cut') proxy.cut();
+        else stream.emit('error', { code: status.INTERNAL, details: 'write EPIPE' });
+      }
+    });
+    const body = '{"model":"m","prompt":"hello"}';
+    const visit = endpoint.next();
+    void visit.then(({ response }) => response.end('{"ok":true}'));
+    const answer = await fetch(url, { method: 'POST', body });
+    expect([answer.status, await answer.text()]).toEqual([200, '{"ok":true}']);
+    expect((await visit).body).toBe(body);
+  },
+);

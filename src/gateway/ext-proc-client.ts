@@ -104,7 +104,8 @@ const FRAMES = { perSecond: 200_000, atOnce: 100_000 };
 /**
  * A stream whose connection ends before the picker has begun to answer is sent once more: such as
  * where this process stood still, and the picker has closed the connection meanwhile. gRPC keeps
- * the first 1 MiB of a stream for that, and no more than 16 MiB in all.
+ * the first 1 MiB of a stream for that, and no more than 16 MiB in all. Where it learns of the end
+ * by writing (EPIPE), it calls it INTERNAL.
  */
 const AGAIN = JSON.stringify({
   methodConfig: [
@@ -115,7 +116,7 @@ const AGAIN = JSON.stringify({
         initialBackoff: '0.01s',
         maxBackoff: '0.01s',
         backoffMultiplier: 1,
-        retryableStatusCodes: ['UNAVAILABLE'],
+        retryableStatusCodes: ['UNAVAILABLE', 'INTERNAL'],
       },
     },
   ],

@@ -5,9 +5,15 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
+/** It waits in so many steps, to see in which of them this process stood still. */
+const STEPS = 10;
+
 /**
  * Calls back once when nothing has happened for `limitMs`; never where that is 0. It waits from
  * `restart` to `pause` or `stop`. Restarting is cheap: it sets a timer only when none is set.
+ *
+ * Where this process stands still (stopped, or with its machine asleep), what has come meanwhile
+ * is read only after the timers have fired. That time does not count, but for a tenth of the limit.
  */
 export class Deadline {
   readonly #clock: Clock;
@@ -39,11 +45,15 @@ export class Deadline {
     this.#timer = undefined;
   }
 
-  #wait(delay: Millis): void {
-    this.#timer = this.#clock.setTimer(delay, () => {
+  #wait(leftMs: Millis): void {
+    const stepMs = Math.min(leftMs, this.#limitMs / STEPS);
+    const due = this.#clock.now() + stepMs;
+    this.#timer = this.#clock.setTimer(stepMs, () => {
       this.#timer = undefined;
       if (this.#since === undefined) return;
-      const left = this.#since + this.#limitMs - this.#clock.now();
+      const now = this.#clock.now();
+      this.#since = Math.min(now, this.#since + Math.max(0, now - due));
+      const left = this.#since + this.#limitMs - now;
       if (left > 0) this.#wait(left);
       else this.#onPassed();
     });
@@ -61,7 +71,7 @@ interface WithinOptions {
 }
 
 /**
- * Runs `work` with a signal that aborts after `limitMs` or with the outer signal, also after `work`
+ * Runs `work` with a signal that aborts after `limitMs`, as a Deadline, or with the outer signal, also after `work`
  * has resolved. Rejects at that moment, with a TimeoutError or the reason, even if `work` goes on.
  */
 export async function within<T>(
@@ -77,12 +87,13 @@ export async function within<T>(
   aborted.catch(() => undefined);
   signal.addEventListener('abort', () => own.abort(signal.reason), { once: true });
   const late = (): void => own.abort(new TimeoutError(`${what} within ${limitMs} ms`));
-  const timer = limitMs > 0 ? clock.setTimer(limitMs, late) : undefined;
+  const deadline = new Deadline(clock, limitMs, late);
+  deadline.restart();
   const working = work(own.signal);
   working.catch(() => undefined);
   try {
     return await Promise.race([working, aborted]);
   } finally {
-    timer?.cancel();
+    deadline.stop();
   }
 }
