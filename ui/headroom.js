@@ -16,6 +16,7 @@ const LIMITS = {
   'next-token': 'time per token',
   memory: 'KV memory',
   concurrency: 'requests at once',
+  shown: 'what they served while full',
 };
 
 /** @param {{ stages: readonly StageHeadroom[] }} props */

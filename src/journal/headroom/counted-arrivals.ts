@@ -111,3 +111,12 @@ export class CountedArrivals {
     [this.#arrived, this.#arrivedElsewhere, this.#waited, this.#undecided] = [0, 0, now, left];
   }
 }
+
+/** The part of what arrives, with what waits at servers. */
+export function partOf(
+  { rate, slope, waiting }: Arriving,
+  share: number,
+  queued: number,
+): Arriving {
+  return { rate: share * rate, slope: share * slope, waiting: share * waiting + queued };
+}

@@ -23,7 +23,10 @@ export interface StageHeadroom {
   readonly tokensPerSecond: Rates | undefined;
   /** What is used over the capacity; 0 until a request has come. */
   readonly utilization: number;
-  /** The saturation of the least saturated endpoint: above 1, one more request lowers goodput. */
+  /**
+   * The saturation of the least saturated endpoint, or by what waits at the picker: above 1, one
+   * more request lowers goodput.
+   */
   readonly saturation: number;
   /** Undefined where demand does not grow towards the capacity. */
   readonly secondsToSaturation: number | undefined;
@@ -34,8 +37,11 @@ export interface StageHeadroom {
    * several pickers add up. Undefined while the capacity is not known.
    */
   readonly neededReplicas: number | undefined;
-  /** What would end goodput first. */
-  readonly limit: CapacityLimit | undefined;
+  /**
+   * What would end goodput first; `shown` where the servers have shown less than the model of them
+   * says.
+   */
+  readonly limit: CapacityLimit | 'shown' | undefined;
 }
 
 export interface HeadroomReport {

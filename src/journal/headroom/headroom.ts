@@ -19,9 +19,11 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { PRESENT_S } from './arrival-trend.ts';
-import { type Arriving, CountedArrivals, type CountedArrivalsOptions } from './counted-arrivals.ts';
+import { CountedArrivals, type CountedArrivalsOptions, partOf } from './counted-arrivals.ts';
 import type { HeadroomReport, HeadroomStage, StageHeadroom } from './headroom-report.ts';
-import { replicasOf, stageHeadroom } from './stage-headroom.ts';
+import { MeasuredCapacity } from './measured-capacity.ts';
+import { serverQueues } from './server-queues.ts';
+import { replicasOf, stageHeadroom, waitingShare } from './stage-headroom.ts';
 import { StageMix } from './stage-mix.ts';
 import { type StageEndpoints, Stages } from './stages.ts';
 
@@ -63,6 +65,8 @@ export class Headroom implements JournalSubscriber {
   #engines: EngineModelView | undefined;
   #loads: InFlightView | undefined;
   readonly #saturatedS = new Map<HeadroomStage, number>();
+  /** There is none for `prefill`: the ends of what its servers compute are not seen. */
+  readonly #measured = { all: new MeasuredCapacity(), decode: new MeasuredCapacity() };
 
   /** Observes the requests of the pickers that share with this one. */
   readonly elsewhereObserver: RequestObserver = {
@@ -71,6 +75,7 @@ export class Headroom implements JournalSubscriber {
       // How long its answer will be is not known before the first decision here.
       if (this.#engines !== undefined) this.onRouted(routed);
     },
+    onDone: () => this.onDone(),
   };
 
   constructor(options: HeadroomOptions) {
@@ -110,6 +115,11 @@ export class Headroom implements JournalSubscriber {
     this.#mixes.decode.add({ promptTokens, uncachedTokens: computed, outputTokens }, inTime, at);
   }
 
+  onDone(): void {
+    this.#measured.all.ended();
+    this.#measured.decode.ended();
+  }
+
   /** The state at this moment. */
   report(): HeadroomReport {
     const { clock, waiting, endpoints } = this.#options;
@@ -127,12 +137,6 @@ export class Headroom implements JournalSubscriber {
     };
   }
 
-  /** The lowest saturation of some endpoints, such as a subset: one more request goes there. */
-  saturation(endpoints: readonly Endpoint[], stage: HeadroomStage = 'all'): number {
-    const at = this.#options.clock.now();
-    return Math.min(...this.#openOf(endpoints).map((each) => this.#saturationOf(each, stage, at)));
-  }
-
   /**
    * What each stage gets, and for how long it has been saturated: for a moment, chance makes it so,
    * too.
@@ -141,10 +145,39 @@ export class Headroom implements JournalSubscriber {
     const at = this.#options.clock.now();
     for (const each of this.#stages.of(this.#options.endpoints())) {
       const { stage, endpoints } = each;
-      this.#stages.learn(each, this.#mixOf(stage), this.#all, at);
-      const isSaturated = endpoints.length > 0 && this.saturation(endpoints, stage) > 1;
+      const mix = this.#mixOf(stage);
+      this.#stages.learn(each, mix, this.#all, at);
+      const answering = answeringOf(this.#openOf(endpoints), at);
+      const modelled = this.#perSecond(answering, stage, 1);
+      const waiting = this.#arrivals.whole.waiting * this.#stages.shareOf(each, mix, this.#all, at);
+      const isSaturated =
+        endpoints.length > 0 && this.#saturationWith(each, waiting, modelled, at) > 1;
       this.#saturatedS.set(stage, isSaturated ? (this.#saturatedS.get(stage) ?? 0) + 1 : 0);
+      const { running, counted } = serverQueues(answering, this.#loads);
+      if (counted > 0)
+        this.#measuredOf(stage)?.look({ at, isSaturated, modelled, running, counted });
     }
+  }
+
+  /** Undefined for servers that compute prompts for others. */
+  #measuredOf(stage: HeadroomStage): MeasuredCapacity | undefined {
+    return stage === 'prefill' ? undefined : this.#measured[stage];
+  }
+
+  /**
+   * The saturation of the least saturated endpoint, or the time that what waits at the picker takes over the
+   * objective of the first token: one more request waits behind it.
+   */
+  #saturationWith(
+    { stage, endpoints }: StageEndpoints,
+    waiting: number,
+    modelled: number,
+    at: Millis,
+  ): number {
+    const open = this.#openOf(endpoints).map((each) => this.#saturationOf(each, stage, at));
+    const perSecond = (this.#measuredOf(stage)?.shareAt(at) ?? 1) * modelled;
+    const late = waitingShare({ demand: { waiting }, objective: this.#objective }, perSecond);
+    return Math.max(late, Math.min(...open));
   }
 
   #stage(
@@ -157,21 +190,24 @@ export class Headroom implements JournalSubscriber {
     const share = this.#stages.shareOf(each, mix, this.#all, at);
     for (const one of serving) saturations.set(one.id, this.#saturationOf(one, stage, at));
     const open = this.#openOf(serving);
-    const fresh = open.filter((one) => isFresh(one, at));
-    // Where no sample is fresh, nothing says which of them answer.
-    const answering = fresh.length > 0 ? fresh : open;
+    const answering = answeringOf(open, at);
+    const isSaturated = (this.#saturatedS.get(stage) ?? 0) >= SATURATED_S;
+    const queue = serverQueues(answering, this.#loads);
+    // What waits there longer than the objective allows.
+    const queued = isSaturated ? queue.queued * queue.counted : 0;
     return stageHeadroom({
       stage,
       endpoints: serving.length,
       replicas: replicasOf(serving),
       answering: replicasOf(answering),
       saturation: Math.min(...open.map(({ id }) => saturations.get(id) ?? 0)),
-      isSaturated: (this.#saturatedS.get(stage) ?? 0) >= SATURATED_S,
+      isSaturated,
+      shownShare: this.#measuredOf(stage)?.shareAt(at) ?? 1,
       mix: mix.mean,
       capacities: answering.map((one) => this.#capacityOf(one, stage, enginesOf(answering))),
       capacityWith: (times) => times * this.#perSecond(answering, stage, times),
-      demand: partOf(this.#arrivals.whole, share),
-      ownDemand: partOf(this.#arrivals.own, share),
+      demand: partOf(this.#arrivals.whole, share, queued),
+      ownDemand: partOf(this.#arrivals.own, share, queued),
       isWarm: this.#arrivals.seconds >= leadMs / SECOND_MS,
       objective: this.#objective,
       target,
@@ -216,13 +252,14 @@ export class Headroom implements JournalSubscriber {
     const mix = this.#mixOf(stage).mean;
     if (mix === undefined || this.#engines === undefined) return undefined;
     const own = endpoint.attribute(ENGINE_COUNT);
+    const { runningMax = Number.POSITIVE_INFINITY } = this.#loads?.load(endpoint) ?? {};
     const { requestsPerMs, limit } = capacityOf({
       engine: this.#engines.stepTime(endpoint),
       mix,
       objective: this.#objective,
       engines,
       capacityTokens: memoryTokens(endpoint),
-      maxConcurrency: this.#options.limitOf(endpoint) / own,
+      maxConcurrency: Math.min(this.#options.limitOf(endpoint), runningMax) / own,
     });
     return { requestsPerMs: own * requestsPerMs, limit };
   }
@@ -244,8 +281,10 @@ export class Headroom implements JournalSubscriber {
   }
 }
 
-function partOf({ rate, slope, waiting }: Arriving, share: number): Arriving {
-  return { rate: share * rate, slope: share * slope, waiting: share * waiting };
+function answeringOf(open: readonly Endpoint[], at: Millis): readonly Endpoint[] {
+  const fresh = open.filter((one) => isFresh(one, at));
+  // Where no sample is fresh, nothing says which of them answer.
+  return fresh.length > 0 ? fresh : open;
 }
 
 function enginesOf(endpoints: readonly Endpoint[]): number {

@@ -22,6 +22,7 @@ const STATE: StageState = {
   answering: 4,
   saturation: 0.3,
   isSaturated: false,
+  shownShare: 1,
   mix: MIX,
   capacities: Array.from({ length: 4 }, () => ({ requestsPerMs: 0.01, limit: 'memory' as const })),
   capacityWith: (times) => 40 * times,
@@ -61,6 +62,12 @@ describe('the headroom of a stage', () => {
     expect(wanted(48)).toBe(8);
     expect(wanted(48.1)).toBe(9);
     expect(wanted(1e9)).toBe(65_536);
+  });
+
+  it('[O442] asks for no fewer replicas than there are while they are saturated', () => {
+    const idle = { ...STATE, demand: comes(1) };
+    expect(stageHeadroom(idle).desiredReplicas).toBe(1);
+    expect(stageHeadroom({ ...idle, isSaturated: true }).desiredReplicas).toBe(STATE.replicas);
   });
 
   it('[Q106] asks for no fewer replicas than there are before it has watched demand', () => {

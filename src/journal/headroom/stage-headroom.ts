@@ -17,6 +17,8 @@ export interface StageState {
   readonly saturation: number;
   /** Whether it has been above 1 for longer than by chance. */
   readonly isSaturated: boolean;
+  /** The part of the modelled capacity that the servers have shown, above 0 and at most 1. */
+  readonly shownShare: number;
   /** Undefined before the first request. */
   readonly mix: RequestMix | undefined;
   /** One for each endpoint that answers; undefined before the first request. */
@@ -35,14 +37,17 @@ export interface StageState {
   readonly leadS: number;
 }
 
+/** Servers that show as much of the modelled capacity are as the model has them. */
+const MODEL_HOLDS = 0.9;
 /** More are never asked for: a power of 2. */
 const REPLICAS_MAX = 65_536;
 
 /** The headroom of a stage from what is known of it. */
 export function stageHeadroom(state: StageState): StageHeadroom {
-  const { stage, endpoints, replicas, saturation, mix, capacities, demand } = state;
+  const { stage, endpoints, replicas, saturation, mix, capacities, demand, shownShare } = state;
   const known = capacities.filter((each) => each !== undefined);
-  const perSecond = known.reduce((sum, { requestsPerMs }) => sum + 1000 * requestsPerMs, 0);
+  const modelled = known.reduce((sum, { requestsPerMs }) => sum + 1000 * requestsPerMs, 0);
+  const perSecond = shownShare * modelled;
   const isKnown = mix !== undefined && perSecond > 0;
   const tokens = mix === undefined ? 0 : mix.promptTokens + mix.outputTokens;
   const rates = isKnown ? ratesOf(demand.rate, perSecond) : undefined;
@@ -53,16 +58,33 @@ export function stageHeadroom(state: StageState): StageHeadroom {
     requestsPerSecond: rates,
     tokensPerSecond: rates && ratesOf(tokens * demand.rate, tokens * perSecond),
     utilization: isKnown ? demand.rate / perSecond : 0,
-    saturation: Number.isFinite(saturation) ? saturation : 1,
+    saturation: Math.max(
+      Number.isFinite(saturation) ? saturation : 1,
+      waitingShare(state, perSecond),
+    ),
     secondsToSaturation: isKnown ? secondsToSaturation(state, perSecond) : undefined,
     desiredReplicas: desiredReplicas(state, perSecond),
     neededReplicas: neededReplicas(state, perSecond),
-    limit: CAPACITY_LIMITS.find((limit) => known.some((each) => each.limit === limit)),
+    limit:
+      shownShare < MODEL_HOLDS
+        ? 'shown'
+        : CAPACITY_LIMITS.find((limit) => known.some((each) => each.limit === limit)),
   };
 }
 
 function ratesOf(used: number, capacity: number): Rates {
   return { used, capacity, left: Math.max(0, capacity - used) };
+}
+
+/** The time that what waits takes over the objective of the first token. */
+export function waitingShare(
+  {
+    demand: { waiting },
+    objective,
+  }: { readonly demand: Pick<Arriving, 'waiting'>; readonly objective: LatencyObjective },
+  perSecond: number,
+): number {
+  return perSecond > 0 ? (1000 * waiting) / perSecond / objective.ttftMs : 0;
 }
 
 /** At a rate above the capacity, until what waits takes longer than the objective allows. */
@@ -107,23 +129,26 @@ function neededReplicas(state: StageState, capacity: number): number | undefined
   return wantedPerSecond(ownDemand, state) / (capacity / answering);
 }
 
-/** As many as there are while little is known. */
+/** As many as there are while little is known, and at least as many while they are saturated. */
 function desiredReplicas(state: StageState, capacity: number): number {
-  const { endpoints, replicas, isWarm, demand } = state;
+  const { endpoints, replicas, isWarm, isSaturated, demand } = state;
   if (endpoints === 0) return wantedOfNone(demand);
   if (capacity === 0) return replicas;
   const wanted = replicasFor(wantedPerSecond(demand, state), state);
-  return isWarm ? wanted : Math.max(replicas, wanted);
+  return isWarm && !isSaturated ? wanted : Math.max(replicas, wanted);
 }
 
 /**
  * The fewest replicas that serve so many requests in a second. With more of them fewer requests wait
  * behind a long prompt, so that each serves more.
  */
-function replicasFor(perSecond: number, { answering, capacityWith }: StageState): number {
+function replicasFor(
+  perSecond: number,
+  { answering, capacityWith, shownShare }: StageState,
+): number {
   // An unsteady last digit must not ask for one replica more.
   const serve = (replicas: number): boolean =>
-    (1 + 1e-9) * capacityWith(replicas / answering) >= perSecond;
+    (1 + 1e-9) * shownShare * capacityWith(replicas / answering) >= perSecond;
   if (perSecond <= 0) return 0;
   let most = 1;
   while (most < REPLICAS_MAX && !serve(most)) most *= 2;

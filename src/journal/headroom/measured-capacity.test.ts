@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
+import { headroomBed } from '../../../test/support/headroom-bed.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import type { StageHeadroom } from './headroom-report.ts';
+import { MeasuredCapacity, type SecondOfStage } from './measured-capacity.ts';
+
+const BUSY: SecondOfStage = { at: 0, isSaturated: true, modelled: 10, running: 12, counted: 1 };
+
+describe('what a stage has shown of its capacity', () => {
+  const pass = (
+    capacity: MeasuredCapacity,
+    { seconds, perSecond }: { readonly seconds: number; readonly perSecond: number },
+    fields: Partial<SecondOfStage> = {},
+  ): number => {
+    for (let second = 0; second < seconds; second++) {
+      for (let n = 0; n < perSecond; n++) capacity.ended();
+      capacity.look({ ...BUSY, ...fields });
+    }
+    return capacity.shareAt(fields.at ?? 0);
+  };
+
+  it('[O442] is what ends in a second while it is saturated, over what the model says', () => {
+    const capacity = new MeasuredCapacity();
+    // The first second has what ended before, too.
+    expect(pass(capacity, { seconds: 15, perSecond: 2 })).toBe(1);
+    expect(pass(capacity, { seconds: 1, perSecond: 2 })).toBe(0.2);
+    expect(pass(capacity, { seconds: 200, perSecond: 3 })).toBeCloseTo(0.3, 2);
+    expect(pass(new MeasuredCapacity(), { seconds: 60, perSecond: 30 })).toBe(1);
+  });
+
+  it('[O442] is not taken before twice as many requests have ended as run at a time', () => {
+    expect(pass(new MeasuredCapacity(), { seconds: 60, perSecond: 1 }, { running: 30 })).toBe(1);
+    expect(pass(new MeasuredCapacity(), { seconds: 61, perSecond: 1 }, { running: 30 })).toBe(0.1);
+  });
+
+  it('[O442] counts the requests of pickers that do not share by their part in the samples', () => {
+    const half = { counted: 0.5 };
+    expect(pass(new MeasuredCapacity(), { seconds: 16, perSecond: 1 }, half)).toBeCloseTo(0.2, 9);
+  });
+
+  it('[O442] rises where more is served without saturation, and is half forgotten after an hour', () => {
+    const capacity = new MeasuredCapacity();
+    pass(capacity, { seconds: 40, perSecond: 1 });
+    expect(capacity.shareAt(0)).toBeCloseTo(0.1, 1);
+    expect(capacity.shareAt(3_600_000)).toBeCloseTo(Math.sqrt(capacity.shareAt(0)), 9);
+    const idle = { isSaturated: false };
+    const before = capacity.shareAt(0);
+    expect(pass(capacity, { seconds: 40, perSecond: 0 }, idle)).toBe(before);
+    expect(pass(new MeasuredCapacity(), { seconds: 40, perSecond: 1 }, idle)).toBe(1);
+    expect(pass(capacity, { seconds: 300, perSecond: 5 }, idle)).toBeGreaterThan(0.45);
+  });
+});
+
+describe('the headroom of servers that run fewer requests at a time than the model knows', () => {
+  const SERVERS = ['a', 'b', 'c'].map((name) => name as EndpointId);
+  const SLOTS = 4;
+  const SERVICE_S = 10;
+
+  /** Clients that send their next request when the last one is answered. */
+  function closedLoop(clients: number, seconds: number): StageHeadroom | undefined {
+    const clock = new SimulatedClock();
+    const { headroom, picker } = headroomBed(clock);
+    for (const [at, id] of SERVERS.entries()) {
+      picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels: new Map() });
+    }
+    const watch = headroom.start();
+    const queues = new Map<EndpointId, RoutedRequest[]>(SERVERS.map((id) => [id, []]));
+    const ends = new Map<RoutedRequest, number>();
+    let sent = 0;
+    const send = (): void => {
+      const routed = picker.route(makeRequest({ id: `r${sent++}`, promptTokens: 4000 }), {
+        firstTokenVisible: true,
+      });
+      queues.get(routed.endpoint.id)?.push(routed);
+    };
+    for (let n = 0; n < clients; n++) send();
+    for (let second = 0; second < seconds; second++) {
+      for (const [id, queue] of queues) {
+        const done = queue.filter((each) => (ends.get(each) ?? Infinity) <= second);
+        for (const each of done) {
+          queue.splice(queue.indexOf(each), 1);
+          each.done('completed', { promptTokens: 4000, cachedTokens: 0, completionTokens: 250 });
+          send();
+        }
+        for (const each of queue.slice(0, SLOTS)) {
+          if (ends.has(each)) continue;
+          // Not all at once.
+          ends.set(each, second + SERVICE_S + (ends.size % 2));
+          each.firstToken();
+        }
+        const runningRequests = Math.min(SLOTS, queue.length);
+        const waitingQueueSize = queue.length - runningRequests;
+        const sample = { runningRequests, waitingQueueSize, kvCacheUsage: 0.2 };
+        picker.pool.observe(id, { ...sample, sampledAt: clock.now() });
+      }
+      clock.advanceTo(clock.now() + 1000);
+    }
+    watch.stop();
+    return headroom.report().stages[0];
+  }
+
+  it('[O442] wants more of them while they are full, and never fewer', () => {
+    const full = closedLoop(60, 250);
+    expect(full).toMatchObject({ replicas: 3, secondsToSaturation: 0, limit: 'shown' });
+    expect(full?.saturation).toBeGreaterThan(1);
+    expect(full?.desiredReplicas).toBeGreaterThan(3);
+    expect(full?.neededReplicas).toBeGreaterThan(3);
+    const { capacity = 0 } = full?.requestsPerSecond ?? {};
+    expect(capacity).toBeGreaterThan(0.9);
+    expect(capacity).toBeLessThan(1.3);
+  });
+
+  it('[O442] believes the model of them while they are not full', () => {
+    expect(closedLoop(6, 150)).toMatchObject({
+      secondsToSaturation: undefined,
+      desiredReplicas: 1,
+    });
+  });
+});
+
+it('[O443] a pool is saturated by what waits at the picker longer than the objective allows', () => {
+  const clock = new SimulatedClock();
+  let waiting = 0;
+  const { headroom, picker } = headroomBed(clock, { waiting: () => waiting });
+  const id = 'a' as EndpointId;
+  picker.pool.upsert({ id, address: '10.0.0.1:8000', labels: new Map() });
+  picker.route(makeRequest()).done('completed');
+  const stage = (): StageHeadroom | undefined => headroom.report().stages[0];
+  const { capacity = 0 } = stage()?.requestsPerSecond ?? {};
+  expect(stage()?.saturation).toBeLessThan(1);
+  // The first token is to come within two seconds.
+  waiting = 3 * capacity;
+  expect(stage()?.saturation).toBeCloseTo(1.5, 6);
+  const watch = headroom.start();
+  for (let second = 0; second < 16; second++) {
+    const idle = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };
+    picker.pool.observe(id, { ...idle, sampledAt: clock.now() });
+    clock.advanceTo(clock.now() + 1000);
+  }
+  expect(stage()?.secondsToSaturation).toBe(0);
+  watch.stop();
+});
