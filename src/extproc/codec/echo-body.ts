@@ -6,7 +6,8 @@ import { BODY_MODE } from './stream-event.ts';
 const CHUNK_BYTES_MAX = 62_000;
 
 /**
- * Makes as few groups of views as it can. An empty body gives one empty group, to carry the end.
+ * Makes as few groups as it can, of chunks as they came and of views where one is cut. An empty body
+ * gives one empty group, to carry the end.
  */
 function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
   const groups: Uint8Array[][] = [];
@@ -14,7 +15,8 @@ function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[
   let roomBytes = CHUNK_BYTES_MAX;
   for (const chunk of body) {
     for (let at = 0; at < chunk.length; ) {
-      const piece = chunk.subarray(at, at + roomBytes);
+      const isWhole = at === 0 && chunk.length <= roomBytes;
+      const piece = isWhole ? chunk : chunk.subarray(at, at + roomBytes);
       group.push(piece);
       at += piece.length;
       roomBytes -= piece.length;

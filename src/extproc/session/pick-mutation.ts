@@ -29,7 +29,7 @@ const CONTROL_HEADERS: readonly string[] = [
 
 const REQUEST_ID = 'x-request-id';
 /** A model name cannot be restored in an answer that is compressed. */
-const ACCEPT_ENCODING = 'accept-encoding';
+const REMOVED_FROM_RENAMED: readonly string[] = [...CONTROL_HEADERS, 'accept-encoding'];
 
 interface MutationOptions {
   /** In bytes; undefined leaves the header as it is. */
@@ -57,7 +57,7 @@ export function pickMutation(
   return {
     destination: destinations.join(','),
     setHeaders,
-    removeHeaders: [...CONTROL_HEADERS, ...(isRenamed(request) ? [ACCEPT_ENCODING] : [])].filter(
+    removeHeaders: (isRenamed(request) ? REMOVED_FROM_RENAMED : CONTROL_HEADERS).filter(
       (name) => sent.has(name) && !headers.has(name),
     ),
     ...(withScores === true && { scores: routed.scored }),

@@ -15,6 +15,7 @@ interface AnsweredBy {
   readonly reported: string | undefined;
 }
 
+const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: undefined };
 
 /** More than the tokens of any context; sums of counts stay exact far beyond it. */
@@ -27,6 +28,7 @@ export function addedHeaders(
   { endpoint, reported }: AnsweredBy,
   faults: PluginFaults,
 ): ReadonlyMap<string, string> {
+  if (plugins.length === 0) return NO_HEADERS;
   const headers = new Map<string, string>();
   for (const plugin of plugins) {
     try {

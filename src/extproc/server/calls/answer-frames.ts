@@ -36,7 +36,7 @@ export function framesOf(answers: readonly Answer[], bytesMax: number): readonly
     frames.push(out.subarray(from, at), ...(message as EchoMessage).pieces);
     from = at;
   }
-  if (from < at) frames.push(out.subarray(from, at));
+  if (from < at) frames.push(from === 0 ? out : out.subarray(from));
   return frames;
 }
 
