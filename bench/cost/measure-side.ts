@@ -126,7 +126,7 @@ function startLoad(
     case 'streams':
       return startClosedLoop({ port, connections: load.connections, next });
     case 'open':
-      return startOpenLoop({ port, perSecond: load.perSecond, next, onLatency });
+      return startOpenLoop({ ...load, port, next, onLatency });
     case 'idle':
     case 'start':
       return undefined;

@@ -6,7 +6,13 @@ export type RowLoad =
   /** As many requests as are answered: the picker never pauses. */
   | { readonly kind: 'closed'; readonly connections: number; readonly bodyBytes: number }
   /** A constant rate; also measures how long requests take. */
-  | { readonly kind: 'open'; readonly perSecond: number; readonly bodyBytes: number }
+  | {
+      readonly kind: 'open';
+      readonly perSecond: number;
+      readonly bodyBytes: number;
+      /** Requests in flight at most, where the picker does not keep up; about a thousand unless given. */
+      readonly atOnceMax?: number;
+    }
   /** Answers that outlast a round: a request's cost is that of its chunks. */
   | { readonly kind: 'streams'; readonly connections: number; readonly bodyBytes: number }
   /** No requests: what scraping costs by itself. */

@@ -64,8 +64,11 @@ export function startOpenLoop(options: {
   readonly perSecond: number;
   readonly next: () => Buffer;
   readonly onLatency?: (ms: number) => void;
+  /** Requests in flight at most; others that are due are skipped. */
+  readonly atOnceMax?: number;
 }): Load {
   const counts = noCounts();
+  const { atOnceMax = OPEN_CONNECTIONS_MAX } = options;
   const idle: Connection[] = [];
   const all = new Set<Connection>();
   const startedAt = performance.now();
@@ -74,7 +77,7 @@ export function startOpenLoop(options: {
   const sendDue = (): void => {
     const now = performance.now() - startedAt;
     for (; due * gapMs <= now; due++) {
-      const connection = idle.pop() ?? opened(all, options.port);
+      const connection = idle.pop() ?? opened(all, options.port, atOnceMax);
       if (connection === undefined) {
         counts.skipped += 1;
         continue;
@@ -96,8 +99,8 @@ export function startOpenLoop(options: {
   };
 }
 
-function opened(all: Set<Connection>, port: number): Connection | undefined {
-  if (all.size >= OPEN_CONNECTIONS_MAX) return undefined;
+function opened(all: Set<Connection>, port: number, most: number): Connection | undefined {
+  if (all.size >= most) return undefined;
   const connection = new Connection(port);
   all.add(connection);
   return connection;

@@ -54,14 +54,6 @@ describe('figures beside the Go picker', () => {
     expect(medianCpu([few, some], 'cost')).toBeUndefined();
   });
 
-  it('[D573] the CPU of a Go picker that does not keep up with a rate counts for all that came', () => {
-    // 100 answers in a second, of 200 requests that came.
-    const pairs = [{ ours: costs(1, 1), other: costs(2, 2) }];
-    expect(cpuRatio(pairs, 'cost', 200)?.median).toBe(1);
-    expect(cpuRatio(pairs, 'cost', 100)?.median).toBe(0.5);
-    expect(cpuRatio(pairs, 'cost')?.median).toBe(0.5);
-  });
-
   it('[D574] what a picker adds is its time without that of the turn beside it without a picker', () => {
     const times = (...values: readonly (readonly [p50Ms: number, p99Ms: number])[]): Round[] =>
       values.map(([p50Ms, p99Ms]) => round({ p50Ms, p99Ms }));

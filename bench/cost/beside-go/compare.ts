@@ -25,17 +25,13 @@ const ANSWERS_MIN = 10;
  * The CPU of a request over that of the other picker in the turn beside it: the median of all
  * turns. Its interval is that of the median, widened to the medians of the pairs of processes, as
  * two processes of the same program differ by several percent. Undefined without turns that have
- * it. `perSecond` is the rate of a row that has one: where the other picker answered less, its CPU
- * counts for all requests that came, so that the ratio is too high rather than too low.
+ * it.
  */
-export function cpuRatio(pairs: Beside, name: FigureName, perSecond = 0): Interval | undefined {
+export function cpuRatio(pairs: Beside, name: FigureName): Interval | undefined {
   const byPair = pairs
     .map(({ ours, other }) =>
       ours.flatMap((round, turn) => {
-        const [mine, theirs] = [cpuOf(round, name), cpuOf(other[turn], name)];
-        const { completed = 0, seconds = 0 } = other[turn] ?? {};
-        const came = Math.max(completed, perSecond * seconds);
-        const ratio = (mine * came) / (theirs * completed);
+        const ratio = cpuOf(round, name) / cpuOf(other[turn], name);
         return Number.isFinite(ratio) ? [ratio] : [];
       }),
     )

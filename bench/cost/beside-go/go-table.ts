@@ -72,8 +72,7 @@ function notes(version: string): readonly string[] {
     'CPU is that of the picker’s process for a request, with reading the pages (22 KB) of all endpoints.',
     '÷ Go: the median of turns next to each other, and its 95 % interval, widened to the medians of the',
     'pairs of processes. adds: p50 and p99 without those of an Envoy that has no picker, median of turns.',
-    '* did not keep up with the rate. CPU is for each answer; in ÷ Go the Go picker’s is for each request',
-    'that came, so that the ratio is too high rather than too low. There is none where a side had less than ten',
-    'answers in each turn.',
+    '* did not keep up with the rate: the requests that came while 32 were under way were not sent, and',
+    'are in no figure. There is no ratio where a side had less than ten answers in each turn.',
   ];
 }

@@ -55,7 +55,6 @@ export function resultOf({ row, pairs }: MeasuredRow): GoResult {
       ours: pair.get(name) ?? [],
       other: pair.get('go') ?? [],
     }));
-    const rate = row.load.kind === 'open' ? row.load.perSecond : undefined;
     return {
       name,
       perSecond,
@@ -64,7 +63,7 @@ export function resultOf({ row, pairs }: MeasuredRow): GoResult {
       cpuMs: byName((figure) => medianCpu(rounds, figure)),
       residentMb: figures.residentMb?.median ?? Number.NaN,
       addedMs: addedBy(rounds, roundsOf('none')),
-      overGo: name === 'go' ? {} : byName((figure) => cpuRatio(beside, figure, rate)),
+      overGo: name === 'go' ? {} : byName((figure) => cpuRatio(beside, figure)),
     };
   });
   return { row, pickers };
