@@ -55,8 +55,8 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /v1/messages', (call) => generateFrom(call, readMessages)],
   ['POST /v1/messages/count_tokens', ({ json }) => ({ input_tokens: countMessageTokens(json()) })],
   ['POST /inference/v1/generate', generateTokens],
-  ['POST /v1/chat/completions/render', ({ json, requestId }) => renderChat(json(), requestId)],
-  ['POST /v1/completions/render', ({ json, requestId }) => renderCompletion(json(), requestId)],
+  ['POST /v1/chat/completions/render', renderChat],
+  ['POST /v1/completions/render', renderCompletion],
   ['POST /v1/chat/completions/derender', (call) => derenderChat(call.json(), call)],
   ['POST /v1/completions/derender', (call) => derenderCompletion(call.json(), call)],
   ['POST /generate', generateSglang],
@@ -106,18 +106,18 @@ function changeFakes({ replica, json, response }: Call): undefined {
   response.writeHead(204).end();
 }
 
-/** A route that changes the engines and answers with an empty object. */
+/** A route that changes the engines. As in vLLM, the answer has no body. */
 function changing(change: (engine: ModelEngine) => unknown): Route {
-  return ({ replica }) => {
+  return ({ replica, response }) => {
     for (const { engine } of ranksAtAddress(replica)) change(engine);
-    return {};
+    response.end();
   };
 }
 
-function resetPrefixCache({ replica, query }: Call): object {
+function resetPrefixCache({ replica, query, response }: Call): undefined {
   const host = query.get('reset_external') === 'true';
   for (const { engine } of ranksAtAddress(replica)) engine.resetPrefixCache({ host });
-  return {};
+  response.end();
 }
 
 function engineIds(replica: Replica): object {

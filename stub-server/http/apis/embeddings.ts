@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { ApiError, parseBody } from '../replica/api-error.ts';
-import { isModel, type Replica } from '../replica/replica.ts';
+import { type Replica, servedName } from '../replica/replica.ts';
 import { promptTokenIds } from '../requests/chat-prompt.ts';
 import { textOrTokens } from '../requests/read-generation.ts';
 
 /** The most numbers in all vectors of an answer; as JSON they take about 20 bytes each. */
 const VALUES_MAX = 4 * 1024 * 1024;
 const schema = z.looseObject({
-  model: z.string(),
+  model: z.string().nullish(),
   input: textOrTokens,
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.int().positive().max(16_384).nullish(),
@@ -16,9 +16,7 @@ const schema = z.looseObject({
 /** The answer to a request for embeddings: unit vectors that depend only on the input's tokens. */
 export function embeddings(raw: unknown, replica: Replica, id: string): object {
   const { model, input, encoding_format: format, dimensions } = parseBody(schema, raw);
-  if (!isModel(replica, model)) {
-    throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
-  }
+  const served = servedName(replica, model ?? '');
   const inputs = promptTokenIds(input);
   const length = dimensions ?? replica.options.embeddingDimensions;
   if (inputs.length * length > VALUES_MAX) {
@@ -29,7 +27,7 @@ export function embeddings(raw: unknown, replica: Replica, id: string): object {
   return {
     id: `embd-${id}`,
     object: 'list',
-    model,
+    model: served,
     data: inputs.map((ids, index) => {
       const vector = vectorOf(ids, length);
       const embedding =

@@ -4,7 +4,7 @@ import type { Answer } from '../answers/plan-answer.ts';
 import { type PlannedSequence, planSequences } from '../answers/plan-sequences.ts';
 import type { Recipient, Reply } from '../answers/reply.ts';
 import { ApiError } from '../replica/api-error.ts';
-import { isModel, type Replica, rankFor, submitTo } from '../replica/replica.ts';
+import { type Replica, rankFor, servedName, submitTo } from '../replica/replica.ts';
 import {
   askedError,
   asksForCacheThreshold,
@@ -26,8 +26,8 @@ export function generate(
   received: GenerateCall,
   recipient: Recipient,
 ): void {
-  const { prompts, asked, ...terms } = request;
-  refuse(terms.model, received);
+  const { prompts, asked, ...given } = request;
+  const terms = { ...given, model: admittedName(given.model, received) };
   const replica = rankFor(received.headers, received.replica);
   refuseWhereFull(replica);
   const call = replica === received.replica ? received : { ...received, replica };
@@ -46,16 +46,15 @@ export function generate(
   else new Generation({ terms, call, recipient, kv, sequences }).start();
 }
 
-/** Throws ApiError for a request that is to fail or names no model. */
-function refuse(model: string, { replica, headers }: GenerateCall): void {
-  const { faults, live, random, loras } = replica;
+/** See `servedName`. Throws ApiError for a request that is to fail, too. */
+function admittedName(model: string, { replica, headers }: GenerateCall): string {
+  const { faults, live, random } = replica;
   const failure = askedError(headers) ?? live.drawnFailure(random);
   if (failure !== undefined) throw failure;
-  if (!isModel(replica, model) && !loras.has(model)) {
-    throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
-  }
+  const served = servedName(replica, model);
   const status = faults.errorStatus;
   if (status !== undefined) throw new ApiError(status, 'injected fault');
+  return served;
 }
 
 function refuseWhereFull({ options: { waitingMax }, engine }: Replica): void {

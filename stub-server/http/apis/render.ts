@@ -1,23 +1,26 @@
 import { ApiError } from '../replica/api-error.ts';
+import { type Replica, servedName } from '../replica/replica.ts';
+import type { Call } from '../requests/call.ts';
 import type { Modality, PromptMedia } from '../requests/media.ts';
 import { type GenerationRequest, readChat, readCompletion } from '../requests/read-generation.ts';
 import { shownIds } from '../requests/tokenizer.ts';
 
 /** `/v1/chat/completions/render`: the request as `/inference/v1/generate` takes it. */
-export function renderChat(raw: unknown, requestId: string): object {
-  const [rendered] = rendering(readChat(raw), `chatcmpl-${requestId}`);
+export function renderChat({ json, requestId, replica }: Call): object {
+  const [rendered] = rendering(readChat(json()), replica, `chatcmpl-${requestId}`);
   if (rendered === undefined) throw new ApiError(500, 'a chat has one prompt');
   return rendered;
 }
 
 /** `/v1/completions/render`: one for each prompt. */
-export function renderCompletion(raw: unknown, requestId: string): readonly object[] {
-  return rendering(readCompletion(raw), `cmpl-${requestId}`);
+export function renderCompletion({ json, requestId, replica }: Call): readonly object[] {
+  return rendering(readCompletion(json()), replica, `cmpl-${requestId}`);
 }
 
-function rendering(request: GenerationRequest, id: string): readonly object[] {
+function rendering(request: GenerationRequest, replica: Replica, id: string): readonly object[] {
   const { media = [] } = request;
-  const { model, stream, n, outputTokensMax, outputTokensMin, ignoreEos, stop, seed } = request;
+  const model = servedName(replica, request.model);
+  const { stream, n, outputTokensMax, outputTokensMin, ignoreEos, stop, seed } = request;
   return request.prompts.map((prompt, index) => ({
     request_id: request.prompts.length === 1 ? id : `${id}-${index}`,
     token_ids: shownIds(prompt),

@@ -50,9 +50,16 @@ export interface Replica {
   readonly store: SharedStore | undefined;
 }
 
-/** Whether requests for `model` are for the server's model; those for an adapter are not. */
-export function isModel({ options }: Replica, model: string): boolean {
-  return model === options.model || options.aliases.includes(model);
+/**
+ * The name under which a request for `model` is answered: an adapter's own, and the first of the
+ * server's for each of these and for an empty one. Throws ApiError where the model is not served.
+ */
+export function servedName({ options, loras }: Replica, model: string): string {
+  if (loras.has(model)) return model;
+  if (model === '' || model === options.model || options.aliases.includes(model)) {
+    return options.model;
+  }
+  throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
 }
 
 /** The ranks behind the address of this one, which live and end together. */
@@ -93,7 +100,7 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 /** The rank that is to compute a request: the one that its header names, or the balancer's. */
 export function rankFor(headers: Headers, replica: Replica): Replica {
   const { balancer, ranks } = replica;
-  if (balancer === undefined || headers[RANK_HEADER] !== undefined) return replica;
+  if (balancer === undefined || namedRank(headers) !== undefined) return replica;
   return ranks[balancer.choose()] ?? replica;
 }
 
@@ -107,10 +114,16 @@ export function submitTo(
 
 /** The rank that the header names. Each port of a server accepts requests for any of its ranks. */
 export function rankOf(headers: Headers, replica: Replica): Replica {
-  const text = headers[RANK_HEADER];
-  if (text === undefined) return replica;
-  const rank = replica.ranks[text === '' ? -1 : Number(text)];
+  const named = namedRank(headers);
+  if (named === undefined) return replica;
+  const rank = replica.ranks[named];
   if (rank !== undefined) return rank;
-  const message = `${RANK_HEADER}: ${String(text)} is no rank of this server, which has 0 to ${replica.ranks.length - 1}`;
+  const message = `${RANK_HEADER}: ${named} is no rank of this server, which has 0 to ${replica.ranks.length - 1}`;
   throw new ApiError(400, message);
+}
+
+/** As in vLLM, a header that is no whole number names none. */
+function namedRank(headers: Headers): number | undefined {
+  const text = headers[RANK_HEADER];
+  return typeof text === 'string' && /^\s*[-+]?\d+\s*$/.test(text) ? Number(text) : undefined;
 }

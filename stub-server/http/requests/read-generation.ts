@@ -75,7 +75,8 @@ const kvTransfer = z.looseObject({
 
 /** Unknown fields are accepted, as in vLLM. */
 const sharedFields = {
-  model: z.string(),
+  // None is the server's own.
+  model: z.string().nullish(),
   stream: flag,
   stream_options: z.looseObject({ include_usage: flag, continuous_usage_stats: flag }).nullish(),
   max_tokens: z.int().positive().nullish(),
@@ -199,7 +200,7 @@ function commonTerms(data: z.infer<typeof shared>, api: GenerationApi): CommonTe
   const { stop } = data;
   return {
     api,
-    model: data.model,
+    model: data.model ?? '',
     stream: data.stream === true,
     ...usageOf(data.stream_options),
     n: data.n ?? 1,
