@@ -37,6 +37,26 @@ describe("the reference's simulator", () => {
     });
   });
 
+  it('[D584] has the adapters of the last second, as its page cannot order them', () => {
+    const series = (running: string, waiting: string, time: string): string =>
+      `vllm:lora_requests_info{max_lora="2",running_lora_adapters="${running}",waiting_lora_adapters="${waiting}"} ${time}\n`;
+    const page = [
+      SIMULATOR_PAGE.replaceAll(/^vllm:lora.*\n/gm, ''),
+      series('', '', '1.795987743e+09'),
+      series('', 'a', '1.795987747e+09'),
+      series('a', 'a', '1.795987747e+09'),
+      series('b', '', '1.795987745e+09'),
+    ].join('');
+    const mapping = ENGINES.find(({ name }) => name === 'vllm');
+    const reader = mapping && new PageReader(mapping);
+    const state = { running: new Set(['a']), waiting: new Set(['a']), max: 2 };
+    const first = reader?.read(Buffer.from(page));
+    expect(first).toMatchObject({ lora: state });
+    const again = reader?.read(Buffer.from(page));
+    const loraOf = (reading: typeof first): unknown => reading && 'lora' in reading && reading.lora;
+    expect(loraOf(again)).toBe(loraOf(first));
+  });
+
   it.each([
     ['completions', [{ token_ids: IDS }]],
     ['chats, with features', { token_ids: IDS, features: null }],

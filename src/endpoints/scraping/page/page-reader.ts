@@ -128,7 +128,11 @@ function add(a: number, b: number): number {
   return a + b;
 }
 
-/** Each change of adapters adds a series whose value is its time; the largest value is now. */
+/**
+ * Each change of adapters adds a series whose value is its time; the largest value is now. A page
+ * with whole seconds, such as that of llm-d's simulator, does not say which of those of the last
+ * second is now: then each adapter of that second counts.
+ */
 function loraReader(
   { lora }: EngineMapping,
   finderOf: FinderOf,
@@ -139,12 +143,23 @@ function loraReader(
   let state: LoraState | undefined;
   return (page) => {
     const now = finder.largest(page);
-    if (now === latest) return state;
-    latest = now;
-    const next = now && loraState(now.labels);
+    const alone = now.length === 1 ? now[0] : undefined;
+    if (alone !== undefined && alone === latest) return state;
+    latest = alone;
+    const next = joinedLora(now.map(({ labels }) => loraState(labels)));
     // A new time without other adapters is no change.
     if (next === undefined || state === undefined || !sameLora(next, state)) state = next;
     return state;
+  };
+}
+
+function joinedLora(states: readonly LoraState[]): LoraState | undefined {
+  const [first] = states;
+  if (first === undefined || states.length === 1) return first;
+  return {
+    running: new Set(states.flatMap(({ running }) => [...running])),
+    waiting: new Set(states.flatMap(({ waiting }) => [...waiting])),
+    max: Math.max(...states.map(({ max }) => max)),
   };
 }
 

@@ -26,6 +26,8 @@ const BACK_BYTES = 256;
 export const SERIES_MAX = 1024;
 /** vLLM adds a LoRA series for each set of adapters that ran together: thousands in some weeks. */
 const LORA_SERIES_MAX = 16_384;
+/** Series of one second: as many sets of adapters do not run within it. */
+const ALIKE_MAX = 32;
 /** Comments and empty lines among the series of a metric. Exporters write two at most. */
 const SKIPPED_LINES_MAX = 16;
 /** Series of metrics whose names begin with the one that is searched for. */
@@ -134,22 +136,28 @@ export class SeriesFinder {
     return undefined;
   }
 
-  /** The selected series with the largest value. The same object while its line is the same. */
-  largest(page: Buffer): Sample | undefined {
+  /**
+   * The selected series with the largest value, at most `ALIKE_MAX` of those that share it. One alone
+   * is the same object while its line is the same.
+   */
+  largest(page: Buffer): readonly Sample[] {
     const anyLabels = this.#anyLabels;
-    let best = -1;
+    const best: number[] = [];
     let bestValue = Number.NEGATIVE_INFINITY;
     let lines = 0;
     for (let at = this.#first(page); at >= 0; at = this.#next(page, at)) {
       lines += 1;
-      if (lines > (anyLabels ? LORA_SERIES_MAX : SERIES_MAX)) return undefined;
+      if (lines > (anyLabels ? LORA_SERIES_MAX : SERIES_MAX)) return [];
       const after = at + this.#name.length;
       const value = anyLabels ? readValue(page, after) : this.#read(page, after)?.value;
-      if (value === undefined || !(value > bestValue)) continue;
-      best = at;
+      if (value === undefined || !(value >= bestValue) || value === Number.NEGATIVE_INFINITY) {
+        continue;
+      }
+      if (value > bestValue) best.length = 0;
+      if (best.length < ALIKE_MAX) best.push(at);
       bestValue = value;
     }
-    return best < 0 ? undefined : this.#sampleAt(page, best);
+    return best.flatMap((at) => this.#sampleAt(page, at) ?? []);
   }
 
   #sampleAt(page: Buffer, at: number): Sample | undefined {
