@@ -51,6 +51,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   ['capture', { file: 'overhead/capture', about: 'the cost of --capture' }],
+  [
+    'simulator',
+    {
+      file: 'simulator/main',
+      about: 'what the stub and llm-d’s own simulator answer to the same requests, compared',
+    },
+  ],
   ['pick', { file: 'pick/main', about: 'one decision over 100 endpoints with five scorers' }],
   [
     'stub',

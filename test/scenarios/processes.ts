@@ -37,7 +37,19 @@ export function startProgram(
   const program = process.env[variable] ?? '';
   const [command, all] =
     program === '' ? [process.execPath, [PROGRAM, ...args, ...ownArgs]] : [program, [...args]];
-  const child = spawn(command, all, { stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawnProgram(command, all);
+}
+
+/** Starts a program with these variables beside those of the environment. It ends with the test. */
+export function spawnProgram(
+  command: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Program {
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  });
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);
   const exited = once(child, 'exit').then(() => void process.off('exit', kill));
