@@ -2,9 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { makeRuntime } from '../../../test/makers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
+import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { Promotion } from '../../promotion/promotion.ts';
-import { promotionActions, readPromotionRule } from './promotion-control.ts';
+import { promotionRule } from '../../promotion/promotion-rule.ts';
+import { createLog } from '../../runtime/log/log.ts';
+import { PromotionControl, promotionActions, readPromotionRule } from './promotion-control.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-rule-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -46,6 +50,27 @@ describe('the file with a rule of promotion', () => {
   ])('is refused with %s', (_, text, sentence) => {
     expect(read(text)).toThrow(sentence);
   });
+});
+
+it('[G219] two pickers with one rule promote apart: another configuration at one ends nothing at the other', () => {
+  const rule = promotionRule.parse({ shadow: 'random' });
+  const [one, other] = [0, 1].map(() => {
+    const runtime = makeRuntime();
+    const { random, clock } = runtime;
+    const control = new PromotionControl({ plans, rule, random, clock, log: createLog('silent') });
+    const plan = planFrom('round-robin');
+    const picker = new EndpointPicker({ plan, runtime, subscribers: control.subscribers });
+    const promotion = control.start(picker, []);
+    promotion.promote('random', 25);
+    return { picker, promotion };
+  });
+  one?.picker.adopt(planFrom('least-queue'));
+  expect(one?.promotion.status()).toMatchObject({ shadow: undefined, percent: 0 });
+  expect(other?.promotion.status()).toMatchObject({ shadow: 'random', percent: 25 });
+  for (const each of [one, other]) {
+    each?.promotion.stop();
+    each?.picker.stop();
+  }
 });
 
 describe('the action that promotes', () => {
