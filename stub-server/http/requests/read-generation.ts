@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { KvFields } from '../../pd/kv-contract.ts';
-import { parseBody } from '../replica/api-error.ts';
+import { ApiError, parseBody } from '../replica/api-error.ts';
 import {
   type BytesOf,
   lastTextOf,
@@ -135,6 +135,7 @@ const completionSchema = z.looseObject({
   ...sharedFields,
   prompt: textOrTokens,
   logprobs: z.int().min(0).max(20).nullish(),
+  suffix: text,
 });
 
 /** Reads a chat completion as vLLM does. Throws ApiError. */
@@ -165,6 +166,9 @@ export function readCompletion(
   tokens: number = COMPLETION_TOKENS,
 ): GenerationRequest {
   const data = parseBody(completionSchema, raw);
+  if (typeof data.suffix === 'string') {
+    throw new ApiError(400, 'suffix is not currently supported');
+  }
   return {
     ...commonTerms(data, 'completions'),
     prompts: promptTokenIds(data.prompt, bytesOf),
