@@ -9,7 +9,7 @@ import { COST_ROWS } from './rows.ts';
 
 const ROW_IDS = COST_ROWS.map(({ id }) => id).join(' ');
 const GO_ROW_IDS = GO_ROWS.map(({ id }) => id).join(' ');
-/** Two processes of each picker: twelve minutes for all rows on two quiet cores. */
+/** With two processes of each picker, warm-up and turns of all rows take 13 minutes. */
 const GO_PAIRS_DEFAULT = 2;
 
 const HELP = `npm run bench -- cost [options]
