@@ -23,6 +23,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'Where no parsers are configured, bodies for `/rerank`, `/score`, `/classify` and `/pooling` are read, and refused where they are no JSON; there no parser knows these paths.',
   'A request without a path, as NGINX’s gateway sends it, is read by the prompt that its body has; there as a completion, so that a chat gets 400.',
   'Names of fields in bodies count as the API writes them; there `"Prompt"` is read as `prompt`, and the model server refuses it.',
+  'Where both groups of objectives and rewrites are installed and the role allows to list only the former one’s, these count, with a warning; there the picker does not become ready.',
   'With an election of a leader, a health check by a name that is not known is answered as one without a name; there the name is unknown, so that a probe fails.',
   'A request that upgrades its connection, as WebSocket does, goes to an endpoint at once; there it waits for an end of its body that does not come.',
   'The sidecar answers a client that asks for a WebSocket with 501; there the connection goes to the engine.',

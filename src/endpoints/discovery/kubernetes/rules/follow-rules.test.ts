@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../../../../bench/support/stack.ts';
 import { openAccess } from '../../../../../test/support/kubernetes/open-access.ts';
 import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
 import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
@@ -32,15 +33,45 @@ async function forbidding(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** An API server with both groups, and what of it may be listed. */
+async function withBothGroups(isAllowed: (group: string) => boolean): Promise<string> {
+  server = createServer(({ url = '' }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://api');
+    const [, , group = '', version = '', , , plural] = pathname.split('/');
+    const has = version === 'v1alpha2' || group === 'llm-d.ai';
+    const names = ['inferenceobjectives', 'inferencemodelrewrites'];
+    const send = (code: number, body: object): void => {
+      response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    if (!has) send(404, { kind: 'Status', code: 404 });
+    else if (plural === undefined) send(200, { resources: names.map((name) => ({ name })) });
+    else if (!isAllowed(group)) send(403, { kind: 'Status', code: 403, message: 'forbidden' });
+    // A watch in which nothing happens.
+    else if (searchParams.has('watch')) response.writeHead(200).flushHeaders();
+    else {
+      const items = plural === 'inferenceobjectives' ? [objective(group)] : [];
+      send(200, { metadata: { resourceVersion: '1' }, items });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const objective = (group: string): object => ({
+  metadata: { name: group === 'llm-d.ai' ? 'current' : 'former', uid: group },
+  spec: { poolRef: { group: 'g', name: 'pool' }, priority: 7 },
+});
+
 function follow(server: string) {
   const troubles: string[] = [];
   const clock = new SimulatedClock();
   const reported = Promise.withResolvers<void>();
   let settled = 0;
+  const rules = new RequestRules(seededRandom(1));
   const follower = followRules({
     server: { access: openAccess(server), pace: UNPACED },
     pool: { namespace: 'n', name: 'pool', group: 'g', version: 'v1' },
-    rules: new RequestRules(seededRandom(1)),
+    rules,
     clock,
     random: seededRandom(1),
     onSettled: () => {
@@ -51,7 +82,7 @@ function follow(server: string) {
       if (troubles.length === 2) reported.resolve();
     },
   });
-  return { clock, follower, troubles, reported: reported.promise, settled: () => settled };
+  return { clock, rules, follower, troubles, reported: reported.promise, settled: () => settled };
 }
 
 describe('the rules of an API server', () => {
@@ -79,6 +110,41 @@ describe('the rules of an API server', () => {
     expect(settled()).toBe(0);
     await clock.run(60_000);
     expect(settled()).toBe(1);
+    follower.stop();
+  });
+
+  it('[D557] are those of the former group while only these may be listed', async () => {
+    const allowed = new Set(['inference.networking.x-k8s.io']);
+    const followed = follow(await withBothGroups((group) => allowed.has(group)));
+    const { clock, rules, follower, troubles } = followed;
+    const names = (): string => [...rules.priorities.keys()].join();
+    // Edits are read at most once a second.
+    const soon = async (): Promise<string> => {
+      await clock.run(clock.now() + 1000);
+      return names();
+    };
+    await eventually(soon, (found) => found === 'former', 400);
+    const right = 'give the picker’s service account a Role with list and watch on it';
+    const until = 'until then those of inference.networking.x-k8s.io count';
+    expect(troubles.toSorted()).toEqual([
+      `not allowed to list inferencemodelrewrites.llm-d.ai in namespace n: ${right}; ${until}`,
+      `not allowed to list inferenceobjectives.llm-d.ai in namespace n: ${right}; ${until}`,
+    ]);
+    await eventually(
+      () => follower.synced && followed.settled() === 1,
+      (is) => is,
+    );
+    allowed.add('llm-d.ai');
+    // Each look follows the answers to the one before, which come over real sockets.
+    const later = async (): Promise<string> => {
+      await clock.run(clock.now() + 30_000);
+      return names();
+    };
+    await eventually(later, (found) => found === 'current', 400);
+    await eventually(
+      () => follower.troubles.join(),
+      (left) => left === '',
+    );
     follower.stop();
   });
 });

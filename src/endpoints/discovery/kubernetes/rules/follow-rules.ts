@@ -148,10 +148,9 @@ type FollowedKind = Pick<Informer<RuleObject>, 'synced' | 'stop'> & {
   again(): void;
 };
 
-function followKind<T>(
-  { server, pool, clock, random, onForbidden, onLeftOut }: FollowRulesOptions,
-  { plural, version, parse, apply, settle, troubles }: Kind<T>,
-): FollowedKind {
+function followKind<T>(options: FollowRulesOptions, kind: Kind<T>): FollowedKind {
+  const { pool, clock, random } = options;
+  const { plural, version, parse, apply, settle, troubles } = kind;
   const name: KindName = `${plural}/${version}`;
   const edits = new Spaced(clock);
   let listed: ReadonlyMap<string, RuleObject> | undefined;
@@ -162,11 +161,8 @@ function followKind<T>(
     troubles.set(`objects of ${name}`, parsed.troubles);
     settle(name);
   };
-  const { namespace } = pool;
-  const kind = { server, namespace, plural, version, clock };
-  const source = ruleSource({ ...kind, onForbidden, onLeftOut });
   const informer = new Informer({
-    source: settledIfForbidden(source, () => settle(name)),
+    source: settledIfForbidden(sourceOf(options, kind), () => settle(name)),
     clock,
     random: random.fork(name),
     observer: {
@@ -192,6 +188,23 @@ function followKind<T>(
       informer.stop();
     },
   };
+}
+
+function sourceOf<T>(
+  { server, pool, clock, onForbidden, onLeftOut }: FollowRulesOptions,
+  { plural, version, troubles }: Kind<T>,
+): ResourceSource<RuleObject> {
+  return ruleSource({
+    server,
+    namespace: pool.namespace,
+    plural,
+    version,
+    clock,
+    onForbidden,
+    onLeftOut,
+    onFormer: (sentence) =>
+      troubles.set(`right of ${plural}/${version}`, sentence === undefined ? [] : [sentence]),
+  });
 }
 
 function leftOut(name: KindName): string {

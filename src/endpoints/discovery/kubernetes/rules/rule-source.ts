@@ -8,8 +8,8 @@ import { leanRule, RULE_GROUPS, type RuleObject } from './rule-objects.ts';
 
 /** The versions of its kinds; `v1` is only in the first group. */
 export type RuleVersion = 'v1' | 'v1alpha2';
-/** The time until a CRD that is installed later is found. */
-const ABSENT_MS = 30_000;
+/** The time until a CRD that is installed later, or a right that is given later, is found. */
+const AGAIN_MS = 30_000;
 const [FORBIDDEN, NOT_FOUND, GONE] = [403, 404, 410];
 
 export interface RuleSourceOptions {
@@ -25,37 +25,141 @@ export interface RuleSourceOptions {
   readonly onForbidden: ((sentence: string) => void) | undefined;
   /** Called with one sentence where the former group's objects do not count beside the current. */
   readonly onLeftOut: ((sentence: string) => void) | undefined;
+  /**
+   * Called at each list: with one sentence where the former group's objects count, because those of
+   * the current one may not be listed; else with undefined.
+   */
+  readonly onFormer?: (sentence: string | undefined) => void;
 }
 
-/** The objects of the group that is installed; until one is, none, and a look every 30 s. */
+/** Where a kind is, and where else, if its objects there may not be listed. */
+interface Groups {
+  readonly group: string | undefined;
+  readonly otherwise?: string;
+}
+
+/**
+ * The objects of the group that is installed; until one is, none, and a look every 30 s. Where both
+ * are, and only the former one's may be listed, those: so it is with a role of the Inference
+ * Extension's chart in a cluster that has the definitions of both.
+ */
 export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObject> {
-  const { server, namespace, plural, version, clock, onForbidden } = options;
+  const { plural, version, clock, onLeftOut, onFormer } = options;
   let source: ResourceSource<RuleObject> | undefined;
+  let isFormer = false;
   return {
     list: async (visit, signal) => {
-      const group = await installedGroup(options);
-      const kind = { version, namespace, plural, selector: {}, lean: leanRule };
-      source = group === undefined ? undefined : objectSource(server, { ...kind, group });
+      const { group, otherwise } = await installedGroups(options);
+      source = group === undefined ? undefined : sourceIn(group, options);
+      isFormer = false;
       if (source === undefined) return '';
       try {
-        return await source.list(visit, signal);
+        const resourceVersion = await source.list(visit, signal);
+        if (otherwise !== undefined && version !== 'v1') onLeftOut?.(ignored(plural));
+        onFormer?.(undefined);
+        return resourceVersion;
       } catch (error) {
-        if (onForbidden === undefined || !isForbidden(error)) throw error;
+        if (!isForbidden(error)) throw error;
         source = undefined;
-        onForbidden(messageOf(error));
-        return '';
+        const former =
+          otherwise === undefined ? undefined : formerSource(otherwise, error, options);
+        const resourceVersion = await former?.list(visit, signal).catch(unlessForbidden);
+        if (resourceVersion === undefined) return unlisted(error, options);
+        source = former;
+        isFormer = true;
+        return resourceVersion;
       }
     },
-    watch: (resourceVersion, observer) =>
-      source === undefined
-        ? absentWatch(clock, observer)
-        : source.watch(resourceVersion, {
-            onOpen: () => observer.onOpen(),
-            onEvent: (event) => observer.onEvent(event),
-            // The CRD is removed, perhaps in favour of the other group's.
-            onEnd: (status, reason) => observer.onEnd(status === NOT_FOUND ? GONE : status, reason),
-          }),
+    watch: (resourceVersion, observer) => {
+      if (source === undefined) return absentWatch(clock, observer);
+      return isFormer
+        ? limitedWatch(source, resourceVersion, { clock, observer })
+        : source.watch(resourceVersion, untilRemoved(observer));
+    },
   };
+}
+
+/** A CRD may be removed, perhaps in favour of the other group's: then a new list follows. */
+function untilRemoved(observer: WatchObserver<RuleObject>): WatchObserver<RuleObject> {
+  return {
+    onOpen: () => observer.onOpen(),
+    onEvent: (event) => observer.onEvent(event),
+    onEnd: (status, reason) => observer.onEnd(status === NOT_FOUND ? GONE : status, reason),
+  };
+}
+
+/** Ends soon, so that the current group counts when its objects may be listed. */
+function limitedWatch(
+  source: ResourceSource<RuleObject>,
+  resourceVersion: string,
+  { clock, observer }: { readonly clock: Clock; readonly observer: WatchObserver<RuleObject> },
+): { stop(): void } {
+  const timer = clock.setTimer(AGAIN_MS, () => {
+    watch.stop();
+    observer.onEnd(GONE, 'the current group may be listed now');
+  });
+  const { onEnd, ...others } = untilRemoved(observer);
+  const watch = source.watch(resourceVersion, {
+    ...others,
+    onEnd: (status, reason) => {
+      timer.cancel();
+      onEnd(status, reason);
+    },
+  });
+  return {
+    stop: () => {
+      timer.cancel();
+      watch.stop();
+    },
+  };
+}
+
+function sourceIn(
+  group: string,
+  { server, namespace, plural, version }: RuleSourceOptions,
+): ResourceSource<RuleObject> {
+  const kind = { group, version, namespace, plural, selector: {}, lean: leanRule };
+  return objectSource(server, kind);
+}
+
+const NONE: ResourceSource<RuleObject> = {
+  list: () => Promise.resolve(''),
+  watch: (_resourceVersion, observer) => {
+    observer.onOpen();
+    return { stop: () => undefined };
+  },
+};
+
+/** The same kind in the former group, which says so where it may be listed. */
+function formerSource(
+  group: string,
+  forbidden: unknown,
+  options: RuleSourceOptions,
+): ResourceSource<RuleObject> {
+  const { version, onForbidden, onFormer } = options;
+  // Only the current group has this version. The informer of the other version says the rest.
+  if (version === 'v1') return NONE;
+  const source = sourceIn(group, options);
+  return {
+    ...source,
+    list: async (visit, signal) => {
+      const resourceVersion = await source.list(visit, signal);
+      const sentence = `${messageOf(forbidden)}; until then those of ${group} count`;
+      (onForbidden ?? onFormer)?.(sentence);
+      return resourceVersion;
+    },
+  };
+}
+
+/** Throws the error, unless such a kind counts as not installed. */
+function unlisted(error: unknown, { onForbidden }: RuleSourceOptions): string {
+  if (onForbidden === undefined) throw error;
+  onForbidden(messageOf(error));
+  return '';
+}
+
+function unlessForbidden(error: unknown): undefined {
+  if (!isForbidden(error)) throw error;
 }
 
 function isForbidden(error: unknown): boolean {
@@ -65,7 +169,7 @@ function isForbidden(error: unknown): boolean {
 /** Ends like a watch whose version the server no longer has, so that a new list follows. */
 function absentWatch(clock: Clock, observer: WatchObserver<RuleObject>): { stop(): void } {
   observer.onOpen();
-  const timer = clock.setTimer(ABSENT_MS, () => observer.onEnd(GONE, 'the kind is not installed'));
+  const timer = clock.setTimer(AGAIN_MS, () => observer.onEnd(GONE, 'the kind is not installed'));
   return { stop: () => timer.cancel() };
 }
 
@@ -76,12 +180,12 @@ const RESOURCES = { bytesMax: 1024 * 1024, timeoutMs: 30_000 } as const;
  * The former group counts where the current one has the kind in no version, as in the reference.
  * Needs no permission. A list of a kind that is not installed would give 403, not 404.
  */
-async function installedGroup({
+async function installedGroups({
   server: { access },
   plural,
   version,
   onLeftOut,
-}: RuleSourceOptions): Promise<string | undefined> {
+}: RuleSourceOptions): Promise<Groups> {
   const { server } = access;
   const api = await connectApi(access);
   const serves = async (group: string, version: RuleVersion): Promise<boolean> => {
@@ -97,14 +201,23 @@ async function installedGroup({
   };
   const [current, former] = RULE_GROUPS;
   try {
-    const found = (await serves(current, version)) ? current : undefined;
-    if (version === 'v1' || !(await serves(former, version))) return found;
-    if (found === undefined && !(await serves(current, 'v1'))) return former;
-    onLeftOut?.(
-      `${plural} of ${former} are ignored, because ${current} has that kind: create them there, or delete that definition`,
-    );
-    return found;
+    const group = (await serves(current, version)) ? current : undefined;
+    const hasFormer = await serves(former, 'v1alpha2');
+    if (version === 'v1') {
+      const hasBoth = hasFormer && (await serves(current, 'v1alpha2'));
+      return { group, ...(hasBoth && { otherwise: former }) };
+    }
+    if (!hasFormer) return { group };
+    if (group !== undefined) return { group, otherwise: former };
+    if (!(await serves(current, 'v1'))) return { group: former };
+    onLeftOut?.(ignored(plural));
+    return { group };
   } finally {
     api.close();
   }
+}
+
+function ignored(plural: RuleSourceOptions['plural']): string {
+  const [current, former] = RULE_GROUPS;
+  return `${plural} of ${former} are ignored, because ${current} has that kind: create them there, or delete that definition`;
 }

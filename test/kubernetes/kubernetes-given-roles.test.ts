@@ -1,0 +1,262 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RbacAuthorizationV1Api, type V1PolicyRule } from '@kubernetes/client-node';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { installInferencePools } from '../../bench/support/inference-pools.ts';
+import {
+  type ApiServer,
+  kubernetesOrSkip,
+  PICKER_ACCOUNT,
+  startApiServer,
+} from '../../bench/support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
+import { eventually } from '../../bench/support/stack.ts';
+import { health } from '../support/grpc/grpc-health.ts';
+import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
+import { applyAll } from '../support/kubernetes/server-side-apply.ts';
+import { startProgram } from '../support/programs/started-program.ts';
+
+/**
+ * What charts, operators and tasks of gateways give the reference's picker: arguments, a role, and
+ * the names that its probes ask for. Ours gets the same, where more kinds are installed than any of
+ * these roles allows to read.
+ */
+
+const binaries = kubernetesOrSkip();
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-given-'));
+const CONFIG = join(folder, 'plugins.yaml');
+const KUBECONFIG = join(folder, 'kubeconfig');
+const [POOLS, LEGACY, CURRENT] = [
+  'inference.networking.k8s.io',
+  'inference.networking.x-k8s.io',
+  'llm-d.ai',
+];
+const PLUGINS = `
+apiVersion: inference.networking.x-k8s.io/v1alpha1
+kind: EndpointPickerConfig
+plugins: [{ type: queue-scorer }, { type: prefix-cache-scorer }]
+schedulingProfiles:
+- name: default
+  plugins: [{ pluginRef: queue-scorer, weight: 2 }, { pluginRef: prefix-cache-scorer, weight: 3 }]
+`;
+
+const rule = (
+  groups: readonly string[],
+  resources: readonly string[],
+  verbs: readonly string[] = ['get', 'list', 'watch'],
+): V1PolicyRule => ({ apiGroups: [...groups], resources: [...resources], verbs: [...verbs] });
+const PODS = rule([''], ['pods']);
+const ALL_OF_LEASES = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
+
+interface Given {
+  readonly rules: readonly V1PolicyRule[];
+  readonly args: readonly string[];
+  /** The names that liveness, startup and readiness probes ask for. */
+  readonly probes: readonly string[];
+  /** Whose rewrite counts; undefined: none. */
+  readonly counts?: string;
+}
+
+const modelIn = (group: string): string => `chat-of-${group}`;
+
+const pool = ['--pool-name', 'release', '--pool-namespace', NAMESPACE];
+const file = ['--config-file', CONFIG];
+const [OWN, EXT_PROC] = ['inference-extension', 'envoy.service.ext_proc.v3.ExternalProcessor'];
+
+const CASES: readonly (readonly [what: string, given: Given])[] = [
+  [
+    'the chart of the Gateway API Inference Extension 1.5, beside objects of llm-d',
+    {
+      rules: [
+        PODS,
+        rule([POOLS], ['inferencepools']),
+        rule([LEGACY], ['inferenceobjectives', 'inferencemodelrewrites']),
+      ],
+      args: [...pool, '--pool-group', POOLS, '--zap-encoder', 'json', ...file, '--tracing=false'],
+      probes: [OWN],
+      counts: LEGACY,
+    },
+  ],
+  [
+    'a task of Istio',
+    {
+      rules: [
+        PODS,
+        rule([POOLS], ['inferencepools']),
+        rule([LEGACY], ['inferenceobjectives', 'inferencepools']),
+      ],
+      args: [...pool, '-v', '4', '--zap-encoder', 'json', ...file],
+      probes: ['', OWN],
+    },
+  ],
+  [
+    'KServe, with one that leads',
+    {
+      rules: [
+        PODS,
+        rule([POOLS, LEGACY], ['inferencepools', 'inferenceobjectives', 'inferencemodels']),
+        rule([LEGACY], ['inferencemodelrewrites', 'inferencepoolimports']),
+        rule(['discovery.k8s.io'], ['endpointslices']),
+        rule(['coordination.k8s.io'], ['leases'], ALL_OF_LEASES),
+      ],
+      args: [
+        '--v=4',
+        ...pool,
+        '--zap-encoder',
+        'json',
+        '--secure-serving',
+        '--model-server-metrics-scheme',
+        'https',
+        '--model-server-metrics-https-insecure-skip-verify',
+        '--ha-enable-leader-election',
+        '--config-text',
+        PLUGINS,
+      ],
+      probes: [EXT_PROC, 'liveness', 'readiness'],
+      counts: LEGACY,
+    },
+  ],
+  [
+    'an operator that lets it write leases and no events',
+    {
+      rules: [
+        PODS,
+        rule([POOLS], ['inferencepools']),
+        rule(['coordination.k8s.io'], ['leases'], ['create', 'get', 'update']),
+        rule([LEGACY], ['inferenceobjectives', 'inferencemodelrewrites']),
+      ],
+      args: [...pool, '--pool-group', POOLS, ...file, '--ha-enable-leader-election'],
+      probes: [OWN],
+      counts: LEGACY,
+    },
+  ],
+  [
+    'an operator that knows the objects of llm-d alone',
+    {
+      rules: [
+        rule([''], ['pods', 'services', 'endpoints']),
+        rule(['discovery.k8s.io'], ['endpointslices']),
+        rule([POOLS], ['inferencepools']),
+        rule([CURRENT], ['inferenceobjectives', 'inferencemodelrewrites']),
+      ],
+      args: [...pool, ...file, '--secure-serving=false', '--metrics-endpoint-auth=false'],
+      probes: [OWN, EXT_PROC],
+      counts: CURRENT,
+    },
+  ],
+  [
+    'a training job without a pool, which may read pods alone',
+    {
+      rules: [PODS],
+      args: [
+        '--endpoint-selector',
+        'app=vllm',
+        '--endpoint-target-ports',
+        '8000',
+        '--allow-experimental-plugins',
+        '--zap-encoder',
+        'json',
+        ...file,
+        '--tracing=false',
+        '--metrics-endpoint-auth=false',
+      ],
+      probes: [OWN],
+    },
+  ],
+];
+
+describe.skipIf(binaries === undefined)('on a real API server, with the given arguments', () => {
+  let server: ApiServer;
+  let rbac: RbacAuthorizationV1Api;
+
+  beforeAll(async () => {
+    if (binaries === undefined) return;
+    server = await startApiServer(binaries);
+    await installInferencePools(server);
+    for (const group of [LEGACY, CURRENT]) {
+      await installRuleCrds(server.config, group);
+      const rules = [{ targets: [{ modelRewrite: modelIn(group) }] }];
+      const rewrite = {
+        apiVersion: `${group}/v1alpha2`,
+        kind: 'InferenceModelRewrite',
+        metadata: { name: 'canary' },
+        spec: { poolRef: { name: 'release' }, rules },
+      };
+      expect(await applyAll(server.config, [rewrite], { dryRun: false })).toEqual([]);
+    }
+    const hand = new ClusterHand(server.config);
+    await hand.createPool(
+      { selector: { matchLabels: { app: 'vllm' } }, targetPorts: [{ number: 8000 }] },
+      'release',
+    );
+    await hand.createReadyPod('a', { labels: { app: 'vllm' }, ip: '127.0.6.9' });
+    rbac = server.config.makeApiClient(RbacAuthorizationV1Api);
+    writeFileSync(CONFIG, PLUGINS);
+    writeFileSync(KUBECONFIG, server.pickerConfig.exportConfig());
+  });
+  afterEach(async () => {
+    if (rbac === undefined) return;
+    const given = { namespace: NAMESPACE, name: 'given' };
+    await rbac.deleteNamespacedRoleBinding(given);
+    await rbac.deleteNamespacedRole(given);
+  });
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function allow(rules: readonly V1PolicyRule[]): Promise<void> {
+    const [namespace, metadata] = [NAMESPACE, { name: 'given' }];
+    await rbac.createNamespacedRole({ namespace, body: { metadata, rules: [...rules] } });
+    const subjects = [{ kind: 'ServiceAccount', name: PICKER_ACCOUNT, namespace }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'given' };
+    const body = { metadata, subjects, roleRef };
+    await rbac.createNamespacedRoleBinding({ namespace, body });
+  }
+
+  function start(args: readonly string[]) {
+    // The last value of a flag that is given twice counts.
+    const own = ['--grpc-port=0', '--grpc-health-port=0', '--metrics-port=0', '--drain-timeout=0s'];
+    const environment = { ...process.env, NAMESPACE, POD_NAME: 'release-epp-5c9d8f7b6-x7k2p' };
+    return startProgram<{ readonly healthPort: number; readonly metricsPort: number }>(
+      [...args, ...own, '--kubeconfig', KUBECONFIG],
+      environment,
+    );
+  }
+
+  test.each(CASES)('[D556] [D557] %s: its probes find ours ready', async (_what, given) => {
+    await allow(given.rules);
+    const picker = await start(given.args);
+    try {
+      const { healthPort, metricsPort } = picker.document;
+      const page = async (path: string): Promise<unknown> =>
+        (await fetch(`http://127.0.0.1:${metricsPort}${path}`)).json();
+      const asked = (): Promise<readonly string[]> =>
+        Promise.all(given.probes.map((service) => health(healthPort, service)));
+      await eventually(asked, (answers) => answers.every((answer) => answer === 'SERVING'));
+      const endpoints = async (): Promise<string> => JSON.stringify(await page('/readyz'));
+      await eventually(endpoints, (text) => text.includes('"endpoints":1'));
+      const rules = async (): Promise<string> => JSON.stringify(await page('/debug/rules'));
+      await eventually(rules, (text) =>
+        [LEGACY, CURRENT].every(
+          (group) => text.includes(modelIn(group)) === (group === given.counts),
+        ),
+      );
+    } finally {
+      await picker.end('SIGTERM');
+    }
+  });
+
+  test('[D556] a role that allows nothing leaves it not ready, and the log says what is missing', async () => {
+    await allow([]);
+    const picker = await start([...pool, ...file]);
+    try {
+      const forbidden = (): boolean => picker.lines.some((line) => line.includes('not allowed to'));
+      await eventually(forbidden, (found) => found);
+      expect(await health(picker.document.healthPort, OWN)).toBe('NOT_SERVING');
+    } finally {
+      await picker.end('SIGTERM');
+    }
+  });
+});
