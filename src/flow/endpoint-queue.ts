@@ -16,6 +16,16 @@ export interface Queued {
   readonly decidedAt: Millis;
 }
 
+/** What waits for an endpoint, by whether it has waited too long. */
+export interface Lateness {
+  /** How many are late. */
+  readonly late: number;
+  /** The time that their prompts take. */
+  readonly lateMs: Millis;
+  /** The time that the prompts of the others take. */
+  readonly inTimeMs: Millis;
+}
+
 /**
  * The requests of one flow and priority that wait for one endpoint. The first of them is found
  * without a look at all: within a class the oldest goes first, so only one of each class is
@@ -27,8 +37,13 @@ export class EndpointQueue<T extends Queued> {
   readonly #order: Order;
   readonly #classes = new Map<number, IndexedHeap<T>>();
   readonly #byNewest = new IndexedHeap<T>((a, b) => a.number > b.number);
-  /** By the time from which they are late; empty where the order knows no late requests. */
+  /**
+   * Those in time, by when they will be late; empty where the order knows no late requests.
+   */
   readonly #byLate: IndexedHeap<T>;
+  readonly #late = new Set<T>();
+  #lateMs: Millis = 0;
+  #inTimeMs: Millis = 0;
   /**
    * With a deadline that can be met, by the time from which it can only just be met. One of 1000
    * ms, of which its prompt takes 300, is early for 380 ms, then due until 700 ms, and then as any
@@ -56,6 +71,7 @@ export class EndpointQueue<T extends Queued> {
     }
     heap.update(item);
     this.#byNewest.update(item);
+    this.#inTimeMs += item.ownMs;
     if (this.#lateFrom(item) < Number.POSITIVE_INFINITY) this.#byLate.update(item);
     if (this.#order.hasDeadlines && deadlineOf(item) !== undefined) this.#early.update(item);
   }
@@ -67,6 +83,8 @@ export class EndpointQueue<T extends Queued> {
     if (heap.size === 0) this.#classes.delete(ofClass);
     this.#byNewest.delete(item);
     this.#byLate.delete(item);
+    if (this.#late.delete(item)) this.#lateMs -= item.ownMs;
+    else this.#inTimeMs -= item.ownMs;
     this.#early.delete(item);
     this.#due.delete(item);
   }
@@ -76,10 +94,16 @@ export class EndpointQueue<T extends Queued> {
     return this.#byNewest.first;
   }
 
-  /** Whether one of them is late, so that the newest goes first. */
-  isLate(at: Millis): boolean {
-    const { first } = this.#byLate;
-    return first !== undefined && this.#lateFrom(first) < at;
+  /** Where one of them is late, the newest goes first. Time must not go back between two calls. */
+  lateness(at: Millis): Lateness {
+    for (let item = this.#byLate.first; item !== undefined; item = this.#byLate.first) {
+      if (this.#lateFrom(item) >= at) break;
+      this.#byLate.delete(item);
+      this.#late.add(item);
+      this.#lateMs += item.ownMs;
+      this.#inTimeMs -= item.ownMs;
+    }
+    return { late: this.#late.size, lateMs: this.#lateMs, inTimeMs: this.#inTimeMs };
   }
 
   #lateFrom({ waiting: { since }, ownMs }: Queued): Millis {
@@ -90,7 +114,7 @@ export class EndpointQueue<T extends Queued> {
   first(at: Millis): T | undefined {
     const due = this.#takeDue(at);
     if (due !== undefined) return due;
-    if (this.isLate(at)) return this.#byNewest.first;
+    if (this.lateness(at).late > 0) return this.#byNewest.first;
     let first: T | undefined;
     for (const { first: oldest } of this.#classes.values()) {
       if (oldest !== undefined && isBefore(oldest, first, this.#order, at)) first = oldest;

@@ -165,7 +165,8 @@ describe('what waits', () => {
     const queue = queueOf();
     const [old, newer, newest] = [0, 100, 200].map((since) => makeItem({ since, ownMs: 20 }));
     for (const item of [old, newer, newest]) queue.add(item as Item, 'a');
-    const isLate = (at: number): boolean => queue.isLate(0, 'a', (old as Item).share, at);
+    const isLate = (at: number): boolean =>
+      queue.lateness(0, 'a', (old as Item).share, at) !== undefined;
     expect([isLate(3900), queue.first(0, 3900, OPEN)]).toEqual([false, old]);
     expect([isLate(4000), queue.first(0, 4000, OPEN)]).toEqual([true, newest]);
     queue.delete(old as Item);

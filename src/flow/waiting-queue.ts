@@ -1,6 +1,6 @@
 import { RoutingError } from '../framework/error.ts';
 import type { Millis } from '../framework/runtime.ts';
-import { EndpointQueue, isBefore, type Queued } from './endpoint-queue.ts';
+import { EndpointQueue, isBefore, type Lateness, type Queued } from './endpoint-queue.ts';
 import type { FairShares, Share } from './fair-shares.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { ORDERS, type Order, type WaitingOrder } from './order.ts';
@@ -116,10 +116,11 @@ export class WaitingQueue<T extends Queued> {
     this.#takeOut(item, endpoint);
   }
 
-  /** Whether one of a flow and priority that waits for this endpoint is late. */
-  isLate(priority: number, endpoint: string, share: Share, at: Millis): boolean {
+  /** What of a flow and priority waits for this endpoint; undefined where none of it is late. */
+  lateness(priority: number, endpoint: string, share: Share, at: Millis): Lateness | undefined {
     const queue = this.#groups.get(priority)?.queues.get(endpoint)?.get(share);
-    return queue?.isLate(at) ?? false;
+    const lateness = queue?.lateness(at);
+    return lateness !== undefined && lateness.late > 0 ? lateness : undefined;
   }
 
   /** The first one of this priority that waits for an endpoint which is open to it. */

@@ -3,6 +3,7 @@ import { PRESETS } from '../../../stub-server/presets/presets.ts';
 import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { createPicker } from '../../index.ts';
 import { summarize } from '../run-summary/summarize.ts';
+import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
 import { uniformPool } from './pool-spec.ts';
 import { simulate } from './simulate.ts';
@@ -31,12 +32,27 @@ function burstOf(requests: number): Workload {
   return { blockTokens: 512, requests: Array.from({ length: requests }, (_, n) => one(n)) };
 }
 
-function answersMs(config: string): number {
-  const workload = burstOf(1500);
+function answersMs(config: string, workload: Workload): number {
   const pool = uniformPool(1, SERVER);
   return summarize(simulate({ createPicker, workload, pool, config, seed: 1 })).e2eMeanMs;
 }
 
+/** The burst, and 40 requests a second after it. */
+function burstAndLoad(): Workload {
+  const { blockTokens, requests } = burstOf(1500 + 800);
+  const later = (one: TraceRequest, n: number): TraceRequest => ({
+    ...one,
+    atMs: Math.max(0, 25 * (n - 1500)),
+  });
+  return { blockTokens, requests: requests.map(later) };
+}
+
 it('[Q354] answers a burst on one server as soon as without waiting, where no other can be better', () => {
-  expect(answersMs(WITH)).toBeLessThan(answersMs(WITHOUT));
+  const workload = burstOf(1500);
+  expect(answersMs(WITH, workload)).toBeLessThan(answersMs(WITHOUT, workload));
+});
+
+it('[Q364] answers a burst that a load follows, and the load, as soon as without waiting', () => {
+  const workload = burstAndLoad();
+  expect(answersMs(WITH, workload)).toBeLessThan(answersMs(WITHOUT, workload));
 });

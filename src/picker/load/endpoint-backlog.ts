@@ -2,6 +2,7 @@ import { dividedLoad, loadPerEngine } from '../../cost-model/engine-load.ts';
 import { heldShare } from '../../cost-model/held-memory.ts';
 import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
+import type { Lateness } from '../../flow/endpoint-queue.ts';
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import {
@@ -17,8 +18,8 @@ import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { AdapterSlots } from './adapter-slots.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { EngineCounts, promptsForAll } from './engine-counts.ts';
-import { InTimeRequests } from './in-time-requests.ts';
 import type { Ledger } from './ledger.ts';
+import { SharedSteps } from './shared-steps.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
 /**
@@ -89,11 +90,12 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   readonly #work: (Work | undefined)[] = [];
   readonly #engines = new EngineCounts();
   readonly #claims: WaitingClaims;
-  readonly #inTime = new InTimeRequests();
+  readonly #sharing: SharedSteps;
   #meanTokens = 0;
 
   constructor(options: EndpointBacklogOptions) {
     this.#options = options;
+    this.#sharing = new SharedSteps(options.ledger);
     this.#claims = new WaitingClaims(options.engineModel.adapters);
   }
 
@@ -111,7 +113,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#work[slot] = undefined;
     this.#claims.forget(slot);
-    this.#inTime.forget(slot);
+    this.#sharing.forget(slot);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
@@ -120,7 +122,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#claims.onDone(routed, at, outcome, usage);
-    this.#inTime.onDone(routed);
+    this.#sharing.onDone(routed);
   }
 
   /** The request has been sent there. */
@@ -133,7 +135,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const { requests, contextTokens } = dividedLoad(ledger.load(computes), engines);
     const tokens = tokensToCompute(routed);
     const reportedMs = engine.perPrefillTokenMs * this.#reportedTokens(computes, at);
-    this.#inTime.sent(routed, engine);
+    this.#sharing.sent(routed, engine);
     this.#claims.sent(routed, reportedMs / engines);
     const ownMs = engine.perPrefillTokenMs * tokens + decodeStepMs(requests, contextTokens, engine);
     this.#meanTokens += MEAN_SHARE * (tokens - this.#meanTokens);
@@ -163,14 +165,16 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   }
 
   /**
-   * What `pendingBelow` is for a late request with so many tokens to compute: nothing may be pending
-   * where an answer under way is in time, because it should not be slowed down for one that is not.
-   * Where none is, late requests share a step as far as they fit in it.
+   * What `pendingBelow` is for a request with so many tokens to compute, where some of its flow are
+   * late: nothing may be pending, or no more than fits in one step with it.
    */
-  pendingBelowForLate(endpoint: Endpoint, tokens: number): number {
-    if (this.#inTime.someRunAt(endpoint)) return NOTHING_PENDING;
-    const { prefillTokensMax } = this.#options.engineModel.stepTime(endpoint);
-    return Math.max(NOTHING_PENDING, prefillTokensMax * this.#engines.of(endpoint) - tokens + 1);
+  pendingBelowForLate(endpoint: Endpoint, tokens: number, lateness: Lateness): number {
+    const engine = this.#options.engineModel.stepTime(endpoint);
+    const engines = this.#engines.of(endpoint);
+    if (!this.#sharing.areWorthIt(endpoint, { tokens, lateness, engine, engines })) {
+      return NOTHING_PENDING;
+    }
+    return Math.max(NOTHING_PENDING, engine.prefillTokensMax * engines - tokens + 1);
   }
 
   /** From so many pending tokens on, one flow would crowd out the others of so many endpoints. */

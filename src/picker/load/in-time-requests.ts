@@ -18,8 +18,8 @@ export class InTimeRequests implements RequestObserver {
   readonly #inTime: (InTime | undefined)[] = [];
   readonly #ofRequest = new WeakMap<Routed, InTime>();
 
-  someRunAt({ slot }: Endpoint): boolean {
-    return (this.#inTime[slot]?.requests ?? 0) > 0;
+  at({ slot }: Endpoint): number {
+    return this.#inTime[slot]?.requests ?? 0;
   }
 
   /** The request has been sent to an engine that takes such times for its steps. */

@@ -201,7 +201,7 @@ export class WaitingRoom {
 
   /**
    * Fewer tokens of prompts must be pending where a request goes: none where its flow crowds out
-   * another one, or is late there while answers in time run. Undefined for the usual two steps.
+   * another one, or is late there and may not share a step. Undefined for the usual two steps.
    */
   #pendingBelow(
     { priority }: InferenceRequest,
@@ -209,10 +209,11 @@ export class WaitingRoom {
     at: Millis,
   ): number | undefined {
     if (this.#crowds(share)) return NOTHING_PENDING;
-    if (!this.#queue.isLate(priority, placeOf(target), share, at)) return undefined;
+    const lateness = this.#queue.lateness(priority, placeOf(target), share, at);
+    if (lateness === undefined) return undefined;
     if (target === undefined) return NOTHING_PENDING;
     const { endpoint, prefillTokens } = target.load;
-    return this.backlog.pendingBelowForLate(endpoint, prefillTokens);
+    return this.backlog.pendingBelowForLate(endpoint, prefillTokens, lateness);
   }
 
   /**
