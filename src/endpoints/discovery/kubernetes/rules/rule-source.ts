@@ -52,7 +52,10 @@ export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObjec
       const { group, otherwise } = await installedGroups(options);
       source = group === undefined ? undefined : sourceIn(group, options);
       isFormer = false;
-      if (source === undefined) return '';
+      if (source === undefined) {
+        onFormer?.(undefined);
+        return '';
+      }
       try {
         const resourceVersion = await source.list(visit, signal);
         if (otherwise !== undefined && version !== 'v1') onLeftOut?.(ignored(plural));
@@ -64,7 +67,10 @@ export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObjec
         const former =
           otherwise === undefined ? undefined : formerSource(otherwise, error, options);
         const resourceVersion = await former?.list(visit, signal).catch(unlessForbidden);
-        if (resourceVersion === undefined) return unlisted(error, options);
+        if (resourceVersion === undefined) {
+          onFormer?.(undefined);
+          return unlisted(error, options);
+        }
         source = former;
         isFormer = true;
         return resourceVersion;
