@@ -22,4 +22,7 @@ it('[P55] passes chunks on as they came, and views of those that a message canno
     true,
   );
   expect(piecesOf([])).toEqual([[]]);
+  const exact = Buffer.alloc(62_000);
+  expect(piecesOf([exact])).toEqual([[exact]]);
+  expect(piecesOf([Buffer.alloc(62_001)]).map((pieces) => pieces[0]?.length)).toEqual([62_000, 1]);
 });

@@ -35,7 +35,7 @@ function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[
 }
 
 function isOneMessage({ length }: Uint8Array): boolean {
-  return length > 0 && length < CHUNK_BYTES_MAX;
+  return length > 0 && length <= CHUNK_BYTES_MAX;
 }
 
 interface WithLast {
