@@ -193,6 +193,11 @@ export interface EngineModelView {
   demand(endpoint: Endpoint): Demand;
   /** Demand times this is demand per millisecond. Work above 1 exceeds what the endpoint can do. */
   demandRate(now: Millis): number;
+  /**
+   * The same over the time since the first request alone: within the first minute or two, `demandRate`
+   * gives less than what comes. As `demandRate` where it is left out.
+   */
+  demandRateSinceStart?(now: Millis): number;
   /** At most the client's limit. */
   expectedOutputTokens(request: InferenceRequest): number;
 }

@@ -191,7 +191,18 @@ export interface Decider {
   /** Asked before an endpoint is picked for the stage. */
   separates(decode: Endpoint, context: SchedulingContext): boolean;
   /** Asked after the pick: whether the other server is worth it. Where left out, it is. */
-  keeps?(decode: Endpoint, other: Endpoint, context: SchedulingContext): boolean;
+  keeps?(
+    decode: Endpoint,
+    other: Endpoint,
+    context: SchedulingContext,
+    pickedFrom?: PickedFrom,
+  ): boolean;
+}
+
+/** From how many endpoints each of the two was picked. */
+export interface PickedFrom {
+  readonly decode: number;
+  readonly other: number;
 }
 
 /** Makes the whole decision. Synchronous, so that no update arrives during a cycle. */

@@ -68,6 +68,10 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     return this.#demand.rate(now);
   }
 
+  demandRateSinceStart(now: Millis): number {
+    return this.#demand.rateSinceStart(now);
+  }
+
   expectedOutputTokens(request: InferenceRequest): number {
     return this.#outputLength.expected(request);
   }

@@ -15,6 +15,22 @@ describe('RecentDemand', () => {
     expect(requestsAt(1_000_000)).toBeLessThan(1e-9);
   });
 
+  it('[Q367] gives the rate of the time since the first request alone, long before its memory is full', () => {
+    const demand = new RecentDemand();
+    for (let at = 7_000_000; at <= 7_010_000; at += 20) demand.add(3, ONE, at);
+    const { requests } = demand.of(3);
+    expect(demand.rateSinceStart(7_010_000) * requests).toBeCloseTo(1 / 20, 3);
+    expect(demand.rate(7_010_000) * requests).toBeLessThan(0.3 / 20);
+  });
+
+  it('[Q367] takes requests that come together for those of a second', () => {
+    const demand = new RecentDemand();
+    for (let count = 0; count < 20; count++) demand.add(3, ONE, 500);
+    const perMs = demand.rateSinceStart(500) * demand.of(3).requests;
+    expect(perMs).toBeGreaterThan(19 / 1000);
+    expect(perMs).toBeLessThan(21 / 1000);
+  });
+
   it('is a sum in which each request counts e^(-age / 30 s), over hours, too (seed 4)', () => {
     const random = seededRandom(4);
     const demand = new RecentDemand();

@@ -4,6 +4,8 @@ import type { Millis } from '../../framework/runtime.ts';
 
 /** After this time a request counts for 1/e. */
 const MEMORY_MS = RECENT_MS;
+/** The time that was seen counts as no shorter: requests that come together show no rate. */
+const SEEN_MIN_MS: Millis = 1000;
 /** All sums are rescaled before they grow by more than e to this power. */
 const EXPONENT_MAX = 20;
 
@@ -21,6 +23,7 @@ const NONE: Demand = { requests: 0, workMs: 0 };
 export class RecentDemand {
   readonly #sums: (Sums | undefined)[] = [];
   #asOf: Millis = 0;
+  #firstAt: Millis | undefined;
 
   /** By slot. Multiplied by `rate`, it is the demand per millisecond. */
   of(slot: number): Demand {
@@ -31,7 +34,17 @@ export class RecentDemand {
     return Math.exp((this.#asOf - now) / MEMORY_MS) / MEMORY_MS;
   }
 
+  /**
+   * `rate` over what the sums can hold by now: of steady traffic they hold 1 - e^(-t / 30 s) after
+   * the time t, so that the rate without this is half of the real one after 20 s.
+   */
+  rateSinceStart(now: Millis): number {
+    const seenMs = Math.max(SEEN_MIN_MS, now - (this.#firstAt ?? now));
+    return this.rate(now) / -Math.expm1(-seenMs / MEMORY_MS);
+  }
+
   add(slot: number, { requests, workMs }: Demand, at: Millis): void {
+    this.#firstAt ??= at;
     if (at - this.#asOf > EXPONENT_MAX * MEMORY_MS) this.#rescale(at);
     const weight = Math.exp((at - this.#asOf) / MEMORY_MS);
     const sums = this.#sums[slot] ?? { requests: 0, workMs: 0 };

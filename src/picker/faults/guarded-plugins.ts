@@ -16,7 +16,7 @@ export function guardedDecider(decider: Decider, faults: PluginFaults): Decider 
   return {
     separates: (decode, context) => guarded('separates', () => decider.separates(decode, context)),
     ...(keeps && {
-      keeps: (decode, other, context) => guarded('keeps', () => keeps(decode, other, context)),
+      keeps: (...asked) => guarded('keeps', () => keeps(...asked)),
     }),
   };
 }

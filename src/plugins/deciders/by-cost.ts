@@ -2,12 +2,7 @@ import { z } from 'zod';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { heldShare } from '../../cost-model/held-memory.ts';
 import { queueingDelayForOthersMs, trafficOf } from '../../cost-model/queueing-delay.ts';
-import {
-  decodeStepMs,
-  type PromptSize,
-  predictedTtftMs,
-  promptMs,
-} from '../../cost-model/step-time.ts';
+import { decodeStepMs, predictedTtftMs, promptMs } from '../../cost-model/step-time.ts';
 import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
@@ -15,7 +10,9 @@ import type { Routed } from '../../framework/observer.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
+import { computedThereMs, firstTokenDelaysMs } from './first-token-delays.ts';
 import { HandoverTime } from './handover-time.ts';
+import { promptAt } from './prompt-at.ts';
 
 /** Above this share of KV memory requests are expected to wait for it: answers grow. */
 const COMFORTABLE_MEMORY_SHARE = 0.8;
@@ -45,24 +42,27 @@ export const byCost: DeciderDefinition = defineDecider({
   ),
   needs: () => [ENGINE_MODEL, IN_FLIGHT, prefixMatchKey()],
   create({ objective, kvBytesPerToken, linkGigabytesPerSecond, transferSetupMs }) {
-    const answersWeight = objective === 'end-to-end' ? () => 1 : memoryShortage;
+    const forFirstTokens = objective === 'first-token';
+    const delaysOf = (endpoint: Endpoint, context: SchedulingContext, among = 1): Millis =>
+      forFirstTokens
+        ? firstTokenDelaysMs(endpoint, context, among) +
+          memoryShortage(endpoint, context) * answersHeldUpMs(endpoint, context)
+        : delaysMs(endpoint, context);
     const perTokenMs = kvBytesPerToken / (1e6 * linkGigabytesPerSecond);
     const transferMs = (tokens: number): Millis => transferSetupMs + perTokenMs * tokens;
     const handover = new HandoverTime();
     return {
       separates: () => true,
-      keeps(decode, prefill, context) {
+      keeps(decode, prefill, context, pickedFrom) {
         const { uncachedTokens } = promptAt(decode, context);
-        const arrivesAfterMs = ttftMs(prefill, context) + transferMs(uncachedTokens);
+        const computedMs = forFirstTokens ? computedThereMs(prefill, context) : 0;
+        const promptMs = Math.max(0, ttftMs(prefill, context) - computedMs);
+        const arrivesAfterMs = promptMs + transferMs(uncachedTokens);
         const { overheadMs } = context.get(ENGINE_MODEL).stepTime(decode);
         const readyMs = handover.expected(arrivesAfterMs, overheadMs);
         const there =
-          handedOverMs(decode, context, readyMs) +
-          delaysMs(prefill, context, answersWeight(prefill, context));
-        return (
-          there <
-          ttftMs(decode, context) + delaysMs(decode, context, answersWeight(decode, context))
-        );
+          handedOverMs(decode, context, readyMs) + delaysOf(prefill, context, pickedFrom?.other);
+        return there < ttftMs(decode, context) + delaysOf(decode, context, pickedFrom?.decode);
       },
       onFirstToken(routed: Routed, at: Millis) {
         const { prefill, request, cachedTokens, load, expectedTtftMs, expectedTpotMs = 0 } = routed;
@@ -94,11 +94,8 @@ function ttftMs(endpoint: Endpoint, context: SchedulingContext): Millis {
   return predictedTtftMs(load, promptAt(endpoint, context), engine);
 }
 
-/**
- * What computing the prompt on this endpoint costs others: later requests and, as far as they
- * count, answers under way.
- */
-function delaysMs(endpoint: Endpoint, context: SchedulingContext, answersWeight: number): Millis {
+/** What computing the prompt on this endpoint costs others: later requests, and answers under way. */
+function delaysMs(endpoint: Endpoint, context: SchedulingContext): Millis {
   const model = context.get(ENGINE_MODEL);
   const engine = model.stepTime(endpoint);
   const load = loadPerEngine(context.get(IN_FLIGHT).load(endpoint), endpoint);
@@ -107,9 +104,14 @@ function delaysMs(endpoint: Endpoint, context: SchedulingContext, answersWeight:
   const backlogMs =
     engine.perPrefillTokenMs * load.pendingPrefillTokens +
     decodeStepMs(load.requests, load.contextTokens, engine);
-  return (
-    queueingDelayForOthersMs(traffic, backlogMs, ownMs) + answersWeight * load.requests * ownMs
-  );
+  return queueingDelayForOthersMs(traffic, backlogMs, ownMs) + load.requests * ownMs;
+}
+
+/** By how much later all answers under way there end together. */
+function answersHeldUpMs(endpoint: Endpoint, context: SchedulingContext): Millis {
+  const load = loadPerEngine(context.get(IN_FLIGHT).load(endpoint), endpoint);
+  const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
+  return load.requests * promptMs(promptAt(endpoint, context), engine);
 }
 
 /**
@@ -122,11 +124,4 @@ function handedOverMs(decode: Endpoint, context: SchedulingContext, readyMs: Mil
   const load = loadPerEngine(context.get(IN_FLIGHT).load(decode), decode);
   const queuedMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
   return Math.max(readyMs, queuedMs) + decodeStepMs(load.requests + 1, load.contextTokens, engine);
-}
-
-function promptAt(endpoint: Endpoint, context: SchedulingContext): PromptSize {
-  const match = context.get(prefixMatchKey());
-  const { promptTokens } = context.request;
-  const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
-  return { promptTokens, uncachedTokens: Math.max(0, promptTokens - cachedTokens) };
 }

@@ -3,6 +3,7 @@ import { ConfigError, type ConfigIssue, invariant } from '../../framework/error.
 import type { HandlerNames, HandlerParts } from '../../framework/plugin.ts';
 import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
 import type {
+  Decider,
   ProfileHandler,
   ProfileResult,
   SchedulingContext,
@@ -95,10 +96,8 @@ function byStages(
     conclude(done, context) {
       const primary = resultOf(done, 'decode');
       invariant(primary !== undefined, 'concluded before the decode profile ran');
-      const [decoder, prefiller] = [pickOf(primary), pickOf(resultOf(done, 'prefill'))];
       const decider = deciders.get(config.deciders.prefill ?? '');
-      const keeps = decoder && prefiller && decider?.keeps?.(decoder, prefiller, context);
-      const prefill = keeps === false ? undefined : prefiller;
+      const prefill = keptPrefill(primary, resultOf(done, 'prefill'), { decider, context });
       const stages = { prefill, encoders: picksOf(resultOf(done, 'encode')) };
       return { primary, headers: disaggregationHeaders(stages), ...stages, profiles: done };
     },
@@ -143,6 +142,24 @@ function orWhole(
       return { primary, headers: new Map(), prefill: undefined, encoders: [], profiles: done };
     },
   };
+}
+
+/** The prefill server that was picked, unless the decider leaves the prompt to the decoding one. */
+function keptPrefill(
+  decoded: ProfileResult,
+  prefilled: ProfileResult | undefined,
+  asked: { readonly decider: Decider | undefined; readonly context: SchedulingContext },
+): Endpoint | undefined {
+  const [decoder, prefiller] = [pickOf(decoded), pickOf(prefilled)];
+  if (decoder === undefined || prefiller === undefined) return prefiller;
+  const pickedFrom = { decode: scoredIn(decoded), other: scoredIn(prefilled) };
+  const keeps = asked.decider?.keeps?.(decoder, prefiller, asked.context, pickedFrom);
+  return keeps === false ? undefined : prefiller;
+}
+
+/** How many endpoints the pick was made from. */
+function scoredIn(result: ProfileResult | undefined): number {
+  return Math.max(1, result?.run?.kept.at(-1)?.length ?? 1);
 }
 
 function pickOf(result: ProfileResult | undefined): Endpoint | undefined {
