@@ -13,6 +13,7 @@ export const OWN_PROCESS: Readonly<Record<string, string>> = {
   'src/extproc/http2/stream-sending.test.ts': 'watches a method of all streams',
   'src/io-workers/io-worker-thread.test.ts': 'follows the workers of the process',
   'src/shadow/start-shadow.test.ts': 'reads the priorities of the threads of the process',
+  'src/journal/explain/last-flow-stays.test.ts': 'measures the memory of the process',
   'src/runtime/network/pieces/packed-pieces.test.ts': 'measures the memory of the process',
   'src/runtime/network/server/merged-pieces.test.ts': 'measures the memory of the process',
   'src/runtime/network/zmq/zmq-connect.test.ts': 'holds the timers of the process',
