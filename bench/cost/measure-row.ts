@@ -78,7 +78,7 @@ async function measureRounds(
     const sides = [bed.ours, ...(bed.other === undefined ? [] : [bed.other])];
     const rounds = new Map<Side, Round[]>(sides.map((side) => [side, []]));
     const next = promptsOf(row);
-    const { scrapes } = bed;
+    const scrapes = (): Promise<number> => bed.scrapes();
     const inTurn = bed.other !== undefined;
     const measure = (side: Side, windowMs: number): Promise<Round> =>
       measureSide({ side, scrapes, inTurn, row, next, windowMs });

@@ -127,7 +127,7 @@ function addMetrics(facts: Set<string>, page: string): void {
     if (name !== undefined) facts.add(`metric ${name} is a ${type}`);
     const [, series, labels] = /^([a-z][\w:]*)(?:\{(.*)\})? /.exec(line) ?? [];
     if (series === undefined) continue;
-    const names = [...(labels ?? '').matchAll(/(\w+)="/g)].map(([, label]) => label);
-    facts.add(`series ${series}{${names.sort().join(',')}}`);
+    const names = [...(labels ?? '').matchAll(/(\w+)="/g)].map(([, label = '']) => label);
+    facts.add(`series ${series}{${names.toSorted((a, b) => (a < b ? -1 : 1)).join(',')}}`);
   }
 }

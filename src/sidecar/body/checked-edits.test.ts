@@ -75,7 +75,7 @@ const { body } = fc.letrec<{ value: string; object: string; body: string }>((tie
     value: fc.oneof({ maxDepth: 4 }, leaf, array, tie('object')),
     object: fc
       .tuple(fc.array(member, { maxLength: 6 }), space)
-      .map(([all, end]) => `{${all}${end}}`),
+      .map(([all, end]) => `{${all.join(',')}${end}}`),
     body: fc.tuple(space, tie('object'), space).map((all) => all.join('')),
   };
 });

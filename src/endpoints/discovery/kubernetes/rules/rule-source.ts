@@ -104,12 +104,12 @@ function limitedWatch(
     watch.stop();
     observer.onEnd(GONE, 'the current group may be listed now');
   });
-  const { onEnd, ...others } = untilRemoved(observer);
+  const following = untilRemoved(observer);
   const watch = source.watch(resourceVersion, {
-    ...others,
+    ...following,
     onEnd: (status, reason) => {
       timer.cancel();
-      onEnd(status, reason);
+      following.onEnd(status, reason);
     },
   });
   return {
