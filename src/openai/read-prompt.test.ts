@@ -47,6 +47,20 @@ describe('the prompt of a body', () => {
     expect(read({ text: 'hi' }, '/generate')).toEqual(asked({ prompt: 'hi' }));
   });
 
+  it('[D587] [D588] is the chat that the server makes of a request of another API', () => {
+    const chat = (salt: string) => ({
+      kind: 'text',
+      questions: [
+        { form: 'chat', fields: { model: 'm', messages: [{ role: 'user', content: 'hi' }] } },
+      ],
+      salt,
+    });
+    const salted = { model: 'm', max_tokens: 2, cache_salt: 's' };
+    expect(read({ ...salted, input: 'hi' }, '/v1/responses')).toEqual(chat('s'));
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
+    expect(read({ ...salted, messages }, '/v1/messages?beta=true')).toEqual(chat(''));
+  });
+
   it('[D476] has each text of a list, and each list of token ids', () => {
     const fields = { model: 'm', add_special_tokens: false };
     expect(read({ ...fields, prompt: ['a', 'b'] })).toEqual({
@@ -74,6 +88,10 @@ describe('the prompt of a body', () => {
     ['unknown-body', [1], ''],
     ['unknown-body', { input: 'hi' }, ''],
     ['unknown-body', { messages: [] }, '/v1/messages?beta=1'],
+    ['unknown-body', { prompt: 'hi' }, '/v1/messages'],
+    ['unknown-body', { input: '' }, '/v1/responses'],
+    ['unknown-body', { input: { role: 'user' } }, '/v1/responses'],
+    ['no-chat', { input: 'hi', previous_response_id: 'r' }, '/v1/responses'],
     ['unknown-body', { prompt: [1, 'a'] }, ''],
     ['unknown-body', { prompt: [] }, ''],
     ['unknown-body', { prompt: ['a', [1]] }, ''],

@@ -1,5 +1,9 @@
 import { type InferenceRequest, TEXTS_MAX } from '../framework/request.ts';
 import { apiPath } from './api-path.ts';
+import type { NotAChat } from './chats/chat-draft.ts';
+import { messagesChat } from './chats/messages-chat.ts';
+import type { PlainObject } from './chats/plain-object.ts';
+import { responsesChat } from './chats/responses-chat.ts';
 import { isVllmGrpcPath, vllmGrpcIds } from './grpc/vllmgrpc-ids.ts';
 import { parseBounded } from './json/parse-bounded.ts';
 import { requestPath } from './request-path.ts';
@@ -8,8 +12,8 @@ import { requestPath } from './request-path.ts';
 export type NoTokensReason =
   /** The body is not JSON of a known API, or too large for a tokenizer. */
   | 'unknown-body'
-  /** Only the model's processor knows the tokens of images and sound. */
-  | 'media'
+  /** Another API's request that has images or sound, or something that is in no chat. */
+  | NotAChat
   /** The request has more texts than are tokenized. */
   | 'several-prompts'
   /** No tokenizer is available. */
@@ -21,13 +25,11 @@ export type NoTokensReason =
   /** The tokenizer failed, or its answer was invalid. */
   | 'failed';
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** What a tokenizer is asked for one text. */
 export interface TokenQuestion {
   readonly form: 'completion' | 'chat';
   /** The fields of the body that the tokens depend on, under the API's names. */
-  readonly fields: Json;
+  readonly fields: PlainObject;
 }
 
 /** The texts of a request, for a tokenizer: engines run each as a request of its own. */
@@ -54,8 +56,12 @@ const CHAT_FIELDS = [
 const COMPLETION_FIELDS = ['model', 'prompt', 'add_special_tokens'] as const;
 /** Types of message parts that are text. */
 const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
-/** Paths of APIs whose `messages` have another format. */
-const OTHER_APIS = /\/(?:messages|responses)$/;
+/** APIs whose requests the servers read as chats, by the end of their paths. */
+const OTHER_APIS = [
+  // In vLLM this API has no salt.
+  { end: '/messages', prompt: 'messages', hasSalt: false, chatOf: messagesChat },
+  { end: '/responses', prompt: 'input', hasSalt: true, chatOf: responsesChat },
+] as const;
 
 /** SGLang's own API, whose text has a field of its own. */
 const SGLANG = '/generate';
@@ -69,19 +75,30 @@ export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Arra
     return ids === undefined ? none('unknown-body') : { kind: 'ids', texts: [ids], salt: '' };
   }
   const body = parseObject(pieces);
-  if (body === undefined || OTHER_APIS.test(path)) return none('unknown-body');
+  if (body === undefined) return none('unknown-body');
   const salt = typeof body['cache_salt'] === 'string' ? body['cache_salt'] : '';
+  const other = OTHER_APIS.find(({ end }) => path.endsWith(end));
+  if (other !== undefined) {
+    const { prompt, hasSalt, chatOf } = other;
+    if (!isFilled(body[prompt])) return none('unknown-body');
+    const fields = chatOf(body);
+    return typeof fields === 'string' ? none(fields) : asChat(fields, hasSalt ? salt : '');
+  }
   if (Array.isArray(body['messages'])) {
     if (!body['messages'].every(isText)) return none('media');
-    return { kind: 'text', questions: [{ form: 'chat', fields: pick(body, CHAT_FIELDS) }], salt };
+    return asChat(pick(body, CHAT_FIELDS), salt);
   }
   const ids = body['token_ids'] ?? body['input_ids'];
   const text = path === SGLANG ? body['text'] : undefined;
   return readCompletion(body['prompt'] ?? ids ?? text, body, salt);
 }
 
+function asChat(fields: PlainObject, salt: string): Prompt {
+  return { kind: 'text', questions: [{ form: 'chat', fields }], salt };
+}
+
 /** `prompt`: a text, token ids, or a list of either. */
-function readCompletion(prompt: unknown, body: Json, salt: string): Prompt {
+function readCompletion(prompt: unknown, body: PlainObject, salt: string): Prompt {
   if (typeof prompt !== 'string' && !Array.isArray(prompt)) return none('unknown-body');
   const given: readonly unknown[] = typeof prompt === 'string' ? [prompt] : prompt;
   if (areIds(given)) return { kind: 'ids', texts: [given], salt };
@@ -111,7 +128,11 @@ function isText(message: unknown): boolean {
   return content.every((part) => TEXT_PARTS.has((part as { type?: unknown } | null)?.type));
 }
 
-function pick(body: Json, names: readonly string[]): Json {
+function isFilled(prompt: unknown): boolean {
+  return (typeof prompt === 'string' || Array.isArray(prompt)) && prompt.length > 0;
+}
+
+function pick(body: PlainObject, names: readonly string[]): PlainObject {
   const present = names.filter((name) => body[name] !== undefined);
   return Object.fromEntries(present.map((name) => [name, body[name]]));
 }
@@ -120,9 +141,9 @@ function none(reason: NoTokensReason): Prompt {
   return { kind: 'none', reason };
 }
 
-function parseObject(pieces: readonly Uint8Array[]): Json | undefined {
+function parseObject(pieces: readonly Uint8Array[]): PlainObject | undefined {
   const body = parseBounded(pieces);
   return typeof body === 'object' && body !== null && !Array.isArray(body)
-    ? (body as Json)
+    ? (body as PlainObject)
     : undefined;
 }

@@ -57,7 +57,7 @@ describe.skipIf(simulator === '' || binary === undefined)('llm-d’s simulator',
     ['lists', []],
     ['maps', ['--use-vllm-map-event-format']],
   ])(
-    '[D586] has its events as %s, and 12 of 12 prompts go where they are cached',
+    '[D586] [D596] has its events as %s, and 12 of 12 prompts of each API go where they are cached',
     async (_, flags) => {
       const zmq = `tcp://127.0.0.1:${await freePorts(1)}`;
       const servers = await startServers(['--block-size', '16', '--zmq-endpoint', zmq, ...flags]);
@@ -66,7 +66,7 @@ describe.skipIf(simulator === '' || binary === undefined)('llm-d’s simulator',
       stack = await startStack(binary ?? '', { envoy: 'envoy', endpoints: servers, config });
       const { url, serving } = stack;
       await eventsOfAll(servers, serving.metricsPort);
-      for (const api of [completion, chat]) {
+      for (const api of [completion, chat, responses, messages]) {
         const before = await blocksOf(serving.metricsPort);
         for (const [at, prompt] of PROMPTS.entries()) {
           await api(`http://${servers[at % COUNT]}`, prompt);
@@ -115,6 +115,24 @@ function chat(url: string, content: string, headers: object = {}): Promise<strin
     { role: 'user', content },
   ];
   return post(`${url}/v1/chat/completions`, { messages }, headers);
+}
+
+/** With the system text in the input: the simulator leaves out `instructions`. */
+function responses(url: string, prompt: string): Promise<string | null> {
+  const content = [{ type: 'input_text', text: prompt }];
+  const input = [
+    { role: 'system', content: [{ type: 'input_text', text: 'be short' }] },
+    { role: 'user', content },
+  ];
+  return post(`${url}/v1/responses`, { input, max_output_tokens: 2 }, {});
+}
+
+function messages(url: string, text: string): Promise<string | null> {
+  const body = {
+    system: 'be quick',
+    messages: [{ role: 'user', content: [{ type: 'text', text }] }],
+  };
+  return post(`${url}/v1/messages`, body, {});
 }
 
 async function post(url: string, body: object, headers: object): Promise<string | null> {

@@ -86,7 +86,7 @@ const config = z.lazy(() =>
             .transform((url) => url || undefined),
           timeout: duration.optional(),
           mmTimeout: duration.optional(),
-          /** Has no effect: prompts of this API are rendered by no other one. */
+          /** Has no effect: prompts of this API are rendered as chats. */
           messagesRenderMode: z.enum(['', 'auto', 'native', 'legacy']).optional(),
           /** Has no effect: only what says the prompt is sent. */
           prefillOnly: z.boolean().optional(),
