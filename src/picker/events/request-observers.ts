@@ -4,36 +4,54 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
 import type { JournalSubscriber } from './journal.ts';
 
+/** A method that says what has happened. */
+type Hook = Extract<keyof JournalSubscriber, `on${string}`>;
+/** One that has this method. */
+type Having<Name extends Hook> = JournalSubscriber & Required<Pick<JournalSubscriber, Name>>;
+
 /**
  * All that observe a request: subscribers first, then plugins. One that throws is reported, and the
- * others are called all the same: no observer can fail a request or keep its reservation.
+ * others are called all the same: no observer can fail a request or keep its reservation. Who has
+ * which method is found out once: most observe two or three of the events, and a request has each
+ * of them here and at each replica.
  */
 export class RequestObservers {
-  readonly #subscribers: readonly JournalSubscriber[];
-  readonly #all: readonly RequestObserver[];
   readonly #faults: PluginFaults;
+  readonly #ofRouted: readonly Having<'onRouted'>[];
+  readonly #ofBodyRead: readonly Having<'onBodyRead'>[];
+  readonly #ofStreams: readonly Having<'onStream'>[];
+  readonly #ofFirstToken: readonly Having<'onFirstToken'>[];
+  readonly #ofTokens: readonly Having<'onToken'>[];
+  readonly #ofAnswered: readonly Having<'onAnswered'>[];
+  readonly #ofServed: readonly Having<'onServed'>[];
+  readonly #ofEnded: readonly Having<'onEnded'>[];
+  readonly #ofDone: readonly Having<'onDone'>[];
   /** Whether any of them needs `answered`. */
   readonly wantsAnswer: boolean;
-  /** The subscribers that need `token`: few, as it is called for each piece of a stream. */
-  readonly #ofTokens: readonly JournalSubscriber[];
 
   constructor(
     subscribers: readonly JournalSubscriber[],
     plugins: readonly RequestObserver[],
     faults: PluginFaults,
   ) {
-    this.#subscribers = subscribers;
-    this.#all = [...subscribers, ...plugins];
+    const all: readonly JournalSubscriber[] = [...subscribers, ...plugins];
     this.#faults = faults;
-    this.#ofTokens = subscribers.filter((each) => each.onToken !== undefined);
-    const wanting = [...subscribers.filter((each) => each.answersOptional !== true), ...plugins];
-    this.wantsAnswer = wanting.some((each) => each.onAnswered !== undefined);
+    this.#ofRouted = having(all, 'onRouted');
+    this.#ofBodyRead = having(all, 'onBodyRead');
+    this.#ofStreams = having(subscribers, 'onStream');
+    this.#ofFirstToken = having(all, 'onFirstToken');
+    this.#ofTokens = having(subscribers, 'onToken');
+    this.#ofAnswered = having(all, 'onAnswered');
+    this.#ofServed = having(subscribers, 'onServed');
+    this.#ofEnded = having(subscribers, 'onEnded');
+    this.#ofDone = having(all, 'onDone');
+    this.wantsAnswer = this.#ofAnswered.some((each) => each.answersOptional !== true);
   }
 
   routed(routed: Routed): void {
-    for (const each of this.#all) {
+    for (const each of this.#ofRouted) {
       try {
-        each.onRouted?.(routed);
+        each.onRouted(routed);
       } catch (error) {
         this.#faults.report(each, 'onRouted', error);
       }
@@ -41,9 +59,9 @@ export class RequestObservers {
   }
 
   bodyRead(routed: Routed, request: InferenceRequest): void {
-    for (const each of this.#all) {
+    for (const each of this.#ofBodyRead) {
       try {
-        each.onBodyRead?.(routed, request);
+        each.onBodyRead(routed, request);
       } catch (error) {
         this.#faults.report(each, 'onBodyRead', error);
       }
@@ -51,9 +69,9 @@ export class RequestObservers {
   }
 
   streams(routed: Routed): void {
-    for (const each of this.#subscribers) {
+    for (const each of this.#ofStreams) {
       try {
-        each.onStream?.(routed);
+        each.onStream(routed);
       } catch (error) {
         this.#faults.report(each, 'onStream', error);
       }
@@ -61,9 +79,9 @@ export class RequestObservers {
   }
 
   firstToken(routed: Routed, at: Millis): void {
-    for (const each of this.#all) {
+    for (const each of this.#ofFirstToken) {
       try {
-        each.onFirstToken?.(routed, at);
+        each.onFirstToken(routed, at);
       } catch (error) {
         this.#faults.report(each, 'onFirstToken', error);
       }
@@ -77,7 +95,7 @@ export class RequestObservers {
   token(routed: Routed, at: Millis): void {
     for (const each of this.#ofTokens) {
       try {
-        each.onToken?.(routed, at);
+        each.onToken(routed, at);
       } catch (error) {
         this.#faults.report(each, 'onToken', error);
       }
@@ -85,9 +103,9 @@ export class RequestObservers {
   }
 
   answered(routed: Routed, conversation: PromptBlocks): void {
-    for (const each of this.#all) {
+    for (const each of this.#ofAnswered) {
       try {
-        each.onAnswered?.(routed, conversation);
+        each.onAnswered(routed, conversation);
       } catch (error) {
         this.#faults.report(each, 'onAnswered', error);
       }
@@ -95,9 +113,9 @@ export class RequestObservers {
   }
 
   served(routed: Routed, address: string, at: Millis): void {
-    for (const each of this.#subscribers) {
+    for (const each of this.#ofServed) {
       try {
-        each.onServed?.(routed, address, at);
+        each.onServed(routed, address, at);
       } catch (error) {
         this.#faults.report(each, 'onServed', error);
       }
@@ -105,9 +123,9 @@ export class RequestObservers {
   }
 
   ended(routed: Routed, at: Millis, { outcome, usage, responseBytes }: Ending): void {
-    for (const each of this.#subscribers) {
+    for (const each of this.#ofEnded) {
       try {
-        each.onEnded?.(routed, at, outcome, usage, responseBytes);
+        each.onEnded(routed, at, outcome, usage, responseBytes);
       } catch (error) {
         this.#faults.report(each, 'onEnded', error);
       }
@@ -115,14 +133,21 @@ export class RequestObservers {
   }
 
   done(routed: Routed, at: Millis, { outcome, usage, responseBytes }: Ending): void {
-    for (const each of this.#all) {
+    for (const each of this.#ofDone) {
       try {
-        each.onDone?.(routed, at, outcome, usage, responseBytes);
+        each.onDone(routed, at, outcome, usage, responseBytes);
       } catch (error) {
         this.#faults.report(each, 'onDone', error);
       }
     }
   }
+}
+
+function having<Name extends Hook>(
+  all: readonly JournalSubscriber[],
+  name: Name,
+): readonly Having<Name>[] {
+  return all.filter((each): each is Having<Name> => each[name] !== undefined);
 }
 
 /** How a request ended, as `RoutedRequest.done` has it. */

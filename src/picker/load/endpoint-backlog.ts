@@ -1,4 +1,4 @@
-import { dividedLoad, loadPerEngine } from '../../cost-model/engine-load.ts';
+import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { heldShare } from '../../cost-model/held-memory.ts';
 import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
@@ -132,12 +132,13 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const { ledger, engineModel } = this.#options;
     const engine = engineModel.stepTime(computes);
     const engines = this.#engines.of(computes);
-    const { requests, contextTokens } = dividedLoad(ledger.load(computes), engines);
+    const load = ledger.load(computes);
     const tokens = tokensToCompute(routed);
     const reportedMs = engine.perPrefillTokenMs * this.#reportedTokens(computes, at);
     this.#sharing.sent(routed, engine);
     this.#claims.sent(routed, reportedMs / engines);
-    const ownMs = engine.perPrefillTokenMs * tokens + decodeStepMs(requests, contextTokens, engine);
+    const stepMs = decodeStepMs(load.requests / engines, load.contextTokens / engines, engine);
+    const ownMs = engine.perPrefillTokenMs * tokens + stepMs;
     this.#meanTokens += MEAN_SHARE * (tokens - this.#meanTokens);
     const work = (this.#work[computes.slot] ??= newWork(at));
     work.sharedUntil = Math.max(work.sharedUntil, at) + ownMs / engines;

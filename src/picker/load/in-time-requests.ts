@@ -3,6 +3,7 @@ import { ORDERS } from '../../flow/order.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { StepTime } from '../../framework/keys.ts';
 import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
+import { RequestMap } from '../../framework/request-map.ts';
 
 /** How many in-time requests an endpoint has; a new one where another endpoint has its slot. */
 interface InTime {
@@ -16,7 +17,7 @@ interface InTime {
 export class InTimeRequests implements RequestObserver {
   /** By slot of the endpoint that computes the prompt. */
   readonly #inTime: (InTime | undefined)[] = [];
-  readonly #ofRequest = new WeakMap<Routed, InTime>();
+  readonly #ofRequest = new RequestMap<InTime>();
 
   at({ slot }: Endpoint): number {
     return this.#inTime[slot]?.requests ?? 0;
@@ -33,10 +34,8 @@ export class InTimeRequests implements RequestObserver {
   }
 
   onDone(routed: Routed): void {
-    const inTime = this.#ofRequest.get(routed);
-    if (inTime === undefined) return;
-    inTime.requests -= 1;
-    this.#ofRequest.delete(routed);
+    const inTime = this.#ofRequest.delete(routed);
+    if (inTime !== undefined) inTime.requests -= 1;
   }
 
   forget(slot: number): void {

@@ -1,4 +1,5 @@
 import type { Outcome, RequestObserver, Routed, Usage } from '../../framework/observer.ts';
+import { RequestMap } from '../../framework/request-map.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { AdapterNames } from '../engine-model/adapter-names.ts';
 import { mayWaitForResources } from '../engine-model/resource-waits.ts';
@@ -27,7 +28,7 @@ export class WaitingClaims implements RequestObserver {
   /** By slot. */
   readonly #claims: (Claims | undefined)[] = [];
   /** Milliseconds of others' prompts that were reported when each request was sent. */
-  readonly #reportedMs = new WeakMap<Routed, Millis>();
+  readonly #reportedMs = new RequestMap<Millis>();
 
   constructor(adapters: Pick<AdapterNames, 'has'>) {
     this.#adapters = adapters;
@@ -54,9 +55,10 @@ export class WaitingClaims implements RequestObserver {
    * tokens.
    */
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
-    if (outcome !== 'completed' || routed.firstTokenVisible || usage === undefined) return;
-    const { expectedTpotMs = Number.NaN } = routed;
-    this.#observe(routed, at - routed.at - usage.completionTokens * expectedTpotMs);
+    const { expectedTpotMs = Number.NaN, firstTokenVisible } = routed;
+    if (outcome === 'completed' && !firstTokenVisible && usage !== undefined)
+      this.#observe(routed, at - routed.at - usage.completionTokens * expectedTpotMs);
+    this.#reportedMs.delete(routed);
   }
 
   #observe(routed: Routed, ttftMs: Millis): void {

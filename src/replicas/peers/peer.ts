@@ -131,12 +131,22 @@ export class Peer implements Claimant {
 
   /** Applies what has happened. `origin` is the time here from which its times count. */
   apply(entries: readonly Entry[], origin: Millis): void {
+    this.counts.events += entries.length;
     for (const entry of entries) {
-      this.counts.events += 1;
-      if (entry.kind === 'waiting') this.#waiting = entry;
-      else if (entry.kind === 'routed') this.requests.routed(entry, origin + entry.afterMs);
-      else if ('words' in entry) this.requests.prompt(entry);
-      else this.requests.change(entry, origin + entry.afterMs);
+      switch (entry.kind) {
+        case 'routed':
+          this.requests.routed(entry, origin + entry.afterMs);
+          break;
+        case 'waiting':
+          this.#waiting = entry;
+          break;
+        case 'body-read':
+        case 'answered':
+          this.requests.prompt(entry);
+          break;
+        default:
+          this.requests.change(entry, origin + entry.afterMs);
+      }
     }
   }
 

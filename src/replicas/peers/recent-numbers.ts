@@ -3,12 +3,15 @@ export class RecentNumbers {
   readonly #least: number;
   #newer = new Set<number>();
   #older = new Set<number>();
+  #most = Number.NEGATIVE_INFINITY;
 
   constructor(least: number) {
     this.#least = least;
   }
 
+  /** Numbers mostly grow: one above all that were added is looked for nowhere. */
   has(number: number): boolean {
+    if (number > this.#most) return false;
     return this.#newer.has(number) || this.#older.has(number);
   }
 
@@ -19,5 +22,6 @@ export class RecentNumbers {
       this.#newer = new Set();
     }
     this.#newer.add(number);
+    if (number > this.#most) this.#most = number;
   }
 }
