@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { RequestLabels } from '../../../framework/request.ts';
-import type { MetricLabels } from '../page/family.ts';
+import type { Family, MetricLabels } from '../page/family.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
@@ -162,48 +162,43 @@ function linesOf(families: RequestFamilies): number {
   return all + families.ttftSeconds.lines + (CODES_MAX - 1) * families.errors.lines;
 }
 
+/** The children of one set of labels. Each of them is made by `child`, and `drop` takes all away. */
 function seriesOf(families: RequestFamilies, labels: MetricLabels): Pick<Entry, 'series' | 'drop'> {
+  const drops: (() => void)[] = [];
+  function child<Child>(family: Family<Child>, more?: MetricLabels): Child {
+    const made = family.child({ ...labels, ...more });
+    drops.push(() => family.drop(made));
+    return made;
+  }
   const errors = new Map<string, Cell>();
   const series: RequestSeries = {
-    requests: families.requests.child(labels),
-    aborted: families.aborted.child(labels),
-    running: families.running.child(labels),
-    durationSeconds: families.durationSeconds.child(labels),
-    requestBytes: families.requestBytes.child(labels),
-    responseBytes: families.responseBytes.child(labels),
-    inputTokens: families.inputTokens.child(labels),
-    outputTokens: families.outputTokens.child(labels),
-    cachedTokens: families.cachedTokens.child(labels),
-    streamingTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'true' }),
-    wholeTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'false' }),
-    ntpotSeconds: families.ntpotSeconds.child(labels),
-    tpotSeconds: families.tpotSeconds.child(labels),
-    itlSeconds: families.itlSeconds.child(labels),
+    requests: child(families.requests),
+    aborted: child(families.aborted),
+    running: child(families.running),
+    durationSeconds: child(families.durationSeconds),
+    requestBytes: child(families.requestBytes),
+    responseBytes: child(families.responseBytes),
+    inputTokens: child(families.inputTokens),
+    outputTokens: child(families.outputTokens),
+    cachedTokens: child(families.cachedTokens),
+    streamingTtftSeconds: child(families.ttftSeconds, { streaming: 'true' }),
+    wholeTtftSeconds: child(families.ttftSeconds, { streaming: 'false' }),
+    ntpotSeconds: child(families.ntpotSeconds),
+    tpotSeconds: child(families.tpotSeconds),
+    itlSeconds: child(families.itlSeconds),
     error(code) {
       let cell = errors.get(code);
       if (cell === undefined) {
-        cell = families.errors.child({ ...labels, error_code: code });
+        cell = child(families.errors, { error_code: code });
         errors.set(code, cell);
       }
       return cell;
     },
   };
-  const drop = (): void => {
-    for (const cell of errors.values()) families.errors.drop(cell);
-    families.requests.drop(series.requests);
-    families.aborted.drop(series.aborted);
-    families.running.drop(series.running);
-    families.durationSeconds.drop(series.durationSeconds);
-    families.requestBytes.drop(series.requestBytes);
-    families.responseBytes.drop(series.responseBytes);
-    families.inputTokens.drop(series.inputTokens);
-    families.outputTokens.drop(series.outputTokens);
-    families.cachedTokens.drop(series.cachedTokens);
-    families.ttftSeconds.drop(series.streamingTtftSeconds);
-    families.ttftSeconds.drop(series.wholeTtftSeconds);
-    families.ntpotSeconds.drop(series.ntpotSeconds);
-    families.tpotSeconds.drop(series.tpotSeconds);
-    families.itlSeconds.drop(series.itlSeconds);
+  return {
+    series,
+    drop: () => {
+      for (const each of drops) each();
+    },
   };
-  return { series, drop };
 }
