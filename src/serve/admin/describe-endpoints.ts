@@ -41,37 +41,42 @@ export function describeEndpoints(
       since: isoTime(name.since),
     })),
     whyEmpty: picker.pool.whyEmpty,
-    endpoints: picker.pool.snapshot().map((endpoint) => {
-      const { id, address, labels, metrics } = endpoint;
-      const { sampledAt, ...values } = metrics;
-      const lora = endpoint.attribute(LORA);
-      const custom = endpoint.attribute(CUSTOM_METRICS);
-      return {
-        id,
-        address,
-        labels: Object.fromEntries(labels),
-        fresh: isFresh(endpoint, now),
-        // JSON has no infinity: an endpoint that was never scraped has no age.
-        metricsAgeMs: Number.isFinite(sampledAt) ? Math.round(now - sampledAt) : undefined,
-        metrics: Number.isFinite(sampledAt) ? values : undefined,
-        ejected: describeEjection(picker.ejector.ejected(endpoint), picker.clock),
-        scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
-        startedAt: startOf(endpoint),
-        engines: endpoint.attribute(ENGINE_COUNT),
-        contextWindowTokens: endpoint.attribute(CONTEXT_WINDOW),
-        models: describeModels(endpoint.attribute(MODELS)),
-        cache: endpoint.attribute(CACHE_CONFIG),
-        customMetrics: custom.size === 0 ? undefined : Object.fromEntries(custom),
-        gpuUtilization: endpoint.attribute(GPU_UTILIZATION),
-        kvEvents: describeEvents(picker.observers(), endpoint),
-        lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
-        inFlight: { ...picker.ledger.load(endpoint) },
-        lostRequests: picker.ledger.lost(endpoint) || undefined,
-        prefixIndexBlocks: Object.fromEntries(
-          indexes.map((index) => [index.name, index.size(endpoint)]),
-        ),
-      };
-    }),
+    endpoints: picker.pool.snapshot().map((endpoint) => ({
+      ...describeEndpoint(endpoint, picker, now),
+      prefixIndexBlocks: Object.fromEntries(
+        indexes.map((index) => [index.name, index.size(endpoint)]),
+      ),
+    })),
+  };
+}
+
+/** One endpoint. JSON leaves out what is undefined. */
+function describeEndpoint(endpoint: Endpoint, picker: EndpointPicker, now: number): object {
+  const { id, address, labels, metrics } = endpoint;
+  const { sampledAt, ...values } = metrics;
+  const lora = endpoint.attribute(LORA);
+  const custom = endpoint.attribute(CUSTOM_METRICS);
+  return {
+    id,
+    address,
+    labels: Object.fromEntries(labels),
+    fresh: isFresh(endpoint, now),
+    // JSON has no infinity: an endpoint that was never scraped has no age.
+    metricsAgeMs: Number.isFinite(sampledAt) ? Math.round(now - sampledAt) : undefined,
+    metrics: Number.isFinite(sampledAt) ? values : undefined,
+    ejected: describeEjection(picker.ejector.ejected(endpoint), picker.clock),
+    scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
+    startedAt: startOf(endpoint),
+    engines: endpoint.attribute(ENGINE_COUNT),
+    contextWindowTokens: endpoint.attribute(CONTEXT_WINDOW),
+    models: describeModels(endpoint.attribute(MODELS)),
+    cache: endpoint.attribute(CACHE_CONFIG),
+    customMetrics: custom.size === 0 ? undefined : Object.fromEntries(custom),
+    gpuUtilization: endpoint.attribute(GPU_UTILIZATION),
+    kvEvents: describeEvents(picker.observers(), endpoint),
+    lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
+    inFlight: { ...picker.ledger.load(endpoint) },
+    lostRequests: picker.ledger.lost(endpoint) || undefined,
   };
 }
 
