@@ -21,8 +21,11 @@ import type { ServeTls } from '../tls/start-tls.ts';
 import { localAnswers } from './local-answers.ts';
 import { servedReaders } from './served-readers.ts';
 
-/** Refusals because of what all requests together take. */
-const LIMITS: ReadonlySet<RoutingErrorCode> = new Set(['memory-full', 'too-many-streams']);
+/**
+ * Refusals that affect many clients, and whose limit an operator can change: these are also warned
+ * of. `LIMIT_REFUSALS`, which are counted, has others, too.
+ */
+const WARNED_REFUSALS: ReadonlySet<RoutingErrorCode> = new Set(['memory-full', 'too-many-streams']);
 
 /** A flood of refused requests must not fill the log; each is counted in metrics anyway. */
 const REFUSED_LINES = { perSecond: 10, atOnce: 10 };
@@ -68,8 +71,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
       parts.metrics.countError(code, request);
       const model = request?.rewrite?.requestedModel ?? request?.model ?? '';
       refused({ code, sentence, ...(model !== '' && { model }), ...about }, 'request refused');
-      // It affects many clients, and an operator can change the limit.
-      if (LIMITS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);
+      if (WARNED_REFUSALS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);
     },
   };
   return {
