@@ -6,6 +6,7 @@ import { ENGINES } from '../../src/endpoints/scraping/page/engine-metrics.ts';
 import { policySources } from '../../src/flow/control/policy-types.ts';
 import { TRACE_FORMATS } from '../../src/lab/traces/reading/find-format.ts';
 import { EJECTION_REASONS } from '../../src/picker/ejection/ejection-plan.ts';
+import { REQUEST_OUTCOMES, STAGE_OUTCOMES } from '../../src/sidecar/exchange/sidecar-metrics.ts';
 import { expectNoFault } from '../house/faults.ts';
 import { readText, sourceFiles } from '../house/source-tree.ts';
 
@@ -45,6 +46,21 @@ it('[T76] docs/metrics.md names each reason for an ejection', () => {
   const [text = ''] = rest.split('\n- ');
   const missing = EJECTION_REASONS.filter((reason) => !text.includes(`\`${reason}\``));
   expectNoFault(missing, 'add these reasons to pointsman_ejections_total in docs/metrics.md');
+});
+
+it('[T87] docs/metrics.md names each way in which a request and a stage of the sidecar end', () => {
+  const [, after = ''] = readText('docs/metrics.md').split('\n| `pointsman_sidecar_…` ');
+  const [table = ''] = after.split('\n\n');
+  const missing = [
+    ...REQUEST_OUTCOMES.map((outcome) => ['requests_total', outcome] as const),
+    ...STAGE_OUTCOMES.map((outcome) => ['stages_total', outcome] as const),
+  ].filter(
+    ([metric, outcome]) => !new RegExp(`^\\| \`${metric}\`.*\`${outcome}\``, 'm').test(table),
+  );
+  expectNoFault(
+    missing.map(([metric, outcome]) => `pointsman_sidecar_${metric}: ${outcome}`),
+    'add these outcomes to the rows under “The sidecar” in docs/metrics.md',
+  );
 });
 
 it('[T77] docs/access.md has a row for each document under /debug, and for no other', () => {

@@ -7,14 +7,14 @@ import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 export const SERVED_MODEL_FILTER = 'served-model-filter';
 
 /** What the filter decided about one request, under the reference's names. */
-export type ServedModelOutcome = 'listed' | 'unlisted' | 'fallback' | 'empty' | 'not_applicable';
-export const SERVED_MODEL_OUTCOMES: readonly ServedModelOutcome[] = [
+export const SERVED_MODEL_OUTCOMES = [
   'listed',
   'unlisted',
   'fallback',
   'empty',
   'not_applicable',
-];
+] as const;
+export type ServedModelOutcome = (typeof SERVED_MODEL_OUTCOMES)[number];
 
 export interface ServedModelConfig {
   readonly onMissing: 'Pass' | 'Fail';

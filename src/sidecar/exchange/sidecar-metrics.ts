@@ -1,21 +1,24 @@
 import type { Millis } from '../../framework/runtime.ts';
 import { Counter, Gauge, Histogram, Registry } from '../../runtime/prom-client.ts';
 import { API_NAMES } from '../body/generation-api.ts';
-import type { LegStage } from '../options/sidecar-options.ts';
+import { LEG_STAGES, type LegStage } from '../options/sidecar-options.ts';
+
+/** Why a stage is left to the engine after another server was asked. */
+const FALL_BACK_REASONS = ['failed', 'timeout'] as const;
+type FallBackReason = (typeof FALL_BACK_REASONS)[number];
 
 /** `denied`: the request named a server that it may not. */
-export type StageOutcome = 'done' | 'failed' | 'timeout' | 'denied';
-export type RequestOutcome = 'answered' | 'refused' | 'client-gone' | 'engine-failed' | 'cut';
+type StageOutcome = 'done' | 'denied' | FallBackReason;
+export const STAGE_OUTCOMES: readonly StageOutcome[] = ['done', ...FALL_BACK_REASONS, 'denied'];
 
-const STAGES: readonly LegStage[] = ['encode', 'prefill', 'decode'];
-const STAGE_OUTCOMES: readonly StageOutcome[] = ['done', 'failed', 'timeout', 'denied'];
-const REQUEST_OUTCOMES: readonly RequestOutcome[] = [
+export const REQUEST_OUTCOMES = [
   'answered',
   'refused',
   'client-gone',
   'engine-failed',
   'cut',
-];
+] as const;
+export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 /** The reference's bounds: a long answer streams for minutes. */
 const SECONDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
@@ -41,7 +44,7 @@ export interface SidecarCounts {
 /** The sidecar's page of metrics: its own, and those of the reference by their names. */
 export class SidecarMetrics {
   readonly registry: Registry = new Registry();
-  /** What `onStage` has counted so far. */
+  /** What has been counted of stages so far. */
   readonly counts: SidecarCounts = { prefilled: 0, encoded: 0, fellBack: 0 };
   readonly #stages: Counter<'stage' | 'outcome'>;
   readonly #requests: Counter<'outcome'>;
@@ -62,7 +65,7 @@ export class SidecarMetrics {
       registers,
     });
     for (const outcome of REQUEST_OUTCOMES) this.#requests.inc({ outcome }, 0);
-    for (const stage of STAGES) {
+    for (const stage of LEG_STAGES) {
       for (const outcome of STAGE_OUTCOMES) this.#stages.inc({ stage, outcome }, 0);
     }
     this.#gauge('open_requests', 'Requests that have not ended.', openRequests);
@@ -84,16 +87,20 @@ export class SidecarMetrics {
     this.#reference.onApart();
   }
 
-  onStage(stage: LegStage, outcome: StageOutcome): void {
+  /** A stage was done or denied. */
+  onStage(stage: LegStage, outcome: 'done' | 'denied'): void {
     this.#stages.inc({ stage, outcome });
     if (outcome === 'done') {
       if (stage === 'prefill') this.counts.prefilled += 1;
       if (stage === 'encode') this.counts.encoded += 1;
     }
-    if (outcome === 'failed' || outcome === 'timeout') {
-      this.counts.fellBack += 1;
-      this.#reference.onError(stage);
-    }
+  }
+
+  /** A stage that was tried at another server is left to the engine. */
+  onFallBack(stage: LegStage, reason: FallBackReason): void {
+    this.#stages.inc({ stage, outcome: reason });
+    this.counts.fellBack += 1;
+    this.#reference.onError(stage);
   }
 
   /** A stage was done and took so long. */
@@ -146,7 +153,7 @@ class ReferenceMetrics {
       registers,
     });
     this.#durations = new Map(
-      STAGES.map((stage) => [
+      LEG_STAGES.map((stage) => [
         stage,
         new Histogram({
           name: `llm_d_disagg_sidecar_${stage}_duration_seconds`,
@@ -159,7 +166,7 @@ class ReferenceMetrics {
     );
     for (const api_type of API_NAMES) this.#requests.inc({ api_type }, 0);
     this.#apart.inc({ connector }, 0);
-    for (const stage of STAGES) this.#errors.inc({ connector: this.#of(stage), stage }, 0);
+    for (const stage of LEG_STAGES) this.#errors.inc({ connector: this.#of(stage), stage }, 0);
   }
 
   onRequest(api_type: string): void {

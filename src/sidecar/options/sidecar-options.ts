@@ -4,8 +4,9 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { MoriIoOptions } from '../contracts/mori-io.ts';
 import type { AllowedServers } from './allowed-servers.ts';
 
-/** Where a request was when something happened. */
-export type LegStage = 'encode' | 'prefill' | 'decode';
+/** Where a request can be when something happens. */
+export const LEG_STAGES = ['encode', 'prefill', 'decode'] as const;
+export type LegStage = (typeof LEG_STAGES)[number];
 
 /** What one request, one client or another server may take. A time of 0 is no limit. */
 export interface SidecarBounds {

@@ -14,7 +14,7 @@ export function fallBack(
   what: string,
 ): void {
   signal.throwIfAborted();
-  metrics.onStage(stage, error instanceof TimeoutError ? 'timeout' : 'failed');
+  metrics.onFallBack(stage, error instanceof TimeoutError ? 'timeout' : 'failed');
   log(stage, `${what}: ${messageOf(error)}`);
 }
 
