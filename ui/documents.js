@@ -44,20 +44,23 @@ export function Documents({ state: { documents, refused } }) {
   );
 }
 
+/** Not finite before the first prediction. @param {number | undefined} ms */
+function laterText(ms) {
+  if (ms === undefined || !Number.isFinite(ms)) return '–';
+  return ms === 0 ? 'the same' : `${duration(Math.abs(ms))} ${ms < 0 ? 'sooner' : 'later'}`;
+}
+
 /** @param {{ shadows: ShadowStatus[] }} props */
 function Shadows({ shadows }) {
   const rows = shadows.map(({ name, running, parity, restarts, dropped }) => {
     const all = parity?.all;
     const { firstTokens = 0, predictedMs = 0, observedMs = 0 } = all?.calibration ?? {};
-    const sooner =
-      all === undefined || all.predicted === 0
-        ? '–'
-        : duration((all.shadowTtftMs - all.primaryTtftMs) / all.predicted);
+    const later = all && (all.shadowTtftMs - all.primaryTtftMs) / all.predicted;
     return [
       running ? name : `${name} (down)`,
       count(all?.decisions ?? 0),
       percent(all && all.decisions > 0 ? all.agreed / all.decisions : null),
-      sooner,
+      laterText(later),
       firstTokens === 0 ? '–' : (observedMs / predictedMs).toFixed(2),
       `${count(restarts)} / ${count(dropped)}`,
     ];
@@ -66,7 +69,7 @@ function Shadows({ shadows }) {
     'Shadow',
     'Decisions',
     'Same endpoint',
-    'First token, difference',
+    'First token',
     'Observed / predicted',
     'Restarts / dropped',
   ];

@@ -1,6 +1,9 @@
 /** A part of the page that is a table. */
 import { h } from 'preact';
 
+/** A column with a longer cell has a line of its own on a phone. */
+const SHORT_CHARACTERS = 22;
+
 /**
  * @param {object} props
  * @param {string} props.title
@@ -9,10 +12,12 @@ import { h } from 'preact';
  * @param {import('preact').ComponentChildren} [props.children] what stands above the table
  */
 export function TableCard({ title, heads, rows, children }) {
-  const classOf = (/** @type {number} */ at) =>
-    rows.some((row) => isWord(row[at])) ? '' : 'number';
+  const classes = heads.map((_head, at) => classOf(rows.map((row) => row[at] ?? '')));
+  // A phone has no room for the row of heads: there each cell shows its own.
   const cellsOf = (/** @type {readonly string[]} */ cells) =>
-    cells.map((cell, at) => h('td', { key: at, class: classOf(at + 1) }, cell));
+    cells.map((cell, at) =>
+      h('td', { key: at, class: classes[at + 1], 'data-head': heads[at + 1] }, cell),
+    );
   return h(
     'section',
     { class: 'card' },
@@ -32,7 +37,7 @@ export function TableCard({ title, heads, rows, children }) {
               'tr',
               null,
               heads.map((head, at) =>
-                h('th', { scope: 'col', key: head, class: at === 0 ? '' : classOf(at) }, head),
+                h('th', { scope: 'col', key: head, class: at === 0 ? '' : classes[at] }, head),
               ),
             ),
           ),
@@ -40,7 +45,12 @@ export function TableCard({ title, heads, rows, children }) {
             'tbody',
             null,
             rows.map(([name = '', ...cells], at) =>
-              h('tr', { key: at }, h('th', { scope: 'row' }, name), cellsOf(cells)),
+              h(
+                'tr',
+                { key: at },
+                h('th', { scope: 'row', 'data-head': heads[0] }, name),
+                cellsOf(cells),
+              ),
             ),
           ),
         ),
@@ -48,7 +58,13 @@ export function TableCard({ title, heads, rows, children }) {
   );
 }
 
-/** Numbers may have a sign, and a dash stands for none. @param {string | undefined} cell */
-function isWord(cell = '') {
+/** @param {readonly string[]} cells of one column */
+function classOf(cells) {
+  if (!cells.some(isWord)) return 'number';
+  return cells.some((cell) => cell.length > SHORT_CHARACTERS) ? 'long' : '';
+}
+
+/** Numbers may have a sign, and a dash stands for none. @param {string} cell */
+function isWord(cell) {
   return cell !== '' && !/^[\d+\-–−]/.test(cell);
 }

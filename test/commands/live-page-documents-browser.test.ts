@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumOrSkip } from '../../bench/support/chromium.ts';
-import type { LiveMessage } from '../../src/serve/live/live-message.ts';
+import type { LiveMessage, LiveRefusal } from '../../src/serve/live/live-message.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
 import { pageFaults } from '../support/programs/page-faults.ts';
 
@@ -152,6 +152,56 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     // [G204] Its profiles decide in place of its scheduler.
     await page.getByText('left requests to its profiles: deadline 40.').waitFor();
     await page.getByText('by rule: 122 of its latest 7328 requests failed').waitFor();
+    expect(await pageFaults(page)).toEqual([]);
+    await context.close();
+  });
+
+  it('[O447] [O448] cuts no column of any part on a phone, and says whether a shadow is sooner', async () => {
+    const first = await nextMessage(stack.admin);
+    const parity = {
+      all: {
+        decisions: 256,
+        agreed: 99,
+        predicted: 256,
+        primaryTtftMs: 256e3,
+        shadowTtftMs: 128e3,
+      },
+    };
+    const shadow = { name: 'reference-default', running: true, restarts: 0, dropped: 0 };
+    const documents: Record<string, unknown> = {
+      ...Object.fromEntries(Object.entries(PARTS).map(([path, part]) => [path, part.document])),
+      '/debug/shadows': { shadows: [{ ...shadow, parity }] },
+    };
+    const refusal: LiveRefusal = {
+      requestId: 'd261ff04-8dc6-4ad2-b9f8-247bde1c76ad',
+      wallMs: first.wallMs,
+      priority: 0,
+      fairnessId: 'default-flow',
+      waitedMs: 3003,
+      status: 429,
+      why: 'the queue is full: it holds at most 12 requests in all bands',
+    };
+    const message = { ...first, documents: Object.keys(documents), refused: [refusal] };
+    const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
+    const page = await context.newPage();
+    await page.route('**/debug/live', (route) =>
+      route.fulfill({
+        contentType: 'text/event-stream',
+        body: `data: ${JSON.stringify(message)}\n\n`,
+      }),
+    );
+    for (const [path, json] of Object.entries(documents)) {
+      await page.route(`**${path}`, (route) => route.fulfill({ json }));
+    }
+    await page.goto(`http://${stack.admin}/ui`);
+    await page.getByText('500 ms sooner', { exact: true }).waitFor();
+    await page.getByText(refusal.requestId, { exact: true }).waitFor();
+    const cut = await page
+      .locator('.parts .scroll')
+      .evaluateAll((parts: { scrollWidth: number; clientWidth: number }[]) =>
+        parts.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
+      );
+    expect(cut).toEqual([0, 0, 0, 0, 0]);
     expect(await pageFaults(page)).toEqual([]);
     await context.close();
   });
