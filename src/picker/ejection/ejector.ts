@@ -193,6 +193,7 @@ export class Ejector implements EndpointObserver {
     health.progressed(routed, at);
     health.share.add('good', at);
     health.consecutiveFailures = 0;
+    this.#leftOut.works(health);
     if (health.ejected === undefined || this.#plan === undefined) return;
     // What was slow, and answers after all, works.
     if (health.ejected.reason === 'silent') health.wake(at);
@@ -218,6 +219,7 @@ export class Ejector implements EndpointObserver {
   ): void {
     health.share.add('failed', at);
     health.consecutiveFailures += 1;
+    health.failedAt = at;
     if (health.ejected !== undefined) {
       if (health.trials.has(routed)) this.#eject(health, 'trial-failed', at);
       return;
@@ -232,8 +234,11 @@ export class Ejector implements EndpointObserver {
     const plan = this.#plan;
     const isNew = health.ejected === undefined;
     // The last endpoint stays: a request that may fail is better than none.
-    if (plan === undefined || (isNew && this.#leftOut.ejected + 1 >= pool.snapshot().length))
+    if (plan === undefined) return;
+    if (isNew && this.#leftOut.ejected + 1 >= pool.snapshot().length) {
+      this.#leftOut.spare(health);
       return;
+    }
     health.eject(reason, at, plan);
     this.#leftOut.eject(health);
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);

@@ -36,6 +36,8 @@ export class EndpointHealth {
   firstTokenAt: Millis = Number.NEGATIVE_INFINITY;
   lateMs: Millis = 0;
   consecutiveFailures = 0;
+  /** When it failed last, or was found to give no first token. */
+  failedAt: Millis = Number.NEGATIVE_INFINITY;
   /** Whether the last failure was an answer that had begun well. */
   brokeOff = false;
   /** The usual time between two first tokens or ends; infinite before the second. */
@@ -140,6 +142,7 @@ export class EndpointHealth {
     const all = this.share.all(at);
     if (this.ejected === undefined) this.#failedShare = all > 0 ? this.share.failed(at) / all : 0;
     this.ejected = { reason, since, until: from + this.#nextBackoffMs(plan) };
+    this.failedAt = at;
     this.#trials.clear();
     this.#trialsPassed = 0;
   }

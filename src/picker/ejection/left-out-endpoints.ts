@@ -5,13 +5,16 @@ const NO_SLOTS: ReadonlySet<number> = new Set();
 
 /**
  * The endpoints that get no requests now: ejected ones, and suspects, which are left out only while
- * others can take the requests. Where all candidates are left out, none is.
+ * others can take the requests. Where all candidates fail, those get requests that have answered a
+ * scrape since they failed, and all where there are none: one that works again is found at once.
  */
 export class LeftOutEndpoints {
   /** By slot. */
   readonly #ejected = new Map<number, EndpointHealth>();
   /** Slots of endpoints that get no new requests while others can take them. */
   #suspects: ReadonlySet<number> = NO_SLOTS;
+  /** It fails as those that are ejected, and is not, because it is the last one of the pool. */
+  #spared: EndpointHealth | undefined;
 
   /** The number of ejected endpoints. */
   get ejected(): number {
@@ -24,12 +27,24 @@ export class LeftOutEndpoints {
   }
 
   eject(health: EndpointHealth): void {
+    this.works(health);
     this.#ejected.set(health.endpoint.slot, health);
+  }
+
+  /** The last endpoint of the pool fails. */
+  spare(health: EndpointHealth): void {
+    this.#spared = health;
+  }
+
+  /** The endpoint does not fail now, if it is the one that was spared. */
+  works(health: EndpointHealth): void {
+    if (this.#spared === health) this.#spared = undefined;
   }
 
   /** The endpoint is back, or has gone. */
   delete(slot: number): void {
     this.#ejected.delete(slot);
+    if (this.#spared?.endpoint.slot === slot) this.#spared = undefined;
   }
 
   suspect(endpoints: readonly Endpoint[]): void {
@@ -38,26 +53,44 @@ export class LeftOutEndpoints {
 
   clear(): void {
     this.#ejected.clear();
+    this.#spared = undefined;
     this.#suspects = NO_SLOTS;
   }
 
   /** The candidates without ejected and suspect endpoints; more where nothing else is left. */
   remaining(candidates: readonly Endpoint[]): readonly Endpoint[] {
-    const unejected = this.#unejected(candidates);
-    if (this.#suspects.size === 0) return unejected;
-    const left = unejected.filter(({ slot }) => !this.#suspects.has(slot));
-    return left.length === 0 ? unejected : left;
+    const working = this.#working(candidates);
+    if (this.#suspects.size === 0) return working;
+    const left = working.filter(({ slot }) => !this.#suspects.has(slot));
+    return left.length === 0 ? working : left;
   }
 
   /** More of `all` where the filters left none of `tried`; undefined where there is no more. */
   widen(tried: readonly Endpoint[], all: readonly Endpoint[]): readonly Endpoint[] | undefined {
-    const steps = [this.remaining(all), this.#unejected(all), all];
+    const steps = [this.remaining(all), this.#working(all), this.#answering(all), all];
     return steps.find(({ length }) => length > tried.length);
   }
 
-  #unejected(candidates: readonly Endpoint[]): readonly Endpoint[] {
+  /** Those that do not fail; else those that may work again; else all. */
+  #working(candidates: readonly Endpoint[]): readonly Endpoint[] {
     if (this.#ejected.size === 0) return candidates;
-    const left = candidates.filter(({ slot }) => !this.#ejected.has(slot));
-    return left.length === 0 ? candidates : left;
+    const working = candidates.filter(({ slot }) => this.#failing(slot) === undefined);
+    if (working.length > 0) return working;
+    const answering = this.#answering(candidates);
+    if (answering.length > 0) return answering;
+    const spared = candidates.filter(({ slot }) => !this.#ejected.has(slot));
+    return spared.length > 0 ? spared : candidates;
+  }
+
+  /** Those that do not fail, or have answered a scrape since they failed. */
+  #answering(candidates: readonly Endpoint[]): readonly Endpoint[] {
+    return candidates.filter(({ slot, metrics }) => {
+      const failing = this.#failing(slot);
+      return failing === undefined || metrics.sampledAt > failing.failedAt;
+    });
+  }
+
+  #failing(slot: number): EndpointHealth | undefined {
+    return this.#spared?.endpoint.slot === slot ? this.#spared : this.#ejected.get(slot);
   }
 }

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { EjectionBed } from '../../../test/support/ejection-bed.ts';
+
+/** Any endpoint is chosen alike, whatever is known of it. */
+const BY_CHANCE = `plugins: [{ type: by-label, parameters: { label: decodes, validValues: ['yes'] } }, { type: random-picker }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { pluginRef: random-picker }] }]
+`;
+
+/** Three servers decode, and all of them refuse until an ejected one works again. */
+function afterOutage(servers: number): EjectionBed {
+  const labels = (at: number) => new Map([['decodes', at < 3 ? 'yes' : 'no']]);
+  const bed = new EjectionBed({ policy: BY_CHANCE, servers, labels });
+  bed.run(2000);
+  for (const at of [0, 1, 2]) bed.set(at, 'refuses');
+  bed.run(60_000);
+  const ejected = [0, 1, 2].filter((at) => bed.isOut(at));
+  expect(ejected.length).toBe(Math.min(3, servers - 1));
+  const [first = 0] = ejected;
+  // Its next trial is due in seconds.
+  for (let n = 0; n < 2000 && bed.sent.at(-1)?.server !== first; n++) bed.run(5);
+  bed.run(5);
+  bed.set(first, 'works');
+  // Until it has answered a scrape.
+  bed.run(100);
+  return bed;
+}
+
+describe('where all endpoints that could serve a request fail', () => {
+  it.each([
+    ['are all ejected, beside others that cannot serve it', 6],
+    ['are the whole pool, whose last one is not ejected', 3],
+  ])('[V513] one that answers scrapes since gets the requests at once: they %s', (_, servers) => {
+    const bed = afterOutage(servers);
+    const from = bed.clock.now();
+    bed.run(5000);
+    const later = bed.sent.filter(({ at }) => at >= from);
+    expect(later.length).toBe(1000);
+    // The trials of the other two.
+    expect(later.filter(({ failed }) => failed).length).toBeLessThanOrEqual(4);
+    expect(bed.refused).toBe(0);
+  });
+
+  it('[V513] all get requests while none answers scrapes, and all are back once they work', () => {
+    const bed = new EjectionBed({
+      policy: BY_CHANCE,
+      servers: 6,
+      labels: () => new Map([['decodes', 'yes']]),
+    });
+    bed.run(2000);
+    for (let at = 0; at < 6; at++) bed.set(at, 'refuses');
+    bed.run(10_000);
+    expect(bed.refused).toBe(0);
+    for (let at = 0; at < 6; at++) bed.set(at, 'works');
+    bed.run(15_000);
+    expect([0, 1, 2, 3, 4, 5].filter((at) => bed.isOut(at))).toEqual([]);
+  });
+
+  it('[V513] one that answers scrapes alone, and fails again, is no better than the others', () => {
+    const labels = (at: number) => new Map([['decodes', at < 3 ? 'yes' : 'no']]);
+    const bed = new EjectionBed({ policy: BY_CHANCE, servers: 6, labels });
+    bed.run(2000);
+    for (const at of [0, 1, 2]) bed.set(at, 'refuses');
+    bed.run(20_000);
+    // Its page can be read, and its requests fail.
+    bed.set(2, 'breaks off');
+    bed.run(100);
+    const from = bed.clock.now();
+    bed.set(0, 'works');
+    bed.run(2000);
+    const later = bed.sent.filter(({ at }) => at >= from + 1000);
+    const served = later.filter(({ failed }) => !failed).length;
+    expect(served / later.length).toBeGreaterThan(0.4);
+  });
+});
