@@ -6,6 +6,10 @@ const BY_CHANCE = `plugins: [{ type: by-label, parameters: { label: decodes, val
 schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { pluginRef: random-picker }] }]
 `;
 
+const ANY = `plugins: [{ type: random-picker }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: random-picker }] }]
+`;
+
 /** Three servers decode, and all of them refuse until an ejected one works again. */
 function afterOutage(servers: number): EjectionBed {
   const labels = (at: number) => new Map([['decodes', at < 3 ? 'yes' : 'no']]);
@@ -70,5 +74,25 @@ describe('where all endpoints that could serve a request fail', () => {
     const later = bed.sent.filter(({ at }) => at >= from + 1000);
     const served = later.filter(({ failed }) => !failed).length;
     expect(served / later.length).toBeGreaterThan(0.4);
+  });
+
+  it('[V513] the last endpoint that failed gets requests again when it works, though another stays down', () => {
+    const bed = new EjectionBed({ policy: ANY, servers: 3 });
+    bed.run(2000);
+    for (const at of [0, 1, 2]) bed.set(at, 'refuses');
+    bed.run(60_000);
+    const ejected = [0, 1, 2].filter((at) => bed.isOut(at));
+    expect(ejected).toHaveLength(2);
+    const spared = [0, 1, 2].find((at) => !bed.isOut(at)) as number;
+    const [first = 0] = ejected;
+    bed.set(first, 'works');
+    bed.run(60_000);
+    expect(bed.isOut(first)).toBe(false);
+    bed.set(spared, 'works');
+    bed.run(60_000);
+    const from = bed.clock.now();
+    bed.run(5000);
+    const later = bed.sent.filter(({ at }) => at >= from);
+    expect(later.filter(({ server }) => server === spared).length).toBeGreaterThan(300);
   });
 });

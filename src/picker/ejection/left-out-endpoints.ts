@@ -71,15 +71,18 @@ export class LeftOutEndpoints {
     return steps.find(({ length }) => length > tried.length);
   }
 
-  /** Those that do not fail; else those that may work again; else all. */
+  /**
+   * Those that are not ejected; where only the spared one is not, those that may work again; else
+   * all. Beside another that works the spared one counts as one that works, so that it is ejected if
+   * it fails again, and tried later.
+   */
   #working(candidates: readonly Endpoint[]): readonly Endpoint[] {
     if (this.#ejected.size === 0) return candidates;
-    const working = candidates.filter(({ slot }) => this.#failing(slot) === undefined);
-    if (working.length > 0) return working;
+    const unejected = candidates.filter(({ slot }) => !this.#ejected.has(slot));
+    if (unejected.some(({ slot }) => this.#failing(slot) === undefined)) return unejected;
     const answering = this.#answering(candidates);
     if (answering.length > 0) return answering;
-    const spared = candidates.filter(({ slot }) => !this.#ejected.has(slot));
-    return spared.length > 0 ? spared : candidates;
+    return unejected.length > 0 ? unejected : candidates;
   }
 
   /** Those that do not fail, or have answered a scrape since they failed. */
