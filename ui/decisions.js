@@ -179,6 +179,11 @@ function sizeOf({ promptTokens, model }, withModel) {
   return `${count(promptTokens)} ${promptTokens === 1 ? 'token' : 'tokens'}${withModel ? `, ${model}` : ''}`;
 }
 
+/** As `deciderText` of src/picker/cycles/cycle.ts. @param {string} decidedBy */
+function deciderText(decidedBy) {
+  return decidedBy === 'observed' ? 'the observed picker' : decidedBy;
+}
+
 /** The main reason in a few words, and who decided, where it is another. @param {LiveDecision} decision */
 export function becauseOf({ outcome, profiles, held }) {
   const wait = held === undefined ? [] : [`held ${duration(held.ms)}`];
@@ -188,7 +193,7 @@ export function becauseOf({ outcome, profiles, held }) {
   if (outcome.kind !== 'picked') return [...wait, 'refused'].join(' · ');
   const { decidedBy } = outcome;
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
-  const by = decidedBy === undefined ? [] : [`by ${decidedBy}`];
+  const by = decidedBy === undefined ? [] : [`by ${deciderText(decidedBy)}`];
   // A scheduler elsewhere gives no scores; a promoted shadow does.
   const alone = decidedBy === undefined ? ['the only one'] : [];
   return [...wait, ...(runnerUp === undefined ? alone : [lead(runnerUp)]), ...by].join(' · ');

@@ -154,6 +154,11 @@ interface SeenPicker extends Asked {
   readonly certificates: readonly Validity[];
 }
 
+/** The beginning of a page, which may be a document of many lines. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim().slice(0, 100);
+}
+
 async function askEnvoy(address: string): Promise<SeenEnvoy> {
   const of = (path: string): Promise<Page> => pageAt(address, path, { hint: ENVOY_PORT });
   const info = await of('/server_info');
@@ -165,7 +170,9 @@ async function askEnvoy(address: string): Promise<SeenEnvoy> {
   const server = jsonOf<EnvoySeen['info']>(info, address, ENVOY_PORT);
   // Another server, such as the picker's own port, may answer JSON to anything.
   if (info.status !== 200 || server.version === undefined) {
-    throw new CommandFailure(`${address} is no Envoy: ${info.text.slice(0, 200)}`);
+    throw new CommandFailure(
+      `${address} is no Envoy: it answered ${info.status} ${oneLine(info.text)}; give ${ENVOY_PORT}`,
+    );
   }
   const setup = readSetup(jsonOf(dump, address, ENVOY_PORT));
   const others = setup.otherFilters.join(' and ');

@@ -9,11 +9,11 @@ export interface ExplainedDecisions {
 }
 
 const IN_WORDS: Readonly<Record<Why, string>> = {
-  same: 'the same',
-  tie: 'a tie',
-  'not-scored': 'left out here',
-  samples: 'by samples just before',
-  unexplained: 'not explained',
+  same: 'have the same endpoint',
+  tie: 'are ties',
+  'not-scored': 'went to an endpoint that is left out here',
+  samples: 'follow from earlier samples',
+  unexplained: 'are not explained',
 };
 
 /** Counts what is said of observed decisions. */
@@ -38,9 +38,9 @@ export class ExplainedTally {
 export function explainedText({ why, drawn }: ExplainedDecisions): string {
   const decisions = WHYS.reduce((sum, each) => sum + why[each], 0);
   const percent = (count: number): string => `${((100 * count) / decisions).toFixed(1)} %`;
-  const shares = WHYS.map((each) => `${IN_WORDS[each]} ${percent(why[each])}`).join(', ');
-  const chance = `${IN_WORDS.unexplained} ${percent(drawn.unexplained)}`;
-  return `of ${decisions.toLocaleString('en')} decisions looked at: ${shares}; of picks at random ${chance}`;
+  const shares = WHYS.map((each) => `${percent(why[each])} ${IN_WORDS[each]}`).join(', ');
+  const chance = `of endpoints drawn at random ${percent(drawn.unexplained)} would not be`;
+  return `${decisions.toLocaleString('en')} decisions compared: ${shares}; ${chance}`;
 }
 
 function noCounts(): Counts {

@@ -31,7 +31,7 @@ describe('the comparison of a shadow with the picker', () => {
     expect([all.decisions, replacement]).toEqual([1, { name: 'remote', undecided: 1 }]);
   });
 
-  it('[D480] counts why observed decisions differ, and says it in a sentence', () => {
+  it('[D480] [O449] counts why observed decisions differ, and says it in a sentence', () => {
     const comparison = new ShadowComparison('mine.yaml');
     comparison.add(decided('observed'));
     expect(comparison.report(undefined).explained).toBeUndefined();
@@ -48,7 +48,7 @@ describe('the comparison of a shadow with the picker', () => {
       drawn: { same: 1, tie: 0, 'not-scored': 0, samples: 1, unexplained: 2 },
     });
     expect(explained && explainedText(explained)).toBe(
-      'of 4 decisions looked at: the same 50.0 %, a tie 25.0 %, left out here 0.0 %, by samples just before 25.0 %, not explained 0.0 %; of picks at random not explained 50.0 %',
+      '4 decisions compared: 50.0 % have the same endpoint, 25.0 % are ties, 0.0 % went to an endpoint that is left out here, 25.0 % follow from earlier samples, 0.0 % are not explained; of endpoints drawn at random 50.0 % would not be',
     );
   });
 });

@@ -233,8 +233,12 @@ describe('a failure in spite of correct usage', () => {
   });
 });
 
-describe('[O280] an address of something else', () => {
-  const other = createHttpServer((_request, response) => response.end('{"shadows": []}'));
+describe('[O280] [O450] an address of something else', () => {
+  const other = createHttpServer(({ url = '' }, response) => {
+    const isKnown = !url.startsWith('/debug/explain');
+    response.statusCode = isKnown ? 200 : 404;
+    response.end(isKnown ? '{\n  "shadows": []\n}' : '{"error": {"message": "Not Found"}}');
+  });
   let address = '';
   beforeAll(async () => {
     await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
@@ -243,7 +247,14 @@ describe('[O280] an address of something else', () => {
   afterAll(() => other.close());
 
   it.each([
-    [['doctor', '--envoy', 'OTHER'], /^OTHER is no Envoy: \{"shadows": \[\]\}\n$/],
+    [
+      ['doctor', '--envoy', 'OTHER'],
+      /^OTHER is no Envoy: it answered 200 \{ "shadows": \[\] \}; give Envoy’s admin port\n$/,
+    ],
+    [
+      ['explain', 'an-id', '--admin', 'OTHER'],
+      /^OTHER answered 404, as no picker does; give the address of its --metrics-port with --admin\n$/,
+    ],
     [
       ['top', '--admin', 'https://OTHER'],
       /^no picker at https:\/\/OTHER \(the TLS handshake failed: is it a port without TLS, for http/,

@@ -85,6 +85,9 @@ it('[O385] the live page says why also of what a promoted shadow decides, and wh
   expect(list.becauseOf({ outcome, profiles: none })).toBe('by mine.yaml');
   const held = { ms: 30 };
   expect(list.becauseOf({ outcome, profiles: none, held })).toBe('held 30.0 ms · by mine.yaml');
+  // [O451] The name in the data says nothing of another picker.
+  const observed = { ...outcome, decidedBy: 'observed' };
+  expect(list.becauseOf({ outcome: observed, profiles: none })).toBe('by the observed picker');
 });
 
 it('[G208] the live page names the scheduler that refused a request', () => {

@@ -102,7 +102,7 @@ describe('pointsman shadow', () => {
     const drawn = { same: 25, tie: 5, 'not-scored': 0, samples: 20, unexplained: 50 };
     const observed = [{ ...shadows[0], parity: { ...parity, explained: { why, drawn } } }];
     const sentence =
-      'of 100 decisions looked at: the same 77.0 %, a tie 7.0 %, left out here 0.0 %, by samples just before 15.0 %, not explained 1.0 %; of picks at random not explained 50.0 %';
+      '100 decisions compared: 77.0 % have the same endpoint, 7.0 % are ties, 0.0 % went to an endpoint that is left out here, 15.0 % follow from earlier samples, 1.0 % are not explained; of endpoints drawn at random 50.0 % would not be';
     expect(shadowTable(observed as readonly ShadowStatus[])).toContain(`\nmine: ${sentence}\n`);
     expect(parityPage('Shadows', observed as readonly ShadowStatus[], [])).toContain(
       `mine, beside the observed picker: ${sentence}.`,

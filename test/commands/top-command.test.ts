@@ -166,6 +166,12 @@ it('[O385] says why also of what a promoted shadow decides, and who it was', () 
   expect(piped).toMatch(/393 ms better than \S+-p9v4z, decided by mine\.yaml\n/);
 });
 
+it('[O451] says in words that another picker decided, which an observer looks at', () => {
+  const state = decided({ scoreBehind: 0.1, costs: [] }, 'observed');
+  const piped = topText(state, { lines: 23, columns: Number.POSITIVE_INFINITY });
+  expect(piped).toMatch(/, decided by the observed picker\n/);
+});
+
 it('[O368] leaves a column out that a line has no room for, and cuts none', () => {
   const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] });
   const [row] = state.rows;

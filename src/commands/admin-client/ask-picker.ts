@@ -99,7 +99,10 @@ export async function askPicker<T>({
   if (status === 404 && paths !== undefined && absent !== undefined) {
     throw new CommandFailure(absent);
   }
-  throw new CommandFailure(typeof error === 'string' ? error : `${admin} answered ${status}`);
+  // Other servers answer errors of a shape of their own, such as those of OpenAI's API.
+  throw new CommandFailure(
+    typeof error === 'string' ? error : `${admin} answered ${status}, as no picker does; ${HINT}`,
+  );
 }
 
 function tokenOf(file: string): string {

@@ -1,4 +1,5 @@
 import { textTable } from '../../framework/text-table.ts';
+import { deciderText } from '../../picker/cycles/cycle.ts';
 import type { LiveDecision } from '../../serve/live/live-message.ts';
 import { ending, ms, NAME_CHARS_MIN } from './top-pool.ts';
 
@@ -60,7 +61,7 @@ function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => 
     return runnerUp === undefined ? 'there was no other' : aheadOf(runnerUp, nameOf);
   }
   // A scheduler elsewhere gives no scores; a promoted shadow does.
-  const by = `decided by ${decidedBy}`;
+  const by = `decided by ${deciderText(decidedBy)}`;
   return runnerUp === undefined ? by : `${aheadOf(runnerUp, nameOf)}, ${by}`;
 }
 

@@ -1,5 +1,6 @@
 import { firstOf } from '../../framework/first-of.ts';
 import { textTable } from '../../framework/text-table.ts';
+import { deciderText } from '../../picker/cycles/cycle.ts';
 import type {
   ExplainedOutcome,
   ExplainedProfile,
@@ -105,7 +106,7 @@ export function outcomeText(outcome: ExplainedOutcome): string {
   return [
     `${endpoint}, score ${figure(score)}`,
     ...(prefill === undefined ? [] : [`prompt computed on ${prefill}`]),
-    ...(decidedBy === undefined ? [] : [`decided by ${decidedBy}`]),
+    ...(decidedBy === undefined ? [] : [`decided by ${deciderText(decidedBy)}`]),
   ].join('; ');
 }
 

@@ -20,8 +20,8 @@ describe('the words about flow control', () => {
     const left = { kind: 'let-go', after: ['end', 'sample'], place } as const;
     expect(flowLines({ ...FLOW, left })).toEqual([
       '3,012 ms in flow control: priority 0, fairness id team-a',
-      'when it came, the saturation of the pool was 1.02, and its priority goes on below 1',
-      'before it waited 2 requests with a higher priority and 10 requests with its priority (3 with its fairness id)',
+      'when it came, the saturation of the pool was 1.02: requests of its priority wait until it is below 1',
+      '2 requests with a higher priority and 10 requests with its priority (3 with its fairness id) waited already',
       'let go when another request ended, and a new sample of an endpoint came; the saturation of the pool was 0.98',
     ]);
   });
@@ -46,7 +46,7 @@ describe('the words about flow control', () => {
     const before = (came: object): string | undefined =>
       flowLines({ ...FLOW, came: { ...CAME, ...none, ...came } })[2];
     expect(before({})).toBe('no other waited then');
-    expect(before({ higher: 1 })).toBe('before it waited 1 request with a higher priority');
+    expect(before({ higher: 1 })).toBe('1 request with a higher priority waited already');
   });
 
   test('[O439] give the status, the reason and the sentence of a refusal', () => {

@@ -27,7 +27,8 @@ function whyClosed({ endpoints, saturation, ceiling, closedBy }: FlowPlace): str
   if (endpoints === 0) return 'the pool had no endpoint';
   const pool = `the saturation of the pool was ${figure(saturation)}`;
   if (ceiling <= 0) return 'its priority was closed by the configuration';
-  if (saturation >= ceiling) return `${pool}, and its priority goes on below ${figure(ceiling)}`;
+  if (saturation >= ceiling)
+    return `${pool}: requests of its priority wait until it is below ${figure(ceiling)}`;
   return closedBy === undefined
     ? `${pool}, and others had their turn`
     : `${pool}, and priority ${closedBy} was closed, which closes all below it`;
@@ -41,7 +42,7 @@ function queueText({ higher, samePriority, sameFairnessId }: FlowPlace): string 
       ? []
       : [`${requests(samePriority)} with its priority (${sameFairnessId} with its fairness id)`]),
   ];
-  return parts.length === 0 ? 'no other waited then' : `before it waited ${parts.join(' and ')}`;
+  return parts.length === 0 ? 'no other waited then' : `${parts.join(' and ')} waited already`;
 }
 
 function endText(left: ExplainedFlowEnd): string {

@@ -68,6 +68,11 @@ export type DecidedCycle = Cycle & {
 /** `decidedBy` of what another picker decided. */
 export const OBSERVED = 'observed';
 
+/** Who decided, for people: a name says nothing of another picker. */
+export function deciderText(decidedBy: string): string {
+  return decidedBy === OBSERVED ? 'the observed picker' : decidedBy;
+}
+
 /** Another picker's destination as a decision. Throws `no-endpoints` where it is no candidate. */
 export function observedDecision(
   { destination, prefill }: Destination,

@@ -58,12 +58,18 @@ describe('/debug/decisions', () => {
     },
   );
 
-  it('refuses to explain a request that is not named or not known', () => {
-    const explainDocument = decisionDocuments(recordedPicker('default').recorder).get(
-      '/debug/explain',
-    );
+  it('[O450] refuses to explain a request that is not named or not known, and says what to do', () => {
+    const test = recordedPicker('default');
+    const explainDocument = decisionDocuments(test.recorder).get('/debug/explain');
     expect(() => explainDocument?.(new URLSearchParams(''))).toThrow('no request is named');
-    expect(() => explainDocument?.(new URLSearchParams('id=x'))).toThrow('no request "x"');
+    expect(() => explainDocument?.(new URLSearchParams('id=x'))).toThrow(
+      'no request "x": no decision has been made yet; where requests are sent, `pointsman doctor` says why none comes here',
+    );
+    test.add('pod');
+    test.picker.route(makeRequest({ id: 'a' }));
+    expect(() => explainDocument?.(new URLSearchParams('id=x'))).toThrow(
+      'no request "x" among the last 1 decisions; `pointsman explain` without an id lists the latest',
+    );
   });
 });
 

@@ -69,14 +69,17 @@ export function decisionDocuments(
           throw new HttpError(400, 'no request is named: ask for /debug/explain?id=<request id>');
         const found = explainedRequest(id, recorder, router);
         if (found !== undefined) return found;
-        const { decisions } = ring.stats();
-        throw new HttpError(
-          404,
-          `no request ${JSON.stringify(id.slice(0, 200))} among the last ${decisions} decisions`,
-        );
+        throw new HttpError(404, unknownText(id, ring.stats().decisions));
       },
     ],
   ]);
+}
+
+function unknownText(id: string, decisions: number): string {
+  const unknown = `no request ${JSON.stringify(id.slice(0, 200))}`;
+  return decisions === 0
+    ? `${unknown}: no decision has been made yet; where requests are sent, \`pointsman doctor\` says why none comes here`
+    : `${unknown} among the last ${decisions} decisions; \`pointsman explain\` without an id lists the latest`;
 }
 
 /** With decisions of one endpoint, model or outcome alone, nothing else is listed. */
