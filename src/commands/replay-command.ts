@@ -12,7 +12,8 @@ import type { ReportInput } from '../lab/report/report-page.ts';
 import { compare } from '../lab/run-summary/compare.ts';
 import { curvesOf } from '../lab/run-summary/curves.ts';
 import { binLength, hitLadder } from '../lab/run-summary/hit-ladder.ts';
-import { renderComparison } from '../lab/run-summary/render-comparison.ts';
+import { comparisonLegend, renderComparison } from '../lab/run-summary/render-comparison.ts';
+import { STUDY_OBJECTIVE } from '../lab/run-summary/service-objective.ts';
 import { verdictOf } from '../lab/run-summary/verdict.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
 import { readingOf } from '../lab/traces/trace.ts';
@@ -83,7 +84,11 @@ async function run(flags: ReplayFlags): Promise<void> {
   process.stdout.write(
     flags.json
       ? `${JSON.stringify({ reports, results }, undefined, 2)}\n`
-      : `${renderComparison(reports, process.stdout.columns)}\n${notes.join('\n')}\n`,
+      : [
+          renderComparison(reports, process.stdout.columns),
+          comparisonLegend(STUDY_OBJECTIVE),
+          `\n${notes.join('\n')}\n`,
+        ].join(''),
   );
   // Comes last, so that the figures are not lost if the report cannot be written.
   if (flags.report !== undefined) await writeReport(flags, replays, { reports, notes });

@@ -7,7 +7,7 @@ import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
 import { writeWhole } from '../files/writing/write-whole.ts';
 import { ConfigError } from '../framework/error.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
-import { renderComparison } from '../lab/run-summary/render-comparison.ts';
+import { comparisonLegend, renderComparison } from '../lab/run-summary/render-comparison.ts';
 import { verdictOf } from '../lab/run-summary/verdict.ts';
 import { readPool } from '../lab/simulate/pool-file.ts';
 import type { PoolSpec } from '../lab/simulate/pool-spec.ts';
@@ -133,10 +133,11 @@ async function run(flags: SimulateFlags): Promise<void> {
   // Some terminals say 0 for not known.
   const columns = process.stdout.columns || undefined;
   const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit, columns)}`;
+  const legend = comparisonLegend(planning.objective);
   process.stdout.write(
     json
       ? `${JSON.stringify(document, undefined, 2)}\n`
-      : [renderComparison(reports, columns), ...notes, planText].join(''),
+      : [renderComparison(reports, columns), legend, ...notes, planText].join(''),
   );
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JobResult } from '../simulate/run-job.ts';
 import { compare, estimate } from './compare.ts';
-import { renderComparison } from './render-comparison.ts';
+import { comparisonLegend, renderComparison } from './render-comparison.ts';
 import { STUDY_OBJECTIVE } from './service-objective.ts';
 
 function result(name: string, seed: number, ttftMeanMs: number): JobResult {
@@ -76,6 +76,13 @@ describe('[O274] a table of few draws', () => {
     // Where there is room, it is one table.
     const wide = renderComparison(of(5), 200).split('\n');
     expect(wide.filter((line) => line.startsWith('config '))).toHaveLength(1);
+  });
+
+  it('[O452] says below it what its columns mean and when an answer is good, in 80 columns', () => {
+    const legend = comparisonLegend({ ttftMs: 1500, tpotMs: 50, share: 0.95 });
+    expect(legend).toContain('good: TTFT under 1500 ms and TPOT under 50 ms;');
+    const widths = legend.split('\n').map(({ length }) => length);
+    expect(Math.max(...widths)).toBeLessThanOrEqual(80);
   });
 
   it('[O325] is one table of 80 columns for one configuration, and leaves no column alone where it is parted', () => {

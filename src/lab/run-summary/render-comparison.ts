@@ -1,5 +1,6 @@
 import { tableWithin } from '../../framework/text-table.ts';
 import { type ConfigReport, DRAWS_MIN, type Figure } from './compare.ts';
+import type { ServiceObjective } from './service-objective.ts';
 
 const milliseconds = (value: number): string =>
   Math.abs(value) < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');
@@ -34,6 +35,14 @@ export function renderComparison(reports: readonly ConfigReport[], columns = 80)
   const table = tableWithin(rows, columns);
   if (draws < 2 || draws >= DRAWS_MIN) return table;
   return `${table}means of ${draws} draws, too few for an interval: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN})\n`;
+}
+
+/** What the columns mean and when an answer is good, in lines that fit into 80 characters. */
+export function comparisonLegend({ ttftMs, tpotMs }: ServiceObjective): string {
+  return [
+    'TTFT, TPOT, E2E: to the first token, for each further one, to the end; means\n',
+    `good: TTFT under ${ttftMs} ms and TPOT under ${tpotMs} ms; hits: prompt found in caches\n`,
+  ].join('');
 }
 
 /**
