@@ -13,9 +13,9 @@ import { readSglang, sglangRecipient } from './apis/sglang-generate.ts';
 import { ApiError, parseBody, sendJson } from './replica/api-error.ts';
 import { type Replica, ranksAtAddress, stateOf } from './replica/replica.ts';
 import { type Call, forcedTokens, type Route } from './requests/call.ts';
-import { type BytesOf, chatTokenIds } from './requests/chat-prompt.ts';
+import type { BytesOf } from './requests/chat-prompt.ts';
 import type { GenerationRequest } from './requests/read-generation.ts';
-import { readChat, readCompletion } from './requests/read-generation.ts';
+import { chatTokenIds, readChat, readCompletion } from './requests/read-generation.ts';
 import { countMessageTokens, readMessages } from './requests/read-messages.ts';
 import { readResponses } from './requests/read-responses.ts';
 import { readTokens } from './requests/read-tokens.ts';
@@ -35,7 +35,7 @@ export const ALWAYS_SERVED: ReadonlySet<string> = new Set([
 
 const tokenizeSchema = z.looseObject({
   prompt: z.string().optional(),
-  messages: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })).optional(),
+  messages: z.unknown().optional(),
 });
 const tokensSchema = z.looseObject({ tokens: z.array(z.int()) });
 const pullSchema = z.looseObject({
@@ -217,14 +217,13 @@ function modelList({ replica: { options, loras, clock, contextTokensMax } }: Cal
 }
 
 function tokenize({ replica, json }: Call): object {
-  const { prompt, messages } = parseBody(tokenizeSchema, json());
+  const body = json();
+  const { prompt, messages } = parseBody(tokenizeSchema, body);
   if ((prompt === undefined) === (messages === undefined)) {
     throw new ApiError(400, 'either prompt or messages must be given, and not both');
   }
   const ids =
-    messages === undefined
-      ? tokenIdsOf(Buffer.from(prompt ?? '', 'utf8'))
-      : chatTokenIds({ messages });
+    messages === undefined ? tokenIdsOf(Buffer.from(prompt ?? '', 'utf8')) : chatTokenIds(body);
   return {
     count: ids.length,
     max_model_len: replica.contextTokensMax,

@@ -23,10 +23,19 @@ export interface ChatMessage {
     | undefined;
 }
 
+/** A function as the model is told of it. */
+interface DescribedTool {
+  readonly function: {
+    readonly name?: string | undefined;
+    readonly description?: unknown;
+    readonly parameters?: unknown;
+  };
+}
+
 /** The parts of a chat that become the prompt. */
 interface ChatPrompt {
   readonly messages: readonly ChatMessage[];
-  readonly tools?: readonly unknown[] | null | undefined;
+  readonly tools?: readonly DescribedTool[] | null | undefined;
 }
 
 /** A chat as token ids, and where its media are. */
@@ -48,7 +57,7 @@ export function renderChat({ messages, tools }: ChatPrompt, bytesOf: BytesOf = u
     pieces.push(piece);
     tokens += tokensIn(piece);
   };
-  if (tools !== null && tools !== undefined) add(utf8(JSON.stringify(tools)));
+  if (tools !== null && tools !== undefined) add(utf8(JSON.stringify(tools.map(described))));
   const media: PromptMedia[] = [];
   for (const message of messages) {
     add(roleOf(message.role));
@@ -68,9 +77,11 @@ export function renderChat({ messages, tools }: ChatPrompt, bytesOf: BytesOf = u
   return { ids: tokenIdsOfAll(pieces), media };
 }
 
-/** The token ids of a chat. */
-export function chatTokenIds(chat: ChatPrompt, bytesOf?: BytesOf): Int32Array {
-  return renderChat(chat, bytesOf).ids;
+/** In the order of vLLM: the fields that it knows, then all others. */
+function described({
+  function: { name, description, parameters, ...others },
+}: DescribedTool): object {
+  return { type: 'function', function: { name, description, parameters, ...others } };
 }
 
 const END_OF_MESSAGE = utf8('<|>\n');
@@ -81,6 +92,17 @@ type Part = Exclude<ChatMessage['content'], string | null | undefined>[number];
 function partsOf({ content, tool_calls: calls }: ChatMessage): readonly (string | Part)[] {
   const parts = typeof content === 'string' ? [content] : (content ?? []);
   return [...parts, ...(calls ?? []).map((call) => call.function.arguments)];
+}
+
+/** Several texts as one; each may be a mark of a long text. */
+export function joinTexts(
+  texts: readonly string[],
+  between: string,
+  bytesOf: BytesOf = utf8,
+): string {
+  const [first = ''] = texts;
+  if (texts.length <= 1) return first;
+  return texts.map((text) => bytesOf(text).toString('utf8')).join(between);
 }
 
 /** The text of the last message. */

@@ -115,11 +115,15 @@ const message = z.looseObject({
   tool_calls: z.array(toolCall).nullish(),
 });
 
-const chatSchema = z.looseObject({
-  ...sharedFields,
-  max_completion_tokens: z.int().positive().nullish(),
+/** What a chat's tokens depend on. */
+const chatPromptSchema = z.looseObject({
   messages: z.array(message).min(1),
   tools: z.array(tool).nullish(),
+});
+const chatSchema = z.looseObject({
+  ...sharedFields,
+  ...chatPromptSchema.shape,
+  max_completion_tokens: z.int().positive().nullish(),
   tool_choice: toolChoice.nullish(),
   logprobs: flag,
   top_logprobs: z.int().min(0).max(20).nullish(),
@@ -137,6 +141,11 @@ const completionSchema = z.looseObject({
   logprobs: z.int().min(0).max(20).nullish(),
   suffix: text,
 });
+
+/** The token ids of a chat that is not to be answered. Throws ApiError. */
+export function chatTokenIds(raw: unknown): Int32Array {
+  return renderChat(parseBody(chatPromptSchema, raw)).ids;
+}
 
 /** Reads a chat completion as vLLM does. Throws ApiError. */
 export function readChat(raw: unknown, bytesOf?: BytesOf): GenerationRequest {

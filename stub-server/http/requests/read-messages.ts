@@ -3,6 +3,7 @@ import { parseBody } from '../replica/api-error.ts';
 import {
   type BytesOf,
   type ChatMessage,
+  joinTexts,
   lastTextOf,
   type RenderedChat,
   renderChat,
@@ -24,8 +25,12 @@ const promptFields = {
   messages: z
     .array(z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(block)]) }))
     .min(1),
-  tools: z.array(z.looseObject({ name: z.string(), input_schema: z.unknown() })).nullish(),
+  tools: z
+    .array(z.looseObject({ name: z.string(), input_schema: z.record(z.string(), z.unknown()) }))
+    .nullish(),
 };
+/** A block of the system text that differs in each request. */
+const PER_REQUEST = 'x-anthropic-billing-header';
 const promptSchema = z.looseObject(promptFields);
 const messagesSchema = z.looseObject({
   ...promptFields,
@@ -45,10 +50,11 @@ export function readMessages(raw: unknown, bytesOf?: BytesOf): GenerationRequest
   }));
   const { ids, media } = promptOf(data, bytesOf);
   return {
-    ...readCommonTerms({ ...data, n: 1 }, 'messages'),
+    // In vLLM this API has no salt.
+    ...readCommonTerms({ ...data, n: 1, cache_salt: null }, 'messages'),
     prompts: [ids],
     media,
-    asked: () => lastTextOf(data.messages.flatMap(chatOf), bytesOf),
+    asked: () => lastTextOf(chatOf(data, bytesOf), bytesOf),
     outputTokensMax: data.max_tokens,
     stop: data.stop_sequences ?? [],
     logprobs: undefined,
@@ -61,42 +67,66 @@ export function countMessageTokens(raw: unknown): number {
   return promptOf(parseBody(promptSchema, raw)).ids.length;
 }
 
-function promptOf(
-  { system, messages, tools }: z.infer<typeof promptSchema>,
-  bytesOf?: BytesOf,
-): RenderedChat {
-  const before =
-    system === null || system === undefined ? [] : [{ role: 'system', content: system }];
-  const chat = [...before, ...messages.flatMap(chatOf)];
-  return renderChat({ messages: chat, tools }, bytesOf);
+type Prompt = z.infer<typeof promptSchema>;
+
+function promptOf(prompt: Prompt, bytesOf?: BytesOf): RenderedChat {
+  const tools = (prompt.tools ?? []).map(({ name, description, ...tool }) => {
+    const parameters = { ...tool.input_schema, type: tool.input_schema['type'] ?? 'object' };
+    const { defer_loading } = tool;
+    return { type: 'function', function: { name, description, parameters, defer_loading } };
+  });
+  const chat = { messages: chatOf(prompt, bytesOf), tools: tools.length === 0 ? null : tools };
+  return renderChat(chat, bytesOf);
+}
+
+function chatOf({ system, messages }: Prompt, bytesOf?: BytesOf): readonly ChatMessage[] {
+  const blocks = typeof system === 'string' ? [{ text: system }] : (system ?? []);
+  const texts = blocks.map(({ text = '' }) => text).filter((text) => !text.startsWith(PER_REQUEST));
+  const content = joinTexts(texts, '', bytesOf);
+  return [
+    ...(content === '' ? [] : [{ role: 'system', content }]),
+    ...messages.flatMap((message) => turnOf(message, bytesOf)),
+  ];
 }
 
 /**
  * A message, before it the results of tools that it has: in a chat they have a role of their own.
  */
-function chatOf({
-  role,
-  content,
-}: z.infer<typeof promptSchema>['messages'][number]): readonly ChatMessage[] {
+function turnOf(
+  { role, content }: Prompt['messages'][number],
+  bytesOf?: BytesOf,
+): readonly ChatMessage[] {
   if (typeof content === 'string') return [{ role, content }];
   const results = content.filter(({ type }) => type === 'tool_result');
-  const others = content.filter(({ type }) => type !== 'tool_result');
-  const calls = others.filter(({ type }) => type === 'tool_use');
-  const texts = others.filter(({ type }) => type !== 'tool_use');
+  const calls = content.filter(({ type }) => type === 'tool_use');
+  const parts = content.filter(
+    ({ type, text }) => type !== 'tool_result' && type !== 'tool_use' && text !== '',
+  );
   return [
-    ...results.map((each) => ({ role: 'tool', content: each.content })),
-    ...(others.length === 0
+    ...results.map((each) => ({ role: 'tool', content: resultOf(each, bytesOf) })),
+    ...(role === 'user' && parts.length === 0
       ? []
       : [
           {
             role,
-            content: texts.map((part) => ({ ...part, text: part.text ?? '' })),
+            content: parts.map((part) => ({ ...part, text: part.text ?? '' })),
             tool_calls: calls.map(({ input }) => ({
               function: { arguments: JSON.stringify(input ?? {}) },
             })),
           },
         ]),
   ];
+}
+
+/** What a tool returned, as one text. Media stay parts, so that they are counted. */
+function resultOf({ content }: z.infer<typeof block>, bytesOf?: BytesOf): ChatMessage['content'] {
+  if (typeof content !== 'object') return content;
+  if (content.some(({ type }) => type !== 'text')) return content;
+  return joinTexts(
+    content.map(({ text = '' }) => text),
+    '\n',
+    bytesOf,
+  );
 }
 
 function choiceOf(choice: z.infer<typeof messagesSchema>['tool_choice']): ToolChoice | undefined {

@@ -32,14 +32,17 @@ export function readResponses(raw: unknown, bytesOf?: BytesOf): GenerationReques
   const { input, instructions, tools, tool_choice: choice, previous_response_id: previous } = data;
   if (typeof previous === 'string')
     throw new ApiError(404, `Response with id '${previous}' not found.`, 'previous_response_id');
-  const functions = (tools ?? []).flatMap(({ type, name = '', ...rest }) =>
-    type === 'function' ? [{ name, parameters: rest['parameters'] }] : [],
-  );
+  const functions = (tools ?? []).filter(({ type }) => type === 'function');
   const messages = [
-    ...(typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : []),
-    ...(typeof input === 'string' ? [{ role: 'user', content: input }] : input.flatMap(messageOf)),
+    ...(instructions ? [{ role: 'system', content: instructions }] : []),
+    ...(typeof input === 'string' ? [{ role: 'user', content: input }] : messagesOf(input)),
   ];
-  const { ids, media } = renderChat({ messages, tools }, bytesOf);
+  const described = functions.map(({ name, description, parameters, strict = null }) => ({
+    type: 'function',
+    function: { name, description, parameters, strict },
+  }));
+  const chat = { messages, tools: described.length === 0 ? null : described };
+  const { ids, media } = renderChat(chat, bytesOf);
   return {
     ...readCommonTerms(raw, 'responses'),
     prompts: [ids],
@@ -47,18 +50,62 @@ export function readResponses(raw: unknown, bytesOf?: BytesOf): GenerationReques
     asked: () => lastTextOf(messages, bytesOf),
     outputTokensMax: data.max_output_tokens ?? undefined,
     logprobs: undefined,
-    ...chooseTools(functions, choice ?? undefined),
+    ...chooseTools(
+      functions.map(({ name = '', parameters }) => ({ name, parameters })),
+      choice ?? undefined,
+    ),
   };
 }
 
-/** An item of the input as a message of a chat; none for reasoning, which is not a prompt. */
-function messageOf(given: z.infer<typeof item>): readonly ChatMessage[] {
-  const { type = 'message', role = 'user', content, output, arguments: called = '' } = given;
-  if (type === 'message') return [{ role, content: plain(content) }];
-  if (type === 'function_call')
-    return [{ role: 'assistant', tool_calls: [{ function: { arguments: called } }] }];
-  if (type === 'function_call_output') return [{ role: 'tool', content: plain(output) }];
-  return [];
+/** An answer of the model, which several items may be parts of. */
+interface Answer extends ChatMessage {
+  content?: string;
+  hasThoughts?: boolean;
+  tool_calls?: readonly { readonly function: { readonly arguments: string } }[];
+}
+
+/**
+ * Items of the input as messages of a chat. Thoughts, a text and calls of functions that follow each
+ * other are one message; the template leaves out the thoughts.
+ */
+function messagesOf(items: readonly z.infer<typeof item>[]): readonly ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  let open: Answer | undefined;
+  const answer = (isTaken: (answer: Answer) => boolean): Answer => {
+    if (open !== undefined && !isTaken(open)) return open;
+    open = { role: 'assistant' };
+    messages.push(open);
+    return open;
+  };
+  for (const {
+    type = 'message',
+    role = 'user',
+    content,
+    output,
+    arguments: called = '',
+  } of items) {
+    if (type === 'message' && role === 'assistant') {
+      answer((last) => last.content !== undefined).content = firstText(content);
+    } else if (type === 'reasoning') {
+      answer((last) => last.hasThoughts === true).hasThoughts = true;
+    } else if (type === 'function_call') {
+      const last = answer(() => false);
+      last.tool_calls = [...(last.tool_calls ?? []), { function: { arguments: called } }];
+    } else if (type === 'message' || type === 'function_call_output') {
+      open = undefined;
+      const isResult = type === 'function_call_output';
+      messages.push({
+        role: isResult ? 'tool' : role,
+        content: plain(isResult ? output : content),
+      });
+    }
+  }
+  return messages;
+}
+
+/** As vLLM, which takes the first part of an answer. */
+function firstText(content: z.infer<typeof item>['content']): string {
+  return typeof content === 'string' ? content : (content?.[0]?.text ?? '');
 }
 
 function plain(content: z.infer<typeof item>['content']): ChatMessage['content'] {

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { readPrompt } from '../../src/openai/read-prompt.ts';
+import { readChat } from '../../stub-server/http/requests/read-generation.ts';
+import { readMessages } from '../../stub-server/http/requests/read-messages.ts';
+import { readResponses } from '../../stub-server/http/requests/read-responses.ts';
+import { makeRequest } from '../makers.ts';
+import { stubPoolForTests } from '../stub/stub-pool.ts';
+
+/** Requests of other APIs: the tokens that the picker asks for, and those that the stub caches. */
+
+const MESSAGES = {
+  model: 'm',
+  max_tokens: 2,
+  cache_salt: 's',
+  system: [
+    { type: 'text', text: 'x-anthropic-billing-header: cch=1f2e;' },
+    { type: 'text', text: 'be kind, ' },
+    { type: 'text', text: 'and be short' },
+  ],
+  tools: [{ name: 'weather', description: 'of a town', input_schema: { properties: {} } }],
+  messages: [
+    { role: 'user', content: 'is it raining in Ulm?' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'they want the weather', signature: 's' },
+        { type: 'text', text: 'I look it up.' },
+        { type: 'tool_use', id: 't1', name: 'weather', input: { town: 'Ulm' } },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        {
+          type: 'tool_result',
+          tool_use_id: 't1',
+          content: [
+            { type: 'text', text: 'rain' },
+            { type: 'text', text: 'all day' },
+          ],
+        },
+        { type: 'text', text: 'and now' },
+        { type: 'text', text: 'tomorrow' },
+      ],
+    },
+  ],
+};
+
+const RESPONSES = {
+  model: 'm',
+  max_output_tokens: 2,
+  cache_salt: 's',
+  instructions: 'be kind',
+  tools: [
+    { type: 'function', name: 'weather', description: 'of a town', parameters: {}, strict: true },
+    { type: 'function', name: 'time' },
+  ],
+  input: [
+    { role: 'user', content: [{ type: 'input_text', text: 'is it raining in Ulm?' }] },
+    { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'the weather' }] },
+    {
+      type: 'message',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'I look it up.', annotations: [] }],
+    },
+    { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"town": "Ulm"}' },
+    { type: 'function_call', call_id: 'c2', name: 'time', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c1', output: 'rain' },
+    { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'noon' }] },
+    { type: 'reasoning', summary: [] },
+    { role: 'user', content: 'and tomorrow?' },
+  ],
+};
+
+describe('the tokens of a request of another API', () => {
+  it.each([
+    ['/v1/messages', MESSAGES, readMessages],
+    ['/v1/messages', { ...MESSAGES, system: 'be kind', tools: [] }, readMessages],
+    ['/v1/responses', RESPONSES, readResponses],
+    ['/v1/responses', { input: 'hi', instructions: '', tools: null }, readResponses],
+  ])('[D597] at the stub are those that the picker asks for: %s %#', (path, body, readAtStub) => {
+    const request = makeRequest({ headers: new Map([[':path', path]]) });
+    const prompt = readPrompt(request, [new TextEncoder().encode(JSON.stringify(body))]);
+    if (prompt.kind !== 'text') throw new Error(`the picker has none: ${JSON.stringify(prompt)}`);
+    const asked = prompt.questions.flatMap(({ fields }) => readChat(fields).prompts);
+    const { prompts, cacheSalt } = readAtStub(body);
+    expect(asked).toEqual(prompts);
+    expect(prompt.salt).toBe(cacheSalt);
+  });
+});
+
+describe('/tokenize of a stub', () => {
+  const stub = stubPoolForTests();
+  const post = async (path: string, body: object): Promise<object> => {
+    const headers = { 'content-type': 'application/json' };
+    const options = { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await (await fetch(stub.url(path), options)).json()) as object;
+  };
+
+  it('[D599] has the tokens of a chat with tools and parts, as render has', async () => {
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'is it raining?' }] }];
+    const tools = [{ type: 'function', function: { name: 'weather', parameters: {} } }];
+    const call = { id: 'c', type: 'function', function: { name: 'weather', arguments: '{"a":1}' } };
+    const body = { messages: [...messages, { role: 'assistant', tool_calls: [call] }], tools };
+    const rendered = await post('/v1/chat/completions/render', body);
+    const { token_ids } = rendered as { readonly token_ids: readonly number[] };
+    expect(token_ids.length).toBeGreaterThan(20);
+    expect(await post('/tokenize', body)).toMatchObject({
+      tokens: token_ids,
+      count: token_ids.length,
+    });
+  });
+});
