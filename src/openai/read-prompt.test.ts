@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
 import { framedRequest, VLLM_ENGINE } from '../../test/support/grpc/grpc-services.ts';
-import { type Prompt, readPrompt } from './read-prompt.ts';
+import { type Prompt, type PromptOptions, readPrompt } from './read-prompt.ts';
 
-function read(body: unknown, path = ''): Prompt {
+function read(body: unknown, path = '', options: PromptOptions = {}): Prompt {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const bytes = new TextEncoder().encode(text);
   const request = makeRequest({ headers: new Map([[':path', path]]) });
-  return readPrompt(request, [bytes.subarray(0, 5), bytes.subarray(5)]);
+  return readPrompt(request, [bytes.subarray(0, 5), bytes.subarray(5)], options);
 }
 
 describe('the prompt of a body', () => {
@@ -59,6 +59,22 @@ describe('the prompt of a body', () => {
     expect(read({ ...salted, input: 'hi' }, '/v1/responses')).toEqual(chat('s'));
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
     expect(read({ ...salted, messages }, '/v1/messages?beta=true')).toEqual(chat(''));
+  });
+
+  it('[D598] is a request of the Messages API as it is, where the tokenizer takes it', () => {
+    const messages = [{ role: 'system', content: 'versions differ in where this goes' }];
+    const body = { model: 'm', max_tokens: 9, stream: true, cache_salt: 's', messages };
+    const native = { rendersMessages: true };
+    expect(read(body, '/v1/messages', native)).toEqual({
+      kind: 'text',
+      questions: [{ form: 'messages', fields: { model: 'm', messages, max_tokens: 1 } }],
+      salt: '',
+    });
+    const image = { messages: [{ role: 'user', content: [{ type: 'image' }] }] };
+    expect(read(image, '/v1/messages', native)).toEqual({ kind: 'none', reason: 'media' });
+    expect(read({ input: 'hi' }, '/v1/responses', native)).toMatchObject({
+      questions: [{ form: 'chat' }],
+    });
   });
 
   it('[D476] has each text of a list, and each list of token ids', () => {

@@ -27,7 +27,7 @@ export type NoTokensReason =
 
 /** What a tokenizer is asked for one text. */
 export interface TokenQuestion {
-  readonly form: 'completion' | 'chat';
+  readonly form: 'completion' | 'chat' | 'messages';
   /** The fields of the body that the tokens depend on, under the API's names. */
   readonly fields: PlainObject;
 }
@@ -56,6 +56,16 @@ const CHAT_FIELDS = [
 const COMPLETION_FIELDS = ['model', 'prompt', 'add_special_tokens'] as const;
 /** Types of message parts that are text. */
 const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
+/** Fields of a request of Anthropic's Messages API that change its tokens. */
+const MESSAGES_FIELDS = [
+  'model',
+  'system',
+  'messages',
+  'tools',
+  'tool_choice',
+  'output_config',
+  'chat_template_kwargs',
+] as const;
 /** APIs whose requests the servers read as chats, by the end of their paths. */
 const OTHER_APIS = [
   // In vLLM this API has no salt.
@@ -66,8 +76,17 @@ const OTHER_APIS = [
 /** SGLang's own API, whose text has a field of its own. */
 const SGLANG = '/generate';
 
+export interface PromptOptions {
+  /** Whether the tokenizer takes requests of the Messages API as they are. */
+  readonly rendersMessages?: boolean;
+}
+
 /** Reads the prompt from a whole body, given in pieces. */
-export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Array[]): Prompt {
+export function readPrompt(
+  request: InferenceRequest,
+  pieces: readonly Uint8Array[],
+  { rendersMessages = false }: PromptOptions = {},
+): Prompt {
   const { headers } = request;
   const path = apiPath(requestPath({ path: headers.get(':path') ?? '', headers }));
   if (isVllmGrpcPath(path)) {
@@ -82,6 +101,7 @@ export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Arra
     const { prompt, hasSalt, chatOf } = other;
     if (!isFilled(body[prompt])) return none('unknown-body');
     const fields = chatOf(body);
+    if (rendersMessages && chatOf === messagesChat && fields !== 'media') return asMessages(body);
     return typeof fields === 'string' ? none(fields) : asChat(fields, hasSalt ? salt : '');
   }
   if (Array.isArray(body['messages'])) {
@@ -95,6 +115,12 @@ export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Arra
 
 function asChat(fields: PlainObject, salt: string): Prompt {
   return { kind: 'text', questions: [{ form: 'chat', fields }], salt };
+}
+
+/** The API wants a number of tokens of the answer, whatever it is. */
+function asMessages(body: PlainObject): Prompt {
+  const fields = { ...pick(body, MESSAGES_FIELDS), max_tokens: 1 };
+  return { kind: 'text', questions: [{ form: 'messages', fields }], salt: '' };
 }
 
 /** `prompt`: a text, token ids, or a list of either. */

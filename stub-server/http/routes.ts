@@ -8,7 +8,7 @@ import { embeddings } from './apis/embeddings.ts';
 import { generate } from './apis/generate.ts';
 import { generateImages, speak, transcribe } from './apis/media-apis.ts';
 import { rerank, score } from './apis/ranking.ts';
-import { renderChat, renderCompletion } from './apis/render.ts';
+import { renderChat, renderCompletion, renderMessages } from './apis/render.ts';
 import { readSglang, sglangRecipient } from './apis/sglang-generate.ts';
 import { ApiError, parseBody, sendJson } from './replica/api-error.ts';
 import { type Replica, ranksAtAddress, stateOf } from './replica/replica.ts';
@@ -57,6 +57,7 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /inference/v1/generate', generateTokens],
   ['POST /v1/chat/completions/render', renderChat],
   ['POST /v1/completions/render', renderCompletion],
+  ['POST /v1/messages/render', renderMessages],
   ['POST /v1/chat/completions/derender', (call) => derenderChat(call.json(), call)],
   ['POST /v1/completions/derender', (call) => derenderCompletion(call.json(), call)],
   ['POST /generate', generateSglang],

@@ -3,6 +3,7 @@ import { readPrompt } from '../../src/openai/read-prompt.ts';
 import { readChat } from '../../stub-server/http/requests/read-generation.ts';
 import { readMessages } from '../../stub-server/http/requests/read-messages.ts';
 import { readResponses } from '../../stub-server/http/requests/read-responses.ts';
+import { shownIds } from '../../stub-server/http/requests/tokenizer.ts';
 import { makeRequest } from '../makers.ts';
 import { stubPoolForTests } from '../stub/stub-pool.ts';
 
@@ -90,7 +91,7 @@ describe('the tokens of a request of another API', () => {
   });
 });
 
-describe('/tokenize of a stub', () => {
+describe('a stub that is asked for tokens', () => {
   const stub = stubPoolForTests();
   const post = async (path: string, body: object): Promise<object> => {
     const headers = { 'content-type': 'application/json' };
@@ -98,7 +99,15 @@ describe('/tokenize of a stub', () => {
     return (await (await fetch(stub.url(path), options)).json()) as object;
   };
 
-  it('[D599] has the tokens of a chat with tools and parts, as render has', async () => {
+  it('[D598] renders a request of the Messages API as the chat that it is', async () => {
+    const native = await post('/v1/messages/render', MESSAGES);
+    const { token_ids } = native as { readonly token_ids: readonly number[] };
+    const [whole] = readMessages(MESSAGES).prompts;
+    expect(token_ids).toEqual(shownIds(whole ?? new Int32Array(0)));
+    expect(token_ids.length).toBeGreaterThan(50);
+  });
+
+  it('[D599] has those of a chat with tools and parts at /tokenize, as at render', async () => {
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'is it raining?' }] }];
     const tools = [{ type: 'function', function: { name: 'weather', parameters: {} } }];
     const call = { id: 'c', type: 'function', function: { name: 'weather', arguments: '{"a":1}' } };

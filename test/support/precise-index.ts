@@ -6,6 +6,7 @@ import {
 } from '../../src/endpoints/kv-events/precise-prefix-producer.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
 import { type PrefixMatch, prefixMatchKey } from '../../src/framework/keys.ts';
+import type { EndpointWriter } from '../../src/framework/plugin.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type {
   HttpResponse,
@@ -52,6 +53,7 @@ interface AskedRequest {
 
 export interface PreciseIndexUnderTest {
   readonly index: PrecisePrefixIndex;
+  readonly pool: EndpointWriter;
   readonly clock: SimulatedClock;
   readonly sockets: readonly Socket[];
   /** The URLs that tokenizers were asked at. */
@@ -138,5 +140,17 @@ export function startPreciseIndex(
   };
   const matchIds = (ids: readonly number[], fields: Partial<InferenceRequest> = {}) =>
     match(request({ prompt: ids }, fields).request);
-  return { index, clock, sockets, asked, lines, add, publisher, match, request, matchIds };
+  return {
+    index,
+    pool: writer,
+    clock,
+    sockets,
+    asked,
+    lines,
+    add,
+    publisher,
+    match,
+    request,
+    matchIds,
+  };
 }

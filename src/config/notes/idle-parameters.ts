@@ -49,7 +49,6 @@ const tokens: Readonly<Record<string, Rule>> = {
   modelName: ['own-way', 'the server that is asked knows its model'],
   udsTokenizerConfig: ['obsolete', 'its tokenizer is gone; give vllm.url'],
   'vllm.endpointDiscovery': ['own-way', 'each prompt is sent to the next server of the pool'],
-  'vllm.messagesRenderMode': ['own-way', 'prompts of this API are rendered as chats'],
   'vllm.prefillOnly': ['own-way', 'only what says the prompt is sent'],
   'vllm.mmTimeout': ['own-way', 'vllm.timeout counts for every request'],
 };

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
-import { type NoTokensReason, readPrompt } from '../../openai/read-prompt.ts';
+import { type NoTokensReason, readPrompt, type TokenQuestion } from '../../openai/read-prompt.ts';
 import { RemoteTokenizer } from '../tokenize/remote-tokenizer.ts';
 import { tokenizerOf } from '../tokenize/token-producer.ts';
 import { tokensOfAll } from '../tokenize/tokens-of-all.ts';
@@ -13,6 +13,13 @@ import { extraText } from './messages/decode-batch.ts';
 
 /** Room for the tokenizers' answers: about 16 million ids. */
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
+
+/** The API of a question, where a server renders. */
+const RENDERED: Readonly<Record<TokenQuestion['form'], string>> = {
+  completion: 'completions',
+  chat: 'chat/completions',
+  messages: 'messages',
+};
 
 /** A request's prompt, divided into blocks as the engines do it. */
 export interface PreparedPrompt {
@@ -59,7 +66,7 @@ export class PrecisePrompts {
   prepare(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean {
     // Without any event there are no blocks to match.
     if (this.#subscriptions.blockSizes().size === 0) return this.#counted('no-events');
-    const prompt = readPrompt(request, body);
+    const prompt = readPrompt(request, body, tokenizerOf(this.#host.pool));
     if (prompt.kind === 'none') return this.#counted(prompt.reason);
     const { salt } = prompt;
     if (prompt.kind === 'ids') return this.#with(request, prompt.texts, salt, 'body');
@@ -102,11 +109,10 @@ export class PrecisePrompts {
   }
 
   /** The configured server's render API, or else the tokenizer of each model server in turn. */
-  #address(form: 'completion' | 'chat', shouldBeAsked: (host: string) => boolean): URL | undefined {
+  #address(form: TokenQuestion['form'], shouldBeAsked: (host: string) => boolean): URL | undefined {
     const { url, scheme } = tokenizerOf(this.#host.pool);
     if (url !== undefined) {
-      const path = form === 'chat' ? 'chat/completions' : 'completions';
-      return new URL(`${url.replace(/\/+$/, '')}/v1/${path}/render`);
+      return new URL(`${url.replace(/\/+$/, '')}/v1/${RENDERED[form]}/render`);
     }
     const endpoint = this.#nextEndpoint(shouldBeAsked);
     return endpoint && new URL(`${scheme}://${endpoint.address}/tokenize`);

@@ -20,6 +20,8 @@ import { estimateConfig } from './estimate-config.ts';
 interface TokenizerChoice {
   /** A server with vLLM's render API; undefined: `/tokenize` of the pool's model servers. */
   readonly url: string | undefined;
+  /** Whether that server renders requests of the Messages API themselves, and not as chats. */
+  readonly rendersMessages: boolean;
   /** How model servers are reached, where they are asked. */
   readonly scheme: 'http' | 'https';
   /** For HTTPS to the server that is asked. */
@@ -38,6 +40,7 @@ export interface TokenProducerConfig {
     | (HttpTlsParameters & {
         readonly url?: string | undefined;
         readonly timeout?: Millis | undefined;
+        readonly messagesRenderMode?: '' | 'auto' | 'native' | 'legacy' | undefined;
         readonly endpointDiscovery?: object | undefined;
       })
     | undefined;
@@ -86,7 +89,7 @@ const config = z.lazy(() =>
             .transform((url) => url || undefined),
           timeout: duration.optional(),
           mmTimeout: duration.optional(),
-          /** Has no effect: prompts of this API are rendered as chats. */
+          /** `native`: by `/v1/messages/render` of the server at `url`; otherwise as chats. */
           messagesRenderMode: z.enum(['', 'auto', 'native', 'legacy']).optional(),
           /** Has no effect: only what says the prompt is sent. */
           prefillOnly: z.boolean().optional(),
@@ -113,6 +116,7 @@ const config = z.lazy(() =>
 
 const DEFAULT: TokenizerChoice = {
   url: undefined,
+  rendersMessages: false,
   scheme: 'http',
   tls: undefined,
   deadlineMs: DEADLINE_MS_DEFAULT,
@@ -129,10 +133,11 @@ function tokenProducerOf(type: string): DataSourceDefinition {
       const { timeout: deadlineMs = DEADLINE_MS_DEFAULT } = vllm ?? {};
       const asksPool = vllm === undefined || vllm.endpointDiscovery !== undefined;
       const url = asksPool ? undefined : (vllm.url ?? RENDERER);
+      const rendersMessages = url !== undefined && vllm?.messagesRenderMode === 'native';
       const { scheme = 'http' } = modelServers ?? {};
       const parameters = vllm ?? modelServers;
       const tls = parameters && httpTlsOf(parameters);
-      let choice: TokenizerChoice = { url, scheme, tls, deadlineMs };
+      let choice: TokenizerChoice = { url, rendersMessages, scheme, tls, deadlineMs };
       chosen.set(pool, choice);
       return {
         timeAnswers: (stopwatch) => {

@@ -3,18 +3,28 @@ import { type Replica, servedName } from '../replica/replica.ts';
 import type { Call } from '../requests/call.ts';
 import type { Modality, PromptMedia } from '../requests/media.ts';
 import { type GenerationRequest, readChat, readCompletion } from '../requests/read-generation.ts';
+import { readMessages } from '../requests/read-messages.ts';
 import { shownIds } from '../requests/tokenizer.ts';
 
 /** `/v1/chat/completions/render`: the request as `/inference/v1/generate` takes it. */
-export function renderChat({ json, requestId, replica }: Call): object {
-  const [rendered] = rendering(readChat(json()), replica, `chatcmpl-${requestId}`);
-  if (rendered === undefined) throw new ApiError(500, 'a chat has one prompt');
-  return rendered;
+export function renderChat(call: Call): object {
+  return onlyRendering(readChat(call.json()), call);
+}
+
+/** `/v1/messages/render`: the same of a request of Anthropic's Messages API. */
+export function renderMessages(call: Call): object {
+  return onlyRendering(readMessages(call.json()), call);
 }
 
 /** `/v1/completions/render`: one for each prompt. */
 export function renderCompletion({ json, requestId, replica }: Call): readonly object[] {
   return rendering(readCompletion(json()), replica, `cmpl-${requestId}`);
+}
+
+function onlyRendering(request: GenerationRequest, { requestId, replica }: Call): object {
+  const [rendered] = rendering(request, replica, `chatcmpl-${requestId}`);
+  if (rendered === undefined) throw new ApiError(500, 'a chat has one prompt');
+  return rendered;
 }
 
 function rendering(request: GenerationRequest, replica: Replica, id: string): readonly object[] {
