@@ -95,7 +95,10 @@ function openAnswer({ last }: ChatDraft): ChatMessage | undefined {
   return last?.role === 'assistant' ? last : undefined;
 }
 
-/** Tools that the server runs are described to the model in a way of its own. */
+/**
+ * Functions as vLLM describes them to the model: with `strict`, which is null where it is not given.
+ * Tools that the server runs are described in a way of its own.
+ */
 function toolsOf(tools: unknown, draft: ChatDraft): readonly object[] | undefined {
   const given = draft.list(tools).map((tool) => {
     const { type, name, description, parameters, strict = null } = tool;
