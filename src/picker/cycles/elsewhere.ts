@@ -48,6 +48,8 @@ export class Elsewhere {
   readonly #parts: ReserveParts;
   /** Apart from the picker's own, which say something about gateways. */
   readonly #open: OpenReservations;
+  /** By slot. */
+  readonly #decisions: { readonly endpoint: Endpoint; readonly decision: Decision }[] = [];
   #at: Millis = 0;
 
   constructor(options: ElsewhereOptions) {
@@ -85,13 +87,8 @@ export class Elsewhere {
   /** Reserves. To be called after `happenedAt`, like the methods of what it returns. */
   book(booked: RequestElsewhere): RoutedRequest {
     const { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible } = booked;
-    const decision: Decision = {
-      primary: { kind: 'picked', profile: DECIDED_BY, targets: [{ endpoint, score: 0 }] },
-      profiles: NONE,
-      headers: NO_HEADERS,
-      decidedBy: DECIDED_BY,
-      prefill,
-    };
+    const decision =
+      prefill === undefined ? this.#decisionFor(endpoint) : madeFor(endpoint, prefill);
     return reservePlaced(
       {
         number,
@@ -119,4 +116,24 @@ export class Elsewhere {
   stop(): void {
     this.#open.stop();
   }
+
+  /** Nothing changes it, so that all requests of an endpoint have one until its state changes. */
+  #decisionFor(endpoint: Endpoint): Decision {
+    const known = this.#decisions[endpoint.slot];
+    if (known?.endpoint === endpoint) return known.decision;
+    const decision = madeFor(endpoint, undefined);
+    this.#decisions[endpoint.slot] = { endpoint, decision };
+    return decision;
+  }
+}
+
+/** The decision of a request that another replica has sent there. */
+function madeFor(endpoint: Endpoint, prefill: Endpoint | undefined): Decision {
+  return {
+    primary: { kind: 'picked', profile: DECIDED_BY, targets: [{ endpoint, score: 0 }] },
+    profiles: NONE,
+    headers: NO_HEADERS,
+    decidedBy: DECIDED_BY,
+    prefill,
+  };
 }

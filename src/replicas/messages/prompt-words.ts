@@ -1,5 +1,5 @@
 import { type PromptBlocks, TEXTS_MAX } from '../../framework/request.ts';
-import type { ByteReader, ByteWriter } from './wire.ts';
+import { type ByteReader, type ByteWriter, type HashesAt, NO_HASHES } from './wire.ts';
 
 /** Blocks of one prompt: four million tokens. What comes after is not sent. */
 export const BLOCKS_MAX = 65_536;
@@ -44,11 +44,32 @@ function writeRest(writer: ByteWriter, { words, count, hasRest }: PromptBlocks):
 /** What `writeTail` wrote. Earlier versions write nothing there, or one rest. */
 export function readTail(reader: ByteReader): PromptTail {
   const rest = reader.left > 0 ? reader.hashes(1) : NO_WORDS;
+  return { rest, others: readOthers(reader) };
+}
+
+/**
+ * The prompt of blocks that were passed over, and of what `writeTail` wrote behind them. Words are
+ * copied once: each request has a prompt.
+ */
+export function readPromptBehind(
+  reader: ByteReader,
+  blockTokens: number,
+  blocks: HashesAt,
+): PromptBlocks {
+  const { count } = blocks;
+  const rest = reader.left > 0 ? reader.skipHashes(1) : NO_HASHES;
+  const words = reader.wordsOf(blocks, rest);
+  const hasRest = rest.count > 0;
+  const first = hasRest ? { count, blockTokens, words, hasRest } : { count, blockTokens, words };
+  return reader.left > 0 ? withOthers(first, readOthers(reader)) : first;
+}
+
+function readOthers(reader: ByteReader): readonly TextWords[] {
   const others: TextWords[] = [];
   while (reader.left > 0 && others.length < TEXTS_MAX) {
     others.push({ blocks: reader.hashes(BLOCKS_MAX), rest: reader.hashes(1) });
   }
-  return { rest, others };
+  return others;
 }
 
 /** The prompt of these blocks and what follows them. */
@@ -58,8 +79,11 @@ export function promptOf(
   { rest, others }: PromptTail,
 ): PromptBlocks {
   const first = textOf(blockTokens, { blocks, rest });
-  if (others.length === 0) return first;
-  return { ...first, others: others.map((text) => textOf(blockTokens, text)) };
+  return others.length === 0 ? first : withOthers(first, others);
+}
+
+function withOthers(first: PromptBlocks, others: readonly TextWords[]): PromptBlocks {
+  return { ...first, others: others.map((text) => textOf(first.blockTokens, text)) };
 }
 
 function textOf(blockTokens: number, { blocks, rest }: TextWords): PromptBlocks {

@@ -10,7 +10,7 @@ import {
   type RoutedEntry,
 } from './entries.ts';
 import { ENTRIES_MAX, readTexts, readTime } from './message.ts';
-import { BLOCKS_MAX, promptOf, readTail } from './prompt-words.ts';
+import { BLOCKS_MAX, readPromptBehind, readTail } from './prompt-words.ts';
 import { type ByteReader, WireError } from './wire.ts';
 
 /** No request has more: a message with a larger count is refused. */
@@ -85,9 +85,9 @@ function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
     contextTokens: reader.number(),
   };
   const blockTokens = Math.max(1, reader.number(BLOCK_TOKENS_MAX));
-  const words = reader.hashes(BLOCKS_MAX);
+  const blocks = reader.skipHashes(BLOCKS_MAX);
   const priority = reader.left > 0 ? reader.signed() : 0;
-  const prompt = promptOf(blockTokens, words, readTail(reader));
+  const prompt = readPromptBehind(reader, blockTokens, blocks);
   return {
     kind: 'routed',
     number,

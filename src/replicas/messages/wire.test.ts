@@ -48,6 +48,22 @@ function batch(version: number = WIRE_VERSION, write?: (writer: ByteWriter) => v
 }
 
 describe('messages between replicas', () => {
+  it.each([
+    [-1, [0]],
+    [0, [0]],
+    [0.5, [1]],
+    [127, [0x7f]],
+    [128, [0x80, 1]],
+    [2 ** 31 - 1, [0xff, 0xff, 0xff, 0xff, 7]],
+    [2 ** 31, [0x80, 0x80, 0x80, 0x80, 8]],
+    [2 ** 40 + 1, [0x81, 0x80, 0x80, 0x80, 0x80, 0x20]],
+    [Number.MAX_SAFE_INTEGER, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f]],
+  ])('[G222] writes %d in seven bits a byte, the lowest first', (value, bytes) => {
+    const writer = new ByteWriter();
+    writer.number(value);
+    expect([...writer.view()]).toEqual(bytes);
+  });
+
   it('reads the numbers, texts and hashes that were written', () => {
     const number = fc.nat({ max: Number.MAX_SAFE_INTEGER });
     fc.assert(

@@ -17,6 +17,8 @@ const ASCII_UNITS_MAX = 128;
 const INITIAL_BYTES = 4096;
 /** The length of an entry is written after it, in a place of this size: up to 2 MB. */
 const LENGTH_BYTES = 3;
+/** What fits into 32 bits with a sign. */
+const SHORT_MAX: number = 2 ** 31 - 1;
 /** V8 keeps typed arrays so short within its heap, until somebody asks for their buffer. */
 const IN_HEAP_BYTES = 64;
 
@@ -41,11 +43,17 @@ export class ByteWriter {
   number(value: number): void {
     this.#reserve(8);
     let rest = value > 0 ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER) : 0;
-    while (rest >= 0x80) {
+    while (rest > SHORT_MAX) {
       this.#bytes[this.#length++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
     }
-    this.#bytes[this.#length++] = rest;
+    // Nearly all numbers: in 32 bits no division is needed.
+    let short = rest | 0;
+    while (short >= 0x80) {
+      this.#bytes[this.#length++] = (short & 0x7f) | 0x80;
+      short >>>= 7;
+    }
+    this.#bytes[this.#length++] = short;
   }
 
   /** A whole number of either sign: those below zero are odd. */
@@ -136,6 +144,14 @@ export class ByteWriter {
   }
 }
 
+/** Hashes that were passed over: the index of their first byte, and how many they are. */
+export interface HashesAt {
+  readonly at: number;
+  readonly count: number;
+}
+
+export const NO_HASHES: HashesAt = { at: 0, count: 0 };
+
 /** Reads what ByteWriter writes. Throws WireError for what is cut off or exceeds a bound. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
@@ -190,16 +206,34 @@ export class ByteReader {
   }
 
   hashes(countMax: number): Uint32Array {
-    const length = 8 * this.number(countMax);
-    if (length > this.left) throw new WireError('a message is cut off');
-    const words = new Uint32Array(length / 4);
-    if (length <= IN_HEAP_BYTES) {
-      for (let word = 0; word < words.length; word++) {
-        words[word] = wordAt(this.#bytes, this.#at + 4 * word);
-      }
-      this.#at += length;
-    } else new Uint8Array(words.buffer).set(this.bytes(length));
+    return this.wordsOf(this.skipHashes(countMax));
+  }
+
+  /** Goes on after hashes, of which `wordsOf` makes words later. */
+  skipHashes(countMax: number): HashesAt {
+    const count = this.number(countMax);
+    if (8 * count > this.left) throw new WireError('a message is cut off');
+    const at = this.#at;
+    this.#at += 8 * count;
+    return { at, count };
+  }
+
+  /** The words of hashes, and of those behind them, in one array: two words for each hash. */
+  wordsOf(first: HashesAt, then: HashesAt = NO_HASHES): Uint32Array {
+    const words = new Uint32Array(2 * (first.count + then.count));
+    this.#copy(first, words, 0);
+    this.#copy(then, words, 2 * first.count);
     return words;
+  }
+
+  #copy({ at, count }: HashesAt, words: Uint32Array, to: number): void {
+    if (words.byteLength > IN_HEAP_BYTES) {
+      new Uint8Array(words.buffer).set(this.#bytes.subarray(at, at + 8 * count), 4 * to);
+      return;
+    }
+    for (let word = 0; word < 2 * count; word++) {
+      words[to + word] = wordAt(this.#bytes, at + 4 * word);
+    }
   }
 
   /** Limits reading to the next entry, and returns its kind; to be ended with `endEntry`. */

@@ -24,13 +24,13 @@ interface About {
   readonly heldBlocks: number;
 }
 
-/** Writes the open requests by their numbers, in ranges that fit into messages. */
+/** Writes the open requests, which come in the order of their numbers, in ranges that fit into messages. */
 export function writeOpen(
-  open: ReadonlyMap<number, OpenRequest>,
+  open: readonly OpenRequest[],
   { now, uptimeMs, heldBlocks }: About,
   send: (write: (writer: ByteWriter) => void) => void,
 ): void {
-  const [oldest] = open.values();
+  const [oldest] = open;
   const origin = oldest?.routed.at ?? now;
   const texts = new TextTable();
   const entries = new ByteWriter();
@@ -49,12 +49,12 @@ export function writeOpen(
     entries.clear();
     texts.clear();
   };
-  for (const [number, request] of open) {
+  for (const request of open) {
     const isFull = entries.length > ENTRIES_BYTES_MAX || texts.isFull || requests >= REQUESTS_MAX;
     if (isFull) sendRange(last + 1);
     writeRequest(entries, texts, { request, origin, now });
     requests += 1;
-    last = number;
+    last = request.routed.number;
   }
   sendRange(Number.MAX_SAFE_INTEGER);
 }

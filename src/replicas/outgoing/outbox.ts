@@ -1,5 +1,6 @@
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import { InFlightMap } from '../../framework/request-map.ts';
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import type { JournalSubscriber } from '../../picker/events/journal.ts';
@@ -50,7 +51,7 @@ export interface SentCounts extends MessageCounts {
 export class Outbox implements JournalSubscriber {
   readonly answersOptional = true;
   readonly #options: OutboxOptions;
-  readonly #open = new Map<number, OpenRequest>();
+  readonly #open = new InFlightMap<number, OpenRequest>((number) => number);
   readonly #entries = new ByteWriter();
   readonly #texts = new TextTable();
   readonly #message = new ByteWriter();
@@ -118,9 +119,9 @@ export class Outbox implements JournalSubscriber {
 
   onBodyRead({ number, request: { prompt: known } }: Routed, request: InferenceRequest): void {
     const { promptTokens, prompt } = request;
-    this.#write(() =>
-      writePrompt(this.#entries, { kind: 'body-read', number, promptTokens, prompt, known }),
-    );
+    if (this.#begin(0) === undefined) return;
+    writePrompt(this.#entries, { kind: 'body-read', number, promptTokens, prompt, known });
+    this.#written();
   }
 
   onFirstToken({ number }: Routed, at: Millis): void {
@@ -131,9 +132,9 @@ export class Outbox implements JournalSubscriber {
 
   onAnswered({ number, request }: Routed, prompt: PromptBlocks): void {
     const { promptTokens, prompt: known } = request;
-    this.#write(() =>
-      writePrompt(this.#entries, { kind: 'answered', number, promptTokens, prompt, known }),
-    );
+    if (this.#begin(0) === undefined) return;
+    writePrompt(this.#entries, { kind: 'answered', number, promptTokens, prompt, known });
+    this.#written();
   }
 
   onServed({ number, endpoint }: Routed, address: string, at: Millis): void {
@@ -166,7 +167,7 @@ export class Outbox implements JournalSubscriber {
     });
     this.#events += this.#batchEvents;
     this.#clear();
-    this.#queue.add(message.slice());
+    this.#queue.add(message);
   }
 
   /** Sends what is open to one replica, in ranges of numbers that fit into messages. */
@@ -174,7 +175,8 @@ export class Outbox implements JournalSubscriber {
     // What has happened before must arrive before.
     this.flush();
     const about = { now: this.#options.clock.now(), uptimeMs, heldBlocks };
-    writeOpen(this.#open, about, (write) => this.#sendNow(to, MESSAGE_KIND.open, write));
+    const open = [...this.#open.values()].sort((a, b) => a.routed.number - b.routed.number);
+    writeOpen(open, about, (write) => this.#sendNow(to, MESSAGE_KIND.open, write));
   }
 
   /** Sends another kind of message at once; false where it is not sent. */
@@ -191,12 +193,6 @@ export class Outbox implements JournalSubscriber {
     const afterMs = this.#begin(at);
     if (afterMs === undefined) return;
     writeChange(this.#entries, this.#texts, { kind, number, afterMs, address });
-    this.#written();
-  }
-
-  #write(write: () => void): void {
-    if (this.#begin(0) === undefined) return;
-    write();
     this.#written();
   }
 

@@ -29,18 +29,13 @@ export class SendQueue {
     return this.#counts;
   }
 
-  /** Sends it to all after those that wait, or keeps it. */
+  /** Sends it to all after those that wait, or keeps a copy. */
   add(message: Uint8Array): void {
-    this.#waiting.push(message);
+    this.#sendWaiting();
+    if (this.#waiting.length === 0 && this.#send(message)) return this.#count(true, message);
+    this.#waiting.push(message.slice());
     this.#waitingBytes += message.length;
-    while (this.#waiting.length > 0) {
-      const [oldest] = this.#waiting as [Uint8Array];
-      const sent = this.#send(oldest);
-      if (!sent && this.#waitingBytes <= WAITING_BYTES_MAX) return;
-      this.#waiting.shift();
-      this.#waitingBytes -= oldest.length;
-      this.#count(sent, oldest);
-    }
+    while (this.#waitingBytes > WAITING_BYTES_MAX) this.#shift(false);
   }
 
   /** Sends it before those that wait, or drops it; then it returns false. */
@@ -55,6 +50,20 @@ export class SendQueue {
     this.#counts.dropped += this.#waiting.length;
     this.#waiting = [];
     this.#waitingBytes = 0;
+  }
+
+  #sendWaiting(): void {
+    for (let [oldest] = this.#waiting; oldest !== undefined; [oldest] = this.#waiting) {
+      if (!this.#send(oldest)) return;
+      this.#shift(true);
+    }
+  }
+
+  #shift(sent: boolean): void {
+    const oldest = this.#waiting.shift();
+    if (oldest === undefined) return;
+    this.#waitingBytes -= oldest.length;
+    this.#count(sent, oldest);
   }
 
   #count(sent: boolean, { length }: Uint8Array): void {
