@@ -27,6 +27,15 @@ describe('[V410] the bytes of a NATS server', () => {
     }
   });
 
+  it('[G223] passes on in one piece what comes at once, and what stands around a message in two', () => {
+    const { bytes } = setUp();
+    const pieces = (text: string): string[] =>
+      bytes.push(Buffer.from(text)).map((each) => Buffer.from(each).toString());
+    const said = `PING\r\n${message(5)}${message(7)}+OK\r\n`;
+    expect(pieces(said)).toEqual([said]);
+    expect(pieces(`${message(5)}${message(101)}${message(7)}`)).toEqual([message(5), message(7)]);
+  });
+
   it('leaves a message out that is too large, wherever it is cut, and says so', () => {
     const said = `PING\r\n${message(101)}${message(100)}`;
     for (const length of [1, 3, 50, said.length]) {

@@ -7,6 +7,7 @@ const PAYLOAD_BYTES_MAX: number = 64 * 1024 * 1024;
 /** Other servers of the cluster that are tried when this one is gone. */
 const CLUSTER_URLS_MAX = 64;
 
+const NO_BYTES = new Uint8Array(0);
 const CR = 13;
 const LF = 10;
 
@@ -45,13 +46,17 @@ export class ServerBytes {
     this.#options = options;
   }
 
-  /** What the client is to read of these bytes, in order. Throws BadServer with the reason. */
+  /**
+   * What the client is to read of these bytes, in order and in few pieces: for each piece it waits
+   * several turns of the microtasks, and a message in two it copies. Throws BadServer with the
+   * reason.
+   */
   push(bytes: Uint8Array): readonly Uint8Array[] {
     const parts: Uint8Array[] = [];
     for (let at = 0; at < bytes.length; ) {
       if (this.#payload > 0) {
         const part = bytes.subarray(at, at + this.#payload);
-        if (!this.#isLeftOut) parts.push(part);
+        if (!this.#isLeftOut) addPart(parts, part);
         this.#payload -= part.length;
         at += part.length;
       } else {
@@ -65,7 +70,7 @@ export class ServerBytes {
         at = to;
         this.#line = end < 0 ? Buffer.from(line) : Buffer.alloc(0);
         const read = end < 0 ? undefined : this.#readLine(line);
-        if (read !== undefined) parts.push(read);
+        if (read !== undefined) addPart(parts, read);
       }
     }
     return parts;
@@ -102,6 +107,14 @@ export class ServerBytes {
     if (this.#isLeftOut) this.#options.onTooLarge(bytes);
     return !this.#isLeftOut;
   }
+}
+
+/** Adds bytes to the last part where they stand right behind it in memory. */
+function addPart(parts: Uint8Array[], part: Uint8Array): void {
+  const { buffer, byteOffset, length } = parts.at(-1) ?? NO_BYTES;
+  if (buffer === part.buffer && byteOffset + length === part.byteOffset) {
+    parts[parts.length - 1] = new Uint8Array(buffer, byteOffset, length + part.length);
+  } else parts.push(part);
 }
 
 /**
