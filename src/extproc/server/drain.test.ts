@@ -4,6 +4,7 @@ import {
   processorClient,
   requestBody,
   requestHeaders,
+  responseHeaders,
 } from '../../../test/support/grpc/ext-proc-client.ts';
 import { health } from '../../../test/support/grpc/grpc-health.ts';
 import {
@@ -62,7 +63,7 @@ describe('a drain', () => {
     expect(server.reservations()).toBe(0);
   });
 
-  it('[O235] answers what still waits for a pick with a reason when its time is over, and cuts the rest', async () => {
+  it('[O235][V514] gives a reason to all that has no answer yet when its time is over, and cuts only answers', async () => {
     const clock = new SimulatedClock();
     const { route } = reservingRouter();
     const placements: unknown[] = [];
@@ -74,28 +75,34 @@ describe('a drain', () => {
     const server = await startReservingServer({ clock }, { route, enqueue });
     const client = processorClient(server.port);
     stops.push(() => client.close());
-    const [waits, goesOn, uploads] = [client.Process(), client.Process(), client.Process()];
+    const [waits, answers] = [client.Process(), client.Process()];
+    const [uploads, picked] = [client.Process(), client.Process()];
     waits.write(HEADERS);
     waits.write(BODY);
     while (placements.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const errors: Error[] = [];
-    for (const stream of [waits, goesOn, uploads]) {
+    for (const stream of [waits, answers, uploads, picked]) {
       stream.on('error', (error: Error) => errors.push(error));
     }
-    goesOn.write(HEADERS);
-    goesOn.write(BODY);
-    const answered = new Promise((resolve) => goesOn.once('data', resolve));
+    for (const stream of [answers, picked]) {
+      const isPicked = new Promise((resolve) => stream.once('data', resolve));
+      stream.write(HEADERS);
+      stream.write(BODY);
+      await isPicked;
+    }
+    const got: string[] = [];
+    answers.on('data', ({ response }: { readonly response: string }) => got.push(response));
+    answers.write(responseHeaders({ ':status': '200' }));
+    while (got.at(-1) !== 'response_headers') await new Promise((resolve) => setImmediate(resolve));
     uploads.write(HEADERS);
-    await answered;
-    while (server.sessions() < 3) await new Promise((resolve) => setImmediate(resolve));
+    while (server.sessions() < 4) await new Promise((resolve) => setImmediate(resolve));
 
     const drained = server.drain({ noticeMs: 0, deadlineMs: 10_000 });
     clock.advanceTo(9999);
     expect(server.rejected).toEqual([]);
-    const refusals = [waits, uploads].map(async (stream) => {
-      for await (const answer of stream) return answer;
-      return undefined;
-    });
+    const refusals = [waits, uploads, picked].map(
+      (stream) => new Promise((resolve) => stream.on('data', resolve)),
+    );
     // The timer is set in the turn after the call.
     await new Promise((resolve) => setImmediate(resolve));
     clock.advanceTo(20_000);
@@ -110,12 +117,13 @@ describe('a drain', () => {
       expect(text).toContain('retry-after');
     }
     await drained;
-    expect(server.rejected).toEqual(['shutting-down', 'shutting-down']);
+    expect(server.rejected).toEqual(['shutting-down', 'shutting-down', 'shutting-down']);
     const { refused } = server.usage();
-    expect(refused.get('shutting-down')).toBe(2);
+    expect(refused.get('shutting-down')).toBe(3);
     // I/O workers have cells for these codes only: any other would be counted without them alone.
     expect([...refused.keys()]).toEqual(LIMIT_REFUSALS);
     while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(got.at(-1)).toBe('response_headers');
     expect(errors.length).toBeGreaterThan(0);
   });
 });

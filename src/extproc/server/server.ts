@@ -44,8 +44,8 @@ export interface DrainTimes {
   /** New streams are accepted for so long: gateways send them until they have noticed. */
   readonly noticeMs: number;
   /**
-   * After that, streams that are open have so long to end; then those without a pick are refused,
-   * and the others cut.
+   * After that, streams that are open have so long to end; then those whose answers have not begun
+   * are refused, and the others cut.
    */
   readonly deadlineMs: number;
 }

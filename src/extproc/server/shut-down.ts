@@ -24,7 +24,7 @@ export async function shutDown(
   const cut = (): void => listener.cut();
   const cutSoon = (): void => void setTimeout(cut, Math.min(LAST_ANSWERS_MS, deadlineMs));
   const end = (): void => {
-    refuseUndecided(streams);
+    refuseUnanswered(streams);
     cutSoon();
   };
   const deadline = deadlineMs > 0 ? clock.setTimer(deadlineMs, end) : undefined;
@@ -36,14 +36,14 @@ export async function shutDown(
 
 /**
  * A stream that is cut gives the client an empty answer; one that is refused says why, and when to
- * try again.
+ * try again. Only what has begun to answer cannot be refused any more.
  */
-function refuseUndecided(streams: Pick<OpenStreams, 'forEachNewest'>): void {
+function refuseUnanswered(streams: Pick<OpenStreams, 'forEachNewest'>): void {
   const error = new RoutingError(
     'shutting-down',
-    'this picker ends, and could not decide the request in time: try again',
+    'this picker ends, and the request had no answer in time: try again',
   );
   streams.forEachNewest(({ owner }) => {
-    if (owner.phase !== 'picked') owner.refuse(error);
+    if (owner.phase !== 'answering') owner.refuse(error);
   });
 }

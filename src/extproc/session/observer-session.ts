@@ -41,8 +41,8 @@ export class ObserverSession {
   }
 
   /** An observer keeps no request waiting, so no limit of uploads concerns it. */
-  get phase(): 'picked' {
-    return 'picked';
+  get phase(): 'answering' {
+    return 'answering';
   }
 
   get clientRequestId(): string | undefined {

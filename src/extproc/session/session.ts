@@ -95,7 +95,8 @@ export class Session {
 
   get phase(): StreamPhase {
     if (this.#state === 'refused') return 'refused';
-    if (this.#state !== 'open' || this.#pick.routed !== undefined) return 'picked';
+    if (this.#state !== 'open' || this.#response.status !== undefined) return 'answering';
+    if (this.#pick.routed !== undefined) return 'picked';
     if (this.#pick.waits) return 'waiting';
     if (this.#request.ended) return 'picked';
     return this.#request.gathers ? 'gathering' : 'uploading';

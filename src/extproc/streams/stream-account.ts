@@ -12,8 +12,10 @@ export type StreamPhase =
   | 'gathering'
   /** The pick waits: for room, for a scheduler, or for another thread. */
   | 'waiting'
-  /** The request has been picked for. */
+  /** The request has been picked for, and nothing of an answer has come. */
   | 'picked'
+  /** The server's answer has begun, or the answer is none of the picker's business. */
+  | 'answering'
   /** It was refused. Only its end is awaited. */
   | 'refused';
 

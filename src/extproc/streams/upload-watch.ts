@@ -52,7 +52,7 @@ export class UploadWatch {
   #check(account: StreamAccount, now: Millis): void {
     const { owner, openedAt, receivedBytes } = account;
     const { phase } = owner;
-    if (phase === 'picked' || phase === 'waiting') return;
+    if (phase === 'picked' || phase === 'answering' || phase === 'waiting') return;
     if (phase === 'refused') {
       account.refusedAt ??= now;
       if (now - account.refusedAt >= REFUSED_STREAM_MS) owner.reset();
