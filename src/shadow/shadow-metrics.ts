@@ -4,7 +4,7 @@ import { type ParityFigures, parityFigures } from './parity-figures.ts';
 import type { Shadow, ShadowStatus } from './start-shadow.ts';
 
 /** Layout: name, help, value. Gauges, because a restarted shadow begins at 0. */
-const GAUGES: readonly (readonly [
+export const SHADOW_GAUGES: readonly (readonly [
   name: string,
   help: string,
   read: (status: ShadowStatus) => number,
@@ -59,7 +59,7 @@ function figuresOf({ parity }: ShadowStatus): ParityFigures | undefined {
 export function registerShadowMetrics(registry: Registry, shadows: readonly Shadow[]): void {
   if (shadows.length === 0) return;
   registerExplained(registry, shadows);
-  for (const [name, help, read] of GAUGES) {
+  for (const [name, help, read] of SHADOW_GAUGES) {
     const gauge = new Gauge({
       name: `pointsman_shadow_${name}`,
       help,

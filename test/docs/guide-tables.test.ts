@@ -6,8 +6,9 @@ import { ENGINES } from '../../src/endpoints/scraping/page/engine-metrics.ts';
 import { policySources } from '../../src/flow/control/policy-types.ts';
 import { TRACE_FORMATS } from '../../src/lab/traces/reading/find-format.ts';
 import { EJECTION_REASONS } from '../../src/picker/ejection/ejection-plan.ts';
+import { SHADOW_GAUGES } from '../../src/shadow/shadow-metrics.ts';
 import { REQUEST_OUTCOMES, STAGE_OUTCOMES } from '../../src/sidecar/exchange/sidecar-metrics.ts';
-import { expectNoFault } from '../house/faults.ts';
+import { expectNoFault, expectSameNames } from '../house/faults.ts';
 import { readText, sourceFiles } from '../house/source-tree.ts';
 
 /** The rows of the table below a heading of a page, by the name in their first cell. */
@@ -35,9 +36,7 @@ it('[T70] docs/trace-format.md has a row for each trace format, and for no other
   const heading = '# Traces: what `simulate` reads, and how one becomes another';
   const rows = new Set(rowsOf('docs/trace-format.md', heading).keys());
   const known = ['capture', ...TRACE_FORMATS.map(({ name }) => name)];
-  const missing = known.filter((name) => !rows.has(name));
-  expectNoFault(missing, 'add a row for these formats to docs/trace-format.md');
-  expect(rows.size).toBe(known.length);
+  expectSameNames([...rows], known, 'the table of trace formats in docs/trace-format.md');
 });
 
 it('[T76] docs/metrics.md names each reason for an ejection', () => {
@@ -75,17 +74,30 @@ it('[T77] docs/access.md has a row for each document under /debug, and for no ot
   // Profiles are kinds of one page.
   const served = new Set(paths.map((path) => path.replace(/\/(?:profile|heap)?$/, '')));
   const known = rows.map((row) => row.replace('/…', ''));
-  const missing = [...served].filter((path) => !known.includes(path));
-  expectNoFault(missing, 'add a row for these paths to docs/access.md');
-  expect(known.toSorted()).toEqual([...served].toSorted());
+  expectSameNames(known, [...served], 'the table of documents in docs/access.md');
 });
 
 it('[T85] docs/shadows.md has a row for each column of `shadow top`, in their order', () => {
   const [, after = ''] = readText('docs/shadows.md').split('\n| column ');
   const [table = ''] = after.split('\n\n');
-  const rows = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, head]) => head);
+  const rows = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, head = '']) => head);
   // The first column has the names.
-  expect(rows).toEqual(SHADOW_HEADS.slice(1));
+  expectSameNames(rows, SHADOW_HEADS.slice(1), 'the table of columns in docs/shadows.md');
+  expect(rows, 'the order of `shadow top`').toEqual(SHADOW_HEADS.slice(1));
+});
+
+it('[T88] docs/shadows.md has a row for each gauge of a shadow, and for no other', () => {
+  const [, after = ''] = readText('docs/shadows.md').split('\n| `pointsman_shadow_…` ');
+  const [table = ''] = after.split('\n\n');
+  const cells = [...table.matchAll(/^\|([^|]*)\|/gm)].map(([, cell = '']) => cell);
+  const named = cells.flatMap((cell) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+  expectSameNames(
+    named,
+    SHADOW_GAUGES.map(([name]) => name),
+    'the table of gauges in docs/shadows.md',
+  );
 });
 
 it('[T86] docs/configuration.md names each path that a parser reads', () => {
@@ -113,9 +125,7 @@ it('[T78] docs/trace-format.md has each kind of record of a capture, and no othe
   const named = [...table.matchAll(/^\| (`[^|]+`) +\|/gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, kind = '']) => kind),
   );
-  const missing = written.filter((kind) => !named.includes(kind));
-  expectNoFault(missing, 'describe these records in docs/trace-format.md');
-  expect(named.toSorted()).toEqual([...new Set(written)].toSorted());
+  expectSameNames(named, [...new Set(written)], 'the table of records in docs/trace-format.md');
 });
 
 it('[O379] docs/telemetry.md names each attribute of a request’s spans, and no other', () => {
@@ -146,12 +156,18 @@ it('[T75] docs/folders.md has each built-in filter and its file, and no other', 
   const files = sourceFiles()
     .filter((path) => path.startsWith('src/plugins/filters/') && !path.endsWith('.test.ts'))
     .map((path) => basename(path));
-  expect(rows.map(([, file = '']) => file).toSorted(), 'a row for each file').toEqual(files);
+  expectSameNames(
+    rows.map(([, file = '']) => file),
+    files,
+    'the table of built-in filters in docs/folders.md',
+  );
   const types = rows.flatMap(([, , named = '']) =>
     [...named.matchAll(/`([^`]+)`/g)].map(([, type = '']) => type),
   );
-  expect(types.toSorted(), 'each type in the row of its file').toEqual(
-    EMBEDDED_CATALOGUE.filters.map(({ type }) => type).toSorted(),
+  expectSameNames(
+    types,
+    EMBEDDED_CATALOGUE.filters.map(({ type }) => type),
+    'the types in the table of built-in filters in docs/folders.md',
   );
 });
 
@@ -163,7 +179,11 @@ it('[T81] docs/flow-control.md has a row for each policy of flow control, and fo
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
   );
   const named = new Set(names.filter((name) => !STRATEGIES.has(name)));
-  expect([...named].toSorted()).toEqual(policySources.map(({ type }) => type).toSorted());
+  expectSameNames(
+    [...named],
+    policySources.map(({ type }) => type),
+    'the table of policies in docs/flow-control.md',
+  );
 });
 
 /** Named behind the type of `program-aware-fairness`. */

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import {
   cycleFault,
   expectNoFault,
+  expectSameNames,
   longFileFault,
   roomFault,
   ruleFaults,
@@ -32,6 +33,16 @@ it('[T55] says of a cycle which imports make it, the rarest first', () => {
       '  and 2 more imports\n' +
       '  take such an import away: pass what it needs as an argument, or move what both need into a ' +
       'file that imports neither',
+  );
+});
+
+it('[T55] says of each name that a table lacks, and has in vain or twice, what to do with it', () => {
+  const place = 'the table of colours in docs/a.md';
+  expect(() => expectSameNames(['red', 'blue'], ['blue', 'red'], place)).not.toThrow();
+  expect(() => expectSameNames(['red', 'grey', 'red'], ['blue', 'red'], place)).toThrow(
+    'add blue to the table of colours in docs/a.md\n' +
+      'take grey out of the table of colours in docs/a.md: the code has none of this name\n' +
+      'the table of colours in docs/a.md has red twice: take one away',
   );
 });
 

@@ -19,6 +19,23 @@ export function expectNoFault(faults: readonly string[], todo?: string): void {
   throw new Error([...(todo === undefined ? [] : [`${todo}:`]), ...faults].join('\n'));
 }
 
+/** Fails unless `place`, such as a table of a page, names each of `known` once, and no other. */
+export function expectSameNames(
+  named: readonly string[],
+  known: readonly string[],
+  place: string,
+): void {
+  expectNoFault([
+    ...known.filter((name) => !named.includes(name)).map((name) => `add ${name} to ${place}`),
+    ...named
+      .filter((name) => !known.includes(name))
+      .map((name) => `take ${name} out of ${place}: the code has none of this name`),
+    ...named
+      .filter((name, at) => named.indexOf(name) !== at)
+      .map((name) => `${place} has ${name} twice: take one away`),
+  ]);
+}
+
 /**
  * A large group has hundreds of imports, and the one that closed the circle is among the rarest.
  */

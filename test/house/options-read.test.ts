@@ -48,6 +48,21 @@ it('[T71] reads every option of a serving picker beyond the command line', () =>
   expectNoFault(faults, 'these fields of src/serve/options/serve-options.ts reach nothing');
 });
 
+it('[T89] reads every setting of sessions where sessions are', () => {
+  const [, after = ''] = readText('src/extproc/session/session-rules.ts').split(
+    'export interface SessionSettings {',
+  );
+  const [text = ''] = after.split('\n}');
+  const fields = [...text.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = '']) => name);
+  expect(fields.length).toBeGreaterThan(4);
+  expectNoFault(
+    fields.filter(
+      (name) => !(reads.get(name) ?? []).some((path) => path.startsWith('src/extproc/')),
+    ),
+    'nothing in src/extproc reads these fields of SessionSettings: read them there, or delete them',
+  );
+});
+
 interface Parameter {
   readonly type: string;
   readonly path: readonly string[];

@@ -1,7 +1,13 @@
 import { basename } from 'node:path';
 import { expect, it } from 'vitest';
 import { scorers } from '../../scorers/index.ts';
-import { expectNoFault, longFileFault, ruleFaults, twoExportsFault } from './faults.ts';
+import {
+  expectNoFault,
+  expectSameNames,
+  longFileFault,
+  ruleFaults,
+  twoExportsFault,
+} from './faults.ts';
 import {
   allFiles,
   codeOnly,
@@ -102,7 +108,7 @@ it('[T4] names every scorer, and no other, in the README of the scorers', () => 
   const rows = readText('scorers/README.md').matchAll(/^\| `([^`]+)`/gm);
   const told = [...rows].map(([, type = '']) => type);
   const types = scorers.map(({ type }) => type);
-  expect(told.toSorted(), 'a row of scorers/README.md for each scorer').toEqual(types.toSorted());
+  expectSameNames(told, types, 'the tables of scorers/README.md');
 });
 
 it('[T4] has every scorer in the list, with its test beside it', () => {
@@ -112,7 +118,7 @@ it('[T4] has every scorer in the list, with its test beside it', () => {
   const modules = files.filter((path) => path !== 'scorers/index.ts');
   const listed = importsOf('scorers/index.ts').filter((path) => path.startsWith('scorers/'));
   const defined = modules.filter((path) => readText(path).includes('defineScorer('));
-  expect(defined.toSorted(), 'scorers/index.ts imports these').toEqual(listed.toSorted());
+  expectSameNames(listed, defined, 'the imports of scorers/index.ts');
   const tests = new Set(sourceFiles());
   expectNoFault(
     listed.filter((path) => !tests.has(path.replace(/\.ts$/, '.test.ts'))),
