@@ -10,7 +10,7 @@ import type { SeenTrace } from './page/tally.ts';
 import { type RequestSeries, seriesKeyOf } from './requests/request-series.ts';
 
 /** `error_code` of requests that had an endpoint. */
-const MODEL_SERVER_ERROR = 'ModelServerError';
+export const MODEL_SERVER_ERROR = 'ModelServerError';
 
 /** The trace of a request that is written; undefined for a request without one. */
 export type SeenTraceOf = (request: InferenceRequest) => SeenTrace | undefined;
