@@ -9,7 +9,7 @@ import type { Millis, Network } from '../../framework/runtime.ts';
 import type { PrefixSource } from '../../picker/cores/scheduling-core.ts';
 import type { PluginInstances } from '../../picker/plan/create-plugins.ts';
 import { Registry } from '../../runtime/prom-client.ts';
-import { formerNames, showTwins, twinHelp } from './page/deprecated-names.ts';
+import { formerNameHelp, formerNames, formerNamesOn } from './page/deprecated-names.ts';
 import { type MetricSample, showMetric } from './page/family.ts';
 import { MetricsPage } from './page/metrics-page.ts';
 import { type PageFormat, PLAIN_TEXT } from './page/page-format.ts';
@@ -94,7 +94,7 @@ export class PickerMetrics {
     const folded = registerLimit(registry, this.seriesLimit);
     const requests = { onFolded: folded.requests, fairnessIdsMax, deprecated };
     this.requests = createRequestSeries(registry, this.seriesLimit, requests);
-    const show = showTwins(registry, deprecated);
+    const show = formerNamesOn(registry, deprecated);
     this.decisions = createDecisionFamilies(registry, this.seriesLimit, { onFolded: folded, show });
     const labels = { build_ref: build.buildRef, commit: build.commit };
     this.#gauge('info', 'The build that is running.', () => [{ labels, value: 1 }]);
@@ -156,7 +156,7 @@ export class PickerMetrics {
     const shown = { name: `llm_d_epp_${name}`, help: `[ALPHA] ${what}`, type: 'gauge' } as const;
     showMetric(this.registry, shown, samples);
     if (!this.deprecated) return;
-    const former = { name: `inference_extension_${name}`, help: `[ALPHA] ${twinHelp(name)}` };
+    const former = { name: `inference_extension_${name}`, help: `[ALPHA] ${formerNameHelp(name)}` };
     showMetric(this.registry, { ...shown, ...former }, samples);
   }
 }

@@ -5,7 +5,7 @@ import type { JournalSubscriber } from '../../../picker/events/journal.ts';
 import type { PickerPlan } from '../../../picker/plan/picker-plan.ts';
 import type { PickerMetrics } from '../metrics.ts';
 import { DURATION_SECONDS, TPOT_SECONDS } from '../page/bucket-bounds.ts';
-import { showTwins } from '../page/deprecated-names.ts';
+import { formerNamesOn } from '../page/deprecated-names.ts';
 import { counters, eppPage, gauges, histograms } from '../page/family.ts';
 import { createNameCap } from '../page/name-cap.ts';
 import type { Cell, Tally } from '../page/tally.ts';
@@ -98,7 +98,7 @@ function latencyFamilies({
   deprecated,
 }: PickerMetrics): (plugin: string, model: string, target: string) => LatencySeries {
   const page = eppPage(registry);
-  const show = showTwins(registry, deprecated);
+  const show = formerNamesOn(registry, deprecated);
   const shown: typeof page = (family, name, help, labels) => {
     page(family, name, help, labels);
     const former = labels.filter((label) => !label.startsWith('plugin_'));

@@ -2,7 +2,7 @@ import type { Decision } from '../../../framework/scheduling.ts';
 import type { JournalSubscriber } from '../../../picker/events/journal.ts';
 import type { PickerPlan } from '../../../picker/plan/picker-plan.ts';
 import type { PickerMetrics } from '../metrics.ts';
-import { showTwins } from '../page/deprecated-names.ts';
+import { formerNamesOn } from '../page/deprecated-names.ts';
 import { counters, eppPage } from '../page/family.ts';
 import { createNameCap } from '../page/name-cap.ts';
 import type { Cell } from '../page/tally.ts';
@@ -23,7 +23,7 @@ export function disaggregationSubscriber(
   const labels = ['plugin_name', 'plugin_type', ...LABELS];
   const family = eppPage(registry)(counters(), name, help, labels);
   const former = [name, 'pd_decision_total'].map((each) => `llm_d_inference_scheduler_${each}`);
-  const show = showTwins(registry, deprecated);
+  const show = formerNamesOn(registry, deprecated);
   show(family, name, former, LABELS);
   show(family, name, ['llm_d_epp_pd_decision_total'], labels);
   const models = createNameCap(MODELS_MAX);

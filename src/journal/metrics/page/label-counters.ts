@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../../framework/endpoint.ts';
-import type { ShowTwins } from './deprecated-names.ts';
+import type { ShowFormerNames } from './deprecated-names.ts';
 import { counters, endpointLabels, eppPage, type Family, type MetricLabels } from './family.ts';
 import { createNameCap, OTHER } from './name-cap.ts';
 import type { SeriesLimit } from './series-limit.ts';
@@ -86,7 +86,7 @@ interface AttemptCells {
 export function createAttemptCells(
   registry: Registry,
   limit: SeriesLimit,
-  { onFolded, show }: { readonly onFolded: () => void; readonly show: ShowTwins },
+  { onFolded, show }: { readonly onFolded: () => void; readonly show: ShowFormerNames },
 ): AttemptCells {
   const name = 'scheduler_attempts_total';
   const family = eppPage(registry)(
@@ -153,7 +153,7 @@ function labelsOf(target_model_name: string, endpoint: Endpoint | undefined): Me
 export function createRewriteCells(
   registry: Registry,
   limit: SeriesLimit,
-  { onFolded, show }: { readonly onFolded: () => void; readonly show: ShowTwins },
+  { onFolded, show }: { readonly onFolded: () => void; readonly show: ShowFormerNames },
 ): (rule: string, model: string, targetModel: string) => Cell {
   const family = eppPage(registry)(
     counters(),

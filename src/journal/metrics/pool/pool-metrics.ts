@@ -3,7 +3,7 @@ import type { Endpoint, EndpointMetrics } from '../../../framework/endpoint.ts';
 import { isFresh } from '../../../framework/endpoint.ts';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import type { PickerMetrics } from '../metrics.ts';
-import { twinHelp } from '../page/deprecated-names.ts';
+import { formerNameHelp } from '../page/deprecated-names.ts';
 import { type MetricSample, showMetric } from '../page/family.ts';
 import { shortNames } from './short-names.ts';
 
@@ -47,7 +47,7 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
     use: string,
     read: () => readonly MetricSample[],
   ): void => {
-    for (const each of names) gauge(options, each, twinHelp(use), read);
+    for (const each of names) gauge(options, each, formerNameHelp(use), read);
   };
   for (const [metric, , read] of MEANS) {
     const average = `average_${metric}`;

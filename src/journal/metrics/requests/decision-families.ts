@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import { SCHEDULER_SECONDS, USUAL_SECONDS } from '../page/bucket-bounds.ts';
-import { formerNames, type ShowTwins } from '../page/deprecated-names.ts';
+import { formerNames, type ShowFormerNames } from '../page/deprecated-names.ts';
 import { counters, eppPage, type Family, histograms } from '../page/family.ts';
 import { createAttemptCells, createRewriteCells } from '../page/label-counters.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
@@ -39,7 +39,7 @@ export interface DecisionFamilies {
 interface DecisionOptions {
   /** Called for each count that has no line of its own because there is no room for more. */
   readonly onFolded: Readonly<Record<'attempts' | 'rewrites', () => void>>;
-  readonly show: ShowTwins;
+  readonly show: ShowFormerNames;
 }
 
 /** The families that are counted at each decision, shown on the page of `registry`. */
@@ -86,7 +86,7 @@ export function createDecisionFamilies(
   };
 }
 
-function createPollErrors(registry: Registry, show: ShowTwins): Family<Cell> {
+function createPollErrors(registry: Registry, show: ShowFormerNames): Family<Cell> {
   const [name, labels] = ['datalayer_poll_errors_total', ['source_type']];
   const help = 'Polls of an endpoint that failed.';
   const family = eppPage(registry)(counters(), name, help, labels);

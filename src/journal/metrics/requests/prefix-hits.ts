@@ -7,7 +7,7 @@ import type { CycleKey, Decision, ProfileRun } from '../../../framework/scheduli
 import type { PrefixSource } from '../../../picker/cores/scheduling-core.ts';
 import type { DecisionEvent } from '../../../picker/events/journal.ts';
 import { HIT_BYTES, HIT_RATIO, INPUT_TOKENS } from '../page/bucket-bounds.ts';
-import type { ShowTwins } from '../page/deprecated-names.ts';
+import type { ShowFormerNames } from '../page/deprecated-names.ts';
 import { eppPage, type Family, histograms } from '../page/family.ts';
 import type { Tally } from '../page/tally.ts';
 
@@ -49,7 +49,7 @@ export class PrefixHits {
   readonly #bySource = new Map<string, SourceTallies>();
   #tallies: SourceTallies | undefined;
 
-  constructor(registry: Registry, show: ShowTwins) {
+  constructor(registry: Registry, show: ShowFormerNames) {
     this.#families = familiesOf(registry, show);
   }
 
@@ -161,7 +161,7 @@ function cachedTokens(
   return Math.min(promptTokens, blocks * blockTokens);
 }
 
-function familiesOf(registry: Registry, show: ShowTwins): PrefixFamilies {
+function familiesOf(registry: Registry, show: ShowFormerNames): PrefixFamilies {
   const page = eppPage(registry);
   const hits = (bounds: readonly number[], unit: string, what: string): Family<Tally> => {
     const help = `${what} of the prompt the picked endpoint was thought to hold in its prefix cache.`;

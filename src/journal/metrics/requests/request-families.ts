@@ -10,7 +10,7 @@ import {
   TPOT_SECONDS,
   TTFT_SECONDS,
 } from '../page/bucket-bounds.ts';
-import { type ShowTwins, showTwins } from '../page/deprecated-names.ts';
+import { formerNamesOn, type ShowFormerNames } from '../page/deprecated-names.ts';
 import { counters, eppPage, type Family, gauges, histograms } from '../page/family.ts';
 import type { Cell, Tally } from '../page/tally.ts';
 
@@ -67,7 +67,7 @@ export function createRequestFamilies(registry: Registry, deprecated = false): R
     tpotSeconds: of(TPOT_SECONDS, 'request_streaming_tpot_seconds', between),
     itlSeconds: of(ITL_SECONDS, 'request_streaming_itl_seconds', gaps),
   };
-  showFormerNames(families, showTwins(registry, deprecated));
+  showFormerNames(families, formerNamesOn(registry, deprecated));
   return families;
 }
 
@@ -78,7 +78,7 @@ const isOldest = (label: string): boolean => label !== 'priority';
  * Shows families under the names that older releases of the reference gave them: at first those
  * that begin with `inference_model_`, then `inference_objective_`, and later `llm_d_router_epp_`.
  */
-function showFormerNames(families: RequestFamilies, show: ShowTwins): void {
+function showFormerNames(families: RequestFamilies, show: ShowFormerNames): void {
   const former = <Child>(
     family: Family<Child>,
     name: string,
