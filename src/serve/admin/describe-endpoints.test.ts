@@ -15,6 +15,7 @@ import {
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
@@ -72,48 +73,46 @@ it('[V43] says of each endpoint how its scrapes go, since when, and what the las
   picker.stop();
 });
 
-it('[O350] shows custom metrics and the utilization of GPUs of an endpoint that has them', () => {
+/** Two endpoints as JSON shows them: one that has what `set` sets, and one that has nothing. */
+function shownWith(set: (id: EndpointId, pool: EndpointPool) => void): readonly object[] {
   const clock = new SimulatedClock();
   const runtime = { clock, random: seededRandom(1), network: new FakeServers(clock) };
   const picker = new EndpointPicker({ plan: planFrom('default'), runtime });
-  const [known, other] = ['known', 'other'] as EndpointId[];
-  for (const id of [known, other] as EndpointId[]) {
+  for (const id of ['known', 'other'] as EndpointId[]) {
     picker.pool.upsert({ id, address: `${id}:8000`, labels: new Map() });
   }
-  picker.pool.set(known as EndpointId, CUSTOM_METRICS, new Map([['queued-tokens', 7000]]));
-  picker.pool.set(known as EndpointId, GPU_UTILIZATION, 0.25);
+  set('known' as EndpointId, picker.pool);
   const parts = { picker, server: { sessions: () => 0 }, discovery: undefined };
   const shown = JSON.parse(JSON.stringify(describeEndpoints(parts, clock.now()))) as {
     readonly endpoints: readonly object[];
   };
-  expect(shown.endpoints[0]).toMatchObject({
+  picker.stop();
+  return shown.endpoints;
+}
+
+it('[O350] shows custom metrics and the utilization of GPUs of an endpoint that has them', () => {
+  const [known, other] = shownWith((id, pool) => {
+    pool.set(id, CUSTOM_METRICS, new Map([['queued-tokens', 7000]]));
+    pool.set(id, GPU_UTILIZATION, 0.25);
+  });
+  expect(known).toMatchObject({
     customMetrics: { 'queued-tokens': 7000 },
     gpuUtilization: 0.25,
   });
-  expect(shown.endpoints[1]).not.toHaveProperty('customMetrics');
-  expect(shown.endpoints[1]).not.toHaveProperty('gpuUtilization');
-  picker.stop();
+  expect(other).not.toHaveProperty('customMetrics');
+  expect(other).not.toHaveProperty('gpuUtilization');
 });
 
 it('[O415] shows the context window and the models of an endpoint that has them, at most 100 names of a kind', () => {
-  const clock = new SimulatedClock();
-  const runtime = { clock, random: seededRandom(1), network: new FakeServers(clock) };
-  const picker = new EndpointPicker({ plan: planFrom('default'), runtime });
-  const [known, other] = ['known', 'other'] as EndpointId[];
-  for (const id of [known, other] as EndpointId[]) {
-    picker.pool.upsert({ id, address: `${id}:8000`, labels: new Map() });
-  }
   const adapters = Array.from({ length: 250 }, (_, index) => `adapter-${index}`);
-  picker.pool.set(known as EndpointId, CONTEXT_WINDOW, 32_768);
-  picker.pool.set(known as EndpointId, MODELS, [
-    ...adapters.map((id) => ({ id, isAdapter: true })),
-    { id: 'llama', isAdapter: false },
-  ]);
-  const parts = { picker, server: { sessions: () => 0 }, discovery: undefined };
-  const shown = JSON.parse(JSON.stringify(describeEndpoints(parts, clock.now()))) as {
-    readonly endpoints: readonly object[];
-  };
-  expect(shown.endpoints[0]).toMatchObject({
+  const [known, other] = shownWith((id, pool) => {
+    pool.set(id, CONTEXT_WINDOW, 32_768);
+    pool.set(id, MODELS, [
+      ...adapters.map((name) => ({ id: name, isAdapter: true })),
+      { id: 'llama', isAdapter: false },
+    ]);
+  });
+  expect(known).toMatchObject({
     contextWindowTokens: 32_768,
     models: {
       baseCount: 1,
@@ -122,9 +121,8 @@ it('[O415] shows the context window and the models of an endpoint that has them,
       adapters: adapters.slice(0, 100),
     },
   });
-  expect(shown.endpoints[1]).not.toHaveProperty('contextWindowTokens');
-  expect(shown.endpoints[1]).not.toHaveProperty('models');
-  picker.stop();
+  expect(other).not.toHaveProperty('contextWindowTokens');
+  expect(other).not.toHaveProperty('models');
 });
 
 it('[O404] says of each endpoint how many requests it has lost', () => {
