@@ -13,14 +13,19 @@ export interface Declined {
 }
 
 /** `slow`: connected, but its answers fail or come too late, so that it is not asked. */
-export type SchedulerState = 'connecting' | 'connected' | 'slow' | 'gone';
+export const SCHEDULER_STATES = ['connecting', 'connected', 'slow', 'gone'] as const;
+export type SchedulerState = (typeof SCHEDULER_STATES)[number];
+
+/** States of a circuit breaker: see `Breaker`. */
+export const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
+export type BreakerState = (typeof BREAKER_STATES)[number];
 
 /** The state of a replacement. */
 export interface SchedulerStatus {
   /** The name that it gives itself. */
   readonly name: string;
   readonly connected: boolean;
-  readonly breaker: 'closed' | 'open' | 'half-open';
+  readonly breaker: BreakerState;
   readonly state?: SchedulerState;
   /** When it got into that state, since the Unix epoch, and why. */
   readonly since?: Millis;

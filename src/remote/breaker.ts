@@ -1,3 +1,4 @@
+import type { BreakerState } from '../framework/replacement.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
 
 /** Failures in a row that open the breaker. */
@@ -5,8 +6,6 @@ const FAILURES_MAX = 5;
 /** Time until the next trial: at first, and at most. Each failed trial doubles it. */
 const OPEN_MS = 1000;
 const OPEN_MS_MAX = 30_000;
-
-type BreakerState = 'closed' | 'open' | 'half-open';
 
 /** Five failures in a row open it; then single trials decide, for which no request waits. */
 export class Breaker {

@@ -9,7 +9,8 @@ export interface Rates {
 }
 
 /** `all` where every server computes prompts and answers. */
-export type HeadroomStage = 'all' | 'prefill' | 'decode';
+export const HEADROOM_STAGES = ['all', 'prefill', 'decode'] as const;
+export type HeadroomStage = (typeof HEADROOM_STAGES)[number];
 
 /** The headroom of the servers of one stage. */
 export interface StageHeadroom {

@@ -13,12 +13,12 @@ import { packageFile } from '../../files/folders.ts';
 import { messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
-import type { HeadroomStage } from '../../journal/headroom/headroom-report.ts';
+import { HEADROOM_STAGES } from '../../journal/headroom/headroom-report.ts';
 import { ListenError } from '../../runtime/network/server/listen.ts';
 import { ActiveWatch } from './active-watch.ts';
 
 const PROTO = 'proto/keda/externalscaler.proto';
-const STAGES: readonly string[] = ['all', 'prefill', 'decode'] satisfies readonly HeadroomStage[];
+const STAGES: readonly string[] = HEADROOM_STAGES;
 /** KEDA sends names and a few settings. */
 const MESSAGE_BYTES_MAX = 64 * 1024;
 /** A cluster has one KEDA, with a connection and a stream for each of its objects. */

@@ -48,27 +48,21 @@ export const SIDECAR_BOUNDS: SidecarBounds = {
 };
 
 /** How engines pass KV to each other. */
-export type KvConnector =
-  | 'nixlv2'
-  | 'shared-storage'
-  | 'sglang'
-  | 'mooncake'
-  | 'offloading'
-  | 'atom';
-export const KV_CONNECTORS: readonly KvConnector[] = [
+export const KV_CONNECTORS = [
   'nixlv2',
   'shared-storage',
   'sglang',
   'mooncake',
   'offloading',
   'atom',
-];
+] as const;
+export type KvConnector = (typeof KV_CONNECTORS)[number];
 /**
  * How encoders pass embeddings on: `auto` does what their answers say, `ec-example` takes them to
  * share a storage, `none` leaves all media to the engines.
  */
-export type EcConnector = 'auto' | 'ec-nixl' | 'ec-example' | 'none';
-export const EC_CONNECTORS: readonly EcConnector[] = ['auto', 'ec-nixl', 'ec-example', 'none'];
+export const EC_CONNECTORS = ['auto', 'ec-nixl', 'ec-example', 'none'] as const;
+export type EcConnector = (typeof EC_CONNECTORS)[number];
 
 export interface EarlierTurnsOptions {
   /** How many turns are kept; beyond it the oldest is forgotten. */
@@ -108,7 +102,8 @@ export interface PrefillOptions {
 }
 
 /** The servers that a sidecar sends requests to. */
-export type UpstreamRole = 'prefiller' | 'decoder' | 'encoder';
+export const UPSTREAM_ROLES = ['prefiller', 'decoder', 'encoder'] as const;
+export type UpstreamRole = (typeof UPSTREAM_ROLES)[number];
 
 export interface UpstreamTls {
   /** Roles that are reached over TLS; the others in plaintext. */

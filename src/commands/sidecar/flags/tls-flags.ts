@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { UpstreamRole } from '../../../sidecar/options/sidecar-options.ts';
+import { UPSTREAM_ROLES, type UpstreamRole } from '../../../sidecar/options/sidecar-options.ts';
 
 /** TLS at the sidecar's port, and towards other servers. */
 export interface TlsFlags {
@@ -33,14 +33,12 @@ export function addTlsOptions(command: Command): Command {
     );
 }
 
-const ROLES: readonly UpstreamRole[] = ['prefiller', 'decoder', 'encoder'];
-
 /** Several flags add up. */
 function roles(text: string, before: readonly UpstreamRole[]): readonly UpstreamRole[] {
   const named = text.split(',').map((each) => {
-    const role = ROLES.find((name) => name === each.trim());
+    const role = UPSTREAM_ROLES.find((name) => name === each.trim());
     if (role !== undefined) return role;
-    throw new InvalidArgumentError(`${each} is none of ${ROLES.join(', ')}.`);
+    throw new InvalidArgumentError(`${each} is none of ${UPSTREAM_ROLES.join(', ')}.`);
   });
   return [...before, ...named];
 }

@@ -1,9 +1,11 @@
 import type { Registry } from 'prom-client';
-import type { ChallengerReport, ReplacementReport } from '../../../framework/replacement.ts';
+import {
+  BREAKER_STATES,
+  type ChallengerReport,
+  type ReplacementReport,
+  SCHEDULER_STATES,
+} from '../../../framework/replacement.ts';
 import { type MetricSample, showMetric } from '../page/family.ts';
-
-const STATES = ['connecting', 'connected', 'slow', 'gone'] as const;
-const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 
 type ReadSamples = (report: ReplacementReport) => readonly MetricSample[];
 
@@ -53,11 +55,14 @@ export function registerSchedulerMetrics(
     one(connected === false ? 0 : 1),
   );
   show('gauge', 'state', '1 for the state that it is in, 0 for the others.', ({ state: is }) =>
-    STATES.map((state) => ({ labels: { state }, value: state === is ? 1 : 0 })),
+    SCHEDULER_STATES.map((state) => ({ labels: { state }, value: state === is ? 1 : 0 })),
   );
   const changes = 'How often it has got into each state.';
   show('counter', 'changes_total', changes, (report) =>
-    STATES.map((state) => ({ labels: { state }, value: report.changes?.get(state) ?? 0 })),
+    SCHEDULER_STATES.map((state) => ({
+      labels: { state },
+      value: report.changes?.get(state) ?? 0,
+    })),
   );
   const breaker = '1 for the state of the circuit breaker, 0 for the others.';
   show('gauge', 'breaker', breaker, ({ breaker: is = 'closed' }) =>
