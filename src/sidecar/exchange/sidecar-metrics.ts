@@ -19,6 +19,7 @@ export const REQUEST_OUTCOMES = [
   'cut',
 ] as const;
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
+
 /** The reference's bounds: a long answer streams for minutes. */
 const SECONDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
