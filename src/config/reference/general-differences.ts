@@ -16,7 +16,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'A body that ends with trailers is complete; there it waits for the proxy’s time-out.',
   'The subset hint counts with its ports, and may be one text; there a list counts, by addresses only.',
   'A request with several texts is looked up text by text, as there; of one with more than 32 texts a precise index estimates the match by what was sent, where there each is tokenized.',
-  'With KV events, the tokenizer is asked for requests of `/v1/responses` and `/v1/messages` as [chats](kv-events.md#which-prompts-have-tokens).',
+  'With KV events, the tokenizer is asked for requests of `/v1/responses` and `/v1/messages` as [chats](kv-events.md#which-prompts-have-tokens); with `messagesRenderMode: native` the latter are rendered as they are, and with `auto` as chats, too.',
   'A request counts at each of its encoders until its first token; there at the first of them alone, and until its end.',
   'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
   'Of a JSON body only what a decision needs is checked; there odd prompts, such as lists of lists of token ids or an empty text, and some fields of another type get 400, which here the model server judges. A model’s name over 512 bytes, and JSON nested deeper than 128 levels, get 400 here.',
