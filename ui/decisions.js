@@ -179,7 +179,7 @@ function sizeOf({ promptTokens, model }, withModel) {
   return `${count(promptTokens)} ${promptTokens === 1 ? 'token' : 'tokens'}${withModel ? `, ${model}` : ''}`;
 }
 
-/** As `deciderText` of src/picker/cycles/cycle.ts. @param {string} decidedBy */
+/** See `deciderText` in src/picker/cycles/cycle.ts. @param {string} decidedBy */
 function deciderText(decidedBy) {
   return decidedBy === 'observed' ? 'the observed picker' : decidedBy;
 }

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -209,61 +208,6 @@ describe('[O277] flags of serve that cannot be meant so', () => {
     const { code, stderr } = await pointsman(...args);
     expect(stderr).toMatch(sentence);
     expect(code).toBe(2);
-  });
-});
-
-describe('a failure in spite of correct usage', () => {
-  it.each([
-    [['explain', 'an-id', '--admin', '127.0.0.1:1']],
-    [['shadow', 'top', '--admin', '127.0.0.1:1']],
-  ])('[O160] %j', async (args) => {
-    const { code, stderr } = await pointsman(...args);
-    expect(stderr).toMatch(
-      /^no picker at 127\.0\.0\.1:1 .*; give the address of its --metrics-port/,
-    );
-    expect(code).toBe(1);
-  });
-
-  it('[O279] names no library where a scheduler cannot be reached', async () => {
-    const { code, stderr } = await pointsman('scheduler', 'check', '127.0.0.1:1');
-    expect(stderr).toBe(
-      'no scheduler at 127.0.0.1:1 (connect ECONNREFUSED 127.0.0.1:1): does it run there, and do it and this command both use TLS (--tls), or neither?\n',
-    );
-    expect(code).toBe(1);
-  });
-});
-
-describe('[O280] [O450] an address of something else', () => {
-  const other = createHttpServer(({ url = '' }, response) => {
-    const isKnown = !url.startsWith('/debug/explain');
-    response.statusCode = isKnown ? 200 : 404;
-    response.end(isKnown ? '{\n  "shadows": []\n}' : '{"error": {"message": "Not Found"}}');
-  });
-  let address = '';
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
-    address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-  });
-  afterAll(() => other.close());
-
-  it.each([
-    [
-      ['doctor', '--envoy', 'OTHER'],
-      /^OTHER is no Envoy: it answered 200 \{ "shadows": \[\] \}; give Envoy’s admin port\n$/,
-    ],
-    [
-      ['explain', 'an-id', '--admin', 'OTHER'],
-      /^OTHER answered 404, as no picker does; give the address of its --metrics-port with --admin\n$/,
-    ],
-    [
-      ['top', '--admin', 'https://OTHER'],
-      /^no picker at https:\/\/OTHER \(the TLS handshake failed: is it a port without TLS, for http/,
-    ],
-    [['shadow', 'report', 'page.html', '--admin', 'OTHER'], /^no shadows: start the picker with/],
-  ])('%j', async (args, sentence) => {
-    const { code, stderr } = await pointsman(...args.map((arg) => arg.replace('OTHER', address)));
-    expect(stderr.replace(address, 'OTHER')).toMatch(sentence);
-    expect(code).toBe(1);
   });
 });
 
