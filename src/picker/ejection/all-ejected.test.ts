@@ -11,7 +11,7 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: random-picker }] }]
 `;
 
 /** Three servers decode, and all of them refuse until an ejected one works again. */
-function afterOutage(servers: number): EjectionBed {
+function afterOutage(servers: number): { readonly bed: EjectionBed; readonly up: number } {
   const labels = (at: number) => new Map([['decodes', at < 3 ? 'yes' : 'no']]);
   const bed = new EjectionBed({ policy: BY_CHANCE, servers, labels });
   bed.run(2000);
@@ -26,7 +26,7 @@ function afterOutage(servers: number): EjectionBed {
   bed.set(first, 'works');
   // Until it has answered a scrape.
   bed.run(100);
-  return bed;
+  return { bed, up: first };
 }
 
 describe('where all endpoints that could serve a request fail', () => {
@@ -34,7 +34,7 @@ describe('where all endpoints that could serve a request fail', () => {
     ['are all ejected, beside others that cannot serve it', 6],
     ['are the whole pool, whose last one is not ejected', 3],
   ])('[V513] one that answers scrapes since gets the requests at once: they %s', (_, servers) => {
-    const bed = afterOutage(servers);
+    const { bed, up } = afterOutage(servers);
     const from = bed.clock.now();
     bed.run(5000);
     const later = bed.sent.filter(({ at }) => at >= from);
@@ -42,6 +42,14 @@ describe('where all endpoints that could serve a request fail', () => {
     // The trials of the other two.
     expect(later.filter(({ failed }) => failed).length).toBeLessThanOrEqual(4);
     expect(bed.refused).toBe(0);
+    // The one that was not ejected, if there is one.
+    const next = [2, 1, 0].find((at) => at !== up && !bed.isOut(at)) ?? (up + 1) % 3;
+    bed.set(next, 'works');
+    bed.run(15_000);
+    const backAt = bed.clock.now();
+    bed.run(1000);
+    const lately = bed.sent.filter(({ at }) => at >= backAt);
+    expect(new Set(lately.map(({ server }) => server))).toEqual(new Set([up, next]));
   });
 
   it('[V513] all get requests while none answers scrapes, and all are back once they work', () => {

@@ -71,29 +71,22 @@ export class LeftOutEndpoints {
     return steps.find(({ length }) => length > tried.length);
   }
 
-  /**
-   * Those that are not ejected; where only the spared one is not, those that may work again; else
-   * all. Beside another that works the spared one counts as one that works, so that it is ejected if
-   * it fails again, and tried later.
-   */
+  /** The candidates that are not ejected; where all fail, the ones that may work again, or all. */
   #working(candidates: readonly Endpoint[]): readonly Endpoint[] {
     if (this.#ejected.size === 0) return candidates;
-    const unejected = candidates.filter(({ slot }) => !this.#ejected.has(slot));
-    if (unejected.some(({ slot }) => this.#failing(slot) === undefined)) return unejected;
+    const left = candidates.filter(({ slot }) => !this.#ejected.has(slot));
+    // Beside others the spared one is tried, and then ejected as they were.
+    if (left.some(({ slot }) => slot !== this.#spared?.endpoint.slot)) return left;
     const answering = this.#answering(candidates);
     if (answering.length > 0) return answering;
-    return unejected.length > 0 ? unejected : candidates;
+    return left.length > 0 ? left : candidates;
   }
 
-  /** Those that do not fail, or have answered a scrape since they failed. */
+  /** The candidates that do not fail, or have answered a scrape since they failed. */
   #answering(candidates: readonly Endpoint[]): readonly Endpoint[] {
     return candidates.filter(({ slot, metrics }) => {
-      const failing = this.#failing(slot);
+      const failing = this.#spared?.endpoint.slot === slot ? this.#spared : this.#ejected.get(slot);
       return failing === undefined || metrics.sampledAt > failing.failedAt;
     });
-  }
-
-  #failing(slot: number): EndpointHealth | undefined {
-    return this.#spared?.endpoint.slot === slot ? this.#spared : this.#ejected.get(slot);
   }
 }
