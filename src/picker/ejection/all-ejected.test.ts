@@ -44,6 +44,8 @@ describe('where all endpoints that could serve a request fail', () => {
     expect(bed.refused).toBe(0);
     // The one that was not ejected, if there is one.
     const next = [2, 1, 0].find((at) => at !== up && !bed.isOut(at)) ?? (up + 1) % 3;
+    bed.run(10_000);
+    expect(bed.isOut(up)).toBe(false);
     bed.set(next, 'works');
     bed.run(15_000);
     const backAt = bed.clock.now();
