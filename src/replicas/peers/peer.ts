@@ -144,7 +144,9 @@ export class Peer implements Claimant {
         case 'answered':
           this.requests.prompt(entry);
           break;
-        default:
+        case 'first-token':
+        case 'served':
+        case 'done':
           this.requests.change(entry, origin + entry.afterMs);
       }
     }
