@@ -1,19 +1,5 @@
-import {
-  capacityOf,
-  isInTime,
-  type LatencyObjective,
-  saturationOf,
-} from '../../cost-model/capacity.ts';
-import { loadPerEngine } from '../../cost-model/engine-load.ts';
-import type { PromptSize } from '../../cost-model/step-time.ts';
-import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/attributes.ts';
+import type { LatencyObjective } from '../../cost-model/capacity.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
-import {
-  ENGINE_MODEL,
-  type EngineModelView,
-  IN_FLIGHT,
-  type InFlightView,
-} from '../../framework/keys.ts';
 import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
@@ -22,6 +8,7 @@ import { PRESENT_S } from './arrival-trend.ts';
 import { CountedArrivals, type CountedArrivalsOptions, partOf } from './counted-arrivals.ts';
 import type { HeadroomReport, HeadroomStage, StageHeadroom } from './headroom-report.ts';
 import { MeasuredCapacity } from './measured-capacity.ts';
+import { enginesOf, ServerFigures } from './server-figures.ts';
 import { serverQueues } from './server-queues.ts';
 import { replicasOf, stageHeadroom, waitingShare } from './stage-headroom.ts';
 import { StageMix } from './stage-mix.ts';
@@ -62,8 +49,7 @@ export class Headroom implements JournalSubscriber {
   readonly #all = new StageMix();
   readonly #mixes = { prefill: new StageMix(), decode: new StageMix() };
   readonly #stages: Stages;
-  #engines: EngineModelView | undefined;
-  #loads: InFlightView | undefined;
+  readonly #servers: ServerFigures;
   readonly #saturatedS = new Map<HeadroomStage, number>();
   /** There is none for `prefill`: the ends of what its servers compute are not seen. */
   readonly #measured = { all: new MeasuredCapacity(), decode: new MeasuredCapacity() };
@@ -73,13 +59,15 @@ export class Headroom implements JournalSubscriber {
     onRouted: (routed) => {
       this.#arrivals.arrivedElsewhere(routed.at);
       // How long its answer will be is not known before the first decision here.
-      if (this.#engines !== undefined) this.onRouted(routed);
+      if (this.#servers.areKnown) this.onRouted(routed);
     },
     onDone: () => this.onDone(),
   };
 
   constructor(options: HeadroomOptions) {
     this.#options = options;
+    const { limitOf } = options;
+    this.#servers = new ServerFigures({ objective: this.#objective, limitOf });
     this.#arrivals = new CountedArrivals(options);
     this.#stages = new Stages(options.plan);
   }
@@ -91,9 +79,7 @@ export class Headroom implements JournalSubscriber {
 
   onDecision({ context, at }: DecisionEvent): void {
     this.#arrivals.arrived(at);
-    if (context === undefined || this.#engines !== undefined) return;
-    this.#engines = context.get(ENGINE_MODEL);
-    this.#loads = context.get(IN_FLIGHT);
+    if (context !== undefined) this.#servers.learn(context);
   }
 
   onAdopted(plan: PickerPlan): void {
@@ -104,8 +90,8 @@ export class Headroom implements JournalSubscriber {
     const { request, endpoint, prefill, at } = routed;
     const { promptTokens } = request;
     const uncachedTokens = tokensToCompute(routed);
-    const outputTokens = this.#engines?.expectedOutputTokens(request) ?? 0;
-    const inTime = this.#isInTime(prefill ?? endpoint, { promptTokens, uncachedTokens });
+    const outputTokens = this.#servers.expectedOutputTokens(request);
+    const inTime = this.#servers.isInTime(prefill ?? endpoint, { promptTokens, uncachedTokens });
     this.#all.add({ promptTokens, uncachedTokens, outputTokens }, inTime, at);
     if (prefill !== undefined) {
       this.#stages.sawPrefill();
@@ -127,7 +113,7 @@ export class Headroom implements JournalSubscriber {
     const pool = endpoints();
     const saturations = new Map<EndpointId, number>();
     const stages = this.#stages.of(pool).map((each) => this.#stage(each, { at, saturations }));
-    const inFlight = pool.some((each) => (this.#loads?.load(each).requests ?? 0) > 0);
+    const inFlight = pool.some((each) => (this.#servers.loads?.load(each).requests ?? 0) > 0);
     return {
       waiting: waiting(),
       active:
@@ -148,12 +134,12 @@ export class Headroom implements JournalSubscriber {
       const mix = this.#mixOf(stage);
       this.#stages.learn(each, mix, this.#all, at);
       const answering = answeringOf(this.#openOf(endpoints), at);
-      const modelled = this.#perSecond(answering, stage, 1);
+      const modelled = this.#servers.perSecond(answering, mix.mean, 1);
       const waiting = this.#arrivals.whole.waiting * this.#stages.shareOf(each, mix, this.#all, at);
       const isSaturated =
         endpoints.length > 0 && this.#saturationWith(each, waiting, modelled, at) > 1;
       this.#saturatedS.set(stage, isSaturated ? (this.#saturatedS.get(stage) ?? 0) + 1 : 0);
-      const { running, counted } = serverQueues(answering, this.#loads);
+      const { running, counted } = serverQueues(answering, this.#servers.loads);
       if (counted > 0)
         this.#measuredOf(stage)?.look({ at, isSaturated, modelled, running, counted });
     }
@@ -165,8 +151,8 @@ export class Headroom implements JournalSubscriber {
   }
 
   /**
-   * The saturation of the least saturated endpoint, or the time that what waits at the picker takes over the
-   * objective of the first token: one more request waits behind it.
+   * The saturation of the least saturated endpoint, or the time that what waits at the picker takes
+   * over the objective of the first token: one more request waits behind it.
    */
   #saturationWith(
     { stage, endpoints }: StageEndpoints,
@@ -174,7 +160,8 @@ export class Headroom implements JournalSubscriber {
     modelled: number,
     at: Millis,
   ): number {
-    const open = this.#openOf(endpoints).map((each) => this.#saturationOf(each, stage, at));
+    const mix = this.#mixOf(stage).mean;
+    const open = this.#openOf(endpoints).map((each) => this.#servers.saturationOf(each, mix, at));
     const perSecond = (this.#measuredOf(stage)?.shareAt(at) ?? 1) * modelled;
     const late = waitingShare({ demand: { waiting }, objective: this.#objective }, perSecond);
     return Math.max(late, Math.min(...open));
@@ -188,11 +175,12 @@ export class Headroom implements JournalSubscriber {
     const { stage, endpoints: serving } = each;
     const mix = this.#mixOf(stage);
     const share = this.#stages.shareOf(each, mix, this.#all, at);
-    for (const one of serving) saturations.set(one.id, this.#saturationOf(one, stage, at));
+    for (const one of serving)
+      saturations.set(one.id, this.#servers.saturationOf(one, mix.mean, at));
     const open = this.#openOf(serving);
     const answering = answeringOf(open, at);
     const isSaturated = (this.#saturatedS.get(stage) ?? 0) >= SATURATED_S;
-    const queue = serverQueues(answering, this.#loads);
+    const queue = serverQueues(answering, this.#servers.loads);
     // What waits there longer than the objective allows.
     const queued = isSaturated ? queue.queued * queue.counted : 0;
     return stageHeadroom({
@@ -204,8 +192,10 @@ export class Headroom implements JournalSubscriber {
       isSaturated,
       shownShare: this.#measuredOf(stage)?.shareAt(at) ?? 1,
       mix: mix.mean,
-      capacities: answering.map((one) => this.#capacityOf(one, stage, enginesOf(answering))),
-      capacityWith: (times) => times * this.#perSecond(answering, stage, times),
+      capacities: answering.map((one) =>
+        this.#servers.capacityOf(one, mix.mean, enginesOf(answering)),
+      ),
+      capacityWith: (times) => times * this.#servers.perSecond(answering, mix.mean, times),
       demand: partOf(this.#arrivals.whole, share, queued),
       ownDemand: partOf(this.#arrivals.own, share, queued),
       isWarm: this.#arrivals.seconds >= leadMs / SECOND_MS,
@@ -221,11 +211,6 @@ export class Headroom implements JournalSubscriber {
     return open.length > 0 ? open : endpoints;
   }
 
-  #isInTime(endpoint: Endpoint, prompt: PromptSize): boolean {
-    const engine = this.#engines?.stepTime(endpoint);
-    return engine === undefined || isInTime(prompt, engine, this.#objective);
-  }
-
   get #objective(): LatencyObjective {
     return this.#options.objective ?? DEFAULT_OBJECTIVE;
   }
@@ -233,68 +218,10 @@ export class Headroom implements JournalSubscriber {
   #mixOf(stage: HeadroomStage): StageMix {
     return stage === 'all' ? this.#all : this.#mixes[stage];
   }
-
-  /** What these endpoints serve in a second, each as one of so many times as many. */
-  #perSecond(answering: readonly Endpoint[], stage: HeadroomStage, times: number): number {
-    const engines = times * enginesOf(answering);
-    return answering.reduce((sum, each) => {
-      const { requestsPerMs = 0 } = this.#capacityOf(each, stage, engines) ?? {};
-      return sum + 1000 * requestsPerMs;
-    }, 0);
-  }
-
-  /** What the endpoint can serve, where so many engines share the requests. */
-  #capacityOf(
-    endpoint: Endpoint,
-    stage: HeadroomStage,
-    engines: number,
-  ): ReturnType<typeof capacityOf> | undefined {
-    const mix = this.#mixOf(stage).mean;
-    if (mix === undefined || this.#engines === undefined) return undefined;
-    const own = endpoint.attribute(ENGINE_COUNT);
-    const { runningMax = Number.POSITIVE_INFINITY } = this.#loads?.load(endpoint) ?? {};
-    const { requestsPerMs, limit } = capacityOf({
-      engine: this.#engines.stepTime(endpoint),
-      mix,
-      objective: this.#objective,
-      engines,
-      capacityTokens: memoryTokens(endpoint),
-      maxConcurrency: Math.min(this.#options.limitOf(endpoint), runningMax) / own,
-    });
-    return { requestsPerMs: own * requestsPerMs, limit };
-  }
-
-  #saturationOf(endpoint: Endpoint, stage: HeadroomStage, at: Millis): number {
-    const mix = this.#mixOf(stage).mean;
-    if (mix === undefined || this.#engines === undefined || this.#loads === undefined) return 0;
-    const all = this.#loads.load(endpoint);
-    const load = loadPerEngine(all, endpoint);
-    const capacityTokens = memoryTokens(endpoint);
-    // Our own count is used only where the engine reports none.
-    const heldTokens =
-      isFresh(endpoint, at) && Number.isFinite(capacityTokens)
-        ? endpoint.metrics.kvCacheUsage * capacityTokens
-        : load.contextTokens;
-    const about = { engine: this.#engines.stepTime(endpoint), mix, objective: this.#objective };
-    const byCount = (all.requests + 1) / this.#options.limitOf(endpoint);
-    return Math.max(byCount, saturationOf(load, { heldTokens, capacityTokens }, about));
-  }
 }
 
 function answeringOf(open: readonly Endpoint[], at: Millis): readonly Endpoint[] {
   const fresh = open.filter((one) => isFresh(one, at));
   // Where no sample is fresh, nothing says which of them answer.
   return fresh.length > 0 ? fresh : open;
-}
-
-function enginesOf(endpoints: readonly Endpoint[]): number {
-  return endpoints.reduce((sum, each) => sum + each.attribute(ENGINE_COUNT), 0);
-}
-
-/** The memory of each engine. */
-function memoryTokens(endpoint: Endpoint): number {
-  const cache = endpoint.attribute(CACHE_CONFIG);
-  return cache === undefined
-    ? Number.POSITIVE_INFINITY
-    : Math.max(1, cache.blocks * cache.blockTokens);
 }
