@@ -27,7 +27,10 @@ const IMPORTANCE = [
 /** As many are asked for. */
 const LISTED_MIN = 20;
 
-/** A line for each decision and each refusal by flow control, latest first, of at most `columns` characters where ids allow. */
+/**
+ * A line for each decision and each refusal by flow control, latest first, of at most `columns`
+ * characters where ids allow.
+ */
 export function decisionListText(list: DecisionList, columns: number): string {
   const { decisions, refused = [], wallMs } = list;
   const listed = [...decisions, ...refused]
@@ -67,12 +70,12 @@ export function decisionListText(list: DecisionList, columns: number): string {
 }
 
 function becameText(line: DecisionLine | FlowRecord, nameOf: (id: string) => string): string {
-  if ('flowControl' in line && !('outcome' in line)) {
-    const { left } = line.flowControl;
-    return left?.kind === 'refused' ? `refused with ${left.status} by flow control` : '';
+  if ('outcome' in line) {
+    const { outcome } = line;
+    return outcome.kind === 'picked' ? nameOf(outcome.endpoint) : outcomeText(outcome);
   }
-  const { outcome } = line as DecisionLine;
-  return outcome.kind === 'picked' ? nameOf(outcome.endpoint) : outcomeText(outcome);
+  const { left } = line.flowControl;
+  return left?.kind === 'refused' ? `refused with ${left.status} by flow control` : '';
 }
 
 /** Predicted and observed time to the first token, and the time at the picker. */

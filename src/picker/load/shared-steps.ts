@@ -54,10 +54,10 @@ export class SharedSteps implements RequestObserver {
 
   /**
    * Where no answer in time is under way, nobody is harmed. Beside some, what waits in time has to
-   * fit in one step: then the servers can carry what comes. What is late must not: then it is what a
-   * burst has left over. And it must be worth it: a prompt more in a step brings all late ones forward by the
-   * fixed time of a step, and holds up each answer in time by its own. The late ones take memory
-   * from cached beginnings, too, so what these save for a request may be lost.
+   * fit in one step: then the servers can carry what comes. What is late must not: then it is what
+   * a burst has left over. And it must be worth it: a prompt more in a step brings all late ones
+   * forward by the fixed time of a step, and holds up each answer in time by its own. The late
+   * ones take memory from cached beginnings, too, so what these save for a request may be lost.
    */
   areWorthIt(endpoint: Endpoint, { tokens, lateness, engine, engines }: Candidate): boolean {
     const inTime = this.#inTime.at(endpoint);

@@ -9,10 +9,11 @@ import { promptAt } from './prompt-at.ts';
 
 /**
  * By how much later the first tokens of others come because this endpoint, one of `among` that the
- * pick was made from, computes the prompt. They wait for the prompt itself. And n answers under way
- * end later by its time x, so that n x / (1 - ρ) milliseconds of answers are added to those under
- * way; each of them makes the step longer in which a first token comes meanwhile. A prompt delays those behind it less where there are several such endpoints,
- * because later requests go to those that have less to do: its own half is shared by all of them.
+ * pick was made from, computes the prompt. They wait for the prompt itself. And n answers under
+ * way end later by its time x, so that n x / (1 - ρ) milliseconds of answers are added to those
+ * under way; each of them makes the step longer in which a first token comes meanwhile. A prompt
+ * delays those behind it less where there are several such endpoints, because later requests go to
+ * those that have less to do: its own half is shared by all of them.
  */
 export function firstTokenDelaysMs(
   endpoint: Endpoint,

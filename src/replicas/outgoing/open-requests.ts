@@ -24,7 +24,10 @@ interface About {
   readonly heldBlocks: number;
 }
 
-/** Writes the open requests, which come in the order of their numbers, in ranges that fit into messages. */
+/**
+ * Writes the open requests, which come in the order of their numbers, in ranges that fit into
+ * messages.
+ */
 export function writeOpen(
   open: readonly OpenRequest[],
   { now, uptimeMs, heldBlocks }: About,

@@ -71,8 +71,9 @@ interface WithinOptions {
 }
 
 /**
- * Runs `work` with a signal that aborts after `limitMs`, as a Deadline, or with the outer signal, also after `work`
- * has resolved. Rejects at that moment, with a TimeoutError or the reason, even if `work` goes on.
+ * Runs `work` with a signal that aborts after `limitMs`, as a Deadline, or with the outer signal,
+ * also after `work` has resolved. Rejects at that moment, with a TimeoutError or the reason, even if
+ * `work` goes on.
  */
 export async function within<T>(
   { clock, limitMs, signal, what }: WithinOptions,

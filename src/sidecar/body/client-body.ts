@@ -29,8 +29,8 @@ export interface CheckedBody {
 }
 
 /**
- * Checks a JSON body of a client, and drops the parameters that only the sidecar may set. Rejects with a Refusal 400 for
- * what is no JSON, or nested too deeply. Other requests are served meanwhile.
+ * Checks a JSON body of a client, and drops the parameters that only the sidecar may set. Rejects
+ * with a Refusal 400 for what is no JSON, or nested too deeply. Other requests are served meanwhile.
  *
  * Bodies that a lenient engine reads (`NaN`, UTF-16) are refused, as they could hide parameters.
  */
