@@ -64,6 +64,10 @@ describe.skipIf(unavailable !== undefined)('the container image', () => {
     }
   });
 
+  test('[D564] reads relative paths from the root of its file system', () => {
+    expect(image.config.WorkingDir).toBe('/');
+  });
+
   test.each([
     ['/app/pd-sidecar --port=0 --vllm-port=1 --secure-proxy=false', 'sidecar: listens on'],
     ['/app/epp --pool-name p --kubeconfig /none', '--kubeconfig /none: is not there'],
