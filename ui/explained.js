@@ -104,7 +104,8 @@ export function headline({ outcome, profiles }, nameOf) {
   if (outcome.kind === 'threw') return 'No decision: the scheduler failed';
   if (outcome.kind === 'refused') return `Refused by the scheduler ${outcome.refusedBy}`;
   if (outcome.kind === 'rejected') return `Refused by a plugin: ${outcome.why}`;
-  if (outcome.kind === 'expired') return `Refused: ${outcome.why}`;
+  if (outcome.kind === 'expired' || outcome.kind === 'no-candidates')
+    return `Refused: ${outcome.why}`;
   if (outcome.kind === 'screened') return 'Refused: screening left no endpoint';
   if (outcome.kind === 'exhausted') return 'Refused: the filters left no endpoint';
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};

@@ -1,5 +1,9 @@
 import { Command } from 'commander';
-import { explanationText, flowRecordText } from '../journal/explain/explanation-text.ts';
+import {
+  explanationText,
+  flowRecordText,
+  refusedRequestText,
+} from '../journal/explain/explanation-text.ts';
 import type { DecisionList } from '../serve/admin/decision-documents.ts';
 import type { ExplainedRequest } from '../serve/admin/explained-request.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
@@ -32,12 +36,18 @@ export function explainCommand(): Command {
       }
       const path = `/debug/explain?id=${encodeURIComponent(id)}`;
       const found = await askPicker<ExplainedRequest>({ ...flags, path });
-      const text =
-        'outcome' in found
-          ? explanationText(found, { all, time: timeText(found.wallMs), columns })
-          : flowRecordText(found, timeText(found.wallMs - found.flowControl.waitedMs));
+      const text = explainedText(found, { all, columns });
       process.stdout.write(json ? `${JSON.stringify(found)}\n` : text);
     });
+}
+
+function explainedText(
+  found: ExplainedRequest,
+  shown: { readonly all: boolean; readonly columns: number },
+): string {
+  if ('outcome' in found) return explanationText(found, { ...shown, time: timeText(found.wallMs) });
+  if ('refused' in found) return refusedRequestText(found, timeText(found.wallMs));
+  return flowRecordText(found, timeText(found.wallMs - found.flowControl.waitedMs));
 }
 
 function timeText(wallMs: number): string {

@@ -112,6 +112,13 @@ it('[O441] the live page says that a request waited in vain, and with which word
   expect(explained.headline(expired, (id) => id)).toBe('Refused: no endpoint could begin it');
 });
 
+it('[O453] the live page says why no endpoint could be asked', () => {
+  const why = 'no endpoint can serve this request: the pool has no endpoint';
+  const none = { outcome: { kind: 'no-candidates', why }, profiles: [] };
+  expect(list.becauseOf(none)).toBe('refused');
+  expect(explained.headline(none, (id) => id)).toBe(`Refused: ${why}`);
+});
+
 it('[O440] the live page says what flow control says of a request that it held', () => {
   const name = (id: string): string => id;
   const why = ['when it came, it was full', 'let go'];

@@ -1,5 +1,6 @@
 import { outcomeText } from '../../journal/explain/explanation-text.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
+import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
 import type { DecisionLine, DecisionList } from '../../serve/admin/decision-documents.ts';
 import { namesOf } from './endpoint-names.ts';
 import { fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
@@ -24,11 +25,13 @@ const IMPORTANCE = [
   'model',
 ];
 
+type Line = DecisionLine | FlowRecord | RefusedRequest;
+
 /** As many are asked for. */
 const LISTED_MIN = 20;
 
 /**
- * A line for each decision and each refusal by flow control, latest first, of at most `columns`
+ * A line for each decision and each request that was refused without one, latest first, of at most `columns`
  * characters where ids allow.
  */
 export function decisionListText(list: DecisionList, columns: number): string {
@@ -41,11 +44,11 @@ export function decisionListText(list: DecisionList, columns: number): string {
     decisions.flatMap(({ outcome }) => (outcome.kind === 'picked' ? [outcome.endpoint] : [])),
   );
   const whole = listed.map((line) => [
-    line.requestId || line.id,
+    line.requestId || ('id' in line ? line.id : ''),
     ageText(wallMs - line.wallMs),
     becameText(line, nameOf),
     line.model || '?',
-    line.promptTokens.toLocaleString('en'),
+    'promptTokens' in line ? line.promptTokens.toLocaleString('en') : '–',
     ...timesOf(line),
   ]);
   const beside = widthsOf(whole).reduce(
@@ -69,18 +72,20 @@ export function decisionListText(list: DecisionList, columns: number): string {
   return `${[...lines, ...leftOutNote(HEAD, shown), ...LIST_NOTE].join('\n')}\n`;
 }
 
-function becameText(line: DecisionLine | FlowRecord, nameOf: (id: string) => string): string {
+function becameText(line: Line, nameOf: (id: string) => string): string {
   if ('outcome' in line) {
     const { outcome } = line;
     return outcome.kind === 'picked' ? nameOf(outcome.endpoint) : outcomeText(outcome);
   }
+  if ('refused' in line) return `refused with ${line.refused.status}`;
   const { left } = line.flowControl;
   return left?.kind === 'refused' ? `refused with ${left.status} by flow control` : '';
 }
 
 /** Predicted and observed time to the first token, and the time at the picker. */
-function timesOf(line: DecisionLine | FlowRecord): readonly string[] {
-  const times = 'outcome' in line ? line.times : { waitedMs: line.flowControl.waitedMs };
+function timesOf(line: Line): readonly string[] {
+  const known = 'outcome' in line ? line.times : undefined;
+  const times = 'flowControl' in line ? { waitedMs: line.flowControl.waitedMs } : known;
   return [times?.predictedTtftMs, times?.observedTtftMs, times?.waitedMs].map(durationText);
 }
 

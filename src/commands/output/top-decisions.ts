@@ -54,7 +54,7 @@ function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => 
   if (outcome.kind === 'refused') return `${outcome.refusedBy} refused it`;
   if (outcome.kind === 'exhausted') return 'the filters left none';
   if (outcome.kind === 'screened') return 'screening left none';
-  if (outcome.kind === 'rejected' || outcome.kind === 'expired') return `refused: ${outcome.why}`;
+  if ('why' in outcome) return `refused: ${outcome.why}`;
   const { decidedBy, profile: used } = outcome;
   const runnerUp = profiles.find(({ profile }) => profile === used)?.runnerUp;
   if (decidedBy === undefined) {

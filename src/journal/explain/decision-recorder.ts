@@ -5,6 +5,7 @@ import type { Decision } from '../../framework/scheduling.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { DecisionRing } from './decision-ring.ts';
 import { LastFlowStays } from './last-flow-stays.ts';
+import { LastRefusals } from './last-refusals.ts';
 import { EndingWriter } from './record-ending.ts';
 import { HEAD, NO_SLOT, SCORE } from './record-format.ts';
 import { HeadWriter } from './record-head.ts';
@@ -39,6 +40,7 @@ export class DecisionRecorder implements JournalSubscriber {
   readonly times: LastRequestTimes = new LastRequestTimes();
   /** What flow control kept or refused. */
   readonly stays: LastFlowStays;
+  readonly refusals: LastRefusals;
   readonly #clock: Clock;
   readonly #wallOffsetMs: () => Millis;
   readonly #runs: RunWriter;
@@ -55,6 +57,7 @@ export class DecisionRecorder implements JournalSubscriber {
     this.ring = new DecisionRing({ decisionsMax, bytesMax });
     this.#clock = clock;
     this.stays = new LastFlowStays(clock);
+    this.refusals = new LastRefusals(clock);
     this.#wallOffsetMs = (): Millis => clock.wallTime() - clock.now();
     this.#head = new HeadWriter(this.ring.log, this.#last);
     this.#ending = new EndingWriter(this.ring.log, this.#last);
@@ -75,9 +78,9 @@ export class DecisionRecorder implements JournalSubscriber {
   }
 
   onDecision(event: DecisionEvent): void {
-    const { candidates, context, decision } = event;
+    const { candidates, decision } = event;
     // A slot is written in two bytes.
-    if (context === undefined || candidates.length >= NO_SLOT) return;
+    if (candidates.length >= NO_SLOT) return;
     const profiles = decision?.profiles ?? NO_PROFILES;
     // This comes before `begin`: a new name for a slot ends the segment, and another begins in
     // full.

@@ -11,6 +11,7 @@ import type {
 } from './explanation.ts';
 import { flowLines } from './flow-text.ts';
 import type { ExplainedFlow, FlowRecord } from './last-flow-stays.ts';
+import type { RefusedRequest } from './last-refusals.ts';
 
 /** The rows and names that are shown unless `all` asks for the others. */
 const ENDPOINTS_SHOWN = 12;
@@ -52,6 +53,18 @@ export function flowRecordText(record: FlowRecord, time: string): string {
     `request    ${namesText(record)}, not decided`,
     askedText(record, time),
     ...waitLines(record.flowControl),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** A request that the picker answered itself before a decision, for a terminal. */
+export function refusedRequestText(request: RefusedRequest, time: string): string {
+  const { requestId, model, refused } = request;
+  const { status, reason, why } = refused;
+  const lines = [
+    `request    ${requestId}, not decided`,
+    `asked      ${time}${model === '' ? '' : `  model ${model}`}`,
+    `refused    with ${status} (${reason}): ${why}`,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -99,7 +112,9 @@ export function outcomeText(outcome: ExplainedOutcome): string {
   }
   if (outcome.kind === 'screened') return 'no endpoint: screening left none';
   if (outcome.kind === 'rejected') return `no endpoint: a plugin refused it: ${outcome.why}`;
-  if (outcome.kind === 'expired') return `no endpoint: ${outcome.why}`;
+  if (outcome.kind === 'expired' || outcome.kind === 'no-candidates') {
+    return `no endpoint: ${outcome.why}`;
+  }
   if (outcome.kind === 'exhausted')
     return `no endpoint: the filters of profile ${outcome.profile} left none`;
   const { endpoint, score, prefill, decidedBy } = outcome;

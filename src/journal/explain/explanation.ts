@@ -68,6 +68,8 @@ export type ExplainedOutcome =
   | { readonly kind: 'rejected'; readonly why: string }
   /** No endpoint could begin the request in the time for which it may wait. */
   | { readonly kind: 'expired'; readonly why: string }
+  /** No endpoint could be asked: the pool is empty, its subset is, or all are full. */
+  | { readonly kind: 'no-candidates'; readonly why: string }
   | { readonly kind: 'threw' };
 
 export interface ExplainedProfile {

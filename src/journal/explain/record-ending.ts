@@ -21,6 +21,7 @@ export type RecordedEnding =
   | { readonly kind: 'screened' }
   | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'expired'; readonly why: string }
+  | { readonly kind: 'no-candidates'; readonly why: string }
   | { readonly kind: 'threw' };
 
 /** Writes endings one after another, each score as what differs from the one before. */
@@ -37,14 +38,14 @@ export class EndingWriter {
 
   /** `profile` is the number of the primary's profile; undefined where that has none. */
   write(
-    { decision, error }: Pick<DecisionEvent, 'decision' | 'error'>,
+    { context, decision, error }: Pick<DecisionEvent, 'context' | 'decision' | 'error'>,
     profile: number | undefined,
   ): void {
     const log = this.#log;
     log.reserve(FIXED_BYTES_MAX);
     log.u8(NO_NUMBER);
     if (decision === undefined) {
-      this.#writeThrown(error);
+      this.#writeThrown(error, context !== undefined);
       return;
     }
     const { primary, prefill, decidedBy = '' } = decision;
@@ -63,12 +64,13 @@ export class EndingWriter {
   }
 
   /** Plugins and waiting rooms refuse a request by a RoutingError; anything else is a fault. */
-  #writeThrown(error: unknown): void {
+  #writeThrown(error: unknown, hasCandidates: boolean): void {
     if (!(error instanceof RoutingError)) {
       this.#log.u8(ENDING.threw);
       return;
     }
-    this.#log.u8(error.code === 'queue-timeout' ? ENDING.expired : ENDING.rejected);
+    const refused = error.code === 'queue-timeout' ? ENDING.expired : ENDING.rejected;
+    this.#log.u8(hasCandidates ? refused : ENDING.noCandidates);
     this.#log.text(error.sentence);
   }
 
@@ -93,6 +95,7 @@ export function readEnding(reader: RecordReader, last: Float64Array): RecordedEn
   if (kind === ENDING.refused) return { kind: 'refused', refusedBy: reader.text() };
   if (kind === ENDING.screened) return { kind: 'screened' };
   if (kind === ENDING.rejected) return { kind: 'rejected', why: reader.text() };
+  if (kind === ENDING.noCandidates) return { kind: 'no-candidates', why: reader.text() };
   if (kind === ENDING.expired) return { kind: 'expired', why: reader.text() };
   const profile = reader.u8();
   if (kind === ENDING.exhausted) return { kind: 'exhausted', profile };

@@ -51,6 +51,8 @@ export const ENDING = {
   rejected: 5,
   /** text: no endpoint could begin it in the time for which it may wait. */
   expired: 6,
+  /** text: there was no candidate: the pool or the subset is empty, or all are full. */
+  noCandidates: 7,
 } as const;
 
 /** Whether the scores of all endpoints are kept that the filters left, or those of the best. */

@@ -73,6 +73,63 @@ describe('/debug/decisions', () => {
   });
 });
 
+describe('/debug/explain of what was refused', () => {
+  const explained = ({ recorder }: ReturnType<typeof recordedPicker>, id: string) =>
+    decisionDocuments(recorder).get('/debug/explain')?.(new URLSearchParams({ id }));
+
+  it('[O453] has a request for which there was no endpoint, with what its client was told', () => {
+    const test = recordedPicker('default');
+    const route = (id: string): void => void test.picker.route(makeRequest({ id }));
+    expect(() => route('empty')).toThrow(RoutingError);
+    const why = 'no endpoint can serve this request: the pool has no endpoint';
+    const outcome = { kind: 'no-candidates', why };
+    expect(explained(test, 'empty')).toMatchObject({ candidates: [], profiles: [], outcome });
+    test.add('pod');
+    route('served');
+    expect(explained(test, 'served')).toMatchObject({ candidates: [{ id: 'pod' }] });
+    expect(() =>
+      test.picker.route(makeRequest({ id: 'elsewhere' }), { subset: ['10.9.9.9'] }),
+    ).toThrow(RoutingError);
+    expect(explained(test, 'elsewhere')).toMatchObject({
+      outcome: { kind: 'no-candidates', why: expect.stringContaining('in the subset') },
+    });
+    route('again');
+    expect(explained(test, 'again')).toMatchObject({ outcome: { endpoint: 'pod' } });
+  });
+
+  it('[O453] has a request that was refused before it was read, and lists it', () => {
+    const test = recordedPicker('default');
+    const { refusals } = test.recorder;
+    const error = new RoutingError('invalid-request', 'the body is not valid JSON');
+    refusals.add({ error, requestId: 'broken', model: undefined });
+    const refused = { status: 400, why: 'the body is not valid JSON' };
+    expect(explained(test, 'broken')).toMatchObject({ requestId: 'broken', refused });
+    const list = decisionDocuments(test.recorder).get('/debug/decisions');
+    expect(list?.(new URLSearchParams())).toMatchObject({ refused: [{ requestId: 'broken' }] });
+  });
+
+  it('[O453] lists a refused request once, and explains it by its decision', () => {
+    const test = recordedPicker('default');
+    expect(() => test.picker.route(makeRequest({ id: 'empty' }))).toThrow(RoutingError);
+    const error = new RoutingError('no-endpoints', 'none');
+    test.recorder.refusals.add({ error, requestId: 'empty', model: 'm' });
+    expect(explained(test, 'empty')).toMatchObject({ outcome: { kind: 'no-candidates' } });
+    const list = decisionDocuments(test.recorder).get('/debug/decisions');
+    expect(list?.(new URLSearchParams())).not.toHaveProperty('refused');
+  });
+
+  it('[O453] keeps the last 4,096 refusals', () => {
+    const { recorder } = recordedPicker('default');
+    const error = new RoutingError('invalid-request', 'x');
+    for (let n = 0; n <= 4096; n++) {
+      recorder.refusals.add({ error, requestId: `r${n}`, model: undefined });
+    }
+    expect(recorder.refusals.find('r0')).toBeUndefined();
+    expect(recorder.refusals.find('r1')?.requestId).toBe('r1');
+    expect(recorder.refusals.unreadSince(0, 5000)).toHaveLength(4096);
+  });
+});
+
 describe('/debug/explain of what flow control kept', () => {
   /** A picker for decisions, and flow control before another one, which share a recorder. */
   const setUp = () => {

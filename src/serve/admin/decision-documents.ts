@@ -2,6 +2,7 @@ import type { DecisionRecorder } from '../../journal/explain/decision-recorder.t
 import type { Segment } from '../../journal/explain/decision-ring.ts';
 import { type Explanation, outcomeOf } from '../../journal/explain/explanation.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
+import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
 import type { RequestTimes } from '../../journal/explain/request-times.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
@@ -23,10 +24,11 @@ export interface DecisionList {
   /** Latest first. */
   readonly decisions: readonly DecisionLine[];
   /**
-   * Requests that flow control refused since the first of these decisions, the latest first, so
-   * that there is none; left out for none, and where earlier decisions are asked for.
+   * Requests that have no decision since the first of these, because flow control refused them or
+   * they could not be read, the latest first of each kind; left out for none, and where earlier
+   * decisions are asked for.
    */
-  readonly refused?: readonly FlowRecord[];
+  readonly refused?: readonly (FlowRecord | RefusedRequest)[];
   /** The value of `before` that asks for earlier ones; absent where there are none. */
   readonly before?: number;
 }
@@ -84,15 +86,14 @@ function unknownText(id: string, decisions: number): string {
 
 /** With decisions of one endpoint, model or outcome alone, nothing else is listed. */
 function refusedSince(
-  { stays }: DecisionRecorder,
+  { stays, refusals }: DecisionRecorder,
   first: DecisionLine | undefined,
   query: URLSearchParams,
 ): Pick<DecisionList, 'refused'> {
   if ([...query.keys()].some((key) => key !== 'limit')) return {};
-  const refused = stays.refusedSince(
-    first?.wallMs ?? Number.NEGATIVE_INFINITY,
-    wholeNumber(query, 'limit', LIMIT_DEFAULT),
-  );
+  const since = first?.wallMs ?? Number.NEGATIVE_INFINITY;
+  const limit = wholeNumber(query, 'limit', LIMIT_DEFAULT);
+  const refused = [...stays.refusedSince(since, limit), ...refusals.unreadSince(since, limit)];
   return refused.length === 0 ? {} : { refused };
 }
 

@@ -2,10 +2,14 @@ import type { DecisionRecorder } from '../../journal/explain/decision-recorder.t
 import { type Explanation, explain } from '../../journal/explain/explanation.ts';
 import { findDecision } from '../../journal/explain/find-decision.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
+import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
 
-/** A decision, or a request that flow control keeps or refused, which has none. */
-export type ExplainedRequest = Explanation | FlowRecord;
+/**
+ * A decision; or a request without one, which flow control keeps or refused, or which the picker
+ * refused before.
+ */
+export type ExplainedRequest = Explanation | FlowRecord | RefusedRequest;
 
 /**
  * The latest request with this id, our own or that of client or proxy; undefined where none is
@@ -13,14 +17,14 @@ export type ExplainedRequest = Explanation | FlowRecord;
  */
 export function explainedRequest(
   id: string,
-  { ring, stays }: Pick<DecisionRecorder, 'ring' | 'stays'>,
+  { ring, stays, refusals }: Pick<DecisionRecorder, 'ring' | 'stays' | 'refusals'>,
   router: Pick<ControlledRouter, 'stayOf'> | undefined,
 ): ExplainedRequest | undefined {
   const waiting = router?.stayOf(id);
   if (waiting !== undefined) return stays.recordOf(waiting);
   const kept = stays.find(id);
   const found = findDecision(ring.segments(), id);
-  if (found === undefined) return kept;
+  if (found === undefined) return kept ?? refusals.find(id);
   const decided = explain(found);
   // A client that was refused may have asked again, or may have been refused when it did.
   const isOther = kept !== undefined && kept.id !== decided.id;

@@ -8,6 +8,7 @@ import type { ParserType } from '../../framework/parser-type.ts';
 import type { PromptReading } from '../../framework/prompt-reading.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { Clock } from '../../framework/runtime.ts';
+import type { LastRefusals } from '../../journal/explain/last-refusals.ts';
 import { streamTimes } from '../../journal/metrics/answers/stream-metrics.ts';
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -44,6 +45,8 @@ export interface ExtProcParts {
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;
   readonly live: Pick<LiveCounts, 'onRefused'>;
+  /** Keeps refused requests, to be explained; undefined where nothing is. */
+  readonly refusals: Pick<LastRefusals, 'add'> | undefined;
   /** Called with the name of a control of a client that is ignored; undefined: none is. */
   readonly onIgnored: ((control: string) => void) | undefined;
 }
@@ -66,11 +69,13 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
       parts.live.onRefused();
       log.error({ err: error, ...about }, 'a request failed in the picker and got status 500');
     },
-    onRejected: ({ code, sentence }, request, about) => {
+    onRejected: (error, request, about) => {
+      const { code, sentence } = error;
       parts.live.onRefused();
       parts.metrics.countError(code, request);
-      const model = request?.rewrite?.requestedModel ?? request?.model ?? '';
-      refused({ code, sentence, ...(model !== '' && { model }), ...about }, 'request refused');
+      const model = request?.rewrite?.requestedModel ?? request?.model;
+      parts.refusals?.add({ error, model, requestId: about.requestId ?? '' });
+      refused({ code, sentence, ...(model && { model }), ...about }, 'request refused');
       if (WARNED_REFUSALS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);
     },
   };
