@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Scope } from './access.ts';
+import { indexPage } from './index-page.ts';
 
 export interface Readiness {
   readonly ok: boolean;
@@ -73,6 +74,10 @@ export interface ServedPath {
   readonly reply: (query: URLSearchParams, accept: string | undefined) => Reply | Promise<Reply>;
 }
 
+/** Where a person looks first who has only the port. */
+const INDEX = ['/', '/debug'];
+/** The files of the page are of no use by themselves. */
+const PAGE_FILES = '/ui/';
 const READ = ['GET', 'HEAD'];
 const DO = ['POST'];
 
@@ -118,7 +123,18 @@ export function routesOf(options: AdminPages): ReadonlyMap<string, ServedPath> {
   for (const [path, act] of actions) {
     routes.set(path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) });
   }
+  const paths = [...routes].filter(([, { methods }]) => methods.includes('GET'));
+  const listed = namedPaths(paths.map(([path]) => path));
+  for (const path of INDEX) {
+    read(path, 'open', (_query, accept) => ({ status: 200, ...indexPage(listed, accept) }));
+  }
   return routes;
+}
+
+/** The paths that people ask for. The page first, where there is one. */
+export function namedPaths(paths: Iterable<string>): readonly string[] {
+  const named = [...paths].filter((path) => !(path.startsWith(PAGE_FILES) || INDEX.includes(path)));
+  return named.toSorted((a, b) => Number(b === '/ui') - Number(a === '/ui'));
 }
 
 /** JSON has no infinity: an infinite age becomes null. */

@@ -106,6 +106,30 @@ describe('startAdminServer', () => {
     });
   });
 
+  it('[O454] leads from the bare port to what there is, as lines or as links', async () => {
+    const files = new Map([
+      ['/ui', { contentType: 'text/html', headers: {}, bytes: () => new Uint8Array(1) }],
+      [
+        '/ui/app.js',
+        { contentType: 'text/javascript', headers: {}, bytes: () => new Uint8Array() },
+      ],
+    ]);
+    const actions = new Map([['/debug/promote', () => ({})]]);
+    const url = await start(READY, { files, actions });
+    for (const path of ['/', '/debug']) {
+      const lines = await (await fetch(`${url}${path}`)).text();
+      expect(lines).toMatch(/^\/ui +the live page$/m);
+      expect(lines).toMatch(/^\/debug\/endpoints$/m);
+      expect(lines).not.toMatch(/app\.js|promote/);
+      const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+      const page = await fetch(`${url}${path}`, { headers: { accept } });
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(await page.text()).toContain('<li><a href="/readyz">/readyz</a> whether it takes');
+      const head = await fetch(`${url}${path}`, { method: 'HEAD' });
+      expect([head.status, await head.text()]).toEqual([200, '']);
+    }
+  });
+
   it('is for reading: other methods get 405 and the methods allowed', async () => {
     const response = await fetch(`${await start()}/metrics`, { method: 'POST', body: 'x' });
     expect(response.status).toBe(405);

@@ -11,6 +11,7 @@ import {
   type AdminStream,
   HttpError,
   json,
+  namedPaths,
   type Reply,
   routesOf,
   type ServedPath,
@@ -163,9 +164,10 @@ async function replyTo(
   const [path = '', query] = url.split('?', 2);
   const route = routes.get(path);
   if (route === undefined) {
-    // The files of the page are of no use by themselves.
-    const paths = [...routes.keys()].filter((each) => !each.startsWith('/ui/'));
-    return json(404, { error: `nothing at ${path.slice(0, 200)}`, paths });
+    return json(404, {
+      error: `nothing at ${path.slice(0, 200)}`,
+      paths: namedPaths(routes.keys()),
+    });
   }
   if (!route.methods.includes(method)) {
     const allow = route.methods.join(', ');
