@@ -21,6 +21,9 @@ import { age, count, percent } from './format.js';
  */
 
 const STATE_RANKS = { ok: 0, new: 1, stale: 2, 'not scraped': 3, ejected: 4 };
+/** Names in the order that people expect: `pod-9` before `pod-10`. */
+const { compare: compareNames } = new Intl.Collator('en', { numeric: true });
+
 /** A cache that is used more than this is shown as full. */
 const FULL = 0.95;
 
@@ -28,9 +31,9 @@ const FULL = 0.95;
 const STATE = {
   key: 'state',
   name: 'State',
-  about: 'Trouble first, then by load',
+  about: 'Trouble first',
   kind: 'wide',
-  valueOf: (row) => 1e6 * STATE_RANKS[row.state] + row.inFlight,
+  valueOf: ({ state }) => STATE_RANKS[state],
   cellOf: ({ state }) => h('span', { class: `state ${state.replace(' ', '-')}` }, state),
 };
 
@@ -137,7 +140,8 @@ export function isOld({ state }) {
 }
 
 /**
- * The endpoints that fit the filter, in the order of the table.
+ * The endpoints that fit the filter, in the order of the table; those that are equal by it in the order of their names,
+ * so that a row stays where it is while what it is sorted by stays.
  * @param {State} state
  * @returns {readonly LiveEndpoint[]}
  */
@@ -152,10 +156,11 @@ export function sortedRows({ pool, labels, table }) {
   const sign = table.down ? -1 : 1;
   return rows.sort((a, b) => {
     const [left, right] = [valueOf(a), valueOf(b)];
-    if (typeof left === 'string' || typeof right === 'string') {
-      return -sign * String(left).localeCompare(String(right), 'en', { numeric: true });
-    }
-    return sign * (left - right);
+    const order =
+      typeof left === 'number' && typeof right === 'number'
+        ? sign * (left - right)
+        : -sign * compareNames(String(left), String(right));
+    return order || compareNames(a.id, b.id);
   });
 }
 

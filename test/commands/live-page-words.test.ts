@@ -19,6 +19,9 @@ const explained = (await ui('explained.js')) as {
   heldText(held: object, nameOf: (id: string) => string): string;
   whyHeld(why: readonly string[]): string;
 };
+const columns = (await ui('pool-columns.js')) as {
+  sortedRows(state: object): readonly { readonly id: string }[];
+};
 const health = (await ui('picker-health.js')) as Record<
   'connectionWords' | 'connectionClass' | 'healthSentence',
   (shown: object) => string
@@ -117,6 +120,27 @@ it('[O453] the live page says why no endpoint could be asked', () => {
   const none = { outcome: { kind: 'no-candidates', why }, profiles: [] };
   expect(list.becauseOf(none)).toBe('refused');
   expect(explained.headline(none, (id) => id)).toBe(`Refused: ${why}`);
+});
+
+it('[O455] the pool keeps its order while loads change, with what is wrong first', () => {
+  const row = (id: string, state: string, inFlight: number) => ({
+    id,
+    address: id,
+    state,
+    inFlight,
+  });
+  const order = (sort: string, down: boolean, loads: readonly number[]) => {
+    const states = ['ok', 'ok', 'ejected', 'stale', 'ok', 'not scraped'];
+    const names = ['pod-10', 'pod-9', 'pod-3', 'pod-2', 'pod-1', 'pod-4'];
+    const rows = names.map((id, at) => row(id, states[at] ?? 'ok', loads[at] ?? 0));
+    const table = { sort, down, text: '' };
+    return columns.sortedRows({ pool: { rows }, labels: new Map(), table }).map(({ id }) => id);
+  };
+  const wanted = ['pod-3', 'pod-4', 'pod-2', 'pod-1', 'pod-9', 'pod-10'];
+  expect(order('state', true, [1, 2, 3, 4, 5, 6])).toEqual(wanted);
+  expect(order('state', true, [6, 5, 0, 9, 1, 2])).toEqual(wanted);
+  const byLoad = ['pod-2', 'pod-1', 'pod-3', 'pod-4', 'pod-9', 'pod-10'];
+  expect(order('inFlight', true, [0, 0, 1, 7, 3, 1])).toEqual(byLoad);
 });
 
 it('[O440] the live page says what flow control says of a request that it held', () => {

@@ -32,6 +32,8 @@ const STEPS_DRAWN = 60;
 const ANSWERED_MS_MAX = 10_000;
 const BARS = '▁▂▃▄▅▆▇█';
 const WORST_FIRST = ['ejected', 'not scraped', 'stale', 'new', 'ok'];
+/** Names in the order that people expect: `pod-9` before `pod-10`. */
+const { compare: compareNames } = new Intl.Collator('en', { numeric: true });
 
 /** The state after one more message; `before` is undefined for the first. */
 export function afterMessage(
@@ -175,7 +177,8 @@ function spark(values: readonly number[]): string {
   return values.map((value) => BARS[Math.round((value / most) * (BARS.length - 1))]).join('');
 }
 
+/** By load rows would change places each second. */
 function byTrouble(a: LiveEndpoint, b: LiveEndpoint): number {
   const rank = ({ state }: LiveEndpoint): number => WORST_FIRST.indexOf(state);
-  return rank(a) - rank(b) || b.inFlight - a.inFlight;
+  return rank(a) - rank(b) || compareNames(a.id, b.id);
 }
