@@ -22,7 +22,7 @@ export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
   const upload = await readUpload(request, { bounds, budget, clock: options.clock, signal });
   const held = new HeldUpload({ upload, budget, legs: exchange.upstreams });
   try {
-    const answer = await answerTo(upload, { ...exchange, upstreams: held });
+    const answer = await answerTo(upload, held, { ...exchange, upstreams: held });
     if (answer.needsRequest === true) held.holdUntilClosed(answer.body);
     return answer;
   } finally {
@@ -30,7 +30,11 @@ export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
   }
 }
 
-async function answerTo(upload: Buffer, exchange: Exchange): Promise<EngineAnswer> {
+async function answerTo(
+  upload: Buffer,
+  held: HeldUpload,
+  exchange: Exchange,
+): Promise<EngineAnswer> {
   const { request, reserved, metrics, signal } = exchange;
   const [path = ''] = (request.url ?? '').split('?', 1);
   const api = request.method === 'POST' ? apiOf(path) : undefined;
@@ -39,10 +43,11 @@ async function answerTo(upload: Buffer, exchange: Exchange): Promise<EngineAnswe
     isJson && upload.length > 0
       ? await checkedBody(upload, reserved, new TurnsReader(signal))
       : { bytes: upload };
+  held.keepInstead(bytes);
   if (api !== undefined) metrics.onGeneration(api.name);
   const prefiller = api && namedPrefiller(exchange);
   if (api === undefined || object === undefined) {
-    return forward({ body: bytes, headers: {} }, exchange);
+    return forward({ body: [bytes], headers: {} }, exchange);
   }
   const answer = await generate({ body: object, api, prefiller }, exchange);
   return computedAhead({ body: object, api, prefiller }, answer, exchange);

@@ -124,3 +124,22 @@ it('[V510] a body with more than 1,000 members goes to the engine as it is', asy
   await longestScans({}, { path: '/v1/completions', body: bodyOf(1_001) });
   expect([atPrefiller.length, atEngine.at(-1)?.body]).toEqual([1, bodyOf(1_001)]);
 });
+
+const PROMPT = `"${'x'.repeat(1_000_000)}"`;
+const DROPPED = `{"prompt":${PROMPT},"kv_transfer_params":{}}`;
+it.each([
+  ...CONNECTORS.map((connector) => [connector, { connector }, `{"prompt":${PROMPT}}`] as const),
+  ['nixlv2, parameters dropped', {}, DROPPED] as const,
+])('[V515] no long body is copied in one go with %s', async (_, options, body) => {
+  const { concat } = Buffer;
+  const long: number[] = [];
+  vi.spyOn(Buffer, 'concat').mockImplementation((pieces, length) => {
+    const whole = concat(pieces, length);
+    // The servers of this test join what they get, too.
+    const isOurs = !new Error().stack?.includes('scripted-server');
+    if (isOurs && whole.length > 64 * 1024) long.push(whole.length);
+    return whole;
+  });
+  await longestScans(options, { path: '/v1/completions', body });
+  expect(long).toEqual([]);
+});

@@ -49,11 +49,14 @@ export function hasElements(text: Buffer): boolean {
   return text[0] === OPEN_BRACKET && at > 0;
 }
 
-/** An array that has been read, with elements at its end; the text itself where it is none. */
-export function withElements(text: Buffer, elements: string): Buffer {
-  if (text[0] !== OPEN_BRACKET) return text;
+/**
+ * An array that has been read, with elements at its end, in pieces; the text itself where it is
+ * none.
+ */
+export function withElements(text: Buffer, elements: string): readonly Buffer[] {
+  if (text[0] !== OPEN_BRACKET) return [text];
   const comma = hasElements(text) ? ',' : '';
-  return Buffer.concat([text.subarray(0, -1), Buffer.from(`${comma}${elements}]`)]);
+  return [text.subarray(0, -1), Buffer.from(`${comma}${elements}]`)];
 }
 
 const OPEN_BRACKET = 0x5b;

@@ -19,15 +19,17 @@ export interface ObjectIndex {
   readonly inner: ReadonlyMap<string, ObjectIndex>;
 }
 
+/** A JSON text, also in pieces. */
+type JsonText = Buffer | string | JsonObject | readonly Buffer[];
 /** JSON texts by the names of members; undefined removes the member. */
-export type MemberEdits = Readonly<Record<string, Buffer | string | JsonObject | undefined>>;
+export type MemberEdits = Readonly<Record<string, JsonText | undefined>>;
 
 type Edits = ReadonlyMap<string, MemberEdits[string]>;
 const NO_EDITS: Edits = new Map();
 
 /**
  * An object of a JSON text that has been read, with edits of some members. Nothing here reads the
- * text again, however long it is; only `bytes` copies it.
+ * text again, however long it is; only `bytes` copies it, and not `pieces`.
  */
 export class JsonObject {
   static readonly EMPTY: JsonObject = new JsonObject(Buffer.from('{}'), {
@@ -50,10 +52,15 @@ export class JsonObject {
 
   /** The text: the bytes that were read where no edit changes them, else a copy. */
   get bytes(): Buffer {
-    if (this.#isChanged) return Buffer.concat([...this.#pieces()]);
+    return joined(this.pieces);
+  }
+
+  /** The text in pieces: those that were read, and the edits between them. */
+  get pieces(): readonly Buffer[] {
+    if (this.#isChanged) return [...this.#pieces()];
     const { start, end } = this.#index;
     const isWhole = start === 0 && end === this.#text.length;
-    return isWhole ? this.#text : this.#text.subarray(start, end);
+    return [isWhole ? this.#text : this.#text.subarray(start, end)];
   }
 
   /** The bytes of the last member of this name, which JSON readers take; undefined without one. */
@@ -121,22 +128,17 @@ export class JsonObject {
       kept += 1;
       if (edit === undefined) continue;
       yield this.#text.subarray(from, span.valueStart);
-      yield* JsonObject.#piecesOf(edit);
+      yield* piecesOf(edit);
       from = span.end;
     }
     const behind = members.at(-1)?.end ?? close;
     yield this.#text.subarray(from, behind);
     for (const [name, value] of this.#added()) {
       yield Buffer.from(`${kept > 0 ? ',' : ''}${JSON.stringify(name)}:`);
-      yield* JsonObject.#piecesOf(value);
+      if (value !== undefined) yield* piecesOf(value);
       kept += 1;
     }
     yield this.#text.subarray(behind, end);
-  }
-
-  static *#piecesOf(edit: MemberEdits[string]): Generator<Buffer> {
-    if (edit instanceof JsonObject) yield* edit.#isChanged ? edit.#pieces() : [edit.bytes];
-    else if (edit !== undefined) yield Buffer.from(edit);
   }
 }
 
@@ -144,5 +146,16 @@ export class JsonObject {
 const NUMBER_BEGINS: ReadonlySet<number | undefined> = new Set(Buffer.from('-0123456789'));
 
 function bytesOf(edit: MemberEdits[string]): Buffer | undefined {
-  return edit instanceof JsonObject ? edit.bytes : edit === undefined ? edit : Buffer.from(edit);
+  return edit === undefined ? undefined : joined(piecesOf(edit));
+}
+
+function piecesOf(edit: JsonText): readonly Buffer[] {
+  if (edit instanceof JsonObject) return edit.pieces;
+  if (typeof edit === 'string') return [Buffer.from(edit)];
+  return Buffer.isBuffer(edit) ? [edit] : edit;
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  const [first] = pieces;
+  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
 }

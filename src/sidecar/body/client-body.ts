@@ -46,7 +46,7 @@ export async function checkedBody(
     if (error instanceof RoutingError) throw new Refusal(400, error.sentence);
     throw error;
   }
-  const bytes = reader.rest();
+  const bytes = await inTurns.joined(reader.rest());
   return { bytes, object: reader.objectIn(bytes) };
 }
 

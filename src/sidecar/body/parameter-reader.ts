@@ -76,20 +76,23 @@ export class ParameterReader extends WatchedValues {
     this.watched = NOWHERE.depth;
   }
 
-  /** The text without reserved parameters, once all of it has been read: itself without any. */
-  rest(): Buffer {
-    if (this.#cuts.length === 0) return this.#text;
-    const rest = Buffer.allocUnsafeSlow(this.#text.length - this.#cutBytes);
-    let [from, to] = [0, 0];
-    for (const { start, end } of [...this.#cuts, { start: this.#text.length, end: 0 }]) {
-      to += this.#text.copy(rest, to, from, start);
+  /**
+   * The text without reserved parameters, once all of it has been read, in pieces: itself without
+   * any.
+   */
+  rest(): readonly Buffer[] {
+    if (this.#cuts.length === 0) return [this.#text];
+    let from = 0;
+    const pieces = this.#cuts.map(({ start, end }) => {
+      const piece = this.#text.subarray(from, start);
       from = end;
-    }
-    return rest;
+      return piece;
+    });
+    return [...pieces, this.#text.subarray(from)];
   }
 
   /**
-   * The object in `rest`; undefined for another value, and where the objects that are read have
+   * The object in the bytes of `rest`; undefined for another value, and where the objects that are read have
    * more than 1,000 members.
    */
   objectIn(rest: Buffer): JsonObject | undefined {

@@ -27,13 +27,32 @@ export class TurnsReader {
     this.#slices = slices;
   }
 
+  /** Lets other requests come where the slice is over. Rejects with the signal's reason. */
+  async step(): Promise<void> {
+    if (this.#slices.isOver) await this.#slices.next();
+    this.#signal?.throwIfAborted();
+  }
+
   /** Calls `read` with each piece in turn. */
   async pieces(text: Buffer, read: (piece: Buffer) => void): Promise<void> {
     for (let at = 0; at < text.length; at += PIECE_BYTES) {
-      if (this.#slices.isOver) await this.#slices.next();
-      this.#signal?.throwIfAborted();
+      await this.step();
       read(text.subarray(at, at + PIECE_BYTES));
     }
+  }
+
+  /** The bytes of all pieces in one; a copy where there are several. */
+  async joined(pieces: readonly Buffer[]): Promise<Buffer> {
+    const [first] = pieces;
+    if (first !== undefined && pieces.length === 1) return first;
+    const whole = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const piece of pieces) {
+      await this.pieces(piece, (part) => {
+        at += part.copy(whole, at);
+      });
+    }
+    return whole;
   }
 
   /** Throws RoutingError `invalid-request` for what is no JSON. */

@@ -171,10 +171,13 @@ async function digestsOf(
     if (part !== undefined) await inTurns.hash(part, scope);
   }
   let said = scope.digest('base64');
-  return messages.map(({ digest }) => {
+  const digests: string[] = [];
+  for (const { digest } of messages) {
+    await inTurns.step();
     said = continued(said, digest);
-    return said;
-  });
+    digests.push(said);
+  }
+  return digests;
 }
 
 function continued(digest: string, message: string): string {

@@ -69,23 +69,24 @@ it.each(['its connection', 'the engine'])(
   },
 );
 
-it('[V441] counts what other servers are sent, and computes here where there is no room for it', async () => {
+it('[V441] counts what the engine is sent beside the body, and computes here where there is no room for it', async () => {
   const body = JSON.stringify({ prompt: 'x'.repeat(10_000) });
+  const kv = `{"kv_transfer_params":{"remote_host":"${'h'.repeat(10_000)}"}}`;
   const roomy = await started({ bounds: { bufferedBytesMax: 2.5 * body.length } });
   const answer = complete(roomy, { body, ...prefilledAt(bed.prefiller) });
-  (await bed.prefiller.next()).response.end('{"kv_transfer_params":{}}');
+  (await bed.prefiller.next()).response.end(kv);
   (await bed.engine.next()).response.end('{}');
   expect((await answer).status).toBe(200);
   expect([roomy.counts, await buffered(roomy)]).toMatchObject([{ prefilled: 1 }, 0]);
 
   const full = await started({ bounds: { bufferedBytesMax: 1.5 * body.length } });
   const alone = complete(full, { body, ...prefilledAt(bed.prefiller) });
-  void bed.prefiller.next().then(({ response }) => response.end('{"kv_transfer_params":{}}'));
+  void bed.prefiller.next().then(({ response }) => response.end(kv));
   const visit = await bed.engine.next();
   expect(visit.body).toBe(body);
   visit.response.end('{}');
   expect((await alone).status).toBe(200);
-  expect([bed.prefiller.visits, full.counts.fellBack]).toEqual([1, 1]);
+  expect([bed.prefiller.visits, full.counts.fellBack]).toEqual([2, 1]);
   expect(bed.logged.join()).toMatch(/computing here: the bodies of all requests reach the bound/);
   expect(await buffered(full)).toBe(0);
 });

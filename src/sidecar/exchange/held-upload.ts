@@ -12,21 +12,24 @@ interface HeldOptions {
 
 /**
  * Sends the legs of one request. Its body counts until nobody holds it any more: neither who made
- * this, nor a server that has not read its leg yet. A leg with another body counts as well.
+ * this, nor a server that has not read its leg yet. What a leg has beside it counts as well.
  */
 export class HeldUpload implements LegSender {
   readonly #options: HeldOptions;
+  #upload: Buffer;
   /** The first holder is the code that made this object. */
   #holders = 1;
 
   constructor(options: HeldOptions) {
     this.#options = options;
+    this.#upload = options.upload;
   }
 
-  /** Rejects with a Refusal where the leg has a body of its own that the budget has no room for. */
+  /** Rejects with a Refusal where the leg has bytes of its own that the budget has no room for. */
   async request(role: UpstreamServer, request: LegRequest): Promise<Dispatcher.ResponseData> {
-    const { upload, budget, legs } = this.#options;
-    const ownBytes = request.body.buffer === upload.buffer ? 0 : request.body.length;
+    const { budget, legs } = this.#options;
+    const own = request.body.filter(({ buffer }) => buffer !== this.#upload.buffer);
+    const ownBytes = own.reduce((sum, { length }) => sum + length, 0);
     if (!budget.take(ownBytes)) throw budgetSpent(budget);
     this.#holders += 1;
     const onBodyGone = (): void => {
@@ -36,10 +39,16 @@ export class HeldUpload implements LegSender {
     return legs.request(role, { ...request, onBodyGone });
   }
 
+  /** From now on the body is kept as these bytes, which are no more. */
+  keepInstead(upload: Buffer): void {
+    this.#options.budget.giveBack(this.#upload.length - upload.length);
+    this.#upload = upload;
+  }
+
   /** To be called once, by the code that made it. */
   letGo(): void {
     this.#holders -= 1;
-    if (this.#holders === 0) this.#options.budget.giveBack(this.#options.upload.length);
+    if (this.#holders === 0) this.#options.budget.giveBack(this.#upload.length);
   }
 
   /** The end of this answer needs the body, too. */

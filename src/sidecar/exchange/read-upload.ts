@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../framework/runtime.ts';
 import { Deadline } from '../../runtime/clock/deadline.ts';
 import { PackedPieces } from '../../runtime/network/pieces/packed-pieces.ts';
+import { TurnsReader } from '../body/read-in-turns.ts';
 import { Refusal } from '../body/refusal.ts';
 import type { SidecarBounds } from '../options/sidecar-options.ts';
 
@@ -47,12 +48,23 @@ interface UploadOptions {
  * the result. Rejects with a Refusal at the first bound that is passed, or with the signal's
  * reason.
  */
-export function readUpload(request: IncomingMessage, options: UploadOptions): Promise<Buffer> {
-  return new Promise((resolve, reject) => new Upload(request, { ...options, resolve, reject }));
+export async function readUpload(
+  request: IncomingMessage,
+  options: UploadOptions,
+): Promise<Buffer> {
+  const pieces = await new Promise<readonly Buffer[]>(
+    (resolve, reject) => new Upload(request, { ...options, resolve, reject }),
+  );
+  try {
+    return await new TurnsReader(options.signal).joined(pieces);
+  } catch (error) {
+    options.budget.giveBack(pieces.reduce((sum, { length }) => sum + length, 0));
+    throw error;
+  }
 }
 
 interface Settle {
-  readonly resolve: (body: Buffer) => void;
+  readonly resolve: (body: readonly Buffer[]) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -98,7 +110,7 @@ class Upload {
 
   readonly #onEnd = (): void => {
     this.#stop();
-    this.#options.resolve(this.#body.take());
+    this.#options.resolve(this.#body.takePieces());
   };
 
   readonly #leave = (): void => this.#fail(this.#options.signal.reason as Error);

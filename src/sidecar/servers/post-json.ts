@@ -11,7 +11,7 @@ interface JsonPost {
   readonly server: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  readonly body: readonly Buffer[];
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ export async function getText(
   role: UpstreamServer,
   request: Pick<JsonPost, 'server' | 'path' | 'signal'>,
 ): Promise<Buffer> {
-  const empty = { headers: {}, body: Buffer.alloc(0) };
+  const empty = { headers: {}, body: [] };
   const answer = await upstreams.request(role, { ...request, ...empty, method: 'GET' });
   return readAnswer(answer.statusCode, answer.body);
 }

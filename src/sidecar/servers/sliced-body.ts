@@ -8,20 +8,41 @@ const SLICE_BYTES = 64 * 1024;
  * read leaves the bytes here, where they count. `onGone` is called once, when the reader has all of
  * them or wants no more.
  */
-export function slicedBody(body: Buffer, onGone: () => void): Readable {
-  let rest: Buffer | undefined = body;
+export function slicedBody(body: readonly Buffer[], onGone: () => void): Readable {
+  let slices: Generator<Buffer, undefined> | undefined = slicesOf(body);
   const stream = new Readable({
     highWaterMark: SLICE_BYTES,
     read() {
-      const slice = rest?.subarray(0, SLICE_BYTES);
-      rest =
-        rest !== undefined && rest.length > SLICE_BYTES ? rest.subarray(SLICE_BYTES) : undefined;
-      this.push(slice ?? null);
+      this.push(slices?.next().value ?? null);
     },
     destroy(error, done) {
-      rest = undefined;
+      slices = undefined;
       done(error);
     },
   });
   return stream.once('close', onGone);
+}
+
+/** Small pieces that follow each other are one slice, since each is sent by itself. */
+function* slicesOf(body: readonly Buffer[]): Generator<Buffer, undefined> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for (const piece of body) {
+    for (let at = 0; at < piece.length; at += SLICE_BYTES) {
+      const part = piece.subarray(at, at + SLICE_BYTES);
+      if (bytes > 0 && bytes + part.length > SLICE_BYTES) {
+        yield oneOf(parts);
+        parts = [];
+        bytes = 0;
+      }
+      parts.push(part);
+      bytes += part.length;
+    }
+  }
+  if (bytes > 0) yield oneOf(parts);
+}
+
+function oneOf(parts: readonly Buffer[]): Buffer {
+  const [first] = parts;
+  return first !== undefined && parts.length === 1 ? first : Buffer.concat(parts);
 }

@@ -18,7 +18,8 @@ export interface LegRequest {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  /** In pieces. */
+  readonly body: readonly Buffer[];
   readonly signal: AbortSignal;
   /** Called once, when the server has taken all bytes of the body, or gets no more. */
   readonly onBodyGone?: () => void;
@@ -54,11 +55,12 @@ export class Upstreams implements LegSender {
     const agent = this.#agents.get(role);
     if (agent === undefined) throw new Error(`there are no connections to a ${role}`);
     const sent = { ...request, origin: `${scheme}://${server}`, onInfo: interimAnswers() };
-    if (body.length === 0) {
+    const bytes = body.reduce((sum, { length }) => sum + length, 0);
+    if (bytes === 0) {
       onBodyGone();
       return agent.request({ ...sent, headers });
     }
-    const sized = { ...headers, 'content-length': String(body.length) };
+    const sized = { ...headers, 'content-length': String(bytes) };
     // undici would keep a Buffer until the end of the answer.
     return agent.request({ ...sent, headers: sized, body: slicedBody(body, onBodyGone) });
   }

@@ -15,16 +15,16 @@ export async function decode(
 ): Promise<EngineAnswer> {
   const { decodeChunkTokens } = exchange.options;
   if (decodeChunkTokens > 0 && api.name === 'chat_completions') {
-    const chunked = await chunkedDecode(leg.body, decodeChunkTokens, ({ bytes }) =>
-      forward({ body: bytes, headers: { ...leg.headers, ...UNCOMPRESSED } }, exchange),
+    const chunked = await chunkedDecode(leg.body, decodeChunkTokens, ({ pieces }) =>
+      forward({ body: pieces, headers: { ...leg.headers, ...UNCOMPRESSED } }, exchange),
     );
     if (chunked !== undefined) return chunked;
   }
-  return forward({ ...leg, body: leg.body.bytes }, exchange);
+  return forward({ ...leg, body: leg.body.pieces }, exchange);
 }
 
 /** A request to a server as it is sent. */
-type Sent = Omit<Leg, 'body'> & { readonly body: Buffer };
+type Sent = Omit<Leg, 'body'> & { readonly body: readonly Buffer[] };
 
 /** Sends a request to the engine as it is. Rejects where no headers of an answer come in time. */
 export function forward(

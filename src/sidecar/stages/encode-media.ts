@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { entriesOf, memberOf } from '../../openai/json/json-members.ts';
 import { JsonObject } from '../../openai/json/json-object.ts';
 import { within } from '../../runtime/clock/deadline.ts';
@@ -70,7 +71,8 @@ async function mediaIn(chat: JsonObject, inTurns: TurnsReader): Promise<readonly
       const object = await inTurns.objectIn(part);
       const type = object && typeOf(object);
       if (type === undefined || !MEDIA.has(type)) continue;
-      found.set(`${type} ${object?.member(type)?.toString('latin1')}`, part);
+      const hash = await inTurns.hash(object?.member(type) ?? EMPTY, createHash('sha256'));
+      found.set(`${type} ${hash.digest('base64')}`, part);
     }
   }
   return [...found.values()];
@@ -88,15 +90,15 @@ function typeOf(part: JsonObject): string | undefined {
 }
 
 /** A request that encodes one item and generates as little as possible. */
-function encodeRequest(chat: JsonObject, item: Buffer): Buffer {
+function encodeRequest(chat: JsonObject, item: Buffer): readonly Buffer[] {
   const kept = KEPT.map((name) => [name, chat.member(name)] as const);
   return JsonObject.EMPTY.with({
     ...Object.fromEntries(kept),
-    messages: Buffer.concat([Buffer.from('[{"role":"user","content":['), item, Buffer.from(']}]')]),
+    messages: [Buffer.from('[{"role":"user","content":['), item, Buffer.from(']}]')],
     max_tokens: '1',
     max_completion_tokens: '1',
     stream: 'false',
-  }).bytes;
+  }).pieces;
 }
 
 /** By item hash. Encoders that share storage with the decoding server return none. */

@@ -45,7 +45,7 @@ export async function legsAtOnce(
   const decodedSince = clock.now();
   const either = AbortSignal.any([signal, endDecode.signal]);
   const leg = legs.decode(Buffer.alloc(0));
-  const decoding = forward({ ...leg, body: leg.body.bytes }, exchange, either);
+  const decoding = forward({ ...leg, body: leg.body.pieces }, exchange, either);
   decoding.catch(() => undefined);
   const failed = prefilled.then(() => failure !== undefined);
   // Headers alone may come before the KV.
@@ -79,7 +79,7 @@ async function runPrefill(
     path: request.url ?? '/',
     method: 'POST',
     headers: { ...headers, ...leg.headers },
-    body: leg.body.bytes,
+    body: leg.body.pieces,
     signal,
   });
   if (answer.statusCode < 200 || answer.statusCode >= 300) {

@@ -31,7 +31,7 @@ export async function postWithRetries(
       return await postJson(upstreams, 'prefiller', {
         server,
         path: request.url ?? '/',
-        body: body.bytes,
+        body: body.pieces,
         headers: { ...headers, ...own },
         signal,
       });

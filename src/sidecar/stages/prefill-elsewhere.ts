@@ -1,6 +1,7 @@
 import { within } from '../../runtime/clock/deadline.ts';
 import { cachedTokensIn, withCachedTokens } from '../answers/cached-tokens.ts';
 import type { EngineAnswer } from '../answers/engine-answer.ts';
+import { Refusal } from '../body/refusal.ts';
 import type { Asked, Legs } from '../contracts/kv-contract.ts';
 import { HIT_THRESHOLD } from '../contracts/shared-storage.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
@@ -27,7 +28,7 @@ export async function prefilledElsewhere(
   const { body, prefiller, signal } = asked;
   if (contract.decodesFirst && body.member(HIT_THRESHOLD) !== undefined) {
     const cached = await answeredFromCache(
-      await forward({ body: body.bytes, headers: UNCOMPRESSED }, exchange),
+      await forward({ body: body.pieces, headers: UNCOMPRESSED }, exchange),
       exchange,
     );
     if (cached !== undefined) return cached;
@@ -97,7 +98,14 @@ async function oneAfterTheOther(
   }
   onPrefilled();
   const decodedSince = clock.now();
-  const decoded = await decode(leg, api, exchange);
+  let decoded: EngineAnswer;
+  try {
+    decoded = await decode(leg, api, exchange);
+  } catch (error) {
+    // What the prefilling server has answered has no room; without it the request has.
+    if (error instanceof Refusal) return leave(error, prefiller, exchange);
+    throw error;
+  }
   if (decoded.statusCode >= SERVER_ERROR) {
     contract.forget?.(prefiller);
     return fallBackToHere(decoded, exchange, here);

@@ -109,7 +109,7 @@ async function send(
       server,
       path: CHAT_PATH,
       headers: {},
-      body: sent.bytes,
+      body: sent.pieces,
       signal: either,
     });
   if (prefiller === undefined) {

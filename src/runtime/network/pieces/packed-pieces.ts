@@ -37,11 +37,17 @@ export class PackedPieces {
 
   /** All bytes in one piece; nothing is kept. */
   take(): Buffer {
+    const pieces = this.takePieces();
+    const [first = NOTHING] = pieces;
+    return pieces.length > 1 ? Buffer.concat(pieces) : first;
+  }
+
+  /** All bytes in their order; nothing is kept, and nothing is copied once more. */
+  takePieces(): readonly Buffer[] {
     this.#endPiece();
-    const [first = NOTHING] = this.#pieces;
-    const whole = this.#pieces.length > 1 ? Buffer.concat(this.#pieces, this.#bytes) : first;
+    const pieces = this.#pieces;
     this.drop();
-    return whole;
+    return pieces;
   }
 
   drop(): void {
