@@ -5,16 +5,15 @@ import { invariant, RoutingError } from '../../framework/error.ts';
 import type { RequestObserver } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { FirstBand, RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
-import type { Clock, Millis } from '../../framework/runtime.ts';
-import { sameParameters } from '../plan/same-parameters.ts';
-import { type ControlledPicker, flowControlOver } from './controlled-picker.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import type { ControlledPicker } from './controlled-picker.ts';
 import { PICKER_ENDS } from './departures.ts';
 import { FlowReports } from './flow-reports.ts';
-import type { FlowEvent, FlowStay } from './flow-stay.ts';
+import { FlowRounds } from './flow-rounds.ts';
+import type { FlowStay } from './flow-stay.ts';
 import { KeptRequest } from './kept-request.ts';
 import { KeptRequests } from './kept-requests.ts';
 import { LetThrough } from './let-through.ts';
-import { NextLook } from './next-look.ts';
 
 export interface ControlledRouterOptions {
   /** The real clock: what waits here is no event of a capture. */
@@ -29,9 +28,6 @@ export interface ControlledRouterOptions {
   readonly onStay?: ((stay: FlowStay) => void) | undefined;
 }
 
-/** What waits is looked at so often, also where no event is seen: samples age without one. */
-const LOOK_MS: Millis = 10;
-
 /**
  * The picker behind flow control: a request waits in `prepare` until it may be placed, and is
  * decided right after. Without a plan for flow control it is the picker alone.
@@ -42,23 +38,24 @@ export class ControlledRouter implements Router {
   #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
   readonly #keptHere = new KeptRequests(() => this.#picker.shares);
   readonly #letThrough: LetThrough;
-  #plan: FlowControlPlan | undefined;
-  #control: FlowControl | undefined;
-  /** Flow control with its meters. */
-  #discipline: QueueDiscipline | undefined;
-  readonly #next: NextLook;
   readonly #reports: FlowReports;
-  #isBusy = false;
+  readonly #rounds: FlowRounds;
 
   constructor(options: ControlledRouterOptions) {
     this.#options = options;
-    this.#next = new NextLook(options.clock, () => this.#look());
     this.#reports = new FlowReports({ clock: options.clock, onStay: options.onStay });
     this.#letThrough = new LetThrough({
       ...options,
       discipline: () => this.#discipline,
-      onRoom: (event) => this.#lookSoon(event),
+      onRoom: (event) => this.#rounds.lookSoon(event),
       onEvicted: (request, error) => this.#reports.refused(request, error),
+    });
+    this.#rounds = new FlowRounds({
+      ...options,
+      picker: () => this.#picker,
+      kept: this.#keptHere,
+      letThrough: this.#letThrough,
+      reports: this.#reports,
     });
   }
 
@@ -76,31 +73,17 @@ export class ControlledRouter implements Router {
   attach(picker: ControlledPicker): void {
     this.#attached = picker;
     this.#pickerRoute = picker.route.bind(picker);
-    const otherPool = (): void => this.#lookSoon('endpoints');
+    const otherPool = (): void => this.#rounds.lookSoon('endpoints');
     picker.pool.observeEndpoints({
       onEndpointAdded: otherPool,
-      onEndpointChanged: () => this.#lookSoon('sample'),
+      onEndpointChanged: () => this.#rounds.lookSoon('sample'),
       onEndpointRemoved: otherPool,
     });
   }
 
   /** From now on. What waits already is kept, as far as the new limits let it. */
   configure(plan: FlowControlPlan | undefined): void {
-    if (plan === this.#plan || (plan && this.#plan && sameParameters(plan, this.#plan))) return;
-    const { measured, objectives } = this.#options;
-    const picker = this.#picker;
-    this.#plan = plan;
-    if (plan === undefined) this.#placeAll();
-    this.#discipline?.replaced();
-    const [lacking, former] = [this.#letThrough, this.#control];
-    const control = plan && flowControlOver(picker, { plan, lacking, objectives, former });
-    this.#control = control;
-    this.#discipline = control && (measured?.(control) ?? control);
-    // A copy, because a request that goes on may bring others that are not to be added again.
-    const keptHere = [...this.#keptHere.values()];
-    for (const kept of keptHere) this.#addAgain(kept);
-    if (control !== undefined) this.#reports.saw('configuration');
-    this.#look();
+    this.#rounds.configure(plan);
   }
 
   /** Requests that wait here. */
@@ -121,6 +104,10 @@ export class ControlledRouter implements Router {
   /** What waits with the highest priority; undefined where nothing does. */
   get firstBand(): FirstBand | undefined {
     return this.#discipline?.firstBand;
+  }
+
+  get #discipline(): QueueDiscipline | undefined {
+    return this.#rounds.discipline;
   }
 
   get #picker(): ControlledPicker {
@@ -192,9 +179,9 @@ export class ControlledRouter implements Router {
 
   /** Refuses what still waits. */
   stop(): void {
-    this.#next.cancel();
+    this.#rounds.stop();
     const error = new RoutingError('shutting-down', PICKER_ENDS);
-    for (const kept of this.#keptHere.values()) this.#drop(kept, error);
+    for (const kept of this.#keptHere.values()) this.#rounds.drop(kept, error);
   }
 
   readonly #prepare: Required<Router>['prepare'] = (request, body, ready, options = {}) => {
@@ -211,89 +198,11 @@ export class ControlledRouter implements Router {
     this.#keptHere.countArrival();
     this.#reports.add(waiting, this.#discipline, at);
     this.#keptHere.add(kept);
-    this.#look();
+    this.#rounds.look();
     if (kept.isPlaced) return picker.prepare?.(request, body, ready, options) ?? false;
     // `route` throws its error.
     if (this.#keptHere.isDropped(request)) return false;
-    kept.beginWaiting(this.#control?.placeOf(waiting));
+    kept.beginWaiting(this.#rounds.placeOf(waiting));
     return true;
   };
-
-  /** Places and drops what may be, and what must be. */
-  #look(): void {
-    const discipline = this.#discipline;
-    if (this.#isBusy || discipline === undefined) return;
-    this.#isBusy = true;
-    this.#reports.beginLook();
-    const at = this.#options.clock.now();
-    try {
-      for (const { waiting, error } of discipline.expired(at)) {
-        this.#drop(this.#keptHere.of(waiting), error);
-      }
-      for (const { requests } of discipline.ready(at)) {
-        for (const waiting of requests) this.#place(waiting, at);
-      }
-      for (const victim of discipline.evict?.(at) ?? []) this.#letThrough.evict(victim);
-    } finally {
-      this.#isBusy = false;
-    }
-    if (this.#keptHere.size > 0) this.#next.after(LOOK_MS);
-  }
-
-  #place(waiting: Waiting, at: Millis): void {
-    const kept = this.#keptHere.of(waiting);
-    const isNew = kept?.isNew === true;
-    const place = isNew ? undefined : this.#control?.placeOf(waiting);
-    this.#discipline?.placed(waiting, at);
-    if (kept === undefined) return;
-    this.#keptHere.placed(kept);
-    if (!isNew) this.#reports.letGo(kept, place);
-    const heldMs = isNew ? 0 : at - waiting.since;
-    this.#letThrough.add(waiting.request, { refuse: kept.options.refuse, heldMs });
-    if (!isNew) this.#goOn(kept);
-  }
-
-  /**
-   * The picker may have to prepare something, too. The stream asks `route` then, at once or from
-   * another thread, or calls `abandon`.
-   */
-  #goOn({ waiting: { request }, body, ready, options }: KeptRequest): void {
-    const picker = this.#picker;
-    if (picker.prepare?.(request, body, ready, options) === true) return;
-    ready();
-  }
-
-  /** Without flow control nothing waits here: all leave it as those that are placed. */
-  #placeAll(): void {
-    const at = this.#options.clock.now();
-    for (const { waiting } of this.#keptHere.values()) this.#discipline?.placed(waiting, at);
-  }
-
-  #drop(kept: KeptRequest | undefined, error: RoutingError): void {
-    if (kept === undefined) return;
-    this.#reports.left(kept, { kind: 'refused', error });
-    this.#keptHere.drop(kept, error);
-  }
-
-  #addAgain(kept: KeptRequest): void {
-    const at = this.#options.clock.now();
-    if (this.#discipline === undefined) {
-      this.#keptHere.placed(kept);
-      this.#reports.letGo(kept, undefined);
-      this.#goOn(kept);
-      return;
-    }
-    try {
-      this.#discipline.add(kept.waiting, at);
-    } catch (error) {
-      if (!(error instanceof RoutingError)) throw error;
-      this.#drop(kept, error);
-    }
-  }
-
-  #lookSoon(event: FlowEvent): void {
-    if (this.#keptHere.size === 0) return;
-    this.#reports.saw(event);
-    this.#next.after(0);
-  }
 }
