@@ -19,8 +19,9 @@ import type { AdapterSlots } from './adapter-slots.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { EngineCounts, promptsForAll } from './engine-counts.ts';
 import type { Ledger } from './ledger.ts';
+import { ReportedPrompts } from './reported-prompts.ts';
+import { SentPrompts } from './sent-prompts.ts';
 import { SharedSteps } from './shared-steps.ts';
-import { WaitingClaims } from './waiting-claims.ts';
 
 /**
  * Prompts for so many steps are sent to an endpoint: the step that it computes, and the next one.
@@ -30,11 +31,6 @@ const STEPS = 2;
  * A flow that has more than others may have so much pending, for each endpoint, before it waits.
  */
 const CROWDED_STEPS = 0.5;
-/** An endpoint that has begun nothing for so long, and twice what was predicted, is asked again. */
-const OVERDUE_MS: Millis = 1000;
-const OVERDUE_TIMES = 2;
-/** A request may take so long to the engine, and into its metrics. */
-const ON_ITS_WAY_MS: Millis = 100;
 /**
  * So many requests may wait at a server that runs no more at a time: they begin without a gap, and
  * show whether it would run more.
@@ -42,25 +38,12 @@ const ON_ITS_WAY_MS: Millis = 100;
 const SLOT_WAITERS = 1;
 /** The `pendingBelow` with which no prompt may be pending. */
 export const NOTHING_PENDING = 1;
-/** How much of the mean size of prompts each new prompt changes. */
-const MEAN_SHARE = 0.02;
 
 export interface EndpointBacklogOptions {
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
   readonly limit: ConcurrencyLimit;
   readonly slots: AdapterSlots;
-}
-
-/** What is known of one endpoint. */
-interface Work {
-  /** When the prompts that were sent there should be computed. */
-  until: Millis;
-  /** When they would be computed if several engines shared every prompt among them. */
-  sharedUntil: Millis;
-  sentAt: Millis;
-  /** Our requests whose prompts were not computed when the last sample came. */
-  pendingAtSample: number;
 }
 
 /** Where a request would go. */
@@ -86,17 +69,16 @@ interface Places {
  */
 export class EndpointBacklog implements EndpointObserver, RequestObserver {
   readonly #options: EndpointBacklogOptions;
-  /** By slot. */
-  readonly #work: (Work | undefined)[] = [];
+  readonly #sent = new SentPrompts();
   readonly #engines = new EngineCounts();
-  readonly #claims: WaitingClaims;
+  readonly #reported: ReportedPrompts;
   readonly #sharing: SharedSteps;
-  #meanTokens = 0;
 
   constructor(options: EndpointBacklogOptions) {
     this.#options = options;
-    this.#sharing = new SharedSteps(options.ledger);
-    this.#claims = new WaitingClaims(options.engineModel.adapters);
+    const { ledger, engineModel } = options;
+    this.#sharing = new SharedSteps(ledger);
+    this.#reported = new ReportedPrompts(ledger, engineModel.adapters);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
@@ -105,23 +87,21 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
 
   onEndpointChanged(endpoint: Endpoint, { metrics }: Endpoint): void {
     this.#engines.onEndpointChanged(endpoint);
-    const work = this.#work[endpoint.slot];
-    if (work === undefined || metrics === endpoint.metrics) return;
-    work.pendingAtSample = this.#options.ledger.pendingRequests(endpoint);
+    if (metrics !== endpoint.metrics) this.#reported.sampled(endpoint);
   }
 
   onEndpointRemoved({ slot }: Endpoint): void {
-    this.#work[slot] = undefined;
-    this.#claims.forget(slot);
+    this.#sent.forget(slot);
+    this.#reported.forget(slot);
     this.#sharing.forget(slot);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
-    this.#claims.onFirstToken(routed, at);
+    this.#reported.onFirstToken(routed, at);
   }
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
-    this.#claims.onDone(routed, at, outcome, usage);
+    this.#reported.onDone(routed, at, outcome, usage);
     this.#sharing.onDone(routed);
   }
 
@@ -133,17 +113,11 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const engine = engineModel.stepTime(computes);
     const engines = this.#engines.of(computes);
     const load = ledger.load(computes);
-    const tokens = tokensToCompute(routed);
-    const reportedMs = engine.perPrefillTokenMs * this.#reportedTokens(computes, at);
     this.#sharing.sent(routed, engine);
-    this.#claims.sent(routed, reportedMs / engines);
+    this.#reported.sent(routed, engine, engines);
     const stepMs = decodeStepMs(load.requests / engines, load.contextTokens / engines, engine);
-    const ownMs = engine.perPrefillTokenMs * tokens + stepMs;
-    this.#meanTokens += MEAN_SHARE * (tokens - this.#meanTokens);
-    const work = (this.#work[computes.slot] ??= newWork(at));
-    work.sharedUntil = Math.max(work.sharedUntil, at) + ownMs / engines;
-    work.until = Math.max(work.until, work.sharedUntil, at + ownMs);
-    work.sentAt = at;
+    const ownMs = engine.perPrefillTokenMs * tokensToCompute(routed) + stepMs;
+    this.#sent.add(computes, at, ownMs, engines);
   }
 
   /**
@@ -161,7 +135,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
 
   /** Whether a request with this adapter, if any, can run beside what is in flight there. */
   hasSlot(endpoint: Endpoint, adapter: string | undefined): boolean {
-    if (adapter === undefined || this.#isIdle(endpoint)) return true;
+    if (adapter === undefined || this.#sent.isIdle(endpoint)) return true;
     return this.#options.slots.hasRoom(endpoint, adapter);
   }
 
@@ -197,16 +171,16 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const { perPrefillTokenMs } = engineModel.stepTime(endpoint);
     const allMs = perPrefillTokenMs * ledger.load(endpoint).pendingPrefillTokens;
     const pendingMs = allMs / this.#engines.of(endpoint);
-    const work = this.#work[endpoint.slot];
-    return work === undefined ? 0 : Math.max(0, pendingMs - Math.abs(work.sharedUntil - at));
+    const until = this.#sent.sharedUntil(endpoint);
+    return until === undefined ? 0 : Math.max(0, pendingMs - Math.abs(until - at));
   };
 
   /** Whether one of several engines has no prompt to compute, as requests are spread among them. */
   #hasFreeEngine(endpoint: Endpoint, at: Millis): boolean {
     const engines = this.#engines.of(endpoint);
     if (engines === 1) return false;
-    const others = this.#claims.share(endpoint.slot) * this.#reportedRequests(endpoint, at);
-    return this.#options.ledger.pendingRequests(endpoint) + others < promptsForAll(engines);
+    const ours = this.#options.ledger.pendingRequests(endpoint);
+    return ours + this.#reported.requests(endpoint, at) < promptsForAll(engines);
   }
 
   /** For requests that are computed and answered there. */
@@ -214,16 +188,15 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const { ledger, engineModel, limit } = this.#options;
     if (limit.isFull(endpoint)) return false;
     const { requests, pendingPrefillTokens, runningMax } = ledger.load(endpoint);
-    if (requests === 0 || this.#isIdle(endpoint)) return true;
+    if (requests === 0 || this.#sent.isIdle(endpoint)) return true;
     const waiters = pendingBelow === NOTHING_PENDING ? 0 : SLOT_WAITERS;
     if (runningMax !== undefined && requests >= runningMax + waiters) return false;
     if (this.#lacksMemory(endpoint, pendingPrefillTokens, at)) return false;
-    const othersTokens = this.#claims.share(endpoint.slot) * this.#reportedTokens(endpoint, at);
-    const tokens = pendingPrefillTokens + othersTokens;
+    const tokens = pendingPrefillTokens + this.#reported.tokens(endpoint, at);
     const { prefillTokensMax } = engineModel.stepTime(endpoint);
     const tokensMax = pendingBelow ?? STEPS * prefillTokensMax * this.#engines.of(endpoint);
     if (tokens < tokensMax || this.#hasFreeEngine(endpoint, at)) return true;
-    return this.#isOverdue(endpoint, at);
+    return this.#sent.isOverdue(endpoint, at);
   }
 
   /**
@@ -238,7 +211,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
       pendingBelow === undefined ? STEPS * prefillTokensMax : pendingBelow / engines;
     const pending = ledger.load(endpoint).pendingPrefillTokens / engines;
     if (pending < tokensMax || this.#hasFreeEngine(endpoint, at)) return true;
-    const leftMs = (this.#work[endpoint.slot]?.sharedUntil ?? at) - at;
+    const leftMs = (this.#sent.sharedUntil(endpoint) ?? at) - at;
     return leftMs < tokensMax * perPrefillTokenMs;
   }
 
@@ -259,38 +232,4 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     const share = heldShare(loadPerEngine(load, endpoint), endpoint, memoryTokens);
     return pendingTokens / this.#engines.of(endpoint) >= (1 - share) * memoryTokens;
   }
-
-  /** What others, such as further pickers, have sent there, as far as the engine reports it. */
-  #reportedTokens(endpoint: Endpoint, at: Millis): number {
-    return this.#meanTokens * this.#reportedRequests(endpoint, at);
-  }
-
-  #reportedRequests(endpoint: Endpoint, at: Millis): number {
-    const { waitingQueueSize } = endpoint.metrics;
-    if (waitingQueueSize === 0 || !isFresh(endpoint, at)) return 0;
-    const pending = this.#options.ledger.pendingRequests(endpoint);
-    const ours = Math.max(pending, this.#work[endpoint.slot]?.pendingAtSample ?? 0);
-    return Math.max(0, waitingQueueSize - ours);
-  }
-
-  /**
-   * The engine reports that it does nothing, after what was sent last has reached it: where the
-   * ends of answers are not seen, what is in flight is only predicted.
-   */
-  #isIdle({ slot, metrics }: Endpoint): boolean {
-    const { runningRequests, waitingQueueSize, sampledAt } = metrics;
-    if (runningRequests > 0 || waitingQueueSize > 0) return false;
-    return sampledAt > (this.#work[slot]?.sentAt ?? Number.POSITIVE_INFINITY) + ON_ITS_WAY_MS;
-  }
-
-  #isOverdue({ slot }: Endpoint, at: Millis): boolean {
-    const work = this.#work[slot];
-    if (work === undefined) return true;
-    const dueMs = Math.max(0, work.until - work.sentAt);
-    return at - work.sentAt > OVERDUE_TIMES * dueMs + OVERDUE_MS;
-  }
-}
-
-function newWork(at: Millis): Work {
-  return { until: at, sharedUntil: at, sentAt: at, pendingAtSample: 0 };
 }
