@@ -4,10 +4,8 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { failureReason } from './failure-reason.ts';
-import { STALL_CHECK_MS, type Stalls, stalledAmong } from './first-token-stall.ts';
 import { LeftOutEndpoints } from './left-out-endpoints.ts';
-import { OwnDelay } from './own-delay.ts';
-import { answersScrapesAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
+import { OverdueWatch } from './overdue-watch.ts';
 
 /** A change of an endpoint: `ejected` is undefined when it is back. */
 export interface EjectionChange {
@@ -38,13 +36,17 @@ export class Ejector implements EndpointObserver {
   readonly #leftOut = new LeftOutEndpoints();
   readonly #counts = new Map<EjectionReason, number>();
   #fallbacks = 0;
-  #checkedAt: Millis = Number.NEGATIVE_INFINITY;
-  #silenceCheckedAt: Millis = Number.NEGATIVE_INFINITY;
-  #firstTokens = 0;
-  readonly #ownDelay = new OwnDelay();
+  readonly #watch: OverdueWatch;
 
   constructor(options: EjectorOptions) {
     this.#options = options;
+    this.#watch = new OverdueWatch({
+      pool: options.pool,
+      known: () => this.#known.values(),
+      eject: (health, reason, at) => this.#eject(health, reason, at),
+      isBack: (health) => this.#isBack(health),
+      suspect: (endpoints) => this.#leftOut.suspect(endpoints),
+    });
   }
 
   /** Undefined, or one that is not enabled, lets all endpoints be candidates. */
@@ -78,9 +80,8 @@ export class Ejector implements EndpointObserver {
   offerTrial(candidates: readonly Endpoint[], at: Millis): Endpoint | undefined {
     const plan = this.#plan;
     if (plan === undefined) return undefined;
-    this.#ownDelay.event(at);
-    if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
-    if (at - this.#silenceCheckedAt >= SILENCE_CHECK_MS) this.#checkSilence(plan, at);
+    this.#watch.event(at);
+    this.#watch.look(plan, at);
     if (this.#leftOut.ejected === 0) return undefined;
     const trial = candidates.find((each) => this.#isTrialDue(each, at));
     if (trial !== undefined) this.#leftOut.healthAt(trial.slot)?.trialOffered(at);
@@ -100,7 +101,7 @@ export class Ejector implements EndpointObserver {
   /** `ttftMs`: how long the first token is expected to take. */
   routed(routed: Routed, ttftMs: Millis): void {
     if (this.#plan === undefined) return;
-    this.#ownDelay.event(routed.at);
+    this.#watch.event(routed.at);
     const health = this.#healthOf(routed.endpoint);
     health?.tryWith(routed, routed.at);
     if (routed.prefill !== undefined) return;
@@ -111,9 +112,9 @@ export class Ejector implements EndpointObserver {
   /** The endpoint that serves the request, which may be a fallback, has begun to answer. */
   firstToken(routed: Routed, servedBy: Endpoint, at: Millis): void {
     if (this.#plan === undefined) return;
-    this.#ownDelay.event(at);
-    this.#ownDelay.answered(routed.at);
-    this.#firstTokens += 1;
+    this.#watch.event(at);
+    this.#watch.answered(routed.at);
+    this.#watch.firstToken();
     const awaiting = this.#known.get(routed.endpoint.id)?.awaiting;
     const expectedMs = awaiting?.get(routed);
     awaiting?.delete(routed);
@@ -142,12 +143,14 @@ export class Ejector implements EndpointObserver {
   ): void {
     const plan = this.#plan;
     if (plan === undefined) return;
-    this.#ownDelay.event(at);
-    if (outcome !== 'aborted') this.#ownDelay.answered(routed.at);
+    this.#watch.event(at);
+    if (outcome !== 'aborted') this.#watch.answered(routed.at);
     const picked = this.#known.get(routed.endpoint.id);
     // A client that gives up on a silent endpoint takes the evidence away.
     const waitedMs = at - routed.at;
-    if (outcome === 'aborted' && waitedMs >= plan.firstTokenStallMs) this.#check(plan, at, picked);
+    if (outcome === 'aborted' && waitedMs >= plan.firstTokenStallMs) {
+      this.#watch.lookForStalls(plan, at, picked);
+    }
     const waited = picked?.awaiting.delete(routed) === true;
     picked?.whole.delete(routed);
     const health = this.#healthOf(servedBy);
@@ -243,46 +246,5 @@ export class Ejector implements EndpointObserver {
     this.#leftOut.eject(health);
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
     if (isNew) onChange?.({ endpoint, ejected: health.ejected });
-  }
-
-  /** Looks for endpoints that answer nothing any more, and for those that do again. */
-  #checkSilence({ silenceMs }: EjectionPlan, at: Millis): void {
-    this.#silenceCheckedAt = at;
-    if (silenceMs === 0) return;
-    const watched: Watched[] = [];
-    for (const health of this.#known.values()) {
-      const endpoint = this.#options.pool.get(health.endpoint.id);
-      if (endpoint === undefined) continue;
-      health.sampled(endpoint.metrics.sampledAt);
-      if (answersScrapesAgain(health, endpoint)) {
-        health.wake(at);
-        this.#isBack(health);
-      }
-      if (health.ejected === undefined) watched.push({ health, endpoint });
-    }
-    const { suspects, silent } = silenceAmong(watched, at, silenceMs);
-    this.#leftOut.suspect(suspects);
-    if (this.#ownDelay.judgedBy(at) < at) return;
-    for (const health of silent) this.#eject(health, 'silent', at);
-  }
-
-  /**
-   * Looks for endpoints that owe first tokens for too long while others give theirs. After a
-   * standstill it judges by what was owed before it, but for `left`, whose client has just given
-   * up: a gateway sends what it got of an answer before the end of its request.
-   */
-  #check(plan: EjectionPlan, at: Millis, left?: EndpointHealth): void {
-    this.#checkedAt = at;
-    const { pool } = this.#options;
-    const { answeredSentAt } = this.#ownDelay;
-    const judgedBy = this.#ownDelay.judgedBy(at);
-    const input = { pool, firstTokens: this.#firstTokens, plan };
-    const stalls = (by: Millis, answered: Millis): Stalls =>
-      stalledAmong(this.#known.values(), by, { ...input, answeredSentAt: answered });
-    const { failedTrials, stalled } = stalls(judgedBy, answeredSentAt);
-    for (const health of failedTrials) this.#eject(health, 'trial-failed', at);
-    for (const health of stalled) this.#eject(health, 'first-token-stall', at);
-    if (left === undefined || left.ejected !== undefined) return;
-    if (stalls(at, at).stalled.includes(left)) this.#eject(left, 'first-token-stall', at);
   }
 }
