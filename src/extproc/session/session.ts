@@ -16,6 +16,7 @@ import { RequestPhase } from './request-phase.ts';
 import { RequestPick } from './request-pick.ts';
 import { ResponsePhase } from './response-phase.ts';
 import type { SessionRules } from './session-rules.ts';
+import { WaitingEvents } from './waiting-events.ts';
 
 export interface SessionOptions extends SessionRules {
   readonly newRequestId: () => string;
@@ -40,9 +41,6 @@ export interface AboutRequest {
   readonly traceId?: string;
 }
 
-/** Around the bytes of an event that waits: its objects, and its place in the list. */
-const WAITING_EVENT_BYTES = 256;
-
 /**
  * `over`: only observing, or closed. `refused`: answered by the picker itself. No event has an
  * effect on either.
@@ -66,8 +64,7 @@ export class Session {
   #state: State = 'open';
   #begun = false;
   #closed = false;
-  /** Events that came while the pick had to wait. They are few: the proxy awaits our answer. */
-  readonly #waiting: StreamEvent[] = [];
+  readonly #waiting: WaitingEvents;
 
   constructor(
     options: SessionOptions,
@@ -78,6 +75,7 @@ export class Session {
     this.#options = options;
     this.#emit = emit;
     this.#account = account;
+    this.#waiting = new WaitingEvents(account);
     this.#traceparent = traceparent;
     const send = (action: StreamAction): void => {
       if (action.kind === 'half-close') this.#state = 'half-closed';
@@ -122,8 +120,7 @@ export class Session {
   on(event: StreamEvent): void {
     if (this.#state !== 'open') return;
     if (this.#pick.waits) {
-      this.#waiting.push(kept(event));
-      this.#account.hold(waitingBytes(event));
+      this.#waiting.add(event);
       return;
     }
     if (event.observing) {
@@ -200,11 +197,8 @@ export class Session {
     } catch (error) {
       this.#reject(error);
     }
-    for (const event of this.#waiting.splice(0)) {
-      this.#account.release(waitingBytes(event));
-      // If an event makes the session wait again, `on` keeps the events behind it.
-      this.on(event);
-    }
+    // If an event makes the session wait again, `on` keeps the events behind it.
+    this.#waiting.takeEach((event) => this.on(event));
   }
 
   /** A second time, headers are ignored. */
@@ -256,7 +250,7 @@ export class Session {
   #reject(error: unknown): void {
     if (error instanceof LocalAnswer) return this.#respondLocally(error.response);
     this.#state = 'refused';
-    for (const event of this.#waiting.splice(0)) this.#account.release(waitingBytes(event));
+    this.#waiting.drop();
     const { onFault, onRejected } = this.#options;
     const { routed, request } = this.#pick;
     this.#drop();
@@ -273,13 +267,4 @@ export class Session {
       onFault(fault, about);
     }
   }
-}
-
-function waitingBytes({ wireBytes }: StreamEvent): number {
-  return wireBytes + WAITING_EVENT_BYTES;
-}
-
-/** The event with memory of its own: the chunk of a request is valid during one call only. */
-function kept(event: StreamEvent): StreamEvent {
-  return event.kind === 'request-body' ? { ...event, chunk: Buffer.from(event.chunk) } : event;
 }
