@@ -3,13 +3,10 @@ import { PluginFailure, type PluginFault, RoutingError } from '../framework/erro
 import type { PluginCatalogue } from '../framework/plugin.ts';
 import type { ReplacementReport } from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
-import type { RoutedRequest } from '../framework/routing.ts';
-import { type Millis, noNetwork, type Random, type Runtime } from '../framework/runtime.ts';
+import { noNetwork, type Random, type Runtime } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
-import { promptOfRuns } from '../journal/capture/block-numbers.ts';
 import {
   type CapturedDecision,
-  type CapturedRequest,
   type CaptureHead,
   type CaptureRecord,
   decisionOf,
@@ -28,6 +25,7 @@ import {
 import { capturedPlan, type GivenConfig } from './captured-plan.ts';
 import { type Comparison, compareDecision, predictsTimes } from './compare-decision.ts';
 import { type Explained, ObservedDifferences } from './observed-differences.ts';
+import { type ExpectedToken, OpenRequests } from './open-requests.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
 
@@ -48,15 +46,12 @@ export interface RedecideOptions {
   readonly schedulerRuntime?: Runtime;
 }
 
-/** A request that has not ended yet. */
-interface OpenRequest {
-  readonly routed: RoutedRequest;
-  /** Undefined after the first token, and where none is predicted. */
-  readonly expected?: {
-    readonly request: CapturedRequest;
-    readonly at: Millis;
-    readonly predictedMs: Millis;
-  };
+/** What this core makes of one captured request. */
+interface Remade {
+  /** Undefined where it cannot be decided. */
+  decision?: Decision;
+  comparison: Comparison;
+  explained?: Explained | undefined;
 }
 
 /** A decision core that gets the recorded inputs of another one. */
@@ -64,7 +59,7 @@ export class Redecider {
   readonly #options: RedecideOptions;
   readonly #clock: ReplayClock;
   readonly #picker: EndpointPicker;
-  readonly #open = new Map<number, OpenRequest>();
+  readonly #open: OpenRequests;
   readonly #differences = new ObservedDifferences();
   readonly #planOf: (captured: unknown) => PickerPlan;
   /** Whether it decides by the capture's own configurations. */
@@ -81,6 +76,7 @@ export class Redecider {
     const { catalogue, config, randomOf, schedulerRuntime } = options;
     this.#options = options;
     this.#clock = new ReplayClock(timers);
+    this.#open = new OpenRequests(options.onFirstToken);
     const offline = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
     this.#planOf = (own) => capturedPlan(own, { catalogue: offline, config });
     this.#isOwn = config === undefined;
@@ -145,7 +141,7 @@ export class Redecider {
       case 'body':
       case 'answer':
       case 'done':
-        this.#clock.runEvent(record.t, () => this.#applyOutcome(record));
+        this.#clock.runEvent(record.t, () => this.#open.apply(record));
         return undefined;
       case 'adopt':
         this.#adopt(record);
@@ -184,36 +180,16 @@ export class Redecider {
     // How long requests wait is no part of a decision: the capture says it. Such a one went
     // nowhere.
     const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
-    let own: Decision | undefined;
-    let comparison: Comparison = {};
-    let explained: Explained | undefined;
+    const remade: Remade = { comparison: {} };
     let failed: RoutingError | undefined;
     try {
-      const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
-      const cycle = this.#picker.decideOnly(request, optionsOf(record));
-      const { all } = cycle;
-      // What another process decided is taken from the capture.
-      const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
-      own = recorded ? applyRecordedDecision(cycle.decision, all, was) : cycle.decision;
-      comparison = compareDecision(own, was, cycle, {
-        predicts: this.#predicts,
-        explains: this.#options.explains === true,
-        namesBest: this.#options.namesBest === true,
-        inFlight: this.#picker.ledger,
-      });
-      const actual = this.#explainable(was, all);
-      explained = actual && this.#differences.explain(actual, cycle);
-      if (!isTimeout) {
-        const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
-        const routed = this.#picker.reserveOnly(cycle, placed);
-        if ('error' in was) routed.done('aborted');
-        else this.#open.set(n, { routed, ...this.#expectation(record, comparison) });
-      }
+      this.#remake(record, remade, { reserves: !isTimeout });
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
       failed = error;
     }
-    const decided: CapturedDecision = (own && decisionOf(own)) ?? {
+    const { decision, comparison, explained } = remade;
+    const decided: CapturedDecision = (decision && decisionOf(decision)) ?? {
       error: failed?.code ?? 'saturated',
     };
     const is = isTimeout ? was : decided;
@@ -221,6 +197,31 @@ export class Redecider {
     const undecided = this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
     const said = { ...(explained && { explained }), ...(undecided && { undecided }) };
     return { n, request: r, was, is, ...comparison, ...said };
+  }
+
+  /** Fills `remade` as far as it comes. Throws RoutingError where no endpoint can take the request. */
+  #remake(record: DecidedRecord, remade: Remade, { reserves }: { reserves: boolean }): void {
+    const { n, r, d: was } = record;
+    const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
+    const cycle = this.#picker.decideOnly(request, optionsOf(record));
+    const { all } = cycle;
+    // What another process decided is taken from the capture.
+    const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
+    const own = recorded ? applyRecordedDecision(cycle.decision, all, was) : cycle.decision;
+    remade.decision = own;
+    remade.comparison = compareDecision(own, was, cycle, {
+      predicts: this.#predicts,
+      explains: this.#options.explains === true,
+      namesBest: this.#options.namesBest === true,
+      inFlight: this.#picker.ledger,
+    });
+    const actual = this.#explainable(was, all);
+    remade.explained = actual && this.#differences.explain(actual, cycle);
+    if (!reserves) return;
+    const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
+    const routed = this.#picker.reserveOnly(cycle, placed);
+    if ('error' in was) routed.done('aborted');
+    else this.#open.add(n, routed, this.#expectedToken(record, remade.comparison));
   }
 
   /** Where an observed picker, whose samples are not known, sent a request that profiles decide. */
@@ -234,44 +235,14 @@ export class Redecider {
     return this.#options.state !== 'as-if-decided';
   }
 
-  /** What comparing the first token needs. Empty if none can be seen or it is not needed. */
-  #expectation(
+  /** Undefined where a first token cannot be seen, or nobody asks for it. */
+  #expectedToken(
     { t, r, firstTokenSeen }: DecidedRecord,
     { ttftMs }: Comparison,
-  ): Pick<OpenRequest, 'expected'> {
+  ): ExpectedToken | undefined {
     const { onFirstToken } = this.#options;
-    if (onFirstToken === undefined || !this.#keepsHistory || ttftMs === undefined) return {};
-    if (!firstTokenSeen || !r.streaming) return {};
-    return { expected: { request: r, at: t, predictedMs: ttftMs.was } };
-  }
-
-  #applyOutcome(
-    record: Extract<CaptureRecord, { e: 'first' | 'served' | 'body' | 'answer' | 'done' }>,
-  ): void {
-    const open = this.#open.get(record.n);
-    if (open === undefined) return;
-    const { routed } = open;
-    if (record.e === 'first') this.#firstToken(record, open);
-    else if (record.e === 'served') routed.served(record.address);
-    else if (record.e === 'body') routed.bodyRead(requestOf(record.r));
-    else if (record.e === 'answer') {
-      routed.answered(promptOfRuns(record.blocks, record.blockTokens));
-    } else {
-      this.#open.delete(record.n);
-      const [promptTokens, completionTokens, cached] = record.u ?? [0, 0, null];
-      const usage = { promptTokens, completionTokens, cachedTokens: cached ?? undefined };
-      routed.done(record.o, record.u && usage, record.bytes);
-    }
-  }
-
-  #firstToken(
-    { n, t }: Extract<CaptureRecord, { e: 'first' }>,
-    { routed, expected }: OpenRequest,
-  ): void {
-    routed.firstToken();
-    if (expected === undefined) return;
-    this.#open.set(n, { routed });
-    const { request, at, predictedMs } = expected;
-    this.#options.onFirstToken?.({ request, predictedMs, observedMs: t - at });
+    if (onFirstToken === undefined || !this.#keepsHistory || ttftMs === undefined) return undefined;
+    if (!firstTokenSeen || !r.streaming) return undefined;
+    return { request: r, at: t, predictedMs: ttftMs.was };
   }
 }
