@@ -1,8 +1,8 @@
+import { isPlainObject, type PlainObject } from '../framework/plain-object.ts';
 import { type InferenceRequest, TEXTS_MAX } from '../framework/request.ts';
 import { apiPath } from './api-path.ts';
 import type { NotAChat } from './chats/chat-draft.ts';
 import { messagesChat } from './chats/messages-chat.ts';
-import type { PlainObject } from './chats/plain-object.ts';
 import { responsesChat } from './chats/responses-chat.ts';
 import { isVllmGrpcPath, vllmGrpcIds } from './grpc/vllmgrpc-ids.ts';
 import { parseBounded } from './json/parse-bounded.ts';
@@ -169,7 +169,5 @@ function none(reason: NoTokensReason): Prompt {
 
 function parseObject(pieces: readonly Uint8Array[]): PlainObject | undefined {
   const body = parseBounded(pieces);
-  return typeof body === 'object' && body !== null && !Array.isArray(body)
-    ? (body as PlainObject)
-    : undefined;
+  return isPlainObject(body) ? body : undefined;
 }

@@ -1,5 +1,6 @@
 import { nearest } from '../../src/files/reading/nearest.ts';
 import { ConfigError } from '../../src/framework/error.ts';
+import { isPlainObject } from '../../src/framework/plain-object.ts';
 import { ENGINE_ARG_NAMES } from './check-engine-args.ts';
 import { ALIASES, LIST_ARGS } from './engine-args.ts';
 import { IDLE_FLAGS } from './idle-flags.ts';
@@ -50,7 +51,7 @@ export function readFlags(args: readonly string[], own: readonly string[] = []):
 
 /** Reads the settings of a file, by the same names. Throws ConfigError with each unknown one. */
 export function readSettings(raw: unknown, source: string): GivenSettings {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+  if (!isPlainObject(raw)) {
     throw new ConfigError(source, [{ path: 'file', message: 'has no settings' }]);
   }
   const flat = Object.entries(raw).flatMap(([name, value]) =>

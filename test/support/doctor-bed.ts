@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { type Document, parse } from 'yaml';
 import type { Finding } from '../../src/doctor/finding.ts';
+import { isPlainObject } from '../../src/framework/plain-object.ts';
 import {
   CONNECTION_MANAGER,
   type EnvoyConfigOptions,
@@ -120,7 +121,7 @@ function placeOf(config: Document, where: string, text: string): Path {
 
 /** Maps are merged; any other value takes the place of the one before. */
 function merge(config: Document, path: Path, value: unknown): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isPlainObject(value)) {
     config.setIn(path, config.createNode(value));
     return;
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import type { PlainObject } from '../../framework/plain-object.ts';
 import { messagesChat } from './messages-chat.ts';
-import type { PlainObject } from './plain-object.ts';
 import { responsesChat } from './responses-chat.ts';
 
 /** Bodies come from clients: any value may stand at any place. */

@@ -1,3 +1,4 @@
+import { objectOf, type PlainObject } from '../../framework/plain-object.ts';
 import {
   ChatDraft,
   type ChatMessage,
@@ -5,7 +6,6 @@ import {
   type NotAChat,
   toolCall,
 } from './chat-draft.ts';
-import { objectOf, type PlainObject } from './plain-object.ts';
 
 /** Claude Code begins its system text with a line that differs in each request. vLLM leaves it out. */
 const PER_REQUEST = 'x-anthropic-billing-header';

@@ -1,5 +1,5 @@
+import { objectOf, type PlainObject } from '../../framework/plain-object.ts';
 import { ChatDraft, type ChatMessage, type NotAChat, toolCall } from './chat-draft.ts';
-import { objectOf, type PlainObject } from './plain-object.ts';
 
 /** Fields by which the prompt has parts that are kept at the server. */
 const KEPT = [

@@ -1,22 +1,19 @@
 import { RoutingError } from '../../../src/framework/error.ts';
+import { isPlainObject, type PlainObject } from '../../../src/framework/plain-object.ts';
 import { JsonScanner } from '../../../src/openai/json/json-scanner.ts';
 import { isJsonObject, reservedFor } from '../../../src/sidecar/body/client-body.ts';
 import { ParameterReader } from '../../../src/sidecar/body/parameter-reader.ts';
 import { Refusal } from '../../../src/sidecar/body/refusal.ts';
 import { expected, type FuzzTarget, promise, utf8 } from '../target.ts';
 
-type Json = Readonly<Record<string, unknown>>;
 const RESERVED = reservedFor('sglang');
 /** Short, so that each name and value is cut somewhere. */
 const PIECE_BYTES = 7;
 const NESTED: readonly string[] = ['sampling_params', 'extra_args', 'vllm_xargs'];
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Whether an engine would read a parameter that only the sidecar may set. */
 function setsReserved(body: unknown): boolean {
-  if (!isObject(body)) return false;
+  if (!isPlainObject(body)) return false;
   return (
     Object.keys(body).some((name) => RESERVED.has(name)) ||
     NESTED.some((name) => setsReserved(body[name]))
@@ -25,13 +22,13 @@ function setsReserved(body: unknown): boolean {
 
 /** The same without these parameters. */
 function without(body: unknown): unknown {
-  if (!isObject(body)) return body;
+  if (!isPlainObject(body)) return body;
   const kept = Object.entries(body).filter(([name]) => !RESERVED.has(name));
   const entries = kept.map(([name, value]) => [
     name,
     NESTED.includes(name) ? without(value) : value,
   ]);
-  return Object.fromEntries(entries) as Json;
+  return Object.fromEntries(entries) as PlainObject;
 }
 
 /** A body for the sidecar: refused, or JSON without what only the sidecar may set. */
@@ -63,6 +60,6 @@ export const sidecarBody: FuzzTarget = {
     promise(!setsReserved(after), () => 'a parameter of the sidecar is left');
     const [wanted, got] = [JSON.stringify(without(before)), JSON.stringify(after)];
     promise(got === wanted, () => `${got} in place of ${wanted}`);
-    return `${isObject(before)} ${checked.equals(body)}`;
+    return `${isPlainObject(before)} ${checked.equals(body)}`;
   },
 };

@@ -1,4 +1,5 @@
 import { ConfigError } from '../../../framework/error.ts';
+import { objectOf } from '../../../framework/plain-object.ts';
 import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
 import { COPILOT } from '../formats/copilot.ts';
@@ -77,10 +78,7 @@ function noTraceOf(text: string): string | undefined {
 /** None for what is no JSON object. */
 function keysOf(text: string): readonly string[] {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.keys(value)
-      : [];
+    return Object.keys(objectOf(JSON.parse(text)));
   } catch {
     return [];
   }

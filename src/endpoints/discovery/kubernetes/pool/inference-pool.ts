@@ -1,3 +1,4 @@
+import { objectOf } from '../../../../framework/plain-object.ts';
 import { type KubeObject, leanMetadata } from '../watch/kube-objects.ts';
 import type { PoolLabels } from './pool-labels.ts';
 
@@ -37,13 +38,13 @@ const PORTS_MAX = 64;
 export function readInferencePool({
   spec,
 }: InferencePool): InferencePoolSpec | { readonly fault: string } {
-  const fields = fieldsOf(spec);
+  const fields = objectOf(spec);
   const { targetPortNumber, appProtocol: speaks } = fields;
   const isFormer = targetPortNumber !== undefined && fields['targetPorts'] === undefined;
   const targetPorts = isFormer ? [{ number: targetPortNumber }] : fields['targetPorts'];
-  const selector = fieldsOf(fields['selector']);
+  const selector = objectOf(fields['selector']);
   const path = isFormer ? 'spec.selector' : 'spec.selector.matchLabels';
-  const labels = Object.entries(isFormer ? selector : fieldsOf(selector['matchLabels']));
+  const labels = Object.entries(isFormer ? selector : objectOf(selector['matchLabels']));
   // An empty selector would select every pod of the namespace.
   if (labels.length === 0) return { fault: `the pool selects no pods: give ${path} a label` };
   const wrong = labels.find(([, value]) => typeof value !== 'string');
@@ -74,7 +75,7 @@ function readPorts(
   }
   const ports: number[] = [];
   for (const [at, each] of targetPorts.entries()) {
-    const { number } = fieldsOf(each);
+    const { number } = objectOf(each);
     const isPort = typeof number === 'number' && Number.isInteger(number);
     if (!isPort || number < 1 || number > 65_535) {
       const fault = `the pool’s ${pathOf(at)} is ${shown(number)}: make it a port from 1 to 65535`;
@@ -86,11 +87,6 @@ function readPorts(
     ports.push(number);
   }
   return ports;
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
 function shown(value: unknown): string {
