@@ -1,11 +1,8 @@
 import { join } from 'node:path';
-import type { SecureContextOptions } from 'node:tls';
-import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
-import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import { messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
-import { invalidityOf } from '../../serve/tls/invalidity.ts';
+import { followedContext } from '../../serve/tls/followed-context.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
 import { ciphersOf, minVersionOf } from '../../serve/tls/tls-flags.ts';
 import type { ServingTls } from '../../sidecar/options/sidecar-options.ts';
@@ -23,38 +20,20 @@ export async function servingTls(
   const ciphers = ciphersOf(tlsCipherSuites);
   if (!secureServing) return undefined;
   const made = certPath === '' ? await selfSignedCertificate() : undefined;
-  const context = (): SecureContextOptions & Certificate => ({
-    ...(made ?? readCertificate(certPath)),
-    ...(minVersion !== undefined && { minVersion }),
-    ...(ciphers !== undefined && { ciphers }),
-  });
-  const first = context();
-  let used = first;
   // A certificate that was made here is in no file.
-  const paths =
-    made === undefined ? ['tls.crt', 'tls.key'].map((file) => join(certPath, file)) : [];
-  let following: Following | undefined;
-  return {
-    context,
-    lastError: () => following?.lastError(),
-    invalidity: () => invalidityOf(used.cert, clock.wallTime()),
-    follow: (use) => {
-      following = followFiles(paths, {
-        first,
-        read: context,
-        use: (next) => {
-          use(next);
-          used = next;
-          log('certificate replaced; new connections use it');
-        },
-        onRefused: (reason) =>
-          log(`certificate refused; the previous one continues to serve: ${reason}`),
-        onUnwatched: (error) =>
-          log(
-            `the certificate cannot be watched (${messageOf(error)}); it is looked at once a second`,
-          ),
-      });
-      return following;
-    },
-  };
+  const names = made === undefined ? ['tls.crt', 'tls.key'] : [];
+  return followedContext({
+    paths: names.map((name) => join(certPath, name)),
+    read: () => ({
+      ...(made ?? readCertificate(certPath)),
+      ...(minVersion !== undefined && { minVersion }),
+      ...(ciphers !== undefined && { ciphers }),
+    }),
+    clock,
+    onAdopted: () => log('certificate replaced; new connections use it'),
+    onRefused: (reason) =>
+      log(`certificate refused; the previous one continues to serve: ${reason}`),
+    onUnwatched: (error) =>
+      log(`the certificate cannot be watched (${messageOf(error)}); it is looked at once a second`),
+  });
 }

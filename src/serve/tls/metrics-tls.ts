@@ -1,14 +1,10 @@
 import { join } from 'node:path';
-import type { SecureContextOptions } from 'node:tls';
 import type { Registry } from 'prom-client';
-import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
-import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
-import type { FollowedCertificate } from './follow-certificate.ts';
-import { invalidityOf } from './invalidity.ts';
+import { type FollowedContext, followedContext } from './followed-context.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
 
 const CERTIFICATE = '--metrics-cert-dir';
@@ -23,12 +19,8 @@ export interface MetricsTlsOptions {
 }
 
 /** TLS of the metrics port. */
-export interface MetricsTls extends Omit<FollowedCertificate, 'stop'> {
-  /** The context of the files as they are now. Throws what `metricsTls` throws. */
-  readonly context: () => SecureContextOptions;
+export interface MetricsTls extends FollowedContext {
   readonly needsClientCertificate: boolean;
-  /** Calls `use` with each valid change of the files, which counts for connections from then on. */
-  follow(use: (context: SecureContextOptions) => void): Following;
 }
 
 interface Parts {
@@ -50,13 +42,6 @@ export function metricsTls(
     const message = `needs ${CERTIFICATE}: without TLS clients have no certificate`;
     throw new ConfigError('command line', [{ path: AUTHORITIES, message }]);
   }
-  const context = (): SecureContextOptions & Certificate => ({
-    ...readCertificate(folder, CERTIFICATE),
-    ...(authorities !== undefined && { ca: readAuthorities(authorities, AUTHORITIES) }),
-    minVersion: 'TLSv1.2',
-  });
-  const first = context();
-  let used = first;
   const reloads = new Reloads({
     registry,
     name: 'pointsman_metrics_certificate_reloads_total',
@@ -64,26 +49,18 @@ export function metricsTls(
   });
   const paths = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   if (authorities !== undefined) paths.push(authorities);
-  let following: Following | undefined;
-  return {
-    context,
-    needsClientCertificate: authorities !== undefined,
-    lastError: () => following?.lastError(),
-    invalidity: () => invalidityOf(used.cert, clock.wallTime()),
-    follow: (use) => {
-      following = followFiles(paths, {
-        first,
-        read: context,
-        use: (next) => {
-          use(next);
-          used = next;
-          reloads.adopted();
-        },
-        ...refusals(log, reloads),
-      });
-      return following;
-    },
-  };
+  const followed = followedContext({
+    paths,
+    read: () => ({
+      ...readCertificate(folder, CERTIFICATE),
+      ...(authorities !== undefined && { ca: readAuthorities(authorities, AUTHORITIES) }),
+      minVersion: 'TLSv1.2',
+    }),
+    clock,
+    onAdopted: () => reloads.adopted(),
+    ...refusals(log, reloads),
+  });
+  return { ...followed, needsClientCertificate: authorities !== undefined };
 }
 
 /** What is counted and logged where the files cannot be used, or not be watched. */

@@ -1,0 +1,49 @@
+import type { SecureContextOptions } from 'node:tls';
+import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
+import { type Following, followFiles } from '../../files/following/follow-files.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import type { FollowedCertificate } from './follow-certificate.ts';
+import { invalidityOf } from './invalidity.ts';
+
+/** TLS of one port, whose files can be followed. */
+export interface FollowedContext extends Omit<FollowedCertificate, 'stop'> {
+  /** The context of the files as they are now. Throws where they cannot be used. */
+  readonly context: () => SecureContextOptions;
+  /** Calls `use` with each valid change of the files, which counts for connections from then on. */
+  follow(use: (context: SecureContextOptions) => void): Following;
+}
+
+interface FollowedFiles {
+  /** None for a certificate that is in no file. */
+  readonly paths: readonly string[];
+  /** Reads them anew. Throws where they cannot be used. */
+  readonly read: () => SecureContextOptions & Certificate;
+  readonly clock: Clock;
+  readonly onAdopted: () => void;
+  /** The last valid context stays in use. */
+  readonly onRefused: (reason: string) => void;
+  /** The files are looked at once a second. */
+  readonly onUnwatched: (error: unknown) => void;
+}
+
+/** Reads the files at once. Throws what `read` throws. */
+export function followedContext(files: FollowedFiles): FollowedContext {
+  const { paths, read, clock, onAdopted, onRefused, onUnwatched } = files;
+  const first = read();
+  let used = first;
+  let following: Following | undefined;
+  return {
+    context: read,
+    lastError: () => following?.lastError(),
+    invalidity: () => invalidityOf(used.cert, clock.wallTime()),
+    follow(use) {
+      const adopt = (next: typeof used): void => {
+        use(next);
+        used = next;
+        onAdopted();
+      };
+      following = followFiles(paths, { first, read, use: adopt, onRefused, onUnwatched });
+      return following;
+    },
+  };
+}
