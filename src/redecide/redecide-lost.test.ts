@@ -1,12 +1,7 @@
 import { expect, it } from 'vitest';
-import {
-  DEFAULT_CONFIG,
-  madeCapture,
-  REDECIDE_OPTIONS,
-  redecideAll,
-} from '../../test/support/made-capture.ts';
+import { DEFAULT_CONFIG, madeCapture } from '../../test/support/made-capture.ts';
+import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../../test/support/redecided.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import { sameDecision } from './redecision.ts';
 
 it.each([1, 2])(
   '[O403] a capture gives the same decisions again where servers have lost requests, seed %i',
@@ -19,6 +14,6 @@ it.each([1, 2])(
     const records = madeCapture(config, 3000, seed, { lost: 0.05, openMax: 100, watch });
     expect(lostMax).toBeGreaterThan(3);
     const decided = await redecideAll(records, REDECIDE_OPTIONS);
-    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decidedOtherwise(decided)).toEqual([]);
   },
 );

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { madeCapture } from '../../test/support/made-capture.ts';
 import {
-  madeCapture,
+  decidedOtherwise,
   REDECIDE_OPTIONS,
   redecideAll,
   sameEndpoint,
-} from '../../test/support/made-capture.ts';
+} from '../../test/support/redecided.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { redecide } from './redecide.ts';
-import { type FirstToken, sameDecision } from './redecision.ts';
+import type { FirstToken } from './redecision.ts';
 
 describe('a capture decided by another configuration', () => {
   it('with another configuration shows which requests would have gone elsewhere', async () => {
@@ -17,7 +18,7 @@ describe('a capture decided by another configuration', () => {
       ...REDECIDE_OPTIONS,
       config: { text, source: 'random' },
     });
-    const changed = decided.filter(({ was, is }) => !sameDecision(was, is));
+    const changed = decidedOtherwise(decided);
     expect(decided).toHaveLength(300);
     expect(changed.length).toBeGreaterThan(200);
   });

@@ -1,15 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import {
-  DEFAULT_CONFIG,
-  madeCapture,
-  REDECIDE_OPTIONS,
-  redecideAll,
-  SEED,
-} from '../../test/support/made-capture.ts';
+import { DEFAULT_CONFIG, madeCapture, SEED } from '../../test/support/made-capture.ts';
+import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../../test/support/redecided.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { type CapturedDecision } from '../journal/capture/capture-record.ts';
-import { type RunRedecision } from './redecide.ts';
-import { sameDecision } from './redecision.ts';
+import type { RunRedecision } from './redecide.ts';
 
 /** Requests wait for a moment only. */
 const IMPATIENT = DEFAULT_CONFIG.replace('{enabled: true}', '{enabled: true, maxWaitMs: 200}');
@@ -31,13 +25,13 @@ describe('a capture with requests that waited, decided again', () => {
         true,
       );
       const decided = await redecideAll(records, REDECIDE_OPTIONS);
-      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      expect(decidedOtherwise(decided)).toEqual([]);
       // What waited is part of the decision: without it, some are others.
       const forgotten = records.map((record) =>
         record.e === 'q' ? { ...record, held: undefined } : record,
       );
       const without = await redecideAll(forgotten, REDECIDE_OPTIONS);
-      expect(without.some(({ was, is }) => !sameDecision(was, is))).toBe(true);
+      expect(decidedOtherwise(without)).not.toEqual([]);
     },
   );
 
@@ -49,12 +43,12 @@ describe('a capture with requests that waited, decided again', () => {
       const crowded = records.filter((record) => record.e === 'q' && record.crowdedOut === true);
       expect(crowded.length).toBeGreaterThan(10);
       const decided = await redecideAll(records, REDECIDE_OPTIONS);
-      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      expect(decidedOtherwise(decided)).toEqual([]);
       const forgotten = records.map((record) =>
         record.e === 'q' ? { ...record, crowdedOut: undefined } : record,
       );
       const without = await redecideAll(forgotten, REDECIDE_OPTIONS);
-      expect(without.some(({ was, is }) => !sameDecision(was, is))).toBe(true);
+      expect(decidedOtherwise(without)).not.toEqual([]);
     },
   );
 
@@ -83,7 +77,7 @@ describe('a capture with requests that waited, decided again', () => {
     const refused = asked.filter(({ d }) => isTimeout(d)).length;
     expect(refused).toBeGreaterThan(20);
     const own = await redecideAll(records, REDECIDE_OPTIONS);
-    expect(own.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decidedOtherwise(own)).toEqual([]);
     expect(timeouts(own)).toBe(refused);
     // Another configuration says where they would have gone.
     const config = { text: DEFAULT_CONFIG, source: 'default' };
@@ -97,7 +91,7 @@ describe('a capture with requests that waited, decided again', () => {
       const ejecting = `${CONFIGURATION}ejection: {backoffMs: 2000}\n${rest}`;
       const records = madeCapture(ejecting, 3000, seed, { failing: 'e3', churn: 0 });
       const decided = await redecideAll(records, REDECIDE_OPTIONS);
-      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      expect(decidedOtherwise(decided)).toEqual([]);
       // Without ejection, the endpoint that fails gets its share: that is not what was captured.
       const other = `${CONFIGURATION}ejection: {enabled: false}\n${rest}`;
       const without = await redecideAll(records, {
@@ -127,7 +121,7 @@ describe('a capture with requests that waited, decided again', () => {
       const late = asked.slice(200).filter(({ d }) => 'endpoint' in d && d.endpoint === 'e3');
       expect(late.length).toBeGreaterThan(0);
       const decided = await redecideAll(records, REDECIDE_OPTIONS);
-      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      expect(decidedOtherwise(decided)).toEqual([]);
     },
   );
 

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  madeCapture,
-  REDECIDE_OPTIONS,
-  redecideAll,
-  SEED,
-} from '../../test/support/made-capture.ts';
+import { madeCapture, SEED } from '../../test/support/made-capture.ts';
+import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../../test/support/redecided.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { type CaptureRecord } from '../journal/capture/capture-record.ts';
 import { recordOf } from '../journal/capture/record-of.ts';
@@ -92,7 +88,7 @@ describe('a capture decided again', async () => {
     expect(new Set(windows)).toEqual(new Set([384, 704, undefined]));
     const otherwise = async (given: readonly CaptureRecord[]): Promise<number> => {
       const decided = await redecideAll(given, REDECIDE_OPTIONS);
-      return decided.filter(({ was, is }) => !sameDecision(was, is)).length;
+      return decidedOtherwise(decided).length;
     };
     expect(await otherwise(records)).toBe(0);
     expect(await otherwise(records.filter(({ e }) => e !== 'window'))).toBeGreaterThan(0);
@@ -102,9 +98,7 @@ describe('a capture decided again', async () => {
     'gives every decision by headers to the last bit, and holds no more of them: %s',
     async (_name, config, open) => {
       const records = madeCapture(CONFIGURATION + config, 1000, 9);
-      const changed = (decided: readonly RunRedecision[]): readonly RunRedecision[] =>
-        decided.filter(({ was, is }) => !sameDecision(was, is));
-      expect(changed(await redecideAll(records, REDECIDE_OPTIONS))).toEqual([]);
+      expect(decidedOtherwise(await redecideAll(records, REDECIDE_OPTIONS))).toEqual([]);
       expect(JSON.stringify(records)).not.toContain('private');
       const recorded = records.flatMap((each) => (each.e === 'q' ? [each.r.headers] : []));
       for (const headers of recorded) {
@@ -115,7 +109,9 @@ describe('a capture decided again', async () => {
       const without = records.map((each) =>
         each.e === 'q' ? { ...each, r: { ...each.r, headers: undefined } } : each,
       );
-      expect(changed(await redecideAll(without, REDECIDE_OPTIONS)).length).toBeGreaterThan(100);
+      expect(decidedOtherwise(await redecideAll(without, REDECIDE_OPTIONS)).length).toBeGreaterThan(
+        100,
+      );
     },
   );
 
@@ -126,28 +122,28 @@ describe('a capture decided again', async () => {
       const config = `${NAMED_CONFIGS.get(name)}\n${ejection}\n`;
       const records = madeCapture(config, 1500, 3, { failing: 'e3', churn: 0.1 });
       const decided = await redecideAll(records, REDECIDE_OPTIONS);
-      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      expect(decidedOtherwise(decided)).toEqual([]);
       expect(decided).toHaveLength(1500);
       // Ejections matter: without them requests go elsewhere.
       const without = JSON.parse(
         JSON.stringify(records).replaceAll('"enabled":true', '"enabled":false'),
       ) as readonly CaptureRecord[];
       const others = await redecideAll(without, REDECIDE_OPTIONS);
-      expect(others.filter(({ was, is }) => !sameDecision(was, is)).length).toBeGreaterThan(50);
+      expect(decidedOtherwise(others).length).toBeGreaterThan(50);
     },
   );
 
   it('gives every decision to the last bit of a pool whose assignment follows the load', async () => {
     const records = madeCapture(CONFIGURATION + DIVIDED, 1500, 10, { churn: 0 });
     const decided = await redecideAll(records, REDECIDE_OPTIONS);
-    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decidedOtherwise(decided)).toEqual([]);
     // The assignment matters: without changes decisions differ.
     const still = JSON.stringify(records).replaceAll('1s', '9h');
     const others = await redecideAll(
       JSON.parse(still) as readonly CaptureRecord[],
       REDECIDE_OPTIONS,
     );
-    expect(others.filter(({ was, is }) => !sameDecision(was, is)).length).toBeGreaterThan(100);
+    expect(decidedOtherwise(others).length).toBeGreaterThan(100);
   });
 
   it('gives every decision to the last bit where one configuration takes over from another', async () => {
@@ -159,13 +155,11 @@ describe('a capture decided again', async () => {
     const records = madeCapture(configs, 1500, 7);
     expect(records.filter(({ e }) => e === 'adopt')).toHaveLength(14);
     const decided = await redecideAll(records, REDECIDE_OPTIONS);
-    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decidedOtherwise(decided)).toEqual([]);
     expect(decided).toHaveLength(1500);
     // The adopted configuration matters: without those records requests go elsewhere.
     const without = records.filter(({ e }) => e !== 'adopt');
-    const others = (await redecideAll(without, REDECIDE_OPTIONS)).filter(
-      ({ was, is }) => !sameDecision(was, is),
-    );
+    const others = decidedOtherwise(await redecideAll(without, REDECIDE_OPTIONS));
     expect(others.length).toBeGreaterThan(100);
   });
 
@@ -177,7 +171,7 @@ describe('a capture decided again', async () => {
       records.filter(({ e }) => e !== 'answer'),
       REDECIDE_OPTIONS,
     );
-    expect(without.filter(({ was, is }) => !sameDecision(was, is)).length).toBeGreaterThan(10);
+    expect(decidedOtherwise(without).length).toBeGreaterThan(10);
   });
 
   it('has no score of a policy whose scores are hashes of prompts, which a guess could be compared with', () => {
@@ -200,14 +194,14 @@ describe('a capture decided again', async () => {
     const next = { ...head, file: 1, t: second.findLast((each) => 't' in each)?.t ?? 0 };
     const files = [...first, ...second.slice(0, 900), next, ...second.slice(900)];
     const decided = await redecideAll(files, REDECIDE_OPTIONS);
-    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decidedOtherwise(decided)).toEqual([]);
     expect(decided.map(({ run, n }) => [run, n])).toEqual([
       ...Array.from({ length: 300 }, (_, n) => [1, n]),
       ...Array.from({ length: 200 }, (_, n) => [2, n]),
     ]);
     // With the same seed, too.
     const again = await redecideAll([...first, ...first], REDECIDE_OPTIONS);
-    expect(again.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decidedOtherwise(again)).toEqual([]);
     expect(again.at(-1)).toMatchObject({ run: 2, n: 299 });
   });
 
@@ -225,7 +219,7 @@ describe('a capture decided again', async () => {
     );
     expect(lines.filter((line) => line.includes('"endSeen":true,')).length).toBeGreaterThan(100);
     const decided = await redecideAll(lines.map(recordOf), REDECIDE_OPTIONS);
-    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decidedOtherwise(decided)).toEqual([]);
     expect(decided).toHaveLength(500);
   });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sameDecision } from '../../src/redecide/redecision.ts';
-import { REDECIDE_OPTIONS, redecideAll } from '../support/made-capture.ts';
+import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../support/redecided.ts';
 import { MANNERS } from '../support/storms/lying-server.ts';
 import { memoryStorm } from '../support/storms/memory-storm.ts';
 
@@ -34,7 +33,7 @@ describe('requests that wait for servers that are short of memory', () => {
     const { capture } = memoryStorm({ ...SIZE, seed, tenants: 20, hasFaults: seed === 6 });
     expect(capture.some((record) => record.e === 'q' && record.crowdedOut === true)).toBe(true);
     const decided = await redecideAll(capture, REDECIDE_OPTIONS);
-    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decidedOtherwise(decided)).toEqual([]);
   });
 
   it.each([1, 2, 3, 4])(
@@ -48,7 +47,7 @@ describe('requests that wait for servers that are short of memory', () => {
       expect(result.longestIdleMs).toBeLessThan(QUIET_MS);
       const decided = await redecideAll(capture, REDECIDE_OPTIONS);
       expect(decided.length).toBeGreaterThanOrEqual(SIZE.requests);
-      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      expect(decidedOtherwise(decided)).toEqual([]);
     },
   );
 });

@@ -17,7 +17,6 @@ import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
-import { type RunOptions, type RunRedecision, redecide } from '../../src/redecide/redecide.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../makers.ts';
@@ -274,20 +273,3 @@ class CapturedTraffic {
     });
   }
 }
-
-/** They decide a capture by its own configuration. */
-export const REDECIDE_OPTIONS: RunOptions = {
-  catalogue: EMBEDDED_CATALOGUE,
-  randomOf: seededRandom,
-};
-
-export async function redecideAll(
-  ...given: Parameters<typeof redecide>
-): Promise<readonly RunRedecision[]> {
-  const decided: RunRedecision[] = [];
-  for await (const each of redecide(...given)) decided.push(each);
-  return decided;
-}
-
-export const sameEndpoint = (a: CapturedDecision, b: CapturedDecision): boolean =>
-  'endpoint' in a && 'endpoint' in b && a.endpoint === b.endpoint;
