@@ -6,73 +6,12 @@ import { readResponses } from '../../stub-server/http/requests/read-responses.ts
 import { shownIds } from '../../stub-server/http/requests/tokenizer.ts';
 import { makeRequest } from '../makers.ts';
 import { stubPoolForTests } from '../stub/stub-pool.ts';
+import { MESSAGES_AGENT, RESPONSES_AGENT } from '../support/agent-requests.ts';
 
 /** Requests of other APIs: the tokens that the picker asks for, and those that the stub caches. */
 
-const MESSAGES = {
-  model: 'm',
-  max_tokens: 2,
-  cache_salt: 's',
-  system: [
-    { type: 'text', text: 'x-anthropic-billing-header: cch=1f2e;' },
-    { type: 'text', text: 'be kind, ' },
-    { type: 'text', text: 'and be short' },
-  ],
-  tools: [{ name: 'weather', description: 'of a town', input_schema: { properties: {} } }],
-  messages: [
-    { role: 'user', content: 'is it raining in Ulm?' },
-    {
-      role: 'assistant',
-      content: [
-        { type: 'thinking', thinking: 'they want the weather', signature: 's' },
-        { type: 'text', text: 'I look it up.' },
-        { type: 'tool_use', id: 't1', name: 'weather', input: { town: 'Ulm' } },
-      ],
-    },
-    {
-      role: 'user',
-      content: [
-        {
-          type: 'tool_result',
-          tool_use_id: 't1',
-          content: [
-            { type: 'text', text: 'rain' },
-            { type: 'text', text: 'all day' },
-          ],
-        },
-        { type: 'text', text: 'and now' },
-        { type: 'text', text: 'tomorrow' },
-      ],
-    },
-  ],
-};
-
-const RESPONSES = {
-  model: 'm',
-  max_output_tokens: 2,
-  cache_salt: 's',
-  instructions: 'be kind',
-  tools: [
-    { type: 'function', name: 'weather', description: 'of a town', parameters: {}, strict: true },
-    { type: 'function', name: 'time' },
-  ],
-  input: [
-    { role: 'user', content: [{ type: 'input_text', text: 'is it raining in Ulm?' }] },
-    { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'the weather' }] },
-    {
-      type: 'message',
-      role: 'assistant',
-      status: 'completed',
-      content: [{ type: 'output_text', text: 'I look it up.', annotations: [] }],
-    },
-    { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"town": "Ulm"}' },
-    { type: 'function_call', call_id: 'c2', name: 'time', arguments: '{}' },
-    { type: 'function_call_output', call_id: 'c1', output: 'rain' },
-    { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'noon' }] },
-    { type: 'reasoning', summary: [] },
-    { role: 'user', content: 'and tomorrow?' },
-  ],
-};
+const MESSAGES = { ...MESSAGES_AGENT, max_tokens: 2, stream: false, cache_salt: 's' };
+const RESPONSES = { ...RESPONSES_AGENT, max_output_tokens: 2, stream: false, cache_salt: 's' };
 
 describe('the tokens of a request of another API', () => {
   it.each([

@@ -1,63 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { called, MESSAGES_AGENT } from '../../../test/support/agent-requests.ts';
 import { messagesChat } from './messages-chat.ts';
-
-/** As Anthropic's client sends it, in the middle of a loop with tools. */
-const AGENT = {
-  model: 'm',
-  max_tokens: 64,
-  stream: true,
-  system: [
-    { type: 'text', text: 'x-anthropic-billing-header: cch=1f2e;' },
-    { type: 'text', text: 'be kind. ', cache_control: { type: 'ephemeral' } },
-    { type: 'text', text: 'be short.' },
-  ],
-  tools: [
-    { name: 'weather', description: 'of a town', input_schema: { properties: { town: {} } } },
-    { name: 'time', input_schema: { type: 'object' }, type: 'custom' },
-  ],
-  messages: [
-    { role: 'user', content: 'is it raining in Ulm?' },
-    {
-      role: 'assistant',
-      content: [
-        { type: 'thinking', thinking: 'they want ', signature: 's' },
-        { type: 'thinking', thinking: 'the weather' },
-        { type: 'redacted_thinking', data: 'eA==' },
-        { type: 'text', text: 'I look it up.' },
-        { type: 'tool_use', id: 't1', name: 'weather', input: { town: 'Ulm' } },
-        { type: 'tool_use', id: 't2', name: 'time' },
-      ],
-    },
-    {
-      role: 'user',
-      content: [
-        { type: 'text', text: 'go on' },
-        { type: 'tool_result', tool_use_id: 't1', content: 'rain' },
-        {
-          type: 'tool_result',
-          tool_use_id: 't2',
-          content: [
-            { type: 'text', text: 'noon' },
-            { type: 'text', text: 'UTC' },
-          ],
-        },
-        { type: 'text', text: 'please' },
-      ],
-    },
-    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't3' }] },
-    { role: 'assistant', content: [{ type: 'tool_use', id: 't4', name: 'time', input: {} }] },
-  ],
-};
-
-const called = (id: string, name: string, given: string) => ({
-  id,
-  type: 'function',
-  function: { name, arguments: given },
-});
 
 describe('the chat of a request of the Messages API', () => {
   it('[D588] has its system text, its turns, its calls of tools and what they returned', () => {
-    expect(messagesChat(AGENT)).toEqual({
+    expect(messagesChat(MESSAGES_AGENT)).toEqual({
       model: 'm',
       tools: [
         {

@@ -1,66 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { called, RESPONSES_AGENT } from '../../../test/support/agent-requests.ts';
 import { responsesChat } from './responses-chat.ts';
-
-/** As OpenAI's client sends it, in the middle of a loop with tools. */
-const AGENT = {
-  model: 'm',
-  instructions: 'be kind',
-  max_output_tokens: 64,
-  stream: true,
-  store: false,
-  reasoning: { effort: 'low', summary: 'auto' },
-  tools: [
-    {
-      type: 'function',
-      name: 'weather',
-      description: 'of a town',
-      parameters: { type: 'object' },
-      strict: true,
-    },
-    { type: 'function', name: 'time', parameters: {} },
-  ],
-  input: [
-    { role: 'developer', content: 'be short' },
-    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'rain in Ulm?' }] },
-    {
-      type: 'reasoning',
-      id: 'rs_1',
-      summary: [],
-      content: [{ type: 'reasoning_text', text: 'they want the weather' }],
-      encrypted_content: null,
-    },
-    {
-      type: 'message',
-      id: 'msg_1',
-      role: 'assistant',
-      status: 'completed',
-      content: [{ type: 'output_text', text: 'I look it up.', annotations: [] }],
-    },
-    { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"town": "Ulm"}' },
-    { type: 'function_call', call_id: 'c2', name: 'time', arguments: '{}' },
-    { type: 'function_call_output', call_id: 'c1', output: 'rain' },
-    {
-      type: 'function_call_output',
-      call_id: 'c2',
-      output: [{ type: 'input_text', text: 'noon' }],
-    },
-    { type: 'function_call', call_id: 'c3', name: 'time', arguments: '{}' },
-    { type: 'function_call_output', call_id: 'c3', output: 'noon' },
-    { role: 'assistant', content: 'it rains' },
-    { role: 'assistant', content: 'at noon' },
-    { type: 'reasoning', summary: [{ type: 'summary_text', text: 'done' }] },
-  ],
-};
-
-const called = (id: string, name: string, given: string) => ({
-  id,
-  type: 'function',
-  function: { name, arguments: given },
-});
 
 describe('the chat of a request of the Responses API', () => {
   it('[D587] has the instructions, each item, and answers of several items as one message', () => {
-    expect(responsesChat(AGENT)).toEqual({
+    expect(responsesChat(RESPONSES_AGENT)).toEqual({
       model: 'm',
       tools: [
         {

@@ -37,7 +37,7 @@ export function withMembers(text: Buffer, edits: MemberEdits): Buffer {
 }
 
 /** The object that a JSON text is; undefined for another value. Throws as `withMembers`. */
-export function indexedObject(text: Buffer): JsonObject | undefined {
+function indexedObject(text: Buffer): JsonObject | undefined {
   const reader = partsOf(text);
   return reader.kind === 'object' ? new JsonObject(text, reader.index) : undefined;
 }
