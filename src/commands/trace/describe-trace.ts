@@ -82,7 +82,7 @@ export function describeTrace(trace: Trace): TraceDescription {
 const NOTHING: Spread = { count: 0, mean: 0, min: 0, p50: 0, p90: 0, p99: 0, max: 0 };
 
 /** Undefined where there is no value. */
-export function spreadOf(values: ArrayLike<number>): Spread | undefined {
+function spreadOf(values: ArrayLike<number>): Spread | undefined {
   if (values.length === 0) return undefined;
   const inOrder = sorted(values);
   const at = (share: number): number => quantile(inOrder, share);

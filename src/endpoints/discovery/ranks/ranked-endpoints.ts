@@ -83,7 +83,7 @@ export function isRankCount(count: number): boolean {
 }
 
 /** The endpoint that one rank of a server is. */
-export function rankOfServer(spec: EndpointSpec, rank: number): EndpointSpec {
+function rankOfServer(spec: EndpointSpec, rank: number): EndpointSpec {
   return {
     ...spec,
     id: `${spec.id}-rank-${rank}` as EndpointId,
