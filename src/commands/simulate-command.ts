@@ -90,7 +90,8 @@ export function simulateCommand(): Command {
   return addPlanningOptions(addTraceOptions(command)).action(run);
 }
 
-async function run(flags: SimulateFlags): Promise<void> {
+/** Throws for flags that do not fit each other or what they name, before anything is read or runs. */
+function checkFlags(flags: SimulateFlags): void {
   mustExist('--trace', flags.trace);
   mustExist('--pool', flags.pool);
   const inputs = [flags.trace, ...flags.merge, flags.pool, ...flags.config, ...flags.plugin];
@@ -100,6 +101,10 @@ async function run(flags: SimulateFlags): Promise<void> {
   }
   mustHaveSomebodyToShareWith(flags);
   mustDiffer(flags.config);
+}
+
+async function run(flags: SimulateFlags): Promise<void> {
+  checkFlags(flags);
   const planning = planningOf(flags);
   const loadOptions = loadOptionsOf(flags);
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
@@ -128,17 +133,17 @@ async function run(flags: SimulateFlags): Promise<void> {
     : undefined;
   const costUnit = planning.priced ? 'the unit of --price' : 'accelerator-hours (see --price)';
   await writeReport(flags, { reports, results, plan, costUnit, servers: pool.servers });
-  const notes = schedulerNotes(asItIs(results)).map((each) => `${each}\n`);
-  const document = { trace: reading, reports, plan, results };
+  if (json) {
+    const document = { trace: reading, reports, plan, results };
+    process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+    return;
+  }
   // Some terminals say 0 for not known.
   const columns = process.stdout.columns || undefined;
+  const notes = schedulerNotes(asItIs(results)).map((each) => `${each}\n`);
   const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit, columns)}`;
   const legend = comparisonLegend(planning.objective);
-  process.stdout.write(
-    json
-      ? `${JSON.stringify(document, undefined, 2)}\n`
-      : [renderComparison(reports, columns), legend, ...notes, planText].join(''),
-  );
+  process.stdout.write([renderComparison(reports, columns), legend, ...notes, planText].join(''));
 }
 
 async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void> {

@@ -67,7 +67,7 @@ export function tokenCounters({
     costOf(id, promptTokens, Math.min(outputTokens, outputTokensMax ?? outputTokens));
 
   return {
-    forBand: () => createBand(expectedCost, charges),
+    forBand: () => new TokenCountersBand(expectedCost, charges),
     ended(request, { promptTokens, outputTokens }: Served) {
       const charge = charges.get(request.id);
       if (charge === undefined) return;
@@ -81,68 +81,84 @@ export function tokenCounters({
   };
 }
 
-function createBand(costOf: ExpectedCost, charges: Map<string, Charge>): BandFairness {
-  /** By fairness id. */
-  const accounts = new Map<string, Account>();
-  const flows = new IndexedHeap<Account>((a, b) =>
+/** The flows of one band of priority. */
+class TokenCountersBand implements BandFairness {
+  readonly #costOf: ExpectedCost;
+  readonly #charges: Map<string, Charge>;
+  readonly #accounts = new Accounts();
+  readonly #flows = new IndexedHeap<Account>((a, b) =>
     a.counter === b.counter ? numberOf(a) < numberOf(b) : a.counter < b.counter,
   );
-  let served = 0;
-  let sweptAt = ACCOUNTS_SWEPT;
+  /** The counter of the flow that was served last, or of one before it that was higher. */
+  #served = 0;
 
-  function sweep(): void {
-    forgetIdle(accounts, served);
-    sweptAt = accounts.size + ACCOUNTS_SWEPT;
+  /** `charges` gets each request that is placed, by its id. */
+  constructor(costOf: ExpectedCost, charges: Map<string, Charge>) {
+    this.#costOf = costOf;
+    this.#charges = charges;
   }
 
-  function accountOf(id: string): Account {
-    const known = accounts.get(id);
+  changed(flow: Flow): void {
+    const account = this.#accounts.of(flow.id, this.#served);
+    if (flow.first === undefined) {
+      this.#flows.delete(account);
+      if (flow.size === 0) account.waiting = undefined;
+      return;
+    }
+    if (account.waiting === undefined) {
+      const saved = SAVED_REQUESTS * this.#costOf(flow.id, flow.first.waiting.request, account);
+      account.counter = Math.max(account.counter, this.#served - saved);
+    }
+    account.waiting = flow;
+    this.#flows.update(account);
+  }
+
+  next(): Flow | undefined {
+    return this.#flows.first?.waiting;
+  }
+
+  placed({ waiting }: Item): void {
+    this.placedElsewhere(waiting.request);
+  }
+
+  placedElsewhere(request: InferenceRequest): void {
+    const account = this.#accounts.of(request.fairnessId, this.#served);
+    const cost = this.#costOf(request.fairnessId, request, account);
+    this.#served = Math.max(this.#served, account.counter);
+    account.counter += cost;
+    account.inFlight += 1;
+    this.#charges.set(request.id, { account, cost, flows: this.#flows });
+    if (this.#flows.has(account)) this.#flows.update(account);
+  }
+}
+
+/** The accounts of a band's flows by fairness id, without those that say nothing any more. */
+class Accounts {
+  readonly #accounts = new Map<string, Account>();
+  #sweptAt = ACCOUNTS_SWEPT;
+
+  /** A new flow begins at `served`. */
+  of(id: string, served: number): Account {
+    const known = this.#accounts.get(id);
     if (known !== undefined) return known;
-    if (accounts.size >= sweptAt) sweep();
+    if (this.#accounts.size >= this.#sweptAt) {
+      this.#forgetIdle(served);
+      this.#sweptAt = this.#accounts.size + ACCOUNTS_SWEPT;
+    }
     const made: Account = { ...NEW_ACCOUNT, counter: served };
-    accounts.set(id, made);
+    this.#accounts.set(id, made);
     return made;
   }
 
-  function charge(request: InferenceRequest): void {
-    const account = accountOf(request.fairnessId);
-    const cost = costOf(request.fairnessId, request, account);
-    served = Math.max(served, account.counter);
-    account.counter += cost;
-    account.inFlight += 1;
-    charges.set(request.id, { account, cost, flows });
-    if (flows.has(account)) flows.update(account);
+  /** Forgets flows without requests, but for the latest `OWING_MAX` that had more than `served`. */
+  #forgetIdle(served: number): void {
+    const idle = [...this.#accounts].filter(
+      ([, { inFlight, waiting }]) => waiting === undefined && inFlight === 0,
+    );
+    const owing = idle.filter(([, { counter }]) => counter > served);
+    const kept = new Set(owing.slice(-OWING_MAX).map(([id]) => id));
+    for (const [id] of idle) if (!kept.has(id)) this.#accounts.delete(id);
   }
-
-  return {
-    changed(flow) {
-      const account = accountOf(flow.id);
-      if (flow.first === undefined) {
-        flows.delete(account);
-        if (flow.size === 0) account.waiting = undefined;
-        return;
-      }
-      if (account.waiting === undefined) {
-        const saved = SAVED_REQUESTS * costOf(flow.id, flow.first.waiting.request, account);
-        account.counter = Math.max(account.counter, served - saved);
-      }
-      account.waiting = flow;
-      flows.update(account);
-    },
-    next: () => flows.first?.waiting,
-    placed: ({ waiting }: Item) => charge(waiting.request),
-    placedElsewhere: charge,
-  };
-}
-
-/** Forgets flows without requests, but for the latest `OWING_MAX` that had more than `served`. */
-function forgetIdle(accounts: Map<string, Account>, served: number): void {
-  const idle = [...accounts].filter(
-    ([, { inFlight, waiting }]) => waiting === undefined && inFlight === 0,
-  );
-  const owing = idle.filter(([, { counter }]) => counter > served);
-  const kept = new Set(owing.slice(-OWING_MAX).map(([id]) => id));
-  for (const [id] of idle) if (!kept.has(id)) accounts.delete(id);
 }
 
 /** The number of the request that an account's flow has first. */
