@@ -11,6 +11,7 @@ import type {
   Router,
 } from '../framework/routing.ts';
 import type { Decision } from '../framework/scheduling.ts';
+import type { ConcurrencyLimit } from './capacity/concurrency-limit.ts';
 import { ActiveCores, type Challenger } from './cores/active-cores.ts';
 import { preparing } from './cores/preparing.ts';
 import {
@@ -30,7 +31,6 @@ import {
 } from './endpoint-picker-options.ts';
 import type { EventClock } from './events/event-clock.ts';
 import type { PluginFaults } from './faults/plugin-faults.ts';
-import type { ConcurrencyLimit } from './load/concurrency-limit.ts';
 import type { Ledger } from './load/ledger.ts';
 import type { OpenReservations } from './load/open-reservations.ts';
 import { type PickerParts, pickerParts } from './picker-parts.ts';

@@ -1,3 +1,4 @@
+import { ConcurrencyLimit } from './capacity/concurrency-limit.ts';
 import { CandidateRules } from './cycles/candidates.ts';
 import { Ejector } from './ejection/ejector.ts';
 import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
@@ -5,7 +6,6 @@ import { EngineModel } from './engine-model/engine-model.ts';
 import { EventClock } from './events/event-clock.ts';
 import { Journal } from './events/journal.ts';
 import { PluginFaults } from './faults/plugin-faults.ts';
-import { ConcurrencyLimit } from './load/concurrency-limit.ts';
 import { KeptMemory } from './load/kept-memory.ts';
 import { Ledger } from './load/ledger.ts';
 import { LostRequests } from './load/lost-requests.ts';

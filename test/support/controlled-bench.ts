@@ -6,7 +6,7 @@ import { RoutingError } from '../../src/framework/error.ts';
 import type { Routed } from '../../src/framework/observer.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
-import { ConcurrencyLimit } from '../../src/picker/load/concurrency-limit.ts';
+import { ConcurrencyLimit } from '../../src/picker/capacity/concurrency-limit.ts';
 import { Ledger } from '../../src/picker/load/ledger.ts';
 import type { CapacityPlan } from '../../src/picker/plan/capacity-plan.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';

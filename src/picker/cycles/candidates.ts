@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { ConcurrencyLimit } from '../capacity/concurrency-limit.ts';
 import type { Ejector } from '../ejection/ejector.ts';
-import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import { sameEndpoints } from '../pool/subset.ts';
 
 /** Whether a request is placed now, or waits for the endpoint that is chosen. */

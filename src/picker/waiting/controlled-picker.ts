@@ -8,8 +8,8 @@ import { countedTokens, type InFlightLoad, type InFlightView } from '../../frame
 import type { Routed, Usage } from '../../framework/observer.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { ConcurrencyLimit } from '../capacity/concurrency-limit.ts';
 import type { Ejector } from '../ejection/ejector.ts';
-import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import type { Ledger } from '../load/ledger.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 

@@ -1,8 +1,8 @@
 import type { WaitingQueue } from '../../flow/waiting-queue.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { EndpointBacklog } from '../capacity/endpoint-backlog.ts';
 import type { DecidedCycle } from '../cycles/cycle.ts';
-import type { EndpointBacklog } from '../load/endpoint-backlog.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import type { HeldRequest, Target } from './held-request.ts';
 

@@ -4,9 +4,9 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Placement, RouteOptions } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
+import type { AdapterSlots } from '../capacity/adapter-slots.ts';
 import type { Cycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
-import type { AdapterSlots } from '../load/adapter-slots.ts';
 import type { HeldLoad, HeldLoads } from '../load/held-loads.ts';
 
 /** Where a request would go, and what it would bring there. */

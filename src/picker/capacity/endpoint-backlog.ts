@@ -15,10 +15,10 @@ import {
 } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { Ledger } from '../load/ledger.ts';
 import type { AdapterSlots } from './adapter-slots.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { EngineCounts, promptsForAll } from './engine-counts.ts';
-import type { Ledger } from './ledger.ts';
 import { ReportedPrompts } from './reported-prompts.ts';
 import { SentPrompts } from './sent-prompts.ts';
 import { SharedSteps } from './shared-steps.ts';

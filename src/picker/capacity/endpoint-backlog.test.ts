@@ -5,10 +5,10 @@ import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
+import { Ledger } from '../load/ledger.ts';
 import { AdapterSlots } from './adapter-slots.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { EndpointBacklog } from './endpoint-backlog.ts';
-import { Ledger } from './ledger.ts';
 
 const TOKENS = 10_000;
 const ALL_MS = PRIOR_STEP_TIME.perPrefillTokenMs * TOKENS;

@@ -1,8 +1,8 @@
 import { addressOfRank } from '../../framework/data-parallel-rank.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Ledger } from '../load/ledger.ts';
 import type { CapacityPlan } from '../plan/capacity-plan.ts';
 import { placesOf } from './capacity-part.ts';
-import type { Ledger } from './ledger.ts';
 
 /**
  * The bound of requests in flight at each endpoint. It holds exactly: the ledger counts a request

@@ -9,7 +9,7 @@ import {
 } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { AdapterNames } from '../engine-model/adapter-names.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger } from '../load/ledger.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
 /** How much of the mean size of prompts each new prompt changes. */

@@ -6,8 +6,8 @@ import type { StepTime } from '../../framework/keys.ts';
 import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { RecentDemand } from '../engine-model/recent-demand.ts';
+import type { Ledger } from '../load/ledger.ts';
 import { InTimeRequests } from './in-time-requests.ts';
-import type { Ledger } from './ledger.ts';
 
 /** A late request, or one in time of the same flow, that might go to an endpoint. */
 export interface Candidate {

@@ -1,7 +1,7 @@
 import { LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { AdapterNames } from '../engine-model/adapter-names.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger } from '../load/ledger.ts';
 
 /** Says which endpoints have a slot for the adapter of a request, by what is in flight there. */
 export class AdapterSlots {
