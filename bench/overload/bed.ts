@@ -12,7 +12,7 @@ import type { PoolSpec, ServerSpec } from '../../src/lab/simulate/pool-spec.ts';
 import { SimulatedServer } from '../../src/lab/simulate/simulated-server.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
-import { ControlledRouter } from '../../src/picker/waiting/controlled-router.ts';
+import { ControlledRouter } from '../../src/picker/flow-control/controlled-router.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { Autoscaler } from './autoscaler.ts';

@@ -1,6 +1,6 @@
 import type { InferenceRequest } from '../framework/request.ts';
 import type { Placement, RoutedRequest, RouteOptions } from '../framework/routing.ts';
-import type { ControlledRouter } from '../picker/waiting/controlled-router.ts';
+import type { ControlledRouter } from '../picker/flow-control/controlled-router.ts';
 
 /** What has to be prepared does not read it. */
 const NO_BODY: readonly Uint8Array[] = [];

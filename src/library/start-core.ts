@@ -4,8 +4,8 @@ import type { Observer } from '../framework/observer.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import { type Clock, type Network, noNetwork, type Random } from '../framework/runtime.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
+import { ControlledRouter } from '../picker/flow-control/controlled-router.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import { Replica, type ReplicaOptions } from '../replicas/replica.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 

@@ -9,7 +9,7 @@ import type { Headroom } from '../../src/journal/headroom/headroom.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
-import { ControlledRouter } from '../../src/picker/waiting/controlled-router.ts';
+import { ControlledRouter } from '../../src/picker/flow-control/controlled-router.ts';
 import type { OpenReplicaLink } from '../../src/replicas/links/link.ts';
 import type { ReplicaNotice } from '../../src/replicas/peers/peer-status.ts';
 import { Replica } from '../../src/replicas/replica.ts';

@@ -7,14 +7,14 @@ import type { Routed } from '../../src/framework/observer.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import { ConcurrencyLimit } from '../../src/picker/capacity/concurrency-limit.ts';
-import { Ledger } from '../../src/picker/load/ledger.ts';
-import type { CapacityPlan } from '../../src/picker/plan/capacity-plan.ts';
-import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
-import type { ControlledPicker } from '../../src/picker/waiting/controlled-picker.ts';
+import type { ControlledPicker } from '../../src/picker/flow-control/controlled-picker.ts';
 import {
   ControlledRouter,
   type ControlledRouterOptions,
-} from '../../src/picker/waiting/controlled-router.ts';
+} from '../../src/picker/flow-control/controlled-router.ts';
+import { Ledger } from '../../src/picker/load/ledger.ts';
+import type { CapacityPlan } from '../../src/picker/plan/capacity-plan.ts';
+import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { makeRequest } from '../makers.ts';
 

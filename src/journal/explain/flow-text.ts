@@ -1,5 +1,5 @@
 import type { FlowPlace } from '../../flow/control/flow-place.ts';
-import type { FlowEvent } from '../../picker/waiting/flow-stay.ts';
+import type { FlowEvent } from '../../picker/flow-control/flow-stay.ts';
 import type { ExplainedFlow, ExplainedFlowEnd } from './last-flow-stays.ts';
 
 /** What had happened before a request was let go. */

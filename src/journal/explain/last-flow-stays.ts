@@ -2,7 +2,7 @@ import type { FlowPlace } from '../../flow/control/flow-place.ts';
 import { ERRORS } from '../../framework/error.ts';
 import { keptBeginning } from '../../framework/keyed-hash.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
-import type { FlowEnd, FlowEvent, FlowStay } from '../../picker/waiting/flow-stay.ts';
+import type { FlowEnd, FlowEvent, FlowStay } from '../../picker/flow-control/flow-stay.ts';
 import { TEXT_MAX } from './bytes.ts';
 
 /** What flow control did with a request that it did not let go at once. */

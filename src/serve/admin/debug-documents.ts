@@ -4,7 +4,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
-import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
+import type { ControlledRouter } from '../../picker/flow-control/controlled-router.ts';
 import type { Promotion } from '../../promotion/promotion.ts';
 import type { Replica } from '../../replicas/replica.ts';
 import { isoTime } from '../../runtime/clock/iso-time.ts';

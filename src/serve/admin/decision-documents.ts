@@ -5,7 +5,7 @@ import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
 import type { RequestTimes } from '../../journal/explain/request-times.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
-import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
+import type { ControlledRouter } from '../../picker/flow-control/controlled-router.ts';
 import { HttpError } from './admin-routes.ts';
 import { type ExplainedRequest, explainedRequest } from './explained-request.ts';
 

@@ -3,7 +3,7 @@ import { type Explanation, explain } from '../../journal/explain/explanation.ts'
 import { findDecision } from '../../journal/explain/find-decision.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
-import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
+import type { ControlledRouter } from '../../picker/flow-control/controlled-router.ts';
 
 /**
  * A decision; or a request without one, which flow control keeps or refused, or which the picker

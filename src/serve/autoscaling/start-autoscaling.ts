@@ -4,8 +4,8 @@ import { DEFAULT_OBJECTIVE, Headroom } from '../../journal/headroom/headroom.ts'
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import { registerHeadroomMetrics } from '../../journal/metrics/pool/headroom-metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { ControlledRouter } from '../../picker/flow-control/controlled-router.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
 import type { Replica } from '../../replicas/replica.ts';
 import type { Log } from '../../runtime/log/log.ts';
 

@@ -5,13 +5,13 @@ import type { QueueDiscipline, Waiting } from '../../flow/discipline.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
+import { NextLook } from '../waiting/next-look.ts';
 import { type ControlledPicker, flowControlOver } from './controlled-picker.ts';
 import type { FlowReports } from './flow-reports.ts';
 import type { FlowEvent } from './flow-stay.ts';
 import type { KeptRequest } from './kept-request.ts';
 import type { KeptRequests } from './kept-requests.ts';
 import type { LetThrough } from './let-through.ts';
-import { NextLook } from './next-look.ts';
 
 export interface FlowRoundsOptions {
   readonly clock: Clock;
