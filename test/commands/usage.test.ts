@@ -76,6 +76,10 @@ describe('[O186] a wrong command line says what to type next, in few lines', () 
       /^error: unknown option '--port'\n\(Did you mean one of .*--metrics-port.*\)\n`pointsman serve --help` lists its options\n$/,
     ],
     [['serve', '--metrics-prot', '1'], /Did you mean --metrics-port\?/],
+    [
+      ['--poolName=p', '--extProcPort=9002'],
+      /^error: unknown option '--extProcPort'\n\(Did you mean --extproc-port\?\)\n/,
+    ],
     [['serve', '--endpoint', 'a:1'], /Did you mean one of --endpoints, --endpoints-file, /],
     [
       ['chek'],

@@ -212,6 +212,12 @@ const OTHERS: readonly (readonly [what: string, line: string, more: readonly str
     ['--configText', configOf('queue-scorer')],
   ],
   [
+    'kgateway, with the first picker that it deployed by itself',
+    '-poolName release -poolNamespace inference -v 3 -serviceName release-epp -grpcPort 9002 ' +
+      '-grpcHealthPort 9003',
+    [],
+  ],
+  [
     'the chart of model services',
     '--poolName release --poolNamespace inference -v 4 --zap-encoder json --grpcPort 9002 ' +
       '--grpcHealthPort 9003',

@@ -19,6 +19,7 @@ const RULES: readonly Rule[] = [
     `${OLDER}: give it to latency-scorer in the configuration`,
   ],
   [/^ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER$/, `${OLDER}: write --feature-gates=flowControl`],
+  [/^EXPERIMENTAL_USE_SCHEDULER_V2$/, `${OLDER}: what it switched on always is`],
   [/^ENABLE_EXPERIMENTAL_DATALAYER_V2$/, `${OLDER}: what it switched on always is`],
   [
     /^SD_(?:QUEUE_DEPTH|KV_CACHE_UTIL|METRICS_STALENESS)_THRESHOLD$/,

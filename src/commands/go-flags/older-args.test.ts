@@ -32,6 +32,16 @@ describe('a command line of an older release of the reference picker', () => {
     );
   });
 
+  test('[D566] takes the name of the Service by which the first releases found pods', () => {
+    const line = ['-poolName', 'p', '-serviceName', 'vllm', '-grpcPort', '9002'];
+    const translated = fromReferenceArgs(line, {});
+    expect(translated?.fixed).toEqual({
+      '--service-name=vllm': 'the endpoints are the pods that the pool selects',
+    });
+    const { args = [] } = fromReferenceArgs(['-poolName', 'p', '-grpcPort', '9002'], {}) ?? {};
+    expect(translated?.args).toEqual(args);
+  });
+
   test('[D425] names of metrics that older releases take are no news where an engine has them', () => {
     const flags = [
       '--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc',

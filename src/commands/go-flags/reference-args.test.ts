@@ -227,6 +227,7 @@ describe('the reference picker’s command line', () => {
     ['PREFIX_AWARE_SCORER_WEIGHT', 'list the scorer'],
     ['PD_PROMPT_LEN_THRESHOLD', 'prefix-based-pd-decider'],
     ['KVCACHE_INDEXER_REDIS_ADDR', 'built in'],
+    ['EXPERIMENTAL_USE_SCHEDULER_V2', 'always is'],
     ['NEG_HEADROOM_TPOT_WEIGHT', 'latency-scorer'],
     ['HEADROOM_SELECTION_STRATEGY', 'latency-scorer'],
     ['SLO_BUFFER_FACTOR', 'latencies are learned'],

@@ -75,11 +75,14 @@ function copyOf(option: Option): Option {
  * `--port` where there is `--metrics-port`. Undefined for other errors, and where there are none.
  */
 function otherOptions(text: string, { options }: Command): string | undefined {
-  const [, wanted] = /unknown option '--([a-z-]+)/.exec(text) ?? [];
-  if (wanted === undefined) return undefined;
+  const [, given] = /unknown option '--([a-z-]+)/i.exec(text) ?? [];
+  if (given === undefined) return undefined;
+  const wanted = inKebabCase(given);
   const names = options.filter(({ hidden }) => !hidden).map((option) => option.name());
   const has = (name: string): boolean =>
-    name.startsWith(wanted) || wanted.split('-').every((word) => wordsOf(name).has(word));
+    name.startsWith(wanted) ||
+    lettersOf(name) === lettersOf(wanted) ||
+    wanted.split('-').every((word) => wordsOf(name).has(word));
   const begins = (name: string): number => (name.startsWith(wanted) ? 0 : 1);
   const like = names
     .filter(has)
@@ -88,7 +91,16 @@ function otherOptions(text: string, { options }: Command): string | undefined {
   if (like.length === 0) return undefined;
   const one = like.length === 1 ? '' : 'one of ';
   const hint = `(Did you mean ${one}${like.map((name) => `--${name}`).join(', ')}?)`;
-  return `error: unknown option '--${wanted}'\n${hint}\n`;
+  return `error: unknown option '--${given}'\n${hint}\n`;
+}
+
+function lettersOf(name: string): string {
+  return name.replaceAll('-', '');
+}
+
+/** Flags of other programs, and those of older releases of the reference picker, are in camel case. */
+function inKebabCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /**

@@ -85,6 +85,19 @@ describe('configurations of older releases of the reference', () => {
     ]);
   });
 
+  test.each([
+    ['label-filter', 'label-selector-filter'],
+    ['dyn-prefill-scorer', 'prefix-cache-scorer'],
+    ['dyn-decode-scorer', 'active-request-scorer'],
+    ['kv-aware-scorer', 'precise-prefix-cache-scorer'],
+    ['dynamo-inject-workerid', 'the destination header, which names the endpoint,'],
+    ['dynamo-cleanup', 'the picker itself, which frees what a request holds when its answer ends,'],
+  ])('[D567] %s, which is of Dynamo’s picker, is an error that names %s', (type, similar) => {
+    expect(issuesOf({ plugins: [{ type }] })).toEqual([
+      `plugins[0].type: ${type} is in no release of the reference picker, and is not here; ${similar} does a similar work`,
+    ]);
+  });
+
   test('[D541] a query that only branches have is an error that names the path', () => {
     const parameters = { path: '/v1/loads', query: { format: 'prometheus' } };
     expect(issuesOf({ plugins: [{ type: 'metrics-data-source', parameters }] })).toEqual([

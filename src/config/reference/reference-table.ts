@@ -162,8 +162,8 @@ export const REFERENCE_TYPES: ReadonlyMap<string, ReferenceRole> = new Map(
 );
 
 /**
- * Types of plugins that are in branches of the reference and in no release of it, and what does a
- * similar work here.
+ * Types of plugins that are in branches of the reference or in pickers made of it, such as Dynamo's,
+ * and in no release of it, and what does a similar work here.
  */
 export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
   ['accelerator-capability-aware', 'label-producer with endpoint-attribute-weight-scorer'],
@@ -176,11 +176,17 @@ export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
   ['diffusion-load-producer', 'inflight-load-producer'],
   ['dp-rank-header-handler', 'data-parallel-profile-handler'],
   ['gw-subset-screener', 'the subset hint, which counts without a plugin,'],
+  ['dyn-decode-scorer', 'active-request-scorer'],
+  ['dyn-prefill-scorer', 'prefix-cache-scorer'],
+  ['dynamo-cleanup', 'the picker itself, which frees what a request holds when its answer ends,'],
+  ['dynamo-inject-workerid', 'the destination header, which names the endpoint,'],
   ['header-phase-profile-handler', 'header-profile-handler'],
+  ['kv-aware-scorer', 'precise-prefix-cache-scorer'],
   ['kv-cache-hint', 'the default configuration, which follows how long caches last,'],
   ['kv-cache-hint-v2', 'the default configuration, which follows how long caches last,'],
   ['kv-cache-retention', 'the default configuration, which follows how long caches last,'],
   ['kv-cache-source-producer', 'p2p-source-producer'],
+  ['label-filter', 'label-selector-filter'],
   ['latency-observation-scorer', 'latency-observation-scorer-hub'],
   ['latency-observer-producer', 'latency-observer-producer-hub'],
   ['load-aware-picker', 'max-score-picker with load-aware-scorer'],
