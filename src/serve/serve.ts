@@ -78,8 +78,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const scaling = await startAutoscaling(scaled, { headroom, metrics, clock });
   const { deciding, reading, serving } = servingOf(options);
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
-  const noted = { metrics, telemetry, refusals: recorder?.refusals };
-  const served = { ...runtime, ...started, ...reading, ...noted, rules, tls, seed };
+  const served = { ...runtime, ...started, ...reading, ...observing, rules, tls, seed };
   const { server, refresh } = await startServer(options, served);
   const election = await joinElection(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, deciding, refresh });

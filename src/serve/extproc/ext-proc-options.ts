@@ -8,7 +8,7 @@ import type { ParserType } from '../../framework/parser-type.ts';
 import type { PromptReading } from '../../framework/prompt-reading.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { Clock } from '../../framework/runtime.ts';
-import type { LastRefusals } from '../../journal/explain/last-refusals.ts';
+import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import { streamTimes } from '../../journal/metrics/answers/stream-metrics.ts';
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -46,7 +46,7 @@ export interface ExtProcParts {
   readonly telemetry: Telemetry | undefined;
   readonly live: Pick<LiveCounts, 'onRefused'>;
   /** Keeps refused requests, to be explained; undefined where nothing is. */
-  readonly refusals: Pick<LastRefusals, 'add'> | undefined;
+  readonly recorder: Pick<DecisionRecorder, 'refusals'> | undefined;
   /** Called with the name of a control of a client that is ignored; undefined: none is. */
   readonly onIgnored: ((control: string) => void) | undefined;
 }
@@ -74,7 +74,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
       parts.live.onRefused();
       parts.metrics.countError(code, request);
       const model = request?.rewrite?.requestedModel ?? request?.model;
-      parts.refusals?.add({ error, model, requestId: about.requestId ?? '' });
+      parts.recorder?.refusals.add({ error, model, requestId: about.requestId ?? '' });
       refused({ code, sentence, ...(model && { model }), ...about }, 'request refused');
       if (WARNED_REFUSALS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);
     },
