@@ -5,7 +5,7 @@ import {
   type Visit,
 } from '../../test/support/sidecar/scripted-server.ts';
 import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
-import { portOf, said } from '../../test/support/sidecar/walks.ts';
+import { portOf, said as saidBy } from '../../test/support/sidecar/walks.ts';
 import { JsonScanner } from '../openai/json/json-scanner.ts';
 import { type SidecarOptions } from './options/sidecar-options.ts';
 
@@ -34,6 +34,9 @@ let encoder: ScriptedServer;
 let bootstrap: ScriptedServer;
 const atEngine: Visit[] = [];
 const atPrefiller: Visit[] = [];
+/** What the engine answers. */
+let said: { readonly type: string; readonly text: string };
+let got = '';
 
 beforeEach(async () => {
   [encoder, bootstrap] = [await startScriptedServer(), await startScriptedServer()];
@@ -43,15 +46,17 @@ beforeEach(async () => {
   void answerAll(encoder, '{"ec_transfer_params":{}}');
   void answerAll(bootstrap, '{"0":{"engine_id":"e"}}');
   void answerAll(bed.prefiller, '{"kv_transfer_params":{"remote_host":"h"}}', atPrefiller);
-  void answerAll(bed.engine, said('length'), atEngine);
+  said = { type: 'application/json', text: saidBy('length') };
+  void answerAll(bed.engine, undefined, atEngine);
 });
 afterEach(() => void vi.restoreAllMocks());
 
-async function answerAll(server: ScriptedServer, text: string, visits: Visit[] = []) {
+async function answerAll(server: ScriptedServer, text?: string, visits: Visit[] = []) {
   for (;;) {
     const visit = await server.next();
     visits.push(visit);
-    visit.response.setHeader('content-type', 'application/json').end(text);
+    const type = text === undefined ? said.type : 'application/json';
+    visit.response.setHeader('content-type', type).end(text ?? said.text);
   }
 }
 
@@ -76,7 +81,8 @@ async function longestScans(
     },
     body,
   });
-  expect([answer.status, (await answer.text()) !== '']).toEqual([200, true]);
+  got = await answer.text();
+  expect([answer.status, got !== '']).toEqual([200, true]);
   return scans.mock.calls.map(([{ length }]) => length).filter((length) => length > PIECE_BYTES);
 }
 
@@ -142,4 +148,20 @@ it.each([
   });
   await longestScans(options, { path: '/v1/completions', body });
   expect(long).toEqual([]);
+});
+
+const TOKEN = '{"token":"hello","logprob":-0.125,"top_logprobs":[]}';
+const LOGPROBS = `{"content":[${Array(2_000).fill(TOKEN).join()}]}`;
+const choice = (part: string): string => `{"${part}":{"content":"a"},"logprobs":${LOGPROBS}}`;
+const answered = (part: string): string =>
+  `{"choices":[${choice(part)}],"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":9}}}`;
+it.each([
+  ['whole', 'application/json', answered('message')],
+  ['streamed', 'text/event-stream', `data: ${answered('delta')}\n\ndata: [DONE]\n\n`],
+] as const)('[V516] no long answer that is %s is scanned in one go', async (_, type, text) => {
+  const options = { earlierTurns: { turnsMax: 9, keepMs: 1_000 } };
+  const body = '{"messages":[{"role":"user","content":"hello"}]}';
+  said = { type, text };
+  expect(await longestScans(options, { path: '/v1/chat/completions', body })).toEqual([]);
+  expect(got).toBe(text.replace('"cached_tokens":9', '"cached_tokens":0'));
 });

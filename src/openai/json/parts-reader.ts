@@ -12,14 +12,19 @@ export class PartsReader extends WatchedValues {
   close = 0;
   readonly #text: Buffer;
   readonly #elementsMax: number;
+  readonly #membersMax: number;
   #name = '';
   #nameStart: number | undefined;
 
-  /** An array may have millions of elements: those beyond `elementsMax` are left out. */
-  constructor(text: Buffer, elementsMax: number) {
+  /**
+   * An array may have millions of elements: those beyond `elementsMax` are left out. An object with
+   * more than `membersMax` counts as none.
+   */
+  constructor(text: Buffer, elementsMax: number, membersMax: number = Number.POSITIVE_INFINITY) {
     super();
     this.#text = text;
     this.#elementsMax = elementsMax;
+    this.#membersMax = membersMax;
     this.watched = 1;
   }
 
@@ -45,6 +50,8 @@ export class PartsReader extends WatchedValues {
 
   protected onValue(end: number): void {
     if (this.kind === 'array' && this.parts.length >= this.#elementsMax) return;
+    if (this.kind === 'object' && this.parts.length >= this.#membersMax) this.kind = 'other';
+    if (this.kind === 'other') return;
     const { valueStart } = this;
     const start = this.#nameStart ?? valueStart;
     this.parts.push({ name: this.#name, start, valueStart, end });

@@ -1,7 +1,8 @@
-import { memberOf, withMembers } from '../../openai/json/json-members.ts';
-import { isJsonObject } from '../body/client-body.ts';
+import { memberOf } from '../../openai/json/json-members.ts';
+import { JsonObject } from '../../openai/json/json-object.ts';
 import type { GenerationApi } from '../body/generation-api.ts';
-import { type EngineAnswer, editedAnswer } from './engine-answer.ts';
+import type { TurnsReader } from '../body/read-in-turns.ts';
+import { answeredObject, type EngineAnswer, editedAnswer } from './engine-answer.ts';
 
 /** Where an API says how many tokens of a prompt were cached, within `usage`. */
 const DETAILS: Readonly<Record<string, string>> = {
@@ -11,6 +12,9 @@ const DETAILS: Readonly<Record<string, string>> = {
 };
 const CACHED = 'cached_tokens';
 const USAGE = Buffer.from('"usage"');
+const OPEN_BRACE = 0x7b;
+/** A text is searched in one go only up to here. */
+const LONG_BYTES = 64 * 1024;
 
 /** Tokens of the prompt that were cached, as an answer says; 0 where it says nothing. */
 export function cachedTokensIn(answer: Buffer, { name }: GenerationApi): number {
@@ -31,25 +35,39 @@ export function withCachedTokens(
 ): EngineAnswer {
   const details = DETAILS[name];
   if (details === undefined || answer.statusCode >= 400) return answer;
-  return editedAnswer(answer, (json) => {
-    if (json.indexOf(USAGE) < 0 || !isJsonObject(json)) return json;
-    return editUsage(json, details, cached);
+  return editedAnswer(answer, async (json, inTurns) => {
+    if (json.length < LONG_BYTES && json.indexOf(USAGE) < 0) return [json];
+    const object = await answeredObject(json, inTurns);
+    return (object && (await editUsage(object, { details, cached, inTurns })))?.pieces ?? [json];
   });
 }
 
-/** In events of the responses API, `usage` is in `response`. */
-function editUsage(json: Buffer, details: string, cached: number): Buffer {
-  const response = memberOf(json, 'response');
-  if (response !== undefined) {
-    return withMembers(json, { response: editUsage(response, details, cached) });
+interface UsageEdit {
+  readonly details: string;
+  readonly cached: number;
+  readonly inTurns: TurnsReader;
+}
+
+/**
+ * With another count; undefined where that changes nothing. In events of the responses API, `usage`
+ * is in `response`.
+ */
+async function editUsage(json: JsonObject, edit: UsageEdit): Promise<JsonObject | undefined> {
+  const { details, cached, inTurns } = edit;
+  const member = async (of: JsonObject, name: string): Promise<JsonObject | undefined> => {
+    const found = of.member(name);
+    return found?.[0] === OPEN_BRACE ? inTurns.objectIn(found) : undefined;
+  };
+  if (json.member('response') !== undefined) {
+    const inner = await member(json, 'response');
+    const response = inner && (await editUsage(inner, edit));
+    return response && json.with({ response });
   }
-  const usage = memberOf(json, 'usage');
-  if (usage?.[0] !== 0x7b) return json;
-  const found = memberOf(usage, details);
-  const said = found && memberOf(found, CACHED);
+  const usage = await member(json, 'usage');
+  if (usage === undefined) return undefined;
+  const object = (await member(usage, details)) ?? JsonObject.EMPTY;
   // Servers leave the field out where it would be 0.
-  if (String(said ?? 0) === String(cached)) return json;
-  const object = found?.[0] === 0x7b ? found : Buffer.from('{}');
-  const edited = withMembers(object, { [CACHED]: String(cached) });
-  return withMembers(json, { usage: withMembers(usage, { [details]: edited }) });
+  if (String(object.member(CACHED) ?? 0) === String(cached)) return undefined;
+  const edited = object.with({ [CACHED]: String(cached) });
+  return json.with({ usage: usage.with({ [details]: edited }) });
 }

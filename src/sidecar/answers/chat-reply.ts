@@ -1,6 +1,22 @@
 import { createHash } from 'node:crypto';
-import { isObject, objectIn } from '../body/client-body.ts';
-import { CALLS_LENGTH_MAX, callParts, messageDigest } from './message-digest.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
+import { isObject } from '../body/client-body.ts';
+import type { TurnsReader } from '../body/read-in-turns.ts';
+import {
+  CALLS_LENGTH_MAX,
+  callParts,
+  hashText,
+  messageDigest,
+  NULL,
+  QUOTE,
+} from './message-digest.ts';
+
+/** With every character escaped, calls whose text counts take less. */
+const CALLS_BYTES_MAX = 8 * CALLS_LENGTH_MAX;
+const NONE = Buffer.from('[]');
+const OPEN_BRACKET = 0x5b;
+/** Values of a member that says nothing. */
+const NOTHING: ReadonlySet<string> = new Set(['""', 'false', '0']);
 
 interface Call {
   id: string;
@@ -20,16 +36,23 @@ export class ChatReply {
   /** Clients leave reasoning out of the next turn, so that its tokens are at other places there. */
   #hasReasoning = false;
 
-  /** Reads a whole answer, or the JSON of an event. */
-  read(json: Buffer): void {
-    const choices = objectIn(json)?.['choices'];
-    const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
-    const part = isObject(first) ? (first['message'] ?? first['delta']) : undefined;
-    if (!isObject(part)) return;
-    const { content, tool_calls: calls } = part;
-    if (typeof content === 'string') this.#add(content);
-    if (Array.isArray(calls)) for (const [index, call] of calls.entries()) this.#call(call, index);
-    this.#hasReasoning ||= Boolean(part['reasoning_content'] ?? part['reasoning']);
+  /** Reads a whole answer, or the object of an event. */
+  async read(answer: JsonObject, inTurns: TurnsReader): Promise<void> {
+    const [first = NONE] = await inTurns.elementsOf(answer.member('choices') ?? NONE, 1);
+    const choice = await inTurns.objectIn(first);
+    const said = presentIn(choice, 'message', 'delta');
+    const part = said && (await inTurns.objectIn(said));
+    const content = presentIn(part, 'content');
+    if (content?.[0] === QUOTE && content.length > 2) {
+      this.#length += content.length - 2;
+      await hashText(content, this.#content, inTurns);
+    }
+    const calls = presentIn(part, 'tool_calls');
+    if (calls !== undefined && calls.length > CALLS_BYTES_MAX) this.#callsLength = Infinity;
+    else if (calls?.[0] === OPEN_BRACKET) this.#readCalls(calls);
+    const reasoning = presentIn(part, 'reasoning_content', 'reasoning');
+    this.#hasReasoning ||=
+      reasoning !== undefined && !NOTHING.has(reasoning.toString('latin1', 0, 8));
   }
 
   /** The digest of the answer as a message of the next turn; undefined where it cannot be one. */
@@ -43,10 +66,9 @@ export class ChatReply {
     });
   }
 
-  #add(text: string): void {
-    this.#length += text.length;
-    // A character may be split over two events, which only UTF-16 keeps apart without loss.
-    this.#content.update(text, 'utf16le');
+  #readCalls(json: Buffer): void {
+    const calls = JSON.parse(json.toString('utf8')) as readonly unknown[];
+    for (const [place, call] of calls.entries()) this.#call(call, place);
   }
 
   #call(call: unknown, place: number): void {
@@ -65,4 +87,9 @@ export class ChatReply {
       known.arguments += text;
     }
   }
+}
+
+/** The first of these members that is there and not null. */
+function presentIn(object: JsonObject | undefined, ...names: string[]): Buffer | undefined {
+  return names.map((name) => object?.member(name)).find((each) => each && !each.equals(NULL));
 }

@@ -12,7 +12,7 @@ it('[V432] an engine’s event without end is passed on in pieces, and no more t
   };
   const body = Readable.from(endless(), { objectMode: false });
   const headers = { 'content-type': 'text/event-stream' };
-  const edited = editedAnswer({ statusCode: 200, headers, body }, (json) => json);
+  const edited = editedAnswer({ statusCode: 200, headers, body }, async (json) => [json]);
   let most = 0;
   let passed = 0;
   for await (const chunk of edited.body as AsyncIterable<Buffer>) {

@@ -1,6 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
+import { RoutingError } from '../../framework/error.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
+import { PackedPieces } from '../../runtime/network/pieces/packed-pieces.ts';
+import { slicesOf } from '../../runtime/network/pieces/slices-of.ts';
+import { TextPace, TurnsReader } from '../body/read-in-turns.ts';
 
 /** What an engine answers, as far as it has come. */
 export interface EngineAnswer {
@@ -40,59 +45,86 @@ export function eventIn(line: Buffer): Buffer | undefined {
 }
 
 /**
- * An answer whose JSON texts are edited: each event of a stream, or the whole. An edit gets the
- * text, and returns it or another one.
+ * Gets a JSON text of an answer, which need not be valid, and returns it or another one, in pieces.
+ * Texts may be long, so they are read in turns.
  */
-export function editedAnswer(answer: EngineAnswer, edit: (json: Buffer) => Buffer): EngineAnswer {
+type AnswerEdit = (json: Buffer, inTurns: TurnsReader) => Promise<readonly Buffer[]>;
+
+/** An answer whose JSON texts are edited: each event of a stream, or the whole. */
+export function editedAnswer(answer: EngineAnswer, edit: AnswerEdit): EngineAnswer {
   if (!isPlain(answer)) return answer;
   const { body } = answer;
   const pieces = isEventStream(answer) ? editedLines(body, edit) : editedWhole(body, edit);
   return { ...answer, body: Readable.from(pieces, { objectMode: false }) };
 }
 
-async function* editedLines(body: Readable, edit: (json: Buffer) => Buffer) {
-  for await (const line of linesOf(body)) {
+async function* editedLines(body: Readable, edit: AnswerEdit) {
+  const pace = new TextPace();
+  for await (const pieces of linesOf(body)) {
+    const inTurns = new TurnsReader();
+    const line = await inTurns.joined(pieces);
+    await pace.before(line);
     const event = eventIn(line);
-    if (event === undefined) yield line;
+    if (event === undefined) yield* slicesOf([line]);
     else {
-      const start = line.indexOf(event);
+      const start = event.byteOffset - line.byteOffset;
       const end = start + event.length;
-      yield Buffer.concat([line.subarray(0, start), edit(event), line.subarray(end)]);
+      yield* slicesOf([
+        line.subarray(0, start),
+        ...(await edit(event, inTurns)),
+        line.subarray(end),
+      ]);
     }
   }
 }
 
 /**
  * Lines with their ends, each by itself where a chunk has several; a line of more than
- * `LINE_BYTES_MAX` bytes in pieces.
+ * `LINE_BYTES_MAX` bytes in parts. Each in pieces.
  */
-async function* linesOf(body: Readable): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
+async function* linesOf(body: Readable): AsyncGenerator<readonly Buffer[]> {
+  const begun = new PackedPieces();
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {
-      yield rest.subarray(0, end + 1);
-      rest = rest.subarray(end + 1);
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+      const part = chunk.subarray(from, at + 1);
+      from = at + 1;
+      if (begun.bytes === 0) yield [part];
+      else {
+        begun.add(part);
+        yield begun.takePieces();
+      }
     }
-    if (rest.length > LINE_BYTES_MAX) {
-      yield rest;
-      rest = Buffer.alloc(0);
-    }
+    if (from < chunk.length) begun.add(chunk.subarray(from));
+    if (begun.bytes > LINE_BYTES_MAX) yield begun.takePieces();
   }
-  if (rest.length > 0) yield rest;
+  if (begun.bytes > 0) yield begun.takePieces();
 }
 
-async function* editedWhole(body: Readable, edit: (json: Buffer) => Buffer) {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+async function* editedWhole(body: Readable, edit: AnswerEdit) {
+  const begun = new PackedPieces();
+  let passes = false;
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    if (bytes > WHOLE_BYTES_MAX) {
-      yield chunk;
-      continue;
-    }
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > WHOLE_BYTES_MAX) yield Buffer.concat(chunks);
+    if (!passes) begun.add(chunk);
+    if (begun.bytes > WHOLE_BYTES_MAX) {
+      passes = true;
+      yield* begun.takePieces();
+    } else if (passes) yield chunk;
   }
-  if (bytes <= WHOLE_BYTES_MAX && bytes > 0) yield edit(Buffer.concat(chunks));
+  if (begun.bytes === 0) return;
+  const inTurns = new TurnsReader();
+  yield* slicesOf(await edit(await inTurns.joined(begun.takePieces()), inTurns));
+}
+
+/** The object that a text of an engine is; undefined for another one, and for what is no JSON. */
+export async function answeredObject(
+  json: Buffer,
+  inTurns: TurnsReader,
+): Promise<JsonObject | undefined> {
+  try {
+    return await inTurns.objectIn(json);
+  } catch (error) {
+    if (error instanceof RoutingError) return undefined;
+    throw error;
+  }
 }

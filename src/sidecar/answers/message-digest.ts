@@ -51,7 +51,7 @@ export async function digestedMessage(
   return { role, digest };
 }
 
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 
 async function roleOf(json: Buffer, inTurns: TurnsReader): Promise<string> {
   if (json.length > NAME_BYTES_MAX) return bytesDigest(json, inTurns);
@@ -68,33 +68,45 @@ async function contentDigest(json: Buffer | undefined, inTurns: TurnsReader): Pr
   if (json === undefined || json.equals(NULL)) return '';
   if (json[0] !== QUOTE) return bytesDigest(json, inTurns);
   if (json.length === 2) return '';
-  const text = new HashedText();
-  await inTurns.pieces(json.subarray(1, -1), (piece) => text.add(piece));
-  return text.digest();
+  return (await hashText(json, createHash('sha256'), inTurns)).digest('base64');
 }
 
-const NULL = Buffer.from('null');
+/** Adds the characters of a JSON string to a hash, in UTF-16. */
+export async function hashText(json: Buffer, hash: Hash, inTurns: TurnsReader): Promise<Hash> {
+  const text = new HashedText(hash);
+  await inTurns.pieces(json.subarray(1, -1), (piece) => text.add(piece));
+  text.end();
+  return hash;
+}
+
+export const NULL: Buffer = Buffer.from('null');
 
 async function bytesDigest(bytes: Buffer, inTurns: TurnsReader): Promise<string> {
   const hash = await inTurns.hash(bytes, createHash('sha256'));
   return `bytes ${hash.digest('base64')}`;
 }
 
-/** The hash of a JSON string's characters, in UTF-16 as those of an answer. */
+/**
+ * Hashes the characters of a JSON string. In UTF-16, because a character of an answer may be split
+ * over two events, which only that keeps apart without loss.
+ */
 class HashedText {
-  readonly #hash: Hash = createHash('sha256');
+  readonly #hash: Hash;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   /** An escape whose end has not come yet. */
   #begun = '';
+
+  constructor(hash: Hash) {
+    this.#hash = hash;
+  }
 
   /** Adds the next bytes between the quotes, wherever they are cut. */
   add(piece: Buffer): void {
     this.#add(this.#begun + this.#decoder.decode(piece, { stream: true }));
   }
 
-  digest(): string {
+  end(): void {
     this.#add(this.#begun + this.#decoder.decode());
-    return this.#hash.digest('base64');
   }
 
   #add(raw: string): void {
@@ -115,7 +127,8 @@ function endOfEscapes(raw: string): number {
   return last < 0 || isEscaped || last + length <= raw.length ? raw.length : last;
 }
 
-async function callsIn(
+/** What counts of the calls of a message; of those with too long a text, its hash. */
+export async function callsIn(
   json: Buffer | undefined,
   inTurns: TurnsReader,
 ): Promise<readonly (readonly string[])[]> {

@@ -8,6 +8,8 @@ import { TimeSlices } from '../../runtime/clock/time-slices.ts';
 
 /** One piece is read within a slice of time, however many values are in it. */
 const PIECE_BYTES = 16 * 1024;
+/** Each takes about 100 bytes; no object that is looked into has so many. */
+const MEMBERS_MAX = 10_000;
 /** All texts that are read at the same time take turns. */
 const turns = new SharedTurns();
 
@@ -70,9 +72,9 @@ export class TurnsReader {
     return reader.parts.map(({ start, end }) => text.subarray(start, end));
   }
 
-  /** The object that a text is; undefined for another value. */
+  /** The object that a text is; undefined for another value, and for more than 10,000 members. */
   async objectIn(text: Buffer): Promise<JsonObject | undefined> {
-    const reader = new PartsReader(text, 0);
+    const reader = new PartsReader(text, 0, MEMBERS_MAX);
     await this.scan(text, reader);
     return reader.kind === 'object' ? new JsonObject(text, reader.index) : undefined;
   }
@@ -81,5 +83,22 @@ export class TurnsReader {
   async hash(bytes: Buffer, hash: Hash): Promise<Hash> {
     await this.pieces(bytes, (piece) => hash.update(piece));
     return hash;
+  }
+}
+
+/**
+ * Lets other requests come between many short texts of one stream, each too short for slices: after
+ * the texts of so many bytes.
+ */
+export class TextPace {
+  #bytes = 0;
+
+  /** To be called before each text. */
+  async before({ length }: Buffer): Promise<void> {
+    if (this.#bytes >= PIECE_BYTES) {
+      await turns.next();
+      this.#bytes = 0;
+    }
+    this.#bytes += length;
   }
 }

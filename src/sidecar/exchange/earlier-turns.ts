@@ -3,7 +3,7 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import { ChatReply } from '../answers/chat-reply.ts';
-import { type EngineAnswer, editedAnswer } from '../answers/engine-answer.ts';
+import { answeredObject, type EngineAnswer, editedAnswer } from '../answers/engine-answer.ts';
 import { type DigestedMessage, digestedMessage } from '../answers/message-digest.ts';
 import { isObject, objectIn } from '../body/client-body.ts';
 import type { GenerationApi } from '../body/generation-api.ts';
@@ -12,6 +12,8 @@ import type { EarlierTurnsOptions } from '../options/sidecar-options.ts';
 
 /** Long prompts have thousands of block ids; a turn with more is not kept. */
 const PARAMS_BYTES_MAX = 64 * 1024;
+/** With members that are not kept, what an engine says is longer. */
+const ANSWERED_BYTES_MAX = 4 * PARAMS_BYTES_MAX;
 /** Each message takes up to 50 µs; a conversation with more is not followed. */
 const MESSAGES_MAX = 4096;
 /** What an engine says of its blocks, and nothing else, goes to the prefilling server. */
@@ -142,11 +144,12 @@ export class Turn {
   watched(answer: EngineAnswer): EngineAnswer {
     if (answer.statusCode !== 200) return answer;
     const reply = new ChatReply();
-    return editedAnswer(answer, (json) => {
-      reply.read(json);
-      const params = memberOf(json, 'kv_transfer_params');
-      if (params !== undefined && params[0] === 0x7b) this.#keep(params, reply);
-      return json;
+    return editedAnswer(answer, async (json, inTurns) => {
+      const object = await answeredObject(json, inTurns);
+      if (object !== undefined) await reply.read(object, inTurns);
+      const params = object?.member('kv_transfer_params');
+      if (params?.[0] === 0x7b) this.#keep(params, reply);
+      return [json];
     });
   }
 
@@ -186,6 +189,7 @@ function continued(digest: string, message: string): string {
 
 /** The part of an engine's answer about its blocks that another server needs; undefined without. */
 function usable(said: Buffer): Buffer | undefined {
+  if (said.length > ANSWERED_BYTES_MAX) return undefined;
   const params = objectIn(said);
   if (!isObject(params) || params['do_remote_decode'] !== true) return undefined;
   const { remote_engine_id: engine, remote_request_id: request, remote_host: host } = params;
