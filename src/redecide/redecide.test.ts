@@ -4,7 +4,7 @@ import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../../test/supp
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { type CaptureRecord } from '../journal/capture/capture-record.ts';
 import { recordOf } from '../journal/capture/record-of.ts';
-import { type RunRedecision, redecide } from './redecide.ts';
+import { redecide } from './redecide.ts';
 import { sameDecision } from './redecision.ts';
 
 const EXACT = [

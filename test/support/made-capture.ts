@@ -7,10 +7,7 @@ import { RoutingError } from '../../src/framework/error.ts';
 import type { InferenceRequest, PromptBlocks } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import type { Clock, Random } from '../../src/framework/runtime.ts';
-import {
-  type CapturedDecision,
-  type CaptureRecord,
-} from '../../src/journal/capture/capture-record.ts';
+import { type CaptureRecord } from '../../src/journal/capture/capture-record.ts';
 import { recordOf } from '../../src/journal/capture/record-of.ts';
 import { inMicroseconds, startCapture } from '../../src/journal/capture/start-capture.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
