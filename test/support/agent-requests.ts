@@ -1,7 +1,9 @@
 /** Requests that an agent sends in the middle of a loop with tools, by API, and what chats have of them. */
 
+type Json = Readonly<Record<string, unknown>>;
+
 /** As Anthropic's client sends it, in the middle of a loop with tools. */
-export const MESSAGES_AGENT = {
+export const MESSAGES_AGENT: Json = {
   model: 'm',
   max_tokens: 64,
   stream: true,
@@ -49,7 +51,7 @@ export const MESSAGES_AGENT = {
 };
 
 /** As OpenAI's client sends it, in the middle of a loop with tools. */
-export const RESPONSES_AGENT = {
+export const RESPONSES_AGENT: Json = {
   model: 'm',
   instructions: 'be kind',
   max_output_tokens: 64,
