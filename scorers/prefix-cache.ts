@@ -23,7 +23,7 @@ function prefixScorer(type: string): ScorerDefinition {
         .strictObject({
           prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
           matchLengthWeight: z.number().min(0).max(1).default(0),
-          matchLengthScaleTokens: z.number().default(8192),
+          matchLengthScaleTokens: z.int().default(8192),
         })
         .refine((given) => given.matchLengthWeight === 0 || given.matchLengthScaleTokens > 0, {
           path: ['matchLengthScaleTokens'],

@@ -23,7 +23,7 @@ const profile = (...plugins: readonly unknown[]): object => ({ name: 'default', 
 test.each([
   [
     'parameters that are no map',
-    { plugins: [{ ...QUEUE, parameters: 'x' }, UNKNOWN] },
+    { plugins: [{ type: 'load-aware-scorer', parameters: 'x' }, UNKNOWN] },
     ['plugins[0].parameters', 'plugins[1].type'],
   ],
   [
@@ -45,7 +45,7 @@ test.each([
   [
     'a plugin that is a text, and one that is nothing',
     { plugins: ['queue-scorer', null, UNKNOWN] },
-    ['plugins[0]', 'plugins[1]', 'plugins[2].type'],
+    ['plugins[0]', 'plugins[1].type', 'plugins[2].type'],
   ],
   [
     'a weight that is a text, and a reference without a name',

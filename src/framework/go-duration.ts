@@ -1,24 +1,40 @@
 import type { Millis } from './runtime.ts';
 
-const UNIT_MS: Readonly<Record<string, Millis>> = {
-  ns: 1e-6,
-  us: 1e-3,
+const UNIT_NS: Readonly<Record<string, number>> = {
+  ns: 1,
+  us: 1e3,
   // The micro sign and the Greek letter, both of which Go reads.
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
+  µs: 1e3,
+  μs: 1e3,
+  ms: 1e6,
+  s: 1e9,
+  m: 60e9,
+  h: 3600e9,
 };
+const MILLISECOND_NS = 1e6;
+const TEXT = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ms|us|µs|μs|ns|h|m|s))+$/;
+const PART = /(\d*)(?:\.(\d*))?([a-zµμ]+)/g;
+/** Go counts a duration as nanoseconds in 64 bits: it ends at 292 years. */
+const NANOSECONDS_MAX = 2n ** 63n - 1n;
 
-/** A duration in Go's notation, such as `5s`, `1m30s`, `250ms` or `0`; undefined for other text. */
+/**
+ * A duration in Go's notation, such as `5s`, `1m30s`, `250ms` or `0`; undefined for other text and
+ * for what is longer than 292 years. As in Go, what is shorter than a nanosecond is nothing.
+ */
 export function goDuration(text: string): Millis | undefined {
-  if (text === '0') return 0;
-  if (!/^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ms|us|µs|μs|ns|h|m|s))+$/.test(text)) return undefined;
-  let sum = 0;
-  for (const [, count = '', unit = ''] of text.matchAll(/(\d+\.?\d*|\.\d+)([a-zµμ]+)/g)) {
-    sum += Number(count) * (UNIT_MS[unit] ?? 0);
+  if (text === '0' || text === '+0') return 0;
+  if (!TEXT.test(text)) return undefined;
+  let sum = 0n;
+  for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(PART)) {
+    const unitNs = UNIT_NS[unit] ?? 0;
+    sum += BigInt(whole) * BigInt(unitNs) + BigInt(Math.trunc(Number(`0.${fraction}`) * unitNs));
+    if (sum > NANOSECONDS_MAX) return undefined;
   }
-  return sum;
+  return Number(sum) / MILLISECOND_NS;
+}
+
+/** A number that Go reads as a duration: nanoseconds, which have no fractions. */
+export function goNanoseconds(nanoseconds: number): Millis | undefined {
+  if (!Number.isInteger(nanoseconds) || nanoseconds > Number(NANOSECONDS_MAX)) return undefined;
+  return nanoseconds / MILLISECOND_NS;
 }

@@ -6,6 +6,7 @@ import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { sameParameters } from '../../picker/plan/same-parameters.ts';
 import { withOlderParameters } from '../reference/older-releases.ts';
 import { REFERENCE_TYPES, WITHOUT_PARAMETERS } from '../reference/reference-table.ts';
+import { asGoReads } from '../schema/go-json.ts';
 import type { PluginEntry } from '../schema/schema.ts';
 
 interface ReadOptions {
@@ -51,7 +52,7 @@ function readOrReport<T>(
 ): { readonly parsed: T; readonly given: object } | undefined {
   const written = parameters ?? {};
   if (!REFERENCE_TYPES.has(type)) return withGiven(schema, written, path, issues);
-  const named = asGoReads(written, schema) as Readonly<Record<string, unknown>>;
+  const named = asGoReads(written, schema, 'any case') as Readonly<Record<string, unknown>>;
   if (!WITHOUT_PARAMETERS.has(type)) return withGiven(schema, named, path, issues);
   const object = unwrapped(schema);
   const known = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
@@ -72,33 +73,4 @@ function withGiven<T>(
 ): { readonly parsed: T; readonly given: object } | undefined {
   const read = parseOrReport(schema, given, path, issues);
   return read && { parsed: read.parsed, given };
-}
-
-/** Go's JSON reader takes names in any case, and leaves a field alone where the value is null. */
-function asGoReads(value: unknown, schema: unknown): unknown {
-  const shape = unwrapped(schema);
-  if (Array.isArray(value)) {
-    const element: unknown = shape instanceof z.ZodArray ? shape.element : undefined;
-    return value.map((each) => asGoReads(each, element));
-  }
-  const fields = fieldsOf(shape);
-  if (typeof value !== 'object' || value === null || fields === undefined) return value;
-  const names = new Map(Object.keys(fields).map((name) => [name.toLowerCase(), name]));
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, each]) => {
-      const name = key in fields ? key : names.get(key.toLowerCase());
-      if (name === undefined) return [[key, each]];
-      return each === null ? [] : [[name, asGoReads(each, fields[name])]];
-    }),
-  );
-}
-
-/**
- * The fields of an object's schema, or of all that a value may be; undefined where there are none.
- */
-function fieldsOf(shape: unknown): Readonly<Record<string, unknown>> | undefined {
-  if (shape instanceof z.ZodObject) return shape.shape;
-  if (!(shape instanceof z.ZodUnion)) return undefined;
-  const each = shape.options.map((option) => fieldsOf(unwrapped(option)));
-  return each.every((fields) => fields === undefined) ? undefined : Object.assign({}, ...each);
 }

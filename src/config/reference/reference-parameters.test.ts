@@ -123,7 +123,7 @@ describe("the reference's parameters", () => {
 
   test('[D430] an empty list of parameters is none; another list is an error', () => {
     expect(load('queue-scorer', []).plugins).toEqual(load('queue-scorer', {}).plugins);
-    expect(() => load('queue-scorer', [1])).toThrow('must be a map with fields, not a list');
+    expect(() => load('load-aware-scorer', [1])).toThrow('must be a map with fields, not a list');
   });
 
   test('[D555] a parameter that a type does not have is an error, also where it is null', () => {
@@ -193,11 +193,13 @@ describe("the reference's parameters", () => {
     expect(() => of(0)).toThrow('sloBufferFactor');
   });
 
-  test('[D7] durations are texts in Go’s notation or numbers of nanoseconds', () => {
+  test('[D7] durations are texts in Go’s notation, or where Go has its own type also nanoseconds', () => {
     const minute = parsed('utilization-detector', { metricsStalenessThreshold: '1m' });
-    for (const metricsStalenessThreshold of [60_000_000_000, '+1m', '.5m30s', '60.s']) {
+    for (const metricsStalenessThreshold of ['+1m', '.5m30s', '60.s']) {
       expect(parsed('utilization-detector', { metricsStalenessThreshold })).toEqual(minute);
     }
+    const number = { metricsStalenessThreshold: 60_000_000_000 };
+    expect(() => load('utilization-detector', number)).toThrow('with its unit, such as 250ms');
     const interval = { kvBlockIndexConfig: { metricsLoggingInterval: 60_000_000_000 } };
     expect(
       load('precise-prefix-cache-producer', { indexerConfig: interval }).plugins,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { goDuration } from '../../framework/go-duration.ts';
 
 const name = z.string().min(1);
 
@@ -17,13 +18,10 @@ export function list<T extends z.ZodType>(item: T): z.ZodType<readonly z.output<
     .transform((items) => items ?? []);
 }
 
-/** Go's notation; kept as it is, since nothing here uses it. */
-const goDuration = z
+/** Kept as it is written, since nothing here uses it. */
+const duration = z
   .string()
-  .regex(
-    /^(?:0|(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/,
-    'must be a duration such as 200ms or 2s',
-  );
+  .refine((given) => goDuration(given) !== undefined, 'must be a duration such as 200ms or 2s');
 
 const shared = {
   injectDefaults: z
@@ -47,8 +45,8 @@ export const dataLayerAlpha: z.ZodType<DataLayerEntry> = z.strictObject({
     .nullish(),
   peerDiscovery: reference.nullish(),
   crossReplicaSyncerPluginRef: z.string().nullish(),
-  crossReplicaSyncInterval: goDuration.nullish(),
-  crossReplicaPublishTimeout: goDuration.nullish(),
+  crossReplicaSyncInterval: duration.nullish(),
+  crossReplicaPublishTimeout: duration.nullish(),
 });
 
 /** `dataLayer` of `llm-d.ai/v1`. */
@@ -62,8 +60,8 @@ export const dataLayerV1: z.ZodType<DataLayerEntry> = z.lazy(() =>
     crossReplica: z
       .strictObject({
         syncerPluginRef: z.string().nullish(),
-        syncInterval: goDuration.nullish(),
-        publishTimeout: goDuration.nullish(),
+        syncInterval: duration.nullish(),
+        publishTimeout: duration.nullish(),
       })
       .nullish(),
   }),

@@ -14,7 +14,8 @@ const quantity = z.union([z.number(), z.string()]).transform((given, context) =>
   return z.NEVER;
 });
 
-const DURATION = 'must be a duration with its unit, such as 250ms, 60s or 1m30s, and not negative';
+const DURATION =
+  'must be a duration with its unit, such as 250ms, 60s or 1m30s, not negative, and of at most 292 years';
 
 /** A text, as in the reference: a number would be read as nanoseconds, and meant as seconds. */
 const duration = z.string(DURATION).transform((given, context) => {

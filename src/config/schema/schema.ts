@@ -20,7 +20,9 @@ import {
 } from './data-layer-schema.ts';
 import { ejection } from './ejection-schema.ts';
 import { type FlowControlEntry, flowControl } from './flow-control-schema.ts';
+import { asGoReads } from './go-json.ts';
 import { hold } from './hold-schema.ts';
+import { withoutIdleValues } from './idle-values.ts';
 import { withoutFaults } from './without-faults.ts';
 
 export const API_VERSION = 'llm-d.ai/v1alpha1';
@@ -171,14 +173,16 @@ export function checkShape(value: unknown, source: string): CheckedShape {
   }
   const other = otherFile(value);
   if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
-  const { headed, notes } = withHead(value);
+  const { headed, notes: headNotes } = withHead(value);
   const schema = isV1(headed) ? configV1 : configAlpha;
-  const parsed = schema.safeParse(headed);
+  const used = withoutIdleValues(asGoReads(headed, schema, 'exact'));
+  const notes = [...headNotes, ...used.notes];
+  const parsed = schema.safeParse(used.value);
   if (parsed.success) return { config: parsed.data, issues: [], unread: undefined, notes };
   const issues = withOlderFields(zodIssues(parsed.error, { schema }));
   // A document of another kind would get errors that say nothing.
-  if (isConfig(headed)) {
-    const rest = withoutFaults(headed, parsed.error);
+  if (isConfig(used.value)) {
+    const rest = withoutFaults(used.value, parsed.error);
     const second = rest && schema.safeParse({ apiVersion: API_VERSION, ...rest.value });
     if (second?.success) return { config: second.data, issues, unread: rest?.plugins, notes };
   }

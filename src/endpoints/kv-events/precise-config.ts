@@ -119,7 +119,7 @@ const indexerConfig = z.lazy(() =>
       .strictObject({
         inMemoryConfig: z
           .strictObject({
-            size: z.number().positive().optional(),
+            size: z.int().positive().optional(),
             podCacheSize: z.int().positive().optional(),
           })
           .optional(),

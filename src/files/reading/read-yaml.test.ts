@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readYaml } from './read-yaml.ts';
 
 it('[V295] stops at a hundred errors, and shows the first', () => {
@@ -31,4 +31,37 @@ it('[V295] takes an error of the first document only, and a second document for 
   expect(readYaml('', 'a')).toBe(null);
   expect(() => readYaml('a: 1\n---\nb: 2\n', 'a')).toThrow('begins another document');
   expect(() => readYaml('a: [1\n', 'a')).toThrow(/line \d/);
+});
+
+describe('[D563] a small text', () => {
+  it.each([
+    ['lists', 5000, '['],
+    ['maps', 5000, '{a: '],
+    ['lists', 100_000, '['],
+  ])('of nested %s, %i of them, is refused with the bound', (_what, levels, open) => {
+    expect(() => readYaml(`a: ${open.repeat(levels)}`, 'a')).toThrow('deeper than 200 levels');
+  });
+
+  it('may nest two hundred levels', () => {
+    expect(readYaml(`${'['.repeat(200)}${']'.repeat(200)}`, 'a')).toHaveLength(1);
+  });
+
+  it('may use an anchor hundreds of times', () => {
+    const uses = Array.from({ length: 500 }, () => '- *a').join('\n');
+    expect(readYaml(`- &a b\n${uses}\n`, 'a')).toHaveLength(501);
+  });
+
+  it('may not stand for a huge value', () => {
+    const level = (name: string, of: string): string =>
+      `${name}: &${name} [${Array(10).fill(of).join()}]`;
+    const names = ['b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const bomb = names.map((name, at) => level(name, at === 0 ? 'x' : `*${names[at - 1]}`));
+    expect(() => readYaml(bomb.join('\n'), 'a')).toThrow(/more than 1000 times/);
+    const wide = `a: &a [${Array(2000).fill('x').join()}]\nb: [${Array(900).fill('*a').join()}]\n`;
+    expect(() => readYaml(wide, 'a')).toThrow('has more than 1000000 values');
+  });
+
+  it('may not contain itself', () => {
+    expect(() => readYaml('a: &a {b: *a}\n', 'a')).toThrow('that contains it');
+  });
 });

@@ -1,9 +1,11 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { ConfigError, type ConfigIssue, messageOf } from '../../framework/error.ts';
+import { checkExpansion, LEVELS_MAX, tooDeepAt } from './yaml-bounds.ts';
 
-/** Stops a few lines of aliases from expanding into gigabytes. */
-const ALIASES_MAX = 100;
+/** Each is looked up among all anchors and aliases. */
+const ALIASES_MAX = 1000;
+const EXCESSIVE = `uses an anchor more than ${ALIASES_MAX} times, with what other aliases repeat; write some of it out`;
 /**
  * Composing stops there: a file that is no YAML has one for each line, and only the first is shown.
  */
@@ -34,10 +36,12 @@ export function readYaml(
     throw new ConfigError(source, syntaxIssues(errors, lineCounter));
   }
   try {
-    return document?.toJS({ maxAliasCount: ALIASES_MAX }) ?? null;
+    const value: unknown = document?.toJS({ maxAliasCount: ALIASES_MAX }) ?? null;
+    checkExpansion(value);
+    return value;
   } catch (error) {
     // Aliases are resolved only here: one is undefined, or there are too many.
-    const message = messageOf(error);
+    const message = messageOf(error).replace(/^Excessive alias count.*/, EXCESSIVE);
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
 }
@@ -82,7 +86,6 @@ function isEmpty({ contents }: Yaml.Document.Parsed): boolean {
   return contents === null || ('value' in contents && contents.value === null);
 }
 
-/** Thousands of levels exhaust the stack of the parser, which says so by a RangeError. */
 function parsed(
   text: string,
   {
@@ -115,14 +118,18 @@ function parsed(
     },
   });
   try {
-    const tokens = new Parser(lineCounter.addNewLine).parse(text);
-    for (const document of composer.compose(tokens)) documents.push(document);
+    for (const token of new Parser(lineCounter.addNewLine).parse(text)) {
+      const at = tooDeepAt(token);
+      if (at !== undefined) {
+        const message = `is nested deeper than ${LEVELS_MAX} levels`;
+        throw new ConfigError(source, syntaxIssues([{ at, message }], lineCounter));
+      }
+      documents.push(...composer.next(token));
+    }
+    documents.push(...composer.end());
     return documents;
   } catch (error) {
     if (error instanceof TooManyFaults) return documents;
-    if (!(error instanceof RangeError)) throw error;
-    throw new ConfigError(source, [
-      { path: 'file', message: 'it is nested too deeply to be read' },
-    ]);
+    throw error;
   }
 }

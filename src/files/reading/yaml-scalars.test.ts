@@ -30,6 +30,28 @@ test.each([
   expect(read(scalar)).toBe(value);
 });
 
+test.each([
+  ['0o17', 15],
+  ['0b1_1', 3],
+  ['5_1e-2', 0.51],
+  ['1e400', '1e400'],
+  ['!!float 5', 5],
+  ['!!binary aGVsbG8=', 'hello'],
+  ['!!timestamp 2001-01-01', '2001-01-01'],
+  ['!!set {a}', { a: null }],
+  ['9223372036854775807', 2 ** 63 - 1024],
+  ['9223372036854775808', 2 ** 63],
+])('[D562] %s is read as the JSON that the reference makes of it', (scalar, value) => {
+  expect(read(scalar)).toEqual(value);
+});
+
+test.each(['.inf', '-.Inf', '.NaN'])(
+  '[D562] %s is an error, because JSON has no such number',
+  (scalar) => {
+    expect(() => read(scalar)).toThrow('is no number that JSON has');
+  },
+);
+
 test('[D420] other files are read as YAML 1.2', () => {
   expect(readYaml('a: yes\nb: 010\n', 'a')).toEqual({ a: 'yes', b: 10 });
 });

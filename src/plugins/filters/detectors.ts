@@ -3,7 +3,7 @@ import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { countedTokens, IN_FLIGHT } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
-import { duration } from '../parameters/duration.ts';
+import { textDuration } from '../parameters/duration.ts';
 import { otherProducer } from '../parameters/producer-name.ts';
 
 /** The reference's saturation detectors as filters. */
@@ -15,7 +15,7 @@ export const utilizationDetector: FilterDefinition = defineFilter({
     z.strictObject({
       queueDepthThreshold: z.int().positive().default(5),
       kvCacheUtilThreshold: z.number().positive().max(1).default(0.8),
-      metricsStalenessThreshold: duration
+      metricsStalenessThreshold: textDuration
         .refine((given) => given > 0, 'must be longer than 0')
         .default(200),
       /** For saturation only: the filter always drops endpoints with old samples. */
