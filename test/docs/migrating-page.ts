@@ -46,7 +46,7 @@ The tables below are generated from the code: after a change of a state run \`np
    \`--secure-serving=false\`: Envoy's cluster for the observer needs the same. In one pod, give it ports of its own
    (\`--grpc-port\`, \`--grpc-health-port\`, \`--metrics-port\`).
 3. **Put the image in.** In the Deployment, or in the values of the chart that name the image, replace the reference's image by
-   that of Pointsman. The arguments stay: a command line of the reference is read as it is, with its defaults
+   that of Pointsman ([which value of which chart](kubernetes.md#which-value-names-the-image)). The arguments stay: a command line of the reference is read as it is, with its defaults
    ([kubernetes](kubernetes.md#in-place-of-the-reference-picker)). Flags of Pointsman may stand beside them.
 4. **Look at the flags.** The first line of the log names each given flag and variable that changes nothing here, with what holds
    instead; without such flags there is no such line. They can stay or go.
