@@ -21,12 +21,15 @@ interface AskOptions {
   readonly onAsk: (address: string, why: string | undefined) => void;
 }
 
-/** A model server that answers so has not begun with the request. */
-const UNAVAILABLE = 503;
+/**
+ * A model server that answers 503 has not begun with the request, and a proxy before it that answers
+ * 502 had no byte of an answer.
+ */
+const UNANSWERED: ReadonlySet<number> = new Set([502, 503]);
 
 /**
  * The answer of the first of the picker's destinations that gives one. The next one is asked only
- * where no byte of an answer has come, or the answer is that the server is unavailable, and where
+ * where no byte of an answer has come, or the answer is a status that says so, and where
  * the body can be sent once more. Rejects with the failure of the last one.
  */
 export async function askEndpoints(options: AskOptions): Promise<Dispatcher.ResponseData> {
@@ -40,12 +43,12 @@ export async function askEndpoints(options: AskOptions): Promise<Dispatcher.Resp
     onAsk(address, why);
     try {
       const answer = await askOne(address, options);
-      if (answer.statusCode !== UNAVAILABLE || !mayAskNext()) {
+      if (!UNANSWERED.has(answer.statusCode) || !mayAskNext()) {
         body?.forget();
         return answer;
       }
       answer.body.on('error', () => undefined).destroy();
-      why = `answered ${UNAVAILABLE}`;
+      why = `answered ${answer.statusCode}`;
     } catch (error) {
       why = whyAnotherMayAnswer(error);
       if (why === undefined || !mayAskNext()) throw error;

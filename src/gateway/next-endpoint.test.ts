@@ -73,7 +73,11 @@ describe('a request whose endpoint fails before its answer', () => {
       (at: ScriptedServer) =>
         at.next().then(({ response }) => response.writeHead(503).end('{"busy":true}')),
     ],
-  ])('[Q290] goes whole to the next one, where it %s', async (_, fail) => {
+    [
+      'is a sidecar that answers 502',
+      (at: ScriptedServer) => at.next().then(({ response }) => response.writeHead(502).end('{}')),
+    ],
+  ])('[Q290] [V517] goes whole to the next one, where it %s', async (_, fail) => {
     const failing = fail === undefined ? CLOSED : first.address;
     await start(`${failing},${second.address}`);
     const answer = post();

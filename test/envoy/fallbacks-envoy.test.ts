@@ -72,8 +72,9 @@ describe.skipIf(binary === undefined)('Envoy with fallbacks', () => {
   it.each([
     ['refuses connections or cuts them', { kind: 'refuse' }],
     ['answers 503', { kind: 'error', status: 503 }],
+    ['is a sidecar that answers 502', { kind: 'error', status: 502 }],
   ])(
-    '[V133] no request fails because its first choice %s, and no reservation is left',
+    '[V133] [V517] no request fails because its first choice %s, and no reservation is left',
     async (_, fault) => {
       await start(false);
       try {
