@@ -1,10 +1,13 @@
 import { CLUSTER_EXTRACTOR, CLUSTER_SOURCE } from './plan/plan-cluster-sources.ts';
+import { USUAL_PARSER } from './plan/plan-parsers.ts';
 import type { PageTypes } from './plan/plan-readings.ts';
 import type { PluginTable } from './plan/plugin-table.ts';
 import { REFERENCE_TYPES } from './reference/reference-table.ts';
 import { replicaReferences } from './schema/data-layer-schema.ts';
 import type { EndpointPickerConfig } from './schema/schema.ts';
 import { UNREADABLE } from './schema/without-faults.ts';
+
+const PARSER = 'parser.pluginRef';
 
 const CLUSTERS: PageTypes = { source: CLUSTER_SOURCE, extractor: CLUSTER_EXTRACTOR };
 
@@ -20,6 +23,7 @@ const READS_FROM: ReadonlyMap<string, PageTypes> = new Map([
  */
 export function checkReferences(config: EndpointPickerConfig, table: PluginTable): void {
   for (const { pluginRef, path } of parserReferences(config)) {
+    if (isAddedParser(pluginRef, path, table)) continue;
     if (table.find(pluginRef, path) === undefined) continue;
     const type = table.typeOf(pluginRef) ?? '';
     if (REFERENCE_TYPES.get(type) === 'parser') continue;
@@ -49,6 +53,11 @@ function finds(
   return type === source && Object.hasOwn(parameters ?? {}, 'extractors');
 }
 
+/** The reference adds this one where the deprecated `parser` names it, and where nothing does. */
+function isAddedParser(pluginRef: string, path: string, table: PluginTable): boolean {
+  return pluginRef === USUAL_PARSER && path === PARSER && table.typeOf(pluginRef) === undefined;
+}
+
 /** The parsers in force: the deprecated `parser` counts only where the list is empty. */
 function parserReferences({
   requestHandler,
@@ -56,7 +65,7 @@ function parserReferences({
 }: EndpointPickerConfig): readonly { readonly pluginRef: string; readonly path: string }[] {
   const parsers = requestHandler?.parsers ?? [];
   if (parsers.length === 0) {
-    return parser ? [{ pluginRef: parser.pluginRef, path: 'parser.pluginRef' }] : [];
+    return parser ? [{ pluginRef: parser.pluginRef, path: PARSER }] : [];
   }
   return parsers.map(({ pluginRef }, index) => ({
     pluginRef,

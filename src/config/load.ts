@@ -14,7 +14,7 @@ import { ZERO_KNOB, zeroKnob } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { configNotes } from './notes/config-notes.ts';
 import { fromOlderReleases } from './older/from-older-releases.ts';
-import { planInFlightMatch, planOutputEstimate } from './plan/in-flight-match.ts';
+import { noteOtherLedgers, planInFlightMatch, planOutputEstimate } from './plan/in-flight-match.ts';
 import { planFlowControl } from './plan/plan-flow-control.ts';
 import { planParsers } from './plan/plan-parsers.ts';
 import { planHandler, planProfiles } from './plan/plan-profiles.ts';
@@ -77,6 +77,7 @@ export function planConfig(
     notes,
     unread: shape.unread,
   });
+  noteOtherLedgers(table, notes);
   const inFlightMatch = planInFlightMatch(table);
   const outputEstimate = planOutputEstimate(table);
   const profiles = planProfiles(config.schedulingProfiles, table, { issues, notes });

@@ -16,6 +16,7 @@ describe('a duration in Go’s notation', () => {
     ['1.5ns', 1e-6],
     ['0.5ns', 0],
     ['0s', 0],
+    ['-0s', 0],
   ])('[D558] %s has %s ms', (text, millis) => {
     expect(goDuration(text)).toBe(millis);
   });

@@ -12,17 +12,17 @@ const UNIT_NS: Readonly<Record<string, number>> = {
   h: 3600e9,
 };
 const MILLISECOND_NS = 1e6;
-const TEXT = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ms|us|µs|μs|ns|h|m|s))+$/;
+const TEXT = /^[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ms|us|µs|μs|ns|h|m|s))+$/;
 const PART = /(\d*)(?:\.(\d*))?([a-zµμ]+)/g;
 /** Go counts a duration as nanoseconds in 64 bits: it ends at 292 years. */
 const NANOSECONDS_MAX = 2n ** 63n - 1n;
 
 /**
- * A duration in Go's notation, such as `5s`, `1m30s`, `250ms` or `0`; undefined for other text and
- * for what is longer than 292 years. As in Go, what is shorter than a nanosecond is nothing.
+ * A duration in Go's notation, such as `5s`, `1m30s`, `250ms` or `0`; undefined for other text, for
+ * what is longer than 292 years, and for what is below 0. As in Go, what is shorter than a nanosecond is nothing.
  */
 export function goDuration(text: string): Millis | undefined {
-  if (text === '0' || text === '+0') return 0;
+  if (/^[-+]?0$/.test(text)) return 0;
   if (!TEXT.test(text)) return undefined;
   let sum = 0n;
   for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(PART)) {
@@ -30,6 +30,7 @@ export function goDuration(text: string): Millis | undefined {
     sum += BigInt(whole) * BigInt(unitNs) + BigInt(Math.trunc(Number(`0.${fraction}`) * unitNs));
     if (sum > NANOSECONDS_MAX) return undefined;
   }
+  if (text.startsWith('-') && sum > 0n) return undefined;
   return Number(sum) / MILLISECOND_NS;
 }
 

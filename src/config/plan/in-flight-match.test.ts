@@ -69,3 +69,15 @@ test('[D327] tokens of answers count as the producer of loads says, without a no
   expect(outputOf(lengths, loads(given), scorer)).toEqual([{ max: 100 }, { max: 100 }]);
   expect(outputOf(lengths, loads({}), scorer)).toEqual([undefined, undefined]);
 });
+
+test('[D602] of several producers of loads the first one counts, and a note names the others that differ', () => {
+  const loads = { type: 'inflight-load-producer' };
+  const other = { ...loads, name: 'other', parameters: { addEstimatedOutputTokens: true } };
+  const again = { ...loads, name: 'again' };
+  const { notes, outputEstimate } = load({ plugins: [loads, other, again] });
+  expect(outputEstimate).toBeUndefined();
+  const [note] = notes.filter(({ reason }) => reason === 'own-way');
+  expect(note?.path).toBe('plugins[1]');
+  expect(note?.text).toContain('as inflight-load-producer says');
+  expect(notes.filter(({ path }) => path === 'plugins[2]')).toEqual([]);
+});

@@ -1,4 +1,6 @@
 import type { OutputEstimate } from '../../framework/output-estimate.ts';
+import type { ConfigNote } from '../../picker/plan/config-note.ts';
+import { sameParameters } from '../../picker/plan/same-parameters.ts';
 import type { PluginTable } from './plugin-table.ts';
 
 /** The reference's plugin that counts what is in flight. */
@@ -68,6 +70,20 @@ export function planOutputEstimate(table: PluginTable): OutputEstimate | undefin
     table.extend(reader, { [OUTPUT]: estimate });
   }
   return estimate;
+}
+
+/** Says of further producers of loads what of them counts: there is one ledger of what is in flight. */
+export function noteOtherLedgers(table: PluginTable, notes: ConfigNote[]): void {
+  const producers = [...table.plugins()].filter(
+    ({ definition }) => definition.type === LOAD_PRODUCER,
+  );
+  const [first, ...others] = producers;
+  for (const other of first === undefined ? [] : others) {
+    if (sameParameters(other.config, first?.config)) continue;
+    const path = table.pathOf(other.name);
+    const text = `${path} has little effect: loads are counted once, as ${first?.name} says, the first ${LOAD_PRODUCER}; only scorers of tokens that name ${other.name} take what a prompt has in a cache from its ${MATCH}`;
+    notes.push({ path, reason: 'own-way', text });
+  }
 }
 
 /** A text of a plugin's parameters; undefined where it is empty, too. */

@@ -2,6 +2,8 @@ import { PARSER_TYPES, type ParserType } from '../../framework/parser-type.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import type { EndpointPickerConfig } from '../schema/schema.ts';
 
+/** Need not be listed where the deprecated `parser` names it. */
+export const USUAL_PARSER: ParserType = 'openai-parser';
 const TYPES: ReadonlySet<string> = new Set(PARSER_TYPES);
 
 /**
@@ -15,7 +17,12 @@ export function planParsers({
 }: EndpointPickerConfig): Pick<PickerPlan, 'parsers' | 'propagatesPriority'> {
   const listed = requestHandler?.parsers ?? [];
   const references = listed.length > 0 ? listed : parser ? [parser] : [];
-  const types = new Map(plugins.map(({ name, type }) => [name ?? type, type]));
+  const added: readonly [string, string][] =
+    listed.length > 0 ? [] : [[USUAL_PARSER, USUAL_PARSER]];
+  const types = new Map([
+    ...added,
+    ...plugins.map(({ name, type }) => [name ?? type, type] as const),
+  ]);
   const parsers = references
     .map(({ pluginRef }) => types.get(pluginRef) ?? '')
     .filter(isParserType);

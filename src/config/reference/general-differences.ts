@@ -35,6 +35,8 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'An extractor that is listed under a data source of another kind works; there it is an error.',
   'A matcher `!=` in the specification of a metric leaves out the series that have the value; there it is read and has no effect.',
   'A second document in a configuration file, and in an endpoints file fields that are not known and two endpoints of one name or address, are errors; there they are passed over. Where a later version of that file has an error, the former list stays; there its other endpoints count.',
+  'A configuration is read as YAML 1.2 with the values of 1.1, also where it begins as JSON: there a text that begins with `{` must be JSON, a field that `<<` brings may not be written again, and control characters are errors; lists in brackets that go on at the beginning of a line, and comments without a space before them, are errors only here.',
+  'A configuration file that is empty or has only comments is an error; there it stands for the default configuration, or for one without plugins.',
   'YAML nested deeper than 200 levels, or that uses an anchor more than 1,000 times, is an error; there the bounds are 10,000 levels and the size of what aliases repeat.',
   'The configuration file is followed, and plugins marked as experimental need no flag.',
   'What a client sends to choose another model (`x-llm-d-model-name-rewrite`), or to have caches fetched from elsewhere (`kv_transfer_params` and `ec_transfer_params` in bodies), counts only with `--trust-client-controls`.',

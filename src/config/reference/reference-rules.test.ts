@@ -163,6 +163,13 @@ describe('references', () => {
     ]);
   });
 
+  test('[D600] the deprecated `parser` may name openai-parser, which need not be listed', () => {
+    const parser = { pluginRef: 'openai-parser' };
+    expect(issuesOf({ plugins: [], parser })).toEqual([]);
+    expect(issuesOf({ plugins: [], requestHandler: { parsers: [parser] } })).toHaveLength(1);
+    expect(issuesOf({ plugins: [], parser: { pluginRef: 'vllmgrpc-parser' } })).toHaveLength(1);
+  });
+
   test('[D4] the older parser field is checked where the list is empty', () => {
     expect(issuesOf({ plugins, parser: { pluginRef: 'queue-scorer' } })).toEqual([
       'parser.pluginRef: queue-scorer is not a parser; its type is queue-scorer',

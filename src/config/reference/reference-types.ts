@@ -59,7 +59,7 @@ const ACCEPTED: readonly AcceptedType[] = [
     instead: OWN_PREDICTION,
     parameters: () => ({
       sloBufferFactor: z.number().positive().optional(),
-      contextTTL: z.union([z.string(), z.number()]).optional(),
+      contextTTL: z.int('must be a whole number of nanoseconds, such as 300000000000').optional(),
       encoderCacheMatchInfoProducerName: z.string().optional(),
       streamingMode: z.boolean().optional(),
       endpointRoleLabel: z.string().optional(),

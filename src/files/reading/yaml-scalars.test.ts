@@ -34,6 +34,7 @@ test.each([
   ['0o17', 15],
   ['0b1_1', 3],
   ['5_1e-2', 0.51],
+  ['.5_0', 0.5],
   ['1e400', '1e400'],
   ['!!float 5', 5],
   ['!!binary aGVsbG8=', 'hello'],
@@ -43,6 +44,10 @@ test.each([
   ['9223372036854775808', 2 ** 63],
 ])('[D562] %s is read as the JSON that the reference makes of it', (scalar, value) => {
   expect(read(scalar)).toEqual(value);
+});
+
+test('[D562] !!binary needs base64', () => {
+  expect(() => read('!!binary "%%"')).toThrow('no text in base64');
 });
 
 test.each(['.inf', '-.Inf', '.NaN'])(

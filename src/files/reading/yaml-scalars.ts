@@ -2,6 +2,7 @@ import type { CollectionTag, ScalarTag } from 'yaml';
 
 const INT = 'tag:yaml.org,2002:int';
 const FLOAT = 'tag:yaml.org,2002:float';
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** Numbers of JSON that Go reads as `int` have 64 bits; their largest is this or rounded to it. */
 const INT64_END = 2n ** 63n;
 /** The largest number below 2^63. */
@@ -22,7 +23,7 @@ export const YAML_1_1_SCALARS: readonly (ScalarTag | CollectionTag)[] = [
   {
     default: true,
     tag: FLOAT,
-    test: /^(?:[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?|[-+]?\.[0-9]+)(?:[eE][-+]?[0-9][0-9_]*)?$/,
+    test: /^(?:[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?|[-+]?\.[0-9][0-9_]*)(?:[eE][-+]?[0-9][0-9_]*)?$/,
     resolve: (text) => {
       const number = Number(text.replaceAll('_', ''));
       // What is beyond the largest number is a text there.
@@ -40,7 +41,15 @@ export const YAML_1_1_SCALARS: readonly (ScalarTag | CollectionTag)[] = [
   },
   tagged(FLOAT, Number),
   tagged('tag:yaml.org,2002:timestamp', (text) => text),
-  tagged('tag:yaml.org,2002:binary', (text) => Buffer.from(text, 'base64').toString('utf8')),
+  {
+    default: false,
+    tag: 'tag:yaml.org,2002:binary',
+    resolve: (text, onError) => {
+      const digits = text.replaceAll(/\s/g, '');
+      if (!BASE64.test(digits)) onError('is no text in base64, as its tag !!binary says');
+      return Buffer.from(digits, 'base64').toString('utf8');
+    },
+  },
   { collection: 'map', tag: 'tag:yaml.org,2002:set', resolve: (map) => map },
   { collection: 'seq', tag: 'tag:yaml.org,2002:omap', resolve: (list) => list },
   { collection: 'seq', tag: 'tag:yaml.org,2002:pairs', resolve: (list) => list },
