@@ -12,6 +12,7 @@ import {
   type Rename,
 } from './older-names.ts';
 import { OlderNotes } from './older-notes.ts';
+import { AGENTS, withSessionSources } from './older-sessions.ts';
 import { splitLatencyScorers } from './split-latency-scorers.ts';
 
 /** Older releases counted characters where the newest counts tokens. */
@@ -70,10 +71,20 @@ class OlderReading {
       this.#config = without({ ...this.#config, dataLayer: data }, 'data');
       this.#notes.works('data', 'dataLayer');
     }
+    this.#parser();
     const layer = this.#config['dataLayer'] ?? {};
     if (!isFields(discovery) || !isFields(layer) || layer['discovery'] !== undefined) return;
     this.#config = without({ ...this.#config, dataLayer: { ...layer, discovery } }, 'discovery');
     this.#notes.works('discovery', 'dataLayer.discovery');
+  }
+
+  /** There was one parser. */
+  #parser(): void {
+    const { requestHandler: given } = this.#config;
+    if (!isFields(given) || !isFields(given['parser']) || given['parsers'] !== undefined) return;
+    const requestHandler = { ...without(given, 'parser'), parsers: [given['parser']] };
+    this.#config = { ...this.#config, requestHandler };
+    this.#notes.works('requestHandler.parser', 'it in requestHandler.parsers');
   }
 
   #plugin(given: Fields, path: string): Fields {
@@ -91,7 +102,9 @@ class OlderReading {
     if (!isFields(parameters)) return entry;
     const at = `${path}.parameters`;
     const chosen = this.#chosen(parameters, OLDER_CHOICES.get(now), at);
-    const renamed = this.#renamed(chosen, OLDER_PARAMETER_NAMES.get(now) ?? [], at);
+    const agents = this.#has(AGENTS);
+    const bound = withSessionSources(now, chosen, agents, this.#notes, at);
+    const renamed = this.#renamed(bound, OLDER_PARAMETER_NAMES.get(now) ?? [], at);
     if (now === INDEX) {
       return { ...entry, parameters: this.#inTokens(renamed, at) };
     }
