@@ -79,6 +79,12 @@ describe('configurations of older releases of the reference', () => {
     ['osl-bucket', 'outlen-bucket'],
     ['prefill-pin-screener', 'endpoint-pin-screener'],
     ['zmq-state-extractor', 'core-metrics-extractor'],
+    ['constant-ceiling-control', 'the default usage limit policy'],
+    ['inflight-load-scorer', 'active-request-scorer'],
+    ['input-profile-tracker', 'latency-slo-admitter'],
+    ['latency-detector', 'utilization-detector with latency-slo-admitter'],
+    ['weighted-mm-embeddings-cache-producer', 'mm-embeddings-cache-producer'],
+    ['weighted-mm-embeddings-cache-scorer', 'mm-embeddings-cache-scorer'],
   ])('[D421] %s, which is only in branches, is an error that names %s', (type, similar) => {
     expect(issuesOf({ plugins: [{ type }] })).toEqual([
       `plugins[0].type: ${type} is in no release of the reference picker, and is not here; ${similar} does a similar work`,
@@ -103,6 +109,13 @@ describe('configurations of older releases of the reference', () => {
     expect(issuesOf({ plugins: [{ type: 'metrics-data-source', parameters }] })).toEqual([
       'plugins[0].parameters.query: is of a later release of the reference picker, and is not here; leave it out: write it in path, such as /v1/loads?format=prometheus',
     ]);
+  });
+
+  test('[D421] a subtraction of cached tokens that only branches have is an error that says so', () => {
+    const parameters = { reusableTokensProducerName: 'p2p-source' };
+    expect(issuesOf({ plugins: [{ type: 'context-length-aware', parameters }] })[0]).toBe(
+      'plugins[0].parameters.reusableTokensProducerName: is of a later release of the reference picker, and is not here; leave it out: ranges are of tokens of whole prompts',
+    );
   });
 
   test('[D421] reports of caches that only branches ask for are an error that says so', () => {
