@@ -37,9 +37,12 @@ const FLUSH_MS = 1000;
  * By chance before each try to connect: replicas that have lost a server do not come back at once.
  */
 const RECONNECT_JITTER_MS = 500;
-/** A connection that falls silent is found within three of these. */
-const PING_MS = 2000;
-const PINGS_OPEN_MAX = 2;
+/**
+ * A connection that falls silent is found within seven of these. One over which an answer takes
+ * less than six is kept: a slow line would else be given up again and again.
+ */
+const PING_MS = 1000;
+const PINGS_OPEN_MAX = 6;
 /**
  * What NATS has not confirmed: it is asked beyond the first, and beyond the second nothing more is
  * sent.
