@@ -22,6 +22,7 @@ const { values } = parseArgs({
     endpoints: { type: 'string', default: '' },
     nats: { type: 'string', default: '' },
     key: { type: 'string', default: '' },
+    'with-first': { type: 'boolean', default: false },
   },
 });
 
@@ -48,9 +49,11 @@ const start = (more: Partial<ServeSettings>): Promise<Serving> => {
   const plan = withScrapeFlags(planFrom('default'), { scrapeIntervalMs: SCRAPE_INTERVAL_MS });
   return startServe(serveOptions({ endpoints, plan, ...more }));
 };
+// The second picker of a process is dearer than the first, whatever it does.
+const early = values['with-first'] ? await start(withFeature()) : undefined;
 const without = await start({});
 // A viewer comes and goes: the feature needs no picker of its own.
-const having = values.feature === 'page' ? without : await start(withFeature());
+const having = values.feature === 'page' ? without : (early ?? (await start(withFeature())));
 const { extProcPort, metricsPort } = having;
 const ports = { without: without.extProcPort, with: extProcPort, metricsPort };
 process.stdout.write(`${JSON.stringify(ports)}\n`);
