@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
 import { SimulatedClock } from '../../clock/simulated-clock.ts';
 import { HttpFront } from './http-front.ts';
@@ -114,4 +115,35 @@ it('[O397] an offer of HTTP/2 over the same connection is left alone', async () 
     'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n';
   (await connected(port)).write(`GET /v1/models HTTP/1.1\r\nhost: a\r\n${offer}\r\n`);
   await expect.poll(() => unanswered.length, { timeout: 60_000 }).toBe(1);
+});
+
+/** Asks, and sends what comes. It needs no turn of this thread's loop. */
+const CLIENT = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { port, hasAsked, ask } } = require('node:worker_threads');
+  let got = '';
+  const socket = connect(port, '127.0.0.1').on('data', (data) => (got += data));
+  socket.on('error', (error) => (got += error.code)).on('close', () => parentPort.postMessage(got));
+  socket.write(ask, () => {
+    Atomics.store(hasAsked, 0, 1);
+    Atomics.notify(hasAsked, 0);
+  });`;
+
+it('[V518] a request that came while the process was busy is answered, though its port closes then', async () => {
+  const clock = new SimulatedClock();
+  front = new HttpFront({
+    clock,
+    requestsMax: 2,
+    onRequest: ({ response }) => void response.end('here'),
+    onRefused: () => undefined,
+  });
+  const port = await front.listen('127.0.0.1', 0);
+  const ended = front.drain({ drainNoticeMs: 10, drainTimeoutMs: 1_000 });
+  const hasAsked = new Int32Array(new SharedArrayBuffer(4));
+  const client = new Worker(CLIENT, { eval: true, workerData: { port, hasAsked, ask: ASK } });
+  const answer = once(client, 'message');
+  Atomics.wait(hasAsked, 0, 0);
+  clock.advanceTo(10);
+  await ended;
+  expect(String(await answer)).toContain('here');
 });

@@ -111,6 +111,9 @@ export class HttpFront {
     const { clock } = this.#options;
     this.#draining = true;
     await new Promise<void>((resolve) => void clock.setTimer(drainNoticeMs, resolve));
+    // While this process was busy, the system has taken connections that would be reset: they are
+    // accepted in this turn of the loop, and their requests read in the next.
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
     this.#server.close();
     if (this.#open.size > 0) {
       await new Promise<void>((resolve) => {
