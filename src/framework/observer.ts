@@ -58,6 +58,11 @@ export interface Usage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number | undefined;
+  /**
+   * Servers that count cached tokens in such a usage leave the count out where it is 0. Left out
+   * where it is not so, and of no matter to observers: what they get has the 0.
+   */
+  readonly leavesOutZero?: true | undefined;
 }
 
 /**

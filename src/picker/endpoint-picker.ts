@@ -94,8 +94,9 @@ export class EndpointPicker implements Router, BookingRouter {
     this.#room.configure(plan.hold);
     const { backlog, loads, shares } = this.#room;
     // Each request copies these fields, so they are no more than a request needs.
-    const { open } = known;
-    const parts = { pool, ledger, clock, engineModel, faults, open, ejector, backlog };
+    const { open, cachedCounts } = known;
+    const load = { ledger, engineModel, open, backlog };
+    const parts = { pool, clock, faults, ejector, cachedCounts, ...load };
     const cores = (): ActiveCores => this.#cores;
     this.elsewhere = new Elsewhere({ ...options, parts, cores });
     this.#cycles = new Cycles({ ...known, cores, parts, loads, stopwatch });

@@ -1,4 +1,5 @@
 import { ConcurrencyLimit } from './capacity/concurrency-limit.ts';
+import { CachedCounts } from './cycles/cached-counts.ts';
 import { CandidateRules } from './cycles/candidates.ts';
 import { Ejector } from './ejection/ejector.ts';
 import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
@@ -28,6 +29,7 @@ export interface PickerParts {
   readonly candidates: CandidateRules;
   /** The requests in flight, where they have a maximum age. */
   readonly open: OpenReservations | undefined;
+  readonly cachedCounts: CachedCounts;
 }
 
 /** `owner` is the picker: timers that fail are reported as its. */
@@ -52,5 +54,8 @@ export function pickerParts(options: EndpointPickerOptions, owner: object): Pick
   const memory = new KeptMemory({ pool, ledger });
   const bounds = new RunningBounds({ pool, ledger, engineModel });
   const candidates = new CandidateRules(ejector, limit, [lost, memory, bounds]);
-  return { pool, faults, journal, clock, ledger, limit, ejector, engineModel, candidates, open };
+  const cachedCounts = new CachedCounts();
+  pool.observeEndpoints(cachedCounts);
+  const load = { ledger, limit, open, engineModel };
+  return { pool, faults, journal, clock, ejector, candidates, cachedCounts, ...load };
 }

@@ -58,7 +58,10 @@ describe('the answer to a request', () => {
     expect(actions.at(-1)).toMatchObject({ endOfStream: true });
     expect(firstTokens()).toBeGreaterThan(0);
     expect(ended).toEqual([
-      { outcome: 'completed', usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 4 } },
+      {
+        outcome: 'completed',
+        usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 4, leavesOutZero: true },
+      },
     ]);
   });
 
@@ -227,7 +230,12 @@ describe('the answer to a request', () => {
 
 describe('what plugins report of an answer', () => {
   const metadata = [{ namespace: 'envoy.lb', name: 'cost', value: 3 }];
-  const usage = { promptTokens: 1, completionTokens: 2, cachedTokens: undefined };
+  const usage = {
+    promptTokens: 1,
+    completionTokens: 2,
+    cachedTokens: undefined,
+    leavesOutZero: true,
+  };
   const text = '{"usage":{"prompt_tokens":1,"completion_tokens":2}}';
 
   const POST = [requestHeaders(), requestBody(BODY)];

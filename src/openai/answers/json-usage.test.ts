@@ -12,7 +12,7 @@ describe('the usage of a JSON answer', () => {
   it('[P31] reads the names of OpenAI and of Anthropic', () => {
     expect(
       usageOf('{"usage":{"prompt_tokens":3,"completion_tokens":5,"prompt_tokens_details":null}}'),
-    ).toEqual({ promptTokens: 3, completionTokens: 5, cachedTokens: undefined });
+    ).toMatchObject({ promptTokens: 3, completionTokens: 5, cachedTokens: undefined });
     expect(
       usageOf(
         '{"usage": {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 2}, "x": 1}',
@@ -23,6 +23,19 @@ describe('the usage of a JSON answer', () => {
         '"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":1}',
       ),
     ).toEqual({ promptTokens: 9, completionTokens: 1, cachedTokens: 4 });
+  });
+
+  it('[Q380] may leave out a count of 0 in completions, and in no other answer', () => {
+    const leavesOut = (...chunks: readonly string[]) => usageOf(...chunks)?.leavesOutZero ?? false;
+    const counts = '"completion_tokens":5,"prompt_tokens_details":';
+    expect(leavesOut(`{"usage":{"prompt_tokens":3,${counts}null}}`)).toBe(true);
+    expect(leavesOut(`{"usage":{"prompt_tokens":3,${counts}{"cached_tokens":2}}}`)).toBe(true);
+    const embedding = '{"usage":{"prompt_tokens":3,"completion_tokens":0}}';
+    expect(leavesOut(embedding)).toBe(false);
+    expect(leavesOut('{"usage":{"input_tokens":3,"output_tokens":5}}')).toBe(false);
+    const generate = new JsonUsage('meta_info');
+    generate.push(Buffer.from('{"meta_info":{"prompt_tokens":3,"completion_tokens":5}}'));
+    expect(generate.take()?.leavesOutZero).toBeUndefined();
   });
 
   it('[P31] takes the prompt’s tokens from the first event where the last does not have them', () => {

@@ -21,13 +21,20 @@ const LONG_LAST_EVENT =
 /** What the beginnings of such events have and pieces of answers have not. */
 const LAST_EVENT_HINTS = ['mplete', 'failed"'];
 
+/** Of the object that has the counts of OpenAI's completions, without its first quote. */
+const OPENAI_KEY = 'usage"';
+
 /** What stands between a key and its value. */
 const BETWEEN = ': \t\r\n';
 
 /** Answers are objects, lists or texts. */
 const JSON_ENDS = ['}', ']', '"'];
 
-type Counts = { -readonly [Count in keyof Usage]: number | undefined };
+type Counts = {
+  -readonly [Count in 'promptTokens' | 'completionTokens' | 'cachedTokens']: number | undefined;
+};
+/** Counts of one object, by the names that it has for them. */
+type NamedCounts = Counts & { readonly isOpenAi: boolean };
 
 /**
  * Finds the token counts of a JSON answer or of a stream of JSON events, wherever they stand.
@@ -44,6 +51,8 @@ export class JsonUsage implements UsageReader {
   /** The last counts of what has left the window. */
   #counts: Counts = noCounts();
   #longLastEvent = false;
+  /** Whether the last counts were in the names of OpenAI's completions. */
+  #isOpenAi = false;
 
   /**
    * `key`: of the object that has the counts. `saysEnd`: streams of the API say when they are
@@ -93,13 +102,18 @@ export class JsonUsage implements UsageReader {
     this.#length = 0;
     this.#counts = noCounts();
     this.#longLastEvent = false;
+    const isOpenAi = this.#isOpenAi;
+    this.#isOpenAi = false;
     if (promptTokens === undefined && completionTokens === undefined) return undefined;
     // Embeddings have no answer to count, and some servers leave out what is zero.
-    return {
+    const usage = {
       promptTokens: promptTokens ?? 0,
       completionTokens: completionTokens ?? 0,
       cachedTokens,
     };
+    // vLLM and SGLang do so in completions. Elsewhere they always count, or never.
+    const leavesOutZero = isOpenAi && this.#key === OPENAI_KEY && usage.completionTokens > 0;
+    return leavesOutZero ? { ...usage, leavesOutZero } : usage;
   }
 
   #advance(window: Buffer): void {
@@ -119,6 +133,7 @@ export class JsonUsage implements UsageReader {
     counts.promptTokens = found.promptTokens ?? counts.promptTokens;
     counts.completionTokens = found.completionTokens ?? counts.completionTokens;
     counts.cachedTokens = found.cachedTokens ?? counts.cachedTokens;
+    if (found.promptTokens !== undefined) this.#isOpenAi = found.isOpenAi;
   }
 
   /**
@@ -139,14 +154,15 @@ function noCounts(): Counts {
 }
 
 /** Anthropic's first event counts the prompt, its last the answer: earlier objects count, too. */
-function countsIn(text: string, key: string, end: number): Counts {
-  const found = noCounts();
+function countsIn(text: string, key: string, end: number): NamedCounts {
+  const found = { ...noCounts(), isOpenAi: false };
   for (let at = text.lastIndexOf(key, end); at > 0; at = text.lastIndexOf(key, at - 1)) {
     const counts = text[at - 1] === '"' ? countsOf(objectAt(text, at + key.length)) : undefined;
     if (counts === undefined) continue;
     found.promptTokens ??= counts.promptTokens;
     found.completionTokens ??= counts.completionTokens;
     found.cachedTokens ??= counts.cachedTokens;
+    found.isOpenAi ||= counts.isOpenAi;
     if (found.promptTokens !== undefined && found.completionTokens !== undefined) break;
   }
   return found;
@@ -175,7 +191,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function countsOf(object: Record<string, unknown> | undefined): Counts | undefined {
+function countsOf(object: Record<string, unknown> | undefined): NamedCounts | undefined {
   if (object === undefined) return undefined;
   const details = object['prompt_tokens_details'] ?? object['input_tokens_details'];
   return {
@@ -184,6 +200,7 @@ function countsOf(object: Record<string, unknown> | undefined): Counts | undefin
     cachedTokens:
       count((details as Record<string, unknown> | null | undefined)?.['cached_tokens']) ??
       count(object['cache_read_input_tokens'] ?? object['cached_tokens']),
+    isOpenAi: object['prompt_tokens'] !== undefined,
   };
 }
 

@@ -30,6 +30,7 @@ describe('the usage of a gRPC answer', () => {
           promptTokens: last.prompt_tokens,
           completionTokens: last.completion_tokens,
           cachedTokens: last.cached_tokens,
+          leavesOutZero: true,
         };
         expect(usageOf(Buffer.concat([...chunks, complete]), 'generate', cuts)).toEqual(expected);
       }),

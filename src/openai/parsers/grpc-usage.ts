@@ -51,6 +51,8 @@ export class GrpcUsage implements UsageReader, FrameHandler, ProtoHandler {
       promptTokens: counts.get('prompt') ?? 0,
       completionTokens: counts.get('completion') ?? 0,
       cachedTokens: counts.get('cached'),
+      // A count of 0 is not in a message, in whichever it is.
+      ...(this.#messages && { leavesOutZero: true }),
     };
   }
 

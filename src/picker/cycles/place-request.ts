@@ -13,7 +13,10 @@ import { ReservedRequest, type ReservedRequestParts } from './reserved-request.t
 
 /** The parts of a picker that reservations need. */
 export interface ReserveParts
-  extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open' | 'ejector'> {
+  extends Pick<
+    ReservedRequestParts,
+    'pool' | 'clock' | 'faults' | 'open' | 'ejector' | 'cachedCounts'
+  > {
   readonly backlog: EndpointBacklog;
   readonly ledger: ReservingLedger;
   readonly engineModel: EngineModel;
@@ -97,7 +100,7 @@ export function reservePlaced(
   parts: ReserveParts,
 ): ReservedRequest {
   const { decision, at, firstTokenVisible } = placed;
-  const { pool, clock, faults, open, ejector } = parts;
+  const { pool, clock, faults, open, ejector, cachedCounts } = parts;
   const reserved = reserveLoad(placed, parts);
   const { ttftMs, decodeMs, reservation } = reserved;
   const routed = routedOf(placed, reserved);
@@ -109,6 +112,7 @@ export function reservePlaced(
     faults,
     open,
     ejector,
+    cachedCounts,
     routed,
     decision,
     reservation,

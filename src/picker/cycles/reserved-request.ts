@@ -19,6 +19,7 @@ import type { Reservation } from '../load/endpoint-reservation.ts';
 import type { OpenReservation, OpenReservations } from '../load/open-reservations.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import { addedHeaders, credible, reportedValues } from './answer-additions.ts';
+import type { CachedCounts } from './cached-counts.ts';
 import { headersWithRank, targetsOf } from './rank-destinations.ts';
 
 export interface ReservedRequestParts {
@@ -33,6 +34,7 @@ export interface ReservedRequestParts {
   /** Undefined where reservations are kept until they are released, however old they are. */
   readonly open: OpenReservations | undefined;
   readonly ejector: Ejector;
+  readonly cachedCounts: CachedCounts;
   readonly observers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
   readonly reporters: readonly ResponseReporter[];
@@ -190,9 +192,11 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { clock, endsAt, observers, routed, open, ejector } = this.#parts;
+    const { clock, endsAt, observers, routed, open, ejector, cachedCounts } = this.#parts;
     open?.delete(this);
-    const ending = { outcome, usage: usage && credible(usage), responseBytes };
+    const reported = usage && credible(usage);
+    const counted = reported && cachedCounts.completed(this.#servedBy, reported);
+    const ending = { outcome, usage: counted, responseBytes };
     const at = clock.begin();
     if (ending.usage !== undefined) this.#unlearnWindow(ending.usage);
     // Where the end of the response is not seen, its outcome says nothing about the endpoint.
