@@ -1,6 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../framework/error.ts';
 import { watchFile } from './watch-file.ts';
+
+// An `import` reads all exports of `node:util`, for which Node loads a part of its assertions.
+const { isDeepStrictEqual } = process.getBuiltinModule('node:util');
 
 interface Follower<Content> {
   /** What is in use at first. */

@@ -1,23 +1,11 @@
 import { appendFile, rm, truncate } from 'node:fs/promises';
-import { promisify } from 'node:util';
-import { constants, zstdCompress } from 'node:zlib';
 import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../../files/folders.ts';
 import { messageOf } from '../../framework/error.ts';
 import { captureFilePath, captureFiles, deleteOldest } from './capture-files.ts';
 import type { CaptureHead, CaptureRecord } from './capture-record.ts';
+import { compress } from './compress-lines.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import { utf8 } from './line-bytes.ts';
-
-const compress = promisify(zstdCompress);
-/** Faster than the defaults, which save no bytes: repetitions are near each other. */
-const FAST = {
-  params: {
-    [constants.ZSTD_c_compressionLevel]: 1,
-    [constants.ZSTD_c_windowLog]: 17,
-    [constants.ZSTD_c_hashLog]: 14,
-  },
-  chunkSize: 256 * 1024,
-};
 
 interface CaptureWriterOptions {
   /** Made where it is missing. Files of earlier runs stay while there is room for them. */
@@ -185,7 +173,7 @@ export class CaptureWriter {
     // First, so that a file that cannot be deleted never takes the folder beyond its bound.
     if (this.#mustDelete) deleteOldest(folder, totalBytesMax);
     this.#mustDelete = false;
-    const bytes = await compress(lines, FAST);
+    const bytes = await compress(lines);
     await appendFile(path, bytes, { mode: PRIVATE_FILE });
     // The last frame of a file that is full does not count for the next file.
     if (path === this.#path) this.#fileBytes += bytes.length;

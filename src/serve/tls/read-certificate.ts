@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { readFollowed } from '../../files/following/read-followed.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
+import { loadTls } from '../../runtime/node-modules.ts';
 
 /**
  * Reads and checks `tls.crt` and `tls.key` of a folder. Throws the system's error for a file that
@@ -13,6 +13,7 @@ export function readCertificate(folder: string, flag = '--cert-path'): Certifica
   const [certPath, keyPath] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   const cert = readFollowed(certPath);
   const key = readFollowed(keyPath);
+  const { createSecureContext } = loadTls();
   attempt(certPath, () => createSecureContext({ cert }), whyNot(cert, 'CERTIFICATE'), flag);
   attempt(keyPath, () => createPrivateKey(key), whyNot(key, 'PRIVATE KEY'), flag);
   attempt(keyPath, () => createSecureContext({ cert, key }), `is not the key of ${certPath}`, flag);

@@ -1,5 +1,5 @@
-import { gunzipSync, inflateSync } from 'node:zlib';
 import type { Clock, Timer } from '../../../framework/runtime.ts';
+import { loadZlib } from '../../../runtime/node-modules.ts';
 import { HTTP2 } from '../../http2/errors.ts';
 import type { Http2Stream } from '../../http2/stream.ts';
 import { framesOf } from './answer-frames.ts';
@@ -90,8 +90,8 @@ export function decompressed(
   const allowed = DECOMPRESSED_BYTES_MIN + COMPRESSION_MAX * message.length;
   const options = { maxOutputLength: Math.min(messageBytesMax, allowed) };
   try {
-    if (encoding === 'gzip') return gunzipSync(message, options);
-    if (encoding === 'deflate') return inflateSync(message, options);
+    if (encoding === 'gzip') return loadZlib().gunzipSync(message, options);
+    if (encoding === 'deflate') return loadZlib().inflateSync(message, options);
   } catch (error) {
     if (error instanceof RangeError) {
       const most = `more than ${options.maxOutputLength} bytes, the most that is taken`;

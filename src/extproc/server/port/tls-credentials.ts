@@ -1,4 +1,5 @@
-import { createServer, type SecureVersion, type Server, type TLSSocket } from 'node:tls';
+import type { SecureVersion, Server, TLSSocket } from 'node:tls';
+import { loadTls } from '../../../runtime/node-modules.ts';
 import { boundHandshakes } from './bound-handshakes.ts';
 
 /** A certificate with its chain, and its key, both as PEM. */
@@ -51,7 +52,7 @@ export class TlsCredentials {
   /** A server for HTTP/2 that uses this as long as it is open. */
   createServer(onConnection: (socket: TLSSocket) => void): Server {
     const requestCert = this.#context.clientCa !== undefined;
-    const server = createServer(
+    const server = loadTls().createServer(
       {
         ...secureContext(this.#context),
         ALPNProtocols: ['h2'],

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect as connectTls, TLSSocket } from 'node:tls';
 import type { ConnectionOptions, Server } from '@nats-io/nats-core';
 import type { Transport } from '@nats-io/nats-core/internal';
 import { messageOf } from '../../../framework/error.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import { nodeClock } from '../../../runtime/clock/node-clock.ts';
+import { loadTls } from '../../../runtime/node-modules.ts';
 import { BadServer, infoOf, ServerBytes } from './server-bytes.ts';
 import { ServerTime } from './server-time.ts';
 
@@ -93,7 +93,7 @@ export class BoundedTransport implements Transport {
   }
 
   isEncrypted(): boolean {
-    return this.#socket instanceof TLSSocket;
+    return this.#socket instanceof loadTls().TLSSocket;
   }
 
   send(frame: Uint8Array): void {
@@ -199,7 +199,7 @@ async function secured(
   }
   // Otherwise another on the way could answer in the server's name.
   if (end < greeting.length) throw new BadServer('it sends more than its greeting before TLS');
-  const secure = connectTls({ ...options.tls, socket, host, servername });
+  const secure = loadTls().connect({ ...options.tls, socket, host, servername });
   try {
     await once(secure, 'secureConnect');
   } catch (error) {

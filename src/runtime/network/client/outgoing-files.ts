@@ -1,7 +1,7 @@
-import { createSecureContext } from 'node:tls';
 import { readFollowed } from '../../../files/following/read-followed.ts';
 import { messageOf } from '../../../framework/error.ts';
 import type { HttpTls } from '../../../framework/runtime.ts';
+import { loadTls } from '../../node-modules.ts';
 
 type TlsPaths = Pick<HttpTls, 'caPath' | 'certPath' | 'keyPath'>;
 
@@ -60,7 +60,7 @@ function usable({ caPath, certPath, keyPath }: TlsPaths): TlsFiles {
     throw new Error(`${caPath} has no certificates, or not all of them whole`);
   }
   try {
-    createSecureContext(files);
+    loadTls().createSecureContext(files);
   } catch (error) {
     const named = [certPath, keyPath].filter((path) => path !== undefined).join(' with ');
     throw new Error(`${named} cannot be used: ${messageOf(error)}`, { cause: error });
