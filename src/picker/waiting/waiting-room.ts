@@ -1,5 +1,5 @@
 import type { Waiting } from '../../flow/discipline.ts';
-import { FairShares, type Share } from '../../flow/fair-shares.ts';
+import { FairShares } from '../../flow/fair-shares.ts';
 import { WaitingQueue } from '../../flow/waiting-queue.ts';
 import { IN_FLIGHT, type InFlightView } from '../../framework/keys.ts';
 import type { CycleFact } from '../../framework/plugin.ts';
@@ -8,7 +8,7 @@ import type { HeldSum, Placement, RouteOptions } from '../../framework/routing.t
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { AdapterSlots } from '../capacity/adapter-slots.ts';
 import type { ConcurrencyLimit } from '../capacity/concurrency-limit.ts';
-import { EndpointBacklog, NOTHING_PENDING } from '../capacity/endpoint-backlog.ts';
+import { EndpointBacklog } from '../capacity/endpoint-backlog.ts';
 import type { Cycle, DecidedCycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EventClock } from '../events/event-clock.ts';
@@ -27,6 +27,7 @@ import {
 } from './held-request.ts';
 import { LongestWait } from './longest-wait.ts';
 import { NextLook } from './next-look.ts';
+import { PendingBound } from './pending-bound.ts';
 
 export interface WaitingRoomOptions extends DepartureOptions {
   readonly pool: EndpointPool;
@@ -68,6 +69,7 @@ export class WaitingRoom {
   readonly #known: TargetParts;
   readonly #dispatch: Dispatch;
   readonly #departures: Departures;
+  readonly #pending: PendingBound;
   readonly #held = new Map<Placement, HeldRequest>();
   readonly #queue = new WaitingQueue<HeldRequest>(this.shares);
   #arrivals = 0;
@@ -85,22 +87,24 @@ export class WaitingRoom {
     this.#options = options;
     const slots = new AdapterSlots(ledger, engineModel.adapters);
     this.backlog = new EndpointBacklog({ ...options, slots });
-    const { computedMs } = this.backlog;
-    const known = { crowdedFrom: this.#crowdedFrom, computedMs };
-    const loads = new HeldLoads(ledger, this.shares, known);
+    const { backlog, shares } = this;
+    this.#pending = new PendingBound({ pool, backlog, queue: this.#queue, shares });
+    const { crowdedFrom } = this.#pending;
+    const known = { crowdedFrom, computedMs: backlog.computedMs };
+    const loads = new HeldLoads(ledger, shares, known);
     this.loads = loads;
     this.#known = { engineModel, loads, slots };
     this.fact = { key: IN_FLIGHT, compute: () => loads };
     this.#departures = new Departures(options, (held) => this.#forget(held));
     this.#dispatch = new Dispatch({
       pool,
-      backlog: this.backlog,
-      pendingBelow: (held, at) => this.#pendingBelow(held.waiting.request, held, at),
+      backlog,
+      pendingBelow: (held, at) => this.#pending.below(held.waiting.request, held, at),
       queue: this.#queue,
       decideAnew: (held, at) => this.#decideAnew(held, at),
       place: (held, cycle, at) => this.#departures.place(held, cycle, at),
     });
-    pool.observeEndpoints(this.backlog);
+    pool.observeEndpoints(backlog);
     pool.observeEndpoints({ onEndpointRemoved: (endpoint) => this.loads.forget(endpoint) });
     const look = (): void => {
       this.#mustLook = true;
@@ -145,7 +149,7 @@ export class WaitingRoom {
     const target = decision && targetOf(decision, cycle, this.#known);
     if (target === undefined) return false;
     const share = this.shares.of(request);
-    const pendingBelow = this.#pendingBelow(request, { target, share }, at);
+    const pendingBelow = this.#pending.below(request, { target, share }, at);
     if (this.backlog.isOpenFor(target, at, pendingBelow)) return false;
     const { bodyBytes: bytes } = request;
     this.#queue.admit(bytes, this.#plan ?? DEFAULT_HOLD);
@@ -198,32 +202,6 @@ export class WaitingRoom {
     this.#next.cancel();
     this.#longest.cancel();
   }
-
-  /**
-   * Fewer tokens of prompts must be pending where a request goes: none where its flow crowds out
-   * another one, or is late there and may not share a step. Undefined for the usual two steps.
-   */
-  #pendingBelow(
-    { priority }: InferenceRequest,
-    { target, share }: Pick<HeldRequest, 'target' | 'share'>,
-    at: Millis,
-  ): number | undefined {
-    if (this.#crowds(share)) return NOTHING_PENDING;
-    const lateness = this.#queue.lateness(priority, placeOf(target), share, at);
-    if (lateness === undefined) return undefined;
-    if (target === undefined) return NOTHING_PENDING;
-    const { endpoint, prefillTokens } = target.load;
-    return this.backlog.pendingBelowForLate(endpoint, prefillTokens, lateness);
-  }
-
-  /**
-   * Whether a flow that has got more than another one has filled the pool: the other needs room.
-   */
-  #crowds(share: Share): boolean {
-    return this.#queue.isFair && this.shares.crowds(share, this.#crowdedFrom);
-  }
-
-  readonly #crowdedFrom = (): number => this.backlog.crowdedFrom(this.#options.pool.snapshot());
 
   /** Undefined where it cannot be decided. */
   #decideAnew(held: HeldRequest, at: Millis): DecidedCycle | undefined {
