@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { NAMED_CONFIGS, ZERO_KNOB } from '../config/defaults.ts';
+import { DEFAULT_CONFIG, NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig, loadConfigAside } from '../config/load.ts';
 import { knownFileFault } from '../files/file-fault.ts';
 import { readFollowed } from '../files/following/read-followed.ts';
@@ -72,7 +72,7 @@ export async function configFileOf(
  */
 export function configText(config: string, given?: string): string {
   const text = givenText(config, given);
-  return isBlank(text) ? ZERO_KNOB : text;
+  return isBlank(text) ? DEFAULT_CONFIG : text;
 }
 
 function givenText(config: string, given: string | undefined): string {
@@ -92,7 +92,7 @@ function planWith(
   const source = text === undefined ? named : '--config-text';
   const given = givenText(config, text);
   if (!isBlank(given)) return loadConfig({ text: given, source, catalogue, featureGates });
-  const plan = loadConfig({ text: ZERO_KNOB, source, catalogue, featureGates });
+  const plan = loadConfig({ text: DEFAULT_CONFIG, source, catalogue, featureGates });
   const note: ConfigNote = { path: source, reason: 'empty', text: `${source} ${EMPTY}` };
   return { ...plan, notes: [note, ...plan.notes], warnings: [note.text, ...plan.warnings] };
 }

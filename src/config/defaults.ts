@@ -16,7 +16,7 @@ schedulingProfiles:
 `;
 
 /** The configuration used when none is given. Nothing in it needs tuning. */
-export const ZERO_KNOB: string = `apiVersion: llm-d.ai/v1alpha1
+export const DEFAULT_CONFIG: string = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:
 - type: approx-prefix-cache-producer
@@ -31,8 +31,8 @@ schedulingProfiles:
 hold: {enabled: true}
 `;
 
-/** The value that `ZERO_KNOB` stands for: the usual start reads no YAML. */
-export function zeroKnob(): unknown {
+/** What reading `DEFAULT_CONFIG` gives, so that the usual start reads no YAML. */
+export function defaultConfig(): unknown {
   const plugins = ['decode-filter', 'predicted-cost-scorer'];
   return {
     apiVersion: 'llm-d.ai/v1alpha1',
@@ -79,7 +79,7 @@ schedulingProfiles:
 
 /** Configurations by the names that are accepted in place of a file's path. */
 export const NAMED_CONFIGS: ReadonlyMap<string, string> = new Map([
-  ['default', ZERO_KNOB],
+  ['default', DEFAULT_CONFIG],
   ['reference-default', REFERENCE_DEFAULT],
   ['round-robin', oneScorer('round-robin-scorer')],
   ['random', oneScorer('random-picker')],

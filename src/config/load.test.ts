@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { HEAD, load } from '../../test/support/load-text.ts';
 import { EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import { NAMED_CONFIGS, ZERO_KNOB, zeroKnob } from './defaults.ts';
+import { DEFAULT_CONFIG, defaultConfig, NAMED_CONFIGS } from './defaults.ts';
 import { loadConfig } from './load.ts';
 import { readConfigText } from './schema/schema.ts';
 
@@ -23,7 +23,7 @@ function namesOf({ plugins }: PickerPlan): readonly string[] {
 }
 
 it('[P53] the value of the default policy is that of its text', () => {
-  expect(zeroKnob()).toEqual(readConfigText(ZERO_KNOB, 'default'));
+  expect(defaultConfig()).toEqual(readConfigText(DEFAULT_CONFIG, 'default'));
 });
 
 it('[D420] reads words and numbers of a configuration as the reference does', () => {

@@ -10,7 +10,7 @@ import type {
   PlannedScheduler,
 } from '../picker/plan/picker-plan.ts';
 import { checkReferences } from './check-references.ts';
-import { ZERO_KNOB, zeroKnob } from './defaults.ts';
+import { DEFAULT_CONFIG, defaultConfig } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { configNotes } from './notes/config-notes.ts';
 import { fromOlderReleases } from './older/from-older-releases.ts';
@@ -46,7 +46,7 @@ interface LoadOptions extends PlanOptions {
 
 /** Makes a plan of a configuration's text, as `planConfig` does of its value. */
 export function loadConfig({ text, ...options }: LoadOptions): PickerPlan {
-  const value = text === ZERO_KNOB ? zeroKnob() : readConfigText(text, options.source);
+  const value = text === DEFAULT_CONFIG ? defaultConfig() : readConfigText(text, options.source);
   return planConfig(value, options);
 }
 
@@ -129,7 +129,7 @@ function withDefaultPolicy(config: EndpointPickerConfig): EndpointPickerConfig {
   const bare = config.plugins.length === 0 && config.schedulingProfiles.length === 0;
   if (!config.scheduler || !bare) return config;
   const source = 'the default policy';
-  const { plugins, schedulingProfiles } = checkShape(zeroKnob(), source).config;
+  const { plugins, schedulingProfiles } = checkShape(defaultConfig(), source).config;
   return { ...config, plugins, schedulingProfiles };
 }
 
