@@ -6,7 +6,7 @@ import { decodeStepMs, type PromptSize, predictedTtftMs, prefillSteps } from './
 const MISSES = 20;
 const NO_LOAD: InFlightLoad = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
-/** When an answer is good. */
+/** The times within which an answer counts as goodput. */
 export interface LatencyObjective {
   /** The first token comes sooner than this. */
   readonly ttftMs: Millis;

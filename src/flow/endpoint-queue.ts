@@ -89,8 +89,8 @@ export class EndpointQueue<T extends Queued> {
     this.#due.delete(item);
   }
 
-  /** Any of them. */
-  get some(): T | undefined {
+  /** Any of them; undefined where there is none. */
+  get anyItem(): T | undefined {
     return this.#byNewest.first;
   }
 

@@ -128,7 +128,7 @@ export class WaitingQueue<T extends Queued> {
     let first: T | undefined;
     for (const flows of this.#groups.get(priority)?.queues.values() ?? []) {
       const [queue] = flows.values();
-      if (queue?.some === undefined || !openness.isOpen(queue.some)) continue;
+      if (queue?.anyItem === undefined || !openness.isOpen(queue.anyItem)) continue;
       first = this.#firstOf(flows, first, at, openness);
     }
     return first;

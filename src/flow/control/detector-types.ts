@@ -47,14 +47,14 @@ const maxSaturationConfig = z.lazy(() =>
     ),
 );
 
-/** Flow control makes it, as it makes every policy. */
+/** The highest saturation of others. Flow control makes detectors: as data sources they do nothing. */
 export const maxSaturationDetector: DataSourceDefinition = defineDataSource({
   type: 'max-saturation-detector',
   config: maxSaturationConfig,
   start: () => ({ stop: () => undefined }),
 });
 
-/** Our own. */
+/** By prompts that are not computed and requests in flight, see `backlog`. Not in the reference. */
 export const backlogDetector: DataSourceDefinition = defineDataSource({
   type: 'backlog-detector',
   config: z.lazy(() =>
@@ -118,10 +118,12 @@ const CREATE: ReadonlyMap<string, Create> = new Map<string, Create>([
   ],
 ]);
 
+/** Whether plugins of this type measure saturation. */
 export function isDetector(type: string): boolean {
   return CREATE.has(type);
 }
 
+/** Throws Error for a type that is no detector: see `isDetector`. */
 export function detectorPart(plan: DetectorPlan): DetectorPart {
   const create = CREATE.get(plan.type);
   if (create === undefined) throw new Error(`${plan.type} is not a detector`);

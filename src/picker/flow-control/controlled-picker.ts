@@ -24,7 +24,8 @@ export interface ControlledPicker extends Router {
 }
 
 /** What was let through, and the ledger does not have yet. */
-interface Lacking {
+interface Unseen {
+  /** How many requests. */
   readonly unseen: number;
   /** Tokens of their prompts. */
   readonly unseenTokens: number;
@@ -32,7 +33,7 @@ interface Lacking {
 
 interface ControlOptions {
   readonly plan: FlowControlPlan;
-  readonly lacking: Lacking;
+  readonly letThrough: Unseen;
   /** The priority of each objective, by name. */
   readonly objectives: (() => ReadonlyMap<string, number>) | undefined;
   /** What it takes the place of. */
@@ -42,12 +43,12 @@ interface ControlOptions {
 /** Flow control before this picker. */
 export function flowControlOver(
   picker: ControlledPicker,
-  { plan, lacking, objectives, former }: ControlOptions,
+  { plan, letThrough, objectives, former }: ControlOptions,
 ): FlowControl {
   return createFlowControl(plan, {
     endpoints: () => picker.pool.snapshot(),
-    inFlight: withMore(picker, lacking),
-    hasRoom: roomBeyond(picker, lacking),
+    inFlight: withUnseen(picker, letThrough),
+    hasRoom: roomBeyond(picker, letThrough),
     takersAmong: takersAmong(picker),
     objectives,
     former,
@@ -57,9 +58,9 @@ export function flowControlOver(
 /** Whether the capacity of endpoints allows one more request than those that the ledger lacks. */
 function roomBeyond(
   { limit }: ControlledPicker,
-  lacking: Lacking,
+  letThrough: Unseen,
 ): (endpoints: readonly Endpoint[]) => boolean {
-  return (endpoints) => limit.roomAt(endpoints) > lacking.unseen;
+  return (endpoints) => limit.roomAt(endpoints) > letThrough.unseen;
 }
 
 /** Ejected endpoints get no requests, and beside others those without a first sample get none. */
@@ -75,11 +76,11 @@ function takersAmong({ ejector }: ControlledPicker): FlowControlDeps['takersAmon
 const isSampled = ({ metrics }: Endpoint): boolean => Number.isFinite(metrics.sampledAt);
 
 /** The load in flight with requests that the ledger does not have yet, spread over the pool. */
-function withMore({ ledger, pool }: ControlledPicker, lacking: Lacking): InFlightView {
+function withUnseen({ ledger, pool }: ControlledPicker, letThrough: Unseen): InFlightView {
   return {
     load(endpoint): InFlightLoad {
       const load = ledger.load(endpoint);
-      const { unseen, unseenTokens } = lacking;
+      const { unseen, unseenTokens } = letThrough;
       if (unseen === 0) return load;
       const size = Math.max(1, pool.snapshot().length);
       const tokens = unseenTokens / size;

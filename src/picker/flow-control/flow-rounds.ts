@@ -108,9 +108,9 @@ export class FlowRounds {
   }
 
   #replaceControl(plan: FlowControlPlan | undefined): void {
-    const { picker, letThrough: lacking, measured, objectives } = this.#options;
+    const { picker, letThrough, measured, objectives } = this.#options;
     const former = this.#control;
-    const control = plan && flowControlOver(picker(), { plan, lacking, objectives, former });
+    const control = plan && flowControlOver(picker(), { plan, letThrough, objectives, former });
     this.#control = control;
     this.#discipline = control && (measured?.(control) ?? control);
   }
