@@ -19,7 +19,7 @@ const FAULTS_MAX = 100;
 export function readYaml(
   text: string,
   source: string,
-  scalars: readonly Yaml.ScalarTag[] = [],
+  scalars: readonly (Yaml.ScalarTag | Yaml.CollectionTag)[] = [],
 ): unknown {
   if (text.includes('\0')) {
     const message = 'is not UTF-8 text: it has zero bytes, as UTF-16 has; save it as UTF-8';
@@ -98,7 +98,7 @@ function parsed(
     /** Gets those of the first document. */
     readonly errors: SyntaxFault[];
     readonly source: string;
-    readonly scalars: readonly Yaml.ScalarTag[];
+    readonly scalars: readonly (Yaml.ScalarTag | Yaml.CollectionTag)[];
   },
 ): readonly Yaml.Document.Parsed[] {
   const documents: Yaml.Document.Parsed[] = [];
