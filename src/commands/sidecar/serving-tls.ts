@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import type { SecureContextOptions } from 'node:tls';
+import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
@@ -22,13 +24,15 @@ export async function servingTls(
   const made = certPath === '' ? await selfSignedCertificate() : undefined;
   // A certificate that was made here is in no file.
   const names = made === undefined ? ['tls.crt', 'tls.key'] : [];
+  const read = (): SecureContextOptions & Certificate => ({
+    ...(made ?? readCertificate(certPath)),
+    ...(minVersion !== undefined && { minVersion }),
+    ...(ciphers !== undefined && { ciphers }),
+  });
   return followedContext({
     paths: names.map((name) => join(certPath, name)),
-    read: () => ({
-      ...(made ?? readCertificate(certPath)),
-      ...(minVersion !== undefined && { minVersion }),
-      ...(ciphers !== undefined && { ciphers }),
-    }),
+    first: read(),
+    read,
     clock,
     onAdopted: () => log('certificate replaced; new connections use it'),
     onRefused: (reason) =>

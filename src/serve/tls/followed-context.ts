@@ -16,6 +16,8 @@ export interface FollowedContext extends Omit<FollowedCertificate, 'stop'> {
 interface FollowedFiles {
   /** None for a certificate that is in no file. */
   readonly paths: readonly string[];
+  /** What is in use at first: what `read` gave. */
+  readonly first: SecureContextOptions & Certificate;
   /** Reads them anew. Throws where they cannot be used. */
   readonly read: () => SecureContextOptions & Certificate;
   readonly clock: Clock;
@@ -26,10 +28,9 @@ interface FollowedFiles {
   readonly onUnwatched: (error: unknown) => void;
 }
 
-/** Reads the files at once. Throws what `read` throws. */
+/** The TLS of a port that begins with `first`. Follows the files only once `follow` is called. */
 export function followedContext(files: FollowedFiles): FollowedContext {
-  const { paths, read, clock, onAdopted, onRefused, onUnwatched } = files;
-  const first = read();
+  const { paths, first, read, clock, onAdopted, onRefused, onUnwatched } = files;
   let used = first;
   let following: Following | undefined;
   return {

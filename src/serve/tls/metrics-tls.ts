@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import type { SecureContextOptions } from 'node:tls';
 import type { Registry } from 'prom-client';
+import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
@@ -42,6 +44,12 @@ export function metricsTls(
     const message = `needs ${CERTIFICATE}: without TLS clients have no certificate`;
     throw new ConfigError('command line', [{ path: AUTHORITIES, message }]);
   }
+  const read = (): SecureContextOptions & Certificate => ({
+    ...readCertificate(folder, CERTIFICATE),
+    ...(authorities !== undefined && { ca: readAuthorities(authorities, AUTHORITIES) }),
+    minVersion: 'TLSv1.2',
+  });
+  const first = read();
   const reloads = new Reloads({
     registry,
     name: 'pointsman_metrics_certificate_reloads_total',
@@ -51,11 +59,8 @@ export function metricsTls(
   if (authorities !== undefined) paths.push(authorities);
   const followed = followedContext({
     paths,
-    read: () => ({
-      ...readCertificate(folder, CERTIFICATE),
-      ...(authorities !== undefined && { ca: readAuthorities(authorities, AUTHORITIES) }),
-      minVersion: 'TLSv1.2',
-    }),
+    first,
+    read,
     clock,
     onAdopted: () => reloads.adopted(),
     ...refusals(log, reloads),
