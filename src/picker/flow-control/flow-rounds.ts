@@ -60,7 +60,8 @@ export class FlowRounds {
     this.#discipline?.replaced();
     this.#replaceControl(plan);
     // A copy, because a request that goes on may bring others that are not to be added again.
-    for (const each of [...kept.values()]) this.#addAgain(each);
+    const waited = [...kept.values()];
+    for (const each of waited) this.#addAgain(each);
     if (plan !== undefined) reports.saw('configuration');
     this.look();
   }
