@@ -1,0 +1,60 @@
+import { X509Certificate } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { readFollowed } from '../../../files/following/read-followed.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+/** Distributions have about 150 authorities, in one file or in two files for each. */
+const FILES_MAX = 1000;
+
+/**
+ * The certificates that `$SSL_CERT_FILE` and the folders of `$SSL_CERT_DIR` have, as PEM. What
+ * cannot be read or is no certificate is passed over, as programs in Go do: such a folder has
+ * keys and tokens, too.
+ */
+export function namedAuthorities(environment: Environment): readonly string[] {
+  const folders = (environment['SSL_CERT_DIR'] ?? '').split(':').filter((each) => each !== '');
+  const named = environment['SSL_CERT_FILE'] || undefined;
+  const files = [...(named === undefined ? [] : [named]), ...folders.flatMap(filesOf)];
+  const all = files.slice(0, FILES_MAX).flatMap(certificatesOf);
+  return [...new Set(all)];
+}
+
+/**
+ * Trusts these beside the well-known authorities, on every connection that is given none of its
+ * own. They are read once, as in the reference: its manifests name authorities by these variables.
+ */
+export function trustNamedAuthorities(environment: Environment): void {
+  const named = namedAuthorities(environment);
+  // Node 22.18 cannot do it.
+  if (named.length === 0 || !('setDefaultCACertificates' in tls)) return;
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...named]);
+}
+
+function filesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
+
+function certificatesOf(file: string): readonly string[] {
+  try {
+    const found = readFollowed(file).toString('latin1').match(CERTIFICATE) ?? [];
+    return found.filter(isCertificate);
+  } catch {
+    return [];
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
