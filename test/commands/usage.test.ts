@@ -69,7 +69,7 @@ describe('[O238] help begins with a command line to paste', () => {
   });
 });
 
-describe('[O186] a wrong command line says what to type next, in few lines', () => {
+describe('[O186] [D565] a wrong command line says what to type next, in few lines', () => {
   it.each([
     [
       ['serve', '--port', '1'],
