@@ -60,45 +60,44 @@ export function editedAnswer(answer: EngineAnswer, edit: AnswerEdit): EngineAnsw
 
 async function* editedLines(body: Readable, edit: AnswerEdit) {
   const pace = new TextPace();
-  for await (const pieces of linesOf(body)) {
+  const begun = new PackedPieces();
+  const edited = async (pieces: readonly Buffer[]): Promise<readonly Buffer[]> => {
     const inTurns = new TurnsReader();
     const line = await inTurns.joined(pieces);
     await pace.before(line);
     const event = eventIn(line);
-    if (event === undefined) yield* slicesOf([line]);
-    else {
-      const start = event.byteOffset - line.byteOffset;
-      const end = start + event.length;
-      yield* slicesOf([
-        line.subarray(0, start),
-        ...(await edit(event, inTurns)),
-        line.subarray(end),
-      ]);
-    }
+    if (event === undefined) return [line];
+    const start = event.byteOffset - line.byteOffset;
+    const end = start + event.length;
+    return [line.subarray(0, start), ...(await edit(event, inTurns)), line.subarray(end)];
+  };
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    const passed: Buffer[] = [];
+    for (const lines of linesIn(chunk, begun)) passed.push(...(await edited(lines)));
+    yield* slicesOf(passed);
   }
+  if (begun.bytes > 0) yield* slicesOf(await edited(begun.takePieces()));
 }
 
 /**
- * Lines with their ends, each by itself where a chunk has several; a line of more than
- * `LINE_BYTES_MAX` bytes in parts. Each in pieces.
+ * The lines that end in a chunk, in pieces: those that may be events one by one, and others that
+ * follow each other together. What is left is kept as begun, up to `LINE_BYTES_MAX`.
  */
-async function* linesOf(body: Readable): AsyncGenerator<readonly Buffer[]> {
-  const begun = new PackedPieces();
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    let from = 0;
-    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
-      const part = chunk.subarray(from, at + 1);
+function* linesIn(chunk: Buffer, begun: PackedPieces): Generator<readonly Buffer[]> {
+  let [from, lineStart] = [0, 0];
+  for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, lineStart)) {
+    const mayBeEvent = begun.bytes > 0 || chunk[lineStart] === DATA[0];
+    if (mayBeEvent) {
+      if (lineStart > from) yield [chunk.subarray(from, lineStart)];
+      begun.add(chunk.subarray(lineStart, at + 1));
+      yield begun.takePieces();
       from = at + 1;
-      if (begun.bytes === 0) yield [part];
-      else {
-        begun.add(part);
-        yield begun.takePieces();
-      }
     }
-    if (from < chunk.length) begun.add(chunk.subarray(from));
-    if (begun.bytes > LINE_BYTES_MAX) yield begun.takePieces();
+    lineStart = at + 1;
   }
-  if (begun.bytes > 0) yield begun.takePieces();
+  if (lineStart > from) yield [chunk.subarray(from, lineStart)];
+  if (lineStart < chunk.length) begun.add(chunk.subarray(lineStart));
+  if (begun.bytes > LINE_BYTES_MAX) yield begun.takePieces();
 }
 
 async function* editedWhole(body: Readable, edit: AnswerEdit) {

@@ -86,6 +86,9 @@ export class TurnsReader {
   }
 }
 
+/** What a text takes beyond its length, in bytes read. */
+const TEXT_BYTES = 128;
+
 /**
  * Lets other requests come between many short texts of one stream, each too short for slices: after
  * the texts of so many bytes.
@@ -99,6 +102,6 @@ export class TextPace {
       await turns.next();
       this.#bytes = 0;
     }
-    this.#bytes += length;
+    this.#bytes += length + TEXT_BYTES;
   }
 }
