@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { TimeoutError } from '../../clock/deadline.ts';
+import { limitReads } from './small-reads.ts';
 
 /**
  * A server that is silent for so long is asked by TCP whether it is still there, ten times in ten
@@ -14,7 +15,8 @@ export class NoConnection extends TimeoutError {}
 
 /**
  * Gives up a connection, with its TLS handshake, after `limitMs`; 0 is no limit. The connector has
- * no time-out of its own: undici's takes its time from the machine. TCP watches over the connection.
+ * no time-out of its own: undici's takes its time from the machine. TCP watches over the connection,
+ * and undici gets what has come in small pieces.
  */
 export function connectWithin(
   connect: buildConnector.connector,
@@ -27,7 +29,9 @@ export function connectWithin(
     // Declared as without a result, but it returns the socket.
     const socket = connect(options, (...outcome) => {
       timer?.cancel();
-      outcome[1]?.setKeepAlive(true, KEEPALIVE_MS);
+      const [, connected] = outcome;
+      connected?.setKeepAlive(true, KEEPALIVE_MS);
+      if (connected) limitReads(connected);
       callback(...outcome);
     }) as unknown as Socket;
   };
