@@ -42,3 +42,22 @@ describe('DecayingFit', () => {
     expect(fit.solve()[0]).toBeCloseTo(4, 1);
   });
 });
+
+describe('DecayingFit with bounds', () => {
+  it('[Q372] fits the others to what is held at its bound', () => {
+    const fit = new DecayingFit({ means: [1, 1], deviations: [10, 10] });
+    const random = seededRandom(5);
+    for (let n = 0; n < 400; n++) {
+      const [a, b] = [10 * random.next(), 10 + random.next()];
+      fit.observe([a, b], { value: 2 * a - b, deviation: 1, fading: 0.001 });
+    }
+    const [free, below] = fit.solve() as [number, number];
+    expect(free).toBeCloseTo(2, 1);
+    expect(below).toBeLessThan(-0.9);
+    const [least, held] = fit.solveAbove([0.05, 0]) as [number, number];
+    expect(held).toBe(0);
+    // Least squares through 0: the sum of (2a - b) a over that of a².
+    expect(least).toBeLessThan(1);
+    expect(fit.solveAbove([-10, -10])).toEqual(fit.solve());
+  });
+});

@@ -49,7 +49,34 @@ export class DecayingFit {
   }
 
   /** The most likely coefficients, given the prior, or another in its place. */
-  solve({ means, deviations }: FitPrior = this.#prior): readonly number[] {
+  solve(prior: FitPrior = this.#prior): readonly number[] {
+    return this.#solve(prior, []);
+  }
+
+  /**
+   * The most likely coefficients of which none is less than its bound. One that would be is held at
+   * its bound, and the others are fitted to that.
+   */
+  solveAbove(bounds: readonly number[]): readonly number[] {
+    const held: (number | undefined)[] = [];
+    for (;;) {
+      const found = this.#solve(this.#prior, held);
+      let worst = -1;
+      let missedBy = 0;
+      for (const [index, value] of found.entries()) {
+        const missing = (bounds[index] as number) - value;
+        if (held[index] !== undefined || !(missing > missedBy)) continue;
+        [worst, missedBy] = [index, missing];
+      }
+      if (worst < 0) return found;
+      held[worst] = bounds[worst] as number;
+    }
+  }
+
+  #solve(
+    { means, deviations }: FitPrior,
+    held: readonly (number | undefined)[],
+  ): readonly number[] {
     const size = this.#size;
     const rows = this.#rows;
     const width = size + 1;
@@ -61,6 +88,12 @@ export class DecayingFit {
       }
       rows[start + row] = (rows[start + row] as number) + precision;
       rows[start + size] = (this.#products[row] as number) + precision * (means[row] as number);
+      const value = held[row];
+      if (value !== undefined) {
+        rows.fill(0, start, start + size);
+        rows[start + row] = 1;
+        rows[start + size] = value;
+      }
     }
     eliminate(rows, size);
     return means.map(

@@ -94,15 +94,18 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     // Without attention: decision 284 says what was measured with it.
     const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
     const answerMs = this.#answerMs(endpoint, request);
-    if (prefill !== undefined) this.#demanded(prefill, promptMs, at);
+    if (prefill !== undefined) {
+      this.#demanded(prefill, promptMs, at);
+      this.#prefill.onRouted(routed, prefill);
+    }
     this.#demanded(endpoint, prefill === undefined ? promptMs + answerMs : answerMs, at);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
     if (mayWaitForResources(routed, this.adapters)) return;
-    const { endpoint } = routed;
-    if (routed.prefill !== undefined) {
-      this.#prefill.onFirstToken(routed, at, this.#coefficients);
+    const { endpoint, prefill } = routed;
+    if (prefill !== undefined) {
+      this.#prefill.onFirstToken(routed, prefill, at);
       this.#answered();
       return;
     }
@@ -113,6 +116,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#ratios.observe(endpoint.slot, { features, observedMs: ttftMs, predictedMs });
     // Divided by the endpoint's own ratio, the time says something about the pool.
     const value = ttftMs / ratio;
+    this.#prefill.onOwnFirstToken(routed, value);
     this.#fit.observe(features, {
       value: withoutOutlier(value, predictedMs),
       deviation: noiseMs(predictedMs),
@@ -123,6 +127,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#outputLength.onDone(routed, at, outcome, usage);
+    if (routed.prefill !== undefined) this.#prefill.onDone(routed);
     if (outcome !== 'completed' || usage === undefined || routed.firstTokenVisible) return;
     const { completionTokens } = usage;
     // Embeddings and rankings have no tokens: they are whole when their prompts are computed.
@@ -173,7 +178,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   #updateStepTimes(): void {
     this.#stepTimes = [];
     for (const slot of this.#prefill.slots()) {
-      this.#stepTimes[slot] = scaled(this.#pool, this.#prefill.ratio(slot));
+      this.#stepTimes[slot] = this.#prefill.stepTime(slot);
     }
     // What a server does for itself shows its speed without a transfer.
     for (const slot of this.#ratios.slots()) {

@@ -14,47 +14,71 @@ interface Times {
   readonly slowness: readonly [number, number];
   /** The transfer of one token; 0.0066 by default. */
   readonly perTokenMs?: number;
+  /** One prompt in so many ms for each prefill server; one that is never late by default. */
+  readonly everyMs?: number;
+  /** The part of the prompt that the decoder has, for every other prompt; 0.7 by default. */
+  readonly held?: number;
   readonly fields?: Partial<Routed>;
 }
 
+interface FirstToken {
+  readonly routed: Routed;
+  readonly at: number;
+}
+
 const STEP_MS = 10;
+const IDLE = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+const SELDOM_MS = 3000;
 
 /** The model after so many prompts of the decoder's own, and of each prefill server (seed 3). */
-function learned({ slowness, perTokenMs = 0.0066, fields }: Times, prompts = 400) {
+function learned(times: Times, prompts = 400) {
   const pool = makePool([{}, {}, {}]) as unknown as Pool;
   const [decode, ...prefillers] = pool;
   const model = new EngineModel();
   const random = seededRandom(3);
+  const noise = (): number => 0.95 + 0.1 * random.next();
+  const { slowness, perTokenMs = 0.0066, everyMs = SELDOM_MS, held = 0.7, fields } = times;
+  const load = { requests: 5, pendingPrefillTokens: 0, contextTokens: 20_000 };
+  const freeAt = [0, 0];
+  let now = 0;
+  let coming: FirstToken[] = [];
   for (let n = 0; n < prompts; n++) {
+    now += 2 * everyMs * random.next();
+    for (const { routed, at } of coming.filter((each) => each.at <= now)) {
+      model.onFirstToken(routed, at);
+    }
+    coming = coming.filter((each) => each.at > now);
     const promptTokens = Math.round(200 + 6000 * random.next());
     const request = makeRequest({ promptTokens });
     const prompt = { promptTokens, uncachedTokens: promptTokens };
-    const noise = (): number => 0.9 + 0.2 * random.next();
-    const load = { requests: 5, pendingPrefillTokens: 0, contextTokens: 20_000 };
-    const own = makeRouted(decode, { request, load });
-    model.onFirstToken(own, own.at + predictedTtftMs(load, prompt) * noise());
-    prefillers.forEach((prefill, at) => {
-      const pendingPrefillTokens = Math.floor(9000 * Math.max(0, random.next() - 0.4));
-      const prefillLoad = { requests: 3, pendingPrefillTokens, contextTokens: 9000 };
-      const routed = makeRouted(decode, {
-        request,
-        load,
-        prefill,
-        prefillLoad,
-        // The decoder has had an earlier part of some of these prompts.
-        cachedTokens: n % 2 === 0 ? 0 : Math.round(0.7 * promptTokens),
-        prefillCachedTokens: 0,
-        expectedTpotMs: STEP_MS,
-        ...fields,
-      });
-      const promptMs = (slowness[at] ?? 1) * predictedTtftMs(prefillLoad, prompt) * noise();
+    const own = makeRouted(decode, { request, load, at: now });
+    model.onFirstToken(own, now + predictedTtftMs(load, prompt) * noise());
+    prefillers.forEach((prefill, index) => {
+      const pending = coming.filter(({ routed }) => routed.prefill === prefill);
+      const pendingPrefillTokens = pending.reduce((sum, { routed }) => sum + lengthOf(routed), 0);
+      const cachedTokens = n % 2 === 0 ? 0 : Math.round(held * promptTokens);
+      const prefillLoad = { ...IDLE, requests: pending.length, pendingPrefillTokens };
+      const known = { request, load, prefill, prefillLoad, cachedTokens, prefillCachedTokens: 0 };
+      const routed = makeRouted(decode, { ...known, expectedTpotMs: STEP_MS, at: now, ...fields });
+      model.onRouted(routed);
+      const promptMs = (slowness[index] ?? 1) * predictedTtftMs(IDLE, prompt) * noise();
+      const doneAt = Math.max(now, freeAt[index] ?? 0) + promptMs;
+      freeAt[index] = doneAt;
       const transferMs = perTokenMs * (promptTokens - routed.cachedTokens);
-      model.onFirstToken(routed, routed.at + promptMs + transferMs + STEP_MS);
+      coming.push({ routed, at: doneAt + transferMs + STEP_MS });
+      coming.sort((one, other) => one.at - other.at);
     });
   }
   const speeds = pool.map((endpoint) => model.stepTime(endpoint).perPrefillTokenMs);
   return { model, pool, times: speeds.map((speed) => speed / (speeds[0] as number)) };
 }
+
+function lengthOf({ request }: Routed): number {
+  return request.promptTokens;
+}
+
+/** Half as often as the slower of two such servers could take prompts of the mean length. */
+const HALF_BUSY_MS = 2 * 130;
 
 describe('the speed of servers that compute prompts for others', () => {
   it.each([
@@ -73,15 +97,34 @@ describe('the speed of servers that compute prompts for others', () => {
     },
   );
 
+  it.each([
+    [1, 1],
+    [1, 2],
+    [0.5, 1],
+    [2, 2],
+  ])(
+    '[Q371] is within a tenth also where prompts wait for each other and share nothing: %d and %d times (seed 3)',
+    (...slowness) => {
+      const everyMs = 1.2 * HALF_BUSY_MS;
+      const { times } = learned({ slowness, everyMs, held: 0 });
+      slowness.forEach((truth, at) => {
+        expect(Math.abs((times[at + 1] as number) / truth - 1)).toBeLessThan(0.1);
+      });
+    },
+  );
+
   it('[Q340] is not taken for that of the link, where that is ten times slower (seed 3)', () => {
     const { times } = learned({ slowness: [1, 1], perTokenMs: 0.066 });
     for (const each of times) expect(each).toBeLessThan(1.35);
   });
 
-  it('[Q341] is not learned where the first token may have waited for prompts at its own server', () => {
-    const load = { requests: 5, pendingPrefillTokens: 1, contextTokens: 20_000 };
-    const { times } = learned({ slowness: [4, 4], fields: { load } });
-    expect(times).toEqual([1, 1, 1]);
+  it('[Q341] is not learned where the first token may have waited longer for prompts at its own server', () => {
+    const load = { requests: 5, pendingPrefillTokens: 3000, contextTokens: 20_000 };
+    const waits = { load, expectedTtftMs: 50 };
+    expect(learned({ slowness: [4, 4], fields: waits }).times).toEqual([1, 1, 1]);
+    const comesLater = { load, expectedTtftMs: 400 };
+    const { times } = learned({ slowness: [4, 4], fields: comesLater });
+    for (const each of times.slice(1)) expect(each).toBeGreaterThan(3);
   });
 
   it('[Q341] is what a server shows by prompts of its own, where it has some', () => {

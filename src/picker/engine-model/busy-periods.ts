@@ -1,0 +1,143 @@
+import { ENGINE_COUNT } from '../../framework/attributes.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { type Routed, tokensToCompute } from '../../framework/observer.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import { promptFeatures } from './prompt-features.ts';
+
+const NOTHING = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+
+/** A time in which a server did nothing but compute prompts, and what it computed. */
+export interface BusyPeriod {
+  readonly since: Millis;
+  /** The sums of `promptFeatures` of its prompts, without what is fixed. */
+  readonly features: readonly number[];
+  /** Those of its last prompt. */
+  readonly last: readonly number[];
+  /** When the next prompt was sent there. */
+  readonly nextAt: Millis | undefined;
+}
+
+/** A prompt on its way through the server that computes it for another. */
+interface Sent {
+  readonly at: Millis;
+  readonly tokens: number;
+  readonly features: readonly number[];
+  /** Whether only prompts that were sent from here, in turn, were there before it. */
+  readonly inTurn: boolean;
+  /** The prompt that was sent there before it, while this one is under way. */
+  before: Sent | undefined;
+  /** When it was computed; undefined while that is not known. */
+  computedBy: Millis | undefined;
+  /** The period that it is the last prompt of, where that is known. */
+  period: BusyPeriod | undefined;
+  nextAt: Millis | undefined;
+}
+
+/** The prompts of one server. */
+interface Line {
+  last: Sent | undefined;
+  /** Tokens of those under way. */
+  tokens: number;
+}
+
+/**
+ * Since when, and with which prompts, a server has been busy that computes prompts for others, as
+ * their first tokens show it. A prompt that is sent there while others are computed is done after
+ * all of them, so a whole period says how long its prompts took together, whatever came before the
+ * pick of the last: how far the server had come with them then is not known.
+ */
+export class BusyPeriods {
+  readonly #lines = new Map<number, Line>();
+  readonly #sent = new Map<Routed, Sent>();
+
+  sent(routed: Routed, prefill: Endpoint): void {
+    const line = this.#lines.get(prefill.slot) ?? { last: undefined, tokens: 0 };
+    this.#lines.set(prefill.slot, line);
+    const tokens = tokensToCompute(routed);
+    const sent: Sent = {
+      at: routed.at,
+      tokens,
+      features: featuresAlone(routed, prefill),
+      inTurn: isInTurn(routed, prefill, line.tokens),
+      before: isAlone(routed, prefill) ? undefined : line.last,
+      computedBy: undefined,
+      period: undefined,
+      nextAt: undefined,
+    };
+    if (line.last !== undefined) line.last.nextAt ??= routed.at;
+    line.last = sent;
+    line.tokens += tokens;
+    this.#sent.set(routed, sent);
+  }
+
+  /**
+   * Its first token came at `at`. With `computedAt`, the time at which the server was done with it
+   * by that, it ends a period; undefined where the beginning of that is not known.
+   */
+  firstToken(routed: Routed, at: Millis, computedAt?: Millis): BusyPeriod | undefined {
+    const sent = this.#take(routed);
+    if (sent === undefined) return undefined;
+    const period = sent.inTurn && computedAt !== undefined ? periodOf(sent) : undefined;
+    sent.computedBy = computedAt ?? at;
+    sent.period = period;
+    sent.before = undefined;
+    return period;
+  }
+
+  /** Where it ended before its first token, nobody knows what of it was computed. */
+  ended(routed: Routed): void {
+    const sent = this.#take(routed);
+    if (sent !== undefined) sent.before = undefined;
+  }
+
+  forget(slot: number): void {
+    this.#lines.delete(slot);
+  }
+
+  /** It is under way no more. */
+  #take(routed: Routed): Sent | undefined {
+    const sent = this.#sent.get(routed);
+    const line = routed.prefill && this.#lines.get(routed.prefill.slot);
+    this.#sent.delete(routed);
+    if (sent !== undefined && line !== undefined) {
+      line.tokens = Math.max(0, line.tokens - sent.tokens);
+    }
+    return sent;
+  }
+}
+
+/** With the prompts before it, if the server was still busy with them. */
+function periodOf({ at, before, features, nextAt }: Sent): BusyPeriod | undefined {
+  const alone = { since: at, features, last: features, nextAt };
+  if (before === undefined) return alone;
+  if (before.computedBy === undefined) return undefined;
+  if (before.computedBy <= at) return alone;
+  if (before.period === undefined) return undefined;
+  const { since, features: earlier } = before.period;
+  const all = features.map((each, index) => each + (earlier[index] as number));
+  return { since, features: all, last: features, nextAt };
+}
+
+/** One of several engines was free for it: its server sends a request to the one that has fewest. */
+function isAlone({ prefillLoad }: Routed, prefill: Endpoint): boolean {
+  const engines = prefill.attribute(ENGINE_COUNT);
+  return engines > 1 && (prefillLoad?.requests ?? 0) < engines;
+}
+
+/** Not where others have sent prompts there, or it waits for one of several engines. */
+function isInTurn(routed: Routed, prefill: Endpoint, tokensFromHere: number): boolean {
+  if (isAlone(routed, prefill)) return true;
+  if (prefill.attribute(ENGINE_COUNT) > 1) return false;
+  return (routed.prefillLoad?.pendingPrefillTokens ?? 0) <= tokensFromHere + 1;
+}
+
+/** Of the prompt at a server that does nothing else. The fixed overhead is none of its time. */
+function featuresAlone(routed: Routed, endpoint: Endpoint): readonly number[] {
+  const { promptTokens } = routed.request;
+  const prompt = { promptTokens, uncachedTokens: tokensToCompute(routed) };
+  const [tokens = 0, steps = 0, , squares = 0] = promptFeatures(
+    { load: NOTHING, endpoint },
+    prompt,
+  );
+  return [tokens, steps, 0, squares];
+}
