@@ -10,7 +10,8 @@ import type { Routed } from '../../framework/observer.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
-import { computedThereMs, firstTokenDelaysMs } from './first-token-delays.ts';
+import { computedThereMs, firstTokenDelaysMs, type Others } from './first-token-delays.ts';
+import { FoundTokens } from './found-tokens.ts';
 import { HandoverTime } from './handover-time.ts';
 import { promptAt } from './prompt-at.ts';
 
@@ -43,14 +44,15 @@ export const byCost: DeciderDefinition = defineDecider({
   needs: () => [ENGINE_MODEL, IN_FLIGHT, prefixMatchKey()],
   create({ objective, kvBytesPerToken, linkGigabytesPerSecond, transferSetupMs }) {
     const forFirstTokens = objective === 'first-token';
-    const delaysOf = (endpoint: Endpoint, context: SchedulingContext, among = 1): Millis =>
+    const delaysOf = (endpoint: Endpoint, context: SchedulingContext, others: Others): Millis =>
       forFirstTokens
-        ? firstTokenDelaysMs(endpoint, context, among) +
+        ? firstTokenDelaysMs(endpoint, context, others) +
           memoryShortage(endpoint, context) * answersHeldUpMs(endpoint, context)
         : delaysMs(endpoint, context);
     const perTokenMs = kvBytesPerToken / (1e6 * linkGigabytesPerSecond);
     const transferMs = (tokens: number): Millis => transferSetupMs + perTokenMs * tokens;
     const handover = new HandoverTime();
+    const [foundHere, foundThere] = [new FoundTokens(), new FoundTokens()];
     return {
       separates: () => true,
       keeps(decode, prefill, context, pickedFrom) {
@@ -60,9 +62,14 @@ export const byCost: DeciderDefinition = defineDecider({
         const arrivesAfterMs = promptMs + transferMs(uncachedTokens);
         const { overheadMs } = context.get(ENGINE_MODEL).stepTime(decode);
         const readyMs = handover.expected(arrivesAfterMs, overheadMs);
-        const there =
-          handedOverMs(decode, context, readyMs) + delaysOf(prefill, context, pickedFrom?.other);
-        return there < ttftMs(decode, context) + delaysOf(decode, context, pickedFrom?.decode);
+        const theirs = { among: pickedFrom?.other ?? 1, found: foundThere };
+        const here = { among: pickedFrom?.decode ?? 1, found: foundHere };
+        const there = handedOverMs(decode, context, readyMs) + delaysOf(prefill, context, theirs);
+        return there < ttftMs(decode, context) + delaysOf(decode, context, here);
+      },
+      onRouted({ prefill, cachedTokens, prefillCachedTokens = 0 }: Routed) {
+        if (prefill === undefined) foundHere.add(cachedTokens);
+        else foundThere.add(prefillCachedTokens);
       },
       onFirstToken(routed: Routed, at: Millis) {
         const { prefill, request, cachedTokens, load, expectedTtftMs, expectedTpotMs = 0 } = routed;

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT, type InFlightLoad } from '../../framework/keys.ts';
 import type { CycleKey, SchedulingContext } from '../../framework/scheduling.ts';
 import { firstTokenDelaysMs } from './first-token-delays.ts';
+import { FoundTokens } from './found-tokens.ts';
 
 const [endpoint] = makePool([{}]) as unknown as readonly [Endpoint];
 const SOME = { requests: 0.01, workMs: 0.5 };
@@ -12,7 +13,8 @@ const SOME = { requests: 0.01, workMs: 0.5 };
 function delays(load: Partial<InFlightLoad>, { among = 1, facts = new Map() }: Asked = {}): number {
   const request = makeRequest({ promptTokens: 6400 });
   const fields: ContextFields = { request, load: [load], totalBlocks: 100, demand: [SOME] };
-  return firstTokenDelaysMs(endpoint, withFacts(makeContext(fields), facts), among);
+  const others = { among, found: new FoundTokens() };
+  return firstTokenDelaysMs(endpoint, withFacts(makeContext(fields), facts), others);
 }
 
 interface Asked {
@@ -30,11 +32,11 @@ function withFacts(
 }
 
 describe('the delay of first tokens of others', () => {
-  it('[Q368] grows by the step time that answers under way add, beside the step itself', () => {
+  it('[Q368] grows by the step time that answers under way add', () => {
     const without = delays({});
     const stepMs = 0.05 * 100;
     const [perMs, promptMs] = [0.01 / (1 - 0.5), 0.04 * 6400 + 5e-7 * 6400 ** 2];
-    expect(delays({ requests: 100 }) - without).toBeCloseTo(perMs * promptMs * 2 * stepMs, 6);
+    expect(delays({ requests: 100 }) - without).toBeCloseTo(perMs * promptMs * stepMs, 6);
   });
 
   it('[Q369] is less where later requests have other endpoints to go to, and no less than by what waits', () => {

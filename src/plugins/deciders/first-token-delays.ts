@@ -5,20 +5,27 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
+import type { FoundTokens } from './found-tokens.ts';
 import { promptAt } from './prompt-at.ts';
 
+/** Where a prompt would be computed, beside the endpoint that was picked. */
+export interface Others {
+  /** How many endpoints the pick was made from. */
+  readonly among: number;
+  /** What those that come next are expected to find. */
+  readonly found: FoundTokens;
+}
+
 /**
- * By how much later the first tokens of others come because this endpoint, one of `among` that the
- * pick was made from, computes the prompt. They wait for the prompt itself. And n answers under
- * way end later by its time x, so that n x / (1 - ρ) milliseconds of answers are added to those
- * under way; each of them makes the step longer in which a first token comes meanwhile. A prompt
- * delays those behind it less where there are several such endpoints, because later requests go to
- * those that have less to do: its own half is shared by all of them.
+ * By how much later the first tokens of others come because this endpoint computes the prompt: they
+ * wait for it, and for the step. A prompt delays those behind it less where there are several such
+ * endpoints, because later requests go to those that have less to do, as far as that costs them
+ * less than the wait: its own half is shared by all of them so far.
  */
 export function firstTokenDelaysMs(
   endpoint: Endpoint,
   context: SchedulingContext,
-  among: number,
+  { among, found }: Others,
 ): Millis {
   const model = context.get(ENGINE_MODEL);
   const engine = model.stepTime(endpoint);
@@ -28,9 +35,8 @@ export function firstTokenDelaysMs(
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
   const pendingMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
   const queuedMs = Math.max(0, pendingMs - computedThereMs(endpoint, context));
-  const crowdingMs = stepMs - engine.baseMs;
-  const sharedMs = (1 - 1 / among) * (ownMs / 2);
-  const behindMs = queuedMs + stepMs + crowdingMs - sharedMs;
+  const sharedMs = (1 - 1 / among) * found.avoidedMs(ownMs, engine.perPrefillTokenMs);
+  const behindMs = queuedMs + stepMs - sharedMs;
   return queueingDelayForOthersMs(trafficOf(model.demand(endpoint), rate), behindMs, ownMs);
 }
 
