@@ -102,7 +102,6 @@ async function argumentsOf(given: readonly string[]): Promise<readonly string[]>
   return args;
 }
 
-/** Loaded only where it is needed: most commands have no TLS. */
 async function trustAuthorities(): Promise<void> {
   const { trustNamedAuthorities } = await import('./runtime/network/client/named-authorities.ts');
   trustNamedAuthorities(process.env);

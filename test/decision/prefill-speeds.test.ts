@@ -49,7 +49,7 @@ function factorsOf({ prefillers, perSecond, objective }: Simulated): readonly nu
   const spy = vi.spyOn(EngineModel.prototype, 'onRouted');
   try {
     simulate({ createPicker, workload, pool, config: CONFIGS[objective], seed: 1 });
-    model = spy.mock.contexts[0];
+    model = spy.mock.contexts[0] as EngineModel;
     for (const [{ prefill }] of spy.mock.calls as [Routed][]) {
       if (prefill !== undefined) endpoints.set(prefill.id, prefill);
     }

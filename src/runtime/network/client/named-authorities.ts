@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import tls from 'node:tls';
 import { readFollowed } from '../../../files/following/read-followed.ts';
+import { loadTls } from '../../node-modules.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,8 +29,10 @@ export function namedAuthorities(environment: Environment): readonly string[] {
  */
 export function trustNamedAuthorities(environment: Environment): void {
   const named = namedAuthorities(environment);
+  if (named.length === 0) return;
+  const tls = loadTls();
   // Node 22.18 cannot do it.
-  if (named.length === 0 || !('setDefaultCACertificates' in tls)) return;
+  if (!('setDefaultCACertificates' in tls)) return;
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...named]);
 }
 
