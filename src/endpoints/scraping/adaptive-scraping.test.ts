@@ -211,7 +211,32 @@ describe('an adaptive interval', () => {
     },
   );
 
-  test('[B220] scrapes of a pool with a request begin one by one', async () => {
+  test.each([
+    [8, 0, 1 / 4],
+    [20, 0, 1 / 4],
+    [4, 12, 3 / 5],
+  ])(
+    '[P57] scrapes of %i busy endpoints beside %i idle ones begin some at a time, as often as ever',
+    async (busy, idle, wakeUpsPerPage) => {
+      const { clock, network, add, timesOf, oldestMs } = setUp();
+      for (let n = 1; n <= busy; n++) add(`a${n}:1`, 1);
+      for (let n = 1; n <= idle; n++) add(`b${n}:1`);
+      await clock.run(3000);
+      const before = network.sent.length;
+      await clock.run(6000);
+      const perTurn = new Map<number, number>();
+      const sent = network.sent.slice(before);
+      for (const { at } of sent) perTurn.set(at, (perTurn.get(at) ?? 0) + 1);
+      expect(perTurn.size / sent.length).toBeLessThanOrEqual(1.1 * wakeUpsPerPage);
+      expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(6);
+      const gaps = Array.from({ length: busy }, (_, n) => gapsOf(timesOf(`a${n + 1}:1`, 3000)));
+      expect(Math.max(...gaps.flat())).toBeLessThanOrEqual(55);
+      expect(sent.length).toBeLessThanOrEqual(1.1 * 3000 * (busy / 50 + idle / 160));
+      expect(oldestMs()).toBeLessThan(200);
+    },
+  );
+
+  test('[B220] scrapes of a pool with a request begin one by one where it is large', async () => {
     const { clock, network, source, add, routedTo } = setUp();
     for (let n = 1; n <= 100; n++) add(`a${n}:1`);
     await clock.run(3000);

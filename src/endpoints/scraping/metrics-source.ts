@@ -15,7 +15,7 @@ import { optionalPort } from '../../plugins/parameters/optional-port.ts';
 import { extractorSchema } from './core-metrics-extractor.ts';
 import { pageFields, sourceOrder } from './page-fields.ts';
 import { NewScrapes } from './rhythm/new-scrapes.ts';
-import { INTERVAL_MS, Rhythm, TOGETHER_MAX } from './rhythm/rhythm.ts';
+import { INTERVAL_MS, Rhythm } from './rhythm/rhythm.ts';
 import { SlotTimers } from './rhythm/slot-timers.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
 
@@ -88,7 +88,7 @@ class MetricsSource implements DataSource {
     const { busyShare } = host.runtime;
     this.#rhythm = new Rhythm({ interval: parsed.interval, busyShare });
     const timers = host.timers ?? host.runtime.clock;
-    this.#slots = new SlotTimers(timers, TOGETHER_MAX);
+    this.#slots = new SlotTimers(timers);
     this.#newScrapes = new NewScrapes(timers);
   }
 

@@ -1,6 +1,7 @@
 import type { EndpointMetrics } from '../../../framework/endpoint.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import type { Rhythm } from './rhythm.ts';
+import type { SlotSize } from './slot-timers.ts';
 
 /** An endpoint counts as busy for so long after it was: requests often come one after another. */
 const AFTERWARDS_MS = 1000;
@@ -21,6 +22,10 @@ export class Activity {
 
   get intervalMs(): Millis {
     return this.#rhythm.intervalMs(this.#isBusy);
+  }
+
+  get slot(): SlotSize | undefined {
+    return this.#rhythm.slot(this.#isBusy);
   }
 
   /** Returns whether it was idle before. */

@@ -1,4 +1,5 @@
 import type { Millis } from '../../../framework/runtime.ts';
+import type { SlotSize } from './slot-timers.ts';
 
 /** As the reference: engines update their gauges once in a step. */
 export const INTERVAL_MS = 50;
@@ -21,7 +22,14 @@ const BUSY_PAGES_PER_MS = 2;
 const BURST = 8;
 /** So many begin together in a pool without requests, on average and at most. */
 const TOGETHER = 16;
-export const TOGETHER_MAX = 24;
+const TOGETHER_MAX = 24;
+/**
+ * The same where an endpoint is busy: a pick may wait for so many pages. Where a page is due more
+ * often than these slots allow, the process has no time to become cold between two.
+ */
+const BUSY_TOGETHER = 4;
+const BUSY_TOGETHER_MAX = 6;
+const BUSY_SLOT_MS_MIN: Millis = 10;
 /** Late scrapes begin at up to this multiple of the usual rate. */
 const CATCH_UP = 2;
 
@@ -65,13 +73,21 @@ export class Rhythm {
   }
 
   /**
-   * The scrapes of so many milliseconds may begin together; 0 where each begins by itself. In a
-   * pool without requests no pick waits for them, and a wake-up of the process takes as long as a
-   * page. An interval is a whole number of slots, so that an endpoint comes again just after it.
+   * Scrapes of one slot begin together; undefined where each begins by itself, as those of idle
+   * endpoints beside busy ones do. A wake-up of the process takes longer than a page, and in a pool
+   * without requests no pick waits for them. The interval is a whole number of slots, so that an
+   * endpoint comes again just after it.
    */
-  get slotMs(): Millis {
-    if (this.#interval !== 'adaptive' || this.#busy > 0) return 0;
-    return this.intervalMs(false) / Math.max(1, Math.round(this.#idle / TOGETHER));
+  slot(isBusy: boolean): SlotSize | undefined {
+    if (this.#interval !== 'adaptive') return undefined;
+    if (this.#busy === 0) return this.#slotFor(this.#idle, TOGETHER, TOGETHER_MAX);
+    const slot = this.#slotFor(this.#busy, BUSY_TOGETHER, BUSY_TOGETHER_MAX);
+    return isBusy && slot.ms >= BUSY_SLOT_MS_MIN ? slot : undefined;
+  }
+
+  #slotFor(endpoints: number, together: number, callbacksMax: number): SlotSize {
+    const slots = Math.max(1, Math.round(endpoints / together));
+    return { ms: this.intervalMs(this.#busy > 0) / slots, callbacksMax };
   }
 
   /**

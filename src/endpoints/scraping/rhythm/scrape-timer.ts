@@ -3,7 +3,7 @@ import type { Clock, Millis, Random, Timer } from '../../../framework/runtime.ts
 import { Activity } from './activity.ts';
 import type { NewScrapes } from './new-scrapes.ts';
 import type { Rhythm } from './rhythm.ts';
-import type { SlotTimers } from './slot-timers.ts';
+import type { SlotSize, SlotTimers } from './slot-timers.ts';
 
 /** Each scrape is early or late by up to this share of the interval: so scrapes stay spread. */
 const JITTER = 0.1;
@@ -72,7 +72,7 @@ export class ScrapeTimer {
     sentAt: Millis,
     { failures, workBytes }: { readonly failures: number; readonly workBytes: number },
   ): void {
-    const { clock, random, rhythm } = this.#options;
+    const { clock, random } = this.#options;
     this.#activity.age(clock.now());
     const interval = this.#activity.intervalMs;
     const backoff = interval * 2 ** Math.min(failures, 10);
@@ -80,19 +80,19 @@ export class ScrapeTimer {
     const wanted = Math.min(rest, Math.max(BACKOFF_MAX_MS, interval));
     this.#scrapes += 1;
     this.#answers = failures === 0;
-    const { slotMs } = rhythm;
-    const jitter = slotMs > 0 ? 0 : JITTER * (2 * random.next() - 1);
+    const { slot } = this.#activity;
+    const jitter = slot !== undefined ? 0 : JITTER * (2 * random.next() - 1);
     // Endpoints are often added together: their second scrapes are spread over a whole interval.
     const share = this.#scrapes === 1 ? random.next() : 1 + jitter;
     const delay = Math.max(0, sentAt + wanted * share - clock.now());
-    if (slotMs > 0) this.#setInSlot(delay, slotMs);
+    if (slot !== undefined) this.#setInSlot(delay, slot);
     else this.#set(delay, this.#onTimer);
   }
 
-  #setInSlot(delay: Millis, slotMs: Millis): void {
+  #setInSlot(delay: Millis, slot: SlotSize): void {
     const { clock, slots } = this.#options;
     this.#dueAt = clock.now() + delay;
-    this.#timer = slots.setTimer(delay, slotMs, this.#onTimer);
+    this.#timer = slots.setTimer(delay, slot, this.#onTimer);
   }
 
   /** Endpoints that become busy together are scraped at different moments. */

@@ -3,15 +3,14 @@ import { CountedClock } from '../../../../test/support/counted-clock.ts';
 import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
 import { SlotTimers } from './slot-timers.ts';
 
-const SLOT_MS = 10;
-const CALLBACKS_MAX = 2;
+const SLOT = { ms: 10, callbacksMax: 2 };
 
 function setUp() {
   const clock = new SimulatedClock();
-  const timers = new SlotTimers(clock, CALLBACKS_MAX);
+  const timers = new SlotTimers(clock);
   const fired: (readonly [name: string, at: number])[] = [];
   const set = (name: string, delay: number) =>
-    timers.setTimer(delay, SLOT_MS, () => fired.push([name, clock.now()]));
+    timers.setTimer(delay, SLOT, () => fired.push([name, clock.now()]));
   return { clock, fired, set };
 }
 
@@ -45,14 +44,15 @@ test('[B231] a full slot takes no more timers while an earlier one has not begun
 
 test('[B231] a timer that is set again for a whole number of slots comes that much later', async () => {
   const clock = new SimulatedClock();
-  const timers = new SlotTimers(clock, CALLBACKS_MAX);
-  const [slots, intervalMs] = [7, 176];
+  const timers = new SlotTimers(clock);
+  const intervalMs = 176;
+  const slot = { ms: intervalMs / 7, callbacksMax: 2 };
   const times: number[] = [];
   const again = (): void => {
     times.push(clock.now());
-    timers.setTimer(intervalMs, intervalMs / slots, again);
+    timers.setTimer(intervalMs, slot, again);
   };
-  timers.setTimer(100, intervalMs / slots, again);
+  timers.setTimer(100, slot, again);
   await clock.run(20_000);
   expect(times.length).toBeGreaterThan(100);
   for (const [index, at] of times.entries()) {
@@ -85,8 +85,8 @@ test('[B220] a timer that is cancelled does not fire, and the others of its slot
 
 test('[B220] a slot of which all timers were cancelled holds no timer of the process', () => {
   const clock = new CountedClock(new SimulatedClock());
-  const timers = new SlotTimers(clock, CALLBACKS_MAX);
-  const set = [25, 26].map((delay) => timers.setTimer(delay, SLOT_MS, () => undefined));
+  const timers = new SlotTimers(clock);
+  const set = [25, 26].map((delay) => timers.setTimer(delay, SLOT, () => undefined));
   expect(clock.openTimers).toBe(1);
   for (const timer of set) timer.cancel();
   expect(clock.openTimers).toBe(0);

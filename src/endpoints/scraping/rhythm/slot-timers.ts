@@ -3,6 +3,12 @@ import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
 /** A time that is a slot's beginning but for its rounding belongs to that slot. */
 const ROUNDING = 1e-6;
 
+/** How long slots are, and how many timers one takes. */
+export interface SlotSize {
+  readonly ms: Millis;
+  readonly callbacksMax: number;
+}
+
 interface Slot {
   readonly timer: Timer;
   readonly callbacks: Set<() => void>;
@@ -15,23 +21,21 @@ interface Slot {
  */
 export class SlotTimers {
   readonly #clock: Clock;
-  readonly #callbacksMax: number;
   /** By the time when the slot fires, which is its beginning. */
   readonly #slots = new Map<Millis, Slot>();
 
-  constructor(clock: Clock, callbacksMax: number) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#callbacksMax = callbacksMax;
   }
 
   /**
-   * Fires after `delay`, or up to `slotMs` earlier; still earlier where that slot is full. The
+   * Fires after `delay`, or up to a slot earlier; still earlier where that slot is full. The
    * callbacks of a slot must not throw.
    */
-  setTimer(delay: Millis, slotMs: Millis, callback: () => void): Timer {
+  setTimer(delay: Millis, { ms: slotMs, callbacksMax }: SlotSize, callback: () => void): Timer {
     const now = this.#clock.now();
     let slot = Math.floor((now + delay) / slotMs + ROUNDING);
-    while ((slot - 1) * slotMs > now && this.#isFull(slot * slotMs)) slot -= 1;
+    while ((slot - 1) * slotMs > now && this.#sizeOf(slot * slotMs) >= callbacksMax) slot -= 1;
     const at = slot * slotMs;
     if (at <= now) return this.#clock.setTimer(delay, callback);
     const { timer, callbacks } = this.#slotAt(at, now);
@@ -48,8 +52,8 @@ export class SlotTimers {
     };
   }
 
-  #isFull(at: Millis): boolean {
-    return (this.#slots.get(at)?.callbacks.size ?? 0) >= this.#callbacksMax;
+  #sizeOf(at: Millis): number {
+    return this.#slots.get(at)?.callbacks.size ?? 0;
   }
 
   #slotAt(at: Millis, now: Millis): Slot {
