@@ -11,6 +11,8 @@ interface Schema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly default?: unknown;
+  /** The default that the planner fills in, of a schema that leaves it to it. */
+  readonly usual?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
@@ -76,8 +78,18 @@ function jsonOf(schema: unknown): Schema {
     // A parameter of an older release that is refused with a sentence of its own.
     override: ({ zodSchema, jsonSchema }) => {
       if (zodSchema instanceof z.ZodUndefined) jsonSchema.not = {};
+      const value = defaultOfLeftOut(zodSchema);
+      if (value !== undefined) jsonSchema.default ??= value;
     },
   }) as Schema;
+}
+
+/** What a value that is left out is read as, where that is a number, a text, or true or false. */
+function defaultOfLeftOut(schema: z.core.$ZodType): string | number | boolean | undefined {
+  if (!(schema instanceof z.ZodPipe)) return undefined;
+  const { data } = z.safeParse(schema, undefined);
+  const isShown = typeof data === 'string' || typeof data === 'number' || typeof data === 'boolean';
+  return isShown && data !== '' ? data : undefined;
 }
 
 function table(schema: Schema): string {
@@ -121,7 +133,10 @@ function typeText(schema: Schema): string {
   if (type === 'array')
     return `list of ${items === undefined ? 'anything' : typeText(items) || 'anything'}`;
   if (type === undefined) return 'anything';
-  const name = typeof type === 'string' ? type : type.join(' or ');
+  const name = [type]
+    .flat()
+    .filter((each) => each !== 'null')
+    .join(' or ');
   return `${name === 'integer' ? 'whole number' : name}${boundsText(schema)}`;
 }
 
@@ -135,7 +150,7 @@ function boundsText({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Sc
   return bounds.length === 0 ? '' : ` (${bounds.join(', ')})`;
 }
 
-function defaultText({ default: value }: Schema, isRequired: boolean): string {
+function defaultText({ usual, default: value = usual }: Schema, isRequired: boolean): string {
   if (value === undefined) return isRequired ? 'required' : '';
   const text = JSON.stringify(value).replaceAll('|', '\\|');
   return text === '{}' ? '' : `\`${text}\``;

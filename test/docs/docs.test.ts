@@ -159,6 +159,15 @@ describe('docs/configuration-reference.md', () => {
     }
     await expect(page).toMatchFileSnapshot(join(root, 'docs/configuration-reference.md'));
   });
+
+  it('[D603] shows defaults that are filled in after a value was read', () => {
+    const page = configurationReferencePage();
+    expect(page).toContain('| `priorityBands[].priority` | whole number | `0` |');
+    expect(page).toContain('| `priorityBands[].maxRequests` | number or string | `5000` |');
+    expect(page).toContain(
+      '| `usageLimitPolicyPluginRef` | string | `"static-usage-limit-policy"` |',
+    );
+  });
 });
 
 describe('docs/glossary.md', () => {

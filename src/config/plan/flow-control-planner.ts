@@ -13,23 +13,19 @@ import {
 } from '../../flow/control/policy-types.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import type { PlannedPlugin } from '../../picker/plan/picker-plan.ts';
-import type { BandEntry, FlowControlEntry } from '../schema/flow-control-schema.ts';
+import {
+  type BandEntry,
+  FLOW_DEFAULTS,
+  type FlowControlEntry,
+} from '../schema/flow-control-schema.ts';
 import type { PluginTable } from './plugin-table.ts';
 
-/** The reference's defaults. */
-const BAND_BYTES_MAX = 1_000_000_000;
-const BAND_REQUESTS_MAX = 5000;
-const REQUEST_TTL_MS = 60_000;
-const DEFAULT_DETECTOR = 'utilization-detector';
-const DEFAULT_ORDERING = 'fcfs-ordering-policy';
-const DEFAULT_FAIRNESS = 'global-strict-fairness-policy';
-const DEFAULT_USAGE_LIMIT = 'static-usage-limit-policy';
 /** Plugins that are there without being listed. */
 const ALWAYS_THERE: ReadonlySet<string> = new Set([
-  DEFAULT_DETECTOR,
-  DEFAULT_ORDERING,
-  DEFAULT_FAIRNESS,
-  DEFAULT_USAGE_LIMIT,
+  FLOW_DEFAULTS.detector,
+  FLOW_DEFAULTS.ordering,
+  FLOW_DEFAULTS.fairness,
+  FLOW_DEFAULTS.usageLimit,
 ]);
 
 /** Makes a plan of the section `flowControl`. Adds errors in references and bands to `issues`. */
@@ -44,12 +40,12 @@ export class FlowControlPlanner {
 
   /** Undefined where a reference is wrong; then there is an issue. */
   plan(entry: FlowControlEntry): FlowControlPlan | undefined {
-    const ttl = entry.defaultRequestTTL ?? REQUEST_TTL_MS;
+    const ttl = entry.defaultRequestTTL ?? FLOW_DEFAULTS.requestTtlMs;
     const detector = this.detector(
       entry.saturationDetector?.pluginRef,
       'flowControl.saturationDetector.pluginRef',
     );
-    const usageLimit = this.#policy(entry.usageLimitPolicyPluginRef ?? DEFAULT_USAGE_LIMIT, {
+    const usageLimit = this.#policy(entry.usageLimitPolicyPluginRef ?? FLOW_DEFAULTS.usageLimit, {
       types: usageLimitPolicies,
       path: 'flowControl.usageLimitPolicyPluginRef',
       wanted: 'a usage limit policy',
@@ -81,7 +77,7 @@ export class FlowControlPlanner {
     path: string,
     above: readonly string[] = [],
   ): DetectorPlan | undefined {
-    const name = ref ?? DEFAULT_DETECTOR;
+    const name = ref ?? FLOW_DEFAULTS.detector;
     const plugin = this.#find(name, { path, kinds: ['filter', 'source'], wanted: 'detector' });
     if (plugin === undefined) return undefined;
     const { type } = plugin.definition;
@@ -119,20 +115,20 @@ export class FlowControlPlanner {
 
   #band(entry: BandEntry | null | undefined, path: string): BandPlan | undefined {
     const { maxBytes, maxRequests, defaultRequestTTL: ttl } = entry ?? {};
-    const ordering = this.#policy(entry?.orderingPolicyRef ?? DEFAULT_ORDERING, {
+    const ordering = this.#policy(entry?.orderingPolicyRef ?? FLOW_DEFAULTS.ordering, {
       types: orderingPolicies,
       path: `${path}.orderingPolicyRef`,
       wanted: 'an ordering policy',
     });
-    const fairness = this.#policy(entry?.fairnessPolicyRef ?? DEFAULT_FAIRNESS, {
+    const fairness = this.#policy(entry?.fairnessPolicyRef ?? FLOW_DEFAULTS.fairness, {
       types: fairnessPolicies,
       path: `${path}.fairnessPolicyRef`,
       wanted: 'a fairness policy',
     });
     if (!ordering || !fairness) return undefined;
     return {
-      maxBytes: maxBytes || BAND_BYTES_MAX,
-      maxRequests: maxRequests || BAND_REQUESTS_MAX,
+      maxBytes: maxBytes || FLOW_DEFAULTS.bandBytes,
+      maxRequests: maxRequests || FLOW_DEFAULTS.bandRequests,
       requestTtlMs: ttl === undefined || ttl === null ? undefined : limitOf(ttl),
       ordering,
       fairness,

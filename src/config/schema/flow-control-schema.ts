@@ -31,12 +31,23 @@ const name = z
   .transform((given) => given || undefined)
   .nullish();
 
+/** The reference's defaults. The planner fills them in; `usual` is for the page of all fields. */
+export const FLOW_DEFAULTS = {
+  bandBytes: 1_000_000_000,
+  bandRequests: 5000,
+  requestTtlMs: 60_000,
+  detector: 'utilization-detector',
+  ordering: 'fcfs-ordering-policy',
+  fairness: 'global-strict-fairness-policy',
+  usageLimit: 'static-usage-limit-policy',
+} as const;
+
 const bandFields = {
-  maxBytes: quantity.nullish(),
-  maxRequests: quantity.nullish(),
+  maxBytes: quantity.nullish().meta({ usual: FLOW_DEFAULTS.bandBytes }),
+  maxRequests: quantity.nullish().meta({ usual: FLOW_DEFAULTS.bandRequests }),
   defaultRequestTTL: duration.nullish(),
-  fairnessPolicyRef: name,
-  orderingPolicyRef: name,
+  fairnessPolicyRef: name.meta({ usual: FLOW_DEFAULTS.fairness }),
+  orderingPolicyRef: name.meta({ usual: FLOW_DEFAULTS.ordering }),
 };
 
 /** What is read of a band. Templates may have a priority, which means nothing. */
@@ -79,14 +90,16 @@ const band = z.strictObject({ priority: priority(0), ...bandFields });
 export const flowControl: z.ZodType<FlowControlEntry> = z.strictObject({
   maxBytes: quantity.nullish(),
   maxRequests: quantity.nullish(),
-  defaultRequestTTL: duration.nullish(),
+  defaultRequestTTL: duration.nullish().meta({ usual: `${FLOW_DEFAULTS.requestTtlMs / 1000}s` }),
   noEndpointRequestTTL: duration.nullish(),
   defaultPriorityBand: template.nullish(),
   defaultNegativePriorityBand: template.nullish(),
   priorityBands: z.array(band).nullish(),
-  usageLimitPolicyPluginRef: name,
-  saturationDetector: z.strictObject({ pluginRef: name }).nullish(),
-  enableEviction: z.boolean().nullish(),
+  usageLimitPolicyPluginRef: name.meta({ usual: FLOW_DEFAULTS.usageLimit }),
+  saturationDetector: z
+    .strictObject({ pluginRef: name.meta({ usual: FLOW_DEFAULTS.detector }) })
+    .nullish(),
+  enableEviction: z.boolean().nullish().meta({ usual: false }),
 });
 
 /** The section as a file that is read alike: durations with their unit. */
