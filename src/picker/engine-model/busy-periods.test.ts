@@ -73,8 +73,7 @@ describe('busy periods of a prefill server', () => {
   });
 
   it('[Q371] are those of one prompt where one of several engines is free', () => {
-    const attributes = new Map([[ENGINE_COUNT, 2]]);
-    const [, several] = makePool([{}, { attributes }]) as Endpoint[];
+    const [, several] = makePool([{}, { attributes: [[ENGINE_COUNT as never, 2]] }]) as Endpoint[];
     const [one, two, waits] = [0, TOKENS, 2 * TOKENS].map((pending) =>
       prompt(5, pending, several),
     ) as [Routed, Routed, Routed];
