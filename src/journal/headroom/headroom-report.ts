@@ -18,7 +18,10 @@ export interface StageHeadroom {
   readonly endpoints: number;
   /** Pods, or groups of pods: the unit of an autoscaler. */
   readonly replicas: number;
-  /** At the present mix of requests. Undefined until a request has come. */
+  /**
+   * At the present mix of requests. Undefined until a request has come, and while all endpoints are
+   * ejected.
+   */
   readonly requestsPerSecond: Rates | undefined;
   /** Tokens of prompts, cached ones included, and of answers. */
   readonly tokensPerSecond: Rates | undefined;

@@ -188,6 +188,7 @@ export class Headroom implements JournalSubscriber {
       endpoints: serving.length,
       replicas: replicasOf(serving),
       answering: replicasOf(answering),
+      isRefusing: serving.length > 0 && serving.every((one) => this.#options.isEjected(one)),
       saturation: Math.min(...open.map(({ id }) => saturations.get(id) ?? 0)),
       isSaturated,
       shownShare: this.#measuredOf(stage)?.shareAt(at) ?? 1,

@@ -20,6 +20,7 @@ const STATE: StageState = {
   endpoints: 4,
   replicas: 4,
   answering: 4,
+  isRefusing: false,
   saturation: 0.3,
   isSaturated: false,
   shownShare: 1,
@@ -68,6 +69,13 @@ describe('the headroom of a stage', () => {
     const idle = { ...STATE, demand: comes(1) };
     expect(stageHeadroom(idle).desiredReplicas).toBe(1);
     expect(stageHeadroom({ ...idle, isSaturated: true }).desiredReplicas).toBe(STATE.replicas);
+  });
+
+  it('[O456] names no capacity while all endpoints are ejected, and asks for as many replicas', () => {
+    const refusing = stageHeadroom({ ...STATE, isRefusing: true });
+    expect(refusing.requestsPerSecond).toBeUndefined();
+    expect(refusing.tokensPerSecond).toBeUndefined();
+    expect(refusing.desiredReplicas).toBe(stageHeadroom(STATE).desiredReplicas);
   });
 
   it('[Q106] asks for no fewer replicas than there are before it has watched demand', () => {

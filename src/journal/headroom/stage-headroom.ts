@@ -15,6 +15,8 @@ export interface StageState {
   /** The replicas whose endpoints answer: the capacities are theirs. */
   readonly answering: number;
   readonly saturation: number;
+  /** Whether all of its endpoints are ejected: they serve nothing, whatever they could. */
+  readonly isRefusing: boolean;
   /** Whether it has been above 1 for longer than by chance. */
   readonly isSaturated: boolean;
   /** The part of the modelled capacity that the servers have shown, above 0 and at most 1. */
@@ -50,7 +52,7 @@ export function stageHeadroom(state: StageState): StageHeadroom {
   const perSecond = shownShare * modelled;
   const isKnown = mix !== undefined && perSecond > 0;
   const tokens = mix === undefined ? 0 : mix.promptTokens + mix.outputTokens;
-  const rates = isKnown ? ratesOf(demand.rate, perSecond) : undefined;
+  const rates = isKnown && !state.isRefusing ? ratesOf(demand.rate, perSecond) : undefined;
   return {
     stage,
     endpoints,
