@@ -113,6 +113,25 @@ describe('the speed of servers that compute prompts for others', () => {
     },
   );
 
+  it('[Q371] is not learned from a prompt whose steps the next may have shared', () => {
+    const [decode, prefill] = makePool([{}, {}]) as unknown as Pool;
+    const model = new EngineModel();
+    const request = makeRequest({ promptTokens: 3000 });
+    const alone = predictedTtftMs(IDLE, { promptTokens: 3000, uncachedTokens: 3000 });
+    for (let n = 1; n <= 200; n++) {
+      const at = n * SELDOM_MS;
+      const pair = [0, 3000].map((pendingPrefillTokens) => {
+        const prefillLoad = { ...IDLE, pendingPrefillTokens };
+        return makeRouted(decode, { request, prefill, prefillLoad, prefillCachedTokens: 0, at });
+      });
+      for (const each of pair) model.onRouted(each);
+      for (const each of pair) model.onFirstToken(each, at + 2 * alone + 0.0066 * 3000);
+    }
+    const [ofDecode, ofPrefill] = [model.stepTime(decode), model.stepTime(prefill)];
+    expect(ofPrefill.perPrefillTokenMs / ofDecode.perPrefillTokenMs).toBeLessThan(1.1);
+    expect(ofPrefill.perPrefillTokenMs / ofDecode.perPrefillTokenMs).toBeGreaterThan(0.9);
+  });
+
   it('[Q340] is not taken for that of the link, where that is ten times slower (seed 3)', () => {
     const { times } = learned({ slowness: [1, 1], perTokenMs: 0.066 });
     for (const each of times) expect(each).toBeLessThan(1.35);
