@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { assignmentKey, DEFAULT_ASSIGNMENT_PRODUCER } from '../src/framework/keys.ts';
+import { assignmentKey, DEFAULT_ASSIGNMENT_PRODUCER } from '../src/framework/cycle-facts.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 /** Prefers the endpoints assigned to the request's class, then those assigned to none. */

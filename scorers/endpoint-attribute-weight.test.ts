@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LABEL_ATTRIBUTES } from '../src/framework/attributes.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
+import { LABEL_ATTRIBUTES } from '../src/framework/endpoint-attributes.ts';
 import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
 import { numericAttribute } from '../src/plugins/parameters/numeric-attribute.ts';
 import { labelProducer } from '../src/plugins/producers/label-producer.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LABEL_ATTRIBUTES } from '../src/framework/attributes.ts';
+import { LABEL_ATTRIBUTES } from '../src/framework/endpoint-attributes.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CUSTOM_METRICS } from '../src/framework/attributes.ts';
+import { CUSTOM_METRICS } from '../src/framework/endpoint-attributes.ts';
 import { endpointAttributeFilter } from '../src/plugins/filters/endpoint-attribute.ts';
 import { type EndpointFields, makeContext, makePool, makeRuntime } from '../test/makers.ts';
 import { endpointAttribute } from './endpoint-attribute.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { IN_FLIGHT, type LatencyAnchors, latencyAnchorsKey } from '../src/framework/keys.ts';
+import { IN_FLIGHT, type LatencyAnchors, latencyAnchorsKey } from '../src/framework/cycle-facts.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
 import { makeContext, makePool, makeRuntime } from '../test/makers.ts';
 import { latencyObservation } from './latency-observation.ts';

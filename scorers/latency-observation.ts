@@ -4,7 +4,7 @@ import {
   LATENCY_OBSERVER,
   type LatencyAnchors,
   latencyAnchorsKey,
-} from '../src/framework/keys.ts';
+} from '../src/framework/cycle-facts.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { otherProducer, producerName } from '../src/plugins/parameters/producer-name.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HEADROOM_NEEDS, headroomOf, type SloHeadroom } from '../src/cost-model/slo-headroom.ts';
+import { IN_FLIGHT } from '../src/framework/cycle-facts.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import { IN_FLIGHT } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { otherProducer } from '../src/plugins/parameters/producer-name.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LORA, type LoraState } from '../src/framework/attributes.ts';
+import { LORA, type LoraState } from '../src/framework/endpoint-attributes.ts';
 import {
   type EndpointFields,
   makeContext,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { LORA } from '../src/framework/attributes.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { isFresh } from '../src/framework/endpoint.ts';
+import { LORA } from '../src/framework/endpoint-attributes.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 const RUNNING = 1;

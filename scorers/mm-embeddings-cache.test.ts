@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mediaMatchKey } from '../src/framework/keys.ts';
+import { mediaMatchKey } from '../src/framework/cycle-facts.ts';
 import type { CycleKey } from '../src/framework/scheduling.ts';
 import { makeContext, makePool, makeRuntime } from '../test/makers.ts';
 import { mmEmbeddingsCache } from './mm-embeddings-cache.ts';

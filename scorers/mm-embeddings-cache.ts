@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_MEDIA_PRODUCER, mediaMatchKey } from '../src/framework/keys.ts';
+import { DEFAULT_MEDIA_PRODUCER, mediaMatchKey } from '../src/framework/cycle-facts.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { producerName } from '../src/plugins/parameters/producer-name.ts';
 

@@ -3,7 +3,7 @@ import {
   CLUSTER_KV_CACHE_USAGE,
   CLUSTER_QUEUE_SIZE,
   CUSTOM_METRICS,
-} from '../src/framework/attributes.ts';
+} from '../src/framework/endpoint-attributes.ts';
 import type { ScorerDefinition } from '../src/framework/plugin.ts';
 import { makeContext, makePool, makeRuntime } from '../test/makers.ts';
 import { multiclusterKvCache, multiclusterQueue } from './multicluster.ts';

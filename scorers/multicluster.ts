@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import type { Endpoint } from '../src/framework/endpoint.ts';
 import {
   CLUSTER_KV_CACHE_USAGE,
   CLUSTER_QUEUE_SIZE,
   CUSTOM_METRICS,
-} from '../src/framework/attributes.ts';
-import type { Endpoint } from '../src/framework/endpoint.ts';
+} from '../src/framework/endpoint-attributes.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 /** Scorers of endpoints that are clusters, by what the pickers of the clusters report. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../src/framework/endpoint.ts';
-import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { InferenceRequest } from '../src/framework/request.ts';
 import { positiveOr } from '../src/plugins/parameters/positive-or.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PRECISE_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.ts';
+import { PRECISE_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/cycle-facts.ts';
 import { makeContext, makePool, makeRuntime } from '../test/makers.ts';
 import { precisePrefixCache } from './precise-prefix-cache.ts';
 

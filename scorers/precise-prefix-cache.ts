@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PRECISE_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.ts';
+import { PRECISE_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/cycle-facts.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
-import { LORA, type LoraState } from '../src/framework/attributes.ts';
+import type { Demand, InFlightLoad, StepTime } from '../src/framework/cycle-facts.ts';
 import type { AttributeKey, Endpoint } from '../src/framework/endpoint.ts';
-import type { Demand, InFlightLoad, StepTime } from '../src/framework/keys.ts';
+import { LORA, type LoraState } from '../src/framework/endpoint-attributes.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
 import {
   makeContext,

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Endpoint } from '../src/framework/endpoint.ts';
 import {
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
   MODELS_IN_FLIGHT,
   prefixMatchKey,
-} from '../src/framework/keys.ts';
+} from '../src/framework/cycle-facts.ts';
+import type { Endpoint } from '../src/framework/endpoint.ts';
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { InferenceRequest } from '../src/framework/request.ts';

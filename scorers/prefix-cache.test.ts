@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { prefixMatchKey } from '../src/framework/keys.ts';
+import { prefixMatchKey } from '../src/framework/cycle-facts.ts';
 import { type ContextFields, makeContext, makePool, makeRuntime } from '../test/makers.ts';
 import { prefixCache } from './prefix-cache.ts';
 

@@ -4,7 +4,7 @@ import {
   DEFAULT_PREFIX_PRODUCER,
   IN_FLIGHT,
   prefixMatchKey,
-} from '../src/framework/keys.ts';
+} from '../src/framework/cycle-facts.ts';
 import { estimatedOutputTokens } from '../src/framework/output-estimate.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { positiveOr } from '../src/plugins/parameters/positive-or.ts';

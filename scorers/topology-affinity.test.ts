@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { topologyExtractor } from '../src/endpoints/scraping/topology-extractor.ts';
-import { topologyKey } from '../src/framework/keys.ts';
+import { topologyKey } from '../src/framework/cycle-facts.ts';
 import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
 import { topologyAffinityFilter } from '../src/plugins/filters/topology-affinity.ts';
 import { makeContext, makePool, makeRuntime } from '../test/makers.ts';

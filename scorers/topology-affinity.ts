@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_TOPOLOGY_PRODUCER, topologyKey } from '../src/framework/keys.ts';
+import { DEFAULT_TOPOLOGY_PRODUCER, topologyKey } from '../src/framework/cycle-facts.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { sharedLevel, type TopologyLevel } from '../src/framework/topology.ts';
 import { producerName } from '../src/plugins/parameters/producer-name.ts';

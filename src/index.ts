@@ -7,17 +7,6 @@ export {
   metricScore,
 } from '../scorers/scores/normalize.ts';
 export type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from './flow/discipline.ts';
-export type { CacheConfig, LoraState } from './framework/attributes.ts';
-export { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from './framework/attributes.ts';
-export type {
-  AttributeKey,
-  Endpoint,
-  EndpointId,
-  EndpointMetrics,
-} from './framework/endpoint.ts';
-export { attributeKey, isFresh, METRICS_STALE_MS } from './framework/endpoint.ts';
-export type { ConfigIssue, PluginFault, RoutingErrorCode } from './framework/error.ts';
-export { ConfigError, RoutingError } from './framework/error.ts';
 export type {
   Demand,
   EngineModelView,
@@ -26,8 +15,24 @@ export type {
   ModelsInFlightView,
   PrefixMatch,
   StepTime,
-} from './framework/keys.ts';
-export { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT, prefixMatchKey } from './framework/keys.ts';
+} from './framework/cycle-facts.ts';
+export {
+  ENGINE_MODEL,
+  IN_FLIGHT,
+  MODELS_IN_FLIGHT,
+  prefixMatchKey,
+} from './framework/cycle-facts.ts';
+export type {
+  AttributeKey,
+  Endpoint,
+  EndpointId,
+  EndpointMetrics,
+} from './framework/endpoint.ts';
+export { attributeKey, isFresh, METRICS_STALE_MS } from './framework/endpoint.ts';
+export type { CacheConfig, LoraState } from './framework/endpoint-attributes.ts';
+export { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from './framework/endpoint-attributes.ts';
+export type { ConfigIssue, PluginFault, RoutingErrorCode } from './framework/error.ts';
+export { ConfigError, RoutingError } from './framework/error.ts';
 export type {
   EndpointObserver,
   Observer,

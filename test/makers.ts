@@ -1,6 +1,5 @@
 import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
-import type { AttributeKey, Endpoint, EndpointId } from '../src/framework/endpoint.ts';
-import type { StepTime } from '../src/framework/keys.ts';
+import type { StepTime } from '../src/framework/cycle-facts.ts';
 import {
   type AssignmentView,
   assignmentKey,
@@ -20,7 +19,8 @@ import {
   prefixMatchKey,
   type TopologyView,
   topologyKey,
-} from '../src/framework/keys.ts';
+} from '../src/framework/cycle-facts.ts';
+import type { AttributeKey, Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import type { Routed } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Random, Runtime } from '../src/framework/runtime.ts';

@@ -1,8 +1,8 @@
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { CACHE_CONFIG } from '../../src/framework/attributes.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../src/framework/endpoint-attributes.ts';
 import { RoutingError } from '../../src/framework/error.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';

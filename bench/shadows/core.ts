@@ -1,8 +1,8 @@
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { CACHE_CONFIG } from '../../src/framework/attributes.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../src/framework/endpoint-attributes.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { CaptureRecorder } from '../../src/journal/capture/capture-recorder.ts';
 import { startCapture } from '../../src/journal/capture/start-capture.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { IN_FLIGHT } from '../../src/framework/cycle-facts.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
-import { IN_FLIGHT } from '../../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
 import { keyedHash, prefixKey } from './prefix-key.ts';
 

@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../../src/framework/keys.ts';
+import {
+  DEFAULT_PREFIX_PRODUCER,
+  IN_FLIGHT,
+  prefixMatchKey,
+} from '../../src/framework/cycle-facts.ts';
 import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
 import { cheaperIsBetter } from '../scores/normalize.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IN_FLIGHT } from '../../src/framework/keys.ts';
+import { IN_FLIGHT } from '../../src/framework/cycle-facts.ts';
 import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { decodeStepMs } from '../../src/cost-model/step-time.ts';
-import type { LoraState } from '../../src/framework/attributes.ts';
-import type { Endpoint } from '../../src/framework/endpoint.ts';
 import {
   type InFlightLoad,
   MODELS_IN_FLIGHT,
   type ModelsInFlightView,
   type StepTime,
-} from '../../src/framework/keys.ts';
+} from '../../src/framework/cycle-facts.ts';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
+import type { LoraState } from '../../src/framework/endpoint-attributes.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { SchedulingContext } from '../../src/framework/scheduling.ts';
 import type { EndpointSamples } from './endpoint-samples.ts';

@@ -5,7 +5,7 @@ import {
   type Traffic,
 } from '../../src/cost-model/queueing-delay.ts';
 import { decodeStepMs, prefillSteps, promptMs } from '../../src/cost-model/step-time.ts';
-import type { InFlightLoad, StepTime } from '../../src/framework/keys.ts';
+import type { InFlightLoad, StepTime } from '../../src/framework/cycle-facts.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
 /** Above this share of KV memory a wait is expected: answers grow as they are written. */

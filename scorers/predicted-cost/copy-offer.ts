@@ -1,5 +1,5 @@
+import type { PrefixMatch } from '../../src/framework/cycle-facts.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
-import type { PrefixMatch } from '../../src/framework/keys.ts';
 import type { PromptBlocks } from '../../src/framework/request.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { SchedulingContext } from '../../src/framework/scheduling.ts';

@@ -4,14 +4,14 @@ import type { Traffic } from '../../src/cost-model/queueing-delay.ts';
 import { shownCapacityTokens } from '../../src/cost-model/shown-capacity.ts';
 import { slotWaitMs, waitsForSlot } from '../../src/cost-model/slot-wait.ts';
 import { decodeStepMs, PRIOR_STEP_TIME } from '../../src/cost-model/step-time.ts';
-import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
 import {
   ENGINE_MODEL,
   IN_FLIGHT,
   type InFlightLoad,
   type InFlightView,
   type PrefixMatch,
-} from '../../src/framework/keys.ts';
+} from '../../src/framework/cycle-facts.ts';
+import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../../src/framework/scheduling.ts';
 import type { SharedBeginning } from '../../src/framework/shared-beginning.ts';

@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, integer, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
-import { CACHE_CONFIG, LORA } from '../../src/framework/attributes.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
+import { CACHE_CONFIG, LORA } from '../../src/framework/endpoint-attributes.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import { makeContext, makeRequest, makeRuntime, NOW } from '../../test/makers.ts';
 import { predictedCost } from '../predicted-cost.ts';

@@ -1,11 +1,11 @@
+import type { Endpoint } from '../../src/framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   CONTEXT_WINDOW,
   ENGINE_COUNT,
   LORA,
   type LoraState,
-} from '../../src/framework/attributes.ts';
-import type { Endpoint } from '../../src/framework/endpoint.ts';
+} from '../../src/framework/endpoint-attributes.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
 /** What the last sample of an endpoint says, as the cost needs it. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { CACHE_CONFIG, ENGINE_COUNT } from '../../src/framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../../src/framework/endpoint.ts';
+import { CACHE_CONFIG, ENGINE_COUNT } from '../../src/framework/endpoint-attributes.ts';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../../test/makers.ts';
 import { predictedCost } from '../predicted-cost.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LORA } from '../../src/framework/attributes.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
+import { LORA } from '../../src/framework/endpoint-attributes.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import { HeldAdapters } from './held-adapters.ts';
 

@@ -1,5 +1,5 @@
-import { LORA } from '../../src/framework/attributes.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
+import { LORA } from '../../src/framework/endpoint-attributes.ts';
 
 /** The adapters that are remembered of an endpoint: those of the last requests. */
 const PER_ENDPOINT_MAX = 64;

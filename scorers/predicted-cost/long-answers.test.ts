@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PRIOR_STEP_TIME } from '../../src/cost-model/step-time.ts';
-import { CACHE_CONFIG } from '../../src/framework/attributes.ts';
 import type { AttributeKey } from '../../src/framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../src/framework/endpoint-attributes.ts';
 import { makeContext, makePool, makeRequest, makeRuntime, NOW } from '../../test/makers.ts';
 import { predictedCost } from '../predicted-cost.ts';
 

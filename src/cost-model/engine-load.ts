@@ -1,6 +1,6 @@
-import { ENGINE_COUNT } from '../framework/attributes.ts';
+import type { InFlightLoad } from '../framework/cycle-facts.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
-import type { InFlightLoad } from '../framework/keys.ts';
+import { ENGINE_COUNT } from '../framework/endpoint-attributes.ts';
 
 /**
  * The load of one engine of an endpoint that has several: its server sends each request to the one

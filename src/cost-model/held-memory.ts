@@ -1,6 +1,6 @@
-import { ENGINE_COUNT } from '../framework/attributes.ts';
+import type { InFlightLoad } from '../framework/cycle-facts.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
-import type { InFlightLoad } from '../framework/keys.ts';
+import { ENGINE_COUNT } from '../framework/endpoint-attributes.ts';
 
 /**
  * The share of KV memory that requests hold: the reported one, or, where the engine counts what it

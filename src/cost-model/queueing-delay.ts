@@ -1,4 +1,4 @@
-import type { Demand } from '../framework/keys.ts';
+import type { Demand } from '../framework/cycle-facts.ts';
 import type { Millis } from '../framework/runtime.ts';
 
 /** Near 1 the queue of the formula grows without end, and any request would cost too much. */

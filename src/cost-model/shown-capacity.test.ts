@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { makeEndpoint } from '../../test/makers.ts';
-import { ENGINE_COUNT } from '../framework/attributes.ts';
 import type { AttributeKey } from '../framework/endpoint.ts';
+import { ENGINE_COUNT } from '../framework/endpoint-attributes.ts';
 import { shownCapacityTokens } from './shown-capacity.ts';
 
 const load = { requests: 2, contextTokens: 4000, pendingPrefillTokens: 0 };

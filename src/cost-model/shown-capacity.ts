@@ -1,6 +1,6 @@
-import { ENGINE_COUNT } from '../framework/attributes.ts';
+import type { InFlightLoad } from '../framework/cycle-facts.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
-import type { InFlightLoad } from '../framework/keys.ts';
+import { ENGINE_COUNT } from '../framework/endpoint-attributes.ts';
 
 /** With less memory in use, other things that use it weigh too much. */
 const USE_MIN = 0.2;

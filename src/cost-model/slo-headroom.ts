@@ -1,11 +1,11 @@
-import type { Endpoint } from '../framework/endpoint.ts';
 import {
   ENGINE_MODEL,
   IN_FLIGHT,
   type InFlightView,
   type PrefixMatch,
   prefixMatchKey,
-} from '../framework/keys.ts';
+} from '../framework/cycle-facts.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../framework/scheduling.ts';
 import { loadPerEngine } from './engine-load.ts';

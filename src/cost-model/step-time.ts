@@ -1,4 +1,4 @@
-import type { InFlightLoad, StepTime } from '../framework/keys.ts';
+import type { InFlightLoad, StepTime } from '../framework/cycle-facts.ts';
 import type { Millis } from '../framework/runtime.ts';
 
 /**

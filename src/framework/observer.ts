@@ -1,5 +1,5 @@
+import type { InFlightLoad } from './cycle-facts.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { InFlightLoad } from './keys.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
 import type { Millis } from './runtime.ts';
 import type { Decision } from './scheduling.ts';

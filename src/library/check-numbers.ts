@@ -1,5 +1,5 @@
-import { ENGINE_COUNT_MAX } from '../framework/attributes.ts';
 import type { EndpointMetrics } from '../framework/endpoint.ts';
+import { ENGINE_COUNT_MAX } from '../framework/endpoint-attributes.ts';
 import { RoutingError } from '../framework/error.ts';
 
 /** The numbers of a request that a caller counts. */

@@ -1,13 +1,13 @@
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
+import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   type CacheConfig,
   ENGINE_COUNT,
   LORA,
   type LoraState,
-} from '../framework/attributes.ts';
-import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
+} from '../framework/endpoint-attributes.ts';
 import { type PluginFault, RoutingError } from '../framework/error.ts';
 import type { Observer } from '../framework/observer.ts';
 import type { DataSourceDefinition, PluginCatalogue } from '../framework/plugin.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { CACHE_CONFIG } from '../framework/attributes.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../framework/endpoint-attributes.ts';
 import { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { applyEndpointRecord } from './captured-inputs.ts';
 

@@ -1,3 +1,4 @@
+import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   type CacheConfig,
@@ -9,8 +10,7 @@ import {
   MODELS,
   type ServedModel,
   STARTED_AT,
-} from '../framework/attributes.ts';
-import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
+} from '../framework/endpoint-attributes.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../framework/routing.ts';
 import type { Decision } from '../framework/scheduling.ts';

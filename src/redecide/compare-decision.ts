@@ -1,6 +1,10 @@
 import { ttftOn } from '../cost-model/slo-headroom.ts';
+import {
+  DEFAULT_PREFIX_PRODUCER,
+  type InFlightView,
+  prefixMatchKey,
+} from '../framework/cycle-facts.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
-import { DEFAULT_PREFIX_PRODUCER, type InFlightView, prefixMatchKey } from '../framework/keys.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import type { CapturedDecision } from '../journal/capture/capture-record.ts';

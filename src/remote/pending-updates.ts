@@ -1,5 +1,5 @@
-import { CACHE_CONFIG, LORA } from '../framework/attributes.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
+import { CACHE_CONFIG, LORA } from '../framework/endpoint-attributes.ts';
 import type { Observer, Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { EndpointMessage, EventMessage, PickerMessage, Welcome } from './messages.ts';

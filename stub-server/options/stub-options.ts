@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { issueText } from '../../src/files/reading/zod-issues.ts';
-import { ENGINE_COUNT_MAX } from '../../src/framework/attributes.ts';
+import { ENGINE_COUNT_MAX } from '../../src/framework/endpoint-attributes.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
 import { HOST_TIER_DEFAULT, type HostTierOptions } from '../engine/host-tier.ts';

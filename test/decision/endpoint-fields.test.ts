@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import * as attributes from '../../src/framework/attributes.ts';
 import type { AttributeKey, EndpointId, EndpointMetrics } from '../../src/framework/endpoint.ts';
+import * as attributes from '../../src/framework/endpoint-attributes.ts';
 import { CaptureLines } from '../../src/journal/capture/capture-lines.ts';
 import { poolRecords } from '../../src/journal/capture/endpoint-records.ts';
 import { recordOf } from '../../src/journal/capture/record-of.ts';
@@ -65,7 +65,7 @@ it('[T22] has a value for every attribute that endpoints have', () => {
   const missing = all.filter((key) => !EVERY_ATTRIBUTE.has(key as AttributeKey<unknown>));
   expectNoFault(
     missing.map((key) => (key as AttributeKey<unknown>).name),
-    'give these attributes of src/framework/attributes.ts a value in EVERY_ATTRIBUTE of this file; then carry them where the tests below fail',
+    'give these attributes of src/framework/endpoint-attributes.ts a value in EVERY_ATTRIBUTE of this file; then carry them where the tests below fail',
   );
   expect(all).toHaveLength(EVERY_ATTRIBUTE.size);
 });

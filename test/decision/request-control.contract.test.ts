@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
-import { MODELS } from '../../src/framework/attributes.ts';
+import { MODELS } from '../../src/framework/endpoint-attributes.ts';
 import { RoutingError } from '../../src/framework/error.ts';
 import type { DataSource, DataSourceDefinition } from '../../src/framework/plugin.ts';
 import type { Decision, ProfileResult } from '../../src/framework/scheduling.ts';

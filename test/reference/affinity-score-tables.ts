@@ -4,7 +4,7 @@ import {
   CUSTOM_METRICS,
   LABEL_ATTRIBUTES,
   LORA,
-} from '../../src/framework/attributes.ts';
+} from '../../src/framework/endpoint-attributes.ts';
 import type { EndpointFields } from '../makers.ts';
 import type { ScoreTable } from './score-tables.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CACHE_CONFIG } from '../../src/framework/attributes.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../src/framework/endpoint-attributes.ts';
 import { DEFAULT_MEDIA } from '../../src/framework/prompt-reading.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import { createOpenBody } from '../../src/openai/parsers/open-body.ts';

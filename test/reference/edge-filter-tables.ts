@@ -1,4 +1,4 @@
-import { CUSTOM_METRICS } from '../../src/framework/attributes.ts';
+import { CUSTOM_METRICS } from '../../src/framework/endpoint-attributes.ts';
 import type { EndpointFields } from '../makers.ts';
 import type { FilterTable } from './plugin-tables.ts';
 

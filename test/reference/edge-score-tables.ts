@@ -1,4 +1,4 @@
-import { CUSTOM_METRICS, LORA } from '../../src/framework/attributes.ts';
+import { CUSTOM_METRICS, LORA } from '../../src/framework/endpoint-attributes.ts';
 import type { EndpointFields } from '../makers.ts';
 import type { ScoreTable } from './score-tables.ts';
 

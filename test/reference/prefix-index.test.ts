@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CACHE_CONFIG } from '../../src/framework/attributes.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../src/framework/endpoint-attributes.ts';
 import type { DataSource } from '../../src/framework/plugin.ts';
 import { createOpenBody } from '../../src/openai/parsers/open-body.ts';
 import type { ApproxPrefixConfig } from '../../src/plugins/producers/approx-prefix-config.ts';

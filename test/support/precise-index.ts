@@ -4,8 +4,8 @@ import {
   PrecisePrefixIndex,
   precisePrefixProducer,
 } from '../../src/endpoints/kv-events/precise-prefix-producer.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../src/framework/cycle-facts.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
-import { type PrefixMatch, prefixMatchKey } from '../../src/framework/keys.ts';
 import type { EndpointWriter } from '../../src/framework/plugin.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type {

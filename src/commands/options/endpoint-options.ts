@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ENGINE_COUNT_MAX } from '../../framework/attributes.ts';
+import { ENGINE_COUNT_MAX } from '../../framework/endpoint-attributes.ts';
 import type { PoolOptions } from '../../serve/options/serve-options.ts';
 import { commaSeparated, from1To, wholeNumber } from './option-values.ts';
 

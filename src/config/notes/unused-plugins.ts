@@ -1,4 +1,4 @@
-import { PRECISE_PREFIX_PRODUCER } from '../../framework/keys.ts';
+import { PRECISE_PREFIX_PRODUCER } from '../../framework/cycle-facts.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { REFERENCE_TYPES, type ReferenceRole } from '../reference/reference-table.ts';
 import type { EndpointPickerConfig } from '../schema/schema.ts';

@@ -1,6 +1,6 @@
 import { nearest } from '../../files/reading/nearest.ts';
+import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../../framework/cycle-facts.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
-import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../../framework/keys.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { KnownPlugin, PlannedPlugin } from '../../picker/plan/picker-plan.ts';
 import type { DataLayerEntry } from '../schema/data-layer-schema.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nearest } from '../../files/reading/nearest.ts';
+import { PRECISE_PREFIX_PRODUCER } from '../../framework/cycle-facts.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
-import { PRECISE_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, Schema } from '../../framework/plugin.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { scrapedPool } from '../../../test/support/scraping-bed.ts';
 import { FakeServers } from '../../../test/support/servers/fake-servers.ts';
-import { CUSTOM_METRICS } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import { CUSTOM_METRICS } from '../../framework/endpoint-attributes.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CLUSTER_KV_CACHE_USAGE, CLUSTER_QUEUE_SIZE } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { CLUSTER_KV_CACHE_USAGE, CLUSTER_QUEUE_SIZE } from '../../framework/endpoint-attributes.ts';
 import {
   type DataSourceDefinition,
   type DataSourceHost,

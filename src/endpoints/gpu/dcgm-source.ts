@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { GPU_UTILIZATION } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { GPU_UTILIZATION } from '../../framework/endpoint-attributes.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { JoinedSources } from '../scraping/joined-sources.ts';

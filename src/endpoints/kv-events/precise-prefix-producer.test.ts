@@ -5,7 +5,7 @@ import {
   startPreciseIndex as setUp,
   stored,
 } from '../../../test/support/precise-index.ts';
-import { LORA } from '../../framework/attributes.ts';
+import { LORA } from '../../framework/endpoint-attributes.ts';
 import { precisePrefixProducer } from './precise-prefix-producer.ts';
 
 const IDS = Array.from({ length: 16 }, (_, at) => 100 + at);

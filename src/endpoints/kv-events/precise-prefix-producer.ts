@@ -1,11 +1,11 @@
-import { LORA } from '../../framework/attributes.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   type HeldBlocks,
   PRECISE_PREFIX_PRODUCER,
   type PrefixMatch,
   prefixMatchKey,
-} from '../../framework/keys.ts';
+} from '../../framework/cycle-facts.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { LORA } from '../../framework/endpoint-attributes.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import {
   type DataSource,

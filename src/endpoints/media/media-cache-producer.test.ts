@@ -6,8 +6,8 @@ import {
   makeRouted,
   makeRuntime,
 } from '../../../test/makers.ts';
+import type { MediaMatch } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { MediaMatch } from '../../framework/keys.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision } from '../../framework/scheduling.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { type MediaMatch, mediaMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { KeyedHash } from '../../framework/keyed-hash.ts';
-import { type MediaMatch, mediaMatchKey } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import {
   type DataSource,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeServer, FakeServers } from '../../../test/support/servers/fake-servers.ts';
-import { CONTEXT_WINDOW, MODELS } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import { CONTEXT_WINDOW, MODELS } from '../../framework/endpoint-attributes.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';

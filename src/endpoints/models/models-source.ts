@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CONTEXT_WINDOW, MODELS, type ServedModel } from '../../framework/attributes.ts';
+import { SERVED_MODELS, type ServedModelsView } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { SERVED_MODELS, type ServedModelsView } from '../../framework/keys.ts';
+import { CONTEXT_WINDOW, MODELS, type ServedModel } from '../../framework/endpoint-attributes.ts';
 import {
   type CycleFact,
   type DataSourceDefinition,

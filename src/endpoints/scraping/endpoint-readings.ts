@@ -1,11 +1,11 @@
+import type { EndpointId, EndpointMetrics } from '../../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   CUSTOM_METRICS,
   ENGINE_COUNT,
   LORA,
   STARTED_AT,
-} from '../../framework/attributes.ts';
-import type { EndpointId, EndpointMetrics } from '../../framework/endpoint.ts';
+} from '../../framework/endpoint-attributes.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 import { JoinedSources, type SourcePart } from './joined-sources.ts';
 import {

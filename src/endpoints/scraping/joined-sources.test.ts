@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { load } from '../../../test/support/load-text.ts';
 import { vllmPage } from '../../../test/support/servers/fake-servers.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import {
   CLUSTER_QUEUE_SIZE,
   CONTEXT_WINDOW,
   CUSTOM_METRICS,
   GPU_UTILIZATION,
   MODELS,
-} from '../../framework/attributes.ts';
-import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+} from '../../framework/endpoint-attributes.ts';
 import type { HttpResponse } from '../../framework/runtime.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';

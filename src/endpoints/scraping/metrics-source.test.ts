@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CACHE, gaps, scrapedPool } from '../../../test/support/scraping-bed.ts';
 import { vllmPage } from '../../../test/support/servers/fake-servers.ts';
-import { CACHE_CONFIG, LORA } from '../../framework/attributes.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, LORA } from '../../framework/endpoint-attributes.ts';
 import { metricsSource } from './metrics-source.ts';
 import { scrapeErrorsOf } from './scrape-errors.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { gaps, scrapedPool } from '../../../test/support/scraping-bed.ts';
-import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/endpoint-attributes.ts';
 
 const RANK = 'pointsman.dev/data-parallel-rank';
 const ADDRESS = 'a:1';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CACHE, scrapedPool } from '../../../test/support/scraping-bed.ts';
 import { type FakeServer, vllmPage } from '../../../test/support/servers/fake-servers.ts';
-import { CACHE_CONFIG, CUSTOM_METRICS } from '../../framework/attributes.ts';
+import { CACHE_CONFIG, CUSTOM_METRICS } from '../../framework/endpoint-attributes.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import { metricsSource } from './metrics-source.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type TopologyView, topologyKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { type TopologyView, topologyKey } from '../../framework/keys.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import {
   TOPOLOGY_LEVELS,

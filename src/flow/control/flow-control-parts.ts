@@ -1,4 +1,4 @@
-import type { InFlightView } from '../../framework/keys.ts';
+import type { InFlightView } from '../../framework/cycle-facts.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Fairness } from './fairness/fairness.ts';
 import type { Before } from './fairness/flow.ts';

@@ -1,6 +1,6 @@
+import type { InFlightView } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
-import type { InFlightView } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';

@@ -1,4 +1,4 @@
-import type { CacheConfig } from '../../framework/attributes.ts';
+import type { CacheConfig } from '../../framework/endpoint-attributes.ts';
 import type { RoutingErrorCode } from '../../framework/error.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { ModelRewrite } from '../../framework/request.ts';

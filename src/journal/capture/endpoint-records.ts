@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   CONTEXT_WINDOW,
@@ -7,8 +8,7 @@ import {
   LORA,
   MODELS,
   STARTED_AT,
-} from '../../framework/attributes.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
+} from '../../framework/endpoint-attributes.ts';
 import type { EndpointRecord } from './capture-record.ts';
 
 type Write = (record: EndpointRecord) => void;

@@ -7,14 +7,14 @@ import {
 } from '../../cost-model/capacity.ts';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import type { PromptSize } from '../../cost-model/step-time.ts';
-import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/attributes.ts';
-import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import {
   ENGINE_MODEL,
   type EngineModelView,
   IN_FLIGHT,
   type InFlightView,
-} from '../../framework/keys.ts';
+} from '../../framework/cycle-facts.ts';
+import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';

@@ -1,5 +1,5 @@
+import type { InFlightView } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightView } from '../../framework/keys.ts';
 
 /** What runs and what waits at some servers, of all pickers, by their last samples. */
 export interface ServerQueues {

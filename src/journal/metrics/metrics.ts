@@ -1,6 +1,6 @@
+import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ERRORS, type RoutingErrorCode } from '../../framework/error.ts';
-import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts';
 import type { Observer, Routed } from '../../framework/observer.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import { DEFAULT_FLOW, type RequestLabels } from '../../framework/request.ts';

@@ -6,7 +6,7 @@ import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.t
 import { otherPurpose } from '../../files/reading/file-purpose.ts';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
-import { ENGINE_COUNT_MAX } from '../../framework/attributes.ts';
+import { ENGINE_COUNT_MAX } from '../../framework/endpoint-attributes.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { ROLE_LABEL } from '../../framework/roles.ts';
 import { type PoolSpec, presetServer, type ServerSpec } from './pool-spec.ts';

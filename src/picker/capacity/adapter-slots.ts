@@ -1,5 +1,5 @@
-import { LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { LORA } from '../../framework/endpoint-attributes.ts';
 import type { AdapterNames } from '../engine-model/adapter-names.ts';
 import type { Ledger } from '../load/ledger.ts';
 

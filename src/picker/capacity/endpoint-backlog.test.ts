@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type EndpointFields, makePool, makeRequest } from '../../../test/makers.ts';
 import { decodeStepMs, PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
-import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
+import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
 import { Ledger } from '../load/ledger.ts';

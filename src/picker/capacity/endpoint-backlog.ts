@@ -3,8 +3,8 @@ import { heldShare } from '../../cost-model/held-memory.ts';
 import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import type { Lateness } from '../../flow/endpoint-queue.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import {
   type EndpointObserver,
   type Outcome,

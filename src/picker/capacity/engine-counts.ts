@@ -1,5 +1,5 @@
-import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import type { EndpointObserver } from '../../framework/observer.ts';
 
 /** How many engines each endpoint has: every request that waits asks for it at every look. */

@@ -1,7 +1,7 @@
 import { promptMs } from '../../cost-model/step-time.ts';
 import { ORDERS } from '../../flow/order.ts';
+import type { StepTime } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { StepTime } from '../../framework/keys.ts';
 import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import { RequestMap } from '../../framework/request-map.ts';
 

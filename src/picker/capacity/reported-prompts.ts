@@ -1,5 +1,5 @@
+import type { StepTime } from '../../framework/cycle-facts.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
-import type { StepTime } from '../../framework/keys.ts';
 import {
   type Outcome,
   type RequestObserver,

@@ -1,8 +1,8 @@
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
 import type { Lateness } from '../../flow/endpoint-queue.ts';
+import type { StepTime } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { StepTime } from '../../framework/keys.ts';
 import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { RecentDemand } from '../engine-model/recent-demand.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { makePool, makeRouted, NOW } from '../../../test/makers.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { AdapterNames } from '../engine-model/adapter-names.ts';
 import { WaitingClaims } from './waiting-claims.ts';

@@ -1,5 +1,9 @@
+import {
+  PRECISE_PREFIX_PRODUCER,
+  type PrefixMatch,
+  prefixMatchKey,
+} from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { PRECISE_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { OutputEstimate } from '../../framework/output-estimate.ts';
 import type { CycleFact } from '../../framework/plugin.ts';
 import type {

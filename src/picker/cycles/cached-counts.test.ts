@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { makePool } from '../../../test/makers.ts';
 import { worldOf } from '../../../test/support/waiting-bed.ts';
-import { STARTED_AT } from '../../framework/attributes.ts';
+import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts';
+import { STARTED_AT } from '../../framework/endpoint-attributes.ts';
 import type { Usage } from '../../framework/observer.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
 import { CachedCounts } from './cached-counts.ts';

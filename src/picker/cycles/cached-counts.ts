@@ -1,5 +1,5 @@
-import { STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { STARTED_AT } from '../../framework/endpoint-attributes.ts';
 import type { EndpointObserver, Usage } from '../../framework/observer.ts';
 
 /**

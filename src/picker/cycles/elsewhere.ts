@@ -1,5 +1,5 @@
+import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightLoad } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Clock, Millis, Runtime } from '../../framework/runtime.ts';

@@ -1,5 +1,5 @@
+import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightLoad } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { estimatedOutputTokens } from '../../framework/output-estimate.ts';
 import type { Decision, ProfileResult } from '../../framework/scheduling.ts';

@@ -1,5 +1,5 @@
-import { CONTEXT_WINDOW } from '../../framework/attributes.ts';
 import type { Endpoint, LoadReport } from '../../framework/endpoint.ts';
+import { CONTEXT_WINDOW } from '../../framework/endpoint-attributes.ts';
 import type {
   Outcome,
   ResponseHeaderPlugin,

@@ -1,5 +1,5 @@
-import { LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { LORA } from '../../framework/endpoint-attributes.ts';
 import type { EndpointObserver } from '../../framework/observer.ts';
 
 /** More names than the adapters that servers of one pool use at a time. */

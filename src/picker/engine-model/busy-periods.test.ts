@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makePool, makeRequest, makeRouted } from '../../../test/makers.ts';
-import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { BusyPeriods } from './busy-periods.ts';
 

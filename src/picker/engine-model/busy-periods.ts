@@ -1,5 +1,5 @@
-import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import { type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { promptFeatures } from './prompt-features.ts';

@@ -6,9 +6,9 @@ import {
   predictedTtftMs,
   prefillSteps,
 } from '../../cost-model/step-time.ts';
-import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/attributes.ts';
+import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightLoad } from '../../framework/keys.ts';
+import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { EngineModel } from './engine-model.ts';
 

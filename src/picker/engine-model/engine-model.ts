@@ -1,9 +1,9 @@
 import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
 import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
-import { ENGINE_COUNT } from '../../framework/attributes.ts';
+import type { StepTime } from '../../framework/cycle-facts.ts';
+import { type Demand, ENGINE_MODEL, type EngineModelView } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { StepTime } from '../../framework/keys.ts';
-import { type Demand, ENGINE_MODEL, type EngineModelView } from '../../framework/keys.ts';
+import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import {
   type EndpointObserver,
   type Outcome,

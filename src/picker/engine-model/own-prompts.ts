@@ -1,7 +1,7 @@
 import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
-import type { StepTime } from '../../framework/keys.ts';
+import type { StepTime } from '../../framework/cycle-facts.ts';
 import { type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { FADING, noiseMs, withoutOutlier } from './first-token-noise.ts';

@@ -1,7 +1,7 @@
 import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
+import type { StepTime } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { StepTime } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { type BusyPeriod, BusyPeriods } from './busy-periods.ts';

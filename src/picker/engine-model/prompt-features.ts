@@ -6,8 +6,8 @@ import {
   type PromptSize,
   prefillSteps,
 } from '../../cost-model/step-time.ts';
+import type { InFlightLoad, StepTime } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightLoad, StepTime } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 const COEFFICIENT_MIN = 0.02;

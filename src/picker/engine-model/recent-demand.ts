@@ -1,5 +1,5 @@
 import { RECENT_MS } from '../../cost-model/queueing-delay.ts';
-import type { Demand } from '../../framework/keys.ts';
+import type { Demand } from '../../framework/cycle-facts.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** After this time a request counts for 1/e. */

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { makeEndpoint, makeRequest, makeRouted } from '../../../test/makers.ts';
 import { PRIOR_STEP_TIME, predictedTtftMs } from '../../cost-model/step-time.ts';
-import { LORA } from '../../framework/attributes.ts';
+import type { StepTime } from '../../framework/cycle-facts.ts';
 import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
-import type { StepTime } from '../../framework/keys.ts';
+import { LORA } from '../../framework/endpoint-attributes.ts';
 import { EngineModel } from './engine-model.ts';
 
 const LOAD = { requests: 3, pendingPrefillTokens: 0, contextTokens: 3000 };

@@ -1,6 +1,6 @@
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { waitsForSlot } from '../../cost-model/slot-wait.ts';
-import { CACHE_CONFIG, LORA } from '../../framework/attributes.ts';
+import { CACHE_CONFIG, LORA } from '../../framework/endpoint-attributes.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { AdapterNames } from './adapter-names.ts';
 

@@ -3,8 +3,12 @@ import type { FlowControl, FlowControlDeps } from '../../flow/control/flow-contr
 import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
 import type { Served } from '../../flow/discipline.ts';
 import type { FairShares } from '../../flow/fair-shares.ts';
+import {
+  countedTokens,
+  type InFlightLoad,
+  type InFlightView,
+} from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { countedTokens, type InFlightLoad, type InFlightView } from '../../framework/keys.ts';
 import type { Routed, Usage } from '../../framework/observer.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';

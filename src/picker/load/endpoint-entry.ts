@@ -1,4 +1,4 @@
-import type { InFlightLoad } from '../../framework/keys.ts';
+import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 type Counts = {

@@ -1,6 +1,6 @@
 import type { FairShares, Share } from '../../flow/fair-shares.ts';
+import type { InFlightLoad, InFlightView } from '../../framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { SharedBeginning } from '../../framework/shared-beginning.ts';

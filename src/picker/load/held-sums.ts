@@ -1,6 +1,6 @@
 import type { Share } from '../../flow/fair-shares.ts';
+import { countedTokens, type InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { countedTokens, type InFlightLoad } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';
 import type { SharedBeginning } from '../../framework/shared-beginning.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../../test/makers.ts';
 import { type World, worldOf } from '../../../test/support/waiting-bed.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 
 const SERVER = 'e0' as EndpointId;
 const PROBE = 'probe' as EndpointId;

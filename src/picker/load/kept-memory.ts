@@ -1,7 +1,7 @@
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { runningTokens } from '../../cost-model/held-memory.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EndpointEntry } from './endpoint-entry.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,12 +1,12 @@
-import { addressOfRank } from '../../framework/data-parallel-rank.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   IN_FLIGHT,
   type InFlightLoad,
   type InFlightView,
   MODELS_IN_FLIGHT,
   type ModelsInFlightView,
-} from '../../framework/keys.ts';
+} from '../../framework/cycle-facts.ts';
+import { addressOfRank } from '../../framework/data-parallel-rank.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import type { EndpointObserver } from '../../framework/observer.ts';
 import type { CycleFact } from '../../framework/plugin.ts';
 import { EndpointEntry, openIn } from './endpoint-entry.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makePool, makeRequest } from '../../../test/makers.ts';
+import { countedTokens } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { countedTokens } from '../../framework/keys.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
 import { Ledger } from './ledger.ts';
 import { reserve } from './reserve.ts';

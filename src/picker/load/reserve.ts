@@ -1,8 +1,8 @@
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { slotWaitMs } from '../../cost-model/slot-wait.ts';
 import { decodeStepMs, predictedTtftMs } from '../../cost-model/step-time.ts';
+import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightLoad } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';

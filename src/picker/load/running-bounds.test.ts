@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
 import { type World, worldOf } from '../../../test/support/waiting-bed.ts';
-import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/endpoint-attributes.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
 

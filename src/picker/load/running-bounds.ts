@@ -1,8 +1,8 @@
 import { heldShare } from '../../cost-model/held-memory.ts';
 import { shownCapacityTokens } from '../../cost-model/shown-capacity.ts';
 import { decodeStepMs } from '../../cost-model/step-time.ts';
-import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, ENGINE_COUNT, LORA } from '../../framework/endpoint-attributes.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EndpointEntry, ListedReservation } from './endpoint-entry.ts';

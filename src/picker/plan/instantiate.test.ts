@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
 import { catalogueOf } from '../../catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
-import { IN_FLIGHT } from '../../framework/keys.ts';
+import { IN_FLIGHT } from '../../framework/cycle-facts.ts';
 import {
   type DataSourceDefinition,
   defineDataSource,

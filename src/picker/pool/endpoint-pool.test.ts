@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 
 const a = 'default/a' as EndpointId;

@@ -1,5 +1,5 @@
+import { IN_FLIGHT } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { IN_FLIGHT } from '../../framework/keys.ts';
 import {
   type Decision,
   type ProfileResult,

@@ -1,8 +1,8 @@
 import { detectorPart } from '../../flow/control/detector-types.ts';
 import type { DetectorPlan } from '../../flow/control/flow-control-plan.ts';
+import { IN_FLIGHT } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
-import { IN_FLIGHT } from '../../framework/keys.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 
 /** Throws RoutingError `shed` for a request that others are to be served instead of. */

@@ -1,7 +1,7 @@
 import type { Waiting } from '../../flow/discipline.ts';
 import { FairShares } from '../../flow/fair-shares.ts';
 import { WaitingQueue } from '../../flow/waiting-queue.ts';
-import { IN_FLIGHT, type InFlightView } from '../../framework/keys.ts';
+import { IN_FLIGHT, type InFlightView } from '../../framework/cycle-facts.ts';
 import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, Placement, RouteOptions } from '../../framework/routing.ts';

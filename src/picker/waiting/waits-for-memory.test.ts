@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type World, worldOf } from '../../../test/support/waiting-bed.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 
 const ENDPOINT = 'e0' as EndpointId;
 const CACHE = { blocks: 1000, blockTokens: 16 };

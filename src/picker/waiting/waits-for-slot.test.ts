@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type World, worldOf } from '../../../test/support/waiting-bed.ts';
-import { LORA } from '../../framework/attributes.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import { LORA } from '../../framework/endpoint-attributes.ts';
 
 const ENDPOINT = 'e0' as EndpointId;
 const NAMES = ['a', 'b', 'c', 'd'];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ENGINE_COUNT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import { RoutingError } from '../../framework/error.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 

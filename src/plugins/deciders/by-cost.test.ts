@@ -8,8 +8,8 @@ import {
   makeRuntime,
 } from '../../../test/makers.ts';
 import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
+import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightLoad } from '../../framework/keys.ts';
 import { byCost } from './by-cost.ts';
 
 type Pair = readonly [Endpoint, Endpoint];

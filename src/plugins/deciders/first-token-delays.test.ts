@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ContextFields, makeContext, makePool, makeRequest } from '../../../test/makers.ts';
+import { ENGINE_MODEL, IN_FLIGHT, type InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { ENGINE_MODEL, IN_FLIGHT, type InFlightLoad } from '../../framework/keys.ts';
 import type { CycleKey, SchedulingContext } from '../../framework/scheduling.ts';
 import { firstTokenDelaysMs } from './first-token-delays.ts';
 import { FoundTokens } from './found-tokens.ts';

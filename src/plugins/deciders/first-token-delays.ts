@@ -1,8 +1,8 @@
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { queueingDelayForOthersMs, trafficOf } from '../../cost-model/queueing-delay.ts';
 import { decodeStepMs, promptMs } from '../../cost-model/step-time.ts';
+import { ENGINE_MODEL, IN_FLIGHT } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { ENGINE_MODEL, IN_FLIGHT } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 import type { FoundTokens } from './found-tokens.ts';

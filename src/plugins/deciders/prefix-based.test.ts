@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../../../test/makers.ts';
-import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 import { alwaysDisaggregate, alwaysMultimodal } from './always.ts';
 import { prefixBased } from './prefix-based.ts';

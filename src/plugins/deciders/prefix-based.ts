@@ -1,6 +1,10 @@
 import { z } from 'zod';
+import {
+  DEFAULT_PREFIX_PRODUCER,
+  type PrefixMatch,
+  prefixMatchKey,
+} from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { DEFAULT_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 import { producerName } from '../parameters/producer-name.ts';
 

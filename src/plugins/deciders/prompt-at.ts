@@ -1,6 +1,6 @@
 import type { PromptSize } from '../../cost-model/step-time.ts';
+import { prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { prefixMatchKey } from '../../framework/keys.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 
 /** The prompt of the request, as far as it is to be computed at this endpoint. */

@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { assignmentKey, DEFAULT_ASSIGNMENT_PRODUCER, IN_FLIGHT } from '../../framework/keys.ts';
+import {
+  assignmentKey,
+  DEFAULT_ASSIGNMENT_PRODUCER,
+  IN_FLIGHT,
+} from '../../framework/cycle-facts.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
 /**

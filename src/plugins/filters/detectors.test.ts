@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRuntime, NOW } from '../../../test/makers.ts';
-import { ENGINE_COUNT } from '../../framework/attributes.ts';
+import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import type { FilterDefinition } from '../../framework/plugin.ts';
 import { concurrencyDetector, utilizationDetector } from './detectors.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ENGINE_COUNT } from '../../framework/attributes.ts';
+import { countedTokens, IN_FLIGHT } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { countedTokens, IN_FLIGHT } from '../../framework/keys.ts';
+import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { textDuration } from '../parameters/duration.ts';
 import { otherProducer } from '../parameters/producer-name.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { ttftOn } from '../../cost-model/slo-headroom.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
 import {
   countedTokens,
   DEFAULT_PREFIX_PRODUCER,
@@ -8,7 +7,8 @@ import {
   IN_FLIGHT,
   type PrefixMatch,
   prefixMatchKey,
-} from '../../framework/keys.ts';
+} from '../../framework/cycle-facts.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 import { otherProducer, producerName } from '../parameters/producer-name.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../../../test/makers.ts';
-import { MODELS, type ServedModel } from '../../framework/attributes.ts';
+import { MODELS, type ServedModel } from '../../framework/endpoint-attributes.ts';
 import { type ServedModelConfig, servedModelFilter, servedModelOutcome } from './served-model.ts';
 
 const base: ServedModel = { id: 'base', isAdapter: false };

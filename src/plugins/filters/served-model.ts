@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { MODELS } from '../../framework/attributes.ts';
+import { SERVED_MODELS } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { SERVED_MODELS } from '../../framework/keys.ts';
+import { MODELS } from '../../framework/endpoint-attributes.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
 export const SERVED_MODEL_FILTER = 'served-model-filter';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_TOPOLOGY_PRODUCER, topologyKey } from '../../framework/keys.ts';
+import { DEFAULT_TOPOLOGY_PRODUCER, topologyKey } from '../../framework/cycle-facts.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { sharedLevel, TOPOLOGY_LEVELS } from '../../framework/topology.ts';
 import { producerName } from '../parameters/producer-name.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { IN_FLIGHT, type InFlightView } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { IN_FLIGHT, type InFlightView } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
 const METRICS = [

@@ -1,6 +1,10 @@
-import { CUSTOM_METRICS, GPU_UTILIZATION, LABEL_ATTRIBUTES } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/endpoint.ts';
+import {
+  CUSTOM_METRICS,
+  GPU_UTILIZATION,
+  LABEL_ATTRIBUTES,
+} from '../../framework/endpoint-attributes.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** Metrics of servers and GPUs, by the reference's names. */

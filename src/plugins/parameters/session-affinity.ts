@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { requestAttributeKey } from '../../framework/cycle-facts.ts';
 import { KeyedHash } from '../../framework/keyed-hash.ts';
-import { requestAttributeKey } from '../../framework/keys.ts';
 import type { HeaderUse } from '../../framework/plugin.ts';
 import type { Runtime } from '../../framework/runtime.ts';
 import type { CycleKey } from '../../framework/scheduling.ts';

@@ -1,6 +1,6 @@
+import { requestAttributeKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
-import { requestAttributeKey } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';

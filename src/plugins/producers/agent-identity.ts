@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGENT_IDENTITY } from '../../framework/keys.ts';
+import { AGENT_IDENTITY } from '../../framework/cycle-facts.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 
 /** The headers in which agents name their sessions: Claude Code, OpenCode, Codex, older Codex. */

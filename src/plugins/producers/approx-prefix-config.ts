@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import { positiveOr } from '../parameters/positive-or.ts';
 import { HASHED_BLOCK_TOKENS, hashedPerBlock } from './counted-blocks.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makePool, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
-import { CACHE_CONFIG, ENGINE_COUNT, STARTED_AT } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, ENGINE_COUNT, STARTED_AT } from '../../framework/endpoint-attributes.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import { UNLIMITED_APPROX_CONFIG } from './approx-prefix-config.ts';
 import { ApproxPrefixIndex } from './approx-prefix-index.ts';

@@ -1,6 +1,6 @@
-import { CACHE_CONFIG, ENGINE_COUNT, STARTED_AT } from '../../framework/attributes.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import { CACHE_CONFIG, ENGINE_COUNT, STARTED_AT } from '../../framework/endpoint-attributes.ts';
 import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import {

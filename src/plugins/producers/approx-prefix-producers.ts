@@ -1,4 +1,4 @@
-import { prefixMatchKey } from '../../framework/keys.ts';
+import { prefixMatchKey } from '../../framework/cycle-facts.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import { type ApproxPrefixConfig, approxPrefixConfig } from './approx-prefix-config.ts';
 import { ApproxPrefixIndex } from './approx-prefix-index.ts';

@@ -7,8 +7,8 @@ import {
   makeRouted,
   makeRuntime,
 } from '../../../test/makers.ts';
+import { assignmentKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { assignmentKey } from '../../framework/keys.ts';
 import type { CycleKey } from '../../framework/scheduling.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { assignmentFilter } from '../filters/assignment.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
+import { type AssignmentView, assignmentKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { type AssignmentView, assignmentKey } from '../../framework/keys.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import {
   type DataSource,

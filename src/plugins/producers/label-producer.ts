@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { LABEL_ATTRIBUTES } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { LABEL_ATTRIBUTES } from '../../framework/endpoint-attributes.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 
 const VALUE_TYPE = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makePool } from '../../../test/makers.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
+import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightLoad } from '../../framework/keys.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import { MemorySizes } from './memory-sizes.ts';
 
 const TOKENS = 2000;

@@ -1,5 +1,5 @@
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeContext, makeEndpoint, makeRequest, makeRuntime } from '../../../test/makers.ts';
-import { MODELS, type ServedModel } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { MODELS, type ServedModel } from '../../framework/endpoint-attributes.ts';
 import { RoutingError } from '../../framework/error.ts';
 import { modelsResponder } from './models-responder.ts';
 

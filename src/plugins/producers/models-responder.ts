@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { MODELS, type ServedModel } from '../../framework/attributes.ts';
+import { SERVED_MODELS } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { MODELS, type ServedModel } from '../../framework/endpoint-attributes.ts';
 import { RoutingError } from '../../framework/error.ts';
-import { SERVED_MODELS } from '../../framework/keys.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 
 const PATH = '/v1/models';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { p2pSourceProducer } from './p2p-source.ts';

@@ -1,6 +1,10 @@
 import { z } from 'zod';
+import {
+  DEFAULT_PREFIX_PRODUCER,
+  type PrefixMatch,
+  prefixMatchKey,
+} from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { DEFAULT_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import { KV_SOURCE_HEADER } from '../../framework/routing.ts';
 import type { Random } from '../../framework/runtime.ts';

@@ -1,6 +1,6 @@
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import { type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import type { PrefixSharing, Routed } from '../../framework/observer.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requestAttributeKey, SESSION_ID_ATTRIBUTE } from '../../framework/keys.ts';
+import { requestAttributeKey, SESSION_ID_ATTRIBUTE } from '../../framework/cycle-facts.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 
 const COOKIES = 'cookie';

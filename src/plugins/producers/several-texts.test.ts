@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { makePool, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
 import { promptOf } from '../../../test/prompt-blocks.ts';
-import { CACHE_CONFIG } from '../../framework/attributes.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { type ApproxPrefixConfig, UNLIMITED_APPROX_CONFIG } from './approx-prefix-config.ts';

@@ -1,5 +1,5 @@
-import { CACHE_CONFIG, LORA } from '../../framework/attributes.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, LORA } from '../../framework/endpoint-attributes.ts';
 import { messageOf } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Declined, ReplacementScheduler } from '../../framework/replacement.ts';

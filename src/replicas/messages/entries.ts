@@ -1,4 +1,4 @@
-import type { InFlightLoad } from '../../framework/keys.ts';
+import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Outcome, Usage } from '../../framework/observer.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
 import type { FirstBand } from '../../framework/routing.ts';

@@ -6,13 +6,13 @@ import {
   vllmPage,
 } from '../../../test/support/servers/fake-servers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
 import {
   CONTEXT_WINDOW,
   CUSTOM_METRICS,
   GPU_UTILIZATION,
   MODELS,
-} from '../../framework/attributes.ts';
-import type { EndpointId } from '../../framework/endpoint.ts';
+} from '../../framework/endpoint-attributes.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';

@@ -1,6 +1,7 @@
 import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
 import { describeEvents } from '../../endpoints/kv-events/event-report.ts';
 import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
+import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   CONTEXT_WINDOW,
@@ -11,8 +12,7 @@ import {
   MODELS,
   type ServedModel,
   STARTED_AT,
-} from '../../framework/attributes.ts';
-import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+} from '../../framework/endpoint-attributes.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';

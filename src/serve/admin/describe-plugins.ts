@@ -1,5 +1,5 @@
+import { countedTokens } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { countedTokens } from '../../framework/keys.ts';
 import type { Observer } from '../../framework/observer.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';

@@ -1,8 +1,8 @@
 import { readFollowed } from '../../files/following/read-followed.ts';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
+import { DEFAULT_PREFIX_PRODUCER } from '../../framework/cycle-facts.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
-import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Clock, Random } from '../../framework/runtime.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';

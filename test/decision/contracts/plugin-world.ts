@@ -1,6 +1,6 @@
 import { EMBEDDED_CATALOGUE } from '../../../src/catalogue/built-in-catalogue.ts';
-import { LORA } from '../../../src/framework/attributes.ts';
 import type { Endpoint } from '../../../src/framework/endpoint.ts';
+import { LORA } from '../../../src/framework/endpoint-attributes.ts';
 import type { Observer } from '../../../src/framework/observer.ts';
 import type { PluginCatalogue } from '../../../src/framework/plugin.ts';
 import type { InferenceRequest } from '../../../src/framework/request.ts';

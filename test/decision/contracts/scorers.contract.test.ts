@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ENGINE_COUNT } from '../../../src/framework/attributes.ts';
 import { type Endpoint, isFresh } from '../../../src/framework/endpoint.ts';
+import { ENGINE_COUNT } from '../../../src/framework/endpoint-attributes.ts';
 import type { Scorer, ScoreTerms } from '../../../src/framework/scheduling.ts';
 import { makeRouted, NOW } from '../../makers.ts';
 import { neededConfig } from '../../support/plugins/needed-parameters.ts';

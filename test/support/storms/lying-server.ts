@@ -1,4 +1,4 @@
-import type { LoraState } from '../../../src/framework/attributes.ts';
+import type { LoraState } from '../../../src/framework/endpoint-attributes.ts';
 import type { Clock, Random } from '../../../src/framework/runtime.ts';
 import type { ServerSpec } from '../../../src/lab/simulate/pool-spec.ts';
 import {

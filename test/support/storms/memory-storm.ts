@@ -1,7 +1,7 @@
 import { EMBEDDED_CATALOGUE } from '../../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import { CACHE_CONFIG, LORA } from '../../../src/framework/attributes.ts';
 import type { EndpointId } from '../../../src/framework/endpoint.ts';
+import { CACHE_CONFIG, LORA } from '../../../src/framework/endpoint-attributes.ts';
 import { RoutingError } from '../../../src/framework/error.ts';
 import type { RoutedRequest } from '../../../src/framework/routing.ts';
 import type { Random } from '../../../src/framework/runtime.ts';

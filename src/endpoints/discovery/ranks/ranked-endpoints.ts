@@ -1,6 +1,6 @@
-import { ENGINE_COUNT_MAX } from '../../../framework/attributes.ts';
 import { RANK_COUNT_LABEL, RANK_LABEL } from '../../../framework/data-parallel-rank.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
+import { ENGINE_COUNT_MAX } from '../../../framework/endpoint-attributes.ts';
 import { ROLE_LABEL } from '../../../framework/roles.ts';
 import type { EndpointPool, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';

@@ -1,4 +1,4 @@
-import type { HeldBlocks } from '../../../framework/keys.ts';
+import type { HeldBlocks } from '../../../framework/cycle-facts.ts';
 import type { UnusableReason } from '../health/event-health.ts';
 import type { StreamStats } from '../health/stream-stats.ts';
 import type { CacheEvent, HashWords } from '../messages/cache-event.ts';

@@ -3,7 +3,7 @@ import {
   CUSTOM_METRICS,
   ENGINE_COUNT_MAX,
   type LoraState,
-} from '../../../framework/attributes.ts';
+} from '../../../framework/endpoint-attributes.ts';
 import type { EngineMapping } from './engine-metrics.ts';
 import { isWithin, LoadMetric } from './load-metric.ts';
 import type { Labels } from './prometheus-labels.ts';

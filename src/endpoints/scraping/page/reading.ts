@@ -1,4 +1,4 @@
-import type { CacheConfig, LoraState } from '../../../framework/attributes.ts';
+import type { CacheConfig, LoraState } from '../../../framework/endpoint-attributes.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 
 /** The values of a page; undefined where the page lacks them. */

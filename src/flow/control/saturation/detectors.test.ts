@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { makePool, NEVER, NOW } from '../../../../test/makers.ts';
-import { ENGINE_COUNT } from '../../../framework/attributes.ts';
+import type { InFlightLoad, InFlightView } from '../../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
-import type { InFlightLoad, InFlightView } from '../../../framework/keys.ts';
+import { ENGINE_COUNT } from '../../../framework/endpoint-attributes.ts';
 import { backlog, concurrency, highest, utilization } from './detectors.ts';
 import { poolSaturation } from './pool-saturation.ts';
 

@@ -1,6 +1,6 @@
-import { ENGINE_COUNT } from '../../../framework/attributes.ts';
+import { countedTokens, type InFlightView } from '../../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
-import { countedTokens, type InFlightView } from '../../../framework/keys.ts';
+import { ENGINE_COUNT } from '../../../framework/endpoint-attributes.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
-import { CUSTOM_METRICS } from '../../../framework/attributes.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
+import { CUSTOM_METRICS } from '../../../framework/endpoint-attributes.ts';
 import { showMetric } from '../page/family.ts';
 import { shortNames } from './short-names.ts';
 

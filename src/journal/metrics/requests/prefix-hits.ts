@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
+import { type PrefixMatch, prefixMatchKey } from '../../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
-import { type PrefixMatch, prefixMatchKey } from '../../../framework/keys.ts';
 import type { Routed } from '../../../framework/observer.ts';
 import type { InferenceRequest } from '../../../framework/request.ts';
 import type { CycleKey, Decision, ProfileRun } from '../../../framework/scheduling.ts';

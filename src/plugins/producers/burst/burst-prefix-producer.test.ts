@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../../../../test/makers.ts';
-import type { PrefixMatch } from '../../../framework/keys.ts';
+import type { PrefixMatch } from '../../../framework/cycle-facts.ts';
 import type { DataSource } from '../../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../../framework/request.ts';
 import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type PrefixMatch, prefixMatchKey } from '../../../framework/keys.ts';
+import { type PrefixMatch, prefixMatchKey } from '../../../framework/cycle-facts.ts';
 import {
   type DataSource,
   type DataSourceDefinition,

@@ -1,4 +1,4 @@
-import type { LatencyAnchors } from '../../../framework/keys.ts';
+import type { LatencyAnchors } from '../../../framework/cycle-facts.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 
 export interface ObserverConfig {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { makeContext, makeEndpoint, makeRouted, makeRuntime } from '../../../../test/makers.ts';
-import { type LatencyAnchors, latencyAnchorsKey } from '../../../framework/keys.ts';
+import { type LatencyAnchors, latencyAnchorsKey } from '../../../framework/cycle-facts.ts';
 import type { DataSource } from '../../../framework/plugin.ts';
 import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import { latencyObserver } from './latency-observer.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { LATENCY_OBSERVER, latencyAnchorsKey } from '../../../framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../../../framework/endpoint.ts';
-import { LATENCY_OBSERVER, latencyAnchorsKey } from '../../../framework/keys.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../../framework/plugin.ts';
 import { duration } from '../../parameters/duration.ts';
 import { otherProducer } from '../../parameters/producer-name.ts';

@@ -1,5 +1,5 @@
-import type { ServedModel } from './attributes.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { ServedModel } from './endpoint-attributes.ts';
 import type { InferenceRequest } from './request.ts';
 import type { Millis } from './runtime.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
