@@ -102,11 +102,6 @@ async function argumentsOf(given: readonly string[]): Promise<readonly string[]>
   return args;
 }
 
-async function trustAuthorities(): Promise<void> {
-  const { trustNamedAuthorities } = await import('./runtime/network/client/named-authorities.ts');
-  trustNamedAuthorities(process.env);
-}
-
 endWithParent();
 // A reader such as `head` that has enough closes its end of the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -118,7 +113,6 @@ try {
   if (SERVES.has(args[0] ?? '')) {
     keepServing();
     shareLookups();
-    await trustAuthorities();
     freeCompilerMemoryAtOnce();
     const nodeFlags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
     limitYoungGeneration(nodeFlags);

@@ -1,6 +1,6 @@
 import type { MethodDefinition, ServiceDefinition } from '@grpc/proto-loader';
 import { packageFile } from '../files/folders.ts';
-import { loadProtoLoader } from '../runtime/network/client/load-packages.ts';
+import { loadProtoLoader } from '../runtime/modules/load-packages.ts';
 import { countFields } from './count-fields.ts';
 
 /** The messages of proto/pointsman/scheduler/v1/scheduler.proto, which documents their fields. */

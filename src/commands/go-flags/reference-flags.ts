@@ -178,7 +178,7 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
         return [];
       },
     },
-    // Of the first releases, which found pods by a Service.
+    // The first releases found pods by a Service.
     'service-name': { kind: 'value', fixed: 'the endpoints are the pods that the pool selects' },
     'secure-serving': switched((on) => (on ? [] : ['--insecure'])),
     'tls-cipher-suites': same,

@@ -1,4 +1,4 @@
-import { loadZlib } from '../../runtime/node-modules.ts';
+import { loadZlib } from '../../runtime/modules/node-modules.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 

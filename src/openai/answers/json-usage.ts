@@ -21,7 +21,7 @@ const LONG_LAST_EVENT =
 /** What the beginnings of such events have and pieces of answers have not. */
 const LAST_EVENT_HINTS = ['mplete', 'failed"'];
 
-/** Of the object that has the counts of OpenAI's completions, without its first quote. */
+/** The name of the object that has the counts of OpenAI's completions, without its first quote. */
 const OPENAI_KEY = 'usage"';
 
 /** What stands between a key and its value. */

@@ -11,7 +11,7 @@ export interface BusyPeriod {
   readonly since: Millis;
   /** The sums of `promptFeatures` of its prompts, without what is fixed. */
   readonly features: readonly number[];
-  /** Those of its last prompt. */
+  /** The `promptFeatures` of its last prompt. */
   readonly last: readonly number[];
   /** When the next prompt was sent there. */
   readonly nextAt: Millis | undefined;
@@ -131,7 +131,7 @@ function isInTurn(routed: Routed, prefill: Endpoint, tokensFromHere: number): bo
   return (routed.prefillLoad?.pendingPrefillTokens ?? 0) <= tokensFromHere + 1;
 }
 
-/** Of the prompt at a server that does nothing else. The fixed overhead is none of its time. */
+/** The features of the prompt at a server that does nothing else, without the fixed overhead. */
 function featuresAlone(routed: Routed, endpoint: Endpoint): readonly number[] {
   const { promptTokens } = routed.request;
   const prompt = { promptTokens, uncachedTokens: tokensToCompute(routed) };

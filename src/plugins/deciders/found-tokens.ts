@@ -1,6 +1,6 @@
 import type { Millis } from '../../framework/runtime.ts';
 
-/** Of so many requests: enough for a mean, and few enough to follow what changes. */
+/** So many requests are enough for a mean, and few enough to follow what changes. */
 const REQUESTS_MAX = 64;
 
 /**

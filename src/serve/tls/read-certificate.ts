@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { readFollowed } from '../../files/following/read-followed.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
-import { loadTls } from '../../runtime/node-modules.ts';
+import { loadTls } from '../../runtime/modules/node-modules.ts';
 
 /**
  * Reads and checks `tls.crt` and `tls.key` of a folder. Throws the system's error for a file that

@@ -2,6 +2,7 @@ import { type Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { connectWithin } from '../../runtime/network/client/connect-within.ts';
 import { interimAnswers } from '../../runtime/network/client/interim-answers.ts';
+import { trustNamedAuthorities } from '../../runtime/network/client/named-authorities.ts';
 import { PacedAgent } from '../../runtime/network/client/paced-agent.ts';
 import type { UpstreamRole, UpstreamTls } from '../options/sidecar-options.ts';
 import { slicedBody } from './sliced-body.ts';
@@ -77,6 +78,7 @@ export class Upstreams implements LegSender {
 
 function agentOf(role: UpstreamServer, { tls, connectTimeoutMs, clock }: UpstreamsOptions): Agent {
   const rejectUnauthorized = role === 'bootstrap' || tls?.unverified.includes(role) !== true;
+  if (tls !== undefined) trustNamedAuthorities();
   const connect = connectorFor({ timeout: 0, rejectUnauthorized }, tls?.ca);
   return new PacedAgent({
     clock,

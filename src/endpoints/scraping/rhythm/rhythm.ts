@@ -24,8 +24,8 @@ const BURST = 8;
 const TOGETHER = 16;
 const TOGETHER_MAX = 24;
 /**
- * The same where an endpoint is busy: a pick may wait for so many pages. Where a page is due more
- * often than these slots allow, the process has no time to become cold between two.
+ * So many begin together where an endpoint is busy, on average and at most: a pick may wait for so
+ * many pages. Where a page is due more often than these slots allow, the process has no time to become cold between two.
  */
 const BUSY_TOGETHER = 4;
 const BUSY_TOGETHER_MAX = 6;

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../framework/runtime.ts';
-import { loadZlib } from '../../../runtime/node-modules.ts';
+import { loadZlib } from '../../../runtime/modules/node-modules.ts';
 import { HTTP2 } from '../../http2/errors.ts';
 import type { Http2Stream } from '../../http2/stream.ts';
 import { framesOf } from './answer-frames.ts';

@@ -1,5 +1,5 @@
 import type { SecureVersion, Server, TLSSocket } from 'node:tls';
-import { loadTls } from '../../../runtime/node-modules.ts';
+import { loadTls } from '../../../runtime/modules/node-modules.ts';
 import { boundHandshakes } from './bound-handshakes.ts';
 
 /** A certificate with its chain, and its key, both as PEM. */

@@ -6,7 +6,8 @@ import type { Transport } from '@nats-io/nats-core/internal';
 import { messageOf } from '../../../framework/error.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import { nodeClock } from '../../../runtime/clock/node-clock.ts';
-import { loadTls } from '../../../runtime/node-modules.ts';
+import { loadTls } from '../../../runtime/modules/node-modules.ts';
+import { trustNamedAuthorities } from '../../../runtime/network/client/named-authorities.ts';
 import { BadServer, infoOf, ServerBytes } from './server-bytes.ts';
 import { ServerTime } from './server-time.ts';
 
@@ -199,6 +200,7 @@ async function secured(
   }
   // Otherwise another on the way could answer in the server's name.
   if (end < greeting.length) throw new BadServer('it sends more than its greeting before TLS');
+  trustNamedAuthorities();
   const secure = loadTls().connect({ ...options.tls, socket, host, servername });
   try {
     await once(secure, 'secureConnect');

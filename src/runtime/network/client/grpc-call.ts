@@ -2,8 +2,9 @@ import { performance } from 'node:perf_hooks';
 import type { ChannelCredentials, Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { messageOf } from '../../../framework/error.ts';
 import type { Call, CallOptions } from '../../../framework/runtime.ts';
+import { loadGrpc } from '../../modules/load-packages.ts';
 import { guardCredentials } from './guarded-credentials.ts';
-import { loadGrpc } from './load-packages.ts';
+import { trustNamedAuthorities } from './named-authorities.ts';
 import { OutgoingFiles } from './outgoing-files.ts';
 
 /**
@@ -84,5 +85,6 @@ export class GrpcCall implements Call {
 function credentialsOf({ tls }: CallOptions, files: OutgoingFiles): ChannelCredentials {
   const { credentials } = loadGrpc();
   if (tls === undefined) return credentials.createInsecure();
+  trustNamedAuthorities();
   return credentials.createSsl(files.read({ caPath: tls.caPath }).ca ?? null);
 }

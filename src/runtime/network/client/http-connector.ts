@@ -1,6 +1,7 @@
 import type { buildConnector } from 'undici';
 import type { HttpTls } from '../../../framework/runtime.ts';
-import { loadUndici } from './load-packages.ts';
+import { loadUndici } from '../../modules/load-packages.ts';
+import { trustNamedAuthorities } from './named-authorities.ts';
 import type { OutgoingFiles } from './outgoing-files.ts';
 
 /** After this long the next request connects again, which finds a restarted server. */
@@ -23,6 +24,7 @@ export function httpConnector(
   const plain = connectorFor(fixed);
   const hasFiles = [caPath, certPath, keyPath].some((path) => path !== undefined);
   return (options, callback) => {
+    if (options.protocol === 'https:') trustNamedAuthorities();
     let connect = plain;
     try {
       if (hasFiles)

@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import type { Client, Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../../../framework/runtime.ts';
+import { loadUndici } from '../../modules/load-packages.ts';
 import { FloodingServerError, HeadGuard } from './head-guard.ts';
 import { httpConnector } from './http-connector.ts';
 import { HttpExchange } from './http-exchange.ts';
-import { loadUndici } from './load-packages.ts';
 import type { OutgoingFiles } from './outgoing-files.ts';
 import { PlainConnection } from './plain-connection.ts';
 import { ReusedBody } from './reused-body.ts';

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFollowed } from '../../../files/following/read-followed.ts';
-import { loadTls } from '../../node-modules.ts';
+import { loadTls } from '../../modules/node-modules.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,11 +23,17 @@ export function namedAuthorities(environment: Environment): readonly string[] {
   return [...new Set(all)];
 }
 
+let areTrusted = false;
+
 /**
- * Trusts these beside the well-known authorities, on every connection that is given none of its
- * own. They are read once, as in the reference: its manifests name authorities by these variables.
+ * To be called before a connection with TLS. From the first call on these are trusted beside the
+ * well-known authorities, on every connection that is given none of its own. They are read once, as
+ * in the reference, whose manifests name authorities by these variables; and not before, because
+ * those of a whole system take 5 MB and 60 ms.
  */
-export function trustNamedAuthorities(environment: Environment): void {
+export function trustNamedAuthorities(environment: Environment = process.env): void {
+  if (areTrusted) return;
+  areTrusted = true;
   const named = namedAuthorities(environment);
   if (named.length === 0) return;
   const tls = loadTls();

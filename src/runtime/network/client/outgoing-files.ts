@@ -1,7 +1,7 @@
 import { readFollowed } from '../../../files/following/read-followed.ts';
 import { messageOf } from '../../../framework/error.ts';
 import type { HttpTls } from '../../../framework/runtime.ts';
-import { loadTls } from '../../node-modules.ts';
+import { loadTls } from '../../modules/node-modules.ts';
 
 type TlsPaths = Pick<HttpTls, 'caPath' | 'certPath' | 'keyPath'>;
 

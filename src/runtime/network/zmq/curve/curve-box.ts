@@ -5,7 +5,7 @@ import {
   generateKeyPairSync,
   type KeyObject,
 } from 'node:crypto';
-import { loadSalsa } from '../../client/load-packages.ts';
+import { loadSalsa } from '../../../modules/load-packages.ts';
 
 /** Keys of Curve25519. */
 export interface CurvePair {
