@@ -34,11 +34,14 @@ async function forbidding(): Promise<string> {
 }
 
 /** An API server with both groups, and what of it may be listed. */
-async function withBothGroups(isAllowed: (group: string) => boolean): Promise<string> {
+async function withBothGroups(
+  isAllowed: (group: string) => boolean,
+  versions: readonly string[] = ['v1', 'v1alpha2'],
+): Promise<string> {
   server = createServer(({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://api');
     const [, , group = '', version = '', , , plural] = pathname.split('/');
-    const has = version === 'v1alpha2' || group === 'llm-d.ai';
+    const has = group === 'llm-d.ai' ? versions.includes(version) : version === 'v1alpha2';
     const names = ['inferenceobjectives', 'inferencemodelrewrites'];
     const send = (code: number, body: object): void => {
       response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -49,7 +52,7 @@ async function withBothGroups(isAllowed: (group: string) => boolean): Promise<st
     // A watch in which nothing happens.
     else if (searchParams.has('watch')) response.writeHead(200).flushHeaders();
     else {
-      const items = plural === 'inferenceobjectives' ? [objective(group)] : [];
+      const items = plural === 'inferenceobjectives' ? [objective(group, version)] : [];
       send(200, { metadata: { resourceVersion: '1' }, items });
     }
   }).listen(0, '127.0.0.1');
@@ -57,9 +60,12 @@ async function withBothGroups(isAllowed: (group: string) => boolean): Promise<st
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const objective = (group: string): object => ({
+const objective = (group: string, version: string): object => ({
   metadata: { name: group === 'llm-d.ai' ? 'current' : 'former', uid: group },
-  spec: { poolRef: { group: 'g', name: 'pool' }, priority: 7 },
+  spec:
+    version === 'v1'
+      ? { poolRefs: [{ group: 'g', name: 'pool' }], priority: 7 }
+      : { poolRef: { group: 'g', name: 'pool' }, priority: 7 },
 });
 
 function follow(server: string) {
@@ -113,46 +119,57 @@ describe('the rules of an API server', () => {
     follower.stop();
   });
 
-  it('[D557] are those of the former group while only these may be listed', async () => {
-    const allowed = new Set(['inference.networking.x-k8s.io']);
-    const followed = follow(await withBothGroups((group) => allowed.has(group)));
-    const { clock, rules, follower, troubles } = followed;
-    const names = (): string => [...rules.priorities.keys()].join();
-    // Edits are read at most once a second.
-    const soon = async (): Promise<string> => {
-      await clock.run(clock.now() + 1000);
-      return names();
-    };
-    await eventually(soon, (found) => found === 'former', 400);
-    const right = 'give the picker’s service account a Role with list and watch on it';
-    const until = 'until then those of inference.networking.x-k8s.io count';
-    expect(troubles.toSorted()).toEqual([
-      `not allowed to list inferencemodelrewrites.llm-d.ai in namespace n: ${right}; ${until}`,
-      `not allowed to list inferenceobjectives.llm-d.ai in namespace n: ${right}; ${until}`,
-    ]);
-    await eventually(
-      () => follower.synced && followed.settled() === 1,
-      (is) => is,
-    );
-    allowed.clear();
-    // Each look follows the answers to the one before, which come over real sockets.
-    const left = async (): Promise<string> => {
-      await clock.run(clock.now() + 30_000);
-      return follower.troubles.join();
-    };
-    await eventually(left, (sentences) => !sentences.includes(until), 400);
-    expect(follower.troubles).toHaveLength(2);
-    allowed.add('llm-d.ai');
-    const later = async (): Promise<string> => {
-      await clock.run(clock.now() + 30_000);
-      return names();
-    };
-    await eventually(later, (found) => found === 'current', 400);
-    const untroubled = async (): Promise<string> => {
-      await clock.run(clock.now() + 1000);
-      return follower.troubles.join();
-    };
-    await eventually(untroubled, (sentences) => sentences === '', 400);
-    follower.stop();
-  });
+  it.each([
+    ['[D557]', 'both versions', ['v1', 'v1alpha2']],
+    ['[D601]', 'v1 alone', ['v1']],
+  ])(
+    '%s are those of the former group while only these may be listed, and the current one has %s',
+    async (_id, _what, versions) => {
+      const allowed = new Set(['inference.networking.x-k8s.io']);
+      const followed = follow(await withBothGroups((group) => allowed.has(group), versions));
+      const { clock, rules, follower, troubles } = followed;
+      const names = (): string => [...rules.priorities.keys()].join();
+      // Timers fire at their times; what they ask for comes over real sockets, in real time.
+      const pass = async (ms: number): Promise<void> => {
+        const until = clock.now() + ms;
+        await clock.run(until);
+        clock.advanceTo(until);
+      };
+      // Edits are read at most once a second.
+      const soon = async (): Promise<string> => {
+        await pass(1000);
+        return names();
+      };
+      await eventually(soon, (found) => found === 'former', 400);
+      const right = 'give the picker’s service account a Role with list and watch on it';
+      const until = 'until then those of inference.networking.x-k8s.io count';
+      expect(troubles.toSorted()).toEqual([
+        `not allowed to list inferencemodelrewrites.llm-d.ai in namespace n: ${right}; ${until}`,
+        `not allowed to list inferenceobjectives.llm-d.ai in namespace n: ${right}; ${until}`,
+      ]);
+      await eventually(
+        () => follower.synced && followed.settled() === 1,
+        (is) => is,
+      );
+      allowed.clear();
+      const left = async (): Promise<string> => {
+        await pass(1000);
+        return follower.troubles.join();
+      };
+      await eventually(left, (sentences) => !sentences.includes(until), 400);
+      expect(follower.troubles).toHaveLength(2);
+      allowed.add('llm-d.ai');
+      const later = async (): Promise<string> => {
+        await pass(1000);
+        return names();
+      };
+      await eventually(later, (found) => found === 'current', 400);
+      const untroubled = async (): Promise<string> => {
+        await pass(1000);
+        return follower.troubles.join();
+      };
+      await eventually(untroubled, (sentences) => sentences === '', 400);
+      follower.stop();
+    },
+  );
 });

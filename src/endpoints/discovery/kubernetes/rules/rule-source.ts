@@ -35,6 +35,8 @@ export interface RuleSourceOptions {
 /** Where a kind is, and where else, if its objects there may not be listed. */
 interface Groups {
   readonly group: string | undefined;
+  /** The group that has the kind in its newer version only, so that the former one's do not count. */
+  readonly newer?: string;
   readonly otherwise?: string;
 }
 
@@ -49,15 +51,16 @@ export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObjec
   let isFormer = false;
   return {
     list: async (visit, signal) => {
-      const { group, otherwise } = await installedGroups(options);
+      const { group, newer, otherwise } = await installedGroups(options);
       source = group === undefined ? undefined : sourceIn(group, options);
       isFormer = false;
-      if (source === undefined) {
+      const asked = newer === undefined ? source : probeOf(newer, options);
+      if (asked === undefined) {
         onFormer?.(undefined);
         return '';
       }
       try {
-        const resourceVersion = await source.list(visit, signal);
+        const resourceVersion = await asked.list(visit, signal);
         if (otherwise !== undefined && version !== 'v1') onLeftOut?.(ignored(plural));
         onFormer?.(undefined);
         return resourceVersion;
@@ -128,6 +131,20 @@ function sourceIn(
   return objectSource(server, kind);
 }
 
+/** Finds whether the newer version may be listed, whose objects another source has. */
+function probeOf(
+  group: string,
+  options: RuleSourceOptions,
+): Pick<ResourceSource<RuleObject>, 'list'> {
+  const newer = sourceIn(group, { ...options, version: 'v1' });
+  return {
+    list: async (_visit, signal) => {
+      await newer.list(() => undefined, signal);
+      return '';
+    },
+  };
+}
+
 const NONE: ResourceSource<RuleObject> = {
   list: () => Promise.resolve(''),
   watch: (_resourceVersion, observer) => {
@@ -190,7 +207,6 @@ async function installedGroups({
   server: { access },
   plural,
   version,
-  onLeftOut,
 }: RuleSourceOptions): Promise<Groups> {
   const { server } = access;
   const api = await connectApi(access);
@@ -209,15 +225,10 @@ async function installedGroups({
   try {
     const group = (await serves(current, version)) ? current : undefined;
     const hasFormer = await serves(former, 'v1alpha2');
-    if (version === 'v1') {
-      const hasBoth = hasFormer && (await serves(current, 'v1alpha2'));
-      return { group, ...(hasBoth && { otherwise: former }) };
-    }
     if (!hasFormer) return { group };
-    if (group !== undefined) return { group, otherwise: former };
-    if (!(await serves(current, 'v1'))) return { group: former };
-    onLeftOut?.(ignored(plural));
-    return { group };
+    if (version === 'v1' || group !== undefined) return { group, otherwise: former };
+    const isNewer = await serves(current, 'v1');
+    return isNewer ? { group, newer: current, otherwise: former } : { group: former };
   } finally {
     api.close();
   }
