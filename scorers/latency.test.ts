@@ -56,6 +56,13 @@ describe('latency-scorer', () => {
     expect(later).toBeLessThan(0.6);
   });
 
+  it('[D604] takes weights below 0 where the sum is above 0, and else the first token alone', () => {
+    const weights = { ttftWeight: -1, tpotWeight: 3, compositeKVWeight: -2 };
+    expect(latency.config.parse(weights)).toMatchObject(weights);
+    const without = { ttftWeight: -1, tpotWeight: 0.5 };
+    expect(latency.config.parse(without)).toMatchObject({ ttftWeight: 1, tpotWeight: 0 });
+  });
+
   it('without objectives prefers the soonest first token', () => {
     const [soon = 0, later = 0, last = 0] = scores({});
     expect(soon).toBeGreaterThan(later);

@@ -25,24 +25,27 @@ export const latency: ScorerDefinition = defineScorer({
   config: z.lazy(() =>
     z
       .strictObject({
-        ttftWeight: z.number().nonnegative().default(0.8),
-        tpotWeight: z.number().nonnegative().default(0.2),
+        /** Below 0 as above: the reference takes any number, and scores beyond 1 count as 1. */
+        ttftWeight: z.number().default(0.8),
+        tpotWeight: z.number().default(0.2),
         /** Another text is `least`, as in the reference. */
         headroomSelectionStrategy: z
           .string()
           .default('least')
           .transform((given) => (given === 'most' ? 'most' : 'least')),
         // For endpoints without a prediction: without effect, since our own model predicts for all.
-        compositeKVWeight: z.number().nonnegative().default(1),
-        compositeQueueWeight: z.number().nonnegative().default(1),
-        compositePrefixWeight: z.number().nonnegative().default(1),
+        compositeKVWeight: z.number().default(1),
+        compositeQueueWeight: z.number().default(1),
+        compositePrefixWeight: z.number().default(1),
         predictedLatencyProducerName: otherProducer,
         latencyPredictionInfoProducerName: otherProducer,
         prefixMatchInfoProducerName: otherProducer,
       })
-      // Without weights the first token counts alone, as in the reference.
+      // Without a sum above 0 the first token counts alone, as in the reference.
       .transform((given) =>
-        given.ttftWeight + given.tpotWeight > 0 ? given : { ...given, ttftWeight: 1 },
+        given.ttftWeight + given.tpotWeight > 0
+          ? given
+          : { ...given, ttftWeight: 1, tpotWeight: 0 },
       ),
   ),
   needs: () => HEADROOM_NEEDS,

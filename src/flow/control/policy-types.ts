@@ -157,7 +157,8 @@ const explicitOrRange: Schema<z.output<typeof rangeHoldback> | z.output<typeof e
 export const usageLimitPolicies: readonly PolicyType<() => UsageLimit>[] = [
   policy(
     'static-usage-limit-policy',
-    z.strictObject({ threshold: z.number().nonnegative().default(1) }),
+    // Below 0 as 0: no band is served. The reference takes any number.
+    z.strictObject({ threshold: z.number().default(1) }),
     ({ threshold }) =>
       () =>
         staticLimit(threshold),

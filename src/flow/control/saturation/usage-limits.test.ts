@@ -1,10 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Gate } from './gate.ts';
 import { explicitLimit, holdback, softReflective, staticLimit } from './usage-limits.ts';
 
 describe('usage limits', () => {
   test('[Q52] static-usage-limit-policy has one ceiling for all bands', () => {
     expect(staticLimit(0.9).ceilings(2, [1, 0, -1])).toEqual([0.9, 0.9, 0.9]);
+  });
+
+  test('[D605] a ceiling below 0 serves no band, as one of 0', () => {
+    const pool = { effective: 0, stages: new Map() };
+    for (const threshold of [-1, 0]) {
+      const gate = new Gate(() => pool, staticLimit(threshold));
+      gate.look([], [1, 0], 0);
+      expect([gate.isOpen(0), gate.isOpen(1)]).toEqual([false, false]);
+    }
   });
 
   test('[Q52] priority-holdback-policy steps down by rank, by value, or as written', () => {
