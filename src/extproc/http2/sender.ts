@@ -72,6 +72,12 @@ export class Sender implements StreamConnection {
     this.#endTurn();
   }
 
+  /** Sends what the read has brought so far, before the rest of it is handled. */
+  sendSoFar(): void {
+    this.#runTasks();
+    this.#output.flush(this.#transport);
+  }
+
   room(windowOffset: number): number {
     if (this.#transport.blocked) return 0;
     const windowBytes = this.#settings.windowBytes + windowOffset;
@@ -233,10 +239,14 @@ export class Sender implements StreamConnection {
     this.#transport.afterTurn(this.#endTurn);
   }
 
-  readonly #endTurn = (): void => {
+  #runTasks(): void {
     // What a task adds is done, too.
     for (const task of this.#tasks) task();
     if (this.#tasks.length > 0) this.#tasks = [];
+  }
+
+  readonly #endTurn = (): void => {
+    this.#runTasks();
     this.#turnEnds = false;
     this.#output.flush(this.#transport);
     if (this.#ending) this.#transport.end();

@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
-import { Http2Peer, headers, REQUEST } from '../../../test/support/session/http2-peer.ts';
+import {
+  data,
+  framesOf,
+  Http2Peer,
+  headers,
+  REQUEST,
+} from '../../../test/support/session/http2-peer.ts';
 import { FRAME } from './frames.ts';
+import type { Http2Stream } from './stream.ts';
 
 const BODY = [Buffer.from('hello')];
 
@@ -36,3 +43,34 @@ it('[P47] what comes in a turn without a read is sent when the turn is over, in 
   expect(peer.frames()).toHaveLength(4);
   expect(peer.transport.writes - written).toBe(1);
 });
+
+it('[P58] of many requests that one read brings the first are answered before the last are begun', () => {
+  const peer = new Http2Peer().begin();
+  peer.receive(headers(1));
+  const ids = Array.from({ length: 40 }, (_, index) => 2 * index + 3);
+  const answered: number[] = [];
+  const answeredAtOpen: number[] = [];
+  const answer = (stream: Http2Stream): void => {
+    stream.afterTurn(() => stream.send(BODY, () => undefined));
+  };
+  peer.onData = (stream) => answer(stream);
+  peer.onOpen = (stream) => {
+    answered.push(...dataFrames(peer));
+    answeredAtOpen.push(answered.length);
+    answer(stream);
+  };
+  const written = peer.transport.writes;
+  peer.connection.receive(Buffer.concat([...ids.map((id) => headers(id)), data(1, 'token')]));
+  answered.push(...dataFrames(peer));
+  // The stream that was open before, and then eight at a time.
+  expect(answeredAtOpen).toEqual(ids.map((_, index) => 1 + 8 * Math.floor(index / 8)));
+  expect(answered).toEqual([1, ...ids]);
+  expect(peer.transport.writes - written).toBe(6);
+});
+
+/** The streams of the DATA frames that have left since the last call. */
+function dataFrames({ transport }: Http2Peer): number[] {
+  return framesOf(transport.take())
+    .filter(({ type }) => type === FRAME.data)
+    .map(({ streamId }) => streamId);
+}

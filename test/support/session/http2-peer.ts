@@ -112,6 +112,7 @@ export class Http2Peer {
   readonly errors: ConnectionError[] = [];
   readonly connection: Http2Connection;
   onOpen: (stream: Http2Stream) => void = () => undefined;
+  onData: (stream: Http2Stream) => void = () => undefined;
 
   constructor(streamsMax = 100) {
     this.connection = new Http2Connection({
@@ -126,6 +127,7 @@ export class Http2Peer {
         return {
           data: (piece) => {
             this.#data(id, piece.toString('latin1'));
+            this.onData(stream);
             return false;
           },
           ended: () => this.calls.push(`${id} ended`),
