@@ -13,15 +13,23 @@ export interface BusyPeriod {
   readonly features: readonly number[];
   /** The `promptFeatures` of its last prompt. */
   readonly last: readonly number[];
-  /** When the next prompt was sent there. */
-  readonly nextAt: Millis | undefined;
+  /** The next prompt that was sent there. */
+  readonly next: SentPrompt | undefined;
 }
 
-/** A prompt on its way through the server that computes it for another. */
-interface Sent {
+/** A prompt that was sent to a server that computes it for another. */
+export interface SentPrompt {
+  /** Undefined from its first token or its end on. */
+  underWay: Routed | undefined;
   readonly at: Millis;
-  readonly tokens: number;
+  /** `promptFeatures` of it alone, without what is fixed. */
   readonly features: readonly number[];
+}
+
+/** Where it stands in the line of its server. */
+interface Sent {
+  readonly prompt: SentPrompt;
+  readonly tokens: number;
   /** Whether only prompts that were sent from here, in turn, were there before it. */
   readonly inTurn: boolean;
   /** The prompt that was sent there before it, while this one is under way. */
@@ -30,7 +38,7 @@ interface Sent {
   computedBy: Millis | undefined;
   /** The period that it is the last prompt of, where that is known. */
   period: BusyPeriod | undefined;
-  nextAt: Millis | undefined;
+  next: SentPrompt | undefined;
 }
 
 /** The prompts of one server. */
@@ -55,16 +63,15 @@ export class BusyPeriods {
     this.#lines.set(prefill.slot, line);
     const tokens = tokensToCompute(routed);
     const sent: Sent = {
-      at: routed.at,
+      prompt: { underWay: routed, at: routed.at, features: featuresAlone(routed, prefill) },
       tokens,
-      features: featuresAlone(routed, prefill),
       inTurn: isInTurn(routed, prefill, line.tokens),
       before: isAlone(routed, prefill) ? undefined : line.last,
       computedBy: undefined,
       period: undefined,
-      nextAt: undefined,
+      next: undefined,
     };
-    if (line.last !== undefined) line.last.nextAt ??= routed.at;
+    if (line.last !== undefined) line.last.next = sent.prompt;
     line.last = sent;
     line.tokens += tokens;
     this.#sent.set(routed, sent);
@@ -99,6 +106,7 @@ export class BusyPeriods {
     const sent = this.#sent.get(routed);
     const line = routed.prefill && this.#lines.get(routed.prefill.slot);
     this.#sent.delete(routed);
+    if (sent !== undefined) sent.prompt.underWay = undefined;
     if (sent !== undefined && line !== undefined) {
       line.tokens = Math.max(0, line.tokens - sent.tokens);
     }
@@ -107,15 +115,16 @@ export class BusyPeriods {
 }
 
 /** With the prompts before it, if the server was still busy with them. */
-function periodOf({ at, before, features, nextAt }: Sent): BusyPeriod | undefined {
-  const alone = { since: at, features, last: features, nextAt };
+function periodOf({ prompt, before, next }: Sent): BusyPeriod | undefined {
+  const { at, features } = prompt;
+  const alone = { since: at, features, last: features, next };
   if (before === undefined) return alone;
   if (before.computedBy === undefined) return undefined;
   if (before.computedBy <= at) return alone;
   if (before.period === undefined) return undefined;
   const { since, features: earlier } = before.period;
   const all = features.map((each, index) => each + (earlier[index] as number));
-  return { since, features: all, last: features, nextAt };
+  return { since, features: all, last: features, next };
 }
 
 /** One of several engines was free for it: its server sends a request to the one that has fewest. */

@@ -132,6 +132,44 @@ describe('the speed of servers that compute prompts for others', () => {
     expect(ofPrefill.perPrefillTokenMs / ofDecode.perPrefillTokenMs).toBeGreaterThan(0.9);
   });
 
+  it('[Q375] is learned while the next prompt always waits, where that comes as much later as it takes', () => {
+    const [decode, prefill] = makePool([{}, {}]) as unknown as Pool;
+    const model = new EngineModel();
+    const request = makeRequest({ promptTokens: 3000 });
+    const everyMs = 3 * predictedTtftMs(IDLE, { promptTokens: 3000, uncachedTokens: 3000 });
+    const underWay: Routed[] = [];
+    for (let n = 0; n < 100; n++) {
+      const at = Math.max(0, n - 2) * everyMs;
+      const prefillLoad = { ...IDLE, pendingPrefillTokens: 3000 * underWay.length };
+      const fields = { request, prefill, prefillLoad, prefillCachedTokens: 0, at };
+      underWay.push(makeRouted(decode, fields));
+      model.onRouted(underWay.at(-1) as Routed);
+      if (n < 3) continue;
+      model.onFirstToken(underWay.shift() as Routed, at + 0.0066 * 3000);
+    }
+    const [ofDecode, ofPrefill] = [model.stepTime(decode), model.stepTime(prefill)];
+    expect(ofPrefill.perPrefillTokenMs / ofDecode.perPrefillTokenMs).toBeGreaterThan(2.5);
+    expect(ofPrefill.perPrefillTokenMs / ofDecode.perPrefillTokenMs).toBeLessThan(3.5);
+  });
+
+  it('[Q375] is not learned from a prompt with which the next may have been computed, where that ended without a first token', () => {
+    const [decode, prefill] = makePool([{}, {}]) as unknown as Pool;
+    const model = new EngineModel();
+    const request = makeRequest({ promptTokens: 3000 });
+    for (let n = 1; n <= 50; n++) {
+      const at = n * SELDOM_MS;
+      const [first, next] = [0, 3000].map((pendingPrefillTokens) => {
+        const prefillLoad = { ...IDLE, pendingPrefillTokens };
+        return makeRouted(decode, { request, prefill, prefillLoad, prefillCachedTokens: 0, at });
+      }) as [Routed, Routed];
+      model.onRouted(first);
+      model.onRouted(next);
+      model.onFirstToken(first, at + 1000);
+      model.onDone(next, at + 1500, 'error', undefined);
+    }
+    expect(model.stepTime(prefill)).toEqual(model.stepTime(decode));
+  });
+
   it('[Q340] is not taken for that of the link, where that is ten times slower (seed 3)', () => {
     const { times } = learned({ slowness: [1, 1], perTokenMs: 0.066 });
     for (const each of times) expect(each).toBeLessThan(1.35);

@@ -20,6 +20,16 @@ const TRANSFER_PER_TOKEN_MS = 0.0066;
 const PRIOR: FitPrior = { means: [1, 0, 1], deviations: [1, 20, 5] };
 const LEAST = [0.05, 0, 0];
 
+/** The end of a busy period, as a first token shows it. */
+interface Shown {
+  readonly slot: number;
+  readonly period: BusyPeriod;
+  /** When the prompt's last token was there to be computed at the server that decodes. */
+  readonly arrivedAt: Millis;
+  /** The transfer by the prior. */
+  readonly sentMs: Millis;
+}
+
 /**
  * Learns how fast the servers are that compute prompts for others, compared with those that compute
  * their own. What they show is the first token that the other server gives: it comes after the
@@ -32,6 +42,8 @@ export class PrefillSpeeds {
   readonly #fit = new DecayingFit(PRIOR);
   readonly #own = new OwnPrompts();
   readonly #periods = new BusyPeriods();
+  /** Periods whose last prompt may have shared steps with the next one, by that, until it comes. */
+  readonly #waiting = new Map<Routed, Shown>();
   readonly #ratios = new SpeedRatios((features) => predictMs(features, this.#coefficients));
   #coefficients = PRIOR.means;
   /** Nothing is learned in a pool whose prompts are all computed where they are decoded. */
@@ -59,27 +71,47 @@ export class PrefillSpeeds {
   }
 
   /** A first token whose prompt `prefill` has computed. */
-  onFirstToken(routed: Routed, prefill: Endpoint, at: Millis): void {
+  onFirstToken(routed: Routed, { slot }: Endpoint, at: Millis): void {
     const { request, cachedTokens, expectedTpotMs = 0 } = routed;
     const sentMs = TRANSFER_PER_TOKEN_MS * Math.max(0, request.promptTokens - cachedTokens);
-    const [, addedMs = 0, times = 0] = this.#coefficients;
-    const wayMs = addedMs + times * sentMs;
     const arrivedAt = at - expectedTpotMs - 2 * this.#own.stepTime.overheadMs;
-    const computedAt = this.#mayHaveWaited(routed) ? undefined : arrivedAt - wayMs;
+    const computedAt = this.#mayHaveWaited(routed) ? undefined : arrivedAt - this.#wayMs(sentMs);
+    const earlier = this.#waiting.get(routed);
+    this.#waiting.delete(routed);
     const period = this.#periods.firstToken(routed, at, computedAt);
-    if (period === undefined || computedAt === undefined) return;
-    if (this.#mayShareSteps(period, prefill, computedAt)) return;
+    if (computedAt === undefined) return;
+    if (earlier !== undefined && this.#cameApart(earlier, computedAt)) this.#observe(earlier);
+    if (period === undefined) return;
+    const shown = { slot, period, arrivedAt, sentMs };
+    const next = period.next?.underWay;
+    if (!this.#mayShareSteps(shown)) this.#observe(shown);
+    else if (next !== undefined) this.#waiting.set(next, shown);
+  }
+
+  #observe({ slot, period, arrivedAt, sentMs }: Shown): void {
+    const wayMs = this.#wayMs(sentMs);
     const busyMs = predictMs(period.features, this.#own.coefficients);
     const features = [busyMs];
     const predictedMs = predictMs(features, this.#coefficients);
     const observedMs = arrivedAt - period.since - wayMs;
-    const value = wayMs + observedMs / this.#ratios.ratio(prefill.slot);
-    this.#ratios.observe(prefill.slot, { features, observedMs, predictedMs });
+    const value = wayMs + observedMs / this.#ratios.ratio(slot);
+    this.#ratios.observe(slot, { features, observedMs, predictedMs });
     this.#fit.observe([busyMs, 1, sentMs], {
       value: withoutOutlier(value, predictedMs + wayMs),
       deviation: noiseMs(predictedMs + wayMs),
       fading: FADING,
     });
+  }
+
+  #wayMs(sentMs: Millis): Millis {
+    const [, addedMs = 0, times = 0] = this.#coefficients;
+    return addedMs + times * sentMs;
+  }
+
+  /** How long such prompts take alone at a server. */
+  #aloneMs(features: readonly number[], slot: number): Millis {
+    const ownMs = predictMs(features, this.#own.coefficients);
+    return this.#ratios.ratio(slot) * predictMs([ownMs], this.#coefficients);
   }
 
   /**
@@ -95,14 +127,24 @@ export class PrefillSpeeds {
    * Whether the next prompt was there before the last one of the period was begun: then it may have
    * been computed in the same steps, and the time is that of both.
    */
-  #mayShareSteps({ last, nextAt }: BusyPeriod, { slot }: Endpoint, computedAt: Millis): boolean {
-    if (nextAt === undefined) return false;
-    const lastMs = predictMs([predictMs(last, this.#own.coefficients)], this.#coefficients);
-    return nextAt < computedAt - this.#ratios.ratio(slot) * lastMs;
+  #mayShareSteps({ slot, period, arrivedAt, sentMs }: Shown): boolean {
+    const { last, next } = period;
+    if (next === undefined) return false;
+    return next.at < arrivedAt - this.#wayMs(sentMs) - this.#aloneMs(last, slot);
+  }
+
+  /**
+   * Whether the next prompt was computed by so much later that most of it came afterwards: then it
+   * shared no steps, but waited, for the link if not for the server.
+   */
+  #cameApart({ slot, period, arrivedAt, sentMs }: Shown, nextComputedAt: Millis): boolean {
+    const apartMs = nextComputedAt - (arrivedAt - this.#wayMs(sentMs));
+    return apartMs > this.#aloneMs(period.next?.features ?? [], slot) / 2;
   }
 
   onDone(routed: Routed): void {
     this.#periods.ended(routed);
+    this.#waiting.delete(routed);
   }
 
   update(): void {
@@ -115,5 +157,8 @@ export class PrefillSpeeds {
   forget(slot: number): void {
     this.#ratios.forget(slot);
     this.#periods.forget(slot);
+    for (const [next, shown] of this.#waiting) {
+      if (shown.slot === slot) this.#waiting.delete(next);
+    }
   }
 }
