@@ -165,7 +165,7 @@ describe('the speed of servers that compute prompts for others', () => {
       model.onRouted(first);
       model.onRouted(next);
       model.onFirstToken(first, at + 1000);
-      model.onDone(next, at + 1500, 'error', undefined);
+      model.onDone(next, at + 1500, 'failed', undefined);
     }
     expect(model.stepTime(prefill)).toEqual(model.stepTime(decode));
   });
