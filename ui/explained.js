@@ -114,7 +114,8 @@ export function headline({ outcome, profiles }, nameOf) {
   const second = nameOf(runnerUp.endpoint);
   const [cost] = runnerUp.costs;
   if (cost === undefined) {
-    if (isScoreTie(runnerUp.scoreBehind)) return `${picked} has the same score as ${second}`;
+    if (isScoreTie(runnerUp.scoreBehind))
+      return `${picked} has the same score as ${second}: chance decides between equals`;
     return `${picked} is ahead of ${second} by ${runnerUp.scoreBehind.toFixed(4)} in score`;
   }
   const costs = `${picked} costs ${duration(cost.picked)}; ${second} would have cost`;

@@ -185,7 +185,7 @@ function runnerUpLines(
 
 /** How the runner-up compares in the total of its scores. */
 function behindText(scoreBehind: number): string {
-  if (scoreBehind === 0) return 'has the same score';
+  if (scoreBehind === 0) return 'has the same score: chance decides between equals';
   if (scoreBehind > 0) return `is behind by ${figure(scoreBehind)} in score`;
   const ahead = figure(-scoreBehind);
   return `is ahead by ${ahead} in score: the picker does not go by scores alone`;

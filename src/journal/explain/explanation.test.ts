@@ -167,7 +167,7 @@ describe('an explanation', () => {
     expect(cost?.more).toBe(of(second, 'costMs') - of(first, 'costMs'));
   });
 
-  it('[O173] says of equal endpoints that they are equal', () => {
+  it('[O173] [O459] says of equal endpoints that they are equal', () => {
     const test = recordedPicker('default');
     for (const name of ['one', 'other']) test.add(name);
     test.picker.route(makeRequest({ id: 'tied' }));
@@ -176,7 +176,7 @@ describe('an explanation', () => {
     expect(text).toMatch(
       /the runner-up \w+ would have cost [\d.]+ ms \(costMs\), as much as the pick/,
     );
-    expect(text).toMatch(/the runner-up \w+ has the same score/);
+    expect(text).toMatch(/the runner-up \w+ has the same score: chance decides between equals/);
   });
 
   it('is a table that a person can read', () => {

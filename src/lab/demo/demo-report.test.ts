@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { renderDemo } from './demo-report.ts';
 import type { PolicyResult } from './policy-result.ts';
 
-it('[O372] fits its table and what it says about it into 80 columns, and into one table where it can', () => {
+it('[O372] [O458] fits its table and what it says about it into 80 columns, and into one table where it can', () => {
   const policy = (name: string): PolicyResult => ({
     policy: name,
     requests: 187,
@@ -30,4 +30,5 @@ it('[O372] fits its table and what it says about it into 80 columns, and into on
   expect(lines.filter((line) => line.startsWith('policy'))).toHaveLength(2);
   const wide = renderDemo(report, 120).split('\n');
   expect(wide.filter((line) => line.startsWith('policy'))).toHaveLength(1);
+  expect(lines.join(' ')).toMatch(/busy machine.+say little.+run it again/);
 });

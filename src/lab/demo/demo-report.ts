@@ -41,7 +41,11 @@ export function renderDemo(report: DemoReport, columns = 80): string {
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const install = envoyInstallMs > 0 ? ` after ${seconds(envoyInstallMs)} to install Envoy` : '';
   const through = gateway === 'embedded' ? ', through the embedded gateway, not Envoy' : '';
-  const lateNote = `busy machine: requests left up to ${late.toFixed(0)} ms late (p99), which the figures contain`;
+  const lateNote = [
+    `busy machine: requests left up to ${late.toFixed(0)} ms late (p99).`,
+    'The servers are simulated on the same cores, in real time, so these figures say',
+    'little about the policies: run it again while the machine is idle',
+  ];
   const head = COLUMNS.map((column) => column.head);
   const rows = policies.map((result) => COLUMNS.map(({ cell }) => cell(result)));
   return [
@@ -53,7 +57,7 @@ export function renderDemo(report: DemoReport, columns = 80): string {
     `prefix hits        prompt tokens found in caches; at most ${(100 * hitRateMax).toFixed(1)} % are possible`,
     'max/mean           the busiest endpoint over the mean, by requests and by tokens',
     `took ${seconds(tookMs)}${install}${through}`,
-    ...(late > SENDER_LATE_MS ? [lateNote] : []),
+    ...(late > SENDER_LATE_MS ? lateNote : []),
     ...(failure === undefined ? [] : [`first error of ${failure.policy}: ${failure.firstError}`]),
     '',
     'Where to look next',

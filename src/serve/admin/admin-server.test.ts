@@ -119,12 +119,12 @@ describe('startAdminServer', () => {
     for (const path of ['/', '/debug']) {
       const lines = await (await fetch(`${url}${path}`)).text();
       expect(lines).toMatch(/^\/ui +the live page$/m);
-      expect(lines).toMatch(/^\/debug\/endpoints$/m);
+      expect(lines).toMatch(/^\/debug\/endpoints +each endpoint/m);
       expect(lines).not.toMatch(/app\.js|promote/);
       const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
       const page = await fetch(`${url}${path}`, { headers: { accept } });
       expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(await page.text()).toContain('<li><a href="/readyz">/readyz</a> whether it takes');
+      expect(await page.text()).toContain('<li><a href="/readyz">/readyz</a>: whether it takes');
       const head = await fetch(`${url}${path}`, { method: 'HEAD' });
       expect([head.status, await head.text()]).toEqual([200, '']);
     }

@@ -1,13 +1,27 @@
-/** What is there, for people who do not know the names of the paths. */
+/** What is there, for people who do not know the names of the paths; the paths come in this order. */
 const ABOUT: Readonly<Record<string, string>> = {
   '/ui': 'the live page',
   '/metrics': 'metrics for Prometheus',
   '/healthz': 'whether the process answers',
   '/readyz': 'whether it takes requests, and why not',
-  '/debug/live': 'the messages of the live page, as server-sent events',
   '/debug/decisions': 'the last decisions',
-  '/debug/explain': 'one decision: ?id=<request id>',
+  '/debug/explain': 'why a request went to its endpoint, or was refused: ?id=<request id>',
+  '/debug/endpoints': 'each endpoint: its last sample, its load, and whether it is ejected',
+  '/debug/waiting': 'the requests that wait at the picker, in sums',
+  '/debug/headroom': 'how much more the pool can serve',
+  '/debug/rules': 'priorities and model rewrites in effect',
+  '/debug/plugins/state': 'the plugins that run, with what they say of themselves',
+  '/debug/scheduler': 'what decides: the profiles, or a scheduler in their place',
+  '/debug/shadows': 'how the configurations that look on (--shadow) compare',
+  '/debug/promotion': 'which of them decides, and for how many requests',
+  '/debug/replicas': 'the other pickers that share with this one',
+  '/debug/live': 'the messages of the live page, as server-sent events',
+  '/debug/pprof/': 'which profiles of the process there are',
+  '/debug/pprof/profile': 'what takes CPU time in the next 30 s, for the tools of a browser',
+  '/debug/pprof/heap': 'what is allocated in the next 5 s and kept',
 };
+
+const ORDER = Object.keys(ABOUT);
 
 /** The paths of a port for people. */
 export interface IndexPage {
@@ -21,7 +35,9 @@ export interface IndexPage {
  * picker, so that all may read it.
  */
 export function indexPage(paths: readonly string[], accept: string | undefined): IndexPage {
-  const rows = paths.map((path) => [path, ABOUT[path] ?? ''] as const);
+  const rows = paths
+    .toSorted((a, b) => placeOf(a) - placeOf(b))
+    .map((path) => [path, ABOUT[path] ?? ''] as const);
   if (accept?.includes('text/html') === true) {
     const headers = {
       vary: 'accept',
@@ -38,9 +54,15 @@ export function indexPage(paths: readonly string[], accept: string | undefined):
   };
 }
 
+/** Paths without words come last, in their own order. */
+function placeOf(path: string): number {
+  const place = ORDER.indexOf(path);
+  return place === -1 ? ORDER.length : place;
+}
+
 function htmlOf(rows: readonly (readonly [path: string, about: string])[]): string {
   const items = rows.map(
-    ([path, about]) => `<li><a href="${path}">${path}</a>${about === '' ? '' : ` ${about}`}</li>`,
+    ([path, about]) => `<li><a href="${path}">${path}</a>${about === '' ? '' : `: ${about}`}</li>`,
   );
   return `<!doctype html>
 <html lang="en">
