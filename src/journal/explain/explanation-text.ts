@@ -1,6 +1,6 @@
 import { firstOf } from '../../framework/first-of.ts';
 import { textTable } from '../../framework/text-table.ts';
-import { deciderText } from '../../picker/cycles/cycle.ts';
+import { deciderText, NO_ENDPOINT } from '../../picker/cycles/cycle.ts';
 import type {
   ExplainedOutcome,
   ExplainedProfile,
@@ -113,7 +113,7 @@ export function outcomeText(outcome: ExplainedOutcome): string {
   if (outcome.kind === 'screened') return 'no endpoint: screening left none';
   if (outcome.kind === 'rejected') return `no endpoint: a plugin refused it: ${outcome.why}`;
   if (outcome.kind === 'expired' || outcome.kind === 'no-candidates') {
-    return `no endpoint: ${outcome.why}`;
+    return `no endpoint: ${outcome.why.replace(NO_ENDPOINT, '')}`;
   }
   if (outcome.kind === 'exhausted')
     return `no endpoint: the filters of profile ${outcome.profile} left none`;

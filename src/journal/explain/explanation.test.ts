@@ -167,6 +167,14 @@ describe('an explanation', () => {
     expect(cost?.more).toBe(of(second, 'costMs') - of(first, 'costMs'));
   });
 
+  it('[O460] says once that there was no endpoint', () => {
+    const test = recordedPicker('default');
+    expect(() => test.picker.route(makeRequest({ id: 'empty' }))).toThrow('no endpoint can serve');
+    const explanation = test.explained('empty') as Explanation;
+    const text = explanationText(explanation, { all: false, time: '1970-01-01T00:00:00.000Z' });
+    expect(text).toContain('went to    no endpoint: the pool has no endpoint\n');
+  });
+
   it('[O173] [O459] says of equal endpoints that they are equal', () => {
     const test = recordedPicker('default');
     for (const name of ['one', 'other']) test.add(name);

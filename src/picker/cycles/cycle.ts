@@ -101,6 +101,9 @@ export function observedDecision(
   };
 }
 
+/** How errors for clients begin where no endpoint could be asked. */
+export const NO_ENDPOINT = 'no endpoint can serve this request: ';
+
 /** Why a request has no candidates: all are full, none is in its subset, or there are none. */
 export function noCandidates(
   { all, options: { subset } }: Pick<Cycle, 'all' | 'options'>,
@@ -118,7 +121,7 @@ export function noCandidates(
     subset === undefined || pooled === 0
       ? 'the pool has no endpoint'
       : `none of the pool's ${pooled} endpoints is in the subset the proxy allows (${subset.length} entries)`;
-  return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
+  return new RoutingError('no-endpoints', `${NO_ENDPOINT}${why}`);
 }
 
 /**
@@ -131,7 +134,7 @@ export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
   if (primary.kind === 'exhausted' && primary.screened === true) {
     throw new RoutingError(
       'no-endpoints',
-      `no endpoint can serve this request: screening left none of ${candidates} endpoints`,
+      `${NO_ENDPOINT}screening left none of ${candidates} endpoints`,
     );
   }
   if (primary.kind === 'exhausted' && primary.refusedBy !== undefined) {
