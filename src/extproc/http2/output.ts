@@ -1,3 +1,4 @@
+import type { Millis } from '../../framework/runtime.ts';
 import { HEAD_BYTES } from './frames.ts';
 
 /** What a connection is sent by. */
@@ -8,6 +9,8 @@ export interface Transport {
   readonly idle: boolean;
   /** Whether so much waits that the caller should wait for `drained`. */
   readonly blocked: boolean;
+  /** The time, which moves within a turn, too. */
+  now(): Millis;
   /** Runs a task once the present turn is over. */
   afterTurn(task: () => void): void;
   /** Closes the connection once all that was written has left. */

@@ -16,11 +16,6 @@ export interface StreamsOptions {
 
 /** The last streams that were closed here, whose frames may still be on their way. */
 const RECENT = 64;
-/**
- * A read of 64 KB may bring 50 short requests. After so many of them what they brought is sent: the
- * first must not wait for the last, and a further write costs less than a tenth of one of them.
- */
-const OPENED_AT_ONCE = 8;
 
 /** The streams of a connection: which frames are allowed on them, and when they open and close. */
 export class Streams {
@@ -117,9 +112,11 @@ export class Streams {
   /** The read is over: streams that opened or ended in it and were not reset are handled now. */
   readOver(): void {
     if (this.#unopened.length > 0) {
-      const unopened = this.#unopened;
+      for (const stream of this.#unopened) {
+        this.#sender.sendIfLong();
+        this.#open(stream);
+      }
       this.#unopened = [];
-      this.#openAll(unopened);
     }
     if (this.#ended.length > 0) {
       for (const stream of this.#ended) stream.handleEnd();
@@ -162,15 +159,6 @@ export class Streams {
   #end(stream: Http2Stream): void {
     stream.remoteEnd();
     this.#ended.push(stream);
-  }
-
-  #openAll(streams: readonly Http2Stream[]): void {
-    const more = streams.length > OPENED_AT_ONCE;
-    streams.forEach((stream, at) => {
-      // At first what the read has brought to streams that were open before.
-      if (more && at % OPENED_AT_ONCE === 0) this.#sender.sendSoFar();
-      this.#open(stream);
-    });
   }
 
   #open(stream: Http2Stream): void {

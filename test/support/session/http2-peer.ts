@@ -12,6 +12,7 @@ export class FakeTransport implements Transport {
   blocked = false;
   ended = false;
   writes = 0;
+  nowMs = 0;
   readonly #tasks: (() => void)[] = [];
   /** Views of what has been written and has not left. */
   #unsent: Uint8Array[] = [];
@@ -21,6 +22,10 @@ export class FakeTransport implements Transport {
     this.writes += 1;
     this.#unsent.push(...pieces);
     if (this.idle) this.leave();
+  }
+
+  now(): number {
+    return this.nowMs;
   }
 
   afterTurn(task: () => void): void {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '../../../framework/runtime.ts';
+import type { Clock, Millis } from '../../../framework/runtime.ts';
 import type { Transport } from '../../http2/output.ts';
 
 /**
@@ -32,6 +32,10 @@ export class SocketTransport implements Transport {
     if (pieces.length > 1) socket.cork();
     for (const piece of pieces) socket.write(piece);
     if (pieces.length > 1) socket.uncork();
+  }
+
+  now(): Millis {
+    return this.#clock.now();
   }
 
   afterTurn(task: () => void): void {
