@@ -159,9 +159,14 @@ interface Window {
   readonly cores: number;
 }
 
-async function measureWindow({ picker, envoy }: AttackedBed, windowMs: number): Promise<Window> {
+function portsOf({ envoy, extProcPort }: AttackedBed): { envoy: number; picker: number } {
+  return { envoy: envoy.port, picker: extProcPort };
+}
+
+async function measureWindow(bed: AttackedBed, windowMs: number): Promise<Window> {
+  const { picker } = bed;
   const cpuMs = processCpuMs(picker.pid);
-  const others = await measureOthers(envoy.port, windowMs);
+  const others = await measureOthers(portsOf(bed), windowMs);
   return { others, cores: (processCpuMs(picker.pid) - cpuMs) / windowMs };
 }
 
@@ -173,7 +178,7 @@ async function run(attack: string, version: Version, tools: Tools): Promise<Resu
   let attackerSaid = '';
   try {
     const windowMs = Number(values['window-ms']);
-    await measureOthers(bed.envoy.port, 3000);
+    await measureOthers(portsOf(bed), 3000);
     const measured = (): Promise<Window> => measureWindow(bed, windowMs);
     const before = await measured();
     const port = plan.target === 'envoy' ? bed.envoy.port : bed.extProcPort;
@@ -214,17 +219,27 @@ function report(result: Result): string {
   return [
     `${attack}: ${ATTACKS[attack]?.about ?? ''} (${of})`,
     `  its memory: ${peakMb} MB at most${memory}; its CPU: ${cores}`,
-    `  others before: p50 ${before.p50Ms} ms, p99 ${before.p99Ms} ms, ${before.answered} answered, ${before.failed} failed`,
-    `  others during: p50 ${during.p50Ms} ms, p99 ${during.p99Ms} ms, ${during.answered} answered, ${during.failed} failed`,
+    `  others before: ${described(before)}`,
+    `  others during: ${described(during)}`,
     `  p99 ${factor} times, asked at most 2; ${collections} full collections; ${attacker}`,
   ].join('\n');
+}
+
+function described(others: Others): string {
+  const { p50Ms, p99Ms, answered, failed, atPickerP99Ms, lateP99Ms } = others;
+  return (
+    `p50 ${p50Ms} ms, p99 ${p99Ms} ms, ${answered} answered, ${failed} failed; ` +
+    `p99 of requests to the ext_proc process alone ${atPickerP99Ms} ms, of this bench's lateness ${lateP99Ms} ms`
+  );
 }
 
 function usage(): string {
   const lines = Object.entries(ATTACKS).map(([name, { about }]) => `  ${name.padEnd(14)}${about}`);
   return `npm run bench -- survive [attack …] [options]
 
-What clients and gateways that mean harm cost the picker, and other clients.
+What clients and gateways that mean harm cost the picker, and other clients. Beside those, 25 requests
+a second ask the picker itself over a connection of their own: the rest of the time of other clients
+is that of Envoy, the model servers, and the attacker, with which they share the machine.
 
 ${lines.join('\n')}
 
