@@ -54,6 +54,15 @@ describe('programs that are built from a Go module', () => {
     expect(calls()).toBe(1);
   });
 
+  it('[D606] may have a source of ours, which uses packages of the module', async () => {
+    putGo('cp main.go server');
+    const built = await buildGoProgram({ ...program, source: 'package main\n' }, () => undefined);
+    const path = join(folder, 'pointsman', 'their-server-v1.2.3', 'server');
+    expect(built).toMatchObject({ path });
+    expect(readFileSync(path, 'utf8')).toBe('package main\n');
+    expect(readFileSync(join(folder, 'calls'), 'utf8')).toMatch(/ -o server \.\n$/);
+  });
+
   it('[D580] leave nothing behind where the build fails, and say why', async () => {
     putGo('echo half > server; echo "missing go.sum entry" >&2; exit 1');
     const built = await buildGoProgram(program, () => undefined);

@@ -19,8 +19,10 @@ interface GoProgram {
   readonly name: string;
   readonly module: string;
   readonly version: string;
-  /** The folder of the program in the module. */
+  /** The folder of the program in the module; with `source`, the name that it gets. */
   readonly folder: string;
+  /** The text of a `main.go` of our own, which uses packages of the module. */
+  readonly source?: string;
   /** The version of Go that the module asks for. */
   readonly go: string;
 }
@@ -62,7 +64,7 @@ function reason(error: unknown): string {
 }
 
 async function build(
-  { name, module, version, folder: main, go }: GoProgram,
+  { name, module, version, folder: main, source, go }: GoProgram,
   folder: string,
   log: (line: string) => void,
 ): Promise<void> {
@@ -76,7 +78,9 @@ async function build(
     // A module of its own, which asks for exact versions only: no list of versions is needed.
     const lines = [`module pointsman/${name}`, `go ${go}`, `require ${module} ${version}`];
     writeFileSync(join(work, 'go.mod'), `${lines.join('\n')}\n`);
-    const output = ['-o', basename(main), `${module}/${main}`];
+    if (source !== undefined) writeFileSync(join(work, 'main.go'), source);
+    const built = source === undefined ? `${module}/${main}` : '.';
+    const output = ['-o', basename(main), built];
     await run('go', ['build', '-mod=mod', '-p', '2', '-trimpath', ...output], {
       cwd: work,
       timeout: BUILD_MS,
