@@ -4,6 +4,7 @@ import type { GainReport } from '../promotion/paired-gain.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { ExplainedDecisions } from './explained-decisions.ts';
 import type { ParityReport } from './parity.ts';
+import { patienceMs, restartWaitMs } from './restarts.ts';
 import type { ShadowData } from './shadow-data.ts';
 
 export interface ShadowReport extends ParityReport {
@@ -64,18 +65,8 @@ interface Batch {
 const BATCH_MS = 50;
 /** The most bytes of one batch, so that a slow shadow still answers before it is taken to hang. */
 const BATCH_BYTES_MAX = 512 * 1024;
-/** If a shadow does not answer within this time, it hangs or the machine is too busy for it. */
-const HANG_MS = 30_000;
-/**
- * A thread that has not begun within this time hangs: on a busy machine, eight threads take long to
- * load.
- */
-const BEGIN_MS = 60_000;
 /** A shadow that is further behind than this is restarted: its state would be too old. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
-/** The wait before a restart, doubled each time up to the maximum. */
-const RESTART_MS = 1000;
-const RESTART_MS_MAX = 60_000;
 
 /**
  * Starts a second scheduler in its own thread, with the same inputs as the picker. If it crashes,
@@ -193,8 +184,8 @@ class ShadowThread implements Shadow {
       return;
     }
     if (this.#sentAt !== undefined) {
-      const patienceMs = this.#ready ? HANG_MS : BEGIN_MS;
-      if (now - this.#sentAt > patienceMs) this.#fail(`has not answered for ${patienceMs} ms`);
+      const limitMs = patienceMs(this.#ready, this.#restarts);
+      if (now - this.#sentAt > limitMs) this.#fail(`has not answered for ${limitMs} ms`);
       return;
     }
     this.#options.drain?.();
@@ -237,7 +228,7 @@ class ShadowThread implements Shadow {
     void this.#worker?.terminate();
     this.#worker = undefined;
     this.#dropQueue();
-    const waitMs = Math.min(RESTART_MS_MAX, RESTART_MS * 2 ** Math.min(this.#restarts, 10));
+    const waitMs = restartWaitMs(this.#restarts);
     this.#restarts += 1;
     this.#restartAt = performance.now() + waitMs;
     log.warn({ shadow: name, reason, restartInMs: waitMs }, 'a shadow is restarted');
