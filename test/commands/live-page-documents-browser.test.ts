@@ -184,23 +184,27 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     const message = { ...first, documents: Object.keys(documents), refused: [refusal] };
     const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
     const page = await context.newPage();
-    await page.route('**/debug/live', (route) =>
-      route.fulfill({
+    // Only once: the page drops its documents with the first message of each connection.
+    let isAnswered = false;
+    await page.route('**/debug/live', async (route) => {
+      if (isAnswered) return;
+      isAnswered = true;
+      await route.fulfill({
         contentType: 'text/event-stream',
         body: `data: ${JSON.stringify(message)}\n\n`,
-      }),
-    );
+      });
+    });
     for (const [path, json] of Object.entries(documents)) {
       await page.route(`**${path}`, (route) => route.fulfill({ json }));
     }
     await page.goto(`http://${stack.admin}/ui`);
     await page.getByText('500 ms sooner', { exact: true }).waitFor();
     await page.getByText(refusal.requestId, { exact: true }).waitFor();
-    const cut = await page
-      .locator('.parts .scroll')
-      .evaluateAll((parts: { scrollWidth: number; clientWidth: number }[]) =>
-        parts.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
-      );
+    const tables = page.locator('.parts .scroll');
+    await tables.nth(4).waitFor();
+    const cut = await tables.evaluateAll((parts: { scrollWidth: number; clientWidth: number }[]) =>
+      parts.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
+    );
     expect(cut).toEqual([0, 0, 0, 0, 0]);
     expect(await pageFaults(page)).toEqual([]);
     await context.close();
