@@ -112,14 +112,15 @@ export function headline({ outcome, profiles }, nameOf) {
   const picked = nameOf(outcome.endpoint);
   if (runnerUp === undefined) return `${picked}: there was no other`;
   const second = nameOf(runnerUp.endpoint);
+  const chance = runnerUp.scoreBehind === 0 ? ': chance decides between equals' : '';
   const [cost] = runnerUp.costs;
   if (cost === undefined) {
     if (isScoreTie(runnerUp.scoreBehind))
-      return `${picked} has the same score as ${second}: chance decides between equals`;
+      return `${picked} has the same score as ${second}${chance}`;
     return `${picked} is ahead of ${second} by ${runnerUp.scoreBehind.toFixed(4)} in score`;
   }
   const costs = `${picked} costs ${duration(cost.picked)}; ${second} would have cost`;
-  if (isTie(cost.more)) return `${costs} the same`;
+  if (isTie(cost.more)) return `${costs} the same${chance}`;
   if (cost.more > 0) return `${costs} ${duration(cost.more)} more`;
   // Other terms than the cost decided.
   return `${costs} ${duration(-cost.more)} less, and is behind by ${runnerUp.scoreBehind.toFixed(4)} in score`;

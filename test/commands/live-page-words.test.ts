@@ -115,6 +115,22 @@ it('[O441] the live page says that a request waited in vain, and with which word
   expect(explained.headline(expired, (id) => id)).toBe('Refused: no endpoint could begin it');
 });
 
+it('[O459] the live page says that chance decides between equals, and only between them', () => {
+  const headline = (scoreBehind: number, costs: object[] = []): string =>
+    explained.headline(
+      {
+        outcome: { kind: 'picked', endpoint: 'a', profile: 'p' },
+        profiles: [{ profile: 'p', runnerUp: { endpoint: 'b', scoreBehind, costs } }],
+      },
+      (id) => id,
+    );
+  const same = [{ picked: 8, runnerUp: 8, more: 0 }];
+  expect(headline(0)).toBe('a has the same score as b: chance decides between equals');
+  expect(headline(0, same)).toMatch(/would have cost the same: chance decides between equals$/);
+  expect(headline(0.0001)).toBe('a has the same score as b');
+  expect(headline(0.2, same)).toMatch(/would have cost the same$/);
+});
+
 it('[O453] the live page says why no endpoint could be asked', () => {
   const why = 'no endpoint can serve this request: the pool has no endpoint';
   const none = { outcome: { kind: 'no-candidates', why }, profiles: [] };
