@@ -39,7 +39,7 @@ describe('replicas', () => {
     const { pickers, pass } = setUp(3);
     const [a, b, c] = pickers as [SharedPicker, SharedPicker, SharedPicker];
     const routed = [a, b, a].map((each) => each.route(blocksOf(10)));
-    pass(60);
+    pass(10);
     expect(b.loads()).toEqual(a.loads());
     expect(c.loads()).toEqual(a.loads());
     expect(c.pendingTokens()).toBe(a.pendingTokens());
@@ -49,6 +49,48 @@ describe('replicas', () => {
     for (const each of routed) each.done('completed');
     pass(60);
     for (const each of pickers) expect(total(each)).toBe(0);
+  });
+
+  it('[G226] tells the others of a pick within a millisecond after a quiet time', () => {
+    const { pickers, pass } = setUp();
+    const [a, b] = pickers as [SharedPicker, SharedPicker];
+    a.route(blocksOf(10));
+    pass(2);
+    expect([total(b), b.pendingTokens()]).toEqual([1, a.pendingTokens()]);
+  });
+
+  it('[G228] expects first tokens of others, until news of them should have come', () => {
+    const { pickers, pass } = setUp();
+    const [a, b] = pickers as [SharedPicker, SharedPicker];
+    const routed = a.route(blocksOf(10));
+    pass(10);
+    expect(b.pendingTokens()).toBe(650);
+    pass(50);
+    expect([total(b), b.pendingTokens()]).toEqual([1, 0]);
+    expect(a.pendingTokens()).toBe(650);
+    pass(100);
+    expect(b.pendingTokens()).toBe(650);
+    routed.firstToken();
+    pass(60);
+    expect([total(b), b.pendingTokens()]).toEqual([1, 0]);
+    routed.done('completed');
+    pass(60);
+    expect([total(b), b.pendingTokens()]).toEqual([0, 0]);
+  });
+
+  it('[G227] keeps what came before an older list of what is open', () => {
+    let delayMs = 1;
+    const { pickers, pass, network } = setUp(2, () => [delayMs]);
+    const [a, b] = pickers as [SharedPicker, SharedPicker];
+    network.cut('p1', true);
+    pass(100);
+    delayMs = 80;
+    network.cut('p1', false);
+    pass(90);
+    delayMs = 1;
+    a.route();
+    pass(300);
+    expect(total(b)).toBe(1);
   });
 
   it('[O361] says times to a thousandth of a millisecond at most, whatever the clock counts in', () => {

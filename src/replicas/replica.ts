@@ -19,7 +19,7 @@ export interface ReplicaOptions {
   readonly boot: number;
   readonly clock: Clock;
   readonly openLink: OpenReplicaLink;
-  /** An event waits at most so long for others, before all are sent. */
+  /** An event waits at most so long for others, before all are sent; a pick mostly for less. */
   readonly intervalMs?: Millis | undefined;
   /** What waits for flow control here: the others leave places for it. */
   readonly waiting?: (() => FirstBand | undefined) | undefined;
@@ -31,8 +31,8 @@ export interface SharingPicker extends SharedPicker {
   observers(): readonly Observer[];
 }
 
-/** A good batch under load, and little against the time of a request. */
-export const SEND_INTERVAL_MS: Millis = 20;
+/** Long, because the others expect first tokens themselves; picks are sent sooner. */
+export const SEND_INTERVAL_MS: Millis = 50;
 /** Each replica sends at least so often. */
 export const HEARTBEAT_MS: Millis = 1000;
 

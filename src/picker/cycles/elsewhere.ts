@@ -9,6 +9,7 @@ import { EventClock } from '../events/event-clock.ts';
 import type { Ledger } from '../load/ledger.ts';
 import { OpenReservations } from '../load/open-reservations.ts';
 import { type ReserveParts, reservePlaced } from './place-request.ts';
+import type { ReservedRequest } from './reserved-request.ts';
 
 /** A request that another replica has sent to an endpoint. Times are those of this process. */
 export interface RequestElsewhere {
@@ -34,6 +35,8 @@ export interface ElsewhereOptions {
 
 /** Above the time limit of any request, as in `serve`. */
 const AGE_MS_MAX: Millis = 90_000_000;
+/** Replicas send what happens within 50 ms, and their messages take some time. */
+const NEWS_MS: Millis = 100;
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 const NONE: readonly never[] = [];
 const DECIDED_BY = 'replica';
@@ -89,7 +92,7 @@ export class Elsewhere {
     const { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible } = booked;
     const decision =
       prefill === undefined ? this.#decisionFor(endpoint) : madeFor(endpoint, prefill);
-    return reservePlaced(
+    const reserved = reservePlaced(
       {
         number,
         at: this.#at,
@@ -111,10 +114,18 @@ export class Elsewhere {
       },
       this.#parts,
     );
+    if (firstTokenVisible) this.#expectFirstToken(reserved);
+    return reserved;
   }
 
   stop(): void {
     this.#open.stop();
+  }
+
+  /** News of a first token takes some time, in which the endpoint would look busy. */
+  #expectFirstToken(reserved: ReservedRequest): void {
+    const leftMs = reserved.expectedTtftMs - (this.#options.parts.clock.now() - reserved.at);
+    reserved.expectUnseen(Math.max(0, leftMs), NEWS_MS);
   }
 
   /** Nothing changes it, so that all requests of an endpoint have one until its state changes. */

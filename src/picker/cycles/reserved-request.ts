@@ -46,6 +46,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   newer: OpenReservation | undefined;
   readonly #parts: ReservedRequestParts;
   #prefillTimer: Timer | undefined;
+  #unseenTimer: Timer | undefined;
   #streams: boolean;
   #firstTokenSeen = false;
   #ended = false;
@@ -67,6 +68,11 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
 
   get at(): Millis {
     return this.#parts.routed.at;
+  }
+
+  /** How long its first token was expected to take when it was sent. */
+  get expectedTtftMs(): Millis {
+    return this.#parts.routed.expectedTtftMs ?? 0;
   }
 
   get request(): InferenceRequest {
@@ -121,6 +127,18 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     this.#prefillTimer = clock.setTimer(ttftMs, () => reservation.prefilled());
   }
 
+  /**
+   * Its first token is seen late. The prefill counts as done from the time that the engine model
+   * expects, in `ttftMs`, for `unseenMs`: if the first token was not seen by then, it has not come.
+   */
+  expectUnseen(ttftMs: Millis, unseenMs: Millis): void {
+    const { clock, reservation } = this.#parts;
+    this.#unseenTimer = clock.setTimer(ttftMs, () => {
+      reservation.expectPrefilled(true);
+      this.#unseenTimer = clock.setTimer(unseenMs, () => reservation.expectPrefilled(false));
+    });
+  }
+
   loadReported(report: LoadReport): void {
     if (this.#ended) return;
     const { clock, pool } = this.#parts;
@@ -147,6 +165,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
       return;
     }
     this.#firstTokenSeen = true;
+    this.#unseenTimer?.cancel();
     const at = clock.begin();
     reservation.prefilled();
     ejector.firstToken(routed, this.#servedBy, at);
@@ -262,6 +281,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   #settle(ending: Ending): void {
     const { clock, observers, reservation, routed } = this.#parts;
     this.#prefillTimer?.cancel();
+    this.#unseenTimer?.cancel();
     reservation.release();
     observers.done(routed, clock.now(), ending);
   }

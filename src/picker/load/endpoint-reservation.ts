@@ -33,6 +33,11 @@ export interface KnownWhenSent {
 export interface Reservation {
   /** The prefill is done: its tokens are no longer pending. */
   prefilled(): void;
+  /**
+   * Whether the prefill should be done, though its first token was not seen: its tokens are not
+   * pending as long as that is so. Nothing else is taken from it.
+   */
+  expectPrefilled(isExpected: boolean): void;
   /** Moves the reservation to the endpoint that really serves the request. */
   moveTo(endpoint: Endpoint): void;
   /** Releases what is still reserved. */
@@ -63,6 +68,7 @@ export class EndpointReservation implements Reservation, ListedReservation {
   #prefillTokens: number;
   #counted: number;
   #begun: 0 | 1 = 0;
+  #isPrefillExpected = false;
   #isOpen = true;
   #lost: LostBy | undefined;
 
@@ -128,7 +134,7 @@ export class EndpointReservation implements Reservation, ListedReservation {
     this.setLost(undefined);
     const entry = this.#entry;
     if (entry !== undefined) {
-      entry.load.pendingPrefillTokens -= this.#prefillTokens;
+      entry.load.pendingPrefillTokens -= this.#countedPending;
       if (!this.#isKept) entry.load.countedTokens -= this.#counted;
       entry.load.begunRequests += 1 - this.#begun;
       if (this.#sent?.firstTokenVisible === true) {
@@ -141,6 +147,15 @@ export class EndpointReservation implements Reservation, ListedReservation {
     this.#ledger.becameFreer();
   }
 
+  expectPrefilled(isExpected: boolean): void {
+    if (!this.#isOpen || this.#isPrefillExpected === isExpected) return;
+    const before = this.#countedPending;
+    this.#isPrefillExpected = isExpected;
+    const entry = this.#lost === undefined ? this.#entry : undefined;
+    if (entry !== undefined) entry.load.pendingPrefillTokens += this.#countedPending - before;
+    if (isExpected) this.#ledger.becameFreer();
+  }
+
   moveTo(endpoint: Endpoint): void {
     if (!this.#isOpen) return;
     this.#leave();
@@ -151,6 +166,10 @@ export class EndpointReservation implements Reservation, ListedReservation {
     if (!this.#isOpen) return;
     this.#leave();
     this.#isOpen = false;
+  }
+
+  get #countedPending(): number {
+    return this.#isPrefillExpected ? 0 : this.#prefillTokens;
   }
 
   #lateAt({ at, ttftMs }: KnownWhenSent): Millis {
@@ -185,7 +204,7 @@ export class EndpointReservation implements Reservation, ListedReservation {
     const { load, models } = entry;
     load.requests += sign;
     load.begunRequests += sign * this.#begun;
-    load.pendingPrefillTokens += sign * this.#prefillTokens;
+    load.pendingPrefillTokens += sign * this.#countedPending;
     load.contextTokens += sign * this.#contextTokens;
     load.countedTokens += sign * this.#counted;
     const count = (models.get(this.#model) ?? 0) + sign;

@@ -134,6 +134,10 @@ function combined(decode: Reservation, before: readonly Reservation[]): Reservat
       for (const each of before) each.prefilled();
       releaseAll();
     },
+    expectPrefilled: (isExpected) => {
+      decode.expectPrefilled(isExpected);
+      for (const each of before) each.expectPrefilled(isExpected);
+    },
     moveTo: (endpoint) => decode.moveTo(endpoint),
     release: () => {
       releaseAll();

@@ -19,6 +19,8 @@ const OPEN_ENTRY_BYTES_MAX = 4096;
 const ENTRIES_BYTES_MAX = MESSAGE_BYTES_MAX / 2 - OPEN_ENTRY_BYTES_MAX;
 
 interface About {
+  /** Above the numbers of all requests so far: what comes later may arrive before this does. */
+  readonly end: number;
   readonly now: Millis;
   readonly uptimeMs: Millis;
   readonly heldBlocks: number;
@@ -30,7 +32,7 @@ interface About {
  */
 export function writeOpen(
   open: readonly OpenRequest[],
-  { now, uptimeMs, heldBlocks }: About,
+  { end, now, uptimeMs, heldBlocks }: About,
   send: (write: (writer: ByteWriter) => void) => void,
 ): void {
   const [oldest] = open;
@@ -40,14 +42,14 @@ export function writeOpen(
   let from = 0;
   let last = 0;
   let requests = 0;
-  const sendRange = (end: number): void => {
+  const sendRange = (rangeEnd: number): void => {
     send((writer) => {
-      for (const value of [from, end, uptimeMs, heldBlocks]) writer.number(value);
+      for (const value of [from, rangeEnd, uptimeMs, heldBlocks]) writer.number(value);
       writeTime(writer, now - origin);
       texts.write(writer);
       writer.bytes(entries.view());
     });
-    from = end;
+    from = rangeEnd;
     requests = 0;
     entries.clear();
     texts.clear();
@@ -59,7 +61,7 @@ export function writeOpen(
     requests += 1;
     last = request.routed.number;
   }
-  sendRange(Number.MAX_SAFE_INTEGER);
+  sendRange(end);
 }
 
 function writeRequest(

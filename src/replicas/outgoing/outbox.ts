@@ -21,8 +21,8 @@ import {
   writeWaiting,
 } from '../messages/write-entries.ts';
 import { type OpenRequest, writeOpen } from './open-requests.ts';
+import { PickPace } from './pick-pace.ts';
 import { type MessageCounts, type SendMessage, SendQueue } from './send-queue.ts';
-import { UrgentPrompts } from './urgent-prompts.ts';
 
 /** A batch this long is sent before its time. */
 const BATCH_BYTES = 256 * 1024;
@@ -31,7 +31,7 @@ export interface OutboxOptions {
   readonly id: string;
   readonly boot: number;
   readonly clock: Clock;
-  /** An event waits at most so long for others. */
+  /** An event waits at most so long for others; a pick mostly for less. */
   readonly intervalMs: Millis;
   /** What waits for flow control here. */
   readonly waiting: () => FirstBand | undefined;
@@ -60,12 +60,14 @@ export class Outbox implements JournalSubscriber {
   /** When the timer fires. */
   #dueAt: Millis = 0;
   #sequence = 0;
+  /** Above the numbers of all requests so far. */
+  #end = 0;
   #blockTokens: number | undefined;
   #connected = false;
   /** The origin of times in the batch: when it began. */
   #begunAt: Millis = 0;
   #batchEvents = 0;
-  readonly #urgent = new UrgentPrompts();
+  readonly #pace = new PickPace();
   #events = 0;
 
   constructor(options: OutboxOptions) {
@@ -108,12 +110,12 @@ export class Outbox implements JournalSubscriber {
   onRouted(routed: Routed): void {
     const { count, blockTokens } = routed.request.prompt;
     if (count > 0) this.#blockTokens = blockTokens;
+    this.#end = Math.max(this.#end, routed.number + 1);
     this.#open.set(routed.number, { routed, firstTokenAt: undefined, served: undefined });
     const afterMs = this.#begin(routed.at);
     if (afterMs === undefined) return;
     writeRouted(this.#entries, this.#texts, { routed, afterMs, blocks: Number.POSITIVE_INFINITY });
-    const urgentMs = this.#urgent.add(routed, this.#options.clock.now());
-    if (urgentMs !== undefined) this.#flushIn(urgentMs);
+    this.#flushIn(this.#pace.add(routed, this.#options.clock.now()));
     this.#written();
   }
 
@@ -174,7 +176,7 @@ export class Outbox implements JournalSubscriber {
   sendOpen(to: string, uptimeMs: Millis, heldBlocks: number): void {
     // What has happened before must arrive before.
     this.flush();
-    const about = { now: this.#options.clock.now(), uptimeMs, heldBlocks };
+    const about = { end: this.#end, now: this.#options.clock.now(), uptimeMs, heldBlocks };
     const open = [...this.#open.values()].sort((a, b) => a.routed.number - b.routed.number);
     writeOpen(open, about, (write) => this.#sendNow(to, MESSAGE_KIND.open, write));
   }
@@ -229,7 +231,7 @@ export class Outbox implements JournalSubscriber {
     this.#entries.clear();
     this.#texts.clear();
     this.#batchEvents = 0;
-    this.#urgent.begin(this.#options.clock.now());
+    this.#pace.begin(this.#options.clock.now());
   }
 
   #compose(kind: number, write: (writer: ByteWriter) => void): Uint8Array {
