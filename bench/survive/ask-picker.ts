@@ -24,7 +24,7 @@ const REQUEST = Buffer.concat([
  */
 export function startAsking(
   port: number,
-  told: { readonly onLatency: (ms: number) => void; readonly onLate: (ms: number) => void },
+  handlers: { readonly onLatency: (ms: number) => void; readonly onLate: (ms: number) => void },
 ): { stop(): void } {
   const session = connect(`http://127.0.0.1:${port}`);
   session.on('error', () => undefined);
@@ -33,13 +33,13 @@ export function startAsking(
   let lastTickAt = startedAt;
   const timer = setInterval(() => {
     const now = performance.now();
-    told.onLate(Math.max(0, now - lastTickAt - TICK_MS));
+    handlers.onLate(Math.max(0, now - lastTickAt - TICK_MS));
     lastTickAt = now;
     for (; due * (1000 / PER_SECOND) <= now - startedAt; due++) {
       const dueAt = startedAt + due * (1000 / PER_SECOND);
       const stream = openRawStream(session);
       stream.once('data', () => {
-        told.onLatency(performance.now() - dueAt);
+        handlers.onLatency(performance.now() - dueAt);
         stream.close();
       });
       stream.write(REQUEST);
