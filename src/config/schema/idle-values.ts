@@ -1,7 +1,6 @@
+import { isPlainObject } from '../../framework/plain-object.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { WITHOUT_PARAMETERS } from '../reference/reference-table.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * A configuration without `parameters` that are no map, where the reference does not look at the
@@ -12,20 +11,17 @@ export function withoutIdleValues(config: unknown): {
   readonly notes: readonly ConfigNote[];
 } {
   const notes: ConfigNote[] = [];
-  if (!isMap(config) || !Array.isArray(config['plugins'])) return { value: config, notes };
+  if (!isPlainObject(config) || !Array.isArray(config['plugins'])) return { value: config, notes };
   const plugins = config['plugins'].map((entry: unknown, index) => {
-    if (!isMap(entry)) return entry;
+    if (!isPlainObject(entry)) return entry;
     const { type, parameters } = entry;
     const isIdle = typeof type === 'string' && WITHOUT_PARAMETERS.has(type);
-    if (!isIdle || isMap(parameters) || (parameters ?? undefined) === undefined) return entry;
+    if (!isIdle || isPlainObject(parameters) || (parameters ?? undefined) === undefined)
+      return entry;
     const path = `plugins[${index}].parameters`;
     const text = `${path} has no effect: ${type} has no parameters; leave it out`;
     notes.push({ path, reason: 'no-such-parameter', text });
     return { ...entry, parameters: undefined };
   });
   return { value: { ...config, plugins }, notes };
-}
-
-function isMap(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
