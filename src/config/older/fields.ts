@@ -1,9 +1,7 @@
-/** A map of a configuration whose fields have not been checked yet. */
-export type Fields = Readonly<Record<string, unknown>>;
+import { isPlainObject, type PlainObject } from '../../framework/plain-object.ts';
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+/** A map of a configuration whose fields have not been checked yet. */
+export type Fields = PlainObject;
 
 /** A copy of a list; undefined for anything else. */
 export function listOf(value: unknown): unknown[] | undefined {
@@ -15,7 +13,9 @@ export function without(fields: Fields, ...names: readonly string[]): Fields {
 }
 
 export function valueAt(fields: Fields, path: string): unknown {
-  return path.split('.').reduce<unknown>((at, key) => (isFields(at) ? at[key] : undefined), fields);
+  return path
+    .split('.')
+    .reduce<unknown>((at, key) => (isPlainObject(at) ? at[key] : undefined), fields);
 }
 
 /** A copy of `fields` with `value` at a path of names; without it where it is undefined. */
@@ -23,6 +23,8 @@ export function withValue(fields: Fields, path: string, value: unknown): Fields 
   const [first = '', ...others] = path.split('.');
   const inner = fields[first];
   const next =
-    others.length === 0 ? value : withValue(isFields(inner) ? inner : {}, others.join('.'), value);
+    others.length === 0
+      ? value
+      : withValue(isPlainObject(inner) ? inner : {}, others.join('.'), value);
   return next === undefined ? without(fields, first) : { ...fields, [first]: next };
 }

@@ -1,6 +1,7 @@
+import { isPlainObject } from '../../framework/plain-object.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { API_VERSION_V1, CONFIG_KIND } from '../schema/schema.ts';
-import { type Fields, isFields, listOf, valueAt, without, withValue } from './fields.ts';
+import { type Fields, listOf, valueAt, without, withValue } from './fields.ts';
 import {
   DETECTOR_FIELDS,
   ENGINE_PARAMETERS,
@@ -30,7 +31,7 @@ interface Newer {
  * the others. What cannot be had under another name stays, and is an error with what to write.
  */
 export function fromOlderReleases(value: unknown): Newer {
-  const isOlder = isFields(value) && value['apiVersion'] !== API_VERSION_V1;
+  const isOlder = isPlainObject(value) && value['apiVersion'] !== API_VERSION_V1;
   // The kind may be left out.
   const kind = isOlder ? value['kind'] || CONFIG_KIND : undefined;
   if (!isOlder || kind !== CONFIG_KIND) return { value, notes: [] };
@@ -50,7 +51,7 @@ class OlderReading {
     this.#plugins = plugins === undefined || plugins === null ? [] : listOf(plugins);
     this.#sections();
     this.#plugins?.forEach((entry, index, all) => {
-      if (isFields(entry)) all[index] = this.#plugin(entry, `plugins[${index}]`);
+      if (isPlainObject(entry)) all[index] = this.#plugin(entry, `plugins[${index}]`);
     });
     this.#detector();
     this.#latencyScorers();
@@ -67,13 +68,14 @@ class OlderReading {
 
   #sections(): void {
     const { data, discovery, ...rest } = this.#config;
-    if (isFields(data) && rest['dataLayer'] === undefined) {
+    if (isPlainObject(data) && rest['dataLayer'] === undefined) {
       this.#config = without({ ...this.#config, dataLayer: data }, 'data');
       this.#notes.works('data', 'dataLayer');
     }
     this.#parser();
     const layer = this.#config['dataLayer'] ?? {};
-    if (!isFields(discovery) || !isFields(layer) || layer['discovery'] !== undefined) return;
+    if (!isPlainObject(discovery) || !isPlainObject(layer) || layer['discovery'] !== undefined)
+      return;
     this.#config = without({ ...this.#config, dataLayer: { ...layer, discovery } }, 'discovery');
     this.#notes.works('discovery', 'dataLayer.discovery');
   }
@@ -81,7 +83,8 @@ class OlderReading {
   /** There was one parser. */
   #parser(): void {
     const { requestHandler: given } = this.#config;
-    if (!isFields(given) || !isFields(given['parser']) || given['parsers'] !== undefined) return;
+    if (!isPlainObject(given) || !isPlainObject(given['parser']) || given['parsers'] !== undefined)
+      return;
     const requestHandler = { ...without(given, 'parser'), parsers: [given['parser']] };
     this.#config = { ...this.#config, requestHandler };
     this.#notes.works('requestHandler.parser', 'it in requestHandler.parsers');
@@ -99,7 +102,7 @@ class OlderReading {
     const now = String(entry['type']);
     if (now === 'pd-profile-handler') return this.#withDecider(entry, path);
     const parameters = entry['parameters'];
-    if (!isFields(parameters)) return entry;
+    if (!isPlainObject(parameters)) return entry;
     const at = `${path}.parameters`;
     const chosen = this.#chosen(parameters, OLDER_CHOICES.get(now), at);
     const agents = this.#has(AGENTS);
@@ -117,7 +120,7 @@ class OlderReading {
   /** The scorer of prefixes followed the engines' events by a mode of its own. */
   #byMode(entry: Fields, path: string): Fields {
     const { type, parameters } = entry;
-    if (type !== 'prefix-cache-scorer' || !isFields(parameters)) return entry;
+    if (type !== 'prefix-cache-scorer' || !isPlainObject(parameters)) return entry;
     const at = `${path}.parameters.mode`;
     const rest = without(parameters, 'mode');
     if (parameters['mode'] === 'estimate') {
@@ -169,7 +172,7 @@ class OlderReading {
     const parameters = entry['parameters'] as Fields;
     const own = INDEX_PARAMETERS.filter((name) => parameters[name] !== undefined);
     const isListed =
-      this.#plugins?.some((each) => isFields(each) && each['type'] === INDEX) ?? true;
+      this.#plugins?.some((each) => isPlainObject(each) && each['type'] === INDEX) ?? true;
     if (own.length === 0 || isListed) return entry;
     // The match was bounded by a number of blocks alone.
     const byBlocks = parameters['maxPrefixBlocksToMatch'] !== undefined;
@@ -199,7 +202,7 @@ class OlderReading {
    */
   #withDecider(entry: Fields, path: string): Fields {
     const parameters = entry['parameters'] ?? {};
-    if (!isFields(parameters) || this.#plugins === undefined) return entry;
+    if (!isPlainObject(parameters) || this.#plugins === undefined) return entry;
     const { threshold = 0, ...rest } = parameters;
     const isDecided = parameters['deciderPluginName'] !== undefined || this.#has(DECIDER);
     if (typeof threshold !== 'number' || isDecided) return entry;
@@ -229,15 +232,17 @@ class OlderReading {
 
   #has(name: string): boolean {
     return (
-      this.#plugins?.some((each) => isFields(each) && (each['name'] ?? each['type']) === name) ??
-      false
+      this.#plugins?.some(
+        (each) => isPlainObject(each) && (each['name'] ?? each['type']) === name,
+      ) ?? false
     );
   }
 
   /** The detector had no plugin of its own. */
   #detector(): void {
     const { saturationDetector: given } = this.#config;
-    if (!isFields(given) || given['pluginRef'] !== undefined || this.#plugins === undefined) return;
+    if (!isPlainObject(given) || given['pluginRef'] !== undefined || this.#plugins === undefined)
+      return;
     const own = DETECTOR_FIELDS.filter((name) => given[name] !== undefined);
     const type = 'utilization-detector';
     if (own.length === 0 || this.#has(type)) return;

@@ -1,4 +1,5 @@
-import { type Fields, isFields, listOf } from './fields.ts';
+import { isPlainObject } from '../../framework/plain-object.ts';
+import { type Fields, listOf } from './fields.ts';
 import type { OlderNotes } from './older-notes.ts';
 
 const TYPE = 'predicted-latency-scorer';
@@ -33,9 +34,9 @@ export function splitLatencyScorers(
 ): Split | undefined {
   const parts = new Map<string, Parts>();
   const all = plugins.map((each, index) => {
-    if (!isFields(each) || each['type'] !== TYPE) return each;
+    if (!isPlainObject(each) || each['type'] !== TYPE) return each;
     const { parameters = {} } = each;
-    if (!isFields(parameters ?? {})) return each;
+    if (!isPlainObject(parameters ?? {})) return each;
     const part = partsOf(each, `plugins[${index}]`, notes);
     parts.set(nameOf(each), part);
     return part.scorer;
@@ -61,7 +62,7 @@ function withParts(
 ): unknown {
   const listed = names(profile);
   const [part] = listed.flatMap((name) => parts.get(name) ?? []);
-  if (part === undefined || !isFields(profile)) return profile;
+  if (part === undefined || !isPlainObject(profile)) return profile;
   const refs = listOf(profile['plugins']) ?? [];
   // The scorer picked before the picker did, which took the highest score.
   const kept = refs.filter((_ref, index) => typeOf(listed[index] ?? '') !== MAX_PICKER);
@@ -72,7 +73,7 @@ function withParts(
 
 function partsOf(given: Fields, path: string, notes: OlderNotes): Parts {
   const name = nameOf(given);
-  const parameters = isFields(given['parameters']) ? given['parameters'] : {};
+  const parameters = isPlainObject(given['parameters']) ? given['parameters'] : {};
   notes.works(`${path}.type`, NEWEST);
   noteParameters(parameters, `${path}.parameters`, notes);
   // What neither release knows is an error at the scorer.
@@ -169,24 +170,24 @@ function nameOf(plugin: Fields): string {
 
 /** The plugins that a profile names. */
 function names(profile: unknown): readonly string[] {
-  const refs = isFields(profile) ? (listOf(profile['plugins']) ?? []) : [];
-  return refs.map((ref) => (isFields(ref) ? String(ref['pluginRef']) : ''));
+  const refs = isPlainObject(profile) ? (listOf(profile['plugins']) ?? []) : [];
+  return refs.map((ref) => (isPlainObject(ref) ? String(ref['pluginRef']) : ''));
 }
 
 function typeOfName(plugins: readonly unknown[], name: string): string {
-  return String(plugins.filter(isFields).find((each) => nameOf(each) === name)?.['type']);
+  return String(plugins.filter(isPlainObject).find((each) => nameOf(each) === name)?.['type']);
 }
 
 function hasType(plugins: readonly unknown[], type: unknown): boolean {
-  return plugins.some((each) => isFields(each) && each['type'] === type);
+  return plugins.some((each) => isPlainObject(each) && each['type'] === type);
 }
 
 function hasName(plugins: readonly unknown[], name: string): boolean {
-  return plugins.some((each) => isFields(each) && nameOf(each) === name);
+  return plugins.some((each) => isPlainObject(each) && nameOf(each) === name);
 }
 
 function hasPicker(plugins: readonly unknown[]): boolean {
-  return plugins.some((each) => isFields(each) && String(each['type']).endsWith('-picker'));
+  return plugins.some((each) => isPlainObject(each) && String(each['type']).endsWith('-picker'));
 }
 
 function isOtherPicker(type: string): boolean {

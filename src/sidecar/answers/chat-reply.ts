@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { isPlainObject } from '../../framework/plain-object.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
-import { isObject } from '../body/client-body.ts';
 import type { TurnsReader } from '../body/read-in-turns.ts';
 import {
   CALLS_LENGTH_MAX,
@@ -72,7 +72,7 @@ export class ChatReply {
   }
 
   #call(call: unknown, place: number): void {
-    if (!isObject(call)) return;
+    if (!isPlainObject(call)) return;
     const index = typeof call['index'] === 'number' ? call['index'] : place;
     // Beyond the bound the calls have no digest anyway.
     if (!Number.isInteger(index) || index < 0 || index > 127) this.#callsLength = Infinity;

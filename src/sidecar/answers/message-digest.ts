@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { isObject, type Json } from '../body/client-body.ts';
+import { isPlainObject, type PlainObject } from '../../framework/plain-object.ts';
 import type { TurnsReader } from '../body/read-in-turns.ts';
 
 /** Names and arguments of functions beyond this leave an answer without a digest. */
@@ -135,12 +135,14 @@ export async function callsIn(
   if (json === undefined) return [];
   if (json.length > CALLS_BYTES_MAX) return [[await bytesDigest(json, inTurns)]];
   const calls = JSON.parse(json.toString('utf8')) as unknown;
-  return Array.isArray(calls) ? calls.map((call) => callParts(isObject(call) ? call : {})) : [];
+  return Array.isArray(calls)
+    ? calls.map((call) => callParts(isPlainObject(call) ? call : {}))
+    : [];
 }
 
 /** What counts of a call. */
-export function callParts(call: Json): readonly [id: string, name: string, text: string] {
-  const called = isObject(call['function']) ? call['function'] : {};
+export function callParts(call: PlainObject): readonly [id: string, name: string, text: string] {
+  const called = isPlainObject(call['function']) ? call['function'] : {};
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
   return [text(call['id']), text(called['name']), text(called['arguments'])];
 }

@@ -1,11 +1,10 @@
 import { RoutingError } from '../../framework/error.ts';
+import type { PlainObject } from '../../framework/plain-object.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import { JsonScanner } from '../../openai/json/json-scanner.ts';
 import { ParameterReader } from './parameter-reader.ts';
 import type { TurnsReader } from './read-in-turns.ts';
 import { Refusal } from './refusal.ts';
-
-export type Json = Readonly<Record<string, unknown>>;
 
 /**
  * They name the server from which an engine fetches KV or embeddings: only the sidecar sets them.
@@ -64,12 +63,8 @@ export function isJsonObject(text: Buffer): boolean {
 }
 
 /** The object of a text from another server; undefined for what is no JSON object within bounds. */
-export function objectIn(text: Buffer): Json | undefined {
-  return isJsonObject(text) ? (JSON.parse(text.toString('utf8')) as Json) : undefined;
+export function objectIn(text: Buffer): PlainObject | undefined {
+  return isJsonObject(text) ? (JSON.parse(text.toString('utf8')) as PlainObject) : undefined;
 }
 
 const NONE: ReadonlySet<string> = new Set();
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { isObject, objectIn } from '../body/client-body.ts';
+import { isPlainObject } from '../../framework/plain-object.ts';
+import { objectIn } from '../body/client-body.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
 import { type Asked, hostOf, type KvContract, type Legs } from './kv-contract.ts';
 
@@ -71,7 +72,7 @@ export function mooncakeContract(bootstrapPort: number, query: BootstrapQuery): 
 /** Throws where the bootstrap server names no engine. */
 function ranksIn(answer: Buffer): readonly Rank[] {
   const ranks = Object.entries(objectIn(answer) ?? {}).flatMap(([rank, entry]) => {
-    const engineId = isObject(entry) ? entry['engine_id'] : undefined;
+    const engineId = isPlainObject(entry) ? entry['engine_id'] : undefined;
     return typeof engineId === 'string' ? [{ rank, engineId }] : [];
   });
   if (ranks.length === 0) throw new Error('the bootstrap server names no engine_id');

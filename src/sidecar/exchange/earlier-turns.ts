@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { isPlainObject } from '../../framework/plain-object.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import { ChatReply } from '../answers/chat-reply.ts';
 import { answeredObject, type EngineAnswer, editedAnswer } from '../answers/engine-answer.ts';
 import { type DigestedMessage, digestedMessage } from '../answers/message-digest.ts';
-import { isObject, objectIn } from '../body/client-body.ts';
+import { objectIn } from '../body/client-body.ts';
 import type { GenerationApi } from '../body/generation-api.ts';
 import { TurnsReader } from '../body/read-in-turns.ts';
 import type { EarlierTurnsOptions } from '../options/sidecar-options.ts';
@@ -191,7 +192,7 @@ function continued(digest: string, message: string): string {
 function usable(said: Buffer): Buffer | undefined {
   if (said.length > ANSWERED_BYTES_MAX) return undefined;
   const params = objectIn(said);
-  if (!isObject(params) || params['do_remote_decode'] !== true) return undefined;
+  if (!isPlainObject(params) || params['do_remote_decode'] !== true) return undefined;
   const { remote_engine_id: engine, remote_request_id: request, remote_host: host } = params;
   const named = [engine, request, host].every((each) => typeof each === 'string' && each !== '');
   const { remote_port: port, remote_block_ids: blocks } = params;

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { messageOf } from '../../framework/error.ts';
+import { isPlainObject } from '../../framework/plain-object.ts';
 import { hasElements, withElements } from '../../openai/json/json-members.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import { within } from '../../runtime/clock/deadline.ts';
 import { type EngineAnswer, eventIn, isEventStream, isPlain } from '../answers/engine-answer.ts';
-import { isObject, objectIn } from '../body/client-body.ts';
+import { objectIn } from '../body/client-body.ts';
 import { cappedToOneToken, type GenerationApi } from '../body/generation-api.ts';
 import type { Exchange, Speculation } from '../exchange/sidecar-parts.ts';
 import { postJson } from '../servers/post-json.ts';
@@ -157,7 +158,7 @@ function textOf(answer: Buffer, eventStream: boolean): string {
 function contentIn(json: Buffer, part: 'message' | 'delta'): string {
   const choices = objectIn(json)?.['choices'];
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  const message = isObject(first) ? first[part] : undefined;
-  const content = isObject(message) ? message['content'] : undefined;
+  const message = isPlainObject(first) ? first[part] : undefined;
+  const content = isPlainObject(message) ? message['content'] : undefined;
   return typeof content === 'string' ? content : '';
 }
