@@ -7,6 +7,9 @@ const CLOCK = new Intl.DateTimeFormat('en-GB', {
   second: '2-digit',
 });
 
+/** A date as the picker writes it. */
+const DAY = new Intl.DateTimeFormat('sv-SE');
+
 /** @param {number} value */
 export function count(value) {
   return THOUSANDS.format(value);
@@ -51,6 +54,22 @@ export function percent(share) {
 /** @param {number} wallMs */
 export function clock(wallMs) {
   return CLOCK.format(wallMs);
+}
+
+/**
+ * A sentence of the picker, with its times as this machine's clock shows them, as in the rest of the
+ * page: the picker writes those of UTC, to a thousandth of a second.
+ * @param {string} sentence
+ * @param {number} nowMs
+ */
+export function withLocalTimes(sentence, nowMs) {
+  const today = DAY.format(nowMs);
+  return sentence.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => {
+    const wallMs = Date.parse(time);
+    if (Number.isNaN(wallMs)) return time;
+    const day = DAY.format(wallMs);
+    return day === today ? clock(wallMs) : `${day} ${clock(wallMs)}`;
+  });
 }
 
 /**

@@ -4,6 +4,7 @@
  * @import { State } from './state.js'
  */
 import { h } from 'preact';
+import { withLocalTimes } from './format.js';
 
 const CONNECTION_WORDS = {
   connecting: 'connecting',
@@ -40,7 +41,7 @@ function classOf({ health }) {
 export function healthSentence(shown) {
   if (!hasTrouble(shown)) return '';
   const { state, reasons } = shown.health;
-  return `The picker is ${state}: ${reasons.join('; ')}.`;
+  return withLocalTimes(`The picker is ${state}: ${reasons.join('; ')}.`, Date.now());
 }
 
 /**

@@ -30,6 +30,10 @@ const { sharedStart, sharedStartOfPods } = (await ui('format.js')) as Record<
   'sharedStart' | 'sharedStartOfPods',
   (names: string[]) => string
 >;
+const { withLocalTimes, clock } = (await ui('format.js')) as {
+  withLocalTimes(sentence: string, nowMs: number): string;
+  clock(wallMs: number): string;
+};
 const { shortener } = (await ui('format.js')) as {
   shortener(names: readonly string[]): (name: string) => string;
 };
@@ -209,4 +213,13 @@ it('[O436] the live page says that the picker is not ready, and why, while the c
   const well = { connection: 'live', health: { state: 'ready', reasons: [] } };
   expect(health.connectionWords(well)).toBe('live');
   expect(health.healthSentence(well)).toBe('');
+});
+
+it('[O461] the live page shows the times in a sentence by its own clock, and the date of another day', () => {
+  const wallMs = Date.parse('2026-11-30T12:31:10.986Z');
+  const sentence = 'the event loop is 728 ms late (p99) since 2026-11-30T12:31:10.986Z; more';
+  const local = (nowMs: number): string => withLocalTimes(sentence, nowMs);
+  expect(local(wallMs)).toBe(`the event loop is 728 ms late (p99) since ${clock(wallMs)}; more`);
+  expect(local(wallMs + 3 * 86_400_000)).toMatch(/ since 2026-\d\d-\d\d \d\d:\d\d:10; more$/);
+  expect(withLocalTimes('at 9999-99-99T99:99Z', wallMs)).toBe('at 9999-99-99T99:99Z');
 });
