@@ -130,6 +130,9 @@ function parsed(
     return documents;
   } catch (error) {
     if (error instanceof TooManyFaults) return documents;
-    throw error;
+    // Some text that is no YAML makes the parser itself recurse.
+    if (!(error instanceof RangeError)) throw error;
+    const message = `is nested deeper than ${LEVELS_MAX} levels`;
+    throw new ConfigError(source, [{ path: 'file', message }]);
   }
 }
