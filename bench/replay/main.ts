@@ -1,6 +1,6 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { Command } from 'commander';
-import { alignedTable } from '../../src/framework/text-table.ts';
+import { alignedTable } from '../../src/framework/values/text-table.ts';
 import { compare } from '../../src/lab/run-summary/compare.ts';
 import { renderComparison } from '../../src/lab/run-summary/render-comparison.ts';
 import { type LiveRun, type PolicyPair, pairUp } from './agreement.ts';

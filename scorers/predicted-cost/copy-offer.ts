@@ -3,7 +3,7 @@ import type { Endpoint } from '../../src/framework/endpoint.ts';
 import type { PromptBlocks } from '../../src/framework/request.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { SchedulingContext } from '../../src/framework/scheduling.ts';
-import type { SharedBeginning } from '../../src/framework/shared-beginning.ts';
+import type { SharedBeginning } from '../../src/framework/values/shared-beginning.ts';
 import {
   type CostBreakdown,
   computeCost,

@@ -14,7 +14,7 @@ import {
 import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../../src/framework/scheduling.ts';
-import type { SharedBeginning } from '../../src/framework/shared-beginning.ts';
+import type { SharedBeginning } from '../../src/framework/values/shared-beginning.ts';
 import { adapterWaits } from './adapter-waits.ts';
 import type { EndpointState, RequestCost } from './compute-cost.ts';
 import type { PlacedOffer } from './copy-offer.ts';

@@ -7,8 +7,8 @@ import { GENERAL_DIFFERENCES } from '../config/reference/general-differences.ts'
 import { referenceDifferences } from '../config/reference/reference-differences.ts';
 import { REFERENCE_TYPES } from '../config/reference/reference-table.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
-import { firstOf } from '../framework/first-of.ts';
 import { noNetwork } from '../framework/runtime.ts';
+import { firstOf } from '../framework/values/first-of.ts';
 import { trialDecision } from '../library/trial-decision.ts';
 import { PluginFaults } from '../picker/faults/plugin-faults.ts';
 import type { ConfigNote } from '../picker/plan/config-note.ts';

@@ -3,8 +3,8 @@ import type { ServedModel } from './endpoint-attributes.ts';
 import type { InferenceRequest } from './request.ts';
 import type { Millis } from './runtime.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
-import type { SharedBeginning } from './shared-beginning.ts';
 import type { TopologyPlace } from './topology.ts';
+import type { SharedBeginning } from './values/shared-beginning.ts';
 
 /** All facts of a cycle that plugins share, with the keys that name them. */
 

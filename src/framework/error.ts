@@ -1,4 +1,4 @@
-import { firstOf } from './first-of.ts';
+import { firstOf } from './values/first-of.ts';
 
 /** Why a request could not be routed. A new code needs a row in `ERRORS`. */
 export type RoutingErrorCode =

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Routed } from './observer.ts';
-import { InFlightMap, RequestMap } from './request-map.ts';
+import { RequestMap } from './request-map.ts';
+import { InFlightMap } from './values/in-flight-map.ts';
 
 const routed = (number: number): Routed => ({ number }) as Routed;
 

@@ -1,6 +1,6 @@
 /** The outside world of the picker: time, random numbers and the network. */
 
-import type { HashSecret } from './keyed-hash.ts';
+import type { HashSecret } from './values/keyed-hash.ts';
 
 /** Milliseconds, possibly fractional. As a time: monotonic, from an arbitrary origin. */
 export type Millis = number;

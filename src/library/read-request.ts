@@ -1,6 +1,6 @@
 import { promptReading } from '../catalogue/prompt-reading.ts';
-import type { HashSecret } from '../framework/keyed-hash.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
+import type { HashSecret } from '../framework/values/keyed-hash.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
 import { chainBlockIds } from '../openai/prompts/chain-block-ids.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';

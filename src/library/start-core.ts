@@ -1,8 +1,8 @@
 import type { PluginFault } from '../framework/error.ts';
-import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { Observer } from '../framework/observer.ts';
 import type { FirstBand } from '../framework/routing.ts';
 import { type Clock, type Network, noNetwork, type Random } from '../framework/runtime.ts';
+import type { HashSecret } from '../framework/values/keyed-hash.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import { ControlledRouter } from '../picker/flow-control/controlled-router.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';

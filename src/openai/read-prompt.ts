@@ -1,5 +1,5 @@
-import { isPlainObject, type PlainObject } from '../framework/plain-object.ts';
 import { type InferenceRequest, TEXTS_MAX } from '../framework/request.ts';
+import { isPlainObject, type PlainObject } from '../framework/values/plain-object.ts';
 import { apiPath } from './api-path.ts';
 import type { NotAChat } from './chats/chat-draft.ts';
 import { messagesChat } from './chats/messages-chat.ts';

@@ -1,5 +1,5 @@
 import type { ReplacementReport } from '../framework/replacement.ts';
-import { textTable } from '../framework/text-table.ts';
+import { textTable } from '../framework/values/text-table.ts';
 import type { CapturedDecision } from '../journal/capture/capture-record.ts';
 import type { RunRedecision } from './redecide.ts';
 import { sameDecision } from './redecision.ts';

@@ -1,6 +1,6 @@
 import { nearest } from '../../src/files/reading/nearest.ts';
 import { ConfigError } from '../../src/framework/error.ts';
-import { isPlainObject } from '../../src/framework/plain-object.ts';
+import { isPlainObject } from '../../src/framework/values/plain-object.ts';
 import { ENGINE_ARG_NAMES } from './check-engine-args.ts';
 import { ALIASES, LIST_ARGS } from './engine-args.ts';
 import { IDLE_FLAGS } from './idle-flags.ts';

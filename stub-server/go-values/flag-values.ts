@@ -1,4 +1,4 @@
-import { goDuration } from '../../src/framework/go-duration.ts';
+import { goDuration } from '../../src/framework/values/go-duration.ts';
 
 /**
  * Milliseconds of one of Go's durations, such as `1m30s` or `250us`; a bare number has `bareMs`

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { type Document, parse } from 'yaml';
 import type { Finding } from '../../src/doctor/finding.ts';
-import { isPlainObject } from '../../src/framework/plain-object.ts';
+import { isPlainObject } from '../../src/framework/values/plain-object.ts';
 import {
   CONNECTION_MANAGER,
   type EnvoyConfigOptions,

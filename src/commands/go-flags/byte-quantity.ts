@@ -1,4 +1,4 @@
-import { kubernetesQuantity } from '../../framework/kubernetes-quantity.ts';
+import { kubernetesQuantity } from '../../framework/values/kubernetes-quantity.ts';
 
 /**
  * The bytes of a Kubernetes quantity, such as `10Mi` or `25M`, with or without a `B` at its end.

@@ -1,4 +1,4 @@
-import { textTable } from '../../framework/text-table.ts';
+import { textTable } from '../../framework/values/text-table.ts';
 import { deciderText } from '../../picker/cycles/cycle.ts';
 import type { LiveDecision } from '../../serve/live/live-message.ts';
 import { ending, ms, NAME_CHARS_MIN } from './top-pool.ts';

@@ -1,4 +1,4 @@
-import { textTable } from '../../framework/text-table.ts';
+import { textTable } from '../../framework/values/text-table.ts';
 import type { LiveEndpoint } from '../../serve/live/live-message.ts';
 
 /** A column beside the names of endpoints. */

@@ -1,5 +1,5 @@
 import { type Command, Help, Option } from 'commander';
-import { firstOf } from '../../framework/first-of.ts';
+import { firstOf } from '../../framework/values/first-of.ts';
 import { EXAMPLES } from './examples.ts';
 
 /**

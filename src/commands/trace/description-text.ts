@@ -1,4 +1,4 @@
-import { textTable } from '../../framework/text-table.ts';
+import { textTable } from '../../framework/values/text-table.ts';
 import { describeReading, rateText, requestsText, spanText } from '../../lab/traces/trace.ts';
 import type { Counted, Spread, TraceDescription } from './describe-trace.ts';
 

@@ -1,4 +1,4 @@
-import { isPlainObject, type PlainObject } from '../../framework/plain-object.ts';
+import { isPlainObject, type PlainObject } from '../../framework/values/plain-object.ts';
 
 /** A map of a configuration whose fields have not been checked yet. */
 export type Fields = PlainObject;

@@ -1,4 +1,4 @@
-import { isPlainObject } from '../../framework/plain-object.ts';
+import { isPlainObject } from '../../framework/values/plain-object.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { API_VERSION_V1, CONFIG_KIND } from '../schema/schema.ts';
 import { type Fields, listOf, valueAt, without, withValue } from './fields.ts';

@@ -1,4 +1,4 @@
-import { isPlainObject } from '../../framework/plain-object.ts';
+import { isPlainObject } from '../../framework/values/plain-object.ts';
 import { type Fields, listOf } from './fields.ts';
 import type { OlderNotes } from './older-notes.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { goDuration } from '../../framework/go-duration.ts';
+import { goDuration } from '../../framework/values/go-duration.ts';
 
 const name = z.string().min(1);
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { goDuration } from '../../framework/go-duration.ts';
-import { kubernetesQuantity } from '../../framework/kubernetes-quantity.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { goDuration } from '../../framework/values/go-duration.ts';
+import { kubernetesQuantity } from '../../framework/values/kubernetes-quantity.ts';
 
 /** The section `flowControl` of a configuration. Quantities and durations are as in Kubernetes. */
 

@@ -1,4 +1,4 @@
-import { isPlainObject } from '../../framework/plain-object.ts';
+import { isPlainObject } from '../../framework/values/plain-object.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { WITHOUT_PARAMETERS } from '../reference/reference-table.ts';
 

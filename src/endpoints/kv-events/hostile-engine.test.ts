@@ -1,8 +1,8 @@
 import { encode } from '@msgpack/msgpack';
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint } from '../../../test/makers.ts';
-import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { MessageSocket, MessageSocketOptions } from '../../framework/runtime.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type MediaMatch, mediaMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { Routed } from '../../framework/observer.ts';
 import {
   type DataSource,
@@ -11,6 +10,7 @@ import {
 } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { mediaItems } from '../../openai/prompts/media-items.ts';
 import { MediaCounts } from '../../plugins/producers/media-counts.ts';
 

@@ -1,4 +1,4 @@
-import { InFlightMap } from '../../framework/request-map.ts';
+import { InFlightMap } from '../../framework/values/in-flight-map.ts';
 import { ConnectionError, HTTP2 } from './errors.ts';
 import { FRAME, WINDOW_BYTES_MAX } from './frames.ts';
 import type { EncodedHeaders } from './header-blocks.ts';

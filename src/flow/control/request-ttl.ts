@@ -1,6 +1,6 @@
-import { goDuration } from '../../framework/go-duration.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { goDuration } from '../../framework/values/go-duration.ts';
 
 /** The longest time that the client waits, as a duration in Go's notation. */
 const TTL_HEADER = 'x-llm-d-inference-ttl';

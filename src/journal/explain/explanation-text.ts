@@ -1,5 +1,5 @@
-import { firstOf } from '../../framework/first-of.ts';
-import { textTable } from '../../framework/text-table.ts';
+import { firstOf } from '../../framework/values/first-of.ts';
+import { textTable } from '../../framework/values/text-table.ts';
 import { deciderText, NO_ENDPOINT } from '../../picker/cycles/cycle.ts';
 import type {
   ExplainedOutcome,

@@ -1,7 +1,7 @@
 import type { FlowPlace } from '../../flow/control/flow-place.ts';
 import { ERRORS } from '../../framework/error.ts';
-import { keptBeginning } from '../../framework/keyed-hash.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
+import { keptBeginning } from '../../framework/values/keyed-hash.ts';
 import type { FlowEnd, FlowEvent, FlowStay } from '../../picker/flow-control/flow-stay.ts';
 import { TEXT_MAX } from './bytes.ts';
 

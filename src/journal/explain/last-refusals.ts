@@ -1,6 +1,6 @@
 import { ERRORS, type RoutingError } from '../../framework/error.ts';
-import { keptBeginning } from '../../framework/keyed-hash.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
+import { keptBeginning } from '../../framework/values/keyed-hash.ts';
 import { TEXT_MAX } from './bytes.ts';
 
 /** A request that the picker answered itself, as an explanation begins. */

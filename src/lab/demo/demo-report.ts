@@ -1,4 +1,4 @@
-import { tableWithin } from '../../framework/text-table.ts';
+import { tableWithin } from '../../framework/values/text-table.ts';
 import type { PolicyResult } from './policy-result.ts';
 
 /** What `demo --json` prints, and the table is made from. */

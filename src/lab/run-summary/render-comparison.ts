@@ -1,4 +1,4 @@
-import { tableWithin } from '../../framework/text-table.ts';
+import { tableWithin } from '../../framework/values/text-table.ts';
 import { type ConfigReport, DRAWS_MIN, type Figure } from './compare.ts';
 import type { ServiceObjective } from './service-objective.ts';
 

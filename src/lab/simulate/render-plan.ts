@@ -1,4 +1,4 @@
-import { tableWithin } from '../../framework/text-table.ts';
+import { tableWithin } from '../../framework/values/text-table.ts';
 import { DRAWS_MIN, type Estimate } from '../run-summary/compare.ts';
 import type { PlanRow, ServerPlan } from './server-plan.ts';
 

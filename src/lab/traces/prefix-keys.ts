@@ -1,4 +1,4 @@
-import { KeyedHash } from '../../framework/keyed-hash.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import type { TraceRequest } from './trace.ts';
 
 /** Ids come from traces, not from clients: the key need not be secret. */

@@ -1,5 +1,5 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { extendChain } from '../prompts/block-chain.ts';
 import { type ContentBlocks } from '../prompts/content-blocks.ts';
 import type { AnswerKeys } from '../prompts/request-shape.ts';

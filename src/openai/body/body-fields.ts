@@ -1,4 +1,4 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import type { JsonHandler } from '../json/json-text.ts';
 import { decodeJsonString, invalidRequest } from '../json/json-text.ts';
 import { input } from '../kernel/byte-kernel.ts';

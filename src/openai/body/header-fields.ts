@@ -1,5 +1,5 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { DEFAULT_FLOW, type InferenceRequest } from '../../framework/request.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 
 /** The current name first. */
 export const FAIRNESS_HEADERS = [

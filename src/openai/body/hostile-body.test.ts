@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { JsonScanner } from '../json/json-scanner.ts';
 import { createOpenBody, headerOnlyRequest } from '../parsers/open-body.ts';
 import { selectReading } from '../parsers/select-reading.ts';

@@ -1,4 +1,4 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { input } from '../kernel/byte-kernel.ts';
 import type { ContentBlocks } from '../prompts/content-blocks.ts';
 import { MediaPlace } from '../prompts/media-place.ts';

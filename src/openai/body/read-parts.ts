@@ -1,5 +1,5 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { PromptReading } from '../../framework/prompt-reading.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import type { RequestHead } from './body-reader.ts';
 import type { PriorityOf } from './header-fields.ts';
 import type { RewriteOf } from './model-target.ts';

@@ -1,5 +1,5 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../../framework/request.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { JsonUsage } from '../answers/json-usage.ts';
 import type { UsageReader } from '../answers/usage-reader.ts';
 import { BYTES_PER_TOKEN } from '../prompts/content-blocks.ts';

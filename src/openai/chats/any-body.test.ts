@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { PlainObject } from '../../framework/plain-object.ts';
+import type { PlainObject } from '../../framework/values/plain-object.ts';
 import { messagesChat } from './messages-chat.ts';
 import { responsesChat } from './responses-chat.ts';
 

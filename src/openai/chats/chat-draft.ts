@@ -1,4 +1,4 @@
-import { objectOf, type PlainObject } from '../../framework/plain-object.ts';
+import { objectOf, type PlainObject } from '../../framework/values/plain-object.ts';
 
 /** Why a request of another API is not read as a chat. */
 export type NotAChat =

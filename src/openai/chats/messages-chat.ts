@@ -1,4 +1,4 @@
-import { objectOf, type PlainObject } from '../../framework/plain-object.ts';
+import { objectOf, type PlainObject } from '../../framework/values/plain-object.ts';
 import {
   ChatDraft,
   type ChatMessage,

@@ -1,4 +1,4 @@
-import { objectOf, type PlainObject } from '../../framework/plain-object.ts';
+import { objectOf, type PlainObject } from '../../framework/values/plain-object.ts';
 import { ChatDraft, type ChatMessage, type NotAChat, toolCall } from './chat-draft.ts';
 
 /** Fields by which the prompt has parts that are kept at the server. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { plainStringEnd } from '../../../test/support/plain-text.ts';
-import { KeyedHash } from '../../framework/keyed-hash.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { hashStaged, input, staged, stagedHashes, stringEnd } from './byte-kernel.ts';
 import { BYTE_KERNEL_SOURCE } from './byte-kernel-code.ts';
 

@@ -1,7 +1,7 @@
-import { type HashSecret, KeyedHash } from '../../framework/keyed-hash.ts';
 import type { ParserType } from '../../framework/parser-type.ts';
 import type { PromptReading } from '../../framework/prompt-reading.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import { type HashSecret, KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { type BodyReader, checkBodyBytes, type RequestHead } from '../body/body-reader.ts';
 import type { PriorityOf } from '../body/header-fields.ts';
 import type { RewriteOf } from '../body/model-target.ts';

@@ -1,5 +1,5 @@
-import { type HashSecret, KeyedHash } from '../../framework/keyed-hash.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import { type HashSecret, KeyedHash } from '../../framework/values/keyed-hash.ts';
 import type { BodyReader, RequestHead } from '../body/body-reader.ts';
 import { withoutControls } from '../control-headers.ts';
 import { createOpenBody, headerOnlyRequest, type OpenBodyOptions } from './open-body.ts';

@@ -1,5 +1,5 @@
-import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { Chain } from './chain.ts';
 
 /** Ids come from traces and the library's caller, not from clients: the key need not be secret. */

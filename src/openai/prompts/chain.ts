@@ -1,4 +1,4 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 
 /** murmur3's finaliser: every input bit affects every output bit. */
 function finalizeHash(hash: number): number {

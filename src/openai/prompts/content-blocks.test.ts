@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { KeyedHash } from '../../framework/keyed-hash.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { input } from '../kernel/byte-kernel.ts';
 import { ContentBlocks } from './content-blocks.ts';
 

@@ -1,5 +1,5 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { TEXTS_MAX } from '../../framework/request.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { hashStaged, input, staged, stagedHashes, stageInput } from '../kernel/byte-kernel.ts';
 
 /** Bytes of text per token without a tokenizer: the reference's estimate, good for English. */

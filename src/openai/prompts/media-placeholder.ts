@@ -1,5 +1,5 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { DEFAULT_MEDIA, type MediaEstimate } from '../../framework/prompt-reading.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { chainRuns } from './block-chain.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
 import { ImageSize } from './image-size.ts';

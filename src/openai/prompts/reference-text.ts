@@ -1,5 +1,5 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { TEXTS_MAX } from '../../framework/request.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
 import { GoJson } from './go-json.ts';
 import { MEDIA_KINDS, MediaPlaceholder, type PromptMedia } from './media-placeholder.ts';

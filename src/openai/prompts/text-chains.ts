@@ -1,5 +1,5 @@
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import type { Chain } from './chain.ts';
 import { BLOCK_TOKENS, type ContentBlocks } from './content-blocks.ts';
 

@@ -1,4 +1,4 @@
-import { fnvHash } from '../../framework/fnv-hash.ts';
+import { fnvHash } from '../../framework/values/fnv-hash.ts';
 import type { CapacityPart } from '../plan/capacity-plan.ts';
 
 /**

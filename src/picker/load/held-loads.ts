@@ -3,7 +3,7 @@ import type { InFlightLoad, InFlightView } from '../../framework/cycle-facts.ts'
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
-import type { SharedBeginning } from '../../framework/shared-beginning.ts';
+import type { SharedBeginning } from '../../framework/values/shared-beginning.ts';
 import { HeldPrompts } from './held-prompts.ts';
 import { type Asking, type HeldSize, HeldSums, plus, sharedOf } from './held-sums.ts';
 

@@ -1,7 +1,7 @@
 import { assert, constantFrom, integer, array as list, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { promptOf } from '../../../test/prompt-blocks.ts';
-import type { SharedBeginning } from '../../framework/shared-beginning.ts';
+import type { SharedBeginning } from '../../framework/values/shared-beginning.ts';
 import { HeldPrompts } from './held-prompts.ts';
 
 const SEED = 20_261_122;

@@ -1,5 +1,5 @@
 import type { PromptBlocks } from '../../framework/request.ts';
-import type { SharedBeginning } from '../../framework/shared-beginning.ts';
+import type { SharedBeginning } from '../../framework/values/shared-beginning.ts';
 
 /**
  * One block of so many is counted, 512 tokens apart: a shorter common beginning saves little time,

@@ -3,7 +3,7 @@ import { countedTokens, type InFlightLoad } from '../../framework/cycle-facts.ts
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';
-import type { SharedBeginning } from '../../framework/shared-beginning.ts';
+import type { SharedBeginning } from '../../framework/values/shared-beginning.ts';
 
 /** The load that one waiting request will bring to its endpoint. */
 export interface HeldSize {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { goDuration, goNanoseconds } from '../../framework/go-duration.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { goDuration, goNanoseconds } from '../../framework/values/go-duration.ts';
 
 const MESSAGE =
   'must be a duration such as 250ms, 5s or 1m30s, or a whole number of nanoseconds, of at most 292 years';

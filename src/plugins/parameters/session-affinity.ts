@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { requestAttributeKey } from '../../framework/cycle-facts.ts';
-import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { HeaderUse } from '../../framework/plugin.ts';
 import type { Runtime } from '../../framework/runtime.ts';
 import type { CycleKey } from '../../framework/scheduling.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import {
   memoryBinding,
   type SessionBinding,

@@ -1,10 +1,10 @@
 import { requestAttributeKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
+import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 
 /** Sessions remembered, in about 50 MB at most; the one unused for longest is forgotten first. */
 const SESSIONS_MAX = 100_000;

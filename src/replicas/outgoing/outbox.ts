@@ -1,8 +1,8 @@
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
-import { InFlightMap } from '../../framework/request-map.ts';
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import { InFlightMap } from '../../framework/values/in-flight-map.ts';
 import type { JournalSubscriber } from '../../picker/events/journal.ts';
 import {
   ENTRIES_MAX,

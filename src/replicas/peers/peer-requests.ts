@@ -1,8 +1,8 @@
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { blockCount, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
-import { InFlightMap } from '../../framework/request-map.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { InFlightMap } from '../../framework/values/in-flight-map.ts';
 import type { Elsewhere } from '../../picker/cycles/elsewhere.ts';
 import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import type { ChangeEntry, DoneEntry, PromptEntry, RoutedEntry } from '../messages/entries.ts';

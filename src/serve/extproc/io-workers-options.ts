@@ -1,7 +1,7 @@
 import type { ExtProcServerOptions } from '../../extproc/server/server.ts';
 import type { SessionOptions } from '../../extproc/session/session.ts';
-import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import type { IoWorkersOptions } from '../../io-workers/io-workers.ts';
 import type { Preparing } from '../../io-workers/remote-router.ts';
 import { readFairnessId } from '../../openai/body/header-fields.ts';

@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
 import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import type { SessionOptions } from '../../extproc/session/session.ts';
-import type { HashSecret } from '../../framework/keyed-hash.ts';
 import type { ParserType } from '../../framework/parser-type.ts';
 import type { PromptReading } from '../../framework/prompt-reading.ts';
+import type { HashSecret } from '../../framework/values/keyed-hash.ts';
 import { countBy } from '../../journal/metrics/page/count-by.ts';
 import { CONTROL_FIELDS } from '../../openai/body/control-fields.ts';
 import { CONTROL_HEADERS } from '../../openai/control-headers.ts';

@@ -1,5 +1,5 @@
 import { packageVersion } from '../../files/folders.ts';
-import { firstOf } from '../../framework/first-of.ts';
+import { firstOf } from '../../framework/values/first-of.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import type { ServeOptions } from '../options/serve-options.ts';

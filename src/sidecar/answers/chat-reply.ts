@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isPlainObject } from '../../framework/plain-object.ts';
+import { isPlainObject } from '../../framework/values/plain-object.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import type { TurnsReader } from '../body/read-in-turns.ts';
 import {

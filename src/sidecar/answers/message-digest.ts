@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { isPlainObject, type PlainObject } from '../../framework/plain-object.ts';
+import { isPlainObject, type PlainObject } from '../../framework/values/plain-object.ts';
 import type { TurnsReader } from '../body/read-in-turns.ts';
 
 /** Names and arguments of functions beyond this leave an answer without a digest. */

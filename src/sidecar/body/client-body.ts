@@ -1,5 +1,5 @@
 import { RoutingError } from '../../framework/error.ts';
-import type { PlainObject } from '../../framework/plain-object.ts';
+import type { PlainObject } from '../../framework/values/plain-object.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import { JsonScanner } from '../../openai/json/json-scanner.ts';
 import { ParameterReader } from './parameter-reader.ts';

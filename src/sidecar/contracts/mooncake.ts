@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { isPlainObject } from '../../framework/plain-object.ts';
+import { isPlainObject } from '../../framework/values/plain-object.ts';
 import { objectIn } from '../body/client-body.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
 import { type Asked, hostOf, type KvContract, type Legs } from './kv-contract.ts';

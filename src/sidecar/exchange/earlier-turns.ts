@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isPlainObject } from '../../framework/plain-object.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
+import { isPlainObject } from '../../framework/values/plain-object.ts';
 import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import { ChatReply } from '../answers/chat-reply.ts';

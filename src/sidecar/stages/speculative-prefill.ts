@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { messageOf } from '../../framework/error.ts';
-import { isPlainObject } from '../../framework/plain-object.ts';
+import { isPlainObject } from '../../framework/values/plain-object.ts';
 import { hasElements, withElements } from '../../openai/json/json-members.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import { within } from '../../runtime/clock/deadline.ts';

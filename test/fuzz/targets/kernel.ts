@@ -1,4 +1,4 @@
-import { KeyedHash } from '../../../src/framework/keyed-hash.ts';
+import { KeyedHash } from '../../../src/framework/values/keyed-hash.ts';
 import { INPUT_BYTES, input as memory, stringEnd } from '../../../src/openai/kernel/byte-kernel.ts';
 import { ContentBlocks } from '../../../src/openai/prompts/content-blocks.ts';
 import { plainStringEnd } from '../../support/plain-text.ts';

@@ -1,5 +1,5 @@
 import { RoutingError } from '../../../src/framework/error.ts';
-import { isPlainObject, type PlainObject } from '../../../src/framework/plain-object.ts';
+import { isPlainObject, type PlainObject } from '../../../src/framework/values/plain-object.ts';
 import { JsonScanner } from '../../../src/openai/json/json-scanner.ts';
 import { isJsonObject, reservedFor } from '../../../src/sidecar/body/client-body.ts';
 import { ParameterReader } from '../../../src/sidecar/body/parameter-reader.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { KeyedHash } from '../../../framework/keyed-hash.ts';
+import { KeyedHash } from '../../../framework/values/keyed-hash.ts';
 import { ResidentBlocks } from './resident-blocks.ts';
 
 /** A tree of blocks: block n ≥ 1 has hash n, key 1000 + n and parent n >> 1; block 1 has none. */

@@ -1,4 +1,4 @@
-import type { KeyedHash } from '../../../framework/keyed-hash.ts';
+import type { KeyedHash } from '../../../framework/values/keyed-hash.ts';
 import { BlockTable } from '../../../picker/prefix-index/block-table.ts';
 import { withRoom } from '../../../picker/prefix-index/with-room.ts';
 

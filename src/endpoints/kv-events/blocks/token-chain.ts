@@ -1,4 +1,4 @@
-import { type HashSecret, KeyedHash } from '../../../framework/keyed-hash.ts';
+import { type HashSecret, KeyedHash } from '../../../framework/values/keyed-hash.ts';
 
 /** Sets a text behind a block apart from a block of two tokens. */
 const EXTRA_TAG = 0x65787472;

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../../framework/error.ts';
-import { objectOf } from '../../../framework/plain-object.ts';
+import { objectOf } from '../../../framework/values/plain-object.ts';
 import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
 import { COPILOT } from '../formats/copilot.ts';

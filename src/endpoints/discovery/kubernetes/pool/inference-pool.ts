@@ -1,4 +1,4 @@
-import { objectOf } from '../../../../framework/plain-object.ts';
+import { objectOf } from '../../../../framework/values/plain-object.ts';
 import { type KubeObject, leanMetadata } from '../watch/kube-objects.ts';
 import type { PoolLabels } from './pool-labels.ts';
 

@@ -1,5 +1,3 @@
-import type { Millis } from './runtime.ts';
-
 const UNIT_NS: Readonly<Record<string, number>> = {
   ns: 1,
   us: 1e3,
@@ -18,10 +16,11 @@ const PART = /(\d*)(?:\.(\d*))?([a-zµμ]+)/g;
 const NANOSECONDS_MAX = 2n ** 63n - 1n;
 
 /**
- * A duration in Go's notation, such as `5s`, `1m30s`, `250ms` or `0`; undefined for other text, for
- * what is longer than 292 years, and for what is below 0. As in Go, what is shorter than a nanosecond is nothing.
+ * The milliseconds of a duration in Go's notation, such as `5s`, `1m30s`, `250ms` or `0`. Undefined
+ * for other text, for more than 292 years, and for less than 0. Fractions of a nanosecond are
+ * dropped, as Go does.
  */
-export function goDuration(text: string): Millis | undefined {
+export function goDuration(text: string): number | undefined {
   if (/^[-+]?0$/.test(text)) return 0;
   if (!TEXT.test(text)) return undefined;
   let sum = 0n;
@@ -34,8 +33,8 @@ export function goDuration(text: string): Millis | undefined {
   return Number(sum) / MILLISECOND_NS;
 }
 
-/** A number that Go reads as a duration: nanoseconds, which have no fractions. */
-export function goNanoseconds(nanoseconds: number): Millis | undefined {
+/** The milliseconds of a number that Go reads as a duration, which is whole nanoseconds. */
+export function goNanoseconds(nanoseconds: number): number | undefined {
   if (!Number.isInteger(nanoseconds) || nanoseconds > Number(NANOSECONDS_MAX)) return undefined;
   return nanoseconds / MILLISECOND_NS;
 }
