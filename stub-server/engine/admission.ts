@@ -1,6 +1,6 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { EngineObserver } from './engine-observer.ts';
-import type { KvCache } from './kv-cache.ts';
+import type { KvCache } from './kv-cache/kv-cache.ts';
 import type { LoraSlots } from './lora-slots.ts';
 import type { FinishReason, Sequence } from './sequence.ts';
 import { type QueuePolicy, WaitingQueue } from './waiting-queue.ts';

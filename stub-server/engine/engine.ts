@@ -1,9 +1,9 @@
 import { ConfigError } from '../../src/framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.ts';
-import type { BlockSink } from './block-sink.ts';
 import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
-import type { HostTierOptions } from './host-tier.ts';
-import { type KvCache, kvCacheOf } from './kv-cache.ts';
+import type { BlockSink } from './kv-cache/block-sink.ts';
+import type { HostTierOptions } from './kv-cache/host-tier.ts';
+import { type KvCache, kvCacheOf } from './kv-cache/kv-cache.ts';
 import type { LatencyModel, StepLoad } from './latency-model.ts';
 import { LORA_DEFAULTS, type LoraOptions, LoraSlots } from './lora-slots.ts';
 import type { ModelEngine } from './model-engine.ts';

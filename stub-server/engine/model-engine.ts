@@ -1,6 +1,6 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { Encoder } from './encoder.ts';
-import type { KvCache } from './kv-cache.ts';
+import type { KvCache } from './kv-cache/kv-cache.ts';
 import type { LoraSlots } from './lora-slots.ts';
 import type { Sequence, SequenceRequest, Submission } from './sequence.ts';
 import type { Speculation } from './speculation.ts';

@@ -2,7 +2,7 @@ import type { Millis } from '../../src/framework/runtime.ts';
 import { Admission } from './admission.ts';
 import type { Encoder } from './encoder.ts';
 import type { EngineObserver } from './engine-observer.ts';
-import type { KvCache } from './kv-cache.ts';
+import type { KvCache } from './kv-cache/kv-cache.ts';
 import { RunningBatch, type RunningBatchOptions } from './running-batch.ts';
 import type { FinishReason, Sequence } from './sequence.ts';
 import { StepPlan } from './step-plan.ts';

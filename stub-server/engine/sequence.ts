@@ -1,5 +1,6 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { EncodedItem } from './encoder.ts';
+import type { BlockChain, CachedSequence, RemoteKv } from './kv-cache/cached-sequence.ts';
 import type { Link } from './linked-list.ts';
 
 /** In this order: reached its cap, ended by the model, client left, crash or failed transfer. */
@@ -13,20 +14,12 @@ export interface SequenceUsage {
 }
 
 /** One request to generate. Only its size matters: the content of tokens does not affect timing. */
-export interface SequenceRequest {
+export interface SequenceRequest extends BlockChain {
   readonly promptTokens: number;
   /** Arrival time; the time of `submit` by default. Earlier where reading the request took time. */
   readonly arrivedAt?: Millis;
-  /**
-   * A chained hash of at most 53 bits for each full block: equal hashes mean equal text from the
-   * start. Those beyond the prompt name the answer; a block without one is not found again.
-   */
-  readonly blockHashes: ArrayLike<number>;
   readonly outputTokens: number;
   readonly finishReason?: 'length' | 'stop';
-  /** The tokens behind `blockHashes`, for KV events. The engine does not read them. */
-  readonly tokenIds?: ArrayLike<number> | undefined;
-  readonly lora?: string | undefined;
   /** Images, videos and sounds of the prompt, which the encoder computes first. */
   readonly media?: readonly EncodedItem[] | undefined;
   /** The lowest goes first under the priority policy; 0 by default. */
@@ -43,14 +36,6 @@ export interface SequenceRequest {
   readonly onDone?: (reason: FinishReason, usage: SequenceUsage, at: Millis) => void;
 }
 
-/** KV from another engine or from host memory. Its memory is taken before the transfer. */
-export interface RemoteKv {
-  /** Leading tokens that have KV once it is here. */
-  readonly tokens: number;
-  /** Transfers `tokens` tokens into memory already taken, then calls `ready` or `fail`, once. */
-  readonly start: (tokens: number, ready: () => void, fail: () => void) => void;
-}
-
 /** A submitted request. A second call of a method, or `abort` after the end, does nothing. */
 export interface Submission {
   abort(): void;
@@ -62,7 +47,7 @@ export interface Submission {
  * A request inside the engine. Each group of fields is changed only by the class that is named above
  * it; those without a name, by the methods here. Unknown times are NaN, to stay unboxed.
  */
-export class Sequence {
+export class Sequence implements CachedSequence {
   readonly request: SequenceRequest;
   readonly arrivedAt: Millis;
   /** Tokens that must have KV before the next token can come. */

@@ -1,10 +1,10 @@
 import type { Clock, Millis, Random } from '../../src/framework/runtime.ts';
 import { Admission } from './admission.ts';
-import type { BlockSink } from './block-sink.ts';
 import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
 import type { EngineObserver } from './engine-observer.ts';
-import type { HostTierOptions } from './host-tier.ts';
-import { type KvCache, kvCacheOf } from './kv-cache.ts';
+import type { BlockSink } from './kv-cache/block-sink.ts';
+import type { HostTierOptions } from './kv-cache/host-tier.ts';
+import { type KvCache, kvCacheOf } from './kv-cache/kv-cache.ts';
 import { type LoraOptions, LoraSlots } from './lora-slots.ts';
 import type { ModelEngine } from './model-engine.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';

@@ -1,5 +1,5 @@
-import type { BlockSink } from '../engine/block-sink.ts';
-import type { SequenceRequest } from '../engine/sequence.ts';
+import type { BlockSink } from '../engine/kv-cache/block-sink.ts';
+import type { BlockChain } from '../engine/kv-cache/cached-sequence.ts';
 import type { KvEvent } from './kv-event.ts';
 
 /** More than a usual step has. A full batch is published early, so its size is bounded. */
@@ -18,7 +18,7 @@ export class EventRecorder implements BlockSink {
     this.#onFull = onFull;
   }
 
-  stored({ blockHashes, tokenIds, lora }: SequenceRequest, first: number, count: number): void {
+  stored({ blockHashes, tokenIds, lora }: BlockChain, first: number, count: number): void {
     const hashes = Array.from(
       { length: count },
       (_, index) => blockHashes[first + index] as number,

@@ -1,4 +1,4 @@
-import type { HostTier } from '../engine/host-tier.ts';
+import type { HostTier } from '../engine/kv-cache/host-tier.ts';
 import type { ModelEngine } from '../engine/model-engine.ts';
 import type { FinishReason } from '../engine/sequence.ts';
 import type { EngineStats } from './engine-stats.ts';

@@ -3,7 +3,7 @@ import { issueText } from '../../src/files/reading/zod-issues.ts';
 import { ENGINE_COUNT_MAX } from '../../src/framework/endpoint-attributes.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
-import { HOST_TIER_DEFAULT, type HostTierOptions } from '../engine/host-tier.ts';
+import { HOST_TIER_DEFAULT, type HostTierOptions } from '../engine/kv-cache/host-tier.ts';
 import type { LatencyCoefficients } from '../engine/latency-model.ts';
 import { SPECULATION_TOKENS_MAX, type SpeculationOptions } from '../engine/speculation.ts';
 import { type TimedFault, timedFaultSchema } from '../faults/fault.ts';

@@ -1,6 +1,6 @@
+import type { RemoteKv } from '../../../stub-server/engine/kv-cache/cached-sequence.ts';
 import type {
   FinishReason,
-  RemoteKv,
   SequenceRequest,
   SequenceUsage,
   Submission,

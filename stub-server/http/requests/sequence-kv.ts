@@ -1,6 +1,6 @@
 import { messageOf } from '../../../src/framework/error.ts';
 import { http } from '../../../src/runtime/network/server/node-http.ts';
-import type { RemoteKv } from '../../engine/sequence.ts';
+import type { RemoteKv } from '../../engine/kv-cache/cached-sequence.ts';
 import { type DecodeLeg, type KvLegs, kvLegsOf } from '../../pd/kv-contract.ts';
 import { ApiError } from '../replica/api-error.ts';
 import type { Replica } from '../replica/replica.ts';

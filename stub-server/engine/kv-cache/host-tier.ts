@@ -1,4 +1,4 @@
-import type { Clock, Millis } from '../../src/framework/runtime.ts';
+import type { Clock, Millis } from '../../../src/framework/runtime.ts';
 import type { BlockSink } from './block-sink.ts';
 
 export interface HostTierOptions {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
-import { EngineStats } from '../metrics/engine-stats.ts';
-import { Engine } from './engine.ts';
+import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
+import { EngineStats } from '../../metrics/engine-stats.ts';
+import { Engine } from '../engine.ts';
+import { LORA_DEFAULTS } from '../lora-slots.ts';
+import type { ModelEngine } from '../model-engine.ts';
+import { TimedEngine } from '../timed-engine.ts';
+import { NO_TIME } from '../timings.ts';
 import type { HostTierOptions } from './host-tier.ts';
-import { LORA_DEFAULTS } from './lora-slots.ts';
-import type { ModelEngine } from './model-engine.ts';
-import { TimedEngine } from './timed-engine.ts';
-import { NO_TIME } from './timings.ts';
 
 /** Blocks of 10 tokens; a token of KV takes half a millisecond from the host. */
 const HOST: HostTierOptions = {

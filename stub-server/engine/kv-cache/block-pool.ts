@@ -1,4 +1,4 @@
-import { invariant } from '../../src/framework/error.ts';
+import { invariant } from '../../../src/framework/error.ts';
 import { BlockHashTable } from './block-hash-table.ts';
 import { FreeQueue } from './free-queue.ts';
 

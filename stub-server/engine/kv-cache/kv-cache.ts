@@ -1,8 +1,8 @@
-import type { Clock } from '../../src/framework/runtime.ts';
+import type { Clock } from '../../../src/framework/runtime.ts';
 import { BlockPool } from './block-pool.ts';
 import type { BlockSink } from './block-sink.ts';
+import type { CachedSequence, RemoteKv } from './cached-sequence.ts';
 import { HostTier, type HostTierOptions } from './host-tier.ts';
-import type { RemoteKv, Sequence } from './sequence.ts';
 
 interface KvCacheOptions {
   readonly blocks: number;
@@ -59,7 +59,7 @@ export class KvCache {
    * Holds the cached blocks of a new sequence and takes memory for a chunk of at most `budget`
    * tokens. Returns the tokens to compute; 0, and holds nothing, when there is not enough memory.
    */
-  admit(sequence: Sequence, budget: number): number {
+  admit(sequence: CachedSequence, budget: number): number {
     // At least one new block is needed: cached blocks never include the last token.
     if (this.pool.free === 0) return 0;
     const hits = this.#match(sequence);
@@ -75,7 +75,7 @@ export class KvCache {
    * Sets as `remote` the KV outside this memory that a sequence can have. Returns whether there is
    * some.
    */
-  chooseRemote(sequence: Sequence): boolean {
+  chooseRemote(sequence: CachedSequence): boolean {
     if (sequence.remoteKv !== 'none') return false;
     sequence.remote = sequence.peerKv ?? this.#offloaded(sequence);
     return sequence.remote !== undefined;
@@ -87,7 +87,7 @@ export class KvCache {
    * first `tokens` tokens to transfer (`arrived` must follow); undefined, and holds nothing, when
    * there is not enough memory.
    */
-  admitRemote(sequence: Sequence, tokens: number): number | undefined {
+  admitRemote(sequence: CachedSequence, tokens: number): number | undefined {
     const hits = this.#match(sequence);
     if (!this.#hold(sequence, hits, sequence.targetTokens)) return undefined;
     this.#take(sequence, sequence.targetTokens);
@@ -95,7 +95,7 @@ export class KvCache {
   }
 
   /** The KV of the first `tokens` tokens is complete. */
-  arrived(sequence: Sequence, tokens: number): void {
+  arrived(sequence: CachedSequence, tokens: number): void {
     this.#identify(sequence, tokens);
     // The last token is always computed here, because its output is the next token.
     sequence.computedTokens = Math.min(
@@ -105,7 +105,7 @@ export class KvCache {
   }
 
   /** Takes memory for `tokens` more tokens. Returns false, and takes none, without enough. */
-  extend(sequence: Sequence, tokens: number): boolean {
+  extend(sequence: CachedSequence, tokens: number): boolean {
     const after = sequence.computedTokens + tokens;
     if (!this.#take(sequence, after)) return false;
     // vLLM makes a block findable as soon as the step that fills it is planned.
@@ -114,13 +114,13 @@ export class KvCache {
   }
 
   /** Releases all blocks of a sequence that will find them again, as far as they are still here. */
-  preempt(sequence: Sequence): void {
+  preempt(sequence: CachedSequence): void {
     if (this.#namesOwnBlocks) this.#nameOwn(sequence);
     this.release(sequence);
   }
 
   /** Releases all blocks, tail first: the head, which others may share, is evicted last. */
-  release(sequence: Sequence): void {
+  release(sequence: CachedSequence): void {
     const { blocks } = sequence;
     for (let index = blocks.length - 1; index >= 0; index--) {
       this.pool.release(blocks[index] as number);
@@ -153,7 +153,7 @@ export class KvCache {
   }
 
   /** Takes blocks until the sequence has memory for `tokens` tokens. */
-  #take(sequence: Sequence, tokens: number): boolean {
+  #take(sequence: CachedSequence, tokens: number): boolean {
     const { blocks } = sequence;
     const needed = Math.ceil(tokens / this.blockTokens) - blocks.length;
     if (needed > this.pool.free) return false;
@@ -161,7 +161,7 @@ export class KvCache {
     return true;
   }
 
-  #identify(sequence: Sequence, tokens: number): void {
+  #identify(sequence: CachedSequence, tokens: number): void {
     const { blocks, request } = sequence;
     const { blockHashes } = request;
     const first = sequence.identifiedBlocks;
@@ -176,7 +176,7 @@ export class KvCache {
   }
 
   /** Names the full blocks without a hash of text. They must be computed. */
-  #nameOwn(sequence: Sequence): void {
+  #nameOwn(sequence: CachedSequence): void {
     const { blocks, request, identifiedBlocks, computedTokens } = sequence;
     if (sequence.ownName === 0) sequence.ownName = this.#named += 1;
     const full = Math.floor(computedTokens / this.blockTokens);
@@ -187,14 +187,14 @@ export class KvCache {
   }
 
   /** What a block of a sequence is found by. */
-  #nameOf({ request, ownName }: Sequence, index: number): number {
+  #nameOf({ request, ownName }: CachedSequence, index: number): number {
     const { blockHashes } = request;
     if (index < blockHashes.length) return blockHashes[index] as number;
     return -(ownName * OWN_NAMES + index);
   }
 
   /** Holds the `hits` blocks just matched if there is memory for `tokens` tokens in total. */
-  #hold(sequence: Sequence, hits: number, tokens: number): boolean {
+  #hold(sequence: CachedSequence, hits: number, tokens: number): boolean {
     const { pool } = this;
     const found = this.#matched;
     let needed = Math.ceil(tokens / this.blockTokens) - hits;
@@ -210,7 +210,7 @@ export class KvCache {
   }
 
   /** Blocks in host memory that continue those of this memory, if there are any. */
-  #offloaded(sequence: Sequence): RemoteKv | undefined {
+  #offloaded(sequence: CachedSequence): RemoteKv | undefined {
     const { host, blockTokens } = this;
     if (host === undefined) return undefined;
     const { blockHashes } = sequence.request;
@@ -225,13 +225,13 @@ export class KvCache {
   }
 
   /** Blocks that a sequence can find: not the last token's, which must be computed. */
-  #findable({ request, targetTokens, ownName }: Sequence): number {
+  #findable({ request, targetTokens, ownName }: CachedSequence): number {
     const full = Math.floor((targetTokens - 1) / this.blockTokens);
     return ownName > 0 ? full : Math.min(request.blockHashes.length, full);
   }
 
   /** Finds the leading cached blocks. */
-  #match(sequence: Sequence): number {
+  #match(sequence: CachedSequence): number {
     const limit = this.#findable(sequence);
     const found = this.#matched;
     found.length = 0;

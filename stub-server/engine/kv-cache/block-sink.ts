@@ -1,12 +1,12 @@
-import type { SequenceRequest } from './sequence.ts';
+import type { BlockChain } from './cached-sequence.ts';
 
 /**
  * Receives the changes of a prefix cache in order. All calls together give exactly its content, and
  * that of host memory, unless only the prefix cache is cleared.
  */
 export interface BlockSink {
-  /** `count` blocks of the request's chain from `first` on can be found; also if cached already. */
-  stored(request: SequenceRequest, first: number, count: number): void;
+  /** `count` blocks of the chain from `first` on can be found; also if cached already. */
+  stored(chain: BlockChain, first: number, count: number): void;
   /** One block of this content is evicted; another of the same content may remain. */
   removed(hash: number): void;
   /** The prefix cache is empty. */
