@@ -3,6 +3,7 @@ import {
   cycleFault,
   expectNoFault,
   expectSameNames,
+  fullFolderFault,
   longFileFault,
   roomFault,
   ruleFaults,
@@ -50,6 +51,13 @@ it('[T55] fails with every fault in the message, and with what to do', () => {
   expect(() => expectNoFault([])).not.toThrow();
   expect(() => expectNoFault(['a.ts', 'b.ts'], 'rename these')).toThrow(
     'rename these:\na.ts\nb.ts',
+  );
+});
+
+it('[T55] says of a full folder what to move, and where to say so', () => {
+  expect(fullFolderFault('src/a', 26, 25)).toBe(
+    'src/a has 26 files beside tests, and 25 are allowed: move files with one purpose into a ' +
+      'folder of their own, with a row in docs/folders.md',
   );
 });
 

@@ -68,6 +68,13 @@ export function longFileFault(path: string, lines: number, linesMax: number): st
   return `${path} has ${lines} lines, and ${linesMax} are allowed: cut it into two ${cut}`;
 }
 
+export function fullFolderFault(folder: string, files: number, filesMax: number): string {
+  return (
+    `${folder} has ${files} files beside tests, and ${filesMax} are allowed: ` +
+    'move files with one purpose into a folder of their own, with a row in docs/folders.md'
+  );
+}
+
 export function twoExportsFault(name: string, paths: readonly string[]): string {
   return `${paths.join(' and ')} export ${name}: give each of them a name that says which it is`;
 }

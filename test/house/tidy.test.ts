@@ -1,9 +1,10 @@
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { scorers } from '../../scorers/index.ts';
 import {
   expectNoFault,
   expectSameNames,
+  fullFolderFault,
   longFileFault,
   ruleFaults,
   twoExportsFault,
@@ -65,6 +66,21 @@ it('[T11] [T28] has no source file over 300 lines, no test and no style sheet', 
     .map(({ path, lines }) => longFileFault(path, lines, FILE_LINES_MAX));
   expect(sourceFiles().filter(isTest).length).toBeGreaterThan(500);
   expectNoFault(long);
+});
+
+const FOLDER_FILES_MAX = 25;
+/** One file for each of the things that its index lists. */
+const LISTED_FOLDER = 'scorers';
+
+it('[T91] keeps every folder small enough to be read from above', () => {
+  const files = new Map<string, number>();
+  for (const path of shipped) files.set(dirname(path), (files.get(dirname(path)) ?? 0) + 1);
+  files.delete(LISTED_FOLDER);
+  expect(files.size).toBeGreaterThan(100);
+  const full = [...files]
+    .filter(([, count]) => count > FOLDER_FILES_MAX)
+    .map(([folder, count]) => fullFolderFault(folder, count, FOLDER_FILES_MAX));
+  expectNoFault(full);
 });
 
 it('[T2] touches time, chance and the outside world only through Runtime in pure code', () => {
