@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/admin-client/command-errors.ts';
+import { listedCommands } from './commands/output/command-list.ts';
 import { describeUsage } from './commands/output/usage-help.ts';
 import { packageVersion } from './files/folders.ts';
 import { shareLookups } from './runtime/network/shared-lookups.ts';
@@ -33,19 +34,10 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   calibrate: async () =>
     (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
   completion: async () =>
-    (await import('./commands/completion-command.ts')).completionCommand(() => program('')),
+    (await import('./commands/completion-command.ts')).completionCommand(() => program(all())),
 };
 
-/** The commands of `--help`, by purpose. */
-const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['Run:', ['serve', 'gateway', 'sidecar', 'stub']],
-  ['See what a running picker does, and why:', ['top', 'explain', 'shadow', 'doctor']],
-  ['Try configurations:', ['demo', 'check', 'simulate', 'redecide', 'replay', 'trace']],
-]);
-
-function groupOf(name: string): string | undefined {
-  return [...GROUPS].find(([, names]) => names.includes(name))?.[0];
-}
+const all = (): readonly Promise<Command>[] => Object.values(COMMANDS).map((load) => load());
 
 /** Commands that serve until a signal ends them, and through which bodies pass. */
 const SERVES: ReadonlySet<string> = new Set(['serve', 'gateway', 'sidecar']);
@@ -56,21 +48,22 @@ async function checkPolicy(policy: string): Promise<void> {
   planFrom(policy);
 }
 
-async function program(asked: string): Promise<Command> {
-  const all = new Command('pointsman')
+/** Only the command that is asked for; without one the list, which needs none of them. */
+function commandsFor(asked: string): readonly (Command | Promise<Command>)[] {
+  const load = Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;
+  return load === undefined ? listedCommands() : [load()];
+}
+
+async function program(commands: readonly (Command | Promise<Command>)[]): Promise<Command> {
+  const root = new Command('pointsman')
     .commandsGroup('More:')
     .helpCommand('help [command]', 'print the help of a command')
     .description('An endpoint picker for LLM inference, behind Envoy')
     .version(packageVersion(), '-V, --version', 'print the version');
-  const known = Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;
-  for (const load of known === undefined ? Object.values(COMMANDS) : [known]) {
-    const command = await load();
-    const group = groupOf(command.name());
-    all.addCommand(group === undefined ? command : command.helpGroup(group));
-  }
-  describeUsage(all);
-  throwErrors(all);
-  return all;
+  for (const command of commands) root.addCommand(await command);
+  describeUsage(root);
+  throwErrors(root);
+  return root;
 }
 
 /** Commander would end the process by itself, with 1 for wrong usage. */
@@ -84,7 +77,11 @@ function throwErrors(command: Command): void {
  * and what has no effect is logged; one of llm-d-inference-sim goes to the stub.
  */
 async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
-  if (given[0]?.startsWith('-') !== true && given[0] !== 'sidecar') return given;
+  const [first, ...rest] = given;
+  // A name that no command has is left alone, so that the error says which ones are like it.
+  const isNoCommand = rest.length > 0 && !Object.hasOwn(COMMANDS, rest[0] ?? '');
+  if (first === 'help') return isNoCommand ? rest : [...rest, '--help'];
+  if (first?.startsWith('-') !== true && first !== 'sidecar') return given;
   const { isSimulatorLine } = await import('../stub-server/engine-args/is-simulator-line.ts');
   if (isSimulatorLine(given, process.env)) return ['stub', '--as-simulator', ...given];
   const { fromSidecarArgs } = await import('./commands/sidecar/sidecar-args.ts');
@@ -118,7 +115,7 @@ try {
     limitYoungGeneration(nodeFlags);
     slowCollections(nodeFlags);
   }
-  await (await program(args[0] ?? '')).parseAsync(args, { from: 'user' });
+  await (await program(commandsFor(args[0] ?? ''))).parseAsync(args, { from: 'user' });
 } catch (error) {
   // Commander has printed its message already, or the help that was asked for.
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2);

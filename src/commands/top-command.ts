@@ -38,12 +38,14 @@ export function topCommand(): Command {
 /** A pipe gets one page: later ones would be appended to it. */
 async function printOnce(flags: AdminFlags, json: boolean): Promise<void> {
   const size = { lines: Number.POSITIVE_INFINITY, columns: stdoutColumns() };
-  await readEvents<LiveMessage>(flags, STREAM, (message) => {
+  const print = (message: LiveMessage): boolean => {
     const state = afterMessage(undefined, message);
     if (json) process.stdout.write(`${JSON.stringify(message)}\n`);
     else if (state !== undefined) process.stdout.write(topText(state, size));
     return false;
-  });
+  };
+  const note = (line: string): void => void process.stderr.write(`${line}\n`);
+  await readEvents(flags, STREAM, print, { note });
 }
 
 /** Draws in place until the user ends it. A picker that has gone is asked again. */
@@ -61,11 +63,12 @@ async function follow(flags: AdminFlags): Promise<never> {
   for (;;) {
     let note = 'the picker has ended the stream, trying again';
     try {
-      await readEvents<LiveMessage>(flags, STREAM, (message) => {
+      const show = (message: LiveMessage): boolean => {
         state = afterMessage(state, message);
         draw('');
         return true;
-      });
+      };
+      await readEvents(flags, STREAM, show, { note: draw });
     } catch (error) {
       // What was wrong from the beginning does not mend itself.
       if (state === undefined) throw error;

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { listedCommands } from '../../src/commands/output/command-list.ts';
 import { EXAMPLES } from '../../src/commands/output/examples.ts';
 import { allCommands } from '../docs/reference-page.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
@@ -39,6 +40,27 @@ describe('[O185] help shows what a person looks for', () => {
     }
     const { stdout } = await pointsman('demo', '--help');
     expect(stdout).toMatch(/default:\s+round-robin,reference-default,default\)/);
+  });
+});
+
+describe('[O467] the list of commands is read without loading them', () => {
+  it('says of each what it says of itself', () => {
+    const own = new Map<string, string>();
+    for (const { name, command } of allCommands()) {
+      const top = command.parent ?? command;
+      own.set(name.split(' ')[0] ?? '', top.description());
+    }
+    const listed = listedCommands().map((each) => [each.name(), each.description()] as const);
+    expect(new Map(listed)).toEqual(own);
+    expect(listed).toHaveLength(own.size);
+  });
+
+  it('help of a command that is not there names the one that is like it', async () => {
+    const { code, stderr } = await pointsman('help', 'tpo');
+    expect(stderr).toContain("unknown command 'tpo'\n(Did you mean top?)");
+    expect(code).toBe(2);
+    const { stdout } = await pointsman('help', 'shadow', 'top');
+    expect(stdout).toContain('Usage: pointsman shadow top');
   });
 });
 

@@ -40,6 +40,7 @@ interface PickerQuestion extends AdminFlags {
   readonly method?: 'GET' | 'POST' | undefined;
   /** What to say where the picker has nothing at the path, because it runs without that part. */
   readonly absent?: string | undefined;
+  readonly answerTimeoutMs?: number;
 }
 
 /** Adds `--admin <address>`, a picker on this machine by default, and `--admin-token-file`. */
@@ -71,6 +72,7 @@ export async function askPicker<T>({
   path,
   method = 'GET',
   absent,
+  answerTimeoutMs = ANSWER_TIMEOUT_MS,
 }: PickerQuestion): Promise<T> {
   const token = adminTokenFile && tokenOf(adminTokenFile);
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
@@ -78,7 +80,7 @@ export async function askPicker<T>({
   let status: number;
   let text: string;
   try {
-    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const signal = AbortSignal.timeout(answerTimeoutMs);
     const response = await fetch(url, {
       method,
       signal,
@@ -87,7 +89,8 @@ export async function askPicker<T>({
     status = response.status;
     text = await response.text();
   } catch (error) {
-    throw noPicker(admin, error);
+    const isLate = error instanceof Error && error.name === 'TimeoutError';
+    throw noPicker(admin, isLate ? noAnswerWithin(answerTimeoutMs) : error);
   }
   const document = parsedObject(text);
   if (document === undefined) {
@@ -119,6 +122,11 @@ function tokenOf(file: string): string {
 /** A failure that names the address, the reason, and what to do. */
 export function noPicker(admin: string, error: unknown): CommandFailure {
   return new CommandFailure(`no picker at ${admin} (${reasonOf(error)}); ${HINT}`);
+}
+
+/** The system's own words for it say neither that it was the time nor how long. */
+export function noAnswerWithin(ms: number): Error {
+  return new Error(`no answer within ${ms / 1000} s: it is overloaded, or packets are lost`);
 }
 
 /** Why there is no answer. The cause says more than `fetch failed`. */

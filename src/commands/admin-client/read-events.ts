@@ -1,13 +1,23 @@
 import { createParser } from 'eventsource-parser';
 import { readToken } from '../../files/following/token-file.ts';
 import { adminUrl } from './admin-url.ts';
-import { type AdminFlags, HINT, noPicker } from './ask-picker.ts';
+import { type AdminFlags, HINT, noAnswerWithin, noPicker } from './ask-picker.ts';
 import { CommandFailure } from './command-errors.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** A picker sends something each second. */
 const SILENT_MAX_MS = 10_000;
+/** Only who sees nothing for this long wonders what happens. */
+const NOTE_AFTER_MS = 2000;
 const EVENT_CHARS_MAX = 16 * 1024 * 1024;
+
+interface Waiting {
+  /** Gets a line where the first event is awaited for long. */
+  readonly note?: (line: string) => void;
+  readonly connectTimeoutMs?: number;
+  readonly silentMaxMs?: number;
+  readonly noteAfterMs?: number;
+}
 
 /**
  * Calls back with each event of a running picker's stream, as JSON, until it ends or the callback
@@ -15,22 +25,36 @@ const EVENT_CHARS_MAX = 16 * 1024 * 1024;
  * message if it refuses.
  */
 export async function readEvents<T>(
-  { admin, adminTokenFile }: AdminFlags,
+  flags: AdminFlags,
   path: string,
   onEvent: (event: T) => boolean,
-  silentMaxMs: number = SILENT_MAX_MS,
+  waiting: Waiting = {},
 ): Promise<void> {
-  const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
-  const url = adminUrl(admin, path, HINT);
+  const { note, noteAfterMs = NOTE_AFTER_MS } = waiting;
+  const late = setTimeout(
+    () => note?.(`waiting for the picker at ${flags.admin}, which has not answered yet`),
+    noteAfterMs,
+  );
+  try {
+    const follow = (event: T): boolean => {
+      clearTimeout(late);
+      return onEvent(event);
+    };
+    await followEvents(flags, path, follow, waiting);
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+async function followEvents<T>(
+  flags: AdminFlags,
+  path: string,
+  onEvent: (event: T) => boolean,
+  { connectTimeoutMs = CONNECT_TIMEOUT_MS, silentMaxMs = SILENT_MAX_MS }: Waiting,
+): Promise<void> {
+  const { admin } = flags;
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), CONNECT_TIMEOUT_MS);
-  const response = await fetch(url, {
-    signal: abort.signal,
-    ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
-  }).catch((error: unknown) => {
-    throw noPicker(admin, error);
-  });
-  clearTimeout(timer);
+  const response = await connected(flags, path, abort, connectTimeoutMs);
   if (!response.ok || response.body === null) throw await refused(admin, response);
   let wanted = true;
   const parser = createParser({
@@ -50,6 +74,25 @@ export async function readEvents<T>(
   } finally {
     clearTimeout(silence);
     abort.abort();
+  }
+}
+
+async function connected(
+  { admin, adminTokenFile }: AdminFlags,
+  path: string,
+  abort: AbortController,
+  timeoutMs: number,
+): Promise<Response> {
+  const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
+  const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
+  const url = adminUrl(admin, path, HINT);
+  const timer = setTimeout(() => abort.abort(noAnswerWithin(timeoutMs)), timeoutMs);
+  try {
+    return await fetch(url, { signal: abort.signal, ...(headers && { headers }) });
+  } catch (error) {
+    throw noPicker(admin, error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
