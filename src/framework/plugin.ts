@@ -1,6 +1,6 @@
 import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from './endpoint.ts';
 import type { ConfigIssue } from './error.ts';
-import type { Observer } from './observer.ts';
+import type { Observer, ResponseReporter } from './observer.ts';
 import type { ReplacementScheduler } from './replacement.ts';
 import type { InferenceRequest } from './request.ts';
 import type { RequestControl } from './request-control.ts';
@@ -115,9 +115,13 @@ export interface Stopwatch {
   observe(tookMs: Millis): void;
 }
 
-export interface DataSource extends Observer, RequestControl {
-  /** Facts that it provides to scorers and filters. */
+/** Provides facts to scorers and filters. */
+export interface FactProvider {
   readonly facts?: readonly CycleFact<unknown>[];
+}
+
+/** Does before the decision what takes time. */
+export interface RequestPreparation {
   /**
    * Prepares what its facts need and what takes time, such as a tokenizer's answer. `body` is the
    * whole body as received, valid during this call. Returns false where nothing has to be waited
@@ -126,14 +130,38 @@ export interface DataSource extends Observer, RequestControl {
    * a second call has no effect, and after a minute the request goes on without it.
    */
   prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
-  /**
-   * Gets what times its answers to other plugins, such as a prompt's tokens, where these are timed.
-   */
+}
+
+/** Has its work measured, where metrics are kept. */
+export interface TimedSource {
+  /** Gets what times its answers to other plugins, such as a prompt's tokens. */
   timeAnswers?(stopwatch: Stopwatch): void;
-  /** Gets what times each look-up of a prompt in its index, where these are timed. */
+  /** Gets what times each look-up of a prompt in its index. */
   timeLookups?(stopwatch: Stopwatch): void;
+}
+
+/**
+ * A plugin outside the profiles, as `dataSources` of a catalogue lists them. Its methods say what
+ * kind it is: one that scrapes servers writes to the pool, and a producer, screener, admitter or
+ * reporter has the method that the type below requires.
+ */
+export interface DataSource
+  extends Observer,
+    RequestControl,
+    FactProvider,
+    RequestPreparation,
+    TimedSource {
   stop(): void;
 }
+
+/** Provides facts. */
+export type Producer = DataSource & Required<FactProvider>;
+/** Leaves endpoints out before any profile runs. */
+export type Screener = DataSource & Required<Pick<RequestControl, 'screen'>>;
+/** Refuses requests. */
+export type Admitter = DataSource & Required<Pick<RequestControl, 'admit'>>;
+/** Reports numbers about answers to the proxy. */
+export type Reporter = DataSource & Required<ResponseReporter>;
 
 export interface DataSourceHost {
   /** The plugin's name in the configuration. */
@@ -148,10 +176,11 @@ export interface DataSourceHost {
   readonly timers?: Clock;
 }
 
-export interface DataSourceDefinition<Config = unknown> extends Definition<Config> {
+export interface DataSourceDefinition<Config = unknown, Source extends DataSource = DataSource>
+  extends Definition<Config> {
   /** The keys of the facts that a source with this name provides. */
   provides?(config: Config, name: string): readonly CycleKey<unknown>[];
-  start(config: Config, host: DataSourceHost): DataSource;
+  start(config: Config, host: DataSourceHost): Source;
 }
 
 export interface SchedulerHost {
@@ -204,6 +233,24 @@ export function defineProfileHandler<Config>(
 
 export function defineDataSource<Config>(
   definition: DataSourceDefinition<Config>,
+): DataSourceDefinition {
+  return definition as DataSourceDefinition;
+}
+
+export function defineScreener<Config>(
+  definition: DataSourceDefinition<Config, Screener>,
+): DataSourceDefinition {
+  return definition as DataSourceDefinition;
+}
+
+export function defineAdmitter<Config>(
+  definition: DataSourceDefinition<Config, Admitter>,
+): DataSourceDefinition {
+  return definition as DataSourceDefinition;
+}
+
+export function defineReporter<Config>(
+  definition: DataSourceDefinition<Config, Reporter>,
 ): DataSourceDefinition {
   return definition as DataSourceDefinition;
 }

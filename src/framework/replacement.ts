@@ -60,7 +60,7 @@ export interface ReplacementScheduler extends Observer {
    * answer with an endpoint that is not among `endpoints`, count as declined.
    */
   schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined;
-  /** See `DataSource.prepare`; `candidates` are the current endpoints. */
+  /** See `RequestPreparation.prepare`; `candidates` are the current endpoints. */
   prepare?(request: InferenceRequest, candidates: Candidates, ready: () => void): boolean;
   status?(): SchedulerStatus;
   stop?(): void;

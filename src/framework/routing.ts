@@ -124,7 +124,7 @@ export interface Router {
    * Call before `route`, with the whole body, or with an empty list where it is not available.
    * Returns true when the decision needs something that is not there yet: `ready` is then called
    * once, later. Returns false when nothing has to be waited for. Undefined while no plugin
-   * prepares anything. See `DataSource.prepare`.
+   * prepares anything. See `RequestPreparation.prepare`.
    */
   readonly prepare?:
     | ((

@@ -83,6 +83,22 @@ it('[T91] keeps every folder small enough to be read from above', () => {
   expectNoFault(full);
 });
 
+it.each([
+  ['admitters', 'defineAdmitter'],
+  ['screeners', 'defineScreener'],
+  ['reporters', 'defineReporter'],
+])('[T97] defines %s by %s', (folder, define) => {
+  const definitions = shipped.filter(
+    (path) =>
+      path.startsWith(`src/plugins/${folder}/`) && /\bdefine[A-Z]\w+\(/.test(readText(path)),
+  );
+  expect(definitions).not.toEqual([]);
+  expectNoFault(
+    definitions.filter((path) => !readText(path).includes(`${define}(`)),
+    `define these by ${define} of src/framework/plugin.ts`,
+  );
+});
+
 it('[T2] touches time, chance and the outside world only through Runtime in pure code', () => {
   const pure = shipped.filter((path) => PURE_FOLDERS.some((folder) => path.startsWith(folder)));
   const wrong = pure.flatMap((path) => {

@@ -8,10 +8,10 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { LORA } from '../../framework/endpoint-attributes.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import {
-  type DataSource,
   type DataSourceDefinition,
   type DataSourceHost,
   defineDataSource,
+  type Producer,
   type Stopwatch,
 } from '../../framework/plugin.ts';
 import {
@@ -61,8 +61,8 @@ interface Query {
   tookMs: Millis;
 }
 
-export class PrecisePrefixIndex implements DataSource {
-  readonly facts: NonNullable<DataSource['facts']>;
+export class PrecisePrefixIndex implements Producer {
+  readonly facts: Producer['facts'];
   readonly prompts: PrecisePrompts;
   readonly matches: MatchCounts = { precise: 0, approximate: 0, hits: 0 };
   readonly #config: PrecisePrefixConfig;

@@ -62,7 +62,7 @@ export class PrecisePrompts {
     return this.#prepared.get(request);
   }
 
-  /** See `DataSource.prepare`. */
+  /** See `RequestPreparation.prepare`. */
   prepare(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean {
     // Without any event there are no blocks to match.
     if (this.#subscriptions.blockSizes().size === 0) return this.#counted('no-events');

@@ -3,10 +3,10 @@ import { type MediaMatch, mediaMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
 import {
-  type DataSource,
   type DataSourceDefinition,
   type DataSourceHost,
   defineDataSource,
+  type Producer,
 } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
@@ -50,8 +50,8 @@ export const mediaCacheProducer: DataSourceDefinition = defineDataSource({
 /** An item of a request: its hash, and what it is. */
 type Item = readonly [hash: string, modality: string];
 
-class MediaCache implements DataSource {
-  readonly facts: Required<DataSource>['facts'];
+class MediaCache implements Producer {
+  readonly facts: Producer['facts'];
   readonly counts: MediaCounts;
   readonly #encodeProfile: string;
   readonly #capacity: number;

@@ -2,7 +2,7 @@ import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/cycle-f
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ERRORS, type RoutingErrorCode } from '../../framework/error.ts';
 import type { Observer, Routed } from '../../framework/observer.ts';
-import type { DataSource } from '../../framework/plugin.ts';
+import type { Producer } from '../../framework/plugin.ts';
 import { DEFAULT_FLOW, type RequestLabels } from '../../framework/request.ts';
 import { RequestMap } from '../../framework/request-map.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
@@ -203,7 +203,7 @@ const KEY_PREFIX = prefixMatchKey('').name;
 /** The prefix indexes among a picker's observers: those that provide a prefix match and a size. */
 export function prefixIndexes(observers: readonly Observer[]): readonly PrefixIndex[] {
   return observers.flatMap((observer) => {
-    const source: Partial<DataSource> = observer;
+    const source: Partial<Producer> = observer;
     const key = source.facts?.find(({ key: { name } }) => name.startsWith(KEY_PREFIX))?.key.name;
     if (key === undefined || !hasSize(observer)) return [];
     return [{ name: key.slice(KEY_PREFIX.length), size: (endpoint) => observer.size(endpoint) }];

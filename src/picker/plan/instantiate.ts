@@ -5,6 +5,7 @@ import type {
   DataSource,
   EndpointWriter,
   HandlerParts,
+  RequestPreparation,
   Stopwatch,
 } from '../../framework/plugin.ts';
 import type { Clock, Runtime } from '../../framework/runtime.ts';
@@ -80,7 +81,7 @@ export interface PluginParts {
 }
 
 export interface Preparer {
-  readonly source: Required<Pick<DataSource, 'prepare'>>;
+  readonly source: Required<RequestPreparation>;
   readonly stopwatch: Stopwatch | undefined;
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HEADROOM_NEEDS, headroomOf } from '../../cost-model/slo-headroom.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
-import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+import { type DataSourceDefinition, defineAdmitter } from '../../framework/plugin.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 
 /** Below this share of used KV memory an engine has hardly served yet: predictions are guesses. */
@@ -12,7 +12,7 @@ const COLD_KV_USAGE = 0.02;
  * Refuses a request of negative priority where no endpoint is predicted to meet its objectives, and
  * none is idle, cold or unknown.
  */
-export const latencySloAdmitter: DataSourceDefinition = defineDataSource({
+export const latencySloAdmitter: DataSourceDefinition = defineAdmitter({
   type: 'latency-slo-admitter',
   config: z.strictObject({
     /** Accepted for compatibility, without effect: the predictions are our own. */

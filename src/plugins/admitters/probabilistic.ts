@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import { RoutingError } from '../../framework/error.ts';
-import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+import { type DataSourceDefinition, defineAdmitter } from '../../framework/plugin.ts';
 
 interface Bounds {
   readonly queueDepthThreshold: number;
@@ -13,7 +13,7 @@ interface Bounds {
  * Refuses requests of negative priority with probability `k × saturation^power`, at most 1: the
  * fuller the pool, the more of them.
  */
-export const probabilisticAdmitter: DataSourceDefinition = defineDataSource({
+export const probabilisticAdmitter: DataSourceDefinition = defineAdmitter({
   type: 'probabilistic-admitter',
   config: z.lazy(() =>
     z.strictObject({

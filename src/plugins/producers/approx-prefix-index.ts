@@ -2,7 +2,7 @@ import { type PrefixMatch, prefixMatchKey } from '../../framework/cycle-facts.ts
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, ENGINE_COUNT, STARTED_AT } from '../../framework/endpoint-attributes.ts';
 import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
-import type { DataSource } from '../../framework/plugin.ts';
+import type { Producer } from '../../framework/plugin.ts';
 import {
   blockCount,
   type InferenceRequest,
@@ -34,8 +34,8 @@ const RESIZE_SHARE = 0.02;
  * `keepInFlight` it does not keep what is in flight, and counts the rest of a prompt as a block:
  * `precise-prefix-cache-producer` uses it so for prompts whose tokens it does not know.
  */
-export class ApproxPrefixIndex implements DataSource, PrefixSharing {
-  readonly facts: NonNullable<DataSource['facts']>;
+export class ApproxPrefixIndex implements Producer, PrefixSharing {
+  readonly facts: Producer['facts'];
   readonly #config: ApproxPrefixConfig;
   readonly #index = new PrefixIndex();
   /** By slot, what is held there. */

@@ -4,10 +4,10 @@ import { type AssignmentView, assignmentKey } from '../../framework/cycle-facts.
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import {
-  type DataSource,
   type DataSourceDefinition,
   type DataSourceHost,
   defineDataSource,
+  type Producer,
 } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { duration } from '../parameters/duration.ts';
@@ -62,8 +62,8 @@ export const assignmentInformer: DataSourceDefinition = defineDataSource<Assignm
   start: (parsed, host) => new AssignmentInformer(parsed, host),
 });
 
-export class AssignmentInformer implements DataSource, AssignmentView {
-  readonly facts: NonNullable<DataSource['facts']>;
+export class AssignmentInformer implements Producer, AssignmentView {
+  readonly facts: Producer['facts'];
   readonly #config: AssignmentConfig;
   readonly #host: DataSourceHost;
   readonly #byId = new Map<Endpoint['id'], string>();

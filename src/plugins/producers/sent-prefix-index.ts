@@ -2,7 +2,7 @@ import { type PrefixMatch, prefixMatchKey } from '../../framework/cycle-facts.ts
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import type { PrefixSharing, Routed } from '../../framework/observer.ts';
-import type { DataSource } from '../../framework/plugin.ts';
+import type { Producer } from '../../framework/plugin.ts';
 import {
   blockCount,
   type InferenceRequest,
@@ -34,8 +34,8 @@ interface Counted {
  * nothing of what becomes of them. It has room for as many of its blocks, of at least 64 tokens, as
  * the engine has of its own, however small those are; what was sent first is forgotten first.
  */
-export class SentPrefixIndex implements DataSource, PrefixSharing {
-  readonly facts: NonNullable<DataSource['facts']>;
+export class SentPrefixIndex implements Producer, PrefixSharing {
+  readonly facts: Producer['facts'];
   readonly #config: ApproxPrefixConfig;
   readonly #clock: Clock;
   readonly #blocks = new SentBlocks();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { messageOf } from '../../framework/error.ts';
 import type { Usage } from '../../framework/observer.ts';
-import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+import { type DataSourceDefinition, defineReporter } from '../../framework/plugin.ts';
 import { compileCel } from '../../runtime/load-cel.ts';
 
 const DEFAULT_NAMESPACE = 'envoy.lb';
@@ -41,7 +41,7 @@ const attribute = z.lazy(() =>
  * CEL over `usage`, without its fraction. Reports nothing for 0, or where the condition is not
  * true.
  */
-export const requestAttributeReporter: DataSourceDefinition = defineDataSource({
+export const requestAttributeReporter: DataSourceDefinition = defineReporter({
   type: 'request-attribute-reporter',
   config: z.strictObject({ attributes: z.array(attribute).length(1) }),
   start({ attributes }) {

@@ -1,9 +1,9 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import {
-  type DataSource,
   type DataSourceDefinition,
   type DataSourceHost,
-  defineDataSource,
+  defineScreener,
+  type Screener,
 } from '../../framework/plugin.ts';
 import type { Random } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
@@ -35,7 +35,7 @@ export interface RolloutReport {
  * out: each revision gets requests by its number of servers, once it has all roles. Answers name
  * their revision, and requests may ask for one.
  */
-export const disaggregatedSetRollout: DataSourceDefinition = defineDataSource({
+export const disaggregatedSetRollout: DataSourceDefinition = defineScreener({
   type: ROLLOUT_SCREENER,
   config: rolloutConfig,
   headers: (config) =>
@@ -45,7 +45,7 @@ export const disaggregatedSetRollout: DataSourceDefinition = defineDataSource({
   start: (config, host) => new RolloutScreener(config, host),
 });
 
-export class RolloutScreener implements DataSource {
+export class RolloutScreener implements Screener {
   readonly #config: RolloutConfig;
   readonly #host: DataSourceHost;
   readonly #selectors: readonly HeaderSelector[];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+import { type DataSourceDefinition, defineScreener } from '../../framework/plugin.ts';
 import { PIN_HEADER } from '../../framework/routing.ts';
 
 /** The usual port of HTTP, which a URL leaves out. */
@@ -11,7 +11,7 @@ const HTTP_PORT = '80';
  * server that another leg of the same request has named. Where that is no candidate, none is left,
  * and the request is refused with 503. Requests without the header may go anywhere.
  */
-export const endpointPin: DataSourceDefinition = defineDataSource({
+export const endpointPin: DataSourceDefinition = defineScreener({
   type: 'endpoint-pin-screener',
   config: z.strictObject({}),
   headers: () => [{ name: PIN_HEADER, as: 'name' }],

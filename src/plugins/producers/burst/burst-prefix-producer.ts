@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type PrefixMatch, prefixMatchKey } from '../../../framework/cycle-facts.ts';
 import {
-  type DataSource,
   type DataSourceDefinition,
   type DataSourceHost,
   defineDataSource,
+  type Producer,
 } from '../../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../../framework/request.ts';
 import type { Timer } from '../../../framework/runtime.ts';
@@ -60,8 +60,8 @@ interface Batch {
   readonly timer: Timer;
 }
 
-class BurstPrefixProducer implements DataSource {
-  readonly facts: Required<DataSource>['facts'];
+class BurstPrefixProducer implements Producer {
+  readonly facts: Producer['facts'];
   readonly #config: BurstConfig;
   readonly #host: DataSourceHost;
   readonly #entries = new WeakMap<InferenceRequest, BatchEntry>();
