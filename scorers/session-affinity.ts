@@ -4,7 +4,7 @@ import {
   sessionBindingOf,
   sessionHeaders,
   sessionNeeds,
-} from '../src/plugins/parameters/session-affinity.ts';
+} from '../src/plugins/parameters/session-affinity-config.ts';
 
 /**
  * Prefers the endpoint that a session is bound to, whose cache holds the session's latest history.

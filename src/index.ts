@@ -94,7 +94,7 @@ export type {
   PickerOptions,
 } from './library/create-picker.ts';
 export { createPicker, pickerMaker } from './library/picker-maker.ts';
-export type { BodyRequest, CountedRequest } from './library/read-request.ts';
+export type { BodyRequest, CountedRequest } from './library/request-reader.ts';
 export { nodeClock } from './runtime/clock/node-clock.ts';
 export { SimulatedClock } from './runtime/clock/simulated-clock.ts';
 export { seededRandom } from './runtime/seeded-random.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../src/framework/runtime.ts';
 import { type BalancingRule, EngineBalancer } from './engine/engine-balancer.ts';
-import type { Replica } from './http/replica/replica.ts';
-import type { DialectName } from './metrics/metrics-page.ts';
+import type { StubReplica } from './http/replica/stub-replica.ts';
+import type { DialectName } from './metrics/engine-page.ts';
 
 /** How the servers of each kind spread requests over their engines. */
 const RULES: Readonly<Record<DialectName, BalancingRule>> = {
@@ -13,7 +13,7 @@ const RULES: Readonly<Record<DialectName, BalancingRule>> = {
 };
 
 /** Lets a server spread requests over its ranks, if they are engines behind one address. */
-export function balanceRanks(ranks: readonly Replica[], clock: Clock): void {
+export function balanceRanks(ranks: readonly StubReplica[], clock: Clock): void {
   const [first] = ranks;
   if (first === undefined || first.options.engines === 1) return;
   const rule = RULES[first.options.engine];

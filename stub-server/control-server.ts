@@ -4,7 +4,7 @@ import { messageOf } from '../src/framework/error.ts';
 import { http } from '../src/runtime/network/server/node-http.ts';
 import { faultKind, faultSchema } from './faults/fault.ts';
 import { ApiError, parseBody, sendError, sendJson } from './http/replica/api-error.ts';
-import { type Replica, stateOf } from './http/replica/replica.ts';
+import { type StubReplica, stateOf } from './http/replica/stub-replica.ts';
 
 /** Enough for a fault, which has a few fields. */
 const BODY_BYTES_MAX = 64 * 1024;
@@ -19,7 +19,7 @@ const faultRequest = z.looseObject({
  * /faults` with a fault and `server`, `DELETE /faults?server=…&kind=…`. `server` is an index in the
  * pool or `all`. The caller makes it listen.
  */
-export function createControlServer(replicas: readonly Replica[]): Server {
+export function createControlServer(replicas: readonly StubReplica[]): Server {
   return http.createServer((request, response) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -42,7 +42,7 @@ export function createControlServer(replicas: readonly Replica[]): Server {
 }
 
 function change(
-  replicas: readonly Replica[],
+  replicas: readonly StubReplica[],
   key: string,
   { query, body }: { readonly query: URLSearchParams; readonly body: Buffer },
 ): void {
@@ -73,7 +73,7 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-function selected(replicas: readonly Replica[], server: string): readonly Replica[] {
+function selected(replicas: readonly StubReplica[], server: string): readonly StubReplica[] {
   if (server === 'all') return replicas;
   const ranks = replicas.filter((replica) => String(replica.server) === server);
   if (ranks.length > 0) return ranks;

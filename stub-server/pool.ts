@@ -7,10 +7,10 @@ import { ListenError } from '../src/runtime/network/server/listen.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { balanceRanks } from './balance-ranks.ts';
 import { createControlServer } from './control-server.ts';
-import { createReplica, KvNetwork } from './create-replica.ts';
+import { createStubReplica, KvNetwork } from './create-stub-replica.ts';
 import { scheduleFaults } from './faults/active-faults.ts';
 import { type AnswerTexts, ECHO, readDataset, textsOf } from './http/replica/answer-texts.ts';
-import { type Replica, ranksAtAddress } from './http/replica/replica.ts';
+import { ranksAtAddress, type StubReplica } from './http/replica/stub-replica.ts';
 import type { ReplicaDirectory } from './http/requests/sequence-kv.ts';
 import { createStubServer } from './http/server.ts';
 import { sharePort, shareSecurePort } from './http/share-port.ts';
@@ -20,7 +20,7 @@ import { type EngineAddress, engineAddresses } from './options/engine-addresses.
 import type { StubOptions } from './options/stub-options.ts';
 import type { PoolTls } from './tls.ts';
 
-type StubEndpoint = Pick<Replica, 'address' | 'rank' | 'engine'>;
+type StubEndpoint = Pick<StubReplica, 'address' | 'rank' | 'engine'>;
 
 export interface StubPool {
   /** One for each address. */
@@ -94,8 +94,8 @@ interface StartingPool {
   readonly random: Random;
   readonly kvNetwork: KvNetwork;
   /** The replicas by server, then by rank. */
-  readonly ranks: Replica[][];
-  readonly byAddress: Map<string, Replica>;
+  readonly ranks: StubReplica[][];
+  readonly byAddress: Map<string, StubReplica>;
   readonly listening: Listening[];
   readonly publishers: KvEventPublisher[];
   readonly tls: PoolTls | undefined;
@@ -133,7 +133,7 @@ async function addReplica(
   const events = await kvEventsOf(options, place, clock);
   const texts = answerTexts(options);
   const parts = { options, place, clock, random: own, events, kvNetwork, ranks, texts };
-  const replica = createReplica(name, parts);
+  const replica = createStubReplica(name, parts);
   ranks.push(replica);
   await events?.publisher.open();
   if (events !== undefined) publishers.push(events.publisher);
@@ -143,9 +143,9 @@ async function addReplica(
 async function serveAt(
   { byAddress, listening, tls }: StartingPool,
   { host, port }: EngineAddress,
-  replica: Replica,
+  replica: StubReplica,
 ): Promise<void> {
-  const findReplica = (address: string): Replica | undefined => byAddress.get(address);
+  const findReplica = (address: string): StubReplica | undefined => byAddress.get(address);
   const server = createStubServer(replica, findReplica);
   const front = withGrpc(server, { replica, findReplica, tls });
   const address = await listen(front, host, port);
@@ -205,7 +205,7 @@ function closing(server: Server, http: HttpServer): Listening {
 }
 
 interface WithGrpcParts {
-  readonly replica: Replica;
+  readonly replica: StubReplica;
   readonly findReplica: ReplicaDirectory;
   readonly tls: PoolTls | undefined;
 }

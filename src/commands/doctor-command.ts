@@ -14,7 +14,7 @@ import { CommandFailure } from './admin-client/command-errors.ts';
 import { accessFindings } from './doctor/doctor-access.ts';
 import { certificatesIn } from './doctor/doctor-certificates.ts';
 import { type Page, pageAt } from './doctor/doctor-pages.ts';
-import { longestWaitMs } from './doctor/longest-wait.ts';
+import { longestWaitOfPlanMs } from './doctor/longest-wait-of-plan.ts';
 import { collect, pluginOption } from './options/option-values.ts';
 
 interface DoctorFlags {
@@ -254,7 +254,7 @@ async function readConfig(
     const id = 'configuration-note';
     return {
       findings: plan.warnings.map((what) => ({ severity: 'warning', id, where, what })),
-      longestWaitMs: longestWaitMs(plan),
+      longestWaitMs: longestWaitOfPlanMs(plan),
     };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { DrainTimes } from '../extproc/server/server.ts';
+import type { DrainTimes } from '../extproc/server/ext-proc-server.ts';
 import { programFile } from '../files/folders.ts';
 import type { Clock, Timer } from '../framework/runtime.ts';
 import type { Log } from '../runtime/log/log.ts';

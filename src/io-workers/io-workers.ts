@@ -1,3 +1,4 @@
+import type { DrainTimes, ExtProcServer } from '../extproc/server/ext-proc-server.ts';
 import { Health } from '../extproc/server/health/health.ts';
 import {
   type HealthPortOptions,
@@ -6,7 +7,6 @@ import {
 import type { Listener } from '../extproc/server/port/listener.ts';
 import type { ServerLimits } from '../extproc/server/port/server-limits.ts';
 import type { TlsCredentials } from '../extproc/server/port/tls-credentials.ts';
-import type { DrainTimes, ExtProcServer } from '../extproc/server/server.ts';
 import type { StreamUsage } from '../extproc/streams/open-streams.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { Log } from '../runtime/log/log.ts';

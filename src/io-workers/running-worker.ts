@@ -1,7 +1,7 @@
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { StreamTimes } from '../extproc/server/calls/stream-times.ts';
+import { type ExtProcServer, startExtProcServer } from '../extproc/server/ext-proc-server.ts';
 import { TlsCredentials } from '../extproc/server/port/tls-credentials.ts';
-import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
 import type { AboutRequest, SessionOptions } from '../extproc/session/session.ts';
 import { requestReaders } from '../openai/parsers/request-readers.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';

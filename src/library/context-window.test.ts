@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { EmbeddedPicker } from './create-picker.ts';
 import { createPicker } from './picker-maker.ts';
-import type { CountedRequest } from './read-request.ts';
+import type { CountedRequest } from './request-reader.ts';
 
 const IDLE = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };
 const LONG = { model: 'm', promptTokens: 9000 };

@@ -21,7 +21,7 @@ import { warnOfFault } from '../runtime/log/fault-warning.ts';
 import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
 import { checkEngines, checkSample } from './check-numbers.ts';
 import { enqueued, placedBy } from './enqueue.ts';
-import { type BodyRequest, type CountedRequest, requestReader } from './read-request.ts';
+import { type BodyRequest, type CountedRequest, requestReader } from './request-reader.ts';
 import { type EmbeddedReplica, startCore } from './start-core.ts';
 
 export interface PickerOptions {

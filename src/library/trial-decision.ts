@@ -5,7 +5,7 @@ import type { PickerPlan, PlannedPlugin } from '../picker/plan/picker-plan.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { randomSecret } from '../runtime/random-seed.ts';
 import { withoutNetwork } from './create-picker.ts';
-import { requestReader } from './read-request.ts';
+import { requestReader } from './request-reader.ts';
 import { startCore } from './start-core.ts';
 
 /** Two endpoints show a scorer that rates one only. */

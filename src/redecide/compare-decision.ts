@@ -10,8 +10,8 @@ import type { Decision } from '../framework/scheduling.ts';
 import type { CapturedDecision } from '../journal/capture/capture-record.ts';
 import type { DecidedCycle } from '../picker/cycles/cycle.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import { bestOf, rankIn, standingOf } from './ranking.ts';
 import type { Redecision } from './redecision.ts';
+import { bestOf, rankIn, standingOf } from './standing.ts';
 
 /** How the recorded endpoint compares with the one that is chosen now. */
 export type Comparison = Pick<Redecision, 'place' | 'best' | 'standing' | 'ttftMs'>;

@@ -5,7 +5,7 @@ import type { Decision } from '../framework/scheduling.ts';
 import type { CaptureRecord } from '../journal/capture/capture-record.ts';
 import type { DecidedCycle } from '../picker/cycles/cycle.ts';
 import { metricsOf } from './captured-inputs.ts';
-import { bestOf, rankIn, scoreIn } from './ranking.ts';
+import { bestOf, rankIn, scoreIn } from './standing.ts';
 
 /** How an observed decision stands to the one made here, the first that holds. */
 export const WHYS = ['same', 'tie', 'not-scored', 'samples', 'unexplained'] as const;

@@ -1,6 +1,6 @@
 import type { CapturedDecision, CapturedRequest } from '../journal/capture/capture-record.ts';
 import type { Explained } from './observed-differences.ts';
-import type { Standing } from './ranking.ts';
+import type { Standing } from './standing.ts';
 
 /** A recorded decision (`was`) beside the one made again (`is`). */
 export interface Redecision {

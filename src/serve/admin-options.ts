@@ -1,6 +1,6 @@
 import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
-import type { ExtProcServer } from '../extproc/server/server.ts';
+import type { ExtProcServer } from '../extproc/server/ext-proc-server.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../journal/headroom/headroom.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';

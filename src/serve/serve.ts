@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { promptReading } from '../catalogue/prompt-reading.ts';
+import { readingOfPlan } from '../catalogue/reading-of-plan.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
-import type { ExtProcServer } from '../extproc/server/server.ts';
+import type { ExtProcServer } from '../extproc/server/ext-proc-server.ts';
 import { packageVersion } from '../files/folders.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { ParserType } from '../framework/parser-type.ts';
@@ -156,7 +156,7 @@ function decidingOf(plan: PickerPlan, { observe, shadowing }: ServeOptions): Dec
   const { parsers = [], propagatesPriority = false } = plan;
   // Where this picker decides nothing, shadows of the reference shall know what the reference
   // knows.
-  const prompts = promptReading(plan, observe === true ? shadowPlans : []);
+  const prompts = readingOfPlan(plan, observe === true ? shadowPlans : []);
   return { parsers, propagatesPriority, prompts };
 }
 

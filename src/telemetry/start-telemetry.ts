@@ -6,7 +6,7 @@ import { showMetric } from '../journal/metrics/page/family.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import type { LineWriter } from '../runtime/log/line-writer.ts';
 import type { Log } from '../runtime/log/log.ts';
-import { accessLine } from './requests/access-log.ts';
+import { accessLine } from './requests/access-line.ts';
 import { RequestFollower } from './requests/follow-requests.ts';
 import { startTracing, type Tracing } from './tracing/start-tracing.ts';
 import type { TracingPlan } from './tracing/tracing-plan.ts';

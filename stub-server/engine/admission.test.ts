@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { EngineStats } from '../metrics/engine-stats.ts';
 import { Engine } from './engine.ts';
+import type { QueuePolicy } from './engine-queue.ts';
 import { LORA_DEFAULTS } from './lora-slots.ts';
 import type { ModelEngine } from './model-engine.ts';
 import { TimedEngine } from './timed-engine.ts';
 import { NO_TIME } from './timings.ts';
-import type { QueuePolicy } from './waiting-queue.ts';
 
 const BLOCKS = 4;
 const BLOCK_TOKENS = 16;

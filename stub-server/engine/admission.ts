@@ -1,9 +1,9 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { EngineObserver } from './engine-observer.ts';
+import { EngineQueue, type QueuePolicy } from './engine-queue.ts';
 import type { KvCache } from './kv-cache/kv-cache.ts';
 import type { LoraSlots } from './lora-slots.ts';
 import type { FinishReason, Sequence } from './sequence.ts';
-import { type QueuePolicy, WaitingQueue } from './waiting-queue.ts';
 
 interface AdmissionOptions {
   readonly policy: QueuePolicy;
@@ -21,20 +21,20 @@ interface AdmissionOptions {
  * wait for KV from elsewhere. Gives memory to them in their order, and takes it back.
  */
 export class Admission {
-  readonly waiting: WaitingQueue;
+  readonly waiting: EngineQueue;
   /**
    * Those whose remote KV is here. They hold memory, and so they go before the queue: a preempted
    * sequence at its head may need the memory that one of them gives back only after it has run.
    */
-  readonly #ready: WaitingQueue;
+  readonly #ready: EngineQueue;
   readonly #options: AdmissionOptions;
   /** Sequences whose remote KV is on its way. They hold memory and are not in the queue. */
   readonly #receiving = new Set<Sequence>();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
-    this.waiting = new WaitingQueue(options.policy);
-    this.#ready = new WaitingQueue(options.policy);
+    this.waiting = new EngineQueue(options.policy);
+    this.#ready = new EngineQueue(options.policy);
   }
 
   /** Sequences that wait to be admitted or for remote KV. */
@@ -103,7 +103,7 @@ export class Admission {
   }
 
   #admitFrom(
-    queue: WaitingQueue,
+    queue: EngineQueue,
     room: () => number,
     start: (sequence: Sequence, tokens: number) => void,
   ): void {

@@ -1,6 +1,7 @@
 import { ConfigError } from '../../src/framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.ts';
 import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
+import type { QueuePolicy } from './engine-queue.ts';
 import type { BlockSink } from './kv-cache/block-sink.ts';
 import type { HostTierOptions } from './kv-cache/host-tier.ts';
 import { type KvCache, kvCacheOf } from './kv-cache/kv-cache.ts';
@@ -11,7 +12,6 @@ import { normal } from './normal.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
 import { Speculation, type SpeculationOptions } from './speculation.ts';
-import type { QueuePolicy } from './waiting-queue.ts';
 
 /** Late steps per timer callback: a process that cannot keep up must still answer requests. */
 const CATCH_UP_STEPS_MAX = 64;

@@ -1,11 +1,11 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 import { DecodeSet, type DecodingSequences } from './decode-set.ts';
+import { comesBefore, type QueuePolicy } from './engine-queue.ts';
 import { LinkedList } from './linked-list.ts';
 import type { LoraSlots } from './lora-slots.ts';
 import type { Sequence } from './sequence.ts';
 import type { Speculation } from './speculation.ts';
 import { SpeculativeDecodeSet } from './speculative-decode-set.ts';
-import { comesBefore, type QueuePolicy } from './waiting-queue.ts';
 
 export interface RunningBatchOptions {
   readonly policy: QueuePolicy;

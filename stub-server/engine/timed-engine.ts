@@ -2,6 +2,7 @@ import type { Clock, Millis, Random } from '../../src/framework/runtime.ts';
 import { Admission } from './admission.ts';
 import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
 import type { EngineObserver } from './engine-observer.ts';
+import type { QueuePolicy } from './engine-queue.ts';
 import type { BlockSink } from './kv-cache/block-sink.ts';
 import type { HostTierOptions } from './kv-cache/host-tier.ts';
 import { type KvCache, kvCacheOf } from './kv-cache/kv-cache.ts';
@@ -10,7 +11,6 @@ import type { ModelEngine } from './model-engine.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
 import { giveToken, type TimedRun } from './timed-run.ts';
 import { DrawnTimes, type Timings } from './timings.ts';
-import type { QueuePolicy } from './waiting-queue.ts';
 
 /** Late tokens per timer callback: a process that cannot keep up must still answer requests. */
 const CATCH_UP_TOKENS_MAX = 64;

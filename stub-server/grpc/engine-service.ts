@@ -16,7 +16,7 @@ import type { Recipient } from '../http/answers/reply.ts';
 import { vectorOf } from '../http/apis/embeddings.ts';
 import { generate } from '../http/apis/generate.ts';
 import { ApiError } from '../http/replica/api-error.ts';
-import { type Replica, rankOf, ranksAtAddress } from '../http/replica/replica.ts';
+import { rankOf, ranksAtAddress, type StubReplica } from '../http/replica/stub-replica.ts';
 import type { ReplicaDirectory } from '../http/requests/sequence-kv.ts';
 import { grpcReply } from './grpc-reply.ts';
 import { type GenerateMessage, type Input, readGenerate, tokensOf } from './read-generate.ts';
@@ -38,7 +38,7 @@ type Unary<Request> = ServerUnaryCall<Request, object>;
 
 /** vLLM's gRPC service of one server, for connections that are handed to it. */
 export function startEngineService(
-  replica: Replica,
+  replica: StubReplica,
   findReplica: ReplicaDirectory,
 ): { readonly connections: ConnectionInjector; stop(): void } {
   const definitions = loadSync(packageFile(PROTO), { keepCase: true, longs: Number });
@@ -51,7 +51,7 @@ export function startEngineService(
   return { connections, stop: () => server.forceShutdown() };
 }
 
-function handlers(replica: Replica, findReplica: ReplicaDirectory): object {
+function handlers(replica: StubReplica, findReplica: ReplicaDirectory): object {
   const { clock, options } = replica;
   const startedAt = clock.now();
   const answering = new Map<string, () => void>();
@@ -103,7 +103,7 @@ function handlers(replica: Replica, findReplica: ReplicaDirectory): object {
 
 interface Beginning {
   readonly id: string;
-  readonly replica: Replica;
+  readonly replica: StubReplica;
   readonly findReplica: ReplicaDirectory;
   /** What aborts each request that is being answered, by its id. */
   readonly answering: Map<string, () => void>;

@@ -11,7 +11,7 @@ import { rerank, score } from './apis/ranking.ts';
 import { renderChat, renderCompletion, renderMessages } from './apis/render.ts';
 import { readSglang, sglangRecipient } from './apis/sglang-generate.ts';
 import { ApiError, parseBody, sendJson } from './replica/api-error.ts';
-import { type Replica, ranksAtAddress, stateOf } from './replica/replica.ts';
+import { ranksAtAddress, type StubReplica, stateOf } from './replica/stub-replica.ts';
 import { type Call, forcedTokens, type Route } from './requests/call.ts';
 import type { BytesOf } from './requests/chat-prompt.ts';
 import type { GenerationRequest } from './requests/read-generation.ts';
@@ -121,7 +121,7 @@ function resetPrefixCache({ replica, query, response }: Call): undefined {
   response.end();
 }
 
-function engineIds(replica: Replica): object {
+function engineIds(replica: StubReplica): object {
   const ids = ranksAtAddress(replica).map((rank) => ({ engine_id: engineIdOf(rank) }));
   return Object.fromEntries(ids.entries());
 }

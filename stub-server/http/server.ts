@@ -3,7 +3,7 @@ import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { endUpload } from '../../src/runtime/network/server/http-front.ts';
 import { http } from '../../src/runtime/network/server/node-http.ts';
 import { ApiError, sendError, sendJson } from './replica/api-error.ts';
-import { type Replica, rankOf } from './replica/replica.ts';
+import { rankOf, type StubReplica } from './replica/stub-replica.ts';
 import type { Call, Route } from './requests/call.ts';
 import { LongTexts } from './requests/long-texts.ts';
 import type { ReplicaDirectory } from './requests/sequence-kv.ts';
@@ -23,7 +23,7 @@ const KEPT_BYTES_MAX = 1024 * 1024;
 const KEPT_BYTES_MIN = 64 * 1024;
 
 /** Creates the HTTP server of one model server, with vLLM's answers. It does not listen. */
-export function createStubServer(replica: Replica, findReplica: ReplicaDirectory): Server {
+export function createStubServer(replica: StubReplica, findReplica: ReplicaDirectory): Server {
   let requests = 0;
   const times = { keepAliveTimeout: 120_000, requestTimeout: UPLOAD_TIMEOUT_MS };
   return http.createServer(times, (request, response) => {

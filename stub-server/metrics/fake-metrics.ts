@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Millis } from '../../src/framework/runtime.ts';
 import { EngineStats, type HistogramName } from './engine-stats.ts';
-import type { LorasInUse, MetricsSource } from './family.ts';
 import type { Histogram } from './histogram.ts';
+import type { LorasInUse, MetricsSource } from './series-family.ts';
 import { valueAt, type Wave, waveSchema } from './wave.ts';
 
 /** Values of the metrics page in place of true ones, under llm-d-inference-sim's names. */

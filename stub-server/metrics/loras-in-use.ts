@@ -1,5 +1,5 @@
 import type { ModelEngine } from '../engine/model-engine.ts';
-import type { LorasInUse } from './family.ts';
+import type { LorasInUse } from './series-family.ts';
 
 /** The adapters of running and waiting requests, as one entry with the current time. */
 export function lorasInUse(

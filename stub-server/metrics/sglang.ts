@@ -7,7 +7,7 @@ import {
   running,
   series,
   waiting,
-} from './family.ts';
+} from './series-family.ts';
 
 /** SGLang's metrics that routers and autoscalers read. */
 export const SGLANG: Dialect = {

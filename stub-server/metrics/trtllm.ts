@@ -7,7 +7,7 @@ import {
   running,
   series,
   waiting,
-} from './family.ts';
+} from './series-family.ts';
 
 /** The metrics of trtllm-serve. */
 export const TRTLLM: Dialect = {

@@ -5,7 +5,7 @@ import {
   labelled,
   type MetricsSource,
   series,
-} from './family.ts';
+} from './series-family.ts';
 
 /** vLLM's families about memory beside the KV cache: adapters, and KV in host memory. */
 

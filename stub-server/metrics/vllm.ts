@@ -13,7 +13,7 @@ import {
   running,
   series,
   waiting,
-} from './family.ts';
+} from './series-family.ts';
 import { HOST_TIER, LORA_RESIDENCY } from './vllm-memory.ts';
 
 type Info = ReturnType<InfoFamily['info']>;

@@ -6,7 +6,7 @@ import { turnPriority } from '../../src/flow/control/fairness/turn-priority.ts';
 import { FlowControl } from '../../src/flow/control/flow-control.ts';
 import type { BandParts, FlowControlParts } from '../../src/flow/control/flow-control-parts.ts';
 import { firstCome } from '../../src/flow/control/orderings.ts';
-import { concurrency } from '../../src/flow/control/saturation/detectors.ts';
+import { concurrency } from '../../src/flow/control/saturation/saturation-detectors.ts';
 import { staticLimit } from '../../src/flow/control/saturation/usage-limits.ts';
 import type { Served, Waiting } from '../../src/flow/discipline.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';

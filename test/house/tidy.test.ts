@@ -99,6 +99,18 @@ it.each([
   );
 });
 
+it('[T98] gives a name to one file of src, so that an editor finds it by its name', () => {
+  const paths = new Map<string, string[]>();
+  for (const path of shipped.filter((each) => each.startsWith('src/'))) {
+    paths.set(basename(path), [...(paths.get(basename(path)) ?? []), path]);
+  }
+  expect(paths.size).toBeGreaterThan(700);
+  expectNoFault(
+    [...paths.values()].filter(({ length }) => length > 1).map((same) => same.join(' and ')),
+    'rename one of these files, so that its name says what only it does',
+  );
+});
+
 it('[T2] touches time, chance and the outside world only through Runtime in pure code', () => {
   const pure = shipped.filter((path) => PURE_FOLDERS.some((folder) => path.startsWith(folder)));
   const wrong = pure.flatMap((path) => {

@@ -6,7 +6,7 @@ import { simulate } from '../../src/lab/simulate/simulate.ts';
 import type { TraceRequest } from '../../src/lab/traces/trace.ts';
 import type { Workload } from '../../src/lab/traces/workload.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import type { Replica } from '../../stub-server/http/replica/replica.ts';
+import type { StubReplica } from '../../stub-server/http/replica/stub-replica.ts';
 import { runLive } from '../support/twin/run-live.ts';
 
 /** The blocks of stub and trace are alike, so that both engines count memory alike. */
@@ -52,7 +52,7 @@ async function bothWays(
   readonly live: readonly Outcome[];
   readonly simulated: readonly Outcome[];
   readonly preemptions: readonly [live: number, simulated: number];
-  readonly replicas: readonly Replica[];
+  readonly replicas: readonly StubReplica[];
 }> {
   const poolFile = `servers:\n${servers}\n`;
   const pool = readPool(poolFile, 'pool.yaml');

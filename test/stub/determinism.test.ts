@@ -7,9 +7,9 @@ import { latencyModel } from '../../stub-server/engine/latency-model.ts';
 import { encodeBatch } from '../../stub-server/kv-events/encode-batch.ts';
 import { EventRecorder } from '../../stub-server/kv-events/event-recorder.ts';
 import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';
+import { createMetricsPage, DIALECTS } from '../../stub-server/metrics/engine-page.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
 import { lorasInUse } from '../../stub-server/metrics/loras-in-use.ts';
-import { createMetricsPage, DIALECTS } from '../../stub-server/metrics/metrics-page.ts';
 import { PRESETS } from '../../stub-server/presets/presets.ts';
 
 interface Run {

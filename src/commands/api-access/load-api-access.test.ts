@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../framework/error.ts';
+import { defaultKubeconfigs, tokenFileOf } from './kubeconfig-token.ts';
 import { loadApiAccess } from './load-api-access.ts';
-import { defaultKubeconfigs, tokenFileOf } from './token-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-kubeconfig-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -28,7 +28,7 @@ export async function loadApiAccess(
   const { kubeconfigAccess } = await import('./kubeconfig-access.ts');
   const config = new KubeConfig();
   load(config, file);
-  const { defaultKubeconfigs, tokenFileOf } = await import('./token-file.ts');
+  const { defaultKubeconfigs, tokenFileOf } = await import('./kubeconfig-token.ts');
   const files = file === undefined ? defaultKubeconfigs(environment) : [file];
   return kubeconfigAccess(config, tokenFileOf(config.getCurrentUser()?.name ?? '', files));
 }

@@ -5,7 +5,7 @@ import {
   type ApiConnection,
   connectApi,
 } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
-import { apiMessageOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
+import { apiMessageOf } from '../../endpoints/discovery/kubernetes/api/kubernetes-error.ts';
 import { loadApiAccess } from '../api-access/load-api-access.ts';
 
 const REVIEW = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' } as const;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
-import { readSelector } from '../../endpoints/discovery/kubernetes/pool/label-selector.ts';
+import { readSelector } from '../../endpoints/discovery/kubernetes/pool/read-selector.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { PoolOptions } from '../../serve/options/serve-options.ts';
 import { loadApiAccess } from '../api-access/load-api-access.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../../framework/runtime.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { followedContext } from '../../serve/tls/followed-context.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
-import { ciphersOf, minVersionOf } from '../../serve/tls/tls-flags.ts';
+import { ciphersOf, minVersionOf } from '../../serve/tls/tls-versions.ts';
 import type { ServingTls } from '../../sidecar/options/sidecar-options.ts';
 import type { TlsFlags } from './flags/tls-flags.ts';
 

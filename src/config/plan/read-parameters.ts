@@ -6,7 +6,7 @@ import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { sameParameters } from '../../picker/plan/same-parameters.ts';
 import { withOlderParameters } from '../reference/older-releases.ts';
 import { REFERENCE_TYPES, WITHOUT_PARAMETERS } from '../reference/reference-table.ts';
-import { asGoReads } from '../schema/go-json.ts';
+import { asGoReads } from '../schema/as-go-reads.ts';
 import type { PluginEntry } from '../schema/schema.ts';
 
 interface ReadOptions {

@@ -9,6 +9,7 @@ import type { CapacityPlan } from '../../picker/plan/capacity-plan.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { HoldPlan } from '../../picker/plan/hold-plan.ts';
 import { withOlderFields } from '../reference/older-releases.ts';
+import { asGoReads } from './as-go-reads.ts';
 import { capacity } from './capacity-schema.ts';
 import {
   type DataLayerEntry,
@@ -20,7 +21,6 @@ import {
 } from './data-layer-schema.ts';
 import { ejection } from './ejection-schema.ts';
 import { type FlowControlEntry, flowControl } from './flow-control-schema.ts';
-import { asGoReads } from './go-json.ts';
 import { hold } from './hold-schema.ts';
 import { withoutIdleValues } from './idle-values.ts';
 import { withoutFaults } from './without-faults.ts';

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { BlockPool } from '../streams/block-pool.ts';
+import { MemoryPool } from '../streams/memory-pool.ts';
 import { PassingBody } from './passing-body.ts';
 
 const CHUNK_BYTES = 16_384;
 
 function setUp() {
-  const blocks = new BlockPool();
+  const blocks = new MemoryPool();
   const account = { blocks, hold: () => undefined, release: () => undefined };
   return { blocks, body: new PassingBody(account) };
 }

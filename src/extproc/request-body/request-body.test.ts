@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { inertRouted } from '../../../test/support/session/inert-routed.ts';
 import { createOpenBody } from '../../openai/parsers/open-body.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
-import { BlockPool } from '../streams/block-pool.ts';
+import { MemoryPool } from '../streams/memory-pool.ts';
 import { BodyReading } from './body-reading.ts';
 import { DuplexBody } from './duplex-body.ts';
 import { MessageBody } from './message-body.ts';
@@ -25,7 +25,7 @@ function setUp(create: (parts: BodyParts) => RequestBody, headers = HEAD.headers
     reading: new BodyReading({ head, reader, keepAnswerBlocks: undefined }),
     emit: (action) => void actions.push(action),
     account: {
-      blocks: new BlockPool(),
+      blocks: new MemoryPool(),
       hold: (bytes) => {
         heldBytes += bytes;
       },

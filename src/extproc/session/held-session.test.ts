@@ -6,7 +6,7 @@ import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-bod
 import { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig, type StreamEvent } from '../codec/stream-event.ts';
-import { BlockPool } from '../streams/block-pool.ts';
+import { MemoryPool } from '../streams/memory-pool.ts';
 import { Session } from './session.ts';
 
 const BODY = '{"model":"m","messages":[{"role":"user","content":"hello"}]}';
@@ -20,7 +20,7 @@ function setUp() {
   const ended: string[] = [];
   const rejected: string[] = [];
   let heldBytes = 0;
-  const blocks = new BlockPool();
+  const blocks = new MemoryPool();
   const unexpected = (): never => {
     throw new Error('every request waits');
   };

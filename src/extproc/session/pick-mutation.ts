@@ -9,7 +9,7 @@ import {
 } from '../../framework/routing.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
 import type { SessionHead } from '../request-body/read-request.ts';
-import { REPORT_FORMAT, REPORT_FORMAT_HEADER } from './load-report.ts';
+import { REPORT_FORMAT, REPORT_FORMAT_HEADER } from './read-load-report.ts';
 
 /**
  * Headers besides the destination that steer a request: a client could send it, or a model server's

@@ -19,8 +19,8 @@ import type { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type CloseReason } from '../codec/stream-event.ts';
 import { isServerFailure } from './grpc-status.ts';
-import { REPORT_HEADER, readLoadReport } from './load-report.ts';
 import { isRenamed } from './pick-mutation.ts';
+import { REPORT_HEADER, readLoadReport } from './read-load-report.ts';
 import type { SessionRules } from './session-rules.ts';
 
 const CLIENT_ERROR = 400;

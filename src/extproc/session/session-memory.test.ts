@@ -17,7 +17,7 @@ import {
 } from '../../../test/support/session/session-bed.ts';
 import { RoutingError } from '../../framework/error.ts';
 import { BODY_MODE, type CloseReason, type StreamEvent } from '../codec/stream-event.ts';
-import { BLOCK_BYTES } from '../streams/block-pool.ts';
+import { BLOCK_BYTES } from '../streams/memory-pool.ts';
 
 describe('what a session keeps', () => {
   it('[P17][P21][V13] survives any events in any order and never keeps a reservation, or a byte of the body', () => {

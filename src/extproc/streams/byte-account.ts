@@ -1,15 +1,15 @@
-import { BlockPool, freeMemory } from './block-pool.ts';
+import { freeMemory, MemoryPool } from './memory-pool.ts';
 
 /** Counts the bytes of bodies that one stream keeps in memory, and has the memory for them. */
 export interface ByteAccount {
-  readonly blocks: BlockPool;
+  readonly blocks: MemoryPool;
   hold(bytes: number): void;
   release(bytes: number): void;
 }
 
 /** For sessions whose bytes are not counted. */
 export const UNCOUNTED: ByteAccount = {
-  blocks: new BlockPool(),
+  blocks: new MemoryPool(),
   hold: () => undefined,
   release: () => undefined,
 };

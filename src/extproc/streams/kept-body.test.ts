@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BLOCK_BYTES, BlockPool } from './block-pool.ts';
 import { KeptBody } from './kept-body.ts';
+import { BLOCK_BYTES, MemoryPool } from './memory-pool.ts';
 
 const SEED = 20_261_123;
 
 function setUp() {
-  const blocks = new BlockPool();
+  const blocks = new MemoryPool();
   let heldBytes = 0;
   const body = new KeptBody({
     blocks,

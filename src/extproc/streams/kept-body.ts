@@ -1,6 +1,6 @@
 import type { SentMemory } from '../codec/stream-action.ts';
-import { BLOCK_BYTES, type BlockPool } from './block-pool.ts';
 import type { ByteAccount } from './byte-account.ts';
+import { BLOCK_BYTES, type MemoryPool } from './memory-pool.ts';
 
 /** A first chunk of at most so many bytes, often the whole body, gets memory of its size. */
 const SMALL_BYTES_MAX = 4096;
@@ -127,10 +127,10 @@ export class KeptBody {
 
 /** The blocks of one body. */
 class BlockMemory implements SentMemory {
-  readonly #pool: BlockPool;
+  readonly #pool: MemoryPool;
   readonly #blocks: readonly Buffer[];
 
-  constructor(pool: BlockPool, blocks: readonly Buffer[]) {
+  constructor(pool: MemoryPool, blocks: readonly Buffer[]) {
     this.#pool = pool;
     this.#blocks = blocks;
   }

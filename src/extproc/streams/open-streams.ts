@@ -1,7 +1,7 @@
 import { RoutingError, type RoutingErrorCode } from '../../framework/error.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import { BlockPool } from './block-pool.ts';
 import { aboveEqualShare } from './equal-share.ts';
+import { MemoryPool } from './memory-pool.ts';
 import { RequestIds } from './request-ids.ts';
 import { StreamAccount, type StreamOwner } from './stream-account.ts';
 import { StreamsByAge } from './streams-by-age.ts';
@@ -49,7 +49,7 @@ export class OpenStreams {
   readonly heldBytesMax: number;
   readonly streamsMax: number;
   /** The memory for what they keep. */
-  readonly blocks: BlockPool = new BlockPool();
+  readonly blocks: MemoryPool = new MemoryPool();
   readonly requestIds: RequestIds<StreamAccount> = new RequestIds();
   heldBytes = 0;
   readonly #byAge = new StreamsByAge<StreamAccount>();

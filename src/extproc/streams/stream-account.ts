@@ -1,7 +1,7 @@
 import type { RoutingError } from '../../framework/error.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { BlockPool } from './block-pool.ts';
 import type { ByteAccount } from './byte-account.ts';
+import type { MemoryPool } from './memory-pool.ts';
 import type { RequestIds } from './request-ids.ts';
 
 /** What a stream does, as far as its limits depend on it. */
@@ -32,7 +32,7 @@ export interface StreamOwner {
 
 /** What all streams have together, as far as the account of one changes it. */
 interface SharedByStreams {
-  readonly blocks: BlockPool;
+  readonly blocks: MemoryPool;
   readonly requestIds: RequestIds<StreamAccount>;
   heldBytes: number;
   /** May refuse streams. */
@@ -68,7 +68,7 @@ export class StreamAccount implements ByteAccount {
     this.progress = { at: now, bytes: 0 };
   }
 
-  get blocks(): BlockPool {
+  get blocks(): MemoryPool {
     return this.#streams.blocks;
   }
 

@@ -12,7 +12,7 @@ import {
   STAGES,
   type UtilizationConfig,
   utilization,
-} from './saturation/detectors.ts';
+} from './saturation/saturation-detectors.ts';
 
 /** The scrape interval, and what reading a page and a garbage collection may take. */
 const SCRAPE_LAG_MS: Millis = 50 + 250;

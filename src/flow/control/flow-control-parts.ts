@@ -2,7 +2,7 @@ import type { InFlightView } from '../../framework/cycle-facts.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Fairness } from './fairness/fairness.ts';
 import type { Before } from './fairness/flow.ts';
-import type { Detector } from './saturation/detectors.ts';
+import type { Detector } from './saturation/saturation-detectors.ts';
 import type { UsageLimit } from './saturation/usage-limits.ts';
 
 /** What bounds and orders the requests of one priority. */

@@ -14,13 +14,13 @@ import { type FlowPlace, placeIn } from './flow-place.ts';
 import { Reclamation } from './reclamation.ts';
 import { requestTtlMs } from './request-ttl.ts';
 import { RunningRequests } from './running-requests.ts';
-import type { Detector } from './saturation/detectors.ts';
 import { Gate } from './saturation/gate.ts';
 import {
   type PoolSaturation,
   poolSaturation,
   type SaturationRules,
 } from './saturation/pool-saturation.ts';
+import type { Detector } from './saturation/saturation-detectors.ts';
 
 /** What flow control asks of the picker. */
 export interface FlowControlDeps extends SaturationRules {

@@ -6,8 +6,8 @@ import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
 import type { CompletionTarget, TargetOptions } from './completion-target.ts';
 import { createCompletionTarget } from './completion-target.ts';
+import { madeUpPrompt } from './made-up-prompt.ts';
 import { OpenLoop, type OpenLoopOptions, type OpenLoopResult } from './open-loop.ts';
-import { promptText } from './prompt-text.ts';
 import { type ReplaySummary, summarizeReplay } from './summarize-replay.ts';
 
 export interface Replayed extends ReplaySummary {
@@ -98,7 +98,12 @@ export async function sendWorkload(
     workload,
     prepare: (request, index) => ({
       model: modelOf(request),
-      prompt: promptText(request, { blockTokens, salt, index: firstIndex + index, templateTokens }),
+      prompt: madeUpPrompt(request, {
+        blockTokens,
+        salt,
+        index: firstIndex + index,
+        templateTokens,
+      }),
       outputTokens: request.outputTokens,
       session: closedLoop === true ? request.session : undefined,
     }),

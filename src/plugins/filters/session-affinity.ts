@@ -4,7 +4,7 @@ import {
   sessionBindingOf,
   sessionHeaders,
   sessionNeeds,
-} from '../parameters/session-affinity.ts';
+} from '../parameters/session-affinity-config.ts';
 
 /** Keeps only the endpoint that a session belongs to. */
 export const sessionAffinityFilter: FilterDefinition = affinityFilter('session-affinity-filter');

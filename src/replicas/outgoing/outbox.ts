@@ -20,7 +20,7 @@ import {
   writeRouted,
   writeWaiting,
 } from '../messages/write-entries.ts';
-import { type OpenRequest, writeOpen } from './open-requests.ts';
+import { type OpenRequest, writeOpen } from './open-request.ts';
 import { PickPace } from './pick-pace.ts';
 import { type MessageCounts, type SendMessage, SendQueue } from './send-queue.ts';
 

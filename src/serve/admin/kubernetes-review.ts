@@ -1,7 +1,10 @@
 import type { V1SubjectAccessReview, V1TokenReview } from '@kubernetes/client-node';
 import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import { connectApi } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
-import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
+import {
+  apiMessageOf,
+  apiStatusOf,
+} from '../../endpoints/discovery/kubernetes/api/kubernetes-error.ts';
 import type { Review } from './reviewed-tokens.ts';
 
 /** Prometheus waits 10 s for a page. */

@@ -4,7 +4,10 @@ import {
   type ApiQuestion,
   connectApi,
 } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
-import { apiMessageOf, apiStatusOf } from '../../endpoints/discovery/kubernetes/api/api-error.ts';
+import {
+  apiMessageOf,
+  apiStatusOf,
+} from '../../endpoints/discovery/kubernetes/api/kubernetes-error.ts';
 import { epochMsOf, isoTime } from '../../runtime/clock/iso-time.ts';
 import {
   type Lease,

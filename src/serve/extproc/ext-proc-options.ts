@@ -1,5 +1,5 @@
 import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
-import type { ExtProcServerOptions } from '../../extproc/server/server.ts';
+import type { ExtProcServerOptions } from '../../extproc/server/ext-proc-server.ts';
 import type { ObserverSessionOptions } from '../../extproc/session/observer-session.ts';
 import type { SessionSettings } from '../../extproc/session/session-rules.ts';
 import type { RoutingErrorCode } from '../../framework/error.ts';

@@ -1,4 +1,4 @@
-import type { ExtProcServerOptions } from '../../extproc/server/server.ts';
+import type { ExtProcServerOptions } from '../../extproc/server/ext-proc-server.ts';
 import type { SessionOptions } from '../../extproc/session/session.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { KeyedHash } from '../../framework/values/keyed-hash.ts';

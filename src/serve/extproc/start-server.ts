@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { type ExtProcServer, startExtProcServer } from '../../extproc/server/server.ts';
+import { type ExtProcServer, startExtProcServer } from '../../extproc/server/ext-proc-server.ts';
 import { type IoWorkers, startIoWorkers } from '../../io-workers/io-workers.ts';
 import { registerStreamMetrics } from '../../journal/metrics/answers/stream-metrics.ts';
 import { showMetric } from '../../journal/metrics/page/family.ts';

@@ -1,4 +1,4 @@
-import type { ExtProcServer } from '../../extproc/server/server.ts';
+import type { ExtProcServer } from '../../extproc/server/ext-proc-server.ts';
 import type { Readiness } from '../admin/admin-routes.ts';
 import type { DrainOptions } from '../options/serve-options.ts';
 

@@ -8,7 +8,7 @@ import { selfSignedCertificate } from '../../runtime/network/server/self-signed-
 import { clientFaultLog } from './client-fault-log.ts';
 import { type FollowedCertificate, followCertificate } from './follow-certificate.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
-import { ciphersOf, minVersionOf } from './tls-flags.ts';
+import { ciphersOf, minVersionOf } from './tls-versions.ts';
 
 /** Flags about TLS of the ext_proc port. */
 export interface TlsOptions {

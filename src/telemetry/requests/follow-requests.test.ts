@@ -5,7 +5,7 @@ import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { phasesOf } from '../tracing/phases-of.ts';
-import { accessLine } from './access-log.ts';
+import { accessLine } from './access-line.ts';
 import { RequestFollower } from './follow-requests.ts';
 import type { RequestRecord } from './request-record.ts';
 import type { RequestTrace } from './trace-context.ts';

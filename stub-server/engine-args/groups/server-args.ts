@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DIALECT_NAMES, type DialectName } from '../../metrics/metrics-page.ts';
+import { DIALECT_NAMES, type DialectName } from '../../metrics/engine-page.ts';
 import { PORT } from '../../options/stub-options.ts';
 import { settingError } from './setting-error.ts';
 import { count, duration, flag, listOf, number, type SettingTypes, text } from './setting-types.ts';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Replica } from '../replica/replica.ts';
+import type { StubReplica } from '../replica/stub-replica.ts';
 import type { GenerationTerms } from '../requests/read-generation.ts';
 
 /** llm-d-inference-sim's header for an image in the answer. */
@@ -16,7 +16,7 @@ export const IMAGE_PART = {
 };
 
 interface ChatCall {
-  readonly replica: Replica;
+  readonly replica: StubReplica;
   readonly headers: IncomingHttpHeaders;
 }
 

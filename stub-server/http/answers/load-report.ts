@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Replica } from '../replica/replica.ts';
+import type { StubReplica } from '../replica/stub-replica.ts';
 
 /** Asks for a report; its value is the format. */
 const FORMAT_HEADER = 'endpoint-load-metrics-format';
@@ -9,7 +9,10 @@ const REPORT_HEADER = 'endpoint-load-metrics';
  * The header with the load of the server (ORCA), where the client asks for one in a format that
  * vLLM knows. vLLM adds it to answers of chats and completions that come whole.
  */
-export function loadReport(headers: IncomingHttpHeaders, { engine }: Replica): [string, string][] {
+export function loadReport(
+  headers: IncomingHttpHeaders,
+  { engine }: StubReplica,
+): [string, string][] {
   const named = {
     kv_cache_usage_perc: engine.kv.pool.usage,
     num_requests_waiting: engine.waitingCount,

@@ -1,5 +1,5 @@
 import { ApiError } from '../replica/api-error.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { StubReplica } from '../replica/stub-replica.ts';
 import type { GenerationRequest, GenerationTerms } from '../requests/read-generation.ts';
 import { chainedHashes, TOKEN_BYTES, tokenIdsOf } from '../requests/tokenizer.ts';
 import { type Answer, planAnswer } from './plan-answer.ts';
@@ -24,7 +24,7 @@ const SEQUENCES_MAX = 4096;
 const TOKENS_MAX = 32 * 1024 * 1024;
 
 interface PlanParts {
-  readonly replica: Replica;
+  readonly replica: StubReplica;
   readonly prompts: GenerationRequest['prompts'];
   readonly asked: GenerationRequest['asked'];
   readonly forcedTokens: number | undefined;

@@ -9,7 +9,7 @@ import { goDurationText } from '../../go-values/flag-values.ts';
 import { changedFakes } from '../../metrics/fake-metrics.ts';
 import { checkImages, checkTimings } from '../../options/served-options.ts';
 import { ApiError, parseBody } from '../replica/api-error.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { StubReplica } from '../replica/stub-replica.ts';
 
 /** Settings of times that are no durations. */
 const PLAIN_TIMES: ReadonlySet<string> = new Set(['latency-calculator', 'time-factor-under-load']);
@@ -31,7 +31,13 @@ const NANOSECONDS = 1e-6;
 const changeSchema = z.record(z.string(), z.unknown());
 
 /** The settings of a server under llm-d-inference-sim's names. */
-export function adminConfig({ options, live, loras, address, contextTokensMax }: Replica): object {
+export function adminConfig({
+  options,
+  live,
+  loras,
+  address,
+  contextTokensMax,
+}: StubReplica): object {
   const timings = live.timings ?? NO_TIME;
   const times = Object.entries(TIMING_FIELDS).map(([name, field]) => {
     const value = timings[field];
@@ -64,7 +70,7 @@ export function adminConfig({ options, live, loras, address, contextTokensMax }:
 }
 
 /** Changes what can change while a server runs, all of it or nothing. Throws ApiError. */
-export function changeConfig(raw: unknown, replica: Replica): object {
+export function changeConfig(raw: unknown, replica: StubReplica): object {
   const given = parseBody(changeSchema, raw);
   const fixed = Object.keys(given).find((name) => !CHANGEABLE.has(name));
   if (fixed !== undefined) {
@@ -81,7 +87,7 @@ export function changeConfig(raw: unknown, replica: Replica): object {
   return adminConfig(replica);
 }
 
-function change(args: EngineArgs, { live }: Replica): void {
+function change(args: EngineArgs, { live }: StubReplica): void {
   const times = timingChanges(args);
   const changesTimes = Object.keys(times).length > 0;
   if (changesTimes && live.timings === undefined) {

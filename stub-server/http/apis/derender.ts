@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { usageObject } from '../answers/whole-reply.ts';
 import { ApiError, parseBody } from '../replica/api-error.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { StubReplica } from '../replica/stub-replica.ts';
 import { textOf } from '../requests/tokenizer.ts';
 
 /** What `/inference/v1/generate` answers. */
@@ -33,12 +33,12 @@ interface Derendered {
   readonly model: string;
   readonly object: string;
   readonly promptTokens: number;
-  readonly replica: Replica;
+  readonly replica: StubReplica;
   readonly choice: (text: string) => object;
 }
 
 /** `/v1/chat/completions/derender`: generated token ids as a chat completion. Throws ApiError. */
-export function derenderChat(raw: unknown, { replica }: { readonly replica: Replica }): object {
+export function derenderChat(raw: unknown, { replica }: { readonly replica: StubReplica }): object {
   const { generate_response: response, ...data } = parseBody(chatSchema, raw);
   return derendered([response], data.stream, {
     replica,
@@ -52,7 +52,7 @@ export function derenderChat(raw: unknown, { replica }: { readonly replica: Repl
 /** `/v1/completions/derender`: the same of completions, one for each prompt. Throws ApiError. */
 export function derenderCompletion(
   raw: unknown,
-  { replica }: { readonly replica: Replica },
+  { replica }: { readonly replica: StubReplica },
 ): object {
   const { generate_responses: responses, ...data } = parseBody(completionSchema, raw);
   const counts = data.prompt_tokens ?? responses.map(() => 0);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError, parseBody } from '../replica/api-error.ts';
-import { type Replica, servedName } from '../replica/replica.ts';
+import { type StubReplica, servedName } from '../replica/stub-replica.ts';
 import { promptTokenIds } from '../requests/chat-prompt.ts';
 import { textOrTokens } from '../requests/read-generation.ts';
 
@@ -14,7 +14,7 @@ const schema = z.looseObject({
 });
 
 /** The answer to a request for embeddings: unit vectors that depend only on the input's tokens. */
-export function embeddings(raw: unknown, replica: Replica, id: string): object {
+export function embeddings(raw: unknown, replica: StubReplica, id: string): object {
   const { model, input, encoding_format: format, dimensions } = parseBody(schema, raw);
   const served = servedName(replica, model ?? '');
   const inputs = promptTokenIds(input);

@@ -1,10 +1,10 @@
 import type { SequenceRequest, SequenceUsage, Submission } from '../../engine/sequence.ts';
-import { type KvLegs, nixlParams, type PrefillLeg } from '../../pd/kv-contract.ts';
+import { type KvLegs, nixlParams, type PrefillLeg } from '../../pd/kv-legs.ts';
 import type { Answer } from '../answers/plan-answer.ts';
 import { type PlannedSequence, planSequences } from '../answers/plan-sequences.ts';
 import type { Recipient, Reply } from '../answers/reply.ts';
 import { ApiError } from '../replica/api-error.ts';
-import { type Replica, rankFor, servedName, submitTo } from '../replica/replica.ts';
+import { rankFor, type StubReplica, servedName, submitTo } from '../replica/stub-replica.ts';
 import {
   askedError,
   asksForCacheThreshold,
@@ -57,7 +57,7 @@ function admittedName(model: string, { replica, headers }: GenerateCall): string
   return served;
 }
 
-function refuseWhereFull({ options: { waitingMax }, engine }: Replica): void {
+function refuseWhereFull({ options: { waitingMax }, engine }: StubReplica): void {
   if (waitingMax !== undefined && engine.waitingCount >= waitingMax) {
     throw new ApiError(429, `${engine.waitingCount} requests wait already, the maximum`);
   }
@@ -78,7 +78,7 @@ function sendEmpty(reply: Reply, sequences: readonly PlannedSequence[]): void {
 }
 
 /** The part of a sequence's KV that the prompt fills. */
-function promptKv({ promptTokens, hashes }: PlannedSequence, { options }: Replica): PromptKv {
+function promptKv({ promptTokens, hashes }: PlannedSequence, { options }: StubReplica): PromptKv {
   const blocks = Math.floor(promptTokens / options.blockTokens);
   return { tokens: promptTokens, hashes: hashes.subarray(0, blocks) };
 }

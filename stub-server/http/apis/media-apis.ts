@@ -6,7 +6,7 @@ import type { Call } from '../requests/call.ts';
 import { placeholdersOf } from '../requests/media.ts';
 import { tokenIdsOf } from '../requests/tokenizer.ts';
 import { compute, requestOf } from './compute.ts';
-import { SPEECH_TYPES, type SpeechFormat, silence } from './silence.ts';
+import { SPEECH_TYPES, type SpeechFormat, silentSpeech } from './silent-speech.ts';
 
 /** People say about three words of five letters each second. */
 const CHARACTERS_PER_SECOND = 15;
@@ -41,7 +41,7 @@ export function speak(call: Call): undefined {
   const request = requestOf(model, [tokenIdsOf(Buffer.from(input))], { text: input });
   compute(call, request, ({ promptTokens, answer }) => {
     const chosen: SpeechFormat = format ?? 'mp3';
-    const audio = silence(input.length / CHARACTERS_PER_SECOND, chosen);
+    const audio = silentSpeech(input.length / CHARACTERS_PER_SECOND, chosen);
     call.response.writeHead(200, {
       'content-type': SPEECH_TYPES[chosen],
       'content-length': audio.length,

@@ -1,5 +1,5 @@
 import { ApiError } from '../replica/api-error.ts';
-import { type Replica, servedName } from '../replica/replica.ts';
+import { type StubReplica, servedName } from '../replica/stub-replica.ts';
 import type { Call } from '../requests/call.ts';
 import type { Modality, PromptMedia } from '../requests/media.ts';
 import { type GenerationRequest, readChat, readCompletion } from '../requests/read-generation.ts';
@@ -27,7 +27,11 @@ function onlyRendering(request: GenerationRequest, { requestId, replica }: Call)
   return rendered;
 }
 
-function rendering(request: GenerationRequest, replica: Replica, id: string): readonly object[] {
+function rendering(
+  request: GenerationRequest,
+  replica: StubReplica,
+  id: string,
+): readonly object[] {
   const { media = [] } = request;
   const model = servedName(replica, request.model);
   const { stream, n, outputTokensMax, outputTokensMin, ignoreEos, stop, seed } = request;

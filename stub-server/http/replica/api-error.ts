@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { zodIssues } from '../../../src/files/reading/zod-issues.ts';
 import { messageOf } from '../../../src/framework/error.ts';
-import type { DialectName } from '../../metrics/metrics-page.ts';
+import type { DialectName } from '../../metrics/engine-page.ts';
 
 /** vLLM's names for HTTP statuses. */
 const TYPES: ReadonlyMap<number, string> = new Map([

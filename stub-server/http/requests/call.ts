@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Millis } from '../../../src/framework/runtime.ts';
 import { ApiError } from '../replica/api-error.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { StubReplica } from '../replica/stub-replica.ts';
 import type { LongTexts } from './long-texts.ts';
 import type { ReplicaDirectory } from './sequence-kv.ts';
 
 /** A request of a generating API, apart from its body. */
 export interface GenerateCall {
-  readonly replica: Replica;
+  readonly replica: StubReplica;
   readonly findReplica: ReplicaDirectory;
   readonly requestId: string;
   readonly headers: IncomingHttpHeaders;

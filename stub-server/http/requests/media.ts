@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Replica } from '../replica/replica.ts';
+import type { StubReplica } from '../replica/stub-replica.ts';
 import { TOKEN_BYTES } from './tokenizer.ts';
 
 export type Modality = 'image' | 'video' | 'audio';
@@ -97,7 +97,7 @@ const BYTES_PER_TOKEN = 8192;
  */
 export function encodingsOf(
   { media = [] }: { readonly media?: readonly PromptMedia[] | undefined },
-  { options, address, name }: Pick<Replica, 'options' | 'address' | 'name'>,
+  { options, address, name }: Pick<StubReplica, 'options' | 'address' | 'name'>,
 ): { readonly ec_transfer_params?: object } {
   if (!options.servesEncodings || media.length === 0) return {};
   const colon = address.lastIndexOf(':');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { KvFields } from '../../pd/kv-contract.ts';
+import type { KvFields } from '../../pd/kv-legs.ts';
 import { ApiError, parseBody } from '../replica/api-error.ts';
 import {
   type BytesOf,

@@ -1,13 +1,13 @@
 import { messageOf } from '../../../src/framework/error.ts';
 import { http } from '../../../src/runtime/network/server/node-http.ts';
 import type { RemoteKv } from '../../engine/kv-cache/cached-sequence.ts';
-import { type DecodeLeg, type KvLegs, kvLegsOf } from '../../pd/kv-contract.ts';
+import { type DecodeLeg, type KvLegs, kvLegsOf } from '../../pd/kv-legs.ts';
 import { ApiError } from '../replica/api-error.ts';
-import type { Replica } from '../replica/replica.ts';
+import type { StubReplica } from '../replica/stub-replica.ts';
 import type { GenerationTerms } from './read-generation.ts';
 
 /** Finds a server of this process by `host:port`. */
-export type ReplicaDirectory = (address: string) => Replica | undefined;
+export type ReplicaDirectory = (address: string) => StubReplica | undefined;
 
 /** The path on which a server sends KV to servers of other processes. */
 export const PULL_PATH = '/stub/kv';
@@ -24,7 +24,7 @@ export interface PromptKv {
 /** Finds which leg of a disaggregated request this is. Throws ApiError. */
 export function legsOfRequest(
   { kv }: GenerationTerms,
-  { replica, requestId }: { readonly replica: Replica; readonly requestId: string },
+  { replica, requestId }: { readonly replica: StubReplica; readonly requestId: string },
 ): KvLegs {
   const { role, bidirectionalKv: bidirectional } = replica.options;
   try {
@@ -35,7 +35,7 @@ export function legsOfRequest(
 }
 
 /** Includes the address because servers of other processes can have the same names. */
-export function engineIdOf({ name, address }: Replica): string {
+export function engineIdOf({ name, address }: StubReplica): string {
   return `${name}@${address}`;
 }
 
@@ -43,7 +43,7 @@ export function engineIdOf({ name, address }: Replica): string {
 export function remoteKvOf(
   prompt: PromptKv,
   parts: {
-    readonly replica: Replica;
+    readonly replica: StubReplica;
     readonly decode: DecodeLeg | undefined;
     readonly findReplica: ReplicaDirectory;
   },
@@ -73,7 +73,7 @@ export function remoteKvOf(
 /** Whether a server of this process no longer holds the KV; others are asked. */
 function isGone(
   { key, address }: DecodeLeg,
-  { exchange }: Replica,
+  { exchange }: StubReplica,
   findReplica: ReplicaDirectory,
 ): boolean {
   const isHere = address === undefined || findReplica(address) !== undefined;
@@ -98,7 +98,7 @@ function pull(
     .end(body);
 }
 
-function storedKvOf({ hashes }: PromptKv, replica: Replica): RemoteKv | undefined {
+function storedKvOf({ hashes }: PromptKv, replica: StubReplica): RemoteKv | undefined {
   const { store, engine, exchange, port } = replica;
   if (store === undefined) return undefined;
   const stored = store.leading(hashes);
@@ -110,13 +110,13 @@ function storedKvOf({ hashes }: PromptKv, replica: Replica): RemoteKv | undefine
 }
 
 /** Share of a prompt that is cached here or in the shared store, 0 to 1. */
-export function hitShare({ tokens, hashes }: PromptKv, replica: Replica): number {
+export function hitShare({ tokens, hashes }: PromptKv, replica: StubReplica): number {
   const blocks = Math.max(locallyCached(hashes, replica), replica.store?.leading(hashes) ?? 0);
   return (blocks * replica.engine.kv.blockTokens) / tokens;
 }
 
 /** Number of leading blocks in the server's own cache. */
-function locallyCached(hashes: ArrayLike<number>, { engine }: Replica): number {
+function locallyCached(hashes: ArrayLike<number>, { engine }: StubReplica): number {
   const { pool } = engine.kv;
   let blocks = 0;
   while (blocks < hashes.length && pool.find(hashes[blocks] as number) !== undefined) blocks += 1;

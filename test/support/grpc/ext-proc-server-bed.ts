@@ -9,12 +9,12 @@ import {
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { limitsFor } from '../../../src/extproc/server/port/server-limits.ts';
 import {
   type ExtProcServer,
   type ExtProcServerOptions,
   startExtProcServer,
-} from '../../../src/extproc/server/server.ts';
+} from '../../../src/extproc/server/ext-proc-server.ts';
+import { limitsFor } from '../../../src/extproc/server/port/server-limits.ts';
 import type { Router } from '../../../src/framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../../src/openai/parsers/open-body.ts';
 import { nodeClock } from '../../../src/runtime/clock/node-clock.ts';

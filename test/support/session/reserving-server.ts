@@ -1,8 +1,8 @@
-import { limitsFor } from '../../../src/extproc/server/port/server-limits.ts';
 import {
   type ExtProcServerOptions,
   startExtProcServer,
-} from '../../../src/extproc/server/server.ts';
+} from '../../../src/extproc/server/ext-proc-server.ts';
+import { limitsFor } from '../../../src/extproc/server/port/server-limits.ts';
 import type { SessionOptions } from '../../../src/extproc/session/session.ts';
 import type { StreamUsage } from '../../../src/extproc/streams/open-streams.ts';
 import type { InferenceRequest } from '../../../src/framework/request.ts';

@@ -6,7 +6,7 @@ import {
   type StreamEvent,
 } from '../../../src/extproc/codec/stream-event.ts';
 import { Session, type SessionOptions } from '../../../src/extproc/session/session.ts';
-import { BlockPool } from '../../../src/extproc/streams/block-pool.ts';
+import { MemoryPool } from '../../../src/extproc/streams/memory-pool.ts';
 import type { Endpoint, LoadReport } from '../../../src/framework/endpoint.ts';
 import { RoutingError } from '../../../src/framework/error.ts';
 import type { Outcome, Usage } from '../../../src/framework/observer.ts';
@@ -78,7 +78,7 @@ export interface SessionBed {
   readonly faults: readonly unknown[];
   /** Codes of refusals. */
   readonly rejected: readonly string[];
-  readonly blocks: BlockPool;
+  readonly blocks: MemoryPool;
   readonly heldBytes: () => number;
 }
 
@@ -102,7 +102,7 @@ export function setUp(
   const rejected: string[] = [];
   let firstTokens = 0;
   let heldBytes = 0;
-  const blocks = new BlockPool();
+  const blocks = new MemoryPool();
   const route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
     if (options?.subset?.length === 0) throw new RoutingError('no-endpoints', 'none of 3');
     routed.push({ request, options });

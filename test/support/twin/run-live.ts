@@ -1,12 +1,12 @@
 import { SERVING_CATALOGUE } from '../../../src/catalogue/built-in-catalogue.ts';
-import { promptReading } from '../../../src/catalogue/prompt-reading.ts';
+import { readingOfPlan } from '../../../src/catalogue/reading-of-plan.ts';
 import { NAMED_CONFIGS } from '../../../src/config/defaults.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { SessionOptions } from '../../../src/extproc/session/session.ts';
 import { EARLY_PICK_BYTES } from '../../../src/extproc/session/session-rules.ts';
 import type { EndpointId } from '../../../src/framework/endpoint.ts';
 import type { Network } from '../../../src/framework/runtime.ts';
-import { promptText } from '../../../src/lab/replay/prompt-text.ts';
+import { madeUpPrompt } from '../../../src/lab/replay/made-up-prompt.ts';
 import type { RequestResult } from '../../../src/lab/run-summary/run-result.ts';
 import type { PoolSpec } from '../../../src/lab/simulate/pool-spec.ts';
 import type { Workload } from '../../../src/lab/traces/workload.ts';
@@ -16,7 +16,7 @@ import { ControlledRouter } from '../../../src/picker/flow-control/controlled-ro
 import type { PickerPlan } from '../../../src/picker/plan/picker-plan.ts';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
-import type { Replica } from '../../../stub-server/http/replica/replica.ts';
+import type { StubReplica } from '../../../stub-server/http/replica/stub-replica.ts';
 import { LiveRequest } from './live-request.ts';
 import { startVirtualStubs } from './virtual-stubs.ts';
 import { VirtualWire } from './virtual-wire.ts';
@@ -37,7 +37,7 @@ export interface LiveOptions {
 
 export interface LiveRun {
   readonly requests: readonly RequestResult[];
-  readonly replicas: readonly Replica[];
+  readonly replicas: readonly StubReplica[];
 }
 
 /**
@@ -75,7 +75,7 @@ export async function runLive(options: LiveOptions): Promise<LiveRun> {
   };
   for (const [index, request] of workload.requests.entries()) {
     const { blockTokens } = workload;
-    const text = promptText(request, { blockTokens, salt: 'live', index, templateTokens: 0 });
+    const text = madeUpPrompt(request, { blockTokens, salt: 'live', index, templateTokens: 0 });
     const live = new LiveRequest(request, text.toString(), { ...shared, placeOf, onEnd });
     requests.push(live.result);
     clock.setTimer(request.atMs, () => live.start());
@@ -91,7 +91,7 @@ function fail({ error }: { readonly error: unknown }): never {
 }
 
 function sessionOf(plan: PickerPlan, router: ControlledRouter): SessionOptions {
-  const prompts = promptReading(plan);
+  const prompts = readingOfPlan(plan);
   let requests = 0;
   return {
     router,

@@ -1,7 +1,7 @@
 import type { Random } from '../../../src/framework/runtime.ts';
 import type { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
-import { createReplica, KvNetwork } from '../../../stub-server/create-replica.ts';
-import type { Replica } from '../../../stub-server/http/replica/replica.ts';
+import { createStubReplica, KvNetwork } from '../../../stub-server/create-stub-replica.ts';
+import type { StubReplica } from '../../../stub-server/http/replica/stub-replica.ts';
 import { createStubServer } from '../../../stub-server/http/server.ts';
 import { engineAddresses } from '../../../stub-server/options/engine-addresses.ts';
 import { readPoolFile } from '../../../stub-server/options/stub-pool-file.ts';
@@ -15,15 +15,15 @@ export function startVirtualStubs(
     random,
     wire,
   }: { readonly clock: SimulatedClock; readonly random: Random; readonly wire: VirtualWire },
-): readonly Replica[] {
+): readonly StubReplica[] {
   const servers = readPoolFile(poolFile, 'pool.yaml');
   const kvNetwork = new KvNetwork(clock);
-  const byAddress = new Map<string, Replica>();
+  const byAddress = new Map<string, StubReplica>();
   return engineAddresses(servers).map((place, index) => {
     const options = servers[index];
     if (options === undefined) throw new Error('a server has several engines');
-    const ranks: Replica[] = [];
-    const replica = createReplica(`stub-${index}`, {
+    const ranks: StubReplica[] = [];
+    const replica = createStubReplica(`stub-${index}`, {
       options,
       place,
       clock,

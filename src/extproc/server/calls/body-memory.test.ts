@@ -21,7 +21,7 @@ import {
 import { sessionConnection } from '../../../../test/support/session/session-connection.ts';
 import type { Http2Connection } from '../../http2/connection.ts';
 import { PREFACE } from '../../http2/frames.ts';
-import type { BlockPool } from '../../streams/block-pool.ts';
+import type { MemoryPool } from '../../streams/memory-pool.ts';
 import { OpenStreams } from '../../streams/open-streams.ts';
 
 const SEED = 20_261_123;
@@ -30,7 +30,7 @@ const HEADERS = requestHeaders({ ':method': 'POST', ':path': '/v1/completions' }
 
 /** A connection whose client takes answers when it likes. Memory that is free is overwritten. */
 class Connection {
-  readonly blocks: BlockPool;
+  readonly blocks: MemoryPool;
   readonly #transport = new FakeTransport();
   readonly #connection: Http2Connection;
   #sent: Buffer[] = [];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BlockPool } from '../../streams/block-pool.ts';
+import { MemoryPool } from '../../streams/memory-pool.ts';
 import { MessageReader } from './message-reader.ts';
 
 const BYTES_MAX = 100_000;
@@ -36,7 +36,7 @@ describe('the reader of gRPC messages', () => {
     fc.assert(
       fc.property(messages, cuts, (sent, where) => {
         const bytes = Buffer.concat(sent.map((each) => framed(each)));
-        const got = allOf(new MessageReader(BYTES_MAX, new BlockPool()), pieces(bytes, where));
+        const got = allOf(new MessageReader(BYTES_MAX, new MemoryPool()), pieces(bytes, where));
         expect(got.map((each) => each.toString('hex'))).toEqual(
           sent.map((each) => Buffer.from(each).toString('hex')),
         );
@@ -46,7 +46,7 @@ describe('the reader of gRPC messages', () => {
   });
 
   it('[G1] gives a message that came in parts memory of its own, and others a view', () => {
-    const reader = new MessageReader(BYTES_MAX, new BlockPool());
+    const reader = new MessageReader(BYTES_MAX, new MemoryPool());
     const bytes = framed(Buffer.alloc(50_000, 7));
     const [whole] = allOf(reader, [bytes]);
     expect(whole?.buffer === bytes.buffer).toBe(true);
@@ -57,7 +57,7 @@ describe('the reader of gRPC messages', () => {
   });
 
   it('[V210] gathers messages of 16 KB in blocks that it gives back when they are handled', () => {
-    const blocks = new BlockPool();
+    const blocks = new MemoryPool();
     const reader = new MessageReader(BYTES_MAX, blocks);
     const bytes = framed(Buffer.alloc(16_400, 7));
     for (let each = 0; each < 10; each++) {
@@ -74,7 +74,7 @@ describe('the reader of gRPC messages', () => {
   });
 
   it('[G1] says which messages are compressed', () => {
-    const reader = new MessageReader(BYTES_MAX, new BlockPool());
+    const reader = new MessageReader(BYTES_MAX, new MemoryPool());
     reader.push(Buffer.concat([framed(Buffer.from('a'), true), framed(Buffer.from('b'))]));
     expect([String(reader.next()), reader.compressed]).toEqual(['a', true]);
     expect([String(reader.next()), reader.compressed]).toEqual(['b', false]);
@@ -83,7 +83,7 @@ describe('the reader of gRPC messages', () => {
   it('[G2] refuses a message that is too large by its head, before it comes', () => {
     const head = framed(Buffer.alloc(BYTES_MAX + 1)).subarray(0, 5);
     for (const parts of [[head], [head.subarray(0, 2), head.subarray(2)]]) {
-      expect(() => allOf(new MessageReader(BYTES_MAX, new BlockPool()), parts)).toThrow(
+      expect(() => allOf(new MessageReader(BYTES_MAX, new MemoryPool()), parts)).toThrow(
         'Received message larger than max (100001 vs. 100000)',
       );
     }

@@ -1,5 +1,5 @@
 import { FRAME_HEAD_BYTES } from '../../../openai/grpc/grpc-frames.ts';
-import { BLOCK_BYTES, type BlockPool, freeMemory } from '../../streams/block-pool.ts';
+import { BLOCK_BYTES, freeMemory, type MemoryPool } from '../../streams/memory-pool.ts';
 import { GRPC } from './grpc.ts';
 
 /** What a frame that breaks gRPC's rules is answered with. */
@@ -23,7 +23,7 @@ const SMALL_BYTES_MAX = 4096;
  */
 export class MessageReader {
   readonly #messageBytesMax: number;
-  readonly #blocks: BlockPool;
+  readonly #blocks: MemoryPool;
   #piece = NO_BYTES;
   #at = 0;
   /** Head and message as far as they have come, if they do not come in one piece. */
@@ -34,7 +34,7 @@ export class MessageReader {
   /** The memory of the message that `next` has returned last, if it is its own. */
   #own: Buffer | undefined;
 
-  constructor(messageBytesMax: number, blocks: BlockPool) {
+  constructor(messageBytesMax: number, blocks: MemoryPool) {
     this.#messageBytesMax = messageBytesMax;
     this.#blocks = blocks;
   }

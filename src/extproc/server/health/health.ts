@@ -2,7 +2,7 @@ import { FRAME_HEAD_BYTES } from '../../../openai/grpc/grpc-frames.ts';
 import { WireReader } from '../../codec/wire-reader.ts';
 import { WireWriter } from '../../codec/wire-writer.ts';
 import type { Http2Stream, StreamHandler } from '../../http2/stream.ts';
-import { BlockPool } from '../../streams/block-pool.ts';
+import { MemoryPool } from '../../streams/memory-pool.ts';
 import { endCall, GRPC, type Method, respond } from '../calls/grpc.ts';
 import { FramingError, MessageReader } from '../calls/message-reader.ts';
 import { OpenCalls } from '../calls/open-calls.ts';
@@ -99,7 +99,7 @@ function unary(answer: (service: string) => Buffer): Method {
 }
 
 /** Names of services are short, so that it is never reached. */
-const BLOCKS = new BlockPool();
+const BLOCKS = new MemoryPool();
 
 /** Reads the message of a request, whose only field is the name of a service. */
 class Request {

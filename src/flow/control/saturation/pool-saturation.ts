@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import { servesRole } from '../../../framework/roles.ts';
 import type { Millis } from '../../../framework/runtime.ts';
-import { type Detector, STAGES, type Stage } from './detectors.ts';
+import { type Detector, STAGES, type Stage } from './saturation-detectors.ts';
 
 /** The saturation of some endpoints, such as one, a subset, or the pool. */
 export interface PoolSaturation {

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Programs } from '../../../flow/control/fairness/programs.ts';
 import type { FlowControl } from '../../../flow/control/flow-control.ts';
-import type { Detector } from '../../../flow/control/saturation/detectors.ts';
+import type { Detector } from '../../../flow/control/saturation/saturation-detectors.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import { type MetricSample, showMetric } from '../page/family.ts';
 

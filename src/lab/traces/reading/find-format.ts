@@ -6,7 +6,7 @@ import { COPILOT } from '../formats/copilot.ts';
 import { AZURE, BURST_GPT, SPLITWISE, VIDUR } from '../formats/csv.ts';
 import { INFERENCE_PERF } from '../formats/inference-perf.ts';
 import { LITELLM } from '../formats/litellm.ts';
-import { MOONCAKE } from '../formats/mooncake.ts';
+import { MOONCAKE } from '../formats/mooncake-trace.ts';
 import { OTEL } from '../formats/otel-spans.ts';
 import { POINTSMAN } from '../formats/pointsman.ts';
 import type { TraceFormat } from '../trace-format.ts';

@@ -3,8 +3,8 @@ import { BodyTooLargeError, type Millis } from '../../../../framework/runtime.ts
 import { interimAnswers } from '../../../../runtime/network/client/interim-answers.ts';
 import { readSmallPieces } from '../../../../runtime/network/client/small-reads.ts';
 import type { ApiAccess } from './api-access.ts';
-import { ApiStatusError } from './api-error.ts';
 import { boundedAnswers } from './bounded-answers.ts';
+import { ApiStatusError } from './kubernetes-error.ts';
 
 export interface ApiQuestion {
   readonly path: string;

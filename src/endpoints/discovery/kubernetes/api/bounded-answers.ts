@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { PieceLimit } from '../../../../runtime/network/pieces/piece-limit.ts';
-import { ApiContentError } from './api-error.ts';
+import { ApiContentError } from './kubernetes-error.ts';
 
 /** Breaks off answers that come in pieces of a few bytes each. */
 export function boundedAnswers(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {

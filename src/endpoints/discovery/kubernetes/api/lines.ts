@@ -1,4 +1,4 @@
-import { ApiContentError } from './api-error.ts';
+import { ApiContentError } from './kubernetes-error.ts';
 
 const NEWLINE = 0x0a;
 const NOTHING: Uint8Array = new Uint8Array();

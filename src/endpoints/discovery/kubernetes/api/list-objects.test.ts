@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
 import { BodyTooLargeError } from '../../../../framework/runtime.ts';
 import type { ApiConnection } from './api-connection.ts';
-import { ApiStatusError } from './api-error.ts';
+import { ApiStatusError } from './kubernetes-error.ts';
 import { listObjects } from './list-objects.ts';
 
 /** An API server with objects of these sizes. */

@@ -1,7 +1,7 @@
 import type { Millis } from '../../../../framework/runtime.ts';
 import { BodyTooLargeError } from '../../../../framework/runtime.ts';
 import type { ApiConnection } from './api-connection.ts';
-import { ApiContentError } from './api-error.ts';
+import { ApiContentError } from './kubernetes-error.ts';
 import type { Pace } from './pace.ts';
 
 /** About so many bytes are read at once: to parse them takes some milliseconds. */

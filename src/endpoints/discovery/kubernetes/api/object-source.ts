@@ -2,7 +2,7 @@ import type { ResourceSource, WatchObserver } from '../watch/informer.ts';
 import type { KubeObject } from '../watch/kube-objects.ts';
 import type { ApiAccess } from './api-access.ts';
 import { type ApiConnection, connectApi } from './api-connection.ts';
-import { type ApiRequest, apiStatusOf, explainApiError } from './api-error.ts';
+import { type ApiRequest, apiStatusOf, explainApiError } from './kubernetes-error.ts';
 import { listObjects } from './list-objects.ts';
 import type { Pace } from './pace.ts';
 import { watchObjects } from './watch-objects.ts';

@@ -1,7 +1,7 @@
 import type { Millis } from '../../../../framework/runtime.ts';
 import { parseBounded } from '../../../../openai/json/parse-bounded.ts';
 import type { ApiConnection } from './api-connection.ts';
-import { ApiContentError, ApiStatusError } from './api-error.ts';
+import { ApiContentError, ApiStatusError } from './kubernetes-error.ts';
 import { Lines } from './lines.ts';
 import type { ObjectsQuestion } from './list-objects.ts';
 import type { Pace } from './pace.ts';

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../../../../framework/runtime.ts';
 import type { RequestRules } from '../../../rewrites/request-rules.ts';
-import { apiStatusOf } from '../api/api-error.ts';
+import { apiStatusOf } from '../api/kubernetes-error.ts';
 import type { PacedServer } from '../api/object-source.ts';
 import { Informer, type ResourceSource } from '../watch/informer.ts';
 import { Spaced } from '../watch/spaced.ts';

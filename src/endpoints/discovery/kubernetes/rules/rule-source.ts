@@ -1,7 +1,7 @@
 import { messageOf } from '../../../../framework/error.ts';
 import type { Clock } from '../../../../framework/runtime.ts';
 import { connectApi } from '../api/api-connection.ts';
-import { apiStatusOf, explainApiError } from '../api/api-error.ts';
+import { apiStatusOf, explainApiError } from '../api/kubernetes-error.ts';
 import { objectSource, type PacedServer } from '../api/object-source.ts';
 import type { ResourceSource, WatchObserver } from '../watch/informer.ts';
 import { leanRule, RULE_GROUPS, type RuleObject } from './rule-objects.ts';

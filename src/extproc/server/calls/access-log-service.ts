@@ -1,6 +1,6 @@
 import { cutAnswersIn } from '../../codec/decode-access-log.ts';
 import type { Http2Stream, StreamHandler } from '../../http2/stream.ts';
-import type { BlockPool } from '../../streams/block-pool.ts';
+import type { MemoryPool } from '../../streams/memory-pool.ts';
 import { endCall, GRPC, type Method, respond } from './grpc.ts';
 import { MessageParts } from './message-parts.ts';
 import { FramingError, MessageReader } from './message-reader.ts';
@@ -15,7 +15,7 @@ const CALLS_MAX = 256;
 const PARTS_BYTES_MAX = 8 * 1024 * 1024;
 
 interface AccessLogOptions {
-  readonly blocks: BlockPool;
+  readonly blocks: MemoryPool;
   /** The server of the request with this `x-request-id` broke off its answer. */
   readonly onCut: (requestId: string) => void;
 }

@@ -2,7 +2,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 
 /** How long a request may wait at a picker with this plan; infinity for no limit. */
-export function longestWaitMs({ hold, flowControl }: PickerPlan): Millis {
+export function longestWaitOfPlanMs({ hold, flowControl }: PickerPlan): Millis {
   const held = hold?.enabled === true ? hold.maxWaitMs : 0;
   if (flowControl === undefined) return held;
   const { requestTtlMs, noEndpointTtlMs, bands, defaultBand, negativeBand } = flowControl;

@@ -3,7 +3,7 @@ import { makePool } from '../../test/makers.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Decision, ProfileResult, ProfileRun } from '../framework/scheduling.ts';
 import { toDecision } from '../remote/read-decision.ts';
-import { rankIn, standingOf } from './ranking.ts';
+import { rankIn, standingOf } from './standing.ts';
 
 const [a, b, c] = makePool([{}, {}, {}]) as [Endpoint, Endpoint, Endpoint];
 

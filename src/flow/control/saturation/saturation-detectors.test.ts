@@ -3,8 +3,8 @@ import { makePool, NEVER, NOW } from '../../../../test/makers.ts';
 import type { InFlightLoad, InFlightView } from '../../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../../framework/endpoint.ts';
 import { ENGINE_COUNT } from '../../../framework/endpoint-attributes.ts';
-import { backlog, concurrency, highest, utilization } from './detectors.ts';
 import { poolSaturation } from './pool-saturation.ts';
+import { backlog, concurrency, highest, utilization } from './saturation-detectors.ts';
 
 const DEFAULTS = {
   queueDepthThreshold: 5,

@@ -4,7 +4,7 @@ import { ObserverSession, type ObserverSessionOptions } from '../session/observe
 import { Session, type SessionOptions } from '../session/session.ts';
 import { OpenStreams, type StreamsElsewhere, type StreamUsage } from '../streams/open-streams.ts';
 import { UploadWatch } from '../streams/upload-watch.ts';
-import { accessLogMethods } from './calls/access-log.ts';
+import { accessLogMethods } from './calls/access-log-service.ts';
 import { type Method, serveMethods } from './calls/grpc.ts';
 import { type NewSession, runSession } from './calls/run-session.ts';
 import type { StreamTimes } from './calls/stream-times.ts';

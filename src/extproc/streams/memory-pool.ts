@@ -12,7 +12,7 @@ const TRIMMED_SHARE = 1 / 8;
  * Memory for bytes that come and go, in blocks of one size that are used again. V8 collects its
  * whole heap for what is taken and given back outside of it; blocks that stay cost it nothing.
  */
-export class BlockPool {
+export class MemoryPool {
   readonly #free: Buffer[] = [];
   /** The fewest free blocks since the last `trim`. */
   #freeMin = 0;

@@ -14,7 +14,7 @@ const MP3_FRAME = Buffer.concat([Buffer.of(0xff, 0xfb, 0x10, 0xc4), Buffer.alloc
 const MP3_FRAMES_PER_SECOND = 44_100 / 1152;
 
 /** So much silence in a format; `pcm` is 16 bits at 24 kHz, without a head. */
-export function silence(seconds: number, format: SpeechFormat): Buffer {
+export function silentSpeech(seconds: number, format: SpeechFormat): Buffer {
   if (format === 'mp3') {
     const frames = Math.max(1, Math.round(seconds * MP3_FRAMES_PER_SECOND));
     return Buffer.concat(Array.from({ length: frames }, () => MP3_FRAME));

@@ -4,7 +4,7 @@ import type { ModelEngine } from '../../engine/model-engine.ts';
 import type { SequenceRequest, Submission } from '../../engine/sequence.ts';
 import type { ActiveFaults } from '../../faults/active-faults.ts';
 import type { EngineStats } from '../../metrics/engine-stats.ts';
-import type { MetricsSource } from '../../metrics/family.ts';
+import type { MetricsSource } from '../../metrics/series-family.ts';
 import type { StubOptions } from '../../options/stub-options.ts';
 import type { KvExchange } from '../../pd/kv-exchange.ts';
 import type { KvPort } from '../../pd/kv-fabric.ts';
@@ -14,14 +14,14 @@ import { ApiError } from './api-error.ts';
 import type { LiveSettings } from './live-settings.ts';
 
 /** One model server: an engine and the state of its API server. */
-export interface Replica {
+export interface StubReplica {
   /** The server's name, which all its ranks share. */
   readonly name: string;
   /** Index of the server in the pool, from 0. */
   readonly server: number;
   readonly rank: number;
   /** All ranks of the server, in order. */
-  readonly ranks: readonly Replica[];
+  readonly ranks: readonly StubReplica[];
   /** Chooses the rank of each request where all are behind one address; set when all are there. */
   balancer: EngineBalancer | undefined;
   /** `host:port`; empty until it listens. */
@@ -54,7 +54,7 @@ export interface Replica {
  * The name under which a request for `model` is answered: an adapter's own, and the first of the
  * server's for each of these and for an empty one. Throws ApiError where the model is not served.
  */
-export function servedName({ options, loras }: Replica, model: string): string {
+export function servedName({ options, loras }: StubReplica, model: string): string {
   if (loras.has(model)) return model;
   if (model === '' || model === options.model || options.aliases.includes(model)) {
     return options.model;
@@ -63,11 +63,11 @@ export function servedName({ options, loras }: Replica, model: string): string {
 }
 
 /** The ranks behind the address of this one, which live and end together. */
-export function ranksAtAddress(replica: Replica): readonly Replica[] {
+export function ranksAtAddress(replica: StubReplica): readonly StubReplica[] {
   return replica.balancer === undefined ? [replica] : replica.ranks;
 }
 
-export function stateOf(replica: Replica): object {
+export function stateOf(replica: StubReplica): object {
   const { name, rank, address, engine, stats, faults, exchange, port, loras } = replica;
   const { pool } = engine.kv;
   return {
@@ -98,7 +98,7 @@ const RANK_HEADER = 'x-data-parallel-rank';
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The rank that is to compute a request: the one that its header names, or the balancer's. */
-export function rankFor(headers: Headers, replica: Replica): Replica {
+export function rankFor(headers: Headers, replica: StubReplica): StubReplica {
   const { balancer, ranks } = replica;
   if (balancer === undefined || namedRank(headers) !== undefined) return replica;
   return ranks[balancer.choose()] ?? replica;
@@ -106,14 +106,14 @@ export function rankFor(headers: Headers, replica: Replica): Replica {
 
 /** Submits to the rank's engine, where the balancer counts the request, if there is one. */
 export function submitTo(
-  { balancer, rank, engine }: Replica,
+  { balancer, rank, engine }: StubReplica,
   request: SequenceRequest,
 ): Submission {
   return balancer === undefined ? engine.submit(request) : balancer.submit(engine, rank, request);
 }
 
 /** The rank that the header names. Each port of a server accepts requests for any of its ranks. */
-export function rankOf(headers: Headers, replica: Replica): Replica {
+export function rankOf(headers: Headers, replica: StubReplica): StubReplica {
   const named = namedRank(headers);
   if (named === undefined) return replica;
   const rank = replica.ranks[named];

@@ -7,7 +7,7 @@ import {
   setUp,
 } from '../../../test/support/session/session-bed.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
-import { readLoadReport } from './load-report.ts';
+import { readLoadReport } from './read-load-report.ts';
 
 const NONE = { waitingQueueSize: undefined, runningRequests: undefined, kvCacheUsage: undefined };
 

@@ -7,7 +7,7 @@ const GAP_MAX = 1024;
 export type QueuePolicy = 'fcfs' | 'priority';
 
 /** Requests that wait to be admitted, first in line first. */
-export class WaitingQueue {
+export class EngineQueue {
   readonly #policy: QueuePolicy;
   #items: (Sequence | undefined)[] = [];
   #head = 0;

@@ -7,27 +7,28 @@ import { TimedEngine } from './engine/timed-engine.ts';
 import { NO_TIME } from './engine/timings.ts';
 import { ActiveFaults } from './faults/active-faults.ts';
 import { LiveSettings } from './http/replica/live-settings.ts';
-import type { Replica } from './http/replica/replica.ts';
+import type { StubReplica } from './http/replica/stub-replica.ts';
 import type { KvEvents } from './kv-events-of.ts';
+import { createMetricsPage, DIALECTS } from './metrics/engine-page.ts';
 import { EngineStats } from './metrics/engine-stats.ts';
 import { fakeSource } from './metrics/fake-metrics.ts';
-import type { MetricsSource } from './metrics/family.ts';
 import { lorasInUse } from './metrics/loras-in-use.ts';
-import { createMetricsPage, DIALECTS } from './metrics/metrics-page.ts';
+import type { MetricsSource } from './metrics/series-family.ts';
 import type { EngineAddress } from './options/engine-addresses.ts';
 import type { StubOptions } from './options/stub-options.ts';
 import { KvExchange } from './pd/kv-exchange.ts';
 import { KvFabric, KvPort } from './pd/kv-fabric.ts';
 import { SharedStore } from './pd/shared-store.ts';
 
-interface ReplicaParts extends Pick<Replica, 'options' | 'clock' | 'random' | 'ranks' | 'texts'> {
+interface ReplicaParts
+  extends Pick<StubReplica, 'options' | 'clock' | 'random' | 'ranks' | 'texts'> {
   readonly place: EngineAddress;
   readonly events: KvEvents | undefined;
   readonly kvNetwork: KvNetwork;
 }
 
 /** Creates an engine and everything around it except its sockets. */
-export function createReplica(name: string, parts: ReplicaParts): Replica {
+export function createStubReplica(name: string, parts: ReplicaParts): StubReplica {
   const { options, place, clock, random, events, kvNetwork, ranks, texts } = parts;
   const { exchange } = kvNetwork;
   const { server, rank } = place;
@@ -78,7 +79,7 @@ function sourceOf(
     engine,
     stats,
     startedAt,
-  }: Pick<Replica, 'engine' | 'stats'> & Pick<EngineProcess, 'startedAt'>,
+  }: Pick<StubReplica, 'engine' | 'stats'> & Pick<EngineProcess, 'startedAt'>,
 ): MetricsSource {
   return {
     ...options,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { BLOCK_BYTES, BlockPool } from './block-pool.ts';
+import { BLOCK_BYTES, MemoryPool } from './memory-pool.ts';
 
 describe('the pool of blocks', () => {
   it('[V210] makes a block only where none is free', () => {
-    const pool = new BlockPool();
+    const pool = new MemoryPool();
     for (let round = 0; round < 100; round++) {
       const blocks = Array.from({ length: 20 }, () => pool.take());
       expect(new Set(blocks).size).toBe(20);
@@ -13,7 +13,7 @@ describe('the pool of blocks', () => {
   });
 
   it('[V212] frees what nothing needs a part at a time, and no block that was needed since', () => {
-    const pool = new BlockPool();
+    const pool = new MemoryPool();
     const blocks = Array.from({ length: 80 }, () => pool.take());
     for (const block of blocks) pool.give(block);
     pool.trim();
@@ -28,7 +28,7 @@ describe('the pool of blocks', () => {
   });
 
   it('[V210] hands a block over to the body that keeps most of it, once', () => {
-    const pool = new BlockPool();
+    const pool = new MemoryPool();
     const block = pool.take();
     const most = block.subarray(20, BLOCK_BYTES - 100);
     expect(pool.takeOver(most)).toBeUndefined();
@@ -45,7 +45,7 @@ describe('the pool of blocks', () => {
   });
 
   it('[V212] does not count a block that is left to the collector', () => {
-    const pool = new BlockPool();
+    const pool = new MemoryPool();
     pool.take();
     pool.leave();
     expect([pool.size, pool.taken]).toEqual([0, 0]);

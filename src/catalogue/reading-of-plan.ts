@@ -7,7 +7,7 @@ const TOKEN_PRODUCERS: ReadonlySet<string> = new Set(['token-producer', 'tokeniz
 type ReadingPlan = Pick<PickerPlan, 'plugins' | 'outputEstimate'>;
 
 /** How prompts are read for this plan; with `others`, as these plans need the text of it. */
-export function promptReading(
+export function readingOfPlan(
   plan: ReadingPlan,
   others: readonly ReadingPlan[] = [],
 ): PromptReading {

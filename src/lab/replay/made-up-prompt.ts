@@ -33,7 +33,7 @@ interface PromptTextOptions {
  * Makes a prompt for a request of which only the sizes and block ids are known: one word a token,
  * and the same text for the same block id. The bytes need no escape in JSON.
  */
-export function promptText(
+export function madeUpPrompt(
   { promptTokens, blockIds }: TraceRequest,
   { blockTokens, salt, index, templateTokens }: PromptTextOptions,
 ): Buffer {

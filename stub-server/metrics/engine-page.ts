@@ -6,7 +6,7 @@ import type {
   Labels,
   MetricsSource,
   SeriesFamily,
-} from './family.ts';
+} from './series-family.ts';
 import { SGLANG } from './sglang.ts';
 import { TRTLLM } from './trtllm.ts';
 import { VLLM, VLLM_2025 } from './vllm.ts';

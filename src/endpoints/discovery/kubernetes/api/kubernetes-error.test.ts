@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ApiRequest, explainApiError } from './api-error.ts';
+import { type ApiRequest, explainApiError } from './kubernetes-error.ts';
 
 const asked: ApiRequest = { verb: 'list', what: 'pods in namespace n', server: 'https://api:6443' };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readSelector } from './label-selector.ts';
+import { readSelector } from './read-selector.ts';
 
 test.each([
   ['app=vllm', 'app=vllm'],

@@ -1,4 +1,4 @@
-import { promptReading } from '../catalogue/prompt-reading.ts';
+import { readingOfPlan } from '../catalogue/reading-of-plan.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import type { HashSecret } from '../framework/values/keyed-hash.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
@@ -56,7 +56,7 @@ export function requestReader(
 
 function openBodyOf(plan: PickerPlan, hashSeed: HashSecret): ReturnType<typeof createOpenBody> {
   const { parsers = [] } = plan;
-  const prompts = promptReading(plan);
+  const prompts = readingOfPlan(plan);
   return createOpenBody({
     bodyBytesMax: BODY_BYTES_MAX,
     hashSeed,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planFromPlugins } from './plan.ts';
-import { promptReading } from './prompt-reading.ts';
+import { readingOfPlan } from './reading-of-plan.ts';
 
 const config = (plugins: string): string =>
   `apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\nplugins:\n${plugins}`;
@@ -18,6 +18,6 @@ describe('whose text of prompts is hashed', () => {
   ])('[D283] %s', async (given, isReference) => {
     const text = given.includes('\n') ? given : undefined;
     const plan = await planFromPlugins(given, [], { text });
-    expect(promptReading(plan).referenceText).toBe(isReference);
+    expect(readingOfPlan(plan).referenceText).toBe(isReference);
   });
 });

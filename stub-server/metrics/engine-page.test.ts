@@ -5,9 +5,9 @@ import { Engine } from '../engine/engine.ts';
 import { latencyModel } from '../engine/latency-model.ts';
 import { LORA_DEFAULTS } from '../engine/lora-slots.ts';
 import { PRESETS } from '../presets/presets.ts';
+import { createMetricsPage, DIALECTS, type DialectName } from './engine-page.ts';
 import { EngineStats } from './engine-stats.ts';
 import { lorasInUse } from './loras-in-use.ts';
-import { createMetricsPage, DIALECTS, type DialectName } from './metrics-page.ts';
 
 /**
  * A page after some traffic: answers of several lengths, one aborted, one still waiting for its
