@@ -9,6 +9,8 @@ import { coreInsteadOf } from '../reference/reference-types.ts';
 import { replicaSettings } from '../schema/data-layer-schema.ts';
 import { API_VERSION, type EndpointPickerConfig, LEGACY_API_VERSION } from '../schema/schema.ts';
 import { idleParameters } from './idle-parameters.ts';
+import { switchedOff } from './switched-off.ts';
+import { switchedOffFields } from './switched-off-fields.ts';
 import { unusedPlugins } from './unused-plugins.ts';
 
 const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
@@ -33,6 +35,7 @@ export function configNotes(
 ): readonly ConfigNote[] {
   return [
     ...fieldNotes(config),
+    ...switchedOffFields(config),
     ...gateNotes(config.featureGates, issues),
     ...pluginNotes(config),
     ...unusedPlugins(config),
@@ -115,6 +118,7 @@ function pluginNotes({ plugins }: EndpointPickerConfig): readonly ConfigNote[] {
     }
     notes.push(...coreNotes(type, Object.keys(parameters ?? {}), given));
     notes.push(...unverified(parameters, given), ...idleParameters(type, parameters, given));
+    notes.push(...switchedOff(type, parameters, given));
     return notes;
   });
 }

@@ -1,4 +1,5 @@
 import type { ConfigNote, NoteReason } from '../../picker/plan/config-note.ts';
+import { isGiven, parameterAt } from './parameter-at.ts';
 
 type Rule = readonly [reason: NoteReason, why: string];
 
@@ -81,6 +82,7 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     families: LINES_NEEDED,
   },
   'multicluster-metrics-data-source': { families: LINES_NEEDED },
+  'multicluster-session-affinity-filter': sessionAffinity,
   'no-hit-lru-scorer': {
     prefixPluginType: NEVER_USED,
     prefixPluginName: NEVER_USED,
@@ -123,8 +125,7 @@ export function idleParameters(
   if (isOtherStrategy(type, parameters)) rules.push(['headroomSelectionStrategy', LEAST]);
   if (isRounded(type, parameters)) rules.push(['blockSizeTokens', ROUNDED]);
   return rules.flatMap(([name, [reason, why]]) => {
-    const value = valueAt(parameters, name);
-    if (value === undefined || value === null || value === '') return [];
+    if (!isGiven(parameterAt(parameters, name))) return [];
     const at = `${path}.${name}`;
     return [{ path: at, reason, text: `${at} has no effect: ${why}` }];
   });
@@ -133,27 +134,18 @@ export function idleParameters(
 /** Blocks bound the match only where tokens do not, as in the reference. */
 function boundsBlocksInVain(type: string, parameters: unknown): boolean {
   if (!APPROXIMATE.has(type)) return false;
-  const tokens = valueAt(parameters, 'maxPrefixTokensToMatch');
-  return tokens === undefined ? valueAt(parameters, 'keepInFlight') !== true : tokens !== 0;
+  const tokens = parameterAt(parameters, 'maxPrefixTokensToMatch');
+  return tokens === undefined ? parameterAt(parameters, 'keepInFlight') !== true : tokens !== 0;
 }
 
 /** Whether the blocks of this producer have another size than it is given. */
 function isRounded(type: string, parameters: unknown): boolean {
-  const tokens = valueAt(parameters, 'blockSizeTokens') ?? 0;
+  const tokens = parameterAt(parameters, 'blockSizeTokens') ?? 0;
   return type === 'burst-prefix-cache-producer' && Number(tokens) % 64 !== 0;
 }
 
 /** A text that is read as `least`. */
 function isOtherStrategy(type: string, parameters: unknown): boolean {
-  const strategy = valueAt(parameters, 'headroomSelectionStrategy');
+  const strategy = parameterAt(parameters, 'headroomSelectionStrategy');
   return type === 'latency-scorer' && strategy !== 'least' && strategy !== 'most';
-}
-
-function valueAt(value: unknown, path: string): unknown {
-  let found: unknown = value;
-  for (const key of path.split('.')) {
-    if (typeof found !== 'object' || found === null) return undefined;
-    found = (found as Readonly<Record<string, unknown>>)[key];
-  }
-  return found;
 }

@@ -44,6 +44,12 @@ describe('flowControl', () => {
     expect(JSON.stringify(planOf(empty))).toEqual(JSON.stringify(planOf(given)));
   });
 
+  test('[D609] what is above 64 bits with a unit or an exponent is as good as no bound', () => {
+    for (const large of ['10Ei', '"1e19"', '9223372036854775807', '9.3E']) {
+      expect(planOf(`{maxBytes: ${large}}`)?.maxBytes).toBeGreaterThan(9.2e18);
+    }
+  });
+
   test('[D555] a priority of null is 0, as Go reads it', () => {
     for (const priority of ['null', '~', '']) {
       const plan = planOf(`{priorityBands: [{priority: ${priority}, maxRequests: 7}]}`);
@@ -81,6 +87,9 @@ describe('flowControl', () => {
     ['{maxBytes: ""}', 'flowControl.maxBytes: must be a quantity'],
     ['{maxBytes: 10Gb}', 'flowControl.maxBytes: must be a quantity'],
     ['{maxRequests: -1}', 'flowControl.maxRequests: must be a quantity'],
+    ['{maxBytes: 9223372036854775808}', 'flowControl.maxBytes: must be below 2^63'],
+    ['{maxBytes: "9223372036854775808"}', 'flowControl.maxBytes: must be below 2^63'],
+    ['{maxRequests: 1e19}', 'flowControl.maxRequests: must be below 2^63'],
     ['{defaultRequestTTL: 5 s}', 'flowControl.defaultRequestTTL: must be a duration'],
     ['{defaultRequestTTL: 60}', 'flowControl.defaultRequestTTL: must be a duration with its unit'],
     ['{priorityBands: [{priority: 1, defaultRequestTTL: 60}]}', 'must be a duration with its unit'],

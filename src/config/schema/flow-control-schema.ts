@@ -5,11 +5,21 @@ import { kubernetesQuantity } from '../../framework/values/kubernetes-quantity.t
 
 /** The section `flowControl` of a configuration. Quantities and durations are as in Kubernetes. */
 
-/** A number, or text such as `10Gi` or `1k`, rounded up to a whole number. */
+/** Where whole numbers of Go end. */
+const TOO_LARGE = 2 ** 63;
+
+/**
+ * A number, or text such as `10Gi` or `1k`, rounded up to a whole number. As in the reference,
+ * digits alone must be a number of 64 bits, while what is larger with a unit is the largest one.
+ */
 const quantity = z.union([z.number(), z.string()]).transform((given, context) => {
-  const read = kubernetesQuantity(`${given}`.trim());
-  if (read !== undefined) return read;
-  const message = 'must be a quantity that is not negative, such as 5000, 1k or 10Gi';
+  const text = `${given}`.trim();
+  const read = kubernetesQuantity(text);
+  const isLarge = read !== undefined && read >= TOO_LARGE && /^\+?\d+$/.test(text);
+  if (read !== undefined && !isLarge) return read;
+  const message = isLarge
+    ? 'must be below 2^63, 9223372036854775808; leave it out, or write 8Ei, for as good as no bound'
+    : 'must be a quantity that is not negative, such as 5000, 1k or 10Gi';
   context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });

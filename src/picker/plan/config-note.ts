@@ -11,6 +11,7 @@ export type NoteReason =
   | 'own-way'
   | 'obsolete'
   | 'gate-off'
+  | 'switched-off'
   | 'replicas'
   | 'not-built'
   | 'unverified';
@@ -29,6 +30,8 @@ export const NOTE_REASONS: Readonly<Record<NoteReason, string>> = {
   'own-way': 'The picker does this in its own way, which has no such setting.',
   obsolete: 'The reference reads this and ignores it.',
   'gate-off': 'A feature gate that is off switches it off, as in the reference.',
+  'switched-off':
+    'Another parameter, or another part of the file, lets it count only with another value, as in the reference.',
   replicas: 'It says how replicas find each other and share: here `serve --replicas-nats` says it.',
   'not-built': 'It is not built here yet.',
   unverified: 'It works, but certificates are not verified.',

@@ -1,0 +1,82 @@
+import { DEFAULT_EJECTION } from '../../picker/ejection/ejection-plan.ts';
+import type { ConfigNote } from '../../picker/plan/config-note.ts';
+import { DEFAULT_HOLD } from '../../picker/plan/hold-plan.ts';
+import type { EndpointPickerConfig } from '../schema/schema.ts';
+import { parameterAt } from './parameter-at.ts';
+
+const STAGES = ['prefill', 'encode'] as const;
+type Stage = (typeof STAGES)[number];
+
+/** A note for each field, and each profile, that another part of the configuration switches off. */
+export function switchedOffFields(config: EndpointPickerConfig): readonly ConfigNote[] {
+  const { hold, ejection } = config;
+  return [
+    ...offBy('hold', hold ?? undefined, DEFAULT_HOLD),
+    ...offBy('ejection', ejection ?? undefined, DEFAULT_EJECTION),
+    ...prioritiesOfTemplates(config),
+    ...config.plugins.flatMap(({ type, parameters }, index) =>
+      type === 'disagg-profile-handler'
+        ? stagesThatNeverRun(parameters, `plugins[${index}].parameters`, config)
+        : [],
+    ),
+  ];
+}
+
+/** What a section that is not enabled says beside that. */
+function offBy<Section extends { readonly enabled: boolean }>(
+  name: string,
+  given: Section | undefined,
+  usual: Section,
+): readonly ConfigNote[] {
+  if (given === undefined || given.enabled) return [];
+  const said = Object.entries(given).filter(
+    ([field, value]) => field !== 'enabled' && value !== parameterAt(usual, field),
+  );
+  return said.map(([field]) => switchedOffAt(`${name}.${field}`, `${name}.enabled: true`));
+}
+
+function prioritiesOfTemplates({ flowControl }: EndpointPickerConfig): readonly ConfigNote[] {
+  const templates = ['defaultPriorityBand', 'defaultNegativePriorityBand'] as const;
+  return templates.flatMap((name): readonly ConfigNote[] => {
+    if ((flowControl?.[name]?.priority ?? 0) === 0) return [];
+    const path = `flowControl.${name}.priority`;
+    const text = `${path} has no effect: the band is a template, for priorities that are not in priorityBands; leave it out`;
+    return [{ path, reason: 'obsolete', text }];
+  });
+}
+
+/** Deciders of profiles that are not there, and profiles that no decider lets run. */
+function stagesThatNeverRun(
+  parameters: unknown,
+  at: string,
+  { schedulingProfiles }: EndpointPickerConfig,
+): readonly ConfigNote[] {
+  const textAt = (path: string): string => {
+    const value = parameterAt(parameters, path);
+    return typeof value === 'string' ? value : '';
+  };
+  const isPrefillFirst = /^prefill/i.test(textAt('stageOrder'));
+  const deciderOf: Readonly<Record<Stage, readonly string[]>> = {
+    prefill: ['deciders.prefill', 'prefillDeciderPluginName', 'deciderPluginName'],
+    encode: ['deciders.encode', 'encodeDeciderPluginName'],
+  };
+  return STAGES.flatMap((stage): readonly ConfigNote[] => {
+    const profile = textAt(`profiles.${stage}`) || textAt(`${stage}Profile`) || stage;
+    const decider = deciderOf[stage].find((path) => textAt(path) !== '');
+    const place = schedulingProfiles.findIndex(({ name }) => name === profile);
+    const always = stage === 'prefill' && isPrefillFirst;
+    if (place < 0 && decider !== undefined) {
+      return [switchedOffAt(`${at}.${decider}`, `a profile ${profile}`)];
+    }
+    if (place < 0 || decider !== undefined || always) return [];
+    return [switchedOffAt(`schedulingProfiles[${place}]`, `${at}.deciders.${stage}`)];
+  });
+}
+
+function switchedOffAt(path: string, only: string): ConfigNote {
+  return {
+    path,
+    reason: 'switched-off',
+    text: `${path} has no effect: it counts only with ${only}`,
+  };
+}
