@@ -160,7 +160,7 @@ describe('what other tools write', () => {
     expect(requests[1]).toMatchObject({ session: 'c1', seen: { ttftMs: 255.5, e2eMs: 297.5 } });
     expect(requests[1]?.atMs).toBeCloseTo(32.9, 2);
     expect(notes.join()).toMatch(
-      /1 records left out.*1 answers of unknown length: taken as 9 tokens/,
+      /left out: 1 record,.*1 answer of unknown length: taken as 9 tokens/,
     );
   });
 
@@ -238,7 +238,7 @@ describe('what other tools write', () => {
         [1000, '', 5, undefined, 'completed'],
         [2000, 'm', 12, 'talk', 'failed'],
       ]);
-      expect(notes).toEqual(['1 records left out, which contain no request of known size']);
+      expect(notes).toEqual(['left out: 1 record, which contains no request of known size']);
     }
   });
 

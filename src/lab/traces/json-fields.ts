@@ -3,12 +3,14 @@ import { issueText } from '../../files/reading/zod-issues.ts';
 import { TOKENS_MAX } from './trace-format.ts';
 
 /** A number of tokens of a prompt. */
-export const promptTokens: z.ZodType<number> = z.int().positive().max(TOKENS_MAX);
+export const promptTokens: z.ZodType<number> = z.number().max(TOKENS_MAX).int().positive();
 /** A number of tokens of an answer; 0 is read as 1, because model servers produce at least one. */
 export const outputTokens: z.ZodType<number> = z
+  .number()
+  // First, because the bound of whole numbers says nothing to a user.
+  .max(TOKENS_MAX)
   .int()
   .nonnegative()
-  .max(TOKENS_MAX)
   .transform((tokens) => Math.max(1, tokens));
 /** A duration, or a time that counts from the start of the trace. */
 export const nonNegative: z.ZodType<number> = z.number().nonnegative();

@@ -43,11 +43,8 @@ export interface TraceFormat {
    * no format recognizes the line. Lines are not parsed for it, because one may be damaged.
    */
   readonly firstLine: ((text: string) => boolean) | '{' | '[';
-  /**
-   * Name and columns of a format with a CSV header, for the message about a text that no format
-   * knows.
-   */
-  readonly csvHeader?: string;
+  /** What a CSV header must have, for the message about a text that no format knows. */
+  readonly csvColumns?: readonly string[];
   /** Whether requests must be in the order of arrival. */
   readonly ordered: boolean;
   /** Returns an error message if the first line is not of this format. */

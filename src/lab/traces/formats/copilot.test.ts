@@ -85,7 +85,7 @@ describe('a trace of GitHub Copilot’s coding agents', () => {
       ['aborted', 50, undefined],
       ['failed', 50, undefined],
     ]);
-    expect(notes.join()).toMatch(/2 records left out.*1 answers of unknown length/);
+    expect(notes.join()).toMatch(/left out: 2 records.*1 answer of unknown length/);
   });
 
   it('[G181] is refused with its line where a time or a count cannot be', () => {

@@ -13,13 +13,18 @@ interface CsvColumns {
   readonly session?: string;
   /** Milliseconds; NaN if the text is not a time. */
   readonly timeMs: (text: string) => number;
+  /** How the format writes times, for an error message. */
+  readonly timeIs: string;
 }
+
+const SECONDS = 'a number of seconds since the trace began, such as 4.25';
 
 const AZURE_COLUMNS: CsvColumns = {
   time: 'TIMESTAMP',
   prompt: 'ContextTokens',
   output: 'GeneratedTokens',
   timeMs: utcMs,
+  timeIs: 'a time such as 2023-11-16 18:15:46.68, UTC without an offset',
 };
 
 const secondsMs = (text: string): number => (text === '' ? Number.NaN : 1000 * Number(text));
@@ -32,6 +37,7 @@ const BURST_GPT_COLUMNS: CsvColumns = {
   model: 'Model',
   session: 'Session ID',
   timeMs: secondsMs,
+  timeIs: SECONDS,
 };
 
 /** Traces of Splitwise's simulator. */
@@ -40,6 +46,7 @@ const SPLITWISE_COLUMNS: CsvColumns = {
   prompt: 'prompt_size',
   output: 'token_size',
   timeMs: secondsMs,
+  timeIs: SECONDS,
 };
 
 /** Traces of Vidur's simulator and of Sarathi-Serve. */
@@ -48,6 +55,7 @@ const VIDUR_COLUMNS: CsvColumns = {
   prompt: 'num_prefill_tokens',
   output: 'num_decode_tokens',
   timeMs: secondsMs,
+  timeIs: SECONDS,
 };
 
 /** Azure's LLM inference traces of 2023 and 2024, and those of 2025, whose images count as tokens. */
@@ -57,7 +65,7 @@ export const AZURE: TraceFormat = {
   carries: [],
   shape: 'lines',
   firstLine: (text) => typeof csvReader(text, AZURE_COLUMNS) !== 'string',
-  csvHeader: 'Azure (TIMESTAMP, ContextTokens, GeneratedTokens)',
+  csvColumns: needed(AZURE_COLUMNS),
   ordered: true,
   reader: (header) => csvReader(header, AZURE_COLUMNS),
   *write({ requests }) {
@@ -75,7 +83,7 @@ export const BURST_GPT: TraceFormat = {
   carries: ['model', 'session'],
   shape: 'lines',
   firstLine: (text) => typeof csvReader(text, BURST_GPT_COLUMNS) !== 'string',
-  csvHeader: 'BurstGPT (Timestamp, Request tokens, Response tokens)',
+  csvColumns: needed(BURST_GPT_COLUMNS),
   ordered: true,
   reader: (header) => csvReader(header, BURST_GPT_COLUMNS),
   *write({ requests }) {
@@ -106,16 +114,20 @@ function readOnlyCsv(name: string, about: string, columns: CsvColumns): TraceFor
     carries: [],
     shape: 'lines',
     firstLine: (text) => typeof csvReader(text, columns) !== 'string',
-    csvHeader: `${name} (${columns.time}, ${columns.prompt}, ${columns.output})`,
+    csvColumns: needed(columns),
     ordered: true,
     reader: (header) => csvReader(header, columns),
   };
 }
 
+function needed({ time, prompt, output }: CsvColumns): readonly string[] {
+  return [time, prompt, output];
+}
+
 function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   const columns = cells(header);
   const { time, prompt, output } = wanted;
-  const missing = [time, prompt, output].filter((name) => !columns.includes(name));
+  const missing = needed(wanted).filter((name) => !columns.includes(name));
   if (missing.length > 0) return `the header has no column ${missing.join(', ')}`;
   const read = (line: string): TraceRequest | string => {
     const values = cells(line);
@@ -127,13 +139,13 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
     const promptTokens = count(at(prompt));
     const outputTokens = count(at(output));
     if (!Number.isFinite(atMs) || atMs < 0) {
-      return `${time}: ${JSON.stringify(at(time))} is not a time`;
+      return `${time}: ${JSON.stringify(at(time))} is not ${wanted.timeIs}`;
     }
     if (promptTokens === undefined || promptTokens === 0) {
-      return `${prompt}: ${JSON.stringify(at(prompt))} is not a positive number of tokens`;
+      return `${prompt}: ${JSON.stringify(at(prompt))} is not a whole number of tokens from 1 to ${TOKENS_MAX}`;
     }
     if (outputTokens === undefined) {
-      return `${output}: ${JSON.stringify(at(output))} is not a number of tokens`;
+      return `${output}: ${JSON.stringify(at(output))} is not a whole number of tokens from 0 to ${TOKENS_MAX}`;
     }
     const [model, session] = [at(wanted.model), at(wanted.session)];
     const sizes = {

@@ -66,7 +66,7 @@ describe('a log of LiteLLM', () => {
       call({ status: 'failure', prompt_tokens: 0, completion_tokens: 0 }),
     ]);
     expect(requests).toHaveLength(1);
-    expect(notes).toEqual(['3 records left out, which contain no request of known size']);
+    expect(notes).toEqual(['left out: 3 records, which contain no request of known size']);
   });
 
   it('[G196] takes the answer of a failed call for one of unknown length', () => {
@@ -76,7 +76,7 @@ describe('a log of LiteLLM', () => {
       ['completed', 20],
       ['failed', 20],
     ]);
-    expect(notes).toEqual(['1 answers of unknown length: taken as 20 tokens, the median']);
+    expect(notes).toEqual(['1 answer of unknown length: taken as 20 tokens, the median']);
   });
 
   it('[G195] is refused where a call has no time', () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { outputTokens, parseJson, promptTokens } from '../json-fields.ts';
+import { noTraceOf } from '../no-trace.ts';
 import type { TraceRequest } from '../trace.ts';
 import {
   NO_TRACE_BLOCKS,
@@ -63,7 +64,8 @@ export const OTEL: TraceFormat = {
 
 function read(text: string): ReadResult {
   const parsed = parseJson(text, batch);
-  if (typeof parsed === 'string') return parsed;
+  // A brace alone is how any JSON over many lines begins.
+  if (typeof parsed === 'string') return noTraceOf(text) ?? parsed;
   return parsed.resourceSpans
     .flatMap(({ scopeSpans = [] }) => scopeSpans)
     .flatMap(({ spans = [] }) => spans)

@@ -124,7 +124,11 @@ export class TraceCollector {
     }
     if (this.#sortedIn > 0) this.note(`requests sorted into order: ${this.#sortedIn}`);
     if (this.#leftOut > 0) {
-      this.note(`${this.#leftOut} records left out, which contain no request of known size`);
+      const what =
+        this.#leftOut === 1
+          ? '1 record, which contains'
+          : `${this.#leftOut} records, which contain`;
+      this.note(`left out: ${what} no request of known size`);
     }
   }
 
@@ -136,7 +140,9 @@ export class TraceCollector {
     const unknown = this.#requests.length - known.length;
     if (unknown === 0) return this.#requests;
     const median = known.sort((a, b) => a - b)[known.length >> 1] ?? 1;
-    this.note(`${unknown} answers of unknown length: taken as ${median} tokens, the median`);
+    this.note(
+      `${unknown} ${unknown === 1 ? 'answer' : 'answers'} of unknown length: taken as ${median} tokens, the median`,
+    );
     return this.#requests.map((request) =>
       Number.isNaN(request.outputTokens) ? { ...request, outputTokens: median } : request,
     );

@@ -50,4 +50,36 @@ describe('the format of a trace', () => {
       'input_length is missing; it was read as mooncake',
     );
   });
+
+  const header = 'TIMESTAMP,ContextTokens,GeneratedTokens';
+  it.each([
+    ['PAR1\0\0', 'this is Parquet, which is not read: write it as JSON Lines'],
+    ['ARROW1\0', 'this is Arrow'],
+    ['PK\x03\x04', 'this is a zip archive: unpack it with unzip'],
+    ['BZh9', 'this is packed by bzip2: unpack it with bunzip2'],
+    [Buffer.from(`\ufeff${header}`, 'utf16le'), 'this is UTF-16: convert it with iconv'],
+    [Buffer.from('fd377a585a00', 'hex'), 'this is packed by xz: unpack it with unxz'],
+    ['azure.csv\0\0ustar', 'is no text, as it has bytes of 0: an archive such as tar'],
+    ['<!DOCTYPE html>', 'is HTML or XML'],
+    ['version https://git-lfs.github.com/spec/v1', 'is a pointer of Git LFS'],
+    ['[]', 'is an empty array'],
+    ['{}', 'is an empty object'],
+    [header.toLowerCase(), 'write the columns of azure in the same letters'],
+    [header.replaceAll(',', ';'), 'azure separates its columns by commas'],
+    ['2023-11-16 18:15:46.68,374,44', 'put a line with the names of the columns above it'],
+    ['id,created,tokens', 'write for each request a line such as {"timestamp": 0, "input_length"'],
+    ['{"time":"x","tokens":3}', 'write for each request a line such as {"timestamp": 0'],
+    ['{"metadata":{},"benchmarks":[]}', 'this looks like a report of GuideLLM'],
+    ['{\n"metadata":{},\n"benchmarks":[]}', 'this looks like a report of GuideLLM'],
+    ['{"input_lens":[1],"output_lens":[2]}', 'has no start_times'],
+    ['{"mean_ttft_ms":1,"total_input_tokens":2}', 'has the totals alone'],
+    ['{"custom_id":"a","response":{}}', 'these are answers of a batch'],
+    [`${header}\n1715299200,1,2`, 'TIMESTAMP: "1715299200" is not a time such as 2023-11-16'],
+    [`${header}\n2024-05-10 00:00:00,1.5,2`, '"1.5" is not a whole number of tokens from 1 to'],
+    ['{"timestamp":0,"input_length":1e30}', 'input_length is 1e+30: must be at most 20000000'],
+  ])('[O469] %j is answered by what it is, and what to do', (text, message) => {
+    const read = (): unknown => readBytes(text, { lenient: false });
+    expect(read).toThrow(message);
+    expect(read).not.toThrow('read as otel');
+  });
 });

@@ -1,5 +1,4 @@
 import { ConfigError } from '../../../framework/error.ts';
-import { objectOf } from '../../../framework/values/plain-object.ts';
 import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
 import { COPILOT } from '../formats/copilot.ts';
@@ -9,6 +8,8 @@ import { LITELLM } from '../formats/litellm.ts';
 import { MOONCAKE } from '../formats/mooncake-trace.ts';
 import { OTEL } from '../formats/otel-spans.ts';
 import { POINTSMAN } from '../formats/pointsman.ts';
+import { VLLM_BENCH } from '../formats/vllm-bench.ts';
+import { noTraceOf, PLAIN_LINE } from '../no-trace.ts';
 import type { TraceFormat } from '../trace-format.ts';
 
 /**
@@ -26,21 +27,17 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
   SPLITWISE,
   VIDUR,
   LITELLM,
+  VLLM_BENCH,
   AIPERF,
   INFERENCE_PERF,
 ];
 
+const CSV_FORMATS = TRACE_FORMATS.flatMap(({ name, csvColumns = [] }) =>
+  csvColumns.length === 0 ? [] : { name, csvColumns },
+);
+
 /** The line's characters that an error message contains at most. */
 const EXCERPT_CHARS = 60;
-/** The fields that an error message names at most. */
-const KEYS_MAX = 6;
-
-/** Names by which data sets of prompts and conversations hold their texts. */
-const TEXTS = /"(?:conversations?|messages|prompts?|turns|text)"\s*:/;
-/** Names that only a line of Mooncake's has; a damaged one still has one of them. */
-const MOONCAKE_FIELDS = /"(?:timestamp|input_length|output_length|hash_ids)"\s*:\s*[-\d[]/;
-const NEEDS = 'a trace says when each request came and how many tokens it and its answer have';
-
 /**
  * The format of a text with this first line, or the beginning of an array. A string is an error
  * message.
@@ -53,35 +50,32 @@ export function findFormat(firstLine: string): TraceFormat | string {
     noTraceOf(text) ??
     TRACE_FORMATS.find((each) => each.firstLine === bracketOf(text));
   if (found !== undefined) return found;
-  const headers = TRACE_FORMATS.flatMap(({ csvHeader }) => csvHeader ?? []).join(' or ');
   const excerpt = JSON.stringify(text.slice(0, EXCERPT_CHARS));
-  return `${excerpt} is neither JSON of objects nor a known CSV header: ${headers}; docs/trace-format.md has all formats`;
+  const headers = CSV_FORMATS.map(({ name, csvColumns }) => `${name} (${csvColumns.join(', ')})`);
+  const known = `neither JSON of objects nor a known CSV header: ${headers.join(' or ')}`;
+  return `${excerpt} is ${known}; ${csvHint(text) ?? PLAIN_LINE}; docs/trace-format.md has all formats`;
+}
+
+/** What is wrong with a line that is almost the header of a known CSV. */
+function csvHint(text: string): string | undefined {
+  const cells = text.split(/[,;\t|]/).map((cell) => cell.trim().replaceAll('"', ''));
+  if (cells.length >= 3 && /^\d/.test(text)) {
+    return 'it seems to begin with a request: put a line with the names of the columns above it';
+  }
+  const has = (names: readonly string[], wanted: readonly string[]): boolean =>
+    wanted.every((name) => names.includes(name));
+  const lower = cells.map((cell) => cell.toLowerCase());
+  for (const { name, csvColumns } of CSV_FORMATS) {
+    if (has(cells, csvColumns)) return `${name} separates its columns by commas: write these`;
+    const wanted = csvColumns.map((column) => column.toLowerCase());
+    if (has(lower, wanted)) return `write the columns of ${name} in the same letters, with commas`;
+  }
+  return undefined;
 }
 
 /** Undefined for lines of a log in text, which may begin with a time in brackets. */
 function bracketOf(text: string): string | undefined {
   return /^(?:\{|\[\s*(?:\{|$))/.test(text) ? text[0] : undefined;
-}
-
-/** Why JSON of no known format cannot be read; undefined for what may be damaged or Mooncake's. */
-function noTraceOf(text: string): string | undefined {
-  if (MOONCAKE_FIELDS.test(text) || /"start_time"\s*:\s*\d/.test(text)) return undefined;
-  if (/^[{[]/.test(text) && TEXTS.test(text)) {
-    return `these are texts, as ShareGPT's or those of a benchmark's data set, and no trace: ${NEEDS}; send them to a picker with \`serve --capture\`, and use its capture`;
-  }
-  const keys = keysOf(text);
-  if (keys.length === 0) return undefined;
-  const names = keys.slice(0, KEYS_MAX).join(', ');
-  return `JSON with the fields ${names} is of no known format: ${NEEDS}; docs/trace-format.md has all formats, and --from names one`;
-}
-
-/** None for what is no JSON object. */
-function keysOf(text: string): readonly string[] {
-  try {
-    return Object.keys(objectOf(JSON.parse(text)));
-  } catch {
-    return [];
-  }
 }
 
 /** Throws ConfigError for an unknown name. */

@@ -161,7 +161,7 @@ describe('readTrace', () => {
     const spans = [{ startTimeUnixNano: '1' }, { startTimeUnixNano: '2' }];
     const batch = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
     expect(() => read(batch)).toThrow(
-      'no request in the whole trace; 2 records left out, which contain no request of known size',
+      'no request in the whole trace; left out: 2 records, which contain no request of known size',
     );
   });
 

@@ -49,7 +49,9 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
   if (typeof format === 'string') throw new TraceError(source, first.line, format);
   const reader = format.reader(first.text);
   if (typeof reader === 'string') throw new TraceError(source, first.line, reader);
-  const guess = from === undefined ? format.name : undefined;
+  // A brace alone shows no format.
+  const isGuess = from === undefined && first.text.trim() !== '{';
+  const guess = isGuess ? format.name : undefined;
   const isArray = first.text.trimStart().startsWith('[');
   const { ordered } = format;
   const collector = new TraceCollector({ source, lenient, ordered, guess, isArray });

@@ -15,6 +15,19 @@ const CHUNK_BYTES_MIN = 16 * 1024;
 const PACKED_BYTES_MAX = 2 * 1024 * 1024 * 1024 - 1;
 /** Limit for the text of a zstd frame or a gzip file, which is held in memory. */
 const TEXT_BYTES_MAX = 1024 * 1024 * 1024;
+const HEAD_BYTES = 6;
+const TABLE =
+  'which is not read: write it as JSON Lines, as by pandas.read_parquet(…).to_json(…, orient="records", lines=True)';
+/** What is often given by mistake, by its first bytes. */
+const FOREIGN: readonly { readonly magic: string; readonly sentence: string }[] = [
+  { magic: 'PAR1', sentence: `this is Parquet, ${TABLE}` },
+  { magic: 'ARROW1', sentence: `this is Arrow, ${TABLE}` },
+  { magic: 'PK\x03\x04', sentence: 'this is a zip archive: unpack it with unzip' },
+  { magic: 'BZh', sentence: 'this is packed by bzip2: unpack it with bunzip2' },
+  { magic: '\xfd7zXZ', sentence: 'this is packed by xz: unpack it with unxz' },
+  { magic: '\xff\xfe', sentence: 'this is UTF-16: convert it with iconv -f UTF-16 -t UTF-8' },
+  { magic: '\xfe\xff', sentence: 'this is UTF-16: convert it with iconv -f UTF-16 -t UTF-8' },
+];
 const ZSTD_MAGIC = 0xfd2fb528;
 /** The upper 28 bits of the magic numbers of zstd frames that decoders skip. */
 const ZSTD_SKIPPABLE = 0x184d2a5;
@@ -26,9 +39,11 @@ const ZSTD_SKIPPABLE = 0x184d2a5;
 export function* unpackFile(path: string, lenient: boolean): Generator<Buffer, void> {
   const file = openSync(path, 'r');
   try {
-    const head = Buffer.alloc(4);
-    const headBytes = readSync(file, head, 0, 4, 0);
+    const head = Buffer.alloc(HEAD_BYTES);
+    const headBytes = readSync(file, head, 0, HEAD_BYTES, 0);
     const packing = packingOf(head.subarray(0, headBytes));
+    const foreign = FOREIGN.find(({ magic }) => head.toString('latin1').startsWith(magic));
+    if (foreign !== undefined) throw new DamagedArchive(foreign.sentence);
     if (packing !== 'plain') {
       if (statSync(path).size > PACKED_BYTES_MAX) {
         throw new DamagedArchive(
