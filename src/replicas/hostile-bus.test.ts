@@ -197,6 +197,7 @@ describe('who may write to the subject of the replicas', () => {
           apply();
         },
         happenedAt: () => undefined,
+        ended: () => undefined,
         book: () => {
           throw new Error('no endpoint is known');
         },

@@ -68,6 +68,7 @@ export class Replica {
     this.#outbox = new Outbox({ id, boot, clock, intervalMs, waiting, send });
     this.#peers = new Peers({
       ...options,
+      intervalMs,
       received: this.#received,
       blockTokens: () => this.#outbox.blockTokens,
       onJoined: (peer) => this.#inbox.ask(peer),

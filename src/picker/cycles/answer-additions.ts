@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { CONTEXT_WINDOW } from '../../framework/endpoint-attributes.ts';
 import type {
   ReportedValue,
   ResponseHeaderPlugin,
@@ -7,7 +8,9 @@ import type {
 } from '../../framework/observer.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
+import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import { faultOfHeaders } from '../scheduling/checked-results.ts';
+import type { CachedCounts } from './cached-counts.ts';
 
 /** The endpoint that answers, and its address as the proxy reports it. */
 interface AnsweredBy {
@@ -64,10 +67,28 @@ export function reportedValues(
 }
 
 /** The usage that a server reports, unless one of its counts cannot be a number of tokens. */
-export function credible(usage: Usage): Usage | undefined {
+function credible(usage: Usage): Usage | undefined {
   const { promptTokens, completionTokens, cachedTokens = 0 } = usage;
   const counts = (tokens: number): boolean => tokens >= 0 && tokens <= COUNTED_TOKENS_MAX;
   return counts(promptTokens) && counts(completionTokens) && counts(cachedTokens)
     ? usage
     : undefined;
+}
+
+/**
+ * The usage that a server has reported, as far as it can be believed. An answer beyond what the
+ * server is said to take shows that it takes more.
+ */
+export function countedUsage(
+  usage: Usage | undefined,
+  endpoint: Endpoint,
+  { pool, cachedCounts }: { readonly pool: EndpointPool; readonly cachedCounts: CachedCounts },
+): Usage | undefined {
+  const reported = usage && credible(usage);
+  if (reported === undefined) return undefined;
+  const counted = cachedCounts.completed(endpoint, reported);
+  const window = pool.get(endpoint.id)?.attribute(CONTEXT_WINDOW);
+  if (window !== undefined && counted.promptTokens + counted.completionTokens > window)
+    pool.set(endpoint.id, CONTEXT_WINDOW, undefined);
+  return counted;
 }

@@ -8,7 +8,8 @@ import type { ActiveCores } from '../cores/active-cores.ts';
 import { EventClock } from '../events/event-clock.ts';
 import type { Ledger } from '../load/ledger.ts';
 import { OpenReservations } from '../load/open-reservations.ts';
-import { type ReserveParts, reservePlaced } from './place-request.ts';
+import { learnEnded, type RequestEnding } from './ended-request.ts';
+import { type PlacedRequest, type ReserveParts, reservePlaced } from './place-request.ts';
 import type { ReservedRequest } from './reserved-request.ts';
 
 /** A request that another replica has sent to an endpoint. Times are those of this process. */
@@ -23,6 +24,8 @@ export interface RequestElsewhere {
   /** What was in flight at the endpoint as the other replica saw it. */
   readonly load: InFlightLoad;
   readonly firstTokenVisible: boolean;
+  /** News of what becomes of it comes within this time. */
+  readonly newsMs: Millis;
 }
 
 export interface ElsewhereOptions {
@@ -35,8 +38,6 @@ export interface ElsewhereOptions {
 
 /** Above the time limit of any request, as in `serve`. */
 const AGE_MS_MAX: Millis = 90_000_000;
-/** Replicas send what happens within 50 ms, and their messages take some time. */
-const NEWS_MS: Millis = 100;
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 const NONE: readonly never[] = [];
 const DECIDED_BY = 'replica';
@@ -89,24 +90,8 @@ export class Elsewhere {
 
   /** Reserves. To be called after `happenedAt`, like the methods of what it returns. */
   book(booked: RequestElsewhere): RoutedRequest {
-    const { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible } = booked;
-    const decision =
-      prefill === undefined ? this.#decisionFor(endpoint) : madeFor(endpoint, prefill);
     const reserved = reservePlaced(
-      {
-        number,
-        at: this.#at,
-        request,
-        endpoint,
-        prefill,
-        heldMs: undefined,
-        cachedTokens,
-        prefillCachedTokens: cachedTokens,
-        firstTokenVisible,
-        endVisible: true,
-        decision,
-        load,
-      },
+      this.#placed(booked),
       {
         requestObservers: this.#options.cores().inCharge.elsewhereObservers,
         responseHeaderPlugins: NONE,
@@ -114,18 +99,44 @@ export class Elsewhere {
       },
       this.#parts,
     );
-    if (firstTokenVisible) this.#expectFirstToken(reserved);
+    if (booked.firstTokenVisible) this.#expectFirstToken(reserved, booked.newsMs);
     return reserved;
+  }
+
+  /** Learns from a request that has ended already. To be called after `happenedAt`, too. */
+  ended(booked: RequestElsewhere, ending: RequestEnding): void {
+    const observers = this.#options.cores().inCharge.elsewhereObservers;
+    learnEnded(this.#placed(booked), ending, observers, this.#parts);
   }
 
   stop(): void {
     this.#open.stop();
   }
 
+  #placed(booked: RequestElsewhere): PlacedRequest {
+    const { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible } = booked;
+    const decision =
+      prefill === undefined ? this.#decisionFor(endpoint) : madeFor(endpoint, prefill);
+    return {
+      number,
+      at: this.#at,
+      request,
+      endpoint,
+      prefill,
+      heldMs: undefined,
+      cachedTokens,
+      prefillCachedTokens: cachedTokens,
+      firstTokenVisible,
+      endVisible: true,
+      decision,
+      load,
+    };
+  }
+
   /** News of a first token takes some time, in which the endpoint would look busy. */
-  #expectFirstToken(reserved: ReservedRequest): void {
+  #expectFirstToken(reserved: ReservedRequest, newsMs: Millis): void {
     const leftMs = reserved.expectedTtftMs - (this.#options.parts.clock.now() - reserved.at);
-    reserved.expectUnseen(Math.max(0, leftMs), NEWS_MS);
+    reserved.expectUnseen(Math.max(0, leftMs), newsMs);
   }
 
   /** Nothing changes it, so that all requests of an endpoint have one until its state changes. */

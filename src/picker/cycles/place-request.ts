@@ -144,7 +144,16 @@ function reserveLoad(placed: PlacedRequest, { ledger, engineModel }: ReservePart
   });
 }
 
-function routedOf(placed: PlacedRequest, { load, prefillLoad, ttftMs, tpotMs }: Reserved): Routed {
+/** What observers get, with what was expected of the request. */
+export function routedOf(
+  placed: PlacedRequest,
+  {
+    load,
+    prefillLoad,
+    ttftMs,
+    tpotMs,
+  }: Pick<Reserved, 'load' | 'prefillLoad' | 'ttftMs' | 'tpotMs'>,
+): Routed {
   const { number, at, request, endpoint, prefill, heldMs, cachedTokens } = placed;
   return {
     number,

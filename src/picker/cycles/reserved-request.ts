@@ -18,7 +18,7 @@ import type { PluginFaults } from '../faults/plugin-faults.ts';
 import type { Reservation } from '../load/endpoint-reservation.ts';
 import type { OpenReservation, OpenReservations } from '../load/open-reservations.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
-import { addedHeaders, credible, reportedValues } from './answer-additions.ts';
+import { addedHeaders, countedUsage, reportedValues } from './answer-additions.ts';
 import type { CachedCounts } from './cached-counts.ts';
 import { headersWithRank, targetsOf } from './rank-destinations.ts';
 
@@ -211,13 +211,11 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { clock, endsAt, observers, routed, open, ejector, cachedCounts } = this.#parts;
+    const { clock, endsAt, observers, routed, open, ejector } = this.#parts;
     open?.delete(this);
-    const reported = usage && credible(usage);
-    const counted = reported && cachedCounts.completed(this.#servedBy, reported);
-    const ending = { outcome, usage: counted, responseBytes };
     const at = clock.begin();
-    if (ending.usage !== undefined) this.#unlearnWindow(ending.usage);
+    const counted = countedUsage(usage, this.#servedBy, this.#parts);
+    const ending = { outcome, usage: counted, responseBytes };
     // Where the end of the response is not seen, its outcome says nothing about the endpoint.
     ejector.done(routed, this.#servedBy, {
       at,
@@ -253,13 +251,6 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     clock.begin();
     if (pool.get(id)?.attribute(CONTEXT_WINDOW) !== tokens) pool.set(id, CONTEXT_WINDOW, tokens);
     clock.end();
-  }
-
-  /** An answer beyond what the server is said to take: it takes more. */
-  #unlearnWindow({ promptTokens, completionTokens }: Usage): void {
-    const window = this.#parts.pool.get(this.#servedBy.id)?.attribute(CONTEXT_WINDOW);
-    if (window !== undefined && promptTokens + completionTokens > window)
-      this.#setWindow(undefined);
   }
 
   #endpointAt(address: string | undefined): Endpoint | undefined {

@@ -9,11 +9,15 @@ import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { KnownWhenSent, Reservation } from './endpoint-reservation.ts';
 import type { ReservingLedger } from './ledger.ts';
 
-export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens'> {
+export interface ExpectationParts extends Pick<Routed, 'request' | 'cachedTokens'> {
   readonly prefill: { readonly endpoint: Endpoint; readonly cachedTokens: number } | undefined;
-  readonly encoders: readonly Endpoint[];
-  readonly ledger: ReservingLedger;
+  readonly ledger: Pick<ReservingLedger, 'load'>;
   readonly engineModel: EngineModel;
+}
+
+export interface ReservationParts extends ExpectationParts {
+  readonly ledger: ReservingLedger;
+  readonly encoders: readonly Endpoint[];
   /** Counted until the end of the request, where the configuration asks for it. */
   readonly estimatedOutputTokens?: number | undefined;
   /** Left out: whether the request is lost is never asked. */
@@ -21,14 +25,21 @@ export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens
   readonly firstTokenVisible?: boolean;
 }
 
-export interface Reserved {
+/** What is expected of a request at an endpoint, before it is reserved there. */
+export interface Expected {
+  readonly prefillTokens: number;
+  readonly outputTokens: number;
+  /** Time to the first token, and from one token to the next. */
+  readonly ttftMs: Millis;
+  readonly tpotMs: Millis;
+}
+
+export interface Reserved extends Pick<Expected, 'ttftMs' | 'tpotMs'> {
   /** What was in flight at the endpoint before this request. */
   readonly load: InFlightLoad;
   /** What was in flight before this request where its prompt is computed, if elsewhere. */
   readonly prefillLoad: InFlightLoad | undefined;
-  /** Expected time to the first token, and from there to the end. */
-  readonly ttftMs: Millis;
-  readonly tpotMs: Millis;
+  /** Expected time from the first token to the end. */
   readonly decodeMs: Millis;
   readonly reservation: Reservation;
 }
@@ -36,28 +47,38 @@ export interface Reserved {
 /** What an encoder has to do is not known in tokens. */
 const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 
-/** Reserves a request's load where it is decoded, computed and encoded. */
-export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
-  const { request, prefill, encoders, ledger, engineModel } = parts;
-  const { model, promptTokens } = request;
+export function expectedAt(target: Endpoint, parts: ExpectationParts): Expected {
+  const { request, prefill, ledger, engineModel } = parts;
+  const { promptTokens } = request;
   const computes = prefill?.endpoint ?? target;
   const cachedTokens = prefill?.cachedTokens ?? parts.cachedTokens;
   const prefillTokens = Math.max(0, promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
-  const load = ledger.load(target);
-  const there = loadPerEngine(load, target);
+  const there = loadPerEngine(ledger.load(target), target);
   const tpotMs = decodeStepMs(there.requests, there.contextTokens, engineModel.stepTime(target));
   const tokens = { promptTokens, uncachedTokens: prefillTokens };
   const before = loadPerEngine(ledger.load(computes), computes);
   const ttftMs =
     predictedTtftMs(before, tokens, engineModel.stepTime(computes)) +
     slotWaitMs(there, outputTokens * tpotMs);
+  return { prefillTokens, outputTokens, ttftMs, tpotMs };
+}
+
+/** Reserves a request's load where it is decoded, computed and encoded. */
+export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
+  const { request, prefill, encoders, ledger } = parts;
+  const { model, promptTokens } = request;
+  const { prefillTokens, outputTokens, ttftMs, tpotMs } = expectedAt(target, parts);
+  const load = ledger.load(target);
   const hereTokens = prefill === undefined ? prefillTokens : 0;
   // As the reference counts: also where the prompt is computed elsewhere.
   const countedTokens = Math.max(0, promptTokens - parts.cachedTokens);
   const estimated = parts.estimatedOutputTokens;
   const sent = knownWhenSent(parts, ttftMs);
-  const [loadNow, prefillLoad] = [copyOf(load), prefill && copyOf(ledger.load(prefill.endpoint))];
+  const [loadNow, prefillLoad] = [
+    copyOfLoad(load),
+    prefill && copyOfLoad(ledger.load(prefill.endpoint)),
+  ];
   const decode = ledger.reserve(target, {
     model,
     prefillTokens: hereTokens,
@@ -80,7 +101,7 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
 }
 
 /** The ledger changes its own object. */
-function copyOf({
+export function copyOfLoad({
   requests,
   pendingPrefillTokens,
   contextTokens,

@@ -13,14 +13,9 @@ import {
   writeTime,
 } from '../messages/message.ts';
 import { ByteWriter } from '../messages/wire.ts';
-import {
-  writeChange,
-  writeDone,
-  writePrompt,
-  writeRouted,
-  writeWaiting,
-} from '../messages/write-entries.ts';
-import { type OpenRequest, writeOpen } from './open-request.ts';
+import { writeChange, writeDone, writePrompt, writeWaiting } from '../messages/write-entries.ts';
+import { FreshRequests } from './fresh-requests.ts';
+import { newOpenRequest, type OpenRequest, writeOpen } from './open-request.ts';
 import { PickPace } from './pick-pace.ts';
 import { type MessageCounts, type SendMessage, SendQueue } from './send-queue.ts';
 
@@ -53,6 +48,7 @@ export class Outbox implements JournalSubscriber {
   readonly #options: OutboxOptions;
   readonly #open = new InFlightMap<number, OpenRequest>((number) => number);
   readonly #entries = new ByteWriter();
+  readonly #fresh: FreshRequests;
   readonly #texts = new TextTable();
   readonly #message = new ByteWriter();
   readonly #queue: SendQueue;
@@ -73,6 +69,7 @@ export class Outbox implements JournalSubscriber {
   constructor(options: OutboxOptions) {
     this.#options = options;
     this.#queue = new SendQueue(options.send);
+    this.#fresh = new FreshRequests(this.#entries, this.#texts);
   }
 
   get sent(): SentCounts {
@@ -111,10 +108,10 @@ export class Outbox implements JournalSubscriber {
     const { count, blockTokens } = routed.request.prompt;
     if (count > 0) this.#blockTokens = blockTokens;
     this.#end = Math.max(this.#end, routed.number + 1);
-    this.#open.set(routed.number, { routed, firstTokenAt: undefined, served: undefined });
-    const afterMs = this.#begin(routed.at);
-    if (afterMs === undefined) return;
-    writeRouted(this.#entries, this.#texts, { routed, afterMs, blocks: Number.POSITIVE_INFINITY });
+    const open = newOpenRequest(routed);
+    this.#open.set(routed.number, open);
+    if (this.#begin(0) === undefined) return;
+    this.#fresh.add(open);
     this.#flushIn(this.#pace.add(routed, this.#options.clock.now()));
     this.#written();
   }
@@ -122,6 +119,7 @@ export class Outbox implements JournalSubscriber {
   onBodyRead({ number, request: { prompt: known } }: Routed, request: InferenceRequest): void {
     const { promptTokens, prompt } = request;
     if (this.#begin(0) === undefined) return;
+    this.#fresh.write(this.#open.get(number), this.#begunAt);
     writePrompt(this.#entries, { kind: 'body-read', number, promptTokens, prompt, known });
     this.#written();
   }
@@ -129,12 +127,14 @@ export class Outbox implements JournalSubscriber {
   onFirstToken({ number }: Routed, at: Millis): void {
     const open = this.#open.get(number);
     if (open !== undefined) open.firstTokenAt = at;
-    this.#change('first-token', number, at);
+    if (open?.isFresh === true) this.#written();
+    else this.#change('first-token', number, at);
   }
 
   onAnswered({ number, request }: Routed, prompt: PromptBlocks): void {
     const { promptTokens, prompt: known } = request;
     if (this.#begin(0) === undefined) return;
+    this.#fresh.write(this.#open.get(number), this.#begunAt);
     writePrompt(this.#entries, { kind: 'answered', number, promptTokens, prompt, known });
     this.#written();
   }
@@ -143,14 +143,16 @@ export class Outbox implements JournalSubscriber {
     if (address === endpoint.address) return;
     const open = this.#open.get(number);
     if (open !== undefined) open.served = address;
+    this.#fresh.write(open, this.#begunAt);
     this.#change('served', number, at, address);
   }
 
   onDone({ number }: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
-    this.#open.delete(number);
+    const open = this.#open.delete(number);
     const afterMs = this.#begin(at);
     if (afterMs === undefined) return;
-    writeDone(this.#entries, { number, afterMs, outcome, usage });
+    if (open?.isFresh === true) open.end = { at, outcome, usage };
+    else writeDone(this.#entries, { number, afterMs, outcome, usage });
     this.#written();
   }
 
@@ -159,6 +161,7 @@ export class Outbox implements JournalSubscriber {
     if (!this.#connected) return;
     const waiting = this.#options.waiting();
     if (waiting !== undefined) writeWaiting(this.#entries, waiting);
+    this.#fresh.writeAll(this.#begunAt);
     const originAgeMs = this.#batchEvents === 0 ? 0 : this.#options.clock.now() - this.#begunAt;
     this.#sequence += 1;
     const message = this.#compose(MESSAGE_KIND.batch, (writer) => {
@@ -223,11 +226,13 @@ export class Outbox implements JournalSubscriber {
 
   #written(): void {
     this.#batchEvents += 1;
-    const isLong = this.#entries.length >= BATCH_BYTES || this.#texts.isFull;
+    const bytes = this.#entries.length + this.#fresh.bytes;
+    const isLong = bytes >= BATCH_BYTES || this.#texts.isFull;
     if (isLong || this.#batchEvents >= ENTRIES_MAX) this.flush();
   }
 
   #clear(): void {
+    this.#fresh.clear();
     this.#entries.clear();
     this.#texts.clear();
     this.#batchEvents = 0;

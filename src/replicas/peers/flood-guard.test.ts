@@ -56,6 +56,7 @@ class Bed {
           apply();
         },
         happenedAt: () => undefined,
+        ended: () => undefined,
         book: () => {
           throw new Error('no endpoint is known');
         },

@@ -1,9 +1,10 @@
-import type { EndpointId } from '../../framework/endpoint.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { blockCount, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { InFlightMap } from '../../framework/values/in-flight-map.ts';
-import type { Elsewhere } from '../../picker/cycles/elsewhere.ts';
+import type { Elsewhere, RequestElsewhere } from '../../picker/cycles/elsewhere.ts';
+import type { RequestEnding } from '../../picker/cycles/ended-request.ts';
 import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import type { ChangeEntry, DoneEntry, PromptEntry, RoutedEntry } from '../messages/entries.ts';
 import { promptOf } from '../messages/prompt-words.ts';
@@ -15,7 +16,7 @@ import { RecentNumbers } from './recent-numbers.ts';
 /** The picker as others' requests reach it. */
 export interface SharedPicker extends KnownLoads {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
-  readonly elsewhere: Pick<Elsewhere, 'book' | 'happenedAt' | 'events'>;
+  readonly elsewhere: Pick<Elsewhere, 'book' | 'ended' | 'happenedAt' | 'events'>;
 }
 
 /** Requests whose end is known, in case a message from before comes late. */
@@ -31,6 +32,12 @@ interface OpenElsewhere {
   address: string;
   /** Blocks that count for it, of the prompt as it was sent and as it is known now. */
   blocks: number;
+}
+
+interface Places {
+  readonly endpoint: Endpoint | undefined;
+  readonly prefill: Endpoint | undefined;
+  readonly address: string;
 }
 
 export interface RequestCounts {
@@ -51,6 +58,8 @@ interface PeerRequestsParts {
   /** Whether what this peer says of requests at the address is doubted. */
   readonly isDoubted: (address: string) => boolean;
   readonly counts: RequestCounts;
+  /** How long news of a request may take. */
+  readonly newsMs: () => Millis;
 }
 
 /** The requests of one other replica, which are booked here. */
@@ -69,34 +78,72 @@ export class PeerRequests {
 
   /** Books a request that the peer has routed, at the time `at`. */
   routed(entry: RoutedEntry, at: Millis): void {
-    const { number, cachedTokens, load, firstTokenVisible } = entry;
-    if (this.#open.get(number) !== undefined || this.#ended.has(number)) return;
+    const { number } = entry;
+    if (this.#isKnown(number)) return;
     if (!this.#parts.bookings.takesRequest(this.#open.size)) {
       this.#parts.counts.refused += 1;
       return;
     }
     const prompt = this.#held(entry.prompt);
     const blocks = blockCount(prompt);
-    const { pool, elsewhere } = this.#parts.picker;
+    const places = this.#placesOf(entry);
+    const { address } = places;
+    let routed: RoutedRequest | undefined;
+    if (places.endpoint !== undefined) {
+      const { elsewhere } = this.#parts.picker;
+      elsewhere.happenedAt(at);
+      routed = elsewhere.book(this.#requestOf(entry, prompt, places.endpoint, places.prefill));
+    }
+    this.#open.set(number, { number, prompt, blocks, routed, address });
+  }
+
+  /** Takes a request that has ended by now: nothing of it stays. */
+  ended(entry: RoutedEntry, at: Millis, ending: RequestEnding): void {
+    if (this.#isKnown(entry.number)) return;
+    const { endpoint, prefill } = this.#placesOf(entry);
+    if (endpoint === undefined) return;
+    const prompt = this.#comparable(entry.prompt);
+    const { elsewhere } = this.#parts.picker;
+    elsewhere.happenedAt(at);
+    elsewhere.ended(this.#requestOf(entry, prompt, endpoint, prefill), ending);
+  }
+
+  /** It is open, or has ended. */
+  #isKnown(number: number): boolean {
+    return this.#open.get(number) !== undefined || this.#ended.has(number);
+  }
+
+  /**
+   * Where the request is, and the address that works on it first; no endpoint where that is not
+   * known here, or denies what the peer says. That is counted.
+   */
+  #placesOf(entry: RoutedEntry): Places {
+    const { pool } = this.#parts.picker;
     const endpoint = pool.get(entry.endpoint as EndpointId);
     if (endpoint === undefined) {
       this.#parts.counts.unknownEndpoints += 1;
-      this.#open.set(number, { number, prompt, blocks, routed: undefined, address: '' });
-      return;
+      return { endpoint, prefill: undefined, address: '' };
     }
     const prefill = entry.prefill === undefined ? undefined : pool.get(entry.prefill as EndpointId);
     // Without a first token that is seen, nothing would say when the endpoint has it.
-    const { address } = firstTokenVisible ? (prefill ?? endpoint) : endpoint;
+    const { address } = entry.firstTokenVisible ? (prefill ?? endpoint) : endpoint;
     if (this.#parts.isDoubted(endpoint.address) || this.#parts.isDoubted(address)) {
       this.#parts.counts.doubted += 1;
-      this.#open.set(number, { number, prompt, blocks, routed: undefined, address });
-      return;
+      return { endpoint: undefined, prefill: undefined, address };
     }
+    return { endpoint, prefill, address };
+  }
+
+  #requestOf(
+    entry: RoutedEntry,
+    prompt: PromptBlocks,
+    endpoint: Endpoint,
+    prefill: Endpoint | undefined,
+  ): RequestElsewhere {
+    const { number, cachedTokens, load, firstTokenVisible } = entry;
     const request = peerRequest(this.#parts.peerId, entry, prompt);
-    elsewhere.happenedAt(at);
-    const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible };
-    const routed = elsewhere.book(booked);
-    this.#open.set(number, { number, prompt, blocks, routed, address });
+    const newsMs = this.#parts.newsMs();
+    return { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible, newsMs };
   }
 
   /** Takes what a prompt or an answer has become. */
@@ -168,11 +215,13 @@ export class PeerRequests {
   }
 
   /** Blocks of another size cannot be compared with those of this picker's prompts. */
-  #held(prompt: PromptBlocks): PromptBlocks {
+  #comparable(prompt: PromptBlocks): PromptBlocks {
     const blockTokens = this.#parts.blockTokens() ?? prompt.blockTokens;
-    return prompt.blockTokens === blockTokens
-      ? this.#parts.bookings.held(prompt)
-      : { ...NO_BLOCKS, blockTokens };
+    return prompt.blockTokens === blockTokens ? prompt : { ...NO_BLOCKS, blockTokens };
+  }
+
+  #held(prompt: PromptBlocks): PromptBlocks {
+    return this.#parts.bookings.held(this.#comparable(prompt));
   }
 
   /** Remembers the end, so that what comes late does not open the request again. */

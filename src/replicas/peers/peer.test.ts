@@ -22,7 +22,8 @@ function claimed(firstTokenVisible: boolean): readonly string[] {
   const [decodes, computes] = picker.pool.snapshot().map(({ id }) => id as string);
   const time = new TimeShare(clock, 1);
   const doubts = new Doubts(clock);
-  const parts = { picker, bookings: new Bookings(), doubts, blockTokens: () => undefined, time };
+  const blockTokens = () => undefined;
+  const parts = { picker, bookings: new Bookings(), doubts, blockTokens, time, intervalMs: 50 };
   const peer = new Peer({ id: 'other', boot: 1 }, parts, 0);
   const routed: Entry = {
     kind: 'routed',

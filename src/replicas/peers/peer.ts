@@ -1,8 +1,9 @@
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { Entry } from '../messages/entries.ts';
+import type { Entry, RoutedEntry } from '../messages/entries.ts';
 import { type BatchCounts, BatchOrder, type BatchPlace } from './batch-order.ts';
 import type { Bookings } from './bookings.ts';
+import { DelaySpread } from './delay-spread.ts';
 import type { Claimant, Doubts } from './doubts.ts';
 import { PeerRequests, type RequestCounts, type SharedPicker } from './peer-requests.ts';
 import type { TimeShare } from './time-share.ts';
@@ -10,6 +11,11 @@ import type { TimeShare } from './time-share.ts';
 /** The least time between two questions to a replica, and between two answers. */
 const ASK_MS: Millis = 1000;
 const ANSWER_MS: Millis = 250;
+/**
+ * News is sent within one interval. It is late by another where a machine is busy. What all messages
+ * take does not count: the pick took as long.
+ */
+const INTERVALS = 2;
 
 /** What all peers share. */
 export interface PeerParts {
@@ -20,6 +26,8 @@ export interface PeerParts {
   readonly blockTokens: () => number | undefined;
   /** How much of the time its messages may take. */
   readonly time: TimeShare;
+  /** It sends what happens within this time: replicas have the same configuration. */
+  readonly intervalMs: Millis;
 }
 
 /** Counts since the first message of the peer. */
@@ -46,6 +54,7 @@ export class Peer implements Claimant {
     hurried: 0,
   };
   readonly #batches = new BatchOrder(this.counts);
+  readonly #delays = new DelaySpread();
   readonly time: TimeShare;
   #receivedAt: Millis;
   #lagMs: Millis = 0;
@@ -71,6 +80,7 @@ export class Peer implements Claimant {
       peerId: id,
       isDoubted: (address) => parts.doubts.isDoubted(this, address),
       counts: this.counts,
+      newsMs: () => INTERVALS * parts.intervalMs + this.#delays.spreadMs,
     });
     this.#receivedAt = now;
   }
@@ -90,11 +100,12 @@ export class Peer implements Claimant {
     return this.#waiting;
   }
 
-  /** Counts a message of any kind. */
+  /** Counts a message of any kind. `lagMs` is below zero where the clock there is ahead. */
   received(bytes: number, at: Millis, lagMs: Millis): void {
     this.counts.bytes += bytes;
     this.#receivedAt = at;
-    this.#lagMs = lagMs;
+    this.#lagMs = Math.max(0, lagMs);
+    this.#delays.add(lagMs, at);
   }
 
   /** Counts a message that was not read, because those before took too much time. */
@@ -132,10 +143,11 @@ export class Peer implements Claimant {
   /** Applies what has happened. `origin` is the time here from which its times count. */
   apply(entries: readonly Entry[], origin: Millis): void {
     this.counts.events += entries.length;
-    for (const entry of entries) {
+    for (let at = 0; at < entries.length; at++) {
+      const entry = entries[at] as Entry;
       switch (entry.kind) {
         case 'routed':
-          this.requests.routed(entry, origin + entry.afterMs);
+          at += this.#takeRouted(entry, entries, at + 1, origin);
           break;
         case 'waiting':
           this.#waiting = entry;
@@ -150,6 +162,34 @@ export class Peer implements Claimant {
           this.requests.change(entry, origin + entry.afterMs);
       }
     }
+  }
+
+  /**
+   * Takes a request. Where its end follows, it need not be reserved. Returns how many of the entries
+   * from `next` on are taken with it.
+   */
+  #takeRouted(
+    routed: RoutedEntry,
+    entries: readonly Entry[],
+    next: number,
+    origin: Millis,
+  ): number {
+    const { number, afterMs } = routed;
+    const first = entries[next];
+    const firstToken = first?.kind === 'first-token' && first.number === number ? first : undefined;
+    const taken = firstToken === undefined ? 1 : 2;
+    const last = entries[next + taken - 1];
+    if (last?.kind !== 'done' || last.number !== number) {
+      this.requests.routed(routed, origin + afterMs);
+      return 0;
+    }
+    this.requests.ended(routed, origin + afterMs, {
+      firstTokenAt: firstToken && origin + firstToken.afterMs,
+      at: origin + last.afterMs,
+      outcome: last.outcome,
+      usage: last.usage,
+    });
+    return taken;
   }
 
   /** Releases all that it has open where the peer is gone, or what it has booked at an address. */

@@ -42,6 +42,7 @@ export interface PeersOptions {
   /** In a block of this picker's own prompts; undefined before the first one. */
   readonly blockTokens: () => number | undefined;
   readonly onJoined: (peer: Peer) => void;
+  readonly intervalMs: Millis;
 }
 
 /** The other replicas of which messages come. */
@@ -93,7 +94,7 @@ export class Peers {
       received.refusedPeers += 1;
       return undefined;
     }
-    peer.received(bytes, clock.now(), Math.max(0, clock.wallTime() - sentAt));
+    peer.received(bytes, clock.now(), clock.wallTime() - sentAt);
     return peer;
   }
 
@@ -142,7 +143,7 @@ export class Peers {
   }
 
   #join(id: string, boot: number): Peer | undefined {
-    const { clock, onNotice, blockTokens, onJoined } = this.#options;
+    const { clock, onNotice, blockTokens, onJoined, intervalMs } = this.#options;
     if (this.#peers.size >= PEERS_MAX || this.#picker === undefined) return undefined;
     const time = new TimeShare(clock, PEER_SHARE);
     const parts = {
@@ -151,6 +152,7 @@ export class Peers {
       doubts: this.#doubts,
       blockTokens,
       time,
+      intervalMs,
     };
     const peer = new Peer({ id, boot }, parts, clock.now());
     this.#peers.set(id, peer);

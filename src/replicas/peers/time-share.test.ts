@@ -69,6 +69,7 @@ describe('a new replica whose time for messages is used up', () => {
           cpuMs += 2000;
         },
         happenedAt: () => undefined,
+        ended: () => undefined,
         book: () => {
           throw new Error('no endpoint is known');
         },
