@@ -53,6 +53,7 @@ export class Replica {
   readonly #peers: Peers;
   readonly #inbox: Inbox;
   readonly #received = newReceived();
+  #picker: SharingPicker | undefined;
   #exchange: PrefixExchange | undefined;
   #link: ReplicaLink | undefined;
   #connection: Connection;
@@ -65,7 +66,8 @@ export class Replica {
     this.#connection = { state: 'opening', changedAt: clock.now() };
     const send: ReplicaLink['send'] = (message, to) => this.#link?.send(message, to) ?? false;
     const waiting = (): FirstBand | undefined => options.waiting?.();
-    this.#outbox = new Outbox({ id, boot, clock, intervalMs, waiting, send });
+    const endpoints = (): number => this.#picker?.pool.snapshot().length ?? 0;
+    this.#outbox = new Outbox({ id, boot, clock, intervalMs, endpoints, waiting, send });
     this.#peers = new Peers({
       ...options,
       intervalMs,
@@ -95,6 +97,7 @@ export class Replica {
   /** Connects. To be called once. */
   start(picker: SharingPicker): void {
     const { clock, openLink, id } = this.#options;
+    this.#picker = picker;
     this.#peers.attach(picker);
     this.#exchange = new PrefixExchange({
       clock,

@@ -28,6 +28,8 @@ export interface OutboxOptions {
   readonly clock: Clock;
   /** An event waits at most so long for others; a pick mostly for less. */
   readonly intervalMs: Millis;
+  /** How many endpoints there are. */
+  readonly endpoints: () => number;
   /** What waits for flow control here. */
   readonly waiting: () => FirstBand | undefined;
   readonly send: SendMessage;
@@ -63,13 +65,14 @@ export class Outbox implements JournalSubscriber {
   /** The origin of times in the batch: when it began. */
   #begunAt: Millis = 0;
   #batchEvents = 0;
-  readonly #pace = new PickPace();
+  readonly #pace: PickPace;
   #events = 0;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
     this.#queue = new SendQueue(options.send);
     this.#fresh = new FreshRequests(this.#entries, this.#texts);
+    this.#pace = new PickPace(options);
   }
 
   get sent(): SentCounts {

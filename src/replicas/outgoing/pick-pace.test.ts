@@ -6,40 +6,64 @@ import { PickPace } from './pick-pace.ts';
 const prompt = (promptTokens: number, slot: number, cachedTokens = 0) =>
   makeRouted(makeEndpoint('e', { slot }), { request: makeRequest({ promptTokens }), cachedTokens });
 
-/** One that has sent four batches by the time 100: the next one is due at 120. */
-function paced(): PickPace {
-  const pace = new PickPace();
+const paceOf = (endpoints = 100) => new PickPace({ intervalMs: 50, endpoints: () => endpoints });
+
+/** One that has sent four batches by the time 100: the next one is due at 110. */
+function paced(endpoints?: number): PickPace {
+  const pace = paceOf(endpoints);
   for (let n = 0; n < 4; n++) pace.begin(100);
   return pace;
 }
 
-it('[G226] sends a pick at once, four in a row, and then one in 20 ms', () => {
-  const pace = new PickPace();
+it('[G231] sends a pick at once, four in a row, and then one in 10 ms', () => {
+  const pace = paceOf();
   const sentAt: Millis[] = [];
   for (let now = 1000; sentAt.length < 8; ) {
-    now += pace.add(prompt(100, 1), now);
+    now += 1 + pace.add(prompt(100, 1), now + 1);
     pace.begin(now);
     sentAt.push(now);
   }
-  expect(sentAt).toEqual([1001, 1002, 1003, 1004, 1021, 1041, 1061, 1081]);
-  expect(pace.add(prompt(100, 1), 1200)).toBe(1);
+  expect(sentAt).toEqual([1001, 1002, 1003, 1004, 1011, 1021, 1031, 1041]);
+  expect(pace.add(prompt(100, 1), 1200)).toBe(0);
+});
+
+it('[G231] sends batches seldomer that have several picks for each endpoint, at most one in 50 ms', () => {
+  const sentWith = (picks: number): number => {
+    const pace = paceOf(8);
+    let sent = 0;
+    for (let now = 1000; now < 2000; sent++) {
+      let dueMs = 0;
+      for (let n = 0; n < picks; n++) dueMs = pace.add(prompt(10, n % 8), now);
+      now += dueMs;
+      pace.begin(now);
+    }
+    return sent;
+  };
+  expect([1, 8, 16, 24, 400].map(sentWith)).toEqual([104, 104, 53, 36, 22]);
 });
 
 it('[O230] hurries for what one endpoint has to compute, and not for as much at many', () => {
   const pace = paced();
-  for (let slot = 0; slot < 100; slot++) expect(pace.add(prompt(1000, slot), 105)).toBe(15);
-  expect(pace.add(prompt(9000, 200, 8000), 105)).toBe(15);
-  expect(pace.add(prompt(1100, 7), 105)).toBe(1);
-  pace.begin(106);
-  expect(pace.add(prompt(1100, 7), 107)).toBe(33);
+  for (let slot = 0; slot < 90; slot++) expect(pace.add(prompt(1000, slot), 101)).toBe(9);
+  expect(pace.add(prompt(9000, 200, 8000), 101)).toBe(9);
+  expect(pace.add(prompt(2200, 7), 101)).toBe(4);
+  pace.begin(105);
+  expect(pace.add(prompt(1000, 7), 106)).toBe(14);
+});
+
+it('[G231] does not hurry for long prompts that are spread over all endpoints', () => {
+  const [few, many] = [paced(4), paced(4)];
+  for (const slot of [0, 1, 2]) many.add(prompt(4000, slot), 101);
+  expect(many.add(prompt(4000, 3), 101)).toBe(9);
+  expect(few.add(prompt(4000, 3), 101)).toBe(4);
 });
 
 it('[O230] counts a prompt where it is computed', () => {
   const pace = paced();
   const split = { ...prompt(2000, 1), prefill: makeEndpoint('p', { slot: 2 }) };
-  expect(pace.add(split, 105)).toBe(15);
-  expect(pace.add(prompt(2000, 1), 105)).toBe(15);
-  expect(pace.add(prompt(100, 2), 105)).toBe(1);
+  expect(pace.add(split, 101)).toBe(9);
+  expect(pace.add(prompt(2000, 1), 101)).toBe(9);
+  expect(pace.add(prompt(200, 2), 101)).toBe(4);
 });
 
 it('[O230] keeps urgent batches 5 ms apart, so that many long prompts share one', () => {
@@ -47,5 +71,5 @@ it('[O230] keeps urgent batches 5 ms apart, so that many long prompts share one'
   expect(pace.add(prompt(5000, 1), 101)).toBe(4);
   expect(pace.add(prompt(5000, 2), 103.5)).toBe(1.5);
   pace.begin(105);
-  expect(pace.add(prompt(5000, 1), 200)).toBe(1);
+  expect(pace.add(prompt(5000, 1), 200)).toBe(0);
 });

@@ -17,6 +17,17 @@ describe('nodeClock', () => {
     for (const late of await Promise.all(waits)) expect(late).toBeGreaterThanOrEqual(0);
   });
 
+  it('[G231] calls back in the next turn of the event loop where there is no delay', async () => {
+    const clock = nodeClock();
+    const called: string[] = [];
+    clock.setTimer(0, () => called.push('none'));
+    clock.setTimer(0, () => called.push('cancelled')).cancel();
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+    expect(called).toEqual(['none']);
+  });
+
   it('does not call back once cancelled, in the callback of another timer either', async () => {
     const clock = nodeClock();
     const called: string[] = [];

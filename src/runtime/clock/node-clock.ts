@@ -19,8 +19,22 @@ export function nodeClock(): Clock {
     now: () => performance.now(),
     wallTime: () => Date.now(),
     cpuTime: THREAD_CPU,
-    setTimer: (delay, callback) => new NodeTimer(delay, callback),
+    setTimer: (delay, callback) =>
+      delay > 0 ? new NodeTimer(delay, callback) : new NextTurn(callback),
   };
+}
+
+/** Node's shortest timeout takes 1 ms, and fires up to 2 ms late. */
+class NextTurn implements Timer {
+  readonly #immediate: NodeJS.Immediate;
+
+  constructor(callback: () => void) {
+    this.#immediate = setImmediate(callback).unref();
+  }
+
+  cancel(): void {
+    clearImmediate(this.#immediate);
+  }
 }
 
 /** Node's timers may fire early: it counts whole milliseconds from an earlier reading. */
