@@ -11,7 +11,7 @@ export const activeRequest: ScorerDefinition = defineScorer({
   type: 'active-request-scorer',
   config: z.lazy(() =>
     z.strictObject({
-      // Out of range, both are as the reference reads them: as if they were not there.
+      // A value out of range counts as left out, as in the reference.
       idleThreshold: z
         .int()
         .default(0)

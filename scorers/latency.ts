@@ -25,7 +25,7 @@ export const latency: ScorerDefinition = defineScorer({
   config: z.lazy(() =>
     z
       .strictObject({
-        /** Below 0 as above: the reference takes any number, and scores beyond 1 count as 1. */
+        /** Any number, as in the reference: scores below 0 count as 0, and those beyond 1 as 1. */
         ttftWeight: z.number().default(0.8),
         tpotWeight: z.number().default(0.2),
         /** Another text is `least`, as in the reference. */

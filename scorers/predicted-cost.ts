@@ -133,7 +133,7 @@ function scoresOf(
   cycle: CostCycle,
   copies: CopyAccounts,
 ): readonly number[] {
-  // At once as long as it will be: a list that grows is copied each time it is full.
+  // It has its full length at once: a list that grows is copied each time it is full.
   const costs: number[] = [];
   costs.length = endpoints.length;
   const bestAt = readCosts(endpoints, cycle, costs);

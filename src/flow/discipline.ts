@@ -52,7 +52,8 @@ export interface QueueDiscipline {
   /** The request has an endpoint and has left the queue. */
   placed(waiting: Waiting, at: Millis): void;
   /**
-   * Another one takes its place, or none: it lets go of all that waits, and is not called again.
+   * It is replaced, or flow control is switched off: it forgets all that waits, and is not called
+   * again.
    */
   replaced(): void;
   /** A request that was placed has ended. */

@@ -9,7 +9,9 @@ export interface Urgency {
   readonly waitedMs: Millis;
   /** The time that its prompt takes where it would go. */
   readonly ownMs: Millis;
-  /** The first token should come within this time of its arrival; undefined for no matter when. */
+  /**
+   * The first token should come within this time of its arrival; undefined where it may come late.
+   */
   readonly ttftSloMs: Millis | undefined;
 }
 
@@ -24,9 +26,9 @@ export interface Order {
   /** Whether flows that have got less go before others. */
   readonly isFair: boolean;
   /**
-   * From when on a request is late: a prompt of 100 ms after about 10 s of waiting. Then the newest
-   * goes first, because those that come now would all be answered as late as it is. Infinity for
-   * never.
+   * How long a request may wait before it is late: about 10 s for a prompt of 100 ms. Where one is
+   * late, the newest goes first, because otherwise all that come now would be answered as late as
+   * it is. Infinity for never.
    */
   lateAfterMs(ownMs: Millis): Millis;
 }

@@ -27,8 +27,8 @@ interface Group<T extends Queued> {
 }
 
 /**
- * A request that was decided is decided anew once it has waited longer by this share: what it waits
- * for changes the less from one moment to the next, the longer that takes.
+ * A request is decided anew once its wait has grown by this share: the longer it waits, the less
+ * its situation changes from one moment to the next.
  */
 const LOOK_SHARE = 0.25;
 

@@ -106,7 +106,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   };
 }
 
-/** Says what may be wrong. Throws ConfigError for what is. */
+/** Warns of options that may be wrong. Throws ConfigError for those that are. */
 function checkOptions(options: ServeOptions): void {
   const { plan, observe, listen, log } = options;
   checkIoWorkers({ observe, ...listen }, plan);

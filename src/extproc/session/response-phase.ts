@@ -58,7 +58,7 @@ export class ResponsePhase {
   #text: AnswerText | undefined;
   /** Reads an answer that refuses the request. */
   #refused: RefusedWindow | undefined;
-  /** Where it was needed before the end of the answer was passed on. */
+  /** The usage, where it was needed before the end of the answer was passed on. */
   #reportedUsage: Usage | undefined;
 
   constructor(
@@ -179,7 +179,10 @@ export class ResponsePhase {
     return values.length === 0 ? undefined : values;
   }
 
-  /** At the end of the answer, which a client that leaves does not bring. Reads it once. */
+  /**
+   * Reads the usage at the end of the answer, once. Where the client has left, there is no such
+   * end.
+   */
   #takeUsage(): Usage | undefined {
     const reader = this.#usage;
     this.#usage = undefined;

@@ -17,7 +17,10 @@ export interface SessionSettings {
    * limit (1 MiB by default), beyond which the proxy waits for the pick for ever.
    */
   readonly earlyPickBytes: number;
-  /** In full duplex, give up the response: output tokens cost nothing; their end is not seen. */
+  /**
+   * In full duplex, the response does not pass through the picker: its tokens cost nothing here,
+   * and its end is not seen.
+   */
   readonly halfCloseAfterPick: boolean;
   /** Whether the proxy gets the score of each endpoint as metadata. */
   readonly emitEndpointScores?: boolean | undefined;

@@ -157,7 +157,7 @@ const explicitOrRange: Schema<z.output<typeof rangeHoldback> | z.output<typeof e
 export const usageLimitPolicies: readonly PolicyType<() => UsageLimit>[] = [
   policy(
     'static-usage-limit-policy',
-    // Below 0 as 0: no band is served. The reference takes any number.
+    // A number below 0 counts as 0, with which no band is served: the reference takes any number.
     z.strictObject({ threshold: z.number().default(1) }),
     ({ threshold }) =>
       () =>

@@ -2,7 +2,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { RunningRequests } from './running-requests.ts';
 
-/** What is asked for a band that waits because the pool is too full for it. */
+/** The room that a band needs which waits because the pool is too full for it. */
 interface Demand {
   readonly priority: number;
   readonly saturation: number;

@@ -2,9 +2,9 @@ import { fnvHash } from '../../framework/values/fnv-hash.ts';
 import type { CapacityPart } from '../plan/capacity-plan.ts';
 
 /**
- * The places at an endpoint that are this picker's alone, of `capacity` places. The parts of all
- * pickers are together the capacity, so that it holds exactly without a message between them. What
- * cannot be divided goes to another picker at another endpoint.
+ * How many of the `capacity` places at an endpoint belong to this picker alone. The parts of all
+ * pickers add up to the capacity, so that the bound is exact without a message between pickers.
+ * What the division leaves over goes to other pickers at another endpoint.
  */
 export function placesOf({ number, of }: CapacityPart, capacity: number, address: string): number {
   if (capacity === Number.POSITIVE_INFINITY) return capacity;

@@ -23,17 +23,16 @@ import { ReportedPrompts } from './reported-prompts.ts';
 import { SentPrompts } from './sent-prompts.ts';
 import { SharedSteps } from './shared-steps.ts';
 
-/**
- * Prompts for so many steps are sent to an endpoint: the step that it computes, and the next one.
- */
+/** An endpoint is sent prompts for so many steps: the one that it computes, and the next one. */
 const STEPS = 2;
 /**
- * A flow that has more than others may have so much pending, for each endpoint, before it waits.
+ * A flow that has got more than others waits from so many steps of pending prompts on, for each
+ * endpoint.
  */
 const CROWDED_STEPS = 0.5;
 /**
- * So many requests may wait at a server that runs no more at a time: they begin without a gap, and
- * show whether it would run more.
+ * So many requests may wait at a server that runs as many as it can: the next one begins without a
+ * gap, and shows whether the server would run more.
  */
 const SLOT_WAITERS = 1;
 /** The `pendingBelow` with which no prompt may be pending. */
@@ -57,15 +56,13 @@ interface Places {
 
 /**
  * Says which endpoints can begin one more request. An endpoint is open while the prompts that are
- * not computed there do not fill the step that runs and the next: what comes on top would only
- * stand in the engine's queue, where nothing about it can be changed any more. It is closed, too,
- * while one of our requests waits there for memory, and to requests whose adapter has no slot
- * there. One with several engines is open while one of them can be without a prompt, too: its
- * server sends a request to the engine that has the fewest.
- *
- * What is not known must not stop a pool. So an endpoint with room for one more is open where
- * nothing of ours is in flight, where it reports that it does nothing, and where all that was sent
- * should have been done long ago.
+ * not computed there do not fill the step that runs and the next one: a further prompt would only
+ * wait in the engine's queue, where the picker cannot move it any more. It is closed while one of
+ * our requests waits there for memory, and to requests whose adapter has no slot there. An endpoint
+ * with several engines is also open while one of them can be without a prompt, because its server
+ * sends a request to the engine that has the fewest. What the picker does not know must not stop a
+ * pool. So an endpoint with room for one more is open where nothing of ours is in flight, where it
+ * reports that it does nothing, and where all that was sent should have been done long ago.
  */
 export class EndpointBacklog implements EndpointObserver, RequestObserver {
   readonly #options: EndpointBacklogOptions;
@@ -183,7 +180,7 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
     return ours + this.#reported.requests(endpoint, at) < promptsForAll(engines);
   }
 
-  /** For requests that are computed and answered there. */
+  /** Whether it is open to requests that are computed and answered there. */
   isOpen(endpoint: Endpoint, at: Millis, pendingBelow?: number): boolean {
     const { ledger, engineModel, limit } = this.#options;
     if (limit.isFull(endpoint)) return false;
@@ -200,8 +197,9 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   }
 
   /**
-   * For prompts that are computed there and answered elsewhere. Their first tokens come from
-   * elsewhere, too, and late, so the time that they should take counts as well.
+   * Whether it is open to prompts that are computed there and answered elsewhere. Their first
+   * tokens come from the other server, and late, so the time that the prompts should take counts,
+   * too.
    */
   #canPrefill(endpoint: Endpoint, at: Millis, pendingBelow: number | undefined): boolean {
     const { ledger, engineModel } = this.#options;
@@ -216,10 +214,10 @@ export class EndpointBacklog implements EndpointObserver, RequestObserver {
   }
 
   /**
-   * Whether one of ours waits there for KV memory, as far as the engine reports it: what comes on
-   * top would stand behind it. That memory is full is no reason alone: some engines count in it
-   * what they could give away. And one of ours always waits, or others would get all that becomes
-   * free.
+   * Whether one of our requests waits there for KV memory, as far as the engine reports it: a
+   * further one would wait behind it. Full memory alone is no reason, because some engines count in
+   * it what they could give away. Nor does it count where none of ours waits: others would get all
+   * memory that becomes free.
    */
   #lacksMemory(endpoint: Endpoint, pendingTokens: number, at: Millis): boolean {
     if (endpoint.metrics.waitingQueueSize === 0 || !isFresh(endpoint, at)) return false;

@@ -12,7 +12,7 @@ interface InTime {
 
 /**
  * Counts at each endpoint the requests in flight that were not late when they were placed. A slow
- * step harms their answers; where there are none, everyone there has waited too long already.
+ * step delays their answers. Where there are none, all requests there have waited too long already.
  */
 export class InTimeRequests implements RequestObserver {
   /** By slot of the endpoint that computes the prompt. */

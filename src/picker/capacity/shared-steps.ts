@@ -53,11 +53,12 @@ export class SharedSteps implements RequestObserver {
   }
 
   /**
-   * Where no answer in time is under way, nobody is harmed. Beside some, what waits in time has to
-   * fit in one step: then the servers can carry what comes. What is late must not: then it is what
-   * a burst has left over. And it must be worth it: a prompt more in a step brings all late ones
-   * forward by the fixed time of a step, and holds up each answer in time by its own. The late
-   * ones take memory from cached beginnings, too, so what these save for a request may be lost.
+   * Whether prompts of the flow may share a step there. Where no answer in time is under way,
+   * nobody is harmed. Else the waiting prompts that are in time must fit in one step, because then
+   * the servers can carry the load, and the late ones must not, because then a burst has left them.
+   * And it must save more than it costs: one more prompt in a step brings all late ones forward by
+   * the fixed time of a step, and delays each answer in time by its own time. The late ones take
+   * memory from cached beginnings, too, so what these save for a request may be lost.
    */
   areWorthIt(endpoint: Endpoint, { tokens, lateness, engine, engines }: Candidate): boolean {
     const inTime = this.#inTime.at(endpoint);
@@ -69,7 +70,9 @@ export class SharedSteps implements RequestObserver {
     return lateness.late * savedMs > inTime * engine.perPrefillTokenMs * tokens;
   }
 
-  /** What is found cached saves a request so much time there, in the mean of the last half minute. */
+  /**
+   * How much time the cached tokens of a request save there, in the mean of the last half minute.
+   */
   #foundMs({ slot }: Endpoint): Millis {
     const { requests, workMs } = this.#found.of(slot);
     return requests > 0 ? workMs / requests : 0;

@@ -4,11 +4,11 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { AdapterNames } from '../engine-model/adapter-names.ts';
 import { mayWaitForResources } from '../engine-model/resource-waits.ts';
 
-/** What is taken for granted at first: two requests that were delayed by all that was reported. */
+/** The prior: two requests that were delayed by all that was reported. */
 const PRIOR = 2 * 100 ** 2;
 /** Earlier observations keep so much of their weight: about twenty count. */
 const KEPT = 0.95;
-/** One late answer says no more than that twice of what was reported waits there. */
+/** One late answer counts at most as if twice of what was reported had waited there. */
 const SHARE_MAX = 2;
 
 /** Sums over requests of an endpoint, which fade: a regression of delays on what was reported. */

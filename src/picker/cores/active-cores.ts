@@ -17,7 +17,10 @@ export interface Challenger {
   readonly name: string;
   /** Whether the challenger decides this request. Asked several times, with equal answers. */
   readonly takes: (request: InferenceRequest) => boolean;
-  /** Its scheduler threw: `takes` must now be false, so that the core in charge decides. */
+  /**
+   * Called where its scheduler threw: `takes` must be false from then on, so that the core in
+   * charge decides.
+   */
   readonly onThrown: (request: InferenceRequest, error: unknown) => void;
 }
 

@@ -25,9 +25,9 @@ export interface EjectorOptions {
 const SILENT_TRIAL_MS = 30_000;
 
 /**
- * Takes endpoints that fail out of the candidates, and lets few requests try them again. It
- * learns from the requests alone and reads the time of the decision, so that a capture, which has
- * both, gives the same candidates again. All endpoints that could serve a request are never out.
+ * Takes endpoints that fail out of the candidates, and lets few requests try them again. It learns
+ * from the requests alone and reads the time of the decision, so that a capture, which has both,
+ * gives the same candidates again. At least one endpoint that could serve a request always stays.
  */
 export class Ejector implements EndpointObserver {
   readonly #options: EjectorOptions;

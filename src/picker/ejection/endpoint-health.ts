@@ -11,11 +11,15 @@ const PROBATION_MS = 15_000;
 /** Time between offers of a trial that no request takes, because filters leave the endpoint out. */
 const OFFER_INTERVAL_MS = 100;
 const DOUBLINGS_MAX = 10;
-/** A longer time between samples is forgotten so fast, a sample at a time: within about 2 s. */
+/**
+ * What each sample leaves of a longer usual time between samples: it is forgotten within about 2 s.
+ */
 const GAP_KEPT = 0.97;
 /** Weight of the newest gap in the usual one. */
 const GAP_WEIGHT = 0.2;
-/** An endpoint that still fails as often as before passes all its trials less often than this. */
+/**
+ * The probability with which an endpoint that still fails as often as before may pass its trials.
+ */
 const CHANCE_OF_PASSING = 0.01;
 const TRIALS_MAX = 16;
 const SAMPLES_KEPT = 3;
@@ -69,9 +73,10 @@ export class EndpointHealth {
   }
 
   /**
-   * The oldest request without a first token, with how long that was expected to take, of those that
-   * were sent after all that it has answered. One that a later request has overtaken may be lost: it
-   * does not say that the endpoint gives no first tokens now.
+   * The oldest request without a first token of those that were sent after all requests that the
+   * endpoint has answered, with the time that its first token was expected to take. One that a
+   * later request has overtaken may be lost: it does not show that the endpoint gives no first
+   * tokens now.
    */
   get oldestOwed(): readonly [Routed, Millis] | undefined {
     for (const owed of this.awaiting) if (owed[0].at >= this.answeredSentAt) return owed;

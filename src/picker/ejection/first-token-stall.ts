@@ -9,7 +9,7 @@ export const STALL_CHECK_MS: Millis = 100;
 const TIMES_EXPECTED = 8;
 /** It must be so many times as late as first tokens of others were meanwhile. */
 const TIMES_OTHERS = 2;
-/** The bound while predictions have little to go by, and for engines with a good excuse. */
+/** The bound while few first tokens have been seen, and where a request may wait for memory. */
 const PATIENT_MS = 30_000;
 /** First tokens after which predictions are good enough. */
 const FIRST_TOKENS_LEARNED = 20;

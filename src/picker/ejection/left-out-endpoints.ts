@@ -13,7 +13,7 @@ export class LeftOutEndpoints {
   readonly #ejected = new Map<number, EndpointHealth>();
   /** Slots of endpoints that get no new requests while others can take them. */
   #suspects: ReadonlySet<number> = NO_SLOTS;
-  /** It fails as those that are ejected, and is not, because it is the last one of the pool. */
+  /** An endpoint that fails and is not ejected, because it is the last one of the pool. */
   #spared: EndpointHealth | undefined;
 
   /** The number of ejected endpoints. */
@@ -31,12 +31,12 @@ export class LeftOutEndpoints {
     this.#ejected.set(health.endpoint.slot, health);
   }
 
-  /** The last endpoint of the pool fails. */
+  /** Notes that the last endpoint of the pool fails. */
   spare(health: EndpointHealth): void {
     this.#spared = health;
   }
 
-  /** The endpoint does not fail now, if it is the one that was spared. */
+  /** Notes that the endpoint works, which matters if it is the one that was spared. */
   works(health: EndpointHealth): void {
     if (this.#spared === health) this.#spared = undefined;
   }
@@ -75,7 +75,8 @@ export class LeftOutEndpoints {
   #working(candidates: readonly Endpoint[]): readonly Endpoint[] {
     if (this.#ejected.size === 0) return candidates;
     const left = candidates.filter(({ slot }) => !this.#ejected.has(slot));
-    // Beside others the spared one is tried, and then ejected as they were.
+    // Where others are left, requests try the spared one, too: it is then ejected if it still
+    // fails.
     if (left.some(({ slot }) => slot !== this.#spared?.endpoint.slot)) return left;
     const answering = this.#answering(candidates);
     if (answering.length > 0) return answering;

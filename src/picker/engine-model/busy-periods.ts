@@ -26,7 +26,7 @@ export interface SentPrompt {
   readonly features: readonly number[];
 }
 
-/** Where it stands in the line of its server. */
+/** A prompt in the line of its server, with what is known of the prompt before it. */
 interface Sent {
   readonly prompt: SentPrompt;
   readonly tokens: number;
@@ -49,10 +49,10 @@ interface Line {
 }
 
 /**
- * Since when, and with which prompts, a server has been busy that computes prompts for others, as
- * their first tokens show it. A prompt that is sent there while others are computed is done after
- * all of them, so a whole period says how long its prompts took together, whatever came before the
- * pick of the last: how far the server had come with them then is not known.
+ * Finds the busy periods of servers that compute prompts for others, from the first tokens of these
+ * prompts. A prompt that is sent while others are computed is done after all of them. So a whole
+ * period shows how long its prompts took together, though it is not known how far the server had
+ * come when the last of them was picked.
  */
 export class BusyPeriods {
   readonly #lines = new Map<number, Line>();
@@ -78,8 +78,9 @@ export class BusyPeriods {
   }
 
   /**
-   * Its first token came at `at`. With `computedAt`, the time at which the server was done with it
-   * by that, it ends a period; undefined where the beginning of that is not known.
+   * The first token of the request came at `at`. It shows at which time the server had computed the
+   * prompt, `computedAt`, where that can be known. Returns the busy period that ended then;
+   * undefined where its beginning is not known.
    */
   firstToken(routed: Routed, at: Millis, computedAt?: Millis): BusyPeriod | undefined {
     const sent = this.#take(routed);
@@ -91,7 +92,10 @@ export class BusyPeriods {
     return period;
   }
 
-  /** Where it ended before its first token, nobody knows what of it was computed. */
+  /**
+   * The request has ended. Without a first token it is not known how much of its prompt was
+   * computed.
+   */
   ended(routed: Routed): void {
     const sent = this.#take(routed);
     if (sent !== undefined) sent.before = undefined;
@@ -101,7 +105,7 @@ export class BusyPeriods {
     this.#lines.delete(slot);
   }
 
-  /** It is under way no more. */
+  /** Takes the prompt out of its server's line. */
   #take(routed: Routed): Sent | undefined {
     const sent = this.#sent.get(routed);
     const line = routed.prefill && this.#lines.get(routed.prefill.slot);
@@ -114,7 +118,10 @@ export class BusyPeriods {
   }
 }
 
-/** With the prompts before it, if the server was still busy with them. */
+/**
+ * The busy period that ends with this prompt: it includes the prompts before it, if the server was
+ * still busy with them. Undefined where its beginning is not known.
+ */
 function periodOf({ prompt, before, next }: Sent): BusyPeriod | undefined {
   const { at, features } = prompt;
   const alone = { since: at, features, last: features, next };
@@ -127,13 +134,19 @@ function periodOf({ prompt, before, next }: Sent): BusyPeriod | undefined {
   return { since, features: all, last: features, next };
 }
 
-/** One of several engines was free for it: its server sends a request to the one that has fewest. */
+/**
+ * Whether one of several engines was free for it: its server sends a request to the one with
+ * fewest.
+ */
 function isAlone({ prefillLoad }: Routed, prefill: Endpoint): boolean {
   const engines = prefill.attribute(ENGINE_COUNT);
   return engines > 1 && (prefillLoad?.requests ?? 0) < engines;
 }
 
-/** Not where others have sent prompts there, or it waits for one of several engines. */
+/**
+ * Whether only prompts of this picker were there before it. Where it has to wait for one of several
+ * engines, that is not known, and it counts as no.
+ */
 function isInTurn(routed: Routed, prefill: Endpoint, tokensFromHere: number): boolean {
   if (isAlone(routed, prefill)) return true;
   if (prefill.attribute(ENGINE_COUNT) > 1) return false;

@@ -7,15 +7,15 @@ import type { Millis } from '../../framework/runtime.ts';
 import { FADING, noiseMs, withoutOutlier } from './first-token-noise.ts';
 import { bounded, predictMs, promptFeatures, stepTimeOf } from './prompt-features.ts';
 
-/** As that of the pool's model, and the time of prompts that were sent there before. */
+/** The prior of the pool's model, and the time of prompts that were sent there before. */
 const PRIOR: FitPrior = { means: [1, 1, 0, 1, 1], deviations: [2, 2, 20, 2, 2] };
 
 /**
- * How fast prompts are computed where they are decoded, as the measure of servers that compute
- * prompts for others. Prompts that are pending have a coefficient of their own here: some are
- * computed in part, and so cost half a prompt in the mean. In one coefficient with the prompt
- * itself, as in the pool's model, they make its tokens seem faster than they are, and attention
- * within it slower in their place, which long prompts have more of.
+ * Learns how fast prompts are computed where they are decoded: servers that compute prompts for
+ * others are compared with that. Pending prompts have a coefficient of their own here, because some
+ * are computed in part, and so cost half a prompt in the mean. The pool's model has one coefficient
+ * for them and for the prompt itself. That makes the tokens of a prompt seem faster than they are,
+ * and attention within it slower, of which long prompts have more.
  */
 export class OwnPrompts {
   readonly #fit = new DecayingFit(PRIOR);

@@ -42,7 +42,10 @@ export class PrefillSpeeds {
   readonly #fit = new DecayingFit(PRIOR);
   readonly #own = new OwnPrompts();
   readonly #periods = new BusyPeriods();
-  /** Periods whose last prompt may have shared steps with the next one, by that, until it comes. */
+  /**
+   * Ends of periods whose last prompt may have shared steps with the next one, by the request of
+   * that. They count once its first token has come.
+   */
   readonly #waiting = new Map<Routed, Shown>();
   readonly #ratios = new SpeedRatios((features) => predictMs(features, this.#coefficients));
   #coefficients = PRIOR.means;

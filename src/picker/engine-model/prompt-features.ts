@@ -40,12 +40,15 @@ export function promptFeatures(
   ];
 }
 
-/** Coefficients of the features as a step time may have them. */
+/** The coefficients, none of them below what a step time may have. */
 export function bounded(coefficients: readonly number[]): readonly number[] {
   return coefficients.map((value, index) => Math.max(index < 2 ? COEFFICIENT_MIN : 0, value));
 }
 
-/** As these coefficients, which are bounded, predict. Further features are left out. */
+/**
+ * The time that coefficients predict, which must be bounded. Those beyond the features are left
+ * out.
+ */
 export function predictMs(features: readonly number[], coefficients: readonly number[]): Millis {
   let sum = 0;
   for (let index = 0; index < features.length; index++) {

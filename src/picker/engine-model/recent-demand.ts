@@ -35,8 +35,8 @@ export class RecentDemand {
   }
 
   /**
-   * `rate` over what the sums can hold by now: of steady traffic they hold 1 - e^(-t / 30 s) after
-   * the time t, so that the rate without this is half of the real one after 20 s.
+   * `rate`, corrected for a short history: of steady traffic the sums hold 1 - e^(-t / 30 s) after
+   * the time t, so that `rate` alone is half of the real one after 20 s.
    */
   rateSinceStart(now: Millis): number {
     const seenMs = Math.max(SEEN_MIN_MS, now - (this.#firstAt ?? now));

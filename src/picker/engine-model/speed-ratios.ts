@@ -1,7 +1,8 @@
 /** Errors of successive answers are correlated: this many count as one independent observation. */
 const ANSWERS_PER_OBSERVATION = 5;
 /**
- * Remembers about this many answers of an endpoint, or so many times those that each has had since.
+ * About this many answers of an endpoint are remembered. One that gets none is forgotten after this
+ * many answers of each endpoint.
  */
 const MEMORY_ANSWERS = 200;
 /** Larger ratios are cut off, so that single slow answers do not dominate. */
@@ -100,8 +101,8 @@ export class SpeedRatios {
   }
 
   /**
-   * Judges all answers again, by the pool model of now: it may have been far from what it is when
-   * the first of them came. Splits the spread of the means into chance and real differences.
+   * Judges all answers again by the present pool model, which may have been very different when the
+   * first of them came. Splits the spread of the means into chance and real differences.
    */
   update(): void {
     const endpoints = this.#records.size;

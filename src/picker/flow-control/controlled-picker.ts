@@ -17,7 +17,7 @@ import type { Ejector } from '../ejection/ejector.ts';
 import type { Ledger } from '../load/ledger.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 
-/** What flow control stands in front of. */
+/** The picker behind flow control, as flow control needs it. */
 export interface ControlledPicker extends Router {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
@@ -40,7 +40,7 @@ interface ControlOptions {
   readonly letThrough: Unseen;
   /** The priority of each objective, by name. */
   readonly objectives: (() => ReadonlyMap<string, number>) | undefined;
-  /** What it takes the place of. */
+  /** The flow control that it replaces. */
   readonly former: FlowControl | undefined;
 }
 

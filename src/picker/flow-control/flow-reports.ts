@@ -12,7 +12,9 @@ interface FlowReportsOptions {
   readonly onStay: ((stay: FlowStay) => void) | undefined;
 }
 
-/** Tells what became of the requests that flow control kept or refused, and after which events. */
+/**
+ * Reports what became of the requests that flow control kept or refused, and after which events.
+ */
 export class FlowReports {
   readonly #options: FlowReportsOptions;
   /** The events since the last look began. */
@@ -35,7 +37,7 @@ export class FlowReports {
     this.#events.clear();
   }
 
-  /** Adds a request, and tells where it is refused: then it throws what `add` has thrown. */
+  /** Adds a request, and reports it where it is refused: then it throws what `add` has thrown. */
   add(waiting: Waiting, discipline: QueueDiscipline, at: Millis): void {
     try {
       discipline.add(waiting, at);

@@ -29,8 +29,9 @@ export interface FlowRoundsOptions {
 const LOOK_MS: Millis = 10;
 
 /**
- * Flow control by the plan in force, and the rounds in which it looks at all that waits: what may
- * go on does, what has waited too long is refused, and what others need room from is ended.
+ * Flow control by the plan in force, and the rounds in which it looks at all requests that wait. In
+ * each round those that may go on do, those that have waited too long are refused, and requests in
+ * flight that have to make room for others are ended.
  */
 export class FlowRounds {
   readonly #options: FlowRoundsOptions;
@@ -70,7 +71,10 @@ export class FlowRounds {
     return this.#control?.placeOf(waiting);
   }
 
-  /** Places and drops what may be, and what must be. */
+  /**
+   * A round: drops requests that have waited too long, places those that may go on, and ends those
+   * in flight that have to make room for others.
+   */
   look(): void {
     const { clock, kept, letThrough, reports } = this.#options;
     const discipline = this.#discipline;
@@ -140,7 +144,7 @@ export class FlowRounds {
     ready();
   }
 
-  /** Without flow control nothing waits here: all leave it as those that are placed. */
+  /** Without flow control nothing waits here: all requests leave it as if they were placed. */
   #placeAll(): void {
     const { clock, kept } = this.#options;
     const at = clock.now();

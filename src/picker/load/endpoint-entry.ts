@@ -34,7 +34,9 @@ export interface ListedReservation {
   /** Tokens of its prompt that are not computed, until its first token. */
   readonly pendingTokens: number;
   readonly lost: LostBy | undefined;
-  /** Taken for lost, it is no load: until its first token comes, or it is found again. */
+  /**
+   * While it is taken for lost, it is no load: until its first token comes, or it is found again.
+   */
   setLost(lost: LostBy | undefined): void;
 }
 

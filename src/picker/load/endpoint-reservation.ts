@@ -12,7 +12,7 @@ export interface ReservationSize {
   readonly countedTokens?: number | undefined;
   /** What counts until the end, in place of that. */
   readonly keptTokens?: number | undefined;
-  /** Left out: whether the request is lost is never asked. */
+  /** Where it is left out, the request is never taken for lost. */
   readonly sent?: KnownWhenSent | undefined;
 }
 

@@ -38,7 +38,7 @@ export class HeldLoads implements InFlightView {
   /** Whether flows that got less go before others. */
   isFair = true;
   #deciding: Asking | undefined;
-  /** Left out: that of the request which is decided. */
+  /** The load of the request that is decided: it is left out. */
   #own: HeldLoad | undefined;
   #assumed: Assumed | undefined;
   readonly #crowdedFrom: () => number;
@@ -96,7 +96,7 @@ export class HeldLoads implements InFlightView {
     return this.#shares.isCrowdedOut(this.#shares.of(request), ownTokens, this.#crowdedFrom);
   }
 
-  /** Calls `decide` as if this load were not there: that of the request which is decided. */
+  /** Calls `decide` as if this load were not there. It is that of the request which is decided. */
   without<T>(own: HeldLoad | undefined, decide: () => T): T {
     this.#own = own;
     try {

@@ -140,7 +140,10 @@ function sumsOf(entry: EndpointEntry, sampledAt: Millis): Sums {
   return { counted, sent };
 }
 
-/** So many are missing: the oldest that were counted before, those without a first token first. */
+/**
+ * Takes so many requests for lost that `missing` are, of those that were counted `before`: first
+ * those without a first token, and the oldest of them.
+ */
 function takeForLost(entry: EndpointEntry, missing: number, before: Millis): boolean {
   let left = missing - entry.lost;
   if (left <= 0) return false;
@@ -156,7 +159,7 @@ function takeForLost(entry: EndpointEntry, missing: number, before: Millis): boo
   return could.length > 0;
 }
 
-/** At most so many can be missing: the server has others of them after all. */
+/** Counts lost requests again until at most `missingMax` are missing: the server has the others. */
 function findAgain(entry: EndpointEntry, missingMax: number): boolean {
   let hasChanged = false;
   for (const one of inOrder(entry)) {

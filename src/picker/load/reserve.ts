@@ -20,7 +20,7 @@ export interface ReservationParts extends ExpectationParts {
   readonly encoders: readonly Endpoint[];
   /** Counted until the end of the request, where the configuration asks for it. */
   readonly estimatedOutputTokens?: number | undefined;
-  /** Left out: whether the request is lost is never asked. */
+  /** Where it is left out, the request is never taken for lost. */
   readonly at?: Millis | undefined;
   readonly firstTokenVisible?: boolean;
 }
@@ -151,7 +151,7 @@ function combined(decode: Reservation, before: readonly Reservation[]): Reservat
   return {
     prefilled: () => {
       decode.prefilled();
-      // What they have done shows that they work.
+      // The first token shows that these servers have done their part.
       for (const each of before) each.prefilled();
       releaseAll();
     },

@@ -108,7 +108,7 @@ function waitsForAdapter(endpoint: Endpoint): boolean {
   return (endpoint.attribute(LORA)?.waiting.size ?? 0) > 0;
 }
 
-/** All that is not computed has to fit. */
+/** Whether the memory may be too small for all prompts that are not computed yet. */
 function mayLackMemory({ load }: EndpointEntry, endpoint: Endpoint): boolean {
   const cache = endpoint.attribute(CACHE_CONFIG);
   const tokens = cache ? cache.blocks * cache.blockTokens : shownCapacityTokens(load, endpoint);

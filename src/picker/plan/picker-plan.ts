@@ -66,11 +66,14 @@ export interface PickerPlan {
   readonly capacity?: CapacityPlan | undefined;
   /** The index by which the ledger counts cached tokens, where the configuration names one. */
   readonly inFlightMatch?: string | undefined;
-  /** By what tokens of answers count in flight; undefined where they do not. */
+  /** How the tokens of answers in flight are estimated; undefined where they do not count. */
   readonly outputEstimate?: OutputEstimate | undefined;
   /** Undefined where its feature gate is off. */
   readonly flowControl?: FlowControlPlan | undefined;
-  /** By what requests with a priority below 0 are refused; undefined with flow control. */
+  /**
+   * The saturation by which requests with a priority below 0 are refused; undefined with flow
+   * control.
+   */
   readonly shedding?: DetectorPlan | undefined;
   /** How requests are read; left out or empty for the usual parsers. */
   readonly parsers?: readonly ParserType[] | undefined;

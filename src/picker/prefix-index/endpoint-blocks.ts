@@ -23,7 +23,9 @@ export class EndpointBlocks {
   #removed = false;
   /** Blocks that were added so far: the clock by which blocks grow old. */
   #added = 0;
-  /** How many were added since the last use of the block that was forgotten last. */
+  /**
+   * How old the block was that was forgotten last: how many blocks were added since its last use.
+   */
   #lifeBlocks = Number.POSITIVE_INFINITY;
   #reused = 0;
   /** The holdings of the chain that is used just now. */
@@ -53,8 +55,8 @@ export class EndpointBlocks {
   }
 
   /**
-   * How many blocks so far were used again by a new request in the second half of the time that
-   * blocks stay here without use: as many would have been missing in half of the room.
+   * How many blocks a new request has used again when they had been unused for more than half of
+   * the time that a block stays here: half of the room would have been too little for them.
    */
   get reused(): number {
     return this.#reused;

@@ -91,7 +91,7 @@ export class PrefixIndex {
       const run = this.runs.find(words, block);
       if (run === NO_RECORD) break;
       if (block === 0) {
-        // At once as long as it will be: a list that grows is copied each time it is full.
+        // It has its full length at once: a list that grows is copied each time it is full.
         matched.length = this.#owners;
         matched.fill(0);
       }

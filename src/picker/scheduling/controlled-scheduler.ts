@@ -9,8 +9,8 @@ const SCREENING = 'screening';
 
 /**
  * Screens the candidates and admits the request before `scheduler` decides, and adds headers after
- * it. The scheduler itself where no source controls requests. A source that fails is left out and
- * reported; only its RoutingError refuses the request.
+ * it. Returns the scheduler itself where no source controls requests. A source that fails is left
+ * out and reported; only its RoutingError refuses the request.
  */
 export function controlledScheduler(
   scheduler: Scheduler,

@@ -133,8 +133,8 @@ function weighted(
     const fault = faultOfScores(given, length) ?? 'its scores cannot be read';
     faults.report(scorer, 'score', new RangeError(fault));
     scores[at] = undefined;
-    // What it has added is taken out again by adding up the others anew: to subtract it would
-    // round.
+    // Its part is taken out by adding up the others anew, because subtracting it would leave a
+    // rounding error.
     totals.fill(0);
     for (let before = 0; before < at; before++) {
       add(scores[before] ?? [], (scorers[before] as WeightedScorer).weight, totals);
@@ -145,7 +145,7 @@ function weighted(
 }
 
 /**
- * One for all decisions, because each would make another, and nothing reads it after its decision.
+ * One array for all decisions: each would make another, and nothing reads it after its decision.
  */
 let sums = new Float64Array(64);
 

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 
-/** Throws RoutingError `shed` for a request that others are to be served instead of. */
+/** Throws RoutingError `shed` for a request that has to make room for others. */
 export type Shed = (endpoints: readonly Endpoint[], context: SchedulingContext) => void;
 
 /** Refuses requests with a priority below 0 while their endpoints are saturated. */

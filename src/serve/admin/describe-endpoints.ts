@@ -89,10 +89,9 @@ function startOf(endpoint: Endpoint): string | undefined {
 /** What the server lists, and how many of each kind; undefined until it has answered. */
 function describeModels(models: readonly ServedModel[] | undefined): unknown {
   if (models === undefined) return undefined;
-  const namesOf = (isAdapter: boolean): readonly string[] =>
-    models.filter((model) => model.isAdapter === isAdapter).map(({ id }) => id);
-  const base = namesOf(false);
-  const adapters = namesOf(true);
+  const namesOf = (kind: readonly ServedModel[]): readonly string[] => kind.map(({ id }) => id);
+  const base = namesOf(models.filter(({ isAdapter }) => !isAdapter));
+  const adapters = namesOf(models.filter(({ isAdapter }) => isAdapter));
   return {
     baseCount: base.length,
     base: base.slice(0, MODEL_NAMES_MAX),

@@ -31,7 +31,9 @@ export function explainedRequest(
   return isOther && kept.wallMs >= decided.wallMs ? kept : withFlow(decided, stays.of(decided.id));
 }
 
-/** With what flow control did with the request before the decision, and after it. */
+/**
+ * The explanation with what flow control did with the request before the decision, and after it.
+ */
 function withFlow(decided: Explanation, records: readonly FlowRecord[]): Explanation {
   const flowControl = records.find(({ flowControl: { came } }) => came !== undefined)?.flowControl;
   const end = records.map(({ flowControl: { left } }) => left);

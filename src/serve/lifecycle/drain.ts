@@ -2,7 +2,10 @@ import type { ExtProcServer } from '../../extproc/server/ext-proc-server.ts';
 import type { Readiness } from '../admin/admin-routes.ts';
 import type { DrainOptions } from '../options/serve-options.ts';
 
-/** The way out of service: not ready first, then no new requests, then no requests at all. */
+/**
+ * Takes the picker out of service: first it is not ready, then it takes no new requests, and at
+ * last it cuts those that are left.
+ */
 export class Drain {
   readonly #options: DrainOptions;
   readonly #server: Pick<ExtProcServer, 'drain' | 'sessions'>;

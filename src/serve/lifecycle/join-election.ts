@@ -25,6 +25,6 @@ export async function joinElection(
     random: runtime.random.fork('election'),
     registry: metrics.registry,
     log,
-    onChange: (leading) => serving.lead(leading),
+    onChange: (leading) => serving.setLeading(leading),
   });
 }

@@ -15,25 +15,25 @@ function state(leads: boolean, parsers: readonly ParserType[] = [], known = true
 
 test('it says SERVING while it leads', () => {
   const { serving, said } = state(false);
-  serving.lead(true);
-  serving.lead(false);
+  serving.setLeading(true);
+  serving.setLeading(false);
   expect(said).toEqual([false, true, false]);
 });
 
 test('[D399] it says NOT_SERVING until the endpoints of the pool are known, and without a pool', () => {
   const { serving, said } = state(true, [], false);
-  serving.speak(undefined);
-  serving.know(true);
-  serving.know(false);
+  serving.setPoolProtocol(undefined);
+  serving.setPoolKnown(true);
+  serving.setPoolKnown(false);
   expect(said).toEqual([false, false, true, false]);
 });
 
 test('[D104] it says NOT_SERVING while a parser cannot read the protocol of the pool', () => {
   const { serving, said } = state(true, ['openai-parser', 'vllmgrpc-parser']);
-  serving.speak('http');
+  serving.setPoolProtocol('http');
   expect(serving.trouble).toMatch(/vllmgrpc-parser reads only gRPC: make it kubernetes.io\/h2c/);
-  serving.speak('kubernetes.io/h2c');
-  serving.speak(undefined);
+  serving.setPoolProtocol('kubernetes.io/h2c');
+  serving.setPoolProtocol(undefined);
   expect(said).toEqual([true, false, true, true]);
 });
 
@@ -42,7 +42,7 @@ test('[D104] parsers of HTTP, and none at all, read both protocols', () => {
   const sets: readonly (readonly ParserType[])[] = [[], ['openai-parser'], ['passthrough-parser']];
   for (const parsers of sets) {
     const { serving } = state(true, parsers);
-    for (const protocol of protocols) serving.speak(protocol);
+    for (const protocol of protocols) serving.setPoolProtocol(protocol);
     expect(serving.trouble).toBeUndefined();
   }
 });
@@ -50,6 +50,6 @@ test('[D104] parsers of HTTP, and none at all, read both protocols', () => {
 test('a server that drains is not asked to serve again', () => {
   const { serving, said } = state(true);
   serving.detach();
-  serving.lead(true);
+  serving.setLeading(true);
   expect(said).toEqual([true]);
 });

@@ -40,39 +40,39 @@ export class ServingState {
     return `the pool’s appProtocol is ${HTTP}, and ${parser} reads only gRPC: make it kubernetes.io/h2c`;
   }
 
-  /** From now on this server says it. */
+  /** This health service says it from now on. */
   attach(health: Health): void {
     this.#health = health;
-    this.#say();
+    this.#report();
   }
 
-  /** Changes nothing from now on: the server drains. */
+  /** No health service says it any more: the server drains. */
   detach(): void {
     this.#health = undefined;
   }
 
-  lead(leads: boolean): void {
+  setLeading(leads: boolean): void {
     this.#leads = leads;
-    this.#say();
+    this.#report();
   }
 
   /**
    * Whether the pool exists and its endpoints have been listed: before, requests would find none.
    */
-  know(known: boolean): void {
+  setPoolKnown(known: boolean): void {
     this.#known = known;
-    this.#say();
+    this.#report();
   }
 
-  /** `appProtocol` of the pool; undefined where it has none, and any parser fits. */
-  speak(appProtocol: string | undefined): void {
+  /** The protocol of the pool; undefined where it has none, and any parser fits. */
+  setPoolProtocol(appProtocol: string | undefined): void {
     this.#appProtocol = appProtocol;
     const { trouble: reason } = this;
     if (reason !== undefined) this.#log.warn({ reason }, 'health says NOT_SERVING');
-    this.#say();
+    this.#report();
   }
 
-  #say(): void {
+  #report(): void {
     this.#health?.setServing(this.#leads && this.#known && this.trouble === undefined);
   }
 }

@@ -72,12 +72,12 @@ function describe(
   };
 }
 
-/** Where flow control held it, with what that says. */
+/** The decision with what flow control says of it, where that held the request. */
 function withFlow(decision: LiveDecision, stays: LastFlowStays): LiveDecision {
   if (decision.held === undefined || decision.held.endpoint !== undefined) return decision;
   const flow = stays.find(decision.id)?.flowControl;
   if (flow === undefined) return decision;
-  // How long it waited is known.
+  // The first line says how long it waited, which the message has already.
   return { ...decision, held: { ...decision.held, why: flowLines(flow).slice(1) } };
 }
 

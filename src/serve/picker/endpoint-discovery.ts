@@ -47,7 +47,7 @@ interface FollowParts {
   readonly runtime: RealRuntime;
   readonly rules: RequestRules;
   readonly metrics: { readonly registry: Registry };
-  readonly serving: Pick<ServingState, 'speak' | 'know'>;
+  readonly serving: Pick<ServingState, 'setPoolProtocol' | 'setPoolKnown'>;
 }
 
 /** Follows an InferencePool; undefined without --pool-namespace. */
@@ -61,8 +61,8 @@ async function startKubernetesDiscovery(
     '../../endpoints/discovery/kubernetes/start-kubernetes.ts'
   );
   const random = runtime.random.fork('kubernetes');
-  const onAppProtocol = (appProtocol?: string): void => serving.speak(appProtocol);
-  const onReady = (ready: boolean): void => serving.know(ready);
+  const onAppProtocol = (appProtocol?: string): void => serving.setPoolProtocol(appProtocol);
+  const onReady = (ready: boolean): void => serving.setPoolKnown(ready);
   const ranks = new RankedEndpoints({ pool: picker.pool, size, log });
   const parts = { endpoints: picker.pool, ranks, rules, clock: runtime.clock, random, log };
   const callbacks = { onAppProtocol, onReady };

@@ -47,7 +47,7 @@ export function createReplica(
   return replica;
 }
 
-/** Replicas hash prompts alike. Undefined where the picker shares nothing. */
+/** The secret with which all replicas hash prompts. Undefined where the picker shares nothing. */
 export function sharedSecret({
   replicas,
 }: Pick<SharingOptions, 'replicas'>): Uint32Array | undefined {

@@ -4,8 +4,8 @@ import { limitedLines, limitedWarnings } from '../../runtime/log/limited-log.ts'
 import type { Log } from '../../runtime/log/log.ts';
 
 /**
- * Lines about replicas that come and go: those of a rolling update of all, and then so few that who
- * forges them does not fill the log.
+ * Lines about replicas that come and go: enough for a rolling update of all of them, and then so
+ * few that forged messages cannot fill the log.
  */
 const LINES = { perSecond: 0.5, atOnce: 100 };
 const NO_CONNECTION =

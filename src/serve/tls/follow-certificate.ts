@@ -95,8 +95,8 @@ function describe({
 }
 
 /**
- * Exports from when until when the certificate in use is valid, and warns of one that is not valid
- * yet, soon no more, or no more, once each.
+ * Exports when the certificate in use begins and ends to be valid. Warns once of one that is not
+ * valid yet, of one that soon expires, and of one that has expired.
  */
 function watchValidity(
   used: () => TlsContext,

@@ -9,7 +9,7 @@ export function globalStrict(): Fairness {
       const flows = new IndexedHeap<Flow>((a, b) => before(a.first as Item, b.first as Item));
       return {
         changed(flow) {
-          // It must leave before its first request is compared, of which it may have none.
+          // A flow without a request must leave before first requests are compared.
           if (flow.first === undefined) flows.delete(flow);
           else flows.update(flow);
         },

@@ -11,7 +11,7 @@ export class Gate {
   saturation: PoolSaturation = { effective: 0, stages: new Map() };
   /** One for each priority of the last measurement. */
   ceilings: readonly number[] = [];
-  /** So many bands, from the highest priority on, are closed by no band above them. */
+  /** How many bands, from the highest priority on, have no band above them that closes them. */
   open = 0;
 
   constructor(
