@@ -47,7 +47,8 @@ export class Cycles {
     parts.faults.begin();
     loads.begin(input.request, input.options);
     const cycle = newCycle(input);
-    // When it is published, it may wait no more, and another flow may have most pending.
+    // Noted now: when the decision is published, the request may not wait any more, and another
+    // flow may have most pending.
     cycle.crowdedOut = loads.isCrowdedOut(input.request);
     if (cycle.context !== undefined) cycle.startedAt = stopwatch?.now();
     return cycle;

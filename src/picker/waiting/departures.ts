@@ -7,7 +7,7 @@ import type { HeldRequest } from './held-request.ts';
 
 export interface DepartureOptions {
   /**
-   * Places by what was decided in this event, or decides again where that is not the last word.
+   * Places by what was decided in this event, or decides again where that does not hold any more.
    * Throws what `route` throws.
    */
   readonly placeOrDecideAgain: (cycle: DecidedCycle) => RoutedRequest;
@@ -32,7 +32,10 @@ export class Departures {
     this.#forget = forget;
   }
 
-  /** By what was decided in this event; where nothing could be, as `route` says. */
+  /**
+   * Places it by what was decided in this event. Where nothing could be decided, `route` decides,
+   * and its placement gets what that throws.
+   */
   place(held: HeldRequest, cycle: DecidedCycle | undefined, at: Millis): void {
     const { placeOrDecideAgain, route } = this.#options;
     this.#leave(held, at, (options) => {

@@ -12,7 +12,9 @@ export class LongestWait {
     this.#end = end;
   }
 
-  /** Has no effect while the timer is set: none that comes later ends earlier. */
+  /**
+   * Has no effect while the timer is set: a request that comes later does not end its wait earlier.
+   */
   endsAt(at: Millis): void {
     if (this.#timer !== undefined) return;
     // In whole milliseconds: a sum of fractions may come out a little before the end.

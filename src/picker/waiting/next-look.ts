@@ -1,6 +1,6 @@
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 
-/** One timer for many wishes to look again: the earliest counts. */
+/** One timer for all that ask for another look: the earliest time counts. */
 export class NextLook {
   readonly #clock: Clock;
   readonly #look: () => void;

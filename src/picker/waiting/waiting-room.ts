@@ -55,9 +55,9 @@ export interface Waits {
 }
 
 /**
- * The requests that wait at the picker until their endpoint can begin them. Bound at once, a
- * request would stand in its engine's queue, and what is learned later would come too late. What
- * waits is looked at after each event, and one timer ends the longest wait.
+ * The requests that wait at the picker until their endpoint can begin them. A request that is sent
+ * at once would wait in its engine's queue, and what is learned later could not change its
+ * endpoint. What waits is looked at after each event, and one timer ends the longest wait.
  */
 export class WaitingRoom {
   readonly backlog: EndpointBacklog;
@@ -117,7 +117,9 @@ export class WaitingRoom {
     clock.observeEvents(() => this.dispatch());
   }
 
-  /** Without a plan, or with one that is not enabled, what comes from now on does not wait. */
+  /**
+   * Without a plan, or with one that is not enabled, requests that come from now on do not wait.
+   */
   configure(plan: HoldPlan | undefined): void {
     this.#plan = plan?.enabled === true ? plan : undefined;
     this.#queue.orderBy((this.#plan ?? DEFAULT_HOLD).order);
