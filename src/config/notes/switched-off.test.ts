@@ -96,6 +96,12 @@ describe('a parameter that another one switches off', () => {
   test('[D607] is not noted where its value is the usual one', () => {
     const parameters = { matchLengthScaleTokens: 8192 };
     expect(notesOf({ plugins: [{ type: 'prefix-cache-scorer', parameters }] })).toEqual([]);
+    const insecure = (is: boolean): readonly string[] =>
+      notesOf({
+        plugins: [{ type: 'metrics-data-source', parameters: { insecureSkipVerify: is } }],
+      });
+    expect(insecure(true)).toEqual([]);
+    expect(insecure(false)).toEqual(['plugins[0].parameters.insecureSkipVerify']);
   });
 });
 

@@ -55,12 +55,11 @@ const matchLength: Branches = [
     usual: 8192,
   },
 ];
+const HTTPS = { counts: given('scheme', 'https'), only: 'scheme: https' };
 const OVER_HTTPS: Branches = [
-  {
-    paths: ['insecureSkipVerify', 'caCertPath', 'clientCertPath', 'clientKeyPath', 'serverName'],
-    counts: given('scheme', 'https'),
-    only: 'scheme: https',
-  },
+  { paths: ['caCertPath', 'clientCertPath', 'clientKeyPath', 'serverName'], ...HTTPS },
+  // Charts of the reference write its default, which without HTTPS promises nothing.
+  { paths: ['insecureSkipVerify'], ...HTTPS, usual: true },
 ];
 /** What a medium counts as, in `estimate` of a token-producer: by its size, or as a constant. */
 const bySize = (at: string, size: readonly string[]): Branches => [
