@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { idleParameters } from '../../src/config/notes/idle-parameters.ts';
 import { coreInsteadOf } from '../../src/config/reference/reference-types.ts';
+import { documentedParameters, type Parameter } from '../docs/documented-parameters.ts';
 import { allCommands } from '../docs/reference-page.ts';
 import { expectNoFault } from './faults.ts';
 import { propertyReads } from './property-reads.ts';
@@ -62,28 +63,6 @@ it('[T89] reads every setting of sessions where sessions are', () => {
     'nothing in src/extproc reads these fields of SessionSettings: read them there, or delete them',
   );
 });
-
-interface Parameter {
-  readonly type: string;
-  readonly path: readonly string[];
-  /** Only one value is allowed, and the schema itself refuses any other. */
-  readonly isFixed: boolean;
-}
-
-/** The parameters of docs/configuration-reference.md, which is made from the schemas. */
-function documentedParameters(): readonly Parameter[] {
-  const [, ...sections] = readText('docs/configuration-reference.md').split(/^### /m);
-  return sections.flatMap((section) => {
-    const type = section.slice(0, section.indexOf('\n'));
-    return [...section.matchAll(/^\| `([^`]+)` \| ([^|]*) \|/gm)].map(
-      ([, path = '', values = '']) => ({
-        type,
-        path: path.replaceAll('[]', '').split('.'),
-        isFixed: /^`[^`]*`$/.test(values),
-      }),
-    );
-  });
-}
 
 /** Whether `check` says of this parameter, or of what it is in, that it has no effect. */
 function hasNote({ type, path }: Parameter): boolean {

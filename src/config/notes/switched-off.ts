@@ -121,6 +121,19 @@ const BRANCHES: Readonly<Record<string, Branches>> = {
     },
   ],
   'dcgm-data-source': OVER_HTTPS,
+  'disaggregatedset-rollout-screener': [
+    {
+      paths: ['requireRoles', 'requiredRoles', 'roleLabelKey'].map((it) => `revisionGating.${it}`),
+      counts: given('revisionGating.mode', 'sum', 'max-role'),
+      only: 'revisionGating.mode: sum or max-role',
+      usual: 'disaggregatedset.x-k8s.io/role',
+    },
+    {
+      paths: ['revisionGating.revisionHeaderName'],
+      counts: (of) => !isGiven(of('headerSelectors')),
+      only: 'headerSelectors left out',
+    },
+  ],
   'inflight-load-producer': [
     {
       paths: ['outputRatio', 'maxEstimatedOutputTokens'],
