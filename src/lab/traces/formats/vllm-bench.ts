@@ -12,7 +12,7 @@ import {
 /** Parallel lists, one value for each request; times are in seconds. */
 const result = z.object({
   model_id: z.string().nullish(),
-  // Of a clock that may count from any time.
+  // The clock may count from any time.
   start_times: z.array(z.number()),
   input_lens: z.array(z.union([z.literal(0), promptTokens])),
   output_lens: z.array(outputTokens),
