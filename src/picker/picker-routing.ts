@@ -7,6 +7,7 @@ import type { Cycle } from './cycles/cycle.ts';
 import type { Cycles } from './cycles/cycles.ts';
 import type { PickerParts } from './picker-parts.ts';
 import { subsetOf } from './pool/subset.ts';
+import type { Arrival } from './waiting/arrival.ts';
 import type { WaitingRoom } from './waiting/waiting-room.ts';
 
 interface PickerRoutingParts extends Pick<PickerParts, 'candidates' | 'clock' | 'faults' | 'pool'> {
@@ -70,6 +71,7 @@ export class PickerRouting {
   readonly enqueue: Required<Router>['enqueue'] = (request, options, placement) => {
     const { candidates: rules, clock, cycles, pool, room } = this.#parts;
     if (options.anywhere === true) return this.route(request, options);
+    let arrival: Arrival | undefined;
     const at = clock.begin();
     try {
       const generation = this.#parts.cores().generationFor(request);
@@ -78,21 +80,22 @@ export class PickerRouting {
       const candidates = rules.toWaitFor(all);
       const cycle = cycles.begin({ at, request, options, generation, all, candidates });
       const context = cycles.contextOrRefuse(cycle);
-      let waits: boolean;
       try {
         cycle.decision = generation.core.scheduler.schedule(cycle.candidates, context);
         cycles.measure(cycle);
         // An endpoint that is full may be the only one that the filters leave.
         const isExhausted = cycle.decision.primary.kind === 'exhausted';
         const waiting = isExhausted ? cycles.decideOnly(request, options, 'waiting') : cycle;
-        waits = room.takeIn(waiting, placement);
+        arrival = room.takeIn(waiting, placement);
       } catch (error) {
         throw cycles.refused(cycle, error);
       }
-      return waits ? undefined : this.placeOrDecideAgain(cycle);
+      if (arrival === undefined) return this.placeOrDecideAgain(cycle);
     } finally {
+      // What waits is looked at here, and the time has moved on.
       clock.end();
     }
+    return arrival.returns();
   };
 
   /** Places by what was decided in this event, unless ejections ask for another decision. */

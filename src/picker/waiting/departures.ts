@@ -63,7 +63,7 @@ export class Departures {
   }
 
   #leave(held: HeldRequest, at: Millis, outcome: (options: RouteOptions) => RoutedRequest): void {
-    const { waiting, target, placement, options } = held;
+    const { waiting, target, arrival, options } = held;
     this.#forget(held);
     const waited: Waited = {
       heldMs: at - waiting.since,
@@ -75,10 +75,10 @@ export class Departures {
       try {
         routed = outcome({ ...options, waited });
       } catch (error) {
-        placement.refused(error);
+        arrival.refused(error);
         return;
       }
-      placement.placed(routed);
+      arrival.placed(routed);
     } catch (error) {
       this.#options.onError(error);
     }

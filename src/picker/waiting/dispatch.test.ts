@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import { FairShares } from '../../flow/fair-shares.ts';
 import { WaitingQueue } from '../../flow/waiting-queue.ts';
+import { Arrival } from './arrival.ts';
 import { Dispatch } from './dispatch.ts';
 import type { HeldRequest, Target } from './held-request.ts';
 
@@ -40,6 +41,7 @@ function worldOf(waiting: number): World {
       waiting: { request, since: 0, bytes: 1, candidates: 1 },
       options: {},
       placement,
+      arrival: new Arrival(placement),
     };
     queue.add({ ...of, number: n, target: targetOf(1), ownMs: 4, decidedAt: 0 }, 'e1');
   }

@@ -8,6 +8,7 @@ import type { AdapterSlots } from '../capacity/adapter-slots.ts';
 import type { Cycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { HeldLoad, HeldLoads } from '../load/held-loads.ts';
+import type { Arrival } from './arrival.ts';
 
 /** Where a request would go, and what it would bring there. */
 export interface Target {
@@ -24,7 +25,10 @@ export interface Target {
 /** A request that waits, with what was last decided about it. */
 export interface HeldRequest extends Queued {
   readonly options: RouteOptions;
+  /** By it the caller names the request. */
   readonly placement: Placement;
+  /** It is told what becomes of the request. */
+  readonly arrival: Arrival;
   /** Undefined where it could not be decided. */
   target: Target | undefined;
   ownMs: Millis;

@@ -16,6 +16,7 @@ import { HeldLoads } from '../load/held-loads.ts';
 import type { Ledger } from '../load/ledger.ts';
 import { DEFAULT_HOLD, type HoldPlan } from '../plan/hold-plan.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import { Arrival } from './arrival.ts';
 import { type DepartureOptions, Departures } from './departures.ts';
 import { Dispatch } from './dispatch.ts';
 import {
@@ -143,27 +144,36 @@ export class WaitingRoom {
   }
 
   /**
-   * Takes a request in that cannot begin now, and returns whether it did. Throws `saturated` where
-   * too many wait.
+   * Takes a request in that cannot begin now; undefined for others. Throws `saturated` where too
+   * many wait.
    */
-  takeIn(cycle: Cycle, placement: Placement): boolean {
+  takeIn(cycle: Cycle, placement: Placement): Arrival | undefined {
     const { at, request, options, all, decision } = cycle;
     const target = decision && targetOf(decision, cycle, this.#known);
-    if (target === undefined) return false;
+    if (target === undefined) return undefined;
     const share = this.shares.of(request);
     const pendingBelow = this.#pending.below(request, { target, share }, at);
-    if (this.backlog.isOpenFor(target, at, pendingBelow)) return false;
+    if (this.backlog.isOpenFor(target, at, pendingBelow)) return undefined;
     const { bodyBytes: bytes } = request;
     this.#queue.admit(bytes, this.#plan ?? DEFAULT_HOLD);
     const waiting = { request, since: at, bytes, candidates: all.length };
     const decided = { target, ownMs: target.ownMs, decidedAt: at };
-    const held = { waiting, share, options, placement, number: this.#arrivals++, ...decided };
+    const arrival = new Arrival(placement);
+    const held = {
+      waiting,
+      share,
+      options,
+      placement,
+      arrival,
+      number: this.#arrivals++,
+      ...decided,
+    };
     this.#held.set(placement, held);
     this.#queue.add(held, placeOf(target));
     this.loads.add(target.load);
     this.#watchOldest();
     this.#next.after(QUIET_MS);
-    return true;
+    return arrival;
   }
 
   cancel(placement: Placement): void {
