@@ -79,7 +79,7 @@ export class PeerRequests {
   /** Books a request that the peer has routed, at the time `at`. */
   routed(entry: RoutedEntry, at: Millis): void {
     const { number } = entry;
-    if (this.#isKnown(number)) return;
+    if (this.isKnown(number)) return;
     if (!this.#parts.bookings.takesRequest(this.#open.size)) {
       this.#parts.counts.refused += 1;
       return;
@@ -97,9 +97,8 @@ export class PeerRequests {
     this.#open.set(number, { number, prompt, blocks, routed, address });
   }
 
-  /** Takes a request that has ended by now: nothing of it stays. */
+  /** Takes a request that is not known, and has ended by now: nothing of it stays. */
   ended(entry: RoutedEntry, at: Millis, ending: RequestEnding): void {
-    if (this.#isKnown(entry.number)) return;
     const { endpoint, prefill } = this.#placesOf(entry);
     if (endpoint === undefined) return;
     const prompt = this.#comparable(entry.prompt);
@@ -109,7 +108,7 @@ export class PeerRequests {
   }
 
   /** It is open, or has ended. */
-  #isKnown(number: number): boolean {
+  isKnown(number: number): boolean {
     return this.#open.get(number) !== undefined || this.#ended.has(number);
   }
 

@@ -179,7 +179,8 @@ export class Peer implements Claimant {
     const firstToken = first?.kind === 'first-token' && first.number === number ? first : undefined;
     const taken = firstToken === undefined ? 1 : 2;
     const last = entries[next + taken - 1];
-    if (last?.kind !== 'done' || last.number !== number) {
+    const hasEnded = last?.kind === 'done' && last.number === number;
+    if (!hasEnded || this.requests.isKnown(number)) {
       this.requests.routed(routed, origin + afterMs);
       return 0;
     }
