@@ -14,6 +14,7 @@ const LISTED = 12;
 /** What fits into a row, and into a line or two of an explanation. */
 const NAME_CHARS = 21;
 const EXPLAINED_NAME_CHARS = 64;
+const MODEL_CHARS = 40;
 const OLDER = 'Before the picker started anew:';
 
 /** @param {{ state: State, changed: () => void }} props */
@@ -176,7 +177,7 @@ function ending(name, chars) {
 
 /** @param {LiveDecision} decision @param {boolean} withModel */
 function sizeOf({ promptTokens, model }, withModel) {
-  return `${count(promptTokens)} ${promptTokens === 1 ? 'token' : 'tokens'}${withModel ? `, ${model}` : ''}`;
+  return `${count(promptTokens)} ${promptTokens === 1 ? 'token' : 'tokens'}${withModel ? `, ${ending(model, MODEL_CHARS)}` : ''}`;
 }
 
 /** See `deciderText` in src/picker/cycles/cycle.ts. @param {string} decidedBy */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { configText, planFromPlugins } from '../catalogue/plan.ts';
@@ -93,7 +93,7 @@ export function simulateCommand(): Command {
 /** Throws for flags that do not fit each other or what they name, before anything is read or runs. */
 function checkFlags(flags: SimulateFlags): void {
   mustExist('--trace', flags.trace);
-  mustExist('--pool', flags.pool);
+  mustBeFile('--pool', flags.pool);
   const inputs = [flags.trace, ...flags.merge, flags.pool, ...flags.config, ...flags.plugin];
   if (flags.report !== undefined) {
     needPackages('--report', ['echarts']);
@@ -197,8 +197,17 @@ function mustDiffer(configs: readonly string[]): void {
 }
 
 function mustExist(option: string, path: string): void {
-  if (existsSync(path)) return;
-  throw new ConfigError('simulate', [{ path: option, message: `${path} does not exist` }]);
+  if (!existsSync(path)) {
+    throw new ConfigError('simulate', [{ path: option, message: `${path} does not exist` }]);
+  }
+}
+
+function mustBeFile(option: string, path: string): void {
+  mustExist(option, path);
+  if (!statSync(path).isDirectory()) return;
+  throw new ConfigError('simulate', [
+    { path: option, message: `${path} is a folder: name a file` },
+  ]);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, messageOf } from '../framework/error.ts';
+import { knownFileFault } from './file-fault.ts';
 
 /** The absolute path of a shipped file, such as `deploy/envoy.yaml`, from sources or `dist`. */
 export function packageFile(path: string): string {
@@ -60,8 +61,14 @@ export function requireFolder(flag: string, folder: string, mode?: number): void
   try {
     makeWritableFolder(folder, mode);
   } catch (error) {
-    const why = messageOf(error);
-    const message = `the folder ${folder} cannot be made or written to (${why}); name another`;
+    const message = `the folder ${folder} cannot be made or written to (${whyNot(error)}); name another`;
     throw new ConfigError('serve', [{ path: flag, message }]);
   }
+}
+
+/** That a folder which is to be made is not there says nothing. */
+function whyNot(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const known = code === 'ENOENT' ? undefined : knownFileFault(error);
+  return known === undefined ? messageOf(error) : `it ${known}`;
 }

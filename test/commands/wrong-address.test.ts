@@ -3,6 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { certificatesIn } from '../../src/commands/doctor/doctor-certificates.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
 interface Ended {
@@ -40,6 +41,33 @@ describe('a failure in spite of correct usage', () => {
       'no scheduler at 127.0.0.1:1 (connect ECONNREFUSED 127.0.0.1:1): does it run there, and do it and this command both use TLS (--tls), or neither?\n',
     );
     expect(code).toBe(1);
+  });
+});
+
+describe('[O471] an argument that cannot be used, and what is at a path', () => {
+  const folder = tmpdir();
+  it.each([
+    [['explain', '--admin', 'x:y'], /^x:y: "y" is no port: give a whole number from 1 to 65535/],
+    [['explain', '--admin-token-file', folder], new RegExp(`^${folder} is not a file\\n$`)],
+    [
+      ['simulate', '--trace', folder, '--pool', folder],
+      new RegExp(`--pool: ${folder} is a folder: name a file`),
+    ],
+    [
+      ['serve', '--insecure', '--endpoints', '127.0.0.1:1', '--capture', PROGRAM],
+      /--capture: the folder .* \(it leads through something that is no folder\); name another/,
+    ],
+  ])('%j', async (args, message) => {
+    const { code, stderr } = await pointsman(...args);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain('    at ');
+    expect(code).toBe(2);
+  });
+
+  it('is said of certificates in words, too', () => {
+    const what = (file: string): string | undefined => certificatesIn(file).findings[0]?.what;
+    expect(what(PROGRAM)).toBe('it cannot be read: it has no line -----BEGIN CERTIFICATE-----.');
+    expect(what('/nowhere.pem')).toBe('it cannot be read: it is not there.');
   });
 });
 

@@ -1,5 +1,5 @@
 import { isPort } from '../../endpoints/discovery/file/host-port.ts';
-import { CommandFailure } from './command-errors.ts';
+import { WrongAddress } from './command-errors.ts';
 
 /** A port alone is one of this machine. */
 const PORT_ALONE = /^:?(?<port>\d+)$/;
@@ -9,7 +9,7 @@ const DIGITS = /^\d+$/;
 const PORT = /^[^/?#]*:(?<port>[^:\]/?#]*)(?:[/?#]|$)/;
 
 /**
- * The URL of a path at `host:port`, at a port of this machine, or at a URL. Throws CommandFailure
+ * The URL of a path at `host:port`, at a port of this machine, or at a URL. Throws WrongAddress
  * with the address, what is wrong with it and `hint`, which says what to give.
  */
 export function adminUrl(address: string, path: string, hint: string): URL {
@@ -18,12 +18,12 @@ export function adminUrl(address: string, path: string, hint: string): URL {
   const base = SCHEME.test(place) ? place : `http://${place}`;
   const port = PORT.exec(base.replace(SCHEME, ''))?.groups?.['port'];
   if (port !== undefined && !(DIGITS.test(port) && isPort(Number(port)))) {
-    throw new CommandFailure(
+    throw new WrongAddress(
       `${address}: ${JSON.stringify(port)} is no port: give a whole number from 1 to 65535; ${hint}`,
     );
   }
   if (!URL.canParse(path, base)) {
-    throw new CommandFailure(`${address} is neither host:port nor a URL; ${hint}`);
+    throw new WrongAddress(`${address} is neither host:port nor a URL; ${hint}`);
   }
   return new URL(path, base);
 }

@@ -4,7 +4,12 @@ import { packageFile } from '../../files/folders.ts';
 
 /** A command was used correctly and failed. The message is a sentence for the user. */
 export class CommandFailure extends Error {
-  override readonly name = 'CommandFailure';
+  override readonly name: string = 'CommandFailure';
+}
+
+/** An address that a command was given cannot be one. */
+export class WrongAddress extends CommandFailure {
+  override readonly name: string = 'WrongAddress';
 }
 
 export interface ErrorReport {
@@ -20,6 +25,8 @@ const EXIT_CODES: ReadonlyMap<string, ErrorReport['exitCode']> = new Map([
   ['ListenError', 2],
   ['PluginFailure', 1],
   ['TraceError', 2],
+  ['UnreadableFile', 2],
+  ['WrongAddress', 2],
 ]);
 
 /**

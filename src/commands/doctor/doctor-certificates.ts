@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Validity } from '../../doctor/check-certificates.ts';
 import type { Finding } from '../../doctor/finding.ts';
+import { knownFileFault } from '../../files/file-fault.ts';
 import { readFollowed } from '../../files/following/read-followed.ts';
 import { messageOf } from '../../framework/error.ts';
 
@@ -26,11 +27,19 @@ export function certificatesIn(file: string): FileRead {
     }));
     return { certificates, findings: [] };
   } catch (error) {
-    const what = `it cannot be read: ${messageOf(error)}.`;
+    const what = `it cannot be read: ${whyNot(error)}.`;
     const mend = 'Give a file in PEM.';
     return {
       certificates: [],
       findings: [{ severity: 'error', id: 'certificate', where, what, mend }],
     };
   }
+}
+
+/** OpenSSL’s own text for a file without a certificate is a number of its sources. */
+function whyNot(error: unknown): string {
+  const known = knownFileFault(error);
+  if (known !== undefined) return `it ${known}`;
+  const why = messageOf(error);
+  return why.includes('no start line') ? 'it has no line -----BEGIN CERTIFICATE-----' : why;
 }

@@ -10,7 +10,7 @@ const TOKEN_BYTES = 32;
 
 /**
  * The bearer token in a file, without the space around it. Throws the system's error for a file
- * that cannot be read, an Error for what is no file, and ConfigError for content that cannot be a
+ * that cannot be read, UnreadableFile for what is no file, and ConfigError for content that cannot be a
  * token.
  */
 export function readToken(flag: string, path: string): string {

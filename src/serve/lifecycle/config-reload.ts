@@ -108,7 +108,15 @@ class FollowedConfig {
     const { file } = this.#options;
     const text = file.read();
     if (text === this.#text && this.lastError === undefined) return undefined;
+    if (this.#isEmptySinceStart(text)) return undefined;
     return { text, plan: await file.load(text) };
+  }
+
+  /** A file that was empty at the start stands for the default until something is written to it. */
+  #isEmptySinceStart(text: string): boolean {
+    const isFirst = this.#text === undefined && this.lastError === undefined;
+    const wasEmpty = this.#options.plan.notes.some(({ reason }) => reason === 'empty');
+    return isFirst && wasEmpty && text.trim() === '';
   }
 
   #take({ text, plan: next }: ReadConfig): void {
