@@ -156,7 +156,8 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     await context.close();
   });
 
-  it('[O447] [O448] cuts no column of any part on a phone, and says whether a shadow is sooner', async () => {
+  it('[O447] [O448] [O472] cuts nothing on a phone, and says whether a shadow is sooner', async () => {
+    await stack.send(1);
     const first = await nextMessage(stack.admin);
     const parity = {
       all: {
@@ -181,7 +182,15 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
       status: 429,
       why: 'the queue is full: it holds at most 12 requests in all bands',
     };
-    const message = { ...first, documents: Object.keys(documents), refused: [refusal] };
+    const [shown] = first.decisions.shown;
+    const named = ['llama', 'm'.repeat(200)].map((model) => ({ ...shown, id: model, model }));
+    const message = {
+      ...first,
+      documents: Object.keys(documents),
+      refused: [refusal],
+      picker: { ...first.picker, policy: `/etc/${'p'.repeat(100)}.yaml` },
+      decisions: { made: 2, shown: named },
+    };
     const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
     const page = await context.newPage();
     // Only once: the page drops its documents with the first message of each connection.
@@ -206,7 +215,8 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
       parts.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
     );
     expect(cut).toEqual([0, 0, 0, 0]);
-    // [O472] Each refusal takes few lines, and its id is whole.
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    // Each refusal takes few lines, and its id is whole.
     const { height = 0 } = (await page.locator('.refused li').first().boundingBox()) ?? {};
     expect(height).toBeLessThan(140);
     expect(await pageFaults(page)).toEqual([]);
