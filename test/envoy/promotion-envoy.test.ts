@@ -20,6 +20,11 @@ const crashing = join(fixtures, 'crashing.yaml');
 const STUB = { port: 0, speed: 10, model: 'm' };
 const LIMIT_MS = 300_000;
 /**
+ * A step of the slow server takes longer by this while its answers must be certainly later. Without
+ * it they come 20 ms later, which cannot be told from what a busy machine adds to all of them.
+ */
+const FACTOR = 100;
+/**
  * The interval that a promotion by rule waits for needs so many decisions, which are made in `npm
  * run test:long`.
  */
@@ -51,6 +56,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     const rule = promotionRule.parse({
       shadow: 'default',
       promote: { decisions: DECISIONS, stepsPercent: [20, 50], stepRequests: 100 },
+      demote: { requests: 30 },
     });
     stack = await startStack(binary ?? '', {
       envoy: 'envoy',
@@ -150,6 +156,10 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     'ends when the shadow answers later',
     async () => {
       await admin(`/promote?shadow=${encodeURIComponent(slowest)}&percent=50`, 'POST');
+      await fetch(`http://${slow.endpoints[0]?.address ?? ''}/stub/faults`, {
+        method: 'POST',
+        body: JSON.stringify({ kind: 'slow', factor: FACTOR }),
+      });
       await requestsUntil(async () => (await status()).shadow === undefined);
       expect((await status()).events.at(-1)?.why).toMatch(/its answers take \d+ ms on average/);
     },
