@@ -5,7 +5,7 @@ import {
   type Visit,
 } from '../../test/support/sidecar/scripted-server.ts';
 import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
-import { portOf, said as saidBy } from '../../test/support/sidecar/walks.ts';
+import { MORI, portOf, said as saidBy } from '../../test/support/sidecar/walks.ts';
 import { JsonScanner } from '../openai/json/json-scanner.ts';
 import { type SidecarOptions } from './options/sidecar-options.ts';
 
@@ -36,6 +36,12 @@ const atEngine: Visit[] = [];
 const atPrefiller: Visit[] = [];
 /** What the engine answers. */
 let said: { readonly type: string; readonly text: string };
+const SHORT = {
+  prefiller: '{"kv_transfer_params":{"remote_host":"h"}}',
+  encoder: '{"ec_transfer_params":{}}',
+};
+/** What the other servers answer. */
+let others = SHORT;
 let got = '';
 
 beforeEach(async () => {
@@ -43,20 +49,21 @@ beforeEach(async () => {
   bed.stops.push(encoder.stop, bootstrap.stop);
   atEngine.length = 0;
   atPrefiller.length = 0;
-  void answerAll(encoder, '{"ec_transfer_params":{}}');
-  void answerAll(bootstrap, '{"0":{"engine_id":"e"}}');
-  void answerAll(bed.prefiller, '{"kv_transfer_params":{"remote_host":"h"}}', atPrefiller);
+  others = SHORT;
+  void answerAll(encoder, () => others.encoder);
+  void answerAll(bootstrap, () => '{"0":{"engine_id":"e"}}');
+  void answerAll(bed.prefiller, () => others.prefiller, atPrefiller);
   said = { type: 'application/json', text: saidBy('length') };
   void answerAll(bed.engine, undefined, atEngine);
 });
 afterEach(() => void vi.restoreAllMocks());
 
-async function answerAll(server: ScriptedServer, text?: string, visits: Visit[] = []) {
+async function answerAll(server: ScriptedServer, text?: () => string, visits: Visit[] = []) {
   for (;;) {
     const visit = await server.next();
     visits.push(visit);
     const type = text === undefined ? said.type : 'application/json';
-    visit.response.setHeader('content-type', type).end(text ?? said.text);
+    visit.response.setHeader('content-type', type).end(text?.() ?? said.text);
   }
 }
 
@@ -164,4 +171,18 @@ it.each([
   said = { type, text };
   expect(await longestScans(options, { path: '/v1/chat/completions', body })).toEqual([]);
   expect(got).toBe(text.replace('"cached_tokens":9', '"cached_tokens":0'));
+});
+
+it.each([
+  ...CONNECTORS.map((connector) => [connector, { connector }] as const),
+  ['nixlv2 over MoRI-IO', { moriIo: { ...MORI, atOnce: false } }] as const,
+])('[V523] no long answer of another server is scanned in one go with %s', async (_, options) => {
+  const [kv, usage, ec] = ['kv_transfer_params', 'usage', 'ec_transfer_params'];
+  others = {
+    prefiller: `{"more":${NUMBERS},"${kv}":{"remote_host":"h","more":${NUMBERS}},"${usage}":${OBJECT}}`,
+    encoder: `{"more":${NUMBERS},"${ec}":{"hash":${OBJECT}}}`,
+  };
+  const asked = { path: '/v1/chat/completions', body: CHAT };
+  expect(await longestScans(options, asked)).toEqual([]);
+  expect(encoder.visits).toBe(1);
 });

@@ -70,6 +70,14 @@ export class JsonObject {
     return found && this.#text.subarray(found.valueStart, found.end);
   }
 
+  /** Names and bytes of all members as they were read, in their order. */
+  get entries(): readonly (readonly [name: string, value: Buffer])[] {
+    return this.#index.members.map(({ name, valueStart, end }) => [
+      name,
+      this.#text.subarray(valueStart, end),
+    ]);
+  }
+
   /** Whether the last member of this name is this literal: `true`, `false` or `null`. */
   is(name: string, literal: string): boolean {
     return this.member(name)?.equals(Buffer.from(literal)) === true;

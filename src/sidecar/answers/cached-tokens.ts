@@ -1,7 +1,6 @@
-import { memberOf } from '../../openai/json/json-members.ts';
 import { JsonObject } from '../../openai/json/json-object.ts';
 import type { GenerationApi } from '../body/generation-api.ts';
-import type { TurnsReader } from '../body/read-in-turns.ts';
+import { memberObject, type TurnsReader } from '../body/read-in-turns.ts';
 import { answeredObject, type EngineAnswer, editedAnswer } from './engine-answer.ts';
 
 /** Where an API says how many tokens of a prompt were cached, within `usage`. */
@@ -12,15 +11,20 @@ const DETAILS: Readonly<Record<string, string>> = {
 };
 const CACHED = 'cached_tokens';
 const USAGE = Buffer.from('"usage"');
-const OPEN_BRACE = 0x7b;
+/** More than a count has. */
+const DIGITS_READ = 20;
 /** A text is searched in one go only up to here. */
 const LONG_BYTES = 64 * 1024;
 
 /** Tokens of the prompt that were cached, as an answer says; 0 where it says nothing. */
-export function cachedTokensIn(answer: Buffer, { name }: GenerationApi): number {
-  const usage = memberOf(answer, 'usage');
-  const details = usage && memberOf(usage, DETAILS[name] ?? '');
-  const text = details && memberOf(details, CACHED)?.toString();
+export async function cachedTokensIn(
+  answer: JsonObject,
+  { name }: GenerationApi,
+  inTurns: TurnsReader,
+): Promise<number> {
+  const usage = await memberObject(answer, 'usage', inTurns);
+  const details = usage && (await memberObject(usage, DETAILS[name] ?? '', inTurns));
+  const text = details?.member(CACHED)?.toString('latin1', 0, DIGITS_READ);
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
@@ -54,10 +58,8 @@ interface UsageEdit {
  */
 async function editUsage(json: JsonObject, edit: UsageEdit): Promise<JsonObject | undefined> {
   const { details, cached, inTurns } = edit;
-  const member = async (of: JsonObject, name: string): Promise<JsonObject | undefined> => {
-    const found = of.member(name);
-    return found?.[0] === OPEN_BRACE ? inTurns.objectIn(found) : undefined;
-  };
+  const member = (of: JsonObject, name: string): Promise<JsonObject | undefined> =>
+    memberObject(of, name, inTurns);
   if (json.member('response') !== undefined) {
     const inner = await member(json, 'response');
     const response = inner && (await editUsage(inner, edit));

@@ -46,7 +46,7 @@ export function plainTarget(target: string): string {
 }
 
 /** Parameters of a transfer by their names, as JSON texts. */
-type Transfer = Readonly<Record<string, Buffer | string>>;
+type Transfer = Readonly<Record<string, Buffer | string | JsonObject>>;
 
 /**
  * The request for one token in one piece: what a server is asked that only computes a prompt. With

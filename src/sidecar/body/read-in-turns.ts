@@ -86,6 +86,18 @@ export class TurnsReader {
   }
 }
 
+const OPEN_BRACE = 0x7b;
+
+/** The object that a member is, read in turns; undefined without one, and for another value. */
+export async function memberObject(
+  object: JsonObject,
+  name: string,
+  inTurns: TurnsReader,
+): Promise<JsonObject | undefined> {
+  const found = object.member(name);
+  return found?.[0] === OPEN_BRACE ? inTurns.objectIn(found) : undefined;
+}
+
 /** What a text takes beyond its length, in bytes read. */
 const TEXT_BYTES = 128;
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { memberOf, withMembers } from '../../openai/json/json-members.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
 import type { KvContract } from './kv-contract.ts';
 import { rankOf } from './mori-io.ts';
-import { transferParamsOf } from './nixl.ts';
+import { answered } from './nixl.ts';
 
 const KEEP_KV_FOR_DECODER = '{"do_remote_decode":true,"do_remote_prefill":false}';
 
@@ -25,10 +25,10 @@ export function atomContract(ranks: number): KvContract {
           body: cappedToOneToken(ranked, api, { kv_transfer_params: KEEP_KV_FOR_DECODER }),
           headers: {},
         },
-        decode: (answer) => {
-          const params = forDecoder(transferParamsOf(answer));
-          return { body: withTransfer(ranked, api, { kv_transfer_params: params }), headers: {} };
-        },
+        decode: (params) => ({
+          body: withTransfer(ranked, api, { kv_transfer_params: forDecoder(answered(params)) }),
+          headers: {},
+        }),
       };
     },
   };
@@ -38,9 +38,9 @@ export function atomContract(ranks: number): KvContract {
  * The answered parameters by the names that decoding servers read, without those that are not
  * theirs.
  */
-function forDecoder(params: Buffer): Buffer {
-  const rank = memberOf(params, 'dp_rank');
-  return withMembers(params, {
+function forDecoder(params: JsonObject): JsonObject {
+  const rank = params.member('dp_rank');
+  return params.with({
     ...(rank !== undefined && { remote_dp_rank: rank }),
     first_token_id: undefined,
     draft_token_ids: undefined,

@@ -31,10 +31,10 @@ export interface Legs {
   /** Whether the decode leg is sent at the same time; else it waits for the prefill's answer. */
   readonly atOnce: boolean;
   /**
-   * Makes the decode leg from the prefill's answer, which is empty where both are sent at once.
-   * Throws where the answer does not say where the KV is.
+   * Makes the decode leg from `kv_transfer_params` of the prefill's answer; undefined where it has
+   * none, and where both are sent at once. Throws where it must say where the KV is.
    */
-  decode(answer: Buffer): Leg;
+  decode(params: JsonObject | undefined): Leg;
 }
 
 /** How engines pass KV to each other: what each leg says. Rejects where the legs cannot be made. */

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { memberOf, withMembers } from '../../openai/json/json-members.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
 import { type Asked, hostOf, type KvContract, type Leg, type Legs } from './kv-contract.ts';
 import { RANK_HEADER } from './mooncake.ts';
-import { KEEP_KV_FOR_DECODER, transferParamsOf } from './nixl.ts';
+import { answered, KEEP_KV_FOR_DECODER } from './nixl.ts';
 import { kvSourceParams, type PeerPorts } from './offloading.ts';
 
 /** The addresses at which the two sides of MoRI-IO's WRITE mode find each other. */
@@ -60,10 +60,10 @@ function legsOf(asked: Asked, options: MoriIoOptions, ports: PeerPorts): Legs {
       body: cappedToOneToken(body, api, { kv_transfer_params: params }),
       headers: rankHeader(rank, options),
     },
-    decode: (answer) =>
+    decode: (params) =>
       options.atOnce
         ? decodeAtOnce(asked, common, rank, options)
-        : decodeAfter(asked, { answer, rank, common }, options),
+        : decodeAfter(asked, { said: answered(params), rank, common }, options),
   };
 }
 
@@ -98,19 +98,18 @@ function decodeAtOnce(
 /** With the answer's parameters, and those that the prefilling engine does not repeat. */
 function decodeAfter(
   { body, api }: Asked,
-  { answer, rank, common }: { answer: Buffer; rank: number; common: object },
+  { said, rank, common }: { said: JsonObject; rank: number; common: object },
   options: MoriIoOptions,
 ): Leg {
-  const answered = transferParamsOf(answer);
-  const used = rankIn(answered, options.dataParallelSize) ?? rank;
+  const used = rankIn(said, options.dataParallelSize) ?? rank;
   const { tp_size: _size, ...shared } = common as Readonly<Record<string, unknown>>;
   const missing = Object.entries({
     ...shared,
     remote_notify_port: options.notifyPort,
     remote_handshake_port: options.handshakePort,
     ...hostsOf(options.prefillHosts(), options),
-  }).filter(([name]) => memberOf(answered, name) === undefined);
-  const params = withMembers(answered, {
+  }).filter(([name]) => said.member(name) === undefined);
+  const params = said.with({
     ...Object.fromEntries(missing.map(([name, value]) => [name, JSON.stringify(value)])),
     remote_dp_rank: String(used),
     remote_dp_rank_override: 'true',
@@ -129,8 +128,8 @@ export function rankOf(id: string, ranks: number): number {
 }
 
 /** The rank that the prefilling server says it has used; undefined unless it can be one. */
-function rankIn(params: Buffer, ranks: number): number | undefined {
-  const text = memberOf(params, 'remote_dp_rank')?.toString() ?? '';
+function rankIn(params: JsonObject, ranks: number): number | undefined {
+  const text = params.member('remote_dp_rank')?.toString() ?? '';
   const rank = /^\d{1,9}$/.test(text) ? Number(text) : ranks;
   return rank < ranks ? rank : undefined;
 }

@@ -1,4 +1,5 @@
-import { entriesOf, memberOf, withMembers } from '../../openai/json/json-members.ts';
+import { entriesOf, withMembers } from '../../openai/json/json-members.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
 import type { KvContract, Leg } from './kv-contract.ts';
 import { kvSourceParams, type PeerPorts } from './offloading.ts';
@@ -34,10 +35,10 @@ export function nixlContract(ports: PeerPorts): KvContract {
           ? { prefill: asking(kept) }
           : // The first try may have read the earlier blocks, and so freed them.
             { prefill: asking(withEarlierKv(kept, earlierKv)), prefillAgain: asking(kept) }),
-        decode: (answer) => {
-          const params = transferParamsOf(answer);
-          return { body: withTransfer(body, api, { kv_transfer_params: params }), headers: {} };
-        },
+        decode: (params) => ({
+          body: withTransfer(body, api, { kv_transfer_params: answered(params) }),
+          headers: {},
+        }),
       };
     },
   };
@@ -48,8 +49,7 @@ function withEarlierKv(params: string, earlier: Buffer): Buffer {
 }
 
 /** Throws where the answer does not say where the KV is. */
-export function transferParamsOf(answer: Buffer): Buffer {
-  const params = memberOf(answer, 'kv_transfer_params');
-  if (params?.[0] !== 0x7b) throw new Error('answered without kv_transfer_params');
+export function answered(params: JsonObject | undefined): JsonObject {
+  if (params === undefined) throw new Error('answered without kv_transfer_params');
   return params;
 }

@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream';
+import type { JsonObject } from '../../openai/json/json-object.ts';
+import { answeredObject } from '../answers/engine-answer.ts';
 import { readWhole } from '../answers/read-whole.ts';
-import { isJsonObject } from '../body/client-body.ts';
+import { TurnsReader } from '../body/read-in-turns.ts';
 import type { LegSender, UpstreamServer } from './upstreams.ts';
 
 /** The answers hold one token and transfer parameters. */
@@ -32,19 +34,20 @@ export class StatusError extends Error {
 }
 
 /**
- * POSTs JSON and returns the answer. Rejects unless it is a 200 with a JSON object of at most
- * 1 MiB; a redirect is not followed.
+ * POSTs JSON and returns the answer, which is read in turns. Rejects unless it is a 200 with a JSON
+ * object of at most 1 MiB; a redirect is not followed.
  */
 export async function postJson(
   upstreams: LegSender,
   role: UpstreamServer,
   request: JsonPost,
-): Promise<Buffer> {
+): Promise<JsonObject> {
   const headers = { ...request.headers, ...UNCOMPRESSED, 'content-type': 'application/json' };
   const answer = await upstreams.request(role, { ...request, method: 'POST', headers });
   const text = await readAnswer(answer.statusCode, answer.body);
-  if (!isJsonObject(text)) throw new Error('answered no JSON object');
-  return text;
+  const object = await answeredObject(text, new TurnsReader(request.signal));
+  if (object === undefined) throw new Error('answered no JSON object');
+  return object;
 }
 
 /** GETs a path and returns the answer. Rejects unless it is a 200 of at most 1 MiB. */

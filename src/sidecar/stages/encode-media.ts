@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { entriesOf, memberOf } from '../../openai/json/json-members.ts';
 import { JsonObject } from '../../openai/json/json-object.ts';
 import { within } from '../../runtime/clock/deadline.ts';
-import { TurnsReader } from '../body/read-in-turns.ts';
+import { memberObject, TurnsReader } from '../body/read-in-turns.ts';
 import { HIT_THRESHOLD } from '../contracts/shared-storage.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
 import { postJson } from '../servers/post-json.ts';
@@ -35,7 +34,8 @@ async function encodeMedia(
   chat: JsonObject,
   { upstreams, encoders, headers, collects, signal }: EncodeOptions,
 ): Promise<JsonObject | undefined> {
-  const items = await mediaIn(chat, new TurnsReader(signal));
+  const inTurns = new TurnsReader(signal);
+  const items = await mediaIn(chat, inTurns);
   if (items.length === 0) return undefined;
   if (items.length > ITEMS_MAX) throw new Error(`${items.length} items, more than ${ITEMS_MAX}`);
   const requestId = headers[REQUEST_ID] ?? '';
@@ -52,7 +52,7 @@ async function encodeMedia(
         }),
       ),
     );
-    return collects ? withTransferParams(chat, answers) : chat;
+    return collects ? await withTransferParams(chat, answers, inTurns) : chat;
   } catch (error) {
     stop.abort();
     throw error;
@@ -102,11 +102,16 @@ function encodeRequest(chat: JsonObject, item: Buffer): readonly Buffer[] {
 }
 
 /** By item hash. Encoders that share storage with the decoding server return none. */
-function withTransferParams(chat: JsonObject, answers: readonly Buffer[]): JsonObject {
-  const params = answers.flatMap((answer) => {
-    const found = memberOf(answer, 'ec_transfer_params');
-    return found === undefined ? [] : entriesOf(found);
-  });
+async function withTransferParams(
+  chat: JsonObject,
+  answers: readonly JsonObject[],
+  inTurns: TurnsReader,
+): Promise<JsonObject> {
+  const params: (readonly [name: string, value: Buffer])[] = [];
+  for (const answer of answers) {
+    const found = await memberObject(answer, 'ec_transfer_params', inTurns);
+    params.push(...(found?.entries ?? []));
+  }
   if (params.length === 0) return chat;
   const merged = JsonObject.EMPTY.with(Object.fromEntries(params));
   return chat.with({ ec_transfer_params: merged });

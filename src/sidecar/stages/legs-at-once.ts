@@ -44,7 +44,7 @@ export async function legsAtOnce(
   });
   const decodedSince = clock.now();
   const either = AbortSignal.any([signal, endDecode.signal]);
-  const leg = legs.decode(Buffer.alloc(0));
+  const leg = legs.decode(undefined);
   const decoding = forward({ ...leg, body: leg.body.pieces }, exchange, either);
   decoding.catch(() => undefined);
   const failed = prefilled.then(() => failure !== undefined);

@@ -1,5 +1,6 @@
 import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { JsonObject } from '../../openai/json/json-object.ts';
 import type { Leg } from '../contracts/kv-contract.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
 import { postJson, StatusError } from '../servers/post-json.ts';
@@ -23,7 +24,7 @@ const PASSING: ReadonlySet<number> = new Set([502, 503, 504]);
 export async function postWithRetries(
   { server, leg, legAgain, signal }: Attempts,
   { options, upstreams, headers, request, log }: Exchange,
-): Promise<Buffer> {
+): Promise<JsonObject> {
   const { prefillRetries, prefillRetryBackoffMs, clock } = options;
   for (let retry = 1; ; retry++) {
     const { body, headers: own } = retry === 1 ? leg : legAgain;

@@ -1,6 +1,7 @@
 import { within } from '../../runtime/clock/deadline.ts';
 import { cachedTokensIn, withCachedTokens } from '../answers/cached-tokens.ts';
 import type { EngineAnswer } from '../answers/engine-answer.ts';
+import { memberObject, TurnsReader } from '../body/read-in-turns.ts';
 import { Refusal } from '../body/refusal.ts';
 import type { Asked, Legs } from '../contracts/kv-contract.ts';
 import { HIT_THRESHOLD } from '../contracts/shared-storage.ts';
@@ -78,10 +79,11 @@ async function oneAfterTheOther(
   const { prefiller, api } = asked;
   const { clock } = options;
   const time = { clock, limitMs: bounds.prefillTimeoutMs, signal, what: 'did not answer' };
-  let answer: Buffer;
+  const inTurns = new TurnsReader(signal);
+  let cached: number;
   let leg: Legs['prefill'];
   try {
-    answer = await within(time, (own) =>
+    const answer = await within(time, (own) =>
       postWithRetries(
         {
           server: prefiller,
@@ -92,7 +94,8 @@ async function oneAfterTheOther(
         exchange,
       ),
     );
-    leg = legs.decode(answer);
+    leg = legs.decode(await memberObject(answer, 'kv_transfer_params', inTurns));
+    cached = contract.countsCached ? await cachedTokensIn(answer, api, inTurns) : 0;
   } catch (error) {
     return leave(error, prefiller, exchange);
   }
@@ -110,8 +113,6 @@ async function oneAfterTheOther(
     contract.forget?.(prefiller);
     return fallBackToHere(decoded, exchange, here);
   }
-  const passed = contract.countsCached
-    ? withCachedTokens(decoded, api, cachedTokensIn(answer, api))
-    : decoded;
+  const passed = contract.countsCached ? withCachedTokens(decoded, api, cached) : decoded;
   return { ...passed, decodedSince };
 }

@@ -105,7 +105,11 @@ async function send(
 ): Promise<void> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const post = (role: 'prefiller' | 'decoder', server: string, sent: JsonObject): Promise<Buffer> =>
+  const post = (
+    role: 'prefiller' | 'decoder',
+    server: string,
+    sent: JsonObject,
+  ): Promise<JsonObject> =>
     postJson(upstreams, role, {
       server,
       path: CHAT_PATH,
@@ -126,7 +130,7 @@ async function send(
   try {
     await Promise.all([
       post('prefiller', prefiller, legs.prefill.body),
-      post('decoder', engine, legs.decode(Buffer.alloc(0)).body),
+      post('decoder', engine, legs.decode(undefined).body),
     ]);
   } finally {
     // Where one has failed, the other would wait for it.

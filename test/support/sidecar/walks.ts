@@ -1,3 +1,4 @@
+import type { MoriIoOptions } from '../../../src/sidecar/contracts/mori-io.ts';
 import {
   type KvConnector,
   type SidecarOptions,
@@ -54,7 +55,7 @@ export interface Walk {
   readonly pieces?: boolean;
 }
 
-const MORI = {
+export const MORI: Omit<MoriIoOptions, 'atOnce'> = {
   localHost: () => '10.0.0.1',
   notifyPort: 1,
   handshakePort: 2,
