@@ -98,8 +98,8 @@ export function responseHeaders({ headers }: Dispatcher.ResponseData): readonly 
   );
 }
 
-/** Errors of undici about what a server has sent. */
-const NO_HTTP = /^(?:HTTPParser|HeadersOverflow|ResponseContentLengthMismatch)Error$/;
+/** Errors about what a server has sent. */
+const NO_HTTP = /^(?:HTTPParser|FloodingServer|ResponseContentLengthMismatch)Error$/;
 
 /** What a client gets where the picked endpoint gave no answer. */
 export function endpointFailure(error: unknown): {

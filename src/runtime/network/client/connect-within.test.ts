@@ -18,17 +18,3 @@ it('[V483] a server whose host vanishes after it has taken a request is noticed 
   expect(callback).toHaveBeenCalledWith(null, socket);
   expect(socket.setKeepAlive).toHaveBeenCalledWith(true, 5000);
 });
-
-it('[V520] undici gets at most 16 KiB at once, because it makes an error for each header beyond its limit', () => {
-  const waiting = 64 * 1024;
-  const read = vi.fn((size = waiting) => Buffer.alloc(size));
-  const socket = { setKeepAlive: vi.fn(), read, readableLength: waiting, destroyed: false };
-  connectWithin(
-    (_, done) => done(null, socket as unknown as Socket),
-    2000,
-    new SimulatedClock(),
-  )(TARGET, vi.fn());
-  expect(socket.read()).toHaveLength(16 * 1024);
-  socket.destroyed = true;
-  expect(socket.read()).toBeNull();
-});

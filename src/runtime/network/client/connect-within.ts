@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { TimeoutError } from '../../clock/deadline.ts';
-import { limitReads } from './small-reads.ts';
 
 /**
  * A server that is silent for so long is asked by TCP whether it is still there, ten times in ten
@@ -15,8 +14,7 @@ export class NoConnection extends TimeoutError {}
 
 /**
  * Gives up a connection, with its TLS handshake, after `limitMs`; 0 is no limit. The connector has
- * no time-out of its own: undici's takes its time from the machine. TCP watches over the connection,
- * and undici gets what has come in small pieces.
+ * no time-out of its own: undici's takes its time from the machine. TCP watches over the connection.
  */
 export function connectWithin(
   connect: buildConnector.connector,
@@ -31,7 +29,6 @@ export function connectWithin(
       timer?.cancel();
       const [, connected] = outcome;
       connected?.setKeepAlive(true, KEEPALIVE_MS);
-      if (connected) limitReads(connected);
       callback(...outcome);
     }) as unknown as Socket;
   };

@@ -3,6 +3,8 @@ import { limitReads } from './small-reads.ts';
 
 /** Heads of servers have some hundred bytes. */
 const HEAD_BYTES_MAX = 16 * 1024;
+/** Larger than what the guard lets pass: undici's own limit is switched off by it. */
+export const UNBOUNDED_HEAD_BYTES: number = 1024 * 1024;
 
 /** A server sends what no sound one does, to keep its client at work. */
 export class FloodingServerError extends Error {
@@ -19,7 +21,8 @@ export class HeadGuard {
   readonly #socket: Socket;
   #bytes = 0;
 
-  constructor(socket: Socket) {
+  /** `onRead` is called before undici reads what a piece says. */
+  constructor(socket: Socket, onRead?: (guard: HeadGuard) => void) {
     this.#socket = socket;
     limitReads(socket);
     const read = socket.read.bind(socket);
@@ -27,6 +30,7 @@ export class HeadGuard {
       if (this.#isFlooded()) return null;
       const piece: unknown = read(size);
       if (piece instanceof Uint8Array) this.#bytes += piece.length;
+      onRead?.(this);
       return piece;
     };
   }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Client, Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../../../framework/runtime.ts';
 import { loadUndici } from '../../modules/load-packages.ts';
-import { FloodingServerError, HeadGuard } from './head-guard.ts';
+import { FloodingServerError, HeadGuard, UNBOUNDED_HEAD_BYTES } from './head-guard.ts';
 import { httpConnector } from './http-connector.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { OutgoingFiles } from './outgoing-files.ts';
@@ -12,8 +12,6 @@ import { ReusedBody } from './reused-body.ts';
 /** A server that floods its client is left alone for so long at first, and at most. */
 const REST_MS: Millis = 1000;
 const REST_MAX_MS: Millis = 30_000;
-/** Larger than what the guard of heads lets pass. */
-const UNBOUNDED_HEAD_BYTES: number = 1024 * 1024;
 
 /**
  * One server: its connection, and the memory its answers are read into. Pages without TLS come over

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { buildConnector } from 'undici';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../../../bench/support/stack.ts';
 import { SimulatedClock } from '../../clock/simulated-clock.ts';
@@ -21,7 +22,7 @@ beforeEach(async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   clock = new SimulatedClock();
-  agent = new PacedAgent({ clock, connections: null });
+  agent = new PacedAgent({ clock, connections: null, connect: buildConnector({ timeout: 0 }) });
 });
 afterEach(async () => {
   await agent.destroy();
@@ -99,4 +100,31 @@ it('[V450] an answer that breaks off fails after what has come of it', async () 
     })(),
   ).rejects.toThrow('closed');
   expect(got).toBe('abc');
+});
+
+const HEADERS = 'a:\r\n'.repeat(100_000);
+
+it('[V522] a server that sends headers without end loses its connection at its first 32 KiB', async () => {
+  await expect(get(`HTTP/1.1 200 OK\r\n${HEADERS}`)).rejects.toThrow(
+    'it sent more than 16384 bytes of headers',
+  );
+});
+
+it('[V522] a server that sends trailers without end breaks its answer off', async () => {
+  const body = await get(`${HEAD}2\r\n{}\r\n0\r\n${HEADERS}`);
+  await expect(text(body)).rejects.toThrow('it sent more than 16384 bytes of headers');
+});
+
+it('[V522] long bodies, many chunks and headers of 15 KB pass beside one another', async () => {
+  const long = 'x'.repeat(300_000);
+  const answers = [
+    `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(15_000)}\r\ncontent-length: 2\r\n\r\nok`,
+    `HTTP/1.1 200 OK\r\ncontent-length: ${long.length}\r\n\r\n${long}`,
+    `${HEAD}${'8\r\ntext tex\r\n'.repeat(90)}${END}`,
+    `${HEAD}${long.length.toString(16)}\r\n${long}\r\n0\r\nx-end: 1\r\n\r\n`,
+  ];
+  const bodies: Readable[] = [];
+  for (const each of answers) bodies.push(await get(each));
+  const texts = await Promise.all(bodies.map(text));
+  expect(texts.map(({ length }) => length)).toEqual([2, 300_000, 720, 300_000]);
 });
