@@ -60,7 +60,7 @@ const endpointRecord = z.discriminatedUnion('e', [
     address: z.string(),
     labels: z.record(z.string(), z.string()),
   }),
-  z.looseObject({ e: z.literal('m'), id: z.string(), m: z.looseObject({}) }),
+  z.looseObject({ e: z.literal('m'), id: z.string(), m: z.array(z.unknown()).length(4) }),
   z.looseObject({
     e: z.enum(Object.keys(ENDPOINT_KINDS)).exclude(['+', 'm']),
     id: z.string(),
