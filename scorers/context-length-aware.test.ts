@@ -37,6 +37,39 @@ describe('context-length-aware', () => {
     expect(kept?.map(({ id }) => id)).toEqual(['pod-0', 'pod-3']);
   });
 
+  describe('with a producer of reusable tokens', () => {
+    const label = 'llm-d.ai/prefill-work-range';
+    const parameters = { label, reusableTokensProducerName: 'p2p', enableFiltering: true };
+    const work = (value: string) => ({ labels: { [label]: value } });
+    const ranges = makePool([work('0-500'), work('501-9000'), work('0-0')]);
+    const keptOf = (promptTokens: number, reusableTokens: number): readonly string[] => {
+      const request = makeRequest({ promptTokens });
+      const given = makeContext({ request, reusableTokens });
+      const [best] = create(parameters)
+        .score(ranges, given)
+        .map((score, at) => ({ score, at }))
+        .toSorted((a, b) => b.score - a.score);
+      const kept = create(parameters).filter?.(ranges, given) ?? [];
+      expect(kept.map(({ slot }) => slot)).toContain(best?.at);
+      return kept.map(({ id }) => id);
+    };
+
+    it('[D611] a prompt is as long as what is left to compute, and at least one token', () => {
+      expect(keptOf(2000, 0)).toEqual(['pod-1']);
+      expect(keptOf(2000, 1600)).toEqual(['pod-0']);
+      expect(keptOf(2000, 2064)).toEqual(['pod-0']);
+      expect(keptOf(0, 100)).toContain('pod-2');
+    });
+
+    it('[D611] needs a label of its own', () => {
+      const refused = { reusableTokensProducerName: 'p2p' };
+      expect(() => contextLengthAware.config.parse(refused)).toThrow(/another one than/);
+      expect(() =>
+        contextLengthAware.config.parse({ reusableTokensProducerName: '' }),
+      ).not.toThrow();
+    });
+  });
+
   it('reads another label where configured to', () => {
     const [score] = create({ label: 'tokens' }).score(
       makePool([{ labels: { tokens: '3000-4000' } }]),

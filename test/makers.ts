@@ -17,6 +17,7 @@ import {
   mediaMatchKey,
   type PrefixMatch,
   prefixMatchKey,
+  reusableTokensKey,
   type TopologyView,
   topologyKey,
 } from '../src/framework/cycle-facts.ts';
@@ -125,6 +126,8 @@ export interface ContextFields {
   /** Blocks of the prompt that each endpoint holds, by slot; the match of every producer. */
   readonly matchedBlocks?: readonly number[];
   readonly totalBlocks?: number;
+  /** Tokens that need not be computed anywhere; none if omitted. */
+  readonly reusableTokens?: number;
   /** Names of the facts that `get` gives; all if omitted. */
   readonly needs?: ReadonlySet<string>;
 }
@@ -189,6 +192,9 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       if (key.name === MODELS_IN_FLIGHT.name) return modelsInFlight as T;
       if (key.name === ENGINE_MODEL.name) return engineModel as T;
       if (key.name.startsWith(prefixMatchKey('').name)) return match as T;
+      if (key.name.startsWith(reusableTokensKey('').name)) {
+        return (fields.reusableTokens ?? 0) as T;
+      }
       if (key.name.startsWith(mediaMatchKey('').name)) return media as T;
       if (key.name.startsWith(topologyKey('').name)) return topology as T;
       if (key.name.startsWith(assignmentKey('').name)) return assignment as T;

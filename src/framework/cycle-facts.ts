@@ -233,6 +233,14 @@ export function topologyKey(producer: string = DEFAULT_TOPOLOGY_PRODUCER): Cycle
   return cycleKey(`topology/${producer}`);
 }
 
+/**
+ * How many tokens at the beginning of the prompt need not be computed, wherever the request goes:
+ * the server has them, or can take them from another one. The fact of the producer with this name.
+ */
+export function reusableTokensKey(producer: string): CycleKey<number> {
+  return cycleKey(`reusable-tokens/${producer}`);
+}
+
 /** A text that a plugin reads from each request, such as its session's id; undefined for none. */
 export function requestAttributeKey(
   attribute: string,

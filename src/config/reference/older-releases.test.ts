@@ -111,13 +111,6 @@ describe('configurations of older releases of the reference', () => {
     ]);
   });
 
-  test('[D421] a subtraction of cached tokens that only branches have is an error that says so', () => {
-    const parameters = { reusableTokensProducerName: 'p2p-source' };
-    expect(issuesOf({ plugins: [{ type: 'context-length-aware', parameters }] })[0]).toBe(
-      'plugins[0].parameters.reusableTokensProducerName: is of a later release of the reference picker, and is not here; leave it out: ranges are of tokens of whole prompts',
-    );
-  });
-
   test('[D421] reports of caches that only branches ask for are an error that says so', () => {
     const plugins = [
       { type: 'precise-prefix-cache-producer', parameters: { fullReportRepair: {} } },

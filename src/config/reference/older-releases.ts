@@ -86,7 +86,6 @@ const OF_PEER = {
 /** Parameters that only branches and releases after the newest one known here have. */
 const LATER_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'approx-prefix-cache-producer': { prefixHashSource: 'blocks are made from the text of prompts' },
-  'context-length-aware': { reusableTokensProducerName: 'ranges are of tokens of whole prompts' },
   'core-metrics-extractor': {
     'engineConfigs[].loraLoadedSpec': OF_ADAPTERS,
     'engineConfigs[].loraGPULoadedSpec': OF_ADAPTERS,

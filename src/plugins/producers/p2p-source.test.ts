@@ -21,8 +21,16 @@ interface Case {
   readonly request?: string;
 }
 
-/** The endpoint that the header names; undefined where there is no header. */
-function sourceOf({ matched, waiting = [], decode, prefill, ...rest }: Case): string | undefined {
+interface Found {
+  /** The endpoint that the header names; undefined where there is no header. */
+  readonly source: string | undefined;
+  /** What need not be computed anywhere. */
+  readonly reusableTokens: unknown;
+}
+
+const sourceOf = (given: Case): string | undefined => find(given).source;
+
+function find({ matched, waiting = [], decode, prefill, ...rest }: Case): Found {
   const pool = makePool(matched.map((_, at) => ({ waiting: waiting[at] ?? 0 })));
   const result = (profile: string, at: number): ProfileResult => ({
     kind: 'picked',
@@ -44,7 +52,8 @@ function sourceOf({ matched, waiting = [], decode, prefill, ...rest }: Case): st
   const source = p2pSourceProducer.start(config, host);
   const headers = [...(source.requestHeaders?.(decision, pool, context) ?? [])];
   expect(headers.every(([name]) => name === 'x-kv-cache-source-host-port')).toBe(true);
-  return headers[0]?.[1];
+  const reusableTokens = source.facts?.[0]?.compute(pool, context);
+  return { source: headers[0]?.[1], reusableTokens };
 }
 
 describe('p2p-source-producer', () => {
@@ -112,6 +121,25 @@ describe('p2p-source-producer', () => {
     expect((counts.get('pod-1:8000') ?? 0) / 4000).toBeCloseTo(0.8, 1);
     expect((counts.get('pod-2:8000') ?? 0) / 4000).toBeCloseTo(0.2, 1);
     expect(counts.size).toBe(2);
+  });
+
+  test.each<[Case, number]>([
+    [{ matched: [0, 9, 3], decode: 0 }, 9 * 64],
+    // The computing server has them all itself.
+    [{ matched: [9, 3], decode: 0 }, 9 * 64],
+    [{ matched: [0, 3], decode: 0, parameters: { minCachedTokenDelta: 100 } }, 3 * 64 - 99],
+    [{ matched: [0, 1], decode: 0, parameters: { minCachedTokenDelta: 100 } }, 0],
+    [{ matched: [0, 10], onHost: [0, 4], decode: 0 }, 4 * 64],
+    [{ matched: [0, 0], decode: 0 }, 0],
+  ])('[D612] of %j, %i tokens need not be computed anywhere', (given, tokens) => {
+    expect(find(given).reusableTokens).toBe(tokens);
+  });
+
+  test('[D612] what need not be computed is what the server has that the header names', () => {
+    for (let at = 0; at < 100; at++) {
+      const found = find({ matched: [0, 9, 8], decode: 0, request: `r${at}` });
+      expect(found.reusableTokens).toBe(64 * (found.source === 'pod-1:8000' ? 9 : 8));
+    }
   });
 
   test('[D63] the least difference is at least one token', () => {

@@ -3,6 +3,7 @@ import {
   DEFAULT_PREFIX_PRODUCER,
   type PrefixMatch,
   prefixMatchKey,
+  reusableTokensKey,
 } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
@@ -30,9 +31,22 @@ export const p2pSourceProducer: DataSourceDefinition = defineDataSource({
     }),
   ),
   needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
+  provides: (_config, name) => [reusableTokensKey(name)],
   start({ prefixMatchInfoProducerName, minCachedTokenDelta, prefillProfileName }, { name }) {
     const key = prefixMatchKey(prefixMatchInfoProducerName);
     return {
+      facts: [
+        {
+          key: reusableTokensKey(name),
+          // A server with fewer tokens than this is sent the header, with the same source.
+          compute(endpoints, context) {
+            const match = context.get(key);
+            const source = sourceOf(match, endpoints, context.random.fork(name));
+            const offered = source === undefined ? 0 : offeredBlocks(match, source);
+            return Math.max(0, offered * match.blockTokens - minCachedTokenDelta + 1);
+          },
+        },
+      ],
       requestHeaders(decision, endpoints, context) {
         const computing = computingEndpoint(decision, prefillProfileName);
         if (computing === undefined) return [];

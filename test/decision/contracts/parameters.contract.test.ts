@@ -19,6 +19,7 @@ const BESIDE: Readonly<Record<string, object>> = {
   'concurrency-detector concurrencyMode': { maxConcurrency: 9, maxTokenConcurrency: 99_000 },
   'concurrency-detector headroom': { maxConcurrency: 9 },
   'concurrency-detector maxTokenConcurrency': { concurrencyMode: 'tokens' },
+  'context-length-aware reusableTokensProducerName': { label: 'llm-d.ai/role' },
   'endpoint-attribute-filter fallbackOnEmpty': {
     algorithm: { type: 'threshold', threshold: { operator: 'LessThan', value: -1 } },
   },
