@@ -22,3 +22,30 @@ test('[D6] a precise index that no scorer reads is noted, with what to write', (
   expect(notesOf([named, ...of({})])).toHaveLength(1);
   expect(notesOf([{ type: PRECISE }, { type: 'precise-prefix-cache-scorer' }])).toEqual([]);
 });
+
+test('[D613] a producer is noted whose finds nothing reads', () => {
+  const prefix = (name: string) => ({
+    type: 'prefix-cache-scorer',
+    parameters: { prefixMatchInfoProducerName: name },
+  });
+  const sources = [{ attribute: 'SessionIDDataKey', producer: 'session-id-producer' }];
+  const sessions = {
+    type: 'session-affinity-scorer',
+    parameters: { strategy: 'session_id', sessionIdConfig: { sources } },
+  };
+  for (const [producer, reader] of [
+    ['burst-prefix-cache-producer', prefix('burst-prefix-cache-producer')],
+    [
+      'multicluster-approx-prefix-cache-producer',
+      prefix('multicluster-approx-prefix-cache-producer'),
+    ],
+    ['session-id-producer', sessions],
+    ['topology-extractor', { type: 'topology-affinity-scorer' }],
+  ] as const) {
+    expect([producer, ...notesOf([{ type: producer }])]).toEqual([
+      producer,
+      expect.stringContaining(producer),
+    ]);
+    expect([producer, ...notesOf([{ type: producer }, reader])]).toEqual([producer]);
+  }
+});

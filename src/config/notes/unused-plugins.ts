@@ -1,4 +1,4 @@
-import { PRECISE_PREFIX_PRODUCER } from '../../framework/cycle-facts.ts';
+import { PRECISE_PREFIX_PRODUCER, SESSION_ID_ATTRIBUTE } from '../../framework/cycle-facts.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { REFERENCE_TYPES, type ReferenceRole } from '../reference/reference-table.ts';
 import type { EndpointPickerConfig } from '../schema/schema.ts';
@@ -21,6 +21,39 @@ const IN_PROFILES: ReadonlySet<ReferenceRole> = new Set([
   'saturation detector',
 ]);
 
+const INDEXES: ReadonlySet<string> = new Set([
+  PRECISE_PREFIX_PRODUCER,
+  'burst-prefix-cache-producer',
+  'multicluster-approx-prefix-cache-producer',
+]);
+const PLACES: ReadonlySet<string> = new Set([
+  'topology-affinity-filter',
+  'topology-affinity-scorer',
+]);
+
+/** What shall read what a producer finds, where nothing does; undefined where something does. */
+function unreadBy(
+  { type, name = type }: EndpointPickerConfig['plugins'][number],
+  types: ReadonlySet<string>,
+  used: ReadonlySet<string>,
+): string | undefined {
+  if (used.has(name)) return undefined;
+  if (INDEXES.has(type)) {
+    const isWrapped = type === PRECISE_PREFIX_PRODUCER && types.has('precise-prefix-cache-scorer');
+    if (isWrapped) return undefined;
+    return `no scorer reads what ${name} finds; write prefixMatchInfoProducerName: ${name} at the one that shall`;
+  }
+  // Plugins of others may read what the reference's own do not.
+  if (![...types].every((each) => REFERENCE_TYPES.has(each))) return undefined;
+  if (type === 'session-id-producer' && !used.has(SESSION_ID_ATTRIBUTE)) {
+    return `nothing reads the sessions that ${name} finds; name the attribute ${SESSION_ID_ATTRIBUTE} in a session-affinity-scorer or -filter, or leave it out`;
+  }
+  if (type === 'topology-extractor' && [...PLACES].every((each) => !types.has(each))) {
+    return `nothing reads the places that ${name} finds; list a topology-affinity-scorer or -filter, or leave it out`;
+  }
+  return undefined;
+}
+
 /**
  * A note for each listed plugin that nothing names, although it does nothing by itself. Without
  * profiles, the one that is made of all plugins names the filters and scorers.
@@ -30,13 +63,12 @@ export function unusedPlugins(config: EndpointPickerConfig): readonly ConfigNote
   const used = new Set<string>();
   collect(sections, used);
   for (const { parameters } of plugins) collect(parameters, used);
-  const hasPreciseScorer = plugins.some(({ type }) => type === 'precise-prefix-cache-scorer');
-  return plugins.flatMap(({ type, name = type }, index): readonly ConfigNote[] => {
+  const types = new Set(plugins.map(({ type }) => type));
+  return plugins.flatMap((plugin, index): readonly ConfigNote[] => {
+    const { type, name = type } = plugin;
     const path = `plugins[${index}]`;
-    if (type === PRECISE_PREFIX_PRODUCER && !used.has(name) && !hasPreciseScorer) {
-      const text = `${path}: no scorer reads what ${name} finds; write prefixMatchInfoProducerName: ${name} at the one that shall`;
-      return [{ path, reason: 'unused', text }];
-    }
+    const unread = unreadBy(plugin, types, used);
+    if (unread !== undefined) return [{ path, reason: 'unused', text: `${path}: ${unread}` }];
     const role = REFERENCE_TYPES.get(type);
     const place = role && NAMED_IN.get(role);
     if (role === undefined || place === undefined || used.has(name)) return [];

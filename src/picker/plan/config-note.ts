@@ -22,7 +22,8 @@ export const NOTE_REASONS: Readonly<Record<NoteReason, string>> = {
   deprecated: 'An old name, which works. The note names the new one.',
   empty: 'The file is empty when the picker starts: the configuration `default` is in force.',
   replaced: 'Another part of the same file is in force in its place, as in the reference picker.',
-  unused: 'No profile and no section names this plugin, so that it has nothing to do.',
+  unused:
+    'No profile and no section names this plugin, or nothing reads what it finds, so that it has nothing to do.',
   'not-scheduling': 'A profile lists a plugin that neither filters, scores nor picks.',
   'no-weight': 'Only scorers have weights.',
   'no-such-parameter': 'The plugin type reads no such parameter, and the reference ignores it too.',
