@@ -1,27 +1,20 @@
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { DoneEntry } from '../messages/entries.ts';
 import { ENTRIES_MAX, MESSAGE_BYTES_MAX, TextTable, writeTime } from '../messages/message.ts';
 import { ByteWriter } from '../messages/wire.ts';
 import { writeChange, writeRouted } from '../messages/write-entries.ts';
 
-/** How a request has ended, and when. */
-export interface RequestEnd extends Pick<DoneEntry, 'outcome' | 'usage'> {
-  readonly at: Millis;
-}
-
-/** A request of this picker that has not ended, or whose end is not written. */
+/** A request of this picker that has not ended. */
 export interface OpenRequest {
   readonly routed: Routed;
   firstTokenAt: Millis | undefined;
   served: string | undefined;
-  end: RequestEnd | undefined;
-  /** Nothing of it is written yet, and will be before the batch is sent. */
-  isFresh: boolean;
+  /** Its place among those of which nothing is written yet; undefined once it is written. */
+  freshAt: number | undefined;
 }
 
 export function newOpenRequest(routed: Routed): OpenRequest {
-  return { routed, firstTokenAt: undefined, served: undefined, end: undefined, isFresh: false };
+  return { routed, firstTokenAt: undefined, served: undefined, freshAt: undefined };
 }
 
 /** An open request has at most so many entries. */

@@ -130,7 +130,7 @@ export class Outbox implements JournalSubscriber {
   onFirstToken({ number }: Routed, at: Millis): void {
     const open = this.#open.get(number);
     if (open !== undefined) open.firstTokenAt = at;
-    if (open?.isFresh === true) this.#written();
+    if (open?.freshAt !== undefined) this.#written();
     else this.#change('first-token', number, at);
   }
 
@@ -154,8 +154,8 @@ export class Outbox implements JournalSubscriber {
     const open = this.#open.delete(number);
     const afterMs = this.#begin(at);
     if (afterMs === undefined) return;
-    if (open?.isFresh === true) open.end = { at, outcome, usage };
-    else writeDone(this.#entries, { number, afterMs, outcome, usage });
+    this.#fresh.write(open, this.#begunAt);
+    writeDone(this.#entries, { number, afterMs, outcome, usage });
     this.#written();
   }
 

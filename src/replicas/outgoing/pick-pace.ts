@@ -49,9 +49,8 @@ export class PickPace {
     this.#tokens.set(slot, tokens);
     this.#tokensOfAll += added;
     this.#picks += 1;
-    const uneven = tokens - this.#tokensOfAll / this.#endpoints;
     const pacedAt = this.#paceAt - (BURST - 1) * PACE_MS;
-    const urgentAt = uneven < URGENT_TOKENS ? pacedAt : this.#sentAt + URGENT_APART_MS;
+    const urgentAt = this.#isUrgent(tokens) ? this.#sentAt + URGENT_APART_MS : pacedAt;
     return Math.max(NOW_MS, Math.min(pacedAt, urgentAt) - now);
   }
 
@@ -63,6 +62,11 @@ export class PickPace {
     this.#tokens.clear();
     this.#tokensOfAll = 0;
     this.#picks = 0;
+  }
+
+  #isUrgent(tokens: number): boolean {
+    if (tokens < URGENT_TOKENS) return false;
+    return tokens - this.#tokensOfAll / this.#endpoints >= URGENT_TOKENS;
   }
 
   get #endpoints(): number {
