@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually, serveOptions } from '../../bench/support/stack.ts';
 import { GATEWAY_BOUNDS } from '../../src/gateway/gateway-bounds.ts';
-import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
+import type { Gateway } from '../../src/gateway/start-gateway.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { stubPoolForTests } from '../stub/stub-pool.ts';
+import { gatewayBefore } from '../support/servers/gateway-before.ts';
 
 const RANKS = 3;
 const stub = stubPoolForTests({ engines: RANKS });
@@ -14,15 +14,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   const { address } = stub.pool().endpoints[0] ?? { address: '' };
   serving = await startServe(serveOptions({ endpoints: [address], dataParallelSize: RANKS }));
-  gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: `127.0.0.1:${serving.extProcPort}`,
-    extProcTls: false,
-    bounds: GATEWAY_BOUNDS,
-    clock: nodeClock(),
-    log: () => undefined,
-  });
+  gateway = await gatewayBefore(serving.extProcPort, { bounds: GATEWAY_BOUNDS });
   await eventually(
     async () => (await endpoints()).filter(({ fresh }) => fresh).length,
     (fresh) => fresh === RANKS,

@@ -6,8 +6,6 @@ import {
   type StackOptions,
   serveOptions,
 } from '../../bench/support/stack.ts';
-import { startGateway } from '../../src/gateway/start-gateway.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import {
   type AnswersBed,
@@ -19,6 +17,7 @@ import {
   startAnswersBed,
   WHOLE,
 } from '../support/answers-bed.ts';
+import { gatewayBefore } from '../support/servers/gateway-before.ts';
 
 /** As broken-answer-envoy.test.ts, behind the embedded gateway. */
 
@@ -27,14 +26,7 @@ async function startStack({
   config,
 }: Required<Pick<StackOptions, 'endpoints' | 'config'>>): Promise<Stack> {
   const serving = await startServe(serveOptions({ endpoints }, config));
-  const gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: `127.0.0.1:${serving.extProcPort}`,
-    extProcTls: false,
-    clock: nodeClock(),
-    log: () => undefined,
-  });
+  const gateway = await gatewayBefore(serving.extProcPort);
   return {
     url: `http://127.0.0.1:${gateway.port}`,
     serving,

@@ -8,6 +8,7 @@ import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { chat, JSON_TYPE, postChat } from '../support/servers/chat-request.ts';
+import { gatewayBefore } from '../support/servers/gateway-before.ts';
 import { sha256, startUpstream, type Upstream } from '../support/servers/upstream.ts';
 
 describe.each([
@@ -23,14 +24,7 @@ describe.each([
   beforeAll(async () => {
     upstream = await startUpstream();
     serving = await startServe(serveOptions({ endpoints: [upstream.address], ...serve }));
-    gateway = await startGateway({
-      host: '127.0.0.1',
-      port: 0,
-      extProcAddress: `127.0.0.1:${serving.extProcPort}`,
-      extProcTls: 'insecure' in serve,
-      clock: nodeClock(),
-      log: () => undefined,
-    });
+    gateway = await gatewayBefore(serving.extProcPort, { extProcTls: 'insecure' in serve });
     url = `http://127.0.0.1:${gateway.port}`;
   });
   afterEach(() => upstream.answer((_received, response) => void response.end('{"ok":true}')));
@@ -196,14 +190,7 @@ describe('the embedded gateway without a picker', () => {
 
 it('[O209] reports to the picker an endpoint that it cannot reach', async () => {
   const serving = await startServe(serveOptions({ endpoints: ['127.0.0.1:9'] }));
-  const gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: `127.0.0.1:${serving.extProcPort}`,
-    extProcTls: false,
-    clock: nodeClock(),
-    log: () => undefined,
-  });
+  const gateway = await gatewayBefore(serving.extProcPort);
   try {
     const url = `http://127.0.0.1:${gateway.port}/v1/chat/completions`;
     const response = await fetch(url, { method: 'POST', body: chat('x'), headers: JSON_TYPE });
@@ -237,14 +224,7 @@ ejection: { enabled: false }
   });
   const endpoints = ['127.0.0.1:9', upstream.address];
   const serving = await startServe(serveOptions({ endpoints, plan }));
-  const gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: `127.0.0.1:${serving.extProcPort}`,
-    extProcTls: false,
-    clock: nodeClock(),
-    log: () => undefined,
-  });
+  const gateway = await gatewayBefore(serving.extProcPort);
   try {
     const url = `http://127.0.0.1:${gateway.port}/v1/chat/completions`;
     const statuses = [];

@@ -1,6 +1,6 @@
 import { CoreV1Api, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INFERENCE_GROUP, installInferencePools } from '../../bench/support/inference-pools.ts';
+import { installInferencePools } from '../../bench/support/inference-pools.ts';
 import {
   type ApiServer,
   kubernetesOrSkip,
@@ -8,15 +8,9 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../src/commands/api-access/kubeconfig-access.ts';
-import {
-  type KubernetesDiscovery,
-  startKubernetes,
-} from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { KubernetesDiscovery } from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
-import { createLog } from '../../src/runtime/log/log.ts';
-import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { followPool } from '../support/kubernetes/follow-pool.ts';
 
 const binaries = kubernetesOrSkip();
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
@@ -29,14 +23,7 @@ describe.skipIf(binaries === undefined)('a pool without ready pods on a real API
     if (binaries === undefined) return;
     server = await startApiServer(binaries);
     await installInferencePools(server);
-    discovery = startKubernetes({
-      access: kubeconfigAccess(server.config),
-      pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
-      endpoints,
-      clock: nodeClock(),
-      random: seededRandom(1),
-      log: createLog('silent'),
-    });
+    discovery = followPool(server.config, { endpoints });
   });
   afterAll(async () => {
     discovery?.stop();

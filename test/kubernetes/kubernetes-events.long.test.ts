@@ -1,24 +1,19 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INFERENCE_GROUP, installInferencePools } from '../../bench/support/inference-pools.ts';
+import { installInferencePools } from '../../bench/support/inference-pools.ts';
 import {
   type ApiServer,
   configFor,
   kubernetesOrSkip,
   startApiServer,
 } from '../../bench/support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
+import { ClusterHand } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../src/commands/api-access/kubeconfig-access.ts';
-import {
-  type KubernetesDiscovery,
-  startKubernetes,
-} from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { KubernetesDiscovery } from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import type { Random } from '../../src/framework/runtime.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
-import { createLog } from '../../src/runtime/log/log.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { followPool } from '../support/kubernetes/follow-pool.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/servers/cuttable-proxy.ts';
 
 /** The property test on a real API server: its connections are cut, and it is killed once. */
@@ -142,14 +137,7 @@ interface Following {
 
 function follow(config: KubeConfig): Following {
   const endpoints = new EndpointPool();
-  const discovery = startKubernetes({
-    access: kubeconfigAccess(config),
-    pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
-    endpoints,
-    clock: nodeClock(),
-    random: seededRandom(1),
-    log: createLog('silent'),
-  });
+  const discovery = followPool(config, { endpoints });
   const state = (): readonly string[] =>
     endpoints
       .snapshot()

@@ -14,15 +14,9 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../src/commands/api-access/kubeconfig-access.ts';
-import {
-  type KubernetesDiscovery,
-  startKubernetes,
-} from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { KubernetesDiscovery } from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
-import { createLog } from '../../src/runtime/log/log.ts';
-import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { followPool } from '../support/kubernetes/follow-pool.ts';
 
 /** Groups of pods, nodes and faults, against a real kube-apiserver that asks who may do what. */
 
@@ -47,15 +41,7 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
 
   function follow(config: KubeConfig, nodeLabels: readonly string[] = []): KubernetesDiscovery {
     endpoints = new EndpointPool();
-    discovery = startKubernetes({
-      access: kubeconfigAccess(config),
-      pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
-      nodeLabels,
-      endpoints,
-      clock: nodeClock(),
-      random: seededRandom(1),
-      log: createLog('silent'),
-    });
+    discovery = followPool(config, { nodeLabels, endpoints });
     return discovery;
   }
 

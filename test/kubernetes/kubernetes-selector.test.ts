@@ -15,16 +15,12 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../src/commands/api-access/kubeconfig-access.ts';
-import {
-  type KubernetesDiscovery,
-  startKubernetes,
-} from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { KubernetesDiscovery } from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { RequestRules } from '../../src/endpoints/rewrites/request-rules.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { createLog } from '../../src/runtime/log/log.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { followPool } from '../support/kubernetes/follow-pool.ts';
 import { installCrd } from '../support/kubernetes/install-crd.ts';
 
 /** Pods by a label selector on a real kube-apiserver that has no InferencePool at all. */
@@ -47,15 +43,11 @@ describe.skipIf(binaries === undefined)(
       server = await startApiServer(binaries);
       hand = new ClusterHand(server.config);
       await installObjectives(server);
-      discovery = startKubernetes({
-        access: kubeconfigAccess(server.config),
+      discovery = followPool(server.config, {
         pool: { namespace: NAMESPACE, name: 'router-epp', group: INFERENCE_GROUP, version: 'v1' },
         spec: { selector: 'app in (vllm,sglang),!retired', ports: [8000, 8001] },
         endpoints,
         rules,
-        clock: nodeClock(),
-        random: seededRandom(1),
-        log: createLog('silent'),
       });
     });
     afterAll(async () => {
@@ -126,14 +118,11 @@ describe.skipIf(binaries === undefined)(
         ...createLog('silent'),
         info: (...all: unknown[]) => void lines.push(JSON.stringify(all)),
       };
-      const alone = startKubernetes({
-        access: kubeconfigAccess(server.pickerConfig),
+      const alone = followPool(server.pickerConfig, {
         pool: { namespace: NAMESPACE, name: 'router-epp', group: INFERENCE_GROUP, version: 'v1' },
         spec: { selector: 'app=sglang', ports: [8000] },
         endpoints: pods,
         rules: new RequestRules(seededRandom(1)),
-        clock: nodeClock(),
-        random: seededRandom(1),
         log: log as ReturnType<typeof createLog>,
       });
       try {

@@ -17,15 +17,10 @@ import {
 } from '../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../src/commands/api-access/kubeconfig-access.ts';
-import {
-  type KubernetesDiscovery,
-  startKubernetes,
-} from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { KubernetesDiscovery } from '../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { createLog, type Log } from '../../src/runtime/log/log.ts';
-import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { followPool } from '../support/kubernetes/follow-pool.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/servers/cuttable-proxy.ts';
 
 /** Informers against a real kube-apiserver. The test patches the status of pods, as kubelets do. */
@@ -255,14 +250,7 @@ function follow(
   endpoints: EndpointPool,
   log: Log = createLog('silent'),
 ): KubernetesDiscovery {
-  return startKubernetes({
-    access: kubeconfigAccess(config),
-    pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
-    endpoints,
-    clock: nodeClock(),
-    random: seededRandom(1),
-    log,
-  });
+  return followPool(config, { endpoints, log });
 }
 
 const serverOf = (config: KubeConfig): string => config.getCurrentCluster()?.server ?? '';

@@ -3,16 +3,11 @@ import { INFERENCE_GROUP } from '../../../bench/support/inference-pools.ts';
 import { type ApiServer, startApiServer } from '../../../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../../../bench/support/kubernetes-objects.ts';
 import { eventually } from '../../../bench/support/stack.ts';
-import { kubeconfigAccess } from '../../../src/commands/api-access/kubeconfig-access.ts';
-import {
-  type KubernetesDiscovery,
-  startKubernetes,
-} from '../../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { KubernetesDiscovery } from '../../../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { RequestRules } from '../../../src/endpoints/rewrites/request-rules.ts';
 import { EndpointPool } from '../../../src/picker/pool/endpoint-pool.ts';
-import { nodeClock } from '../../../src/runtime/clock/node-clock.ts';
-import { createLog } from '../../../src/runtime/log/log.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
+import { followPool } from './follow-pool.ts';
 import { installCrd } from './install-crd.ts';
 import { installRuleCrds } from './rule-crds.ts';
 
@@ -73,15 +68,11 @@ export class BoundsBed {
     const protocols: (string | undefined)[] = [];
     const left: string[] = [];
     endpoints.observeEndpoints({ onEndpointRemoved: ({ id }) => void left.push(id) });
-    const discovery = startKubernetes({
-      access: kubeconfigAccess(this.server.config),
+    const discovery = followPool(this.server.config, {
       pool: { namespace: NAMESPACE, name, group, version: group === FORMER ? 'v1alpha2' : 'v1' },
       onAppProtocol: (each) => void protocols.push(each),
       endpoints,
       rules,
-      clock: nodeClock(),
-      random: seededRandom(1),
-      log: createLog('silent'),
     });
     this.#stops.push(() => discovery.stop());
     const addresses = (): string =>

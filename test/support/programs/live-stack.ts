@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { serveOptions } from '../../../bench/support/stack.ts';
 import { GATEWAY_BOUNDS } from '../../../src/gateway/gateway-bounds.ts';
-import { startGateway } from '../../../src/gateway/start-gateway.ts';
-import { nodeClock } from '../../../src/runtime/clock/node-clock.ts';
 import type { ServeSettings } from '../../../src/serve/options/serve-options.ts';
 import { type Serving, startServe } from '../../../src/serve/serve.ts';
 import { stubOptions } from '../../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../../stub-server/pool.ts';
+import { gatewayBefore } from '../servers/gateway-before.ts';
 
-type Gateway = Awaited<ReturnType<typeof startGateway>>;
+type Gateway = Awaited<ReturnType<typeof gatewayBefore>>;
 
 /** Port 9 answers nothing: the endpoint there is never scraped. */
 const DEAD = '127.0.0.1:9';
@@ -37,15 +36,7 @@ export class LiveStack {
     const endpoints = [...pool.endpoints.map(({ address }) => address), DEAD];
     const options = { endpoints, poolName: 'llama', policy: 'default', ...more };
     const serving = await startServe(serveOptions(options));
-    const gateway = await startGateway({
-      host: '127.0.0.1',
-      port: 0,
-      extProcAddress: `127.0.0.1:${serving.extProcPort}`,
-      extProcTls: false,
-      bounds: GATEWAY_BOUNDS,
-      clock: nodeClock(),
-      log: () => undefined,
-    });
+    const gateway = await gatewayBefore(serving.extProcPort, { bounds: GATEWAY_BOUNDS });
     const { extProcPort, metricsPort } = serving;
     return new LiveStack(pool, gateway, serving, { ...options, extProcPort, metricsPort });
   }
