@@ -54,6 +54,9 @@ interface ReservingLedger {
 const LATE_MS: Millis = 2000;
 const TIMES_EXPECTED = 8;
 
+/** Whether this picker has sent the request, or another replica. */
+export type SentFrom = 'here' | 'elsewhere';
+
 /** What one request has reserved at one endpoint. */
 export class EndpointReservation implements Reservation, ListedReservation {
   older: ListedReservation | undefined;
@@ -76,7 +79,7 @@ export class EndpointReservation implements Reservation, ListedReservation {
     ledger: ReservingLedger,
     entry: EndpointEntry | undefined,
     size: ReservationSize,
-    isElsewhere: boolean,
+    sentFrom: SentFrom,
   ) {
     this.#ledger = ledger;
     this.#model = size.model;
@@ -85,7 +88,7 @@ export class EndpointReservation implements Reservation, ListedReservation {
     this.#contextTokens = Math.ceil(size.contextTokens);
     this.#isKept = size.keptTokens !== undefined;
     this.#counted = Math.ceil(size.keptTokens ?? size.countedTokens ?? size.prefillTokens);
-    this.isElsewhere = isElsewhere;
+    this.isElsewhere = sentFrom === 'elsewhere';
     this.#enter(entry);
   }
 

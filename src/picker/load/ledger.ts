@@ -10,7 +10,11 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { EndpointObserver } from '../../framework/observer.ts';
 import type { CycleFact } from '../../framework/plugin.ts';
 import { EndpointEntry, openIn } from './endpoint-entry.ts';
-import { EndpointReservation, type ReservationSize } from './endpoint-reservation.ts';
+import {
+  EndpointReservation,
+  type ReservationSize,
+  type SentFrom,
+} from './endpoint-reservation.ts';
 
 /** Where requests are reserved: the ledger, for this picker's requests or for those of others. */
 export type ReservingLedger = Pick<Ledger, 'load' | 'reserve'>;
@@ -40,7 +44,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   /** The same ledger, for requests that other replicas of this picker have sent. */
   readonly elsewhere: ReservingLedger = {
     load: (endpoint) => this.load(endpoint),
-    reserve: (endpoint, size) => this.#reserve(endpoint, size, true),
+    reserve: (endpoint, size) => this.#reserve(endpoint, size, 'elsewhere'),
   };
 
   onEndpointAdded(endpoint: Endpoint): void {
@@ -105,10 +109,10 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   }
 
   reserve(endpoint: Endpoint, size: ReservationSize): EndpointReservation {
-    return this.#reserve(endpoint, size, false);
+    return this.#reserve(endpoint, size, 'here');
   }
 
-  #reserve(endpoint: Endpoint, size: ReservationSize, isElsewhere: boolean): EndpointReservation {
-    return new EndpointReservation(this, this.#entries[endpoint.slot], size, isElsewhere);
+  #reserve(endpoint: Endpoint, size: ReservationSize, sentFrom: SentFrom): EndpointReservation {
+    return new EndpointReservation(this, this.#entries[endpoint.slot], size, sentFrom);
   }
 }

@@ -78,6 +78,8 @@ export interface ServedPath {
 const INDEX = ['/', '/debug'];
 /** The files of the page are of no use by themselves. */
 const PAGE_FILES = '/ui/';
+const JSON_PAGE = { status: 200, contentType: 'application/json' } as const;
+const EVENTS = { status: 200, contentType: 'text/event-stream', body: '' } as const;
 const READ = ['GET', 'HEAD'];
 const DO = ['POST'];
 
@@ -101,24 +103,13 @@ export function routesOf(options: AdminPages): ReadonlyMap<string, ServedPath> {
     read(path, 'read', (query) => json(200, document(query)));
   }
   for (const [path, page] of slowPages) {
-    const reply = async (query: URLSearchParams): Promise<Reply> => ({
-      status: 200,
-      contentType: 'application/json',
-      body: await page(query),
-    });
-    read(path, 'read', reply);
+    read(path, 'read', async (query) => ({ ...JSON_PAGE, body: await page(query) }));
   }
   for (const [path, { contentType, headers, bytes }] of options.files ?? []) {
     read(path, 'file', () => ({ status: 200, contentType, headers, body: [bytes()] }));
   }
   for (const [path, stream] of options.streams ?? []) {
-    const reply = (): Reply => ({
-      status: 200,
-      contentType: 'text/event-stream',
-      body: '',
-      stream,
-    });
-    routes.set(path, { scope: 'read', methods: ['GET'], reply });
+    routes.set(path, { scope: 'read', methods: ['GET'], reply: () => ({ ...EVENTS, stream }) });
   }
   for (const [path, act] of actions) {
     routes.set(path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) });

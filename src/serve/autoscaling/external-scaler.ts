@@ -7,6 +7,7 @@ import {
   type ServiceClientConstructor,
   type sendUnaryData,
   status,
+  type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { packageFile } from '../../files/folders.ts';
@@ -56,21 +57,39 @@ export interface ExternalScalerOptions {
 export async function startExternalScaler(
   options: ExternalScalerOptions,
 ): Promise<{ readonly port: number; stop(): void }> {
-  const loaded = loadPackageDefinition(
-    loadSync(packageFile(PROTO), { keepCase: true, longs: Number, defaults: true }),
-  );
-  const { ExternalScaler } = loaded['externalscaler'] as unknown as {
-    readonly ExternalScaler: ServiceClientConstructor;
-  };
+  const { headroom, clock, host } = options;
+  const watch = new ActiveWatch(() => headroom.report().active, clock);
   const server = new Server({
     'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
     'grpc.max_concurrent_streams': CONNECTION_STREAMS_MAX,
     'grpc.keepalive_time_ms': PING_MS,
     'grpc.keepalive_timeout_ms': PING_TIMEOUT_MS,
   });
-  const { headroom, clock, host } = options;
-  const watch = new ActiveWatch(() => headroom.report().active, clock);
-  server.addService(ExternalScaler.service, {
+  server.addService(scalerService(), callsOf(headroom, watch));
+  const address = `${host.includes(':') ? `[${host}]` : host}:${options.port}`;
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(new ListenError(address, error));
+    });
+  });
+  return { port, stop: () => server.forceShutdown() };
+}
+
+/** The service of the proto file. */
+function scalerService(): ServiceClientConstructor['service'] {
+  const loaded = loadPackageDefinition(
+    loadSync(packageFile(PROTO), { keepCase: true, longs: Number, defaults: true }),
+  );
+  const { ExternalScaler } = loaded['externalscaler'] as unknown as {
+    readonly ExternalScaler: ServiceClientConstructor;
+  };
+  return ExternalScaler.service;
+}
+
+/** What the picker answers to each call of KEDA. */
+function callsOf(headroom: Headroom, watch: ActiveWatch): UntypedServiceImplementation {
+  return {
     IsActive: unary<ScaledObjectRef>((ref) => {
       askedOf(ref);
       return { result: headroom.report().active };
@@ -88,15 +107,7 @@ export async function startExternalScaler(
       const value = found.desiredReplicas;
       return { metricValues: [{ metricName, metricValue: value, metricValueFloat: value }] };
     }),
-  });
-  const address = `${host.includes(':') ? `[${host}]` : host}:${options.port}`;
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
-      if (error === null) resolve(bound);
-      else reject(new ListenError(address, error));
-    });
-  });
-  return { port, stop: () => server.forceShutdown() };
+  };
 }
 
 /** Throws for a stage that there is not. */
