@@ -45,7 +45,7 @@ export interface PeersOptions {
   readonly intervalMs: Millis;
 }
 
-/** The other replicas of which messages come. */
+/** The other replicas that send messages. */
 export class Peers {
   readonly #options: PeersOptions;
   readonly #peers = new Map<string, Peer>();

@@ -128,7 +128,7 @@ function endOfEscapes(raw: string): number {
 }
 
 /** What counts of the calls of a message; of those with too long a text, its hash. */
-export async function callsIn(
+async function callsIn(
   json: Buffer | undefined,
   inTurns: TurnsReader,
 ): Promise<readonly (readonly string[])[]> {

@@ -139,7 +139,7 @@ export interface SidecarOptions extends KvOptions, PrefillOptions {
   readonly dataParallelSize: number;
   /** The most tokens that the engine decodes at once in a chat; 0 is no bound. */
   readonly decodeChunkTokens: number;
-  /** Who answers `/health`: the sidecar tells only that it serves. */
+  /** Who answers `/health`: the sidecar only says that it serves. */
   readonly health: HealthAnswerer;
   /** This pod's address, as other pods reach it. */
   readonly podIp: string | undefined;
