@@ -11,7 +11,7 @@ import type { TurnOutbox } from './turn-outbox.ts';
 /** What has to be done before picks: bodies are sent only where they are read. */
 export type Preparing = 'nothing' | 'waits' | 'bodies';
 
-/** A request of which the deciding thread knows. */
+/** A request that the deciding thread knows. */
 interface OpenRequest {
   readonly key: number;
   readonly request: InferenceRequest;

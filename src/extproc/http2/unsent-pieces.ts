@@ -13,7 +13,7 @@ export class UnsentPieces {
     for (const piece of pieces) this.#bytes += piece.length;
   }
 
-  /** The pieces of which something has not left. */
+  /** The pieces that have not been sent whole. */
   get pieces(): readonly Uint8Array[] {
     return this.#pieces;
   }

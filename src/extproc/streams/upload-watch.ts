@@ -4,7 +4,7 @@ import type { OpenStreams } from './open-streams.ts';
 import type { StreamAccount } from './stream-account.ts';
 
 export interface UploadLimits {
-  /** A body of which nothing comes for so long is refused; 0 waits for ever. */
+  /** A body is refused once nothing of it has come for so long; 0 waits for ever. */
   readonly uploadIdleTimeoutMs: Millis;
   /** A body that has not ended so long after its stream opened is refused; 0 waits for ever. */
   readonly uploadTimeoutMs: Millis;

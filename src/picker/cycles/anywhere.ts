@@ -42,7 +42,7 @@ export class Anywhere {
   }
 }
 
-/** A request of which nothing is learned. */
+/** A request that is passed on, and from which nothing is learned. */
 class PassedRequest implements RoutedRequest {
   readonly request: InferenceRequest;
   readonly endpoint: Endpoint;

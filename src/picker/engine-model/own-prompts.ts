@@ -15,7 +15,7 @@ const PRIOR: FitPrior = { means: [1, 1, 0, 1, 1], deviations: [2, 2, 20, 2, 2] }
  * others are compared with that. Pending prompts have a coefficient of their own here, because some
  * are computed in part, and so cost half a prompt in the mean. The pool's model has one coefficient
  * for them and for the prompt itself. That makes the tokens of a prompt seem faster than they are,
- * and attention within it slower, of which long prompts have more.
+ * and attention within it slower, which matters most for long prompts.
  */
 export class OwnPrompts {
   readonly #fit = new DecayingFit(PRIOR);

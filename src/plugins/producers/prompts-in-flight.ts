@@ -26,7 +26,7 @@ export class PromptsInFlight {
     this.#pinned.set(routed, { held, text: prompt, blocks: held.pin(prompt), next });
   }
 
-  /** Does nothing for a request of which nothing is pinned. */
+  /** Does nothing where no block of the request is pinned. */
   unpin(routed: Routed): void {
     let pinned = this.#pinned.delete(routed);
     for (; pinned !== undefined; pinned = pinned.next) {

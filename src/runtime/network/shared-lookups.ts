@@ -15,7 +15,7 @@ interface Parts {
 
 /** A lookup that fails after so long has waited for a DNS server that does not answer. */
 const SILENT_MS: Millis = 1000;
-/** The last names of which DNS servers said nothing. */
+/** The last names for which no DNS server has answered. */
 const SILENT_NAMES_MAX = 256;
 /** Who waits for one lookup: a busy client that gives up early asks some times a second. */
 const WAITING_MAX = 1000;

@@ -26,7 +26,7 @@ export function commandBody(name: string, data: Uint8Array): Uint8Array {
   return Buffer.concat([shortText(name), data]);
 }
 
-/** Says of which type a socket is. */
+/** Says the type of a socket. */
 export function metadataBytes(kind: 'subscriber' | 'dealer'): Uint8Array {
   const type = Buffer.from(kind === 'subscriber' ? 'SUB' : 'DEALER');
   return Buffer.concat([shortText('Socket-Type'), Buffer.from([0, 0, 0, type.length]), type]);
