@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/admin-client/command-errors.ts';
 import { listedCommands } from './commands/output/command-list.ts';
+import { printable } from './commands/output/printable.ts';
 import { describeUsage } from './commands/output/usage-help.ts';
 import { packageVersion } from './files/folders.ts';
 import { shareLookups } from './runtime/network/shared-lookups.ts';
@@ -122,7 +123,7 @@ try {
   // Where the user can mend the fault, the sentence is enough, and a stack trace would hide it.
   const report = reportOf(error);
   if (report === undefined) throw error;
-  process.stderr.write(`${report.sentence}\n`);
+  process.stderr.write(`${printable(report.sentence)}\n`);
   // What was started before the fault, such as a port that is open, would keep the process alive.
   process.exit(report.exitCode);
 }

@@ -16,6 +16,7 @@ import { certificatesIn } from './doctor/doctor-certificates.ts';
 import { type Page, pageAt } from './doctor/doctor-pages.ts';
 import { longestWaitOfPlanMs } from './doctor/longest-wait-of-plan.ts';
 import { collect, pluginOption } from './options/option-values.ts';
+import { printable } from './output/printable.ts';
 
 interface DoctorFlags {
   readonly envoy: readonly string[];
@@ -108,7 +109,7 @@ function writeFindings(
   const text = json
     ? `${JSON.stringify({ lookedAt, findings }, undefined, 2)}\n`
     : findingsText(findings, lookedAt);
-  process.stdout.write(text);
+  process.stdout.write(printable(text));
   if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
 }
 

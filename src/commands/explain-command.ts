@@ -9,6 +9,7 @@ import type { ExplainedRequest } from '../serve/admin/explained-request.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
 import { decisionListText } from './output/decision-list-text.ts';
 import { stdoutColumns } from './output/fitting-columns.ts';
+import { printable } from './output/printable.ts';
 
 interface ExplainFlags extends AdminFlags {
   readonly all: boolean;
@@ -31,13 +32,15 @@ export function explainCommand(): Command {
       const columns = stdoutColumns();
       if (id === undefined) {
         const list = await askPicker<DecisionList>({ ...flags, path: LATEST });
-        process.stdout.write(json ? `${JSON.stringify(list)}\n` : decisionListText(list, columns));
+        process.stdout.write(
+          json ? `${JSON.stringify(list)}\n` : printable(decisionListText(list, columns)),
+        );
         return;
       }
       const path = `/debug/explain?id=${encodeURIComponent(id)}`;
       const found = await askPicker<ExplainedRequest>({ ...flags, path });
       const text = explainedText(found, { all, columns });
-      process.stdout.write(json ? `${JSON.stringify(found)}\n` : text);
+      process.stdout.write(json ? `${JSON.stringify(found)}\n` : printable(text));
     });
 }
 

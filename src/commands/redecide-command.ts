@@ -9,6 +9,7 @@ import { RedecideTally } from '../redecide/redecide-tally.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { pluginOption, wholeNumber } from './options/option-values.ts';
+import { printable } from './output/printable.ts';
 
 interface RedecideFlags {
   readonly config?: string;
@@ -43,7 +44,7 @@ export function redecideCommand(): Command {
         for await (const each of redecide(records, all)) tally.add(each);
       });
       const document = { ...tally.summary(), warnings };
-      process.stdout.write(json ? `${JSON.stringify(document)}\n` : tally.text());
+      process.stdout.write(json ? `${JSON.stringify(document)}\n` : printable(tally.text()));
       if (!json) for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
       // Its own configuration decides differently if Pointsman is wrong or records are missing.
       if (config === undefined && tally.differ > 0) process.exitCode = 1;

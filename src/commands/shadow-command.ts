@@ -11,6 +11,7 @@ import { CommandFailure } from './admin-client/command-errors.ts';
 import { percent as percentOf } from './options/option-values.ts';
 import { endAtKey } from './output/end-at-key.ts';
 import { stdoutColumns } from './output/fitting-columns.ts';
+import { printable } from './output/printable.ts';
 import { originFacts } from './output/report-facts.ts';
 import { shadowTable } from './output/shadow-table.ts';
 
@@ -34,7 +35,7 @@ export function shadowCommand(): Command {
       do {
         const shadows = await ask(flags);
         if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
-        else process.stdout.write((again ? CLEAR : '') + tableOf(shadows));
+        else process.stdout.write((again ? CLEAR : '') + printable(tableOf(shadows)));
         if (again) await sleep(REFRESH_MS);
       } while (again);
     });
@@ -98,7 +99,9 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
       absent: NO_PROMOTION,
     });
     const dated = (wallMs: number): string => new Date(wallMs).toISOString();
-    process.stdout.write(json ? `${JSON.stringify(status)}\n` : promotionText(status, dated));
+    process.stdout.write(
+      json ? `${JSON.stringify(status)}\n` : printable(promotionText(status, dated)),
+    );
   });
 }
 

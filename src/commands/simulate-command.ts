@@ -28,6 +28,7 @@ import {
 } from './options/option-values.ts';
 import { addPlanningOptions, type PlanningFlags, planningOf } from './options/planning-options.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
+import { printable } from './output/printable.ts';
 import { startProgress } from './output/progress.ts';
 import { simulationFacts } from './output/report-facts.ts';
 import { schedulerNotes } from './output/scheduler-notes.ts';
@@ -143,7 +144,8 @@ async function run(flags: SimulateFlags): Promise<void> {
   const notes = schedulerNotes(asItIs(results)).map((each) => `${each}\n`);
   const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit, columns)}`;
   const legend = comparisonLegend(planning.objective);
-  process.stdout.write([renderComparison(reports, columns), legend, ...notes, planText].join(''));
+  const text = [renderComparison(reports, columns), legend, ...notes, planText].join('');
+  process.stdout.write(printable(text));
 }
 
 async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void> {

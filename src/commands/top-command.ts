@@ -6,6 +6,7 @@ import { CommandFailure } from './admin-client/command-errors.ts';
 import { readEvents } from './admin-client/read-events.ts';
 import { endAtKey } from './output/end-at-key.ts';
 import { stdoutColumns } from './output/fitting-columns.ts';
+import { printable } from './output/printable.ts';
 import { afterMessage, type TopState, topText } from './output/top-text.ts';
 
 const STREAM = '/debug/live';
@@ -41,7 +42,7 @@ async function printOnce(flags: AdminFlags, json: boolean): Promise<void> {
   const print = (message: LiveMessage): boolean => {
     const state = afterMessage(undefined, message);
     if (json) process.stdout.write(`${JSON.stringify(message)}\n`);
-    else if (state !== undefined) process.stdout.write(topText(state, size));
+    else if (state !== undefined) process.stdout.write(printable(topText(state, size)));
     return false;
   };
   const note = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -57,7 +58,9 @@ async function follow(flags: AdminFlags): Promise<never> {
     const lines = (process.stdout.rows || LINES_DEFAULT) - 1;
     const columns = process.stdout.columns || COLUMNS_DEFAULT;
     const text = state === undefined ? '' : topText(state, { lines, columns });
-    const drawn = `${text}${note.slice(0, columns)}`.split('\n').map((line) => line + CLEAR_LINE);
+    const drawn = printable(`${text}${note.slice(0, columns)}`)
+      .split('\n')
+      .map((line) => line + CLEAR_LINE);
     process.stdout.write(`${HOME}${drawn.join('\n')}${CLEAR_REST}`);
   };
   for (;;) {

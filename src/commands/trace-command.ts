@@ -13,6 +13,7 @@ import {
 import type { OptionalField, TraceFormat } from '../lab/traces/trace-format.ts';
 import { writeTrace } from '../lab/traces/write-trace.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
+import { printable } from './output/printable.ts';
 import { describeTrace } from './trace/describe-trace.ts';
 import { descriptionText } from './trace/description-text.ts';
 
@@ -72,7 +73,7 @@ function describeCommand(): Command {
     .action((from: string, flags: DescribeFlags) => {
       const description = describeTrace(loadTrace(from, loadOptionsOf(flags)));
       process.stdout.write(
-        flags.json ? `${JSON.stringify(description)}\n` : descriptionText(description),
+        flags.json ? `${JSON.stringify(description)}\n` : printable(descriptionText(description)),
       );
     });
 }

@@ -1,3 +1,4 @@
+import { displayWidth, padded } from '../../framework/display-width.ts';
 import { outcomeText } from '../../journal/explain/explanation-text.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
@@ -60,11 +61,11 @@ export function decisionListText(list: DecisionList, columns: number): string {
   const widths = widthsOf(rows);
   const shown = fittingColumns(HEAD, widths, IMPORTANCE, columns);
   const isLeft = (at: number): boolean => at === 0 || at === NAME || at === 3;
-  const padded = (cell: string, at: number): string =>
-    isLeft(at) ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
+  const inColumn = (cell: string, at: number): string =>
+    padded(cell, widths[at] ?? 0, isLeft(at) ? 'behind' : 'before');
   const lines = [HEAD, ...rows].map((row) =>
     row
-      .map(padded)
+      .map(inColumn)
       .filter((_, at) => shown.has(HEAD[at] ?? ''))
       .join(GAP)
       .trimEnd(),
@@ -90,7 +91,9 @@ function timesOf(line: Line): readonly string[] {
 }
 
 function widthsOf(rows: readonly (readonly string[])[]): readonly number[] {
-  return HEAD.map((head, at) => Math.max(head.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  return HEAD.map((head, at) =>
+    Math.max(head.length, ...rows.map((row) => displayWidth(row[at] ?? ''))),
+  );
 }
 
 function ageText(ms: number): string {

@@ -1,3 +1,4 @@
+import { displayWidth, padded } from '../../framework/display-width.ts';
 import { explainedText } from '../../shadow/explained-decisions.ts';
 import type { Parity } from '../../shadow/parity.ts';
 import { parityFigures } from '../../shadow/parity-figures.ts';
@@ -68,14 +69,14 @@ export function shadowTable(
 ): string {
   const lines = [SHADOW_HEADS, ...shadows.flatMap(linesOf)];
   const widths = SHADOW_HEADS.map((_, at) =>
-    Math.max(...lines.map((line) => line[at]?.length ?? 0)),
+    Math.max(...lines.map((line) => displayWidth(line[at] ?? ''))),
   );
-  const padded = (cell: string, at: number): string =>
-    at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
+  const inColumn = (cell: string, at: number): string =>
+    padded(cell, widths[at] ?? 0, at === 0 ? 'behind' : 'before');
   const shown = fittingColumns(SHADOW_HEADS, widths, BY_IMPORTANCE, columnsMax);
   const table = lines.map((line) =>
     line
-      .map(padded)
+      .map(inColumn)
       .filter((_, at) => shown.has(SHADOW_HEADS[at] ?? ''))
       .join(GAP)
       .trimEnd(),

@@ -1,3 +1,5 @@
+import { displayWidth, padded } from './display-width.ts';
+
 type Rows = readonly (readonly string[])[];
 
 const GAP = '  ';
@@ -40,7 +42,7 @@ function aligned(rows: Rows, isLeft: (column: number) => boolean): readonly stri
   const widths = widthsOf(rows);
   const cell = (text: string, column: number): string => {
     const width = widths[column] ?? 0;
-    return isLeft(column) ? text.padEnd(width) : text.padStart(width);
+    return padded(text, width, isLeft(column) ? 'behind' : 'before');
   };
   return rows.map((row) => row.map(cell).join(GAP));
 }
@@ -78,5 +80,7 @@ function partsWithin(rows: Rows, kept: number, columns: number): readonly Rows[]
 }
 
 function widthsOf(rows: Rows): readonly number[] {
-  return (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
+  return (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => displayWidth(row[at] ?? ''))),
+  );
 }
