@@ -14,29 +14,13 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, describe, expect, it } from 'vitest';
 import { registerCaptureMetrics } from '../metrics/process/capture-metrics.ts';
-import {
-  CAPTURE_VERSION,
-  type CaptureHead,
-  type CaptureRecord,
-  type EndpointRecord,
-} from './capture-record.ts';
+import { CAPTURE_VERSION, type CaptureHead, type CaptureRecord } from './capture-record.ts';
 import { CaptureWriter } from './capture-writer.ts';
 import { utf8 } from './line-bytes.ts';
 import { readCapture } from './read-capture.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'pointsman-writer-'));
 afterAll(() => rmSync(root, { recursive: true }));
-
-/** With which each file begins: all that is known of one endpoint. */
-const POOL: readonly EndpointRecord[] = [
-  { e: '+', id: 'a', address: '10.0.0.1:8000', labels: { zone: 'x' } },
-  { e: 'cache', id: 'a', blockTokens: 16, blocks: 27_000 },
-  { e: 'engines', id: 'a', n: 2 },
-  { e: 'lora', id: 'a', running: ['b'], waiting: [], max: 4 },
-  { e: 'started', id: 'a', s: 1_796_017_731.5 },
-  { e: 'custom', id: 'a', values: { x: 1 } },
-  { e: 'm', id: 'a', m: [0, 2, 0.5, 59_674.74] },
-];
 
 function setUp(
   name: string,
@@ -57,7 +41,6 @@ function setUp(
       wallMs: 0,
       t: 0,
       file,
-      pool: POOL,
     }),
     onFailed: (reason) => void failures.push(reason),
     onResumed: (lost) => void resumed.push(lost),
@@ -97,7 +80,7 @@ describe('CaptureWriter', () => {
     expect([...readCapture(folder).records].slice(1)).toEqual([adopted]);
   });
 
-  it('[O474] begins a new file with the pool when one is full, reads it, and deletes the oldest beyond its bound', async () => {
+  it('begins a new file when one is full, and deletes the oldest beyond its bound', async () => {
     const { folder, writer } = setUp('rotated', { fileBytesMax: 2000, totalBytesMax: 8000 });
     for (let n = 0; n < 3000; n++) {
       writer.write(...line(first(n)));
