@@ -1,4 +1,4 @@
-import { displayWidth, padded } from '../../framework/display-width.ts';
+import { displayWidth, padded } from '../../framework/values/display-width.ts';
 import { outcomeText } from '../../journal/explain/explanation-text.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';

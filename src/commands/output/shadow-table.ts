@@ -1,4 +1,4 @@
-import { displayWidth, padded } from '../../framework/display-width.ts';
+import { displayWidth, padded } from '../../framework/values/display-width.ts';
 import { explainedText } from '../../shadow/explained-decisions.ts';
 import type { Parity } from '../../shadow/parity.ts';
 import { parityFigures } from '../../shadow/parity-figures.ts';
