@@ -39,6 +39,8 @@ const OF_OTHERS = new Set([
   '--scheduling-policy',
   '--enable-priority-scheduling',
   '--kv-events-config',
+  '--save-result',
+  '--save-detailed',
   '--page-size',
   '--enable-prefix-caching',
   '--kv-transfer-config',
