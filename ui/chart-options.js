@@ -32,7 +32,7 @@ export function optionsFor(lines, format, { setCursor, begun }) {
       draw: [(plot) => drawMarks(plot, begun().at, muted())],
     },
     scales: {
-      x: { range: (_plot, min, max) => [Math.min(min, max - SPAN_SECONDS_MIN), max] },
+      x: { range: (_plot, min, max) => timesShown(min, max) },
       y: { range: (_plot, _min, max) => [0, max > 0 ? 1.1 * max : 1] },
     },
     axes: [
@@ -58,6 +58,19 @@ export function optionsFor(lines, format, { setCursor, begun }) {
     ],
     series: [{}, ...lines.map((line) => seriesOf(line, begun))],
   };
+}
+
+/**
+ * The times from which and to which a chart shows something, in seconds. Without values it is the
+ * last minute.
+ *
+ * @param {number | null} min
+ * @param {number | null} max
+ * @returns {[number, number]}
+ */
+function timesShown(min, max) {
+  const end = max ?? Date.now() / 1000;
+  return [Math.min(min ?? end, end - SPAN_SECONDS_MIN), end];
 }
 
 /**
