@@ -4,7 +4,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** What is at a path is no file that could be read as a whole. The message is a sentence. */
-export class UnreadableFile extends Error {
+class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';
 }
 
