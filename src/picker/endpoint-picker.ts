@@ -20,6 +20,7 @@ import {
   type SchedulingCore,
 } from './cores/scheduling-core.ts';
 import { Anywhere } from './cycles/anywhere.ts';
+import type { Purpose } from './cycles/candidates.ts';
 import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
 import { Cycles } from './cycles/cycles.ts';
 import { Elsewhere } from './cycles/elsewhere.ts';
@@ -216,9 +217,16 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#cycles.book(request, destination, options);
   }
 
-  /** What `route` would decide now. Reserves and publishes nothing. Throws without candidates. */
-  decideOnly(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
-    return this.#cycles.decideOnly(request, options, 'placing');
+  /**
+   * What would be decided now, by default as `route` does. Reserves and publishes nothing. Throws
+   * without candidates.
+   */
+  decideOnly(
+    request: InferenceRequest,
+    options: RouteOptions = {},
+    purpose: Purpose = 'placing',
+  ): DecidedCycle {
+    return this.#cycles.decideOnly(request, options, purpose);
   }
 
   /** Reserves for a cycle of `decideOnly`. Publishes nothing. Throws where no endpoint is named. */

@@ -84,6 +84,15 @@ describe('a capture with requests that waited, decided again', () => {
     expect(timeouts(await redecideAll(records, { ...REDECIDE_OPTIONS, config }))).toBe(0);
   });
 
+  it.each([2, 4])(
+    '[V530] ejects none sooner because a request has waited too long, seed %i',
+    async (seed) => {
+      const lossy = { tokensPerBlock: 400, commonBlocks: 9, openMax: 60, lost: 0.03 };
+      const records = madeCapture(IMPATIENT, 600, seed, lossy);
+      expect(decidedOtherwise(await redecideAll(records, REDECIDE_OPTIONS))).toEqual([]);
+    },
+  );
+
   it.each([1, 2, 3])(
     '[V132] ejects the same endpoints at the same requests, seed %i',
     async (seed) => {

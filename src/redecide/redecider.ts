@@ -12,6 +12,7 @@ import {
   decisionOf,
 } from '../journal/capture/capture-record.ts';
 import { withoutNetwork } from '../library/create-picker.ts';
+import type { Purpose } from '../picker/cycles/candidates.ts';
 import { OBSERVED } from '../picker/cycles/cycle.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -183,7 +184,7 @@ export class Redecider {
     const remade: Remade = { comparison: {} };
     let failed: RoutingError | undefined;
     try {
-      this.#remake(record, remade, { reserves: !isTimeout });
+      this.#remake(record, remade, isTimeout ? 'waiting' : 'placing');
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
       failed = error;
@@ -199,11 +200,15 @@ export class Redecider {
     return { n, request: r, was, is, ...comparison, ...said };
   }
 
-  /** Fills `remade` as far as it comes. Throws RoutingError where no endpoint can take the request. */
-  #remake(record: DecidedRecord, remade: Remade, { reserves }: { reserves: boolean }): void {
+  /**
+   * Fills `remade` as far as it comes, and reserves where the request was to be placed. One that
+   * only waited makes no trial, and does not have endpoints looked at that may fail. Throws
+   * RoutingError where no endpoint can take the request.
+   */
+  #remake(record: DecidedRecord, remade: Remade, purpose: Purpose): void {
     const { n, r, d: was } = record;
     const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
-    const cycle = this.#picker.decideOnly(request, optionsOf(record));
+    const cycle = this.#picker.decideOnly(request, optionsOf(record), purpose);
     const { all } = cycle;
     // What another process decided is taken from the capture.
     const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
@@ -217,7 +222,7 @@ export class Redecider {
     });
     const actual = this.#explainable(was, all);
     remade.explained = actual && this.#differences.explain(actual, cycle);
-    if (!reserves) return;
+    if (purpose === 'waiting') return;
     const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
     const routed = this.#picker.reserveOnly(cycle, placed);
     if ('error' in was) routed.done('aborted');
